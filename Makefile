@@ -165,6 +165,12 @@ bench-planner: build | setup-test
 	cargo build $(CARGO_FLAGS) --example bench_planner
 	target/release/examples/bench_planner
 
+# Measures the planner with 100,000 configurations over 80 machine types in a real browser.
+.PHONY: bench-machines
+bench-machines: build | setup-test
+	cargo build $(CARGO_FLAGS) --example bench_machines
+	target/release/examples/bench_machines
+
 # Measures native decisions and predictions, for a machine with few processors and for a cluster.
 .PHONY: bench-decide
 bench-decide: build
@@ -208,7 +214,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-opening bench-page bench-input bench-overhead bench-core-share bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-machines bench-opening bench-page bench-input bench-overhead bench-core-share bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 

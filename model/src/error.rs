@@ -122,3 +122,10 @@ pub enum DecideError {
     #[error("the largest hourly cost is {0}; it must be an amount of money above 0")]
     HourlyCost(f64),
 }
+
+/// A partition size was asked for whose effect on the time the runs do not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "its runs do not tell how the partition size changes the time; collect some with several sizes, --partition-size"
+)]
+pub struct PartitionSizeUnknown;

@@ -55,7 +55,7 @@ pub use crate::comparison::{
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, pareto_front};
 pub use crate::ensemble::{Ensemble, Explanation, Part};
-pub use crate::error::{DecideError, FitError};
+pub use crate::error::{DecideError, FitError, PartitionSizeUnknown};
 pub use crate::evaluation::{
     Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,
 };

@@ -11,8 +11,10 @@ use crate::ensemble::{Along, Ensemble, Grid, Surface};
 use crate::measured_ratios::MeasuredRatios;
 use crate::range::Range;
 use crate::rates::Rates;
-use crate::runs::{Items, Run, runs};
-use crate::{Feature, FitError, Meaning, Prediction, Setting, Spread, TransferredJob, Tuning, Warning};
+use crate::runs::{Items, Run, commonest, runs};
+use crate::{
+    Feature, FitError, Meaning, PartitionSizeUnknown, Prediction, Setting, Spread, TransferredJob, Tuning, Warning,
+};
 
 /// Minimum number of distinct settings that fit the processors for oversubscribed runs to be left
 /// out.
@@ -124,6 +126,16 @@ impl Predictor {
         let beyond: Vec<Observation> = job.observations.iter().filter(|run| has_bound(run)).copied().collect();
         let measured_ratios = MeasuredRatios::of(&beyond, |setting| bound.predict(setting).completion_time_secs);
         Ok(Self { measured_ratios, ..bound })
+    }
+
+    /// Predicts with this partition size instead of that of most runs of the job.
+    ///
+    /// # Errors
+    /// [`PartitionSizeUnknown`]: it is another, and the runs do not tell its effect.
+    pub fn with_partition_size(mut self, job: &Job, partition_size: u32) -> Result<Self, PartitionSizeUnknown> {
+        let usual = commonest(job.observations.iter().map(|run| f64::from(run.partition_size)).collect());
+        let is_usual = usual == f64::from(partition_size);
+        if self.assume_partition_size(partition_size) || is_usual { Ok(self) } else { Err(PartitionSizeUnknown) }
     }
 
     /// Predicts with another partition size than that of most runs. Returns whether the runs tell

@@ -187,6 +187,76 @@ async fn a_what_if_on_another_machine_type_shows_what_plan_says_of_it_alone() ->
 }
 
 #[tokio::test]
+async fn a_saved_scenario_restores_its_what_if_and_one_of_an_earlier_version_opens() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let (_host, browser) = open(&measured_on_all(home.path())?).await?;
+    browser.element("picked").await?;
+    pick(&browser, "machine", "g4dn.xlarge").await?;
+    pick(&browser, "memory", "4096").await?;
+    let shows = async |text: &'static [&'static str]| {
+        let is_shown = async |page: &Browser| {
+            let shown = page.text("picked").await?;
+            Ok(text.iter().all(|part| shown.contains(part)))
+        };
+        browser.wait_until(&format!("a what-if with {text:?}"), is_shown).await
+    };
+    shows(&["g4dn.xlarge", "4096 MiB"]).await?;
+    browser.element("share").await?.click().await?;
+    browser.set("saved-name", "On a GPU").await?;
+    browser.element("saved-save").await?.click().await?;
+    pick(&browser, "machine", "c5.4xlarge").await?;
+    pick(&browser, "memory", "2048").await?;
+    shows(&["c5.4xlarge", "2048 MiB"]).await?;
+    browser.element("saved-open").await?.click().await?;
+    shows(&["g4dn.xlarge", "4096 MiB"]).await?;
+    // Earlier versions saved the link alone.
+    let cut = "const key = 'foreglow.scenarios.v1', saved = JSON.parse(localStorage[key]);
+        for (const one of saved) one.fragment = one.fragment.split('&')[0];
+        localStorage[key] = JSON.stringify(saved); return saved.length";
+    assert_eq!(browser.page.execute(cut, vec![]).await?.json(), &json!(1));
+    browser.page.refresh().await?;
+    browser.answered().await?;
+    shows(&["g4dn.xlarge", "4096 MiB"]).await?;
+    browser.element("share").await?.click().await?;
+    browser.element("saved-open").await?.click().await?;
+    let is_usual = async |page: &Browser| {
+        let shown = page.text("picked").await?;
+        Ok(!shown.contains("g4dn.xlarge") && !shown.contains("4096 MiB") && shown.contains("90 % interval"))
+    };
+    browser.wait_until("the usual what-if", is_usual).await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn a_what_if_on_a_machine_type_without_runs_says_what_plan_says() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measured_on_all(home.path())?;
+    let (_host, browser) = open(&file).await?;
+    browser.element("picked").await?;
+    let plan = Answer::of(home.path(), &["plan", &file, "--machines", "m7i.2xlarge", "--format", "json"])?;
+    assert_eq!(plan.code, Some(1), "{}", plan.stderr);
+    let answer: Value = serde_json::from_str(&plan.stdout)?;
+    let reason = answer["omitted"][0]["reason"].as_str().context("plan says why it has no answer")?;
+    assert!(reason.contains("not measured"), "{reason}");
+    pick(&browser, "machine", "m7i.2xlarge").await?;
+    let says = async |page: &Browser| {
+        let shown = page.text("picked").await?;
+        Ok(shown.contains("m7i.2xlarge") && shown.contains(reason))
+    };
+    browser.wait_until(reason, says).await?;
+    let picked = browser.element("picked").await?;
+    assert_eq!(picked.attr("data-secs").await?, None, "no time is made up");
+    let is_kept = async |page: &Browser| Ok(page.page.current_url().await?.as_str().ends_with("&machine=m7i.2xlarge"));
+    browser.wait_until("the choice in the address", is_kept).await?;
+    // The measured machine types are still compared, and can be picked again.
+    assert_eq!(browser.page.find_all(By::Css("[data-testid=machine-table] [data-machine]")).await?.len(), TYPES.len());
+    pick(&browser, "machine", "c5.xlarge").await?;
+    let has_time = async |page: &Browser| Ok(page.element("picked").await?.attr("data-secs").await?.is_some());
+    browser.wait_until("a time", has_time).await?;
+    browser.close().await
+}
+
+#[tokio::test]
 async fn batch_sizes_of_one_machine_type_are_compared_and_can_be_picked() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let mut text = String::new();
@@ -251,6 +321,10 @@ async fn measured_partition_sizes_can_be_picked_and_show_the_digits_of_plan() ->
         let asked = ["--executors", "1", "--cores", "2", "--partition-size", size];
         shows_the_plan(&browser, home.path(), &file, &asked).await?;
         times.push(browser.secs("picked").await?);
+        let asked =
+            ["predict", &file, "--executors", "1", "--cores", "2", "--partition-size", size, "--format", "json"];
+        let predicted = Answer::of(home.path(), &asked)?.json()?;
+        assert_eq!(predicted["completion_time_secs"].to_string(), times[times.len() - 1]);
     }
     assert_ne!(times[0], times[1], "the partition size changes the time");
     let selects = browser.page.find_all(By::Css("select[data-pick]")).await?;

@@ -10,15 +10,15 @@ use crate::chart::{
     CompletionTimeChart, EffectsCharts, HeatMapChart, Overview, PredictedByMeasuredChart, ResidualsChart,
     SamplingRateChart, SpeedUpChart, TimeByMoneyChart,
 };
-use crate::later::{Later, later};
+use crate::control::{Explained, Later, later};
+use crate::data::view::Tab;
 use crate::panel::{
-    Alert, Candidates, Compare, DataPanel, EmptyPage, Explained, Export, Header, ImportPanel, InShort, JobTitle,
-    LiveStatus, MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, QuestionPanel, Recommended, Samples,
-    Scenarios, Tabs, WhatIfPanel, WhySheet, tab_id,
+    Alert, Candidates, Compare, DataPanel, EmptyPage, Export, Header, ImportPanel, InShort, JobTitle, LiveStatus,
+    MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, QuestionPanel, Recommended, Samples, Scenarios, Tabs,
+    WhatIfPanel, WhySheet, tab_id,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
-use crate::view::Tab;
 
 /// Mounts the page into the element `planner` of `index.html`.
 pub fn mount(window: &Window) {

@@ -1,10 +1,12 @@
 //! The planner: a page that fits the predictor in the browser and answers what-if questions about a
 //! CNN job.
 //!
-//! Modules: [`job`] and [`duration`] define the page's data; [`view`] its views and addresses;
-//! `state` holds it in signals; `source` loads it from a collector, a file or a link; `fit_worker`
-//! fits off the main thread; `panel` and `chart` show it. Everything except the user interface is
-//! plain Rust that is tested natively; Leptos and the browser APIs are dependencies on wasm32 only.
+//! Modules, each of which uses only those before it: [`data`] is what the page is about; [`plot`]
+//! lays out the charts; [`worker`] is the work off the page's thread, and its messages; `client` is
+//! the page's side of the workers; `state` holds everything in signals; `source` loads it from a
+//! collector, a file or a link; `control`, `chart` and `panel` show it. Everything except the user
+//! interface is plain Rust that is tested natively; Leptos and the browser APIs are dependencies on
+//! wasm32 only.
 //!
 //! The crate builds three wasm modules: `main` is the page and its fit worker; `reader` reads
 //! files, counts what networks cost, advises, evaluates the published scenarios and compares
@@ -15,47 +17,24 @@
 //! do, so that the page and the command line print the same digits. It must not send anything
 //! anywhere; it reads from its own origin.
 
-pub mod advice;
-pub mod chart;
-pub mod compare;
-pub mod duration;
-pub mod example;
-pub mod fit;
-mod html;
-pub mod import;
-pub mod job;
-pub mod left_out;
-pub mod machines;
-pub mod network;
-mod packed;
-pub mod run_table;
-pub mod view;
-pub mod why;
-pub mod workload;
-
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod app;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
-mod clipboard;
+mod chart;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
-mod download;
+mod client;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
-mod errand;
-#[cfg(all(target_arch = "wasm32", feature = "page"))]
-mod fit_worker;
-#[cfg(all(target_arch = "wasm32", feature = "page"))]
-mod later;
-#[cfg(target_arch = "wasm32")]
-mod open_file;
+mod control;
+pub mod data;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod panel;
+pub mod plot;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod source;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod start;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod state;
-#[cfg(target_arch = "wasm32")]
 pub mod worker;
 
 #[cfg(all(target_arch = "wasm32", feature = "page"))]

@@ -1,12 +1,13 @@
 //! Lists, packs and predicts the configurations of a comparison.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use foreglow_shared::{Catalog, CatalogError, Engine, IncompleteOutcome, PriceSheet, sort_by};
 
 use super::{Comparison, MOST_CANDIDATES, Omission, Placement, Pricing, Timed};
 use crate::decision::{Footprint, expected_peak_mib};
-use crate::{Arm, Basis, DecideError, ExecutorSize, JointPredictor, pack};
+use crate::{Arm, Basis, DecideError, ExecutorSize, JointPredictor, PartitionSizeUnknown, pack};
 
 /// Memory above the expected peak that an executor is given, and the unit that it is rounded up
 /// to, MiB.
@@ -41,10 +42,11 @@ impl Comparison {
     /// # Errors
     /// [`DecideError`]: a count is zero, there are more than a million configurations, or the price
     /// sheet is invalid or in another currency than the catalog.
-    pub fn of(predictor: JointPredictor, offer: &Offer) -> Result<Self, DecideError> {
+    pub fn of(predictor: impl Into<Arc<JointPredictor>>, offer: &Offer) -> Result<Self, DecideError> {
         check(offer)?;
+        let predictor = predictor.into();
         let predictor = match offer.partition_size {
-            Some(size) => predictor.with_partition_size(size),
+            Some(size) => Arc::new(Arc::unwrap_or_clone(predictor).with_partition_size(size)),
             None => predictor,
         };
         let arms = predictor.arms();
@@ -73,9 +75,7 @@ impl Comparison {
                 continue;
             }
             if predictor.fitted(index).is_size_unknown {
-                let reason = "its runs do not tell how the partition size changes the time; collect some with several \
-                              sizes, --partition-size";
-                omissions.add(&arm.machine, 0, reason.to_owned());
+                omissions.add(&arm.machine, 0, PartitionSizeUnknown.to_string());
                 continue;
             }
             if matches!(pricing[index], Pricing::Unknown) {

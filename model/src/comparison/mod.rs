@@ -11,6 +11,8 @@ mod decide;
 mod limits;
 mod notable;
 
+use std::sync::Arc;
+
 use foreglow_shared::{Catalog, MachineType, Resources};
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +45,7 @@ pub struct Placement {
 /// All configurations of a job over all machine types, with their predicted times.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    predictor: JointPredictor,
+    predictor: Arc<JointPredictor>,
     /// Prices of each arm.
     pricing: Vec<Pricing>,
     currency: String,
@@ -109,6 +111,19 @@ impl Comparison {
             {
                 (machine.hourly_price, machine.spot_price) = (*hourly_price, *spot_price);
             }
+        }
+    }
+
+    /// Returns the comparison of some machine types only, by name. Nothing is predicted anew.
+    pub fn only(&self, is_kept: impl Fn(&str) -> bool) -> Self {
+        let arms: Vec<bool> = self.predictor.arms().iter().map(|arm| is_kept(&arm.machine)).collect();
+        let kept = |timed: &&Timed| arms[timed.placement.arm];
+        Self {
+            predictor: Arc::clone(&self.predictor),
+            pricing: self.pricing.clone(),
+            currency: self.currency.clone(),
+            candidates: self.candidates.iter().filter(kept).cloned().collect(),
+            omissions: self.omissions.iter().filter(|left| is_kept(&left.machine)).cloned().collect(),
         }
     }
 

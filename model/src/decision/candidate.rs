@@ -199,12 +199,24 @@ impl Exclusion {
     /// Returns why executors with these cores and this memory must not run the job; `None` if
     /// nothing is known against it. The partition size is the smallest that completed.
     pub fn of(job: &Job, cores_per_executor: u32, memory_per_executor_mib: u32, sampling_rate: f64) -> Option<Self> {
+        Self::with_partition_size(job, cores_per_executor, memory_per_executor_mib, sampling_rate, None)
+    }
+
+    /// Returns [`Exclusion::of`] for this partition size, if one is given.
+    pub fn with_partition_size(
+        job: &Job,
+        cores_per_executor: u32,
+        memory_per_executor_mib: u32,
+        sampling_rate: f64,
+        partition_size: Option<u32>,
+    ) -> Option<Self> {
         // A fast path: most jobs have no such run, and a decision compares up to a million
         // configurations.
         if job.peaks.is_empty() && !job.incomplete.iter().any(is_out_of_memory) {
             return None;
         }
-        let footprint = Footprint::of_job(job, cores_per_executor, memory_per_executor_mib, sampling_rate);
+        let mut footprint = Footprint::of_job(job, cores_per_executor, memory_per_executor_mib, sampling_rate);
+        footprint.partition_size = partition_size.unwrap_or(footprint.partition_size);
         if let Some(run) = footprint.goes_over_memory(job) {
             let IncompleteRun { cores_per_executor, memory_per_executor_mib, partition_size, .. } = run;
             return Some(Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size });

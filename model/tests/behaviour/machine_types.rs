@@ -129,6 +129,26 @@ fn the_cheapest_machine_type_under_the_deadline_is_recommended_with_its_bill() {
 }
 
 #[test]
+fn a_part_of_a_comparison_is_the_comparison_of_that_part() {
+    let (group, name) = (two_types(), "c5.xlarge");
+    let part = compare(&group, &offer()).only(|machine| machine == name);
+    let own = compare(&group, &Offer { machines: vec![name.to_owned()], ..offer() });
+    assert_eq!(part.decide(&LIMITS).unwrap(), own.decide(&LIMITS).unwrap());
+    assert_eq!((part.omissions(), part.len()), (own.omissions(), own.len()));
+    assert!(!part.is_empty() && part.len() < compare(&group, &offer()).len());
+}
+
+#[test]
+fn a_partition_size_whose_effect_the_runs_do_not_tell_is_refused() {
+    let job = job("c5.xlarge", SLOW.grid(|| 0.0));
+    let usual = job.observations[0].partition_size;
+    let predictor = foreglow_model::Predictor::fit_job(&job).unwrap();
+    assert!(predictor.clone().with_partition_size(&job, usual).is_ok());
+    let refused = predictor.with_partition_size(&job, usual + 1).unwrap_err();
+    assert!(refused.to_string().contains("--partition-size"), "{refused}");
+}
+
+#[test]
 fn a_machine_type_with_one_run_borrows_and_its_interval_is_wider() {
     let new = vec![run(1, 1, 0.1, FAST.secs(1, 1, 0.1))];
     let group = group(vec![job("c5.xlarge", SLOW.grid(|| 0.0)), job("c7i.large", new)]);

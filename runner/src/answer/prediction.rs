@@ -22,6 +22,9 @@ pub struct PredictionAnswer {
     cores_per_executor: u32,
     memory_per_executor_mib: u32,
     sampling_rate: f64,
+    /// Present if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition_size: Option<u32>,
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     cost: Option<f64>,
@@ -34,8 +37,15 @@ pub struct PredictionAnswer {
 }
 
 impl PredictionAnswer {
-    /// Predicts a job at `setting`, with the memory and the prices of a question.
-    pub fn new(job: &Job, predictor: &Predictor, setting: Setting, question: &Question) -> Self {
+    /// Predicts a job at `setting`, with the memory and the prices of a question, and the partition
+    /// size that the predictor assumes, if one was asked for.
+    pub fn new(
+        job: &Job,
+        predictor: &Predictor,
+        setting: Setting,
+        question: &Question,
+        partition_size: Option<u32>,
+    ) -> Self {
         let Question { memory_per_executor_mib, ref prices, .. } = *question;
         let accelerator = job.context.accelerator.as_deref();
         let Setting { executors, cores_per_executor, sampling_rate } = setting;
@@ -53,12 +63,19 @@ impl PredictionAnswer {
             cores_per_executor,
             memory_per_executor_mib,
             sampling_rate,
+            partition_size,
             completion_time_secs,
             interval,
             cost,
             cost_unknown: cost_unknown(prices, accelerator),
             prices: prices.clone(),
-            exclusion: Exclusion::of(job, cores_per_executor, memory_per_executor_mib, sampling_rate),
+            exclusion: Exclusion::with_partition_size(
+                job,
+                cores_per_executor,
+                memory_per_executor_mib,
+                sampling_rate,
+                partition_size,
+            ),
             warnings,
         }
     }
@@ -105,6 +122,9 @@ impl PredictionAnswer {
             format!("{}, {memory} MiB per executor", configuration(self.executors, self.cores_per_executor)),
         );
         line("sampling rate", format_rate(self.sampling_rate));
+        if let Some(size) = self.partition_size {
+            line("partition size", size.to_string());
+        }
         line("predicted by", "Foreglow's own predictor".to_owned());
         if let Some(basis) = &self.never_run {
             text.push_str(&format!("\n{}\n", basis.describe()));

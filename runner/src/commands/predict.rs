@@ -1,5 +1,6 @@
 //! `foreglow predict`: the completion time of one configuration.
 
+use foreglow_exit::unusable;
 use foreglow_model::Setting;
 use foreglow_shared::Sample;
 
@@ -28,6 +29,10 @@ pub struct Args {
     /// Share of the images that the job processes, above 0 and at most 1
     #[arg(long, value_name = "SR", help_heading = "Question", default_value_t = 1.0, value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: f64,
+
+    /// Images of one task [default: those of most runs]
+    #[arg(long, value_name = "P", help_heading = "Question", value_parser = grammar::count, allow_negative_numbers = true)]
+    partition_size: Option<u32>,
 
     #[command(flatten)]
     never_run: NeverRunArgs,
@@ -63,6 +68,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let NeverRunArgs { image_px, batch_size, images } = args.never_run;
     let never_run = never_run(&args.source, &samples, Differences { image_px, batch_size, images, epochs: None })?;
     let (job, predictor, basis) = match never_run {
+        Some(NeverRun { basis, .. }) if args.partition_size.is_some() => {
+            return Err(unusable(format!("{} --partition-size needs runs of it; leave it out", basis.describe())));
+        }
         Some(NeverRun { job, predictor, basis }) => (job, predictor, Some(basis)),
         None => {
             let alike = |sample: &Sample| {
@@ -74,13 +82,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let samples: Vec<Sample> = samples.into_iter().filter(alike).collect();
             let job = args.source.pick(&samples)?;
             let predictor = fit(&job)?;
+            let predictor = match args.partition_size {
+                Some(size) => predictor.with_partition_size(&job, size).map_err(|error| unusable(error.to_string()))?,
+                None => predictor,
+            };
             (job, predictor, None)
         }
     };
     let question = args.bill.about(&job)?;
     let setting =
         Setting { executors: args.executors, cores_per_executor: args.cores, sampling_rate: args.sampling_rate };
-    let answer = PredictionAnswer::new(&job, &predictor, setting, &question).based_on(basis);
+    let answer = PredictionAnswer::new(&job, &predictor, setting, &question, args.partition_size).based_on(basis);
     output::print(&answer.render(args.format))?;
     answer.check()
 }

@@ -4,8 +4,8 @@ use foreglow_model::{Feature, Setting};
 use foreglow_shared::{WhatIf, format_duration, format_money, format_percent, format_rate};
 use leptos::prelude::*;
 
-use crate::chart::lines::ends_secs;
-use crate::panel::counted;
+use crate::data::text::{counted, named};
+use crate::plot::lines::ends_secs;
 use crate::state::Planner;
 
 /// A point of a chart that the pointer or the keyboard can select.
@@ -103,12 +103,6 @@ pub fn in_short(planner: Planner) -> Option<String> {
 fn money(planner: Planner, configuration: WhatIf, secs: f64) -> String {
     let Some(cost) = planner.cost(configuration, secs) else { return String::new() };
     planner.prices.with(|prices| format!(", {}", format_money(cost, &prices.currency)))
-}
-
-/// `2 executors × 4 cores`.
-pub fn named(configuration: WhatIf) -> String {
-    let WhatIf { executors, cores_per_executor } = configuration;
-    format!("{} × {}", counted(executors, "executor"), counted(cores_per_executor, "core"))
 }
 
 /// `4 cores`, `10 % of the images`.

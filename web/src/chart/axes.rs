@@ -7,9 +7,9 @@ use wasm_bindgen::prelude::Closure;
 use web_sys::{Element, ResizeObserver, ResizeObserverEntry};
 
 use crate::chart::card::keys;
-use crate::chart::markup::{Attributes, Markup};
-use crate::chart::scale::Scale;
-use crate::panel::counted;
+use crate::data::text::counted;
+use crate::plot::markup::{Attributes, Markup};
+use crate::plot::scale::Scale;
 
 /// Size of a chart and position of its axes, pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,12 +12,12 @@ use web_sys::{Element, KeyboardEvent, MouseEvent};
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, width_of};
 use crate::chart::export::standalone;
-use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
-use crate::chart::scale::Spread;
-use crate::chart::sheet::Sheet;
-use crate::download::download;
-use crate::panel::WhyButton;
+use crate::control::WhyButton;
+use crate::control::download;
+use crate::plot::markup::Markup;
+use crate::plot::scale::Spread;
+use crate::plot::sheet::Sheet;
 use crate::state::Planner;
 
 /// Minimum width of a chart: below it labels would overlap, and the page scrolls instead.

@@ -10,11 +10,11 @@ use leptos::prelude::*;
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, switch};
-use crate::chart::grid::{Grid, Rates};
-use crate::chart::markup::{Attributes, Markup};
 use crate::chart::overview::Overview;
-use crate::chart::scale::{Scale, Spread, log_tick_time, tick_number};
-use crate::chart::sheet::{Sheet, digits};
+use crate::plot::grid::{Grid, Rates};
+use crate::plot::markup::{Attributes, Markup};
+use crate::plot::scale::{Scale, Spread, log_tick_time, tick_number};
+use crate::plot::sheet::{Sheet, digits};
 use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 340.0;

@@ -7,9 +7,9 @@ use leptos::prelude::*;
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, path, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, keys, log_switch};
-use crate::chart::markup::Markup;
-use crate::chart::scale::{Scale, Spread};
-use crate::chart::sheet::{Sheet, digits};
+use crate::plot::markup::Markup;
+use crate::plot::scale::{Scale, Spread};
+use crate::plot::sheet::{Sheet, digits};
 use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 300.0;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use leptos::prelude::*;
 
 use crate::chart::about::in_short;
-use crate::chart::grid::{Grid, Rates};
+use crate::plot::grid::{Grid, Rates};
 use crate::state::Planner;
 
 /// The shared grid of predictions and the rates to price it.

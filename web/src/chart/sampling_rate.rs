@@ -7,11 +7,11 @@ use leptos::prelude::*;
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn};
-use crate::chart::lines::predicted_secs;
-use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
-use crate::chart::scale::{Scale, Spread};
-use crate::chart::sheet::{Sheet, digits};
+use crate::plot::lines::predicted_secs;
+use crate::plot::markup::Markup;
+use crate::plot::scale::{Scale, Spread};
+use crate::plot::sheet::{Sheet, digits};
 use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 300.0;

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use crate::advice::{AdviceRow, AdviceText};
-use crate::clipboard::CopyButton;
-use crate::errand::{Errand, READER};
-use crate::fit::{FromErrand, ToErrand};
-use crate::panel::prediction::capitalised;
+use crate::client::{Errand, READER};
+use crate::control::CopyButton;
+use crate::data::text::capitalised;
 use crate::state::Planner;
+use crate::worker::advice::{AdviceRow, AdviceText};
+use crate::worker::messages::{FromErrand, ToErrand};
 
 /// Delay after the last change of the question, because the advice is expensive to compute.
 const PAUSE: Duration = Duration::from_millis(400);

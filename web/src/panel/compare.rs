@@ -4,10 +4,10 @@ use foreglow_model::Candidate;
 use foreglow_shared::{Question, WhatIf, format_money, format_probability};
 use leptos::prelude::*;
 
-use crate::chart::named;
-use crate::compare::{Neighbours, Taken};
+use crate::control::WhyButton;
+use crate::data::neighbours::{Neighbours, Taken};
+use crate::data::text::named;
 use crate::panel::prediction::{interval_ends, time_of};
-use crate::panel::why::WhyButton;
 use crate::state::Planner;
 
 /// One row of the comparison.

@@ -3,7 +3,7 @@
 use leptos::html::Input;
 use leptos::prelude::*;
 
-use crate::example::Example;
+use crate::data::example::Example;
 use crate::source::{open_example, read_file};
 use crate::state::Planner;
 

@@ -7,13 +7,13 @@ use foreglow_shared::{Configuration, View, collect_command};
 use leptos::prelude::*;
 use serde_json::json;
 
-use crate::chart::sheet::quoted;
-use crate::download::download;
-use crate::left_out::Run;
-use crate::run_table::{Row, rows};
+use crate::control::download;
+use crate::data::left_out::Run;
+use crate::data::run_table::{Row, rows};
+use crate::data::view::Tab;
+use crate::plot::sheet::quoted;
 use crate::source::page_address;
 use crate::state::Planner;
-use crate::view::Tab;
 
 /// Time in which the first view is built.
 const PAUSE: Duration = Duration::from_millis(600);

@@ -3,7 +3,7 @@
 use foreglow_shared::Job;
 use leptos::prelude::*;
 
-use crate::job;
+use crate::data::job;
 use crate::panel::data::OpenFile;
 use crate::panel::keys::Keys;
 use crate::panel::share::Share;

@@ -3,8 +3,8 @@
 use foreglow_shared::{Engine, Extent, Field, FieldSource, Mapping, TimeUnit};
 use leptos::prelude::*;
 
-use crate::source::{Unmapped, read_mapped};
-use crate::state::Planner;
+use crate::source::read_mapped;
+use crate::state::{Planner, Unmapped};
 
 /// The form to map the columns. The page keeps its previous answer until it is submitted.
 #[component]

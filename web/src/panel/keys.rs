@@ -8,8 +8,8 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, KeyboardEvent};
 
+use crate::data::view::Tab;
 use crate::state::Planner;
-use crate::view::Tab;
 
 const FILTER: &str = "[data-testid=samples-filter]";
 const OFF: &str = "foreglow.keys-off";

@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::source::Connection;
-use crate::state::Planner;
+use crate::source::show_collector;
+use crate::state::{Connection, Planner};
 
 /// A status line on the collector, hidden without one.
 #[component]
@@ -28,7 +28,7 @@ pub fn LiveStatus() -> impl IntoView {
             <span class="dot" aria-hidden="true"></span>
             <p>{sentence}</p>
             <Show when=move || is_heard() && !live.follows.get()>
-                <button type="button" class="quiet" data-testid="show-collector" on:click=move |_| live.show(planner)>
+                <button type="button" class="quiet" data-testid="show-collector" on:click=move |_| show_collector(planner)>
                     "Show the collector's samples"
                 </button>
             </Show>

@@ -5,8 +5,8 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlElement, HtmlInputElement};
 
-use crate::machines::{Devices, MachinePick};
-use crate::panel::prediction::capitalised;
+use crate::data::machine_choice::{Devices, MachinePick};
+use crate::data::text::capitalised;
 use crate::state::{Machines, Planner};
 
 const PRICE_MISTAKE: &str = "Write a price above 0, such as 0.04. The price is unchanged.";
@@ -23,10 +23,10 @@ pub fn MachineTypes() -> impl IntoView {
         Machines::None => None,
         Machines::Running => Some("<p role=\"status\">Comparing the machine types…</p>".to_owned()),
         Machines::Failed(reason) => Some(capitalised(&reason).replace('<', "&lt;")),
-        Machines::Ready(html) => Some(html.body.clone()),
+        Machines::Ready(shown) => Some(shown.compared.body.clone()),
     });
     let picked = Memo::new(move |_| match planner.machines.get() {
-        Machines::Ready(html) => html.picked.clone(),
+        Machines::Ready(shown) => shown.picked.to_string(),
         _ => String::new(),
     });
     Effect::new(move |_| {
@@ -129,7 +129,7 @@ fn change(planner: Planner, input: &HtmlInputElement) -> bool {
 pub fn RecommendedMachines() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let html = Memo::new(move |_| match planner.machines.get() {
-        Machines::Ready(html) => html.recommended.clone(),
+        Machines::Ready(shown) => shown.compared.recommended.clone(),
         _ => String::new(),
     });
     view! { <p class="best-machines" hidden=move || html.with(String::is_empty) inner_html=html></p> }

@@ -3,8 +3,8 @@
 use foreglow_shared::{MonitoredRun, format_duration, format_rate};
 use leptos::prelude::*;
 
-use crate::chart::resource_use::{picture, quantities};
-use crate::panel::counted;
+use crate::data::text::counted;
+use crate::plot::resource_use::{picture, quantities};
 use crate::state::Planner;
 
 /// The charts of one run, with a selection of the run if the file has several.

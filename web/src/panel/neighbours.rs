@@ -4,9 +4,10 @@ use foreglow_model::Candidate;
 use foreglow_shared::{WhatIf, format_duration, format_money};
 use leptos::prelude::*;
 
-use crate::chart::named;
-use crate::compare::{Neighbours, Taken};
-use crate::panel::prediction::{counted, time_of};
+use crate::data::neighbours::{Neighbours, Taken};
+use crate::data::text::counted;
+use crate::data::text::named;
+use crate::panel::prediction::time_of;
 use crate::state::Planner;
 
 /// The answer in one line, which stays in view where the page has one column.

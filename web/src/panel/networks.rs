@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 
-use crate::network::{BATCHES, NetworkHtml};
 use crate::source::networks_with_px;
 use crate::state::Planner;
+use crate::worker::network::{BATCHES, NetworkHtml};
 
 /// The tables of costs and memory, and the layers of each network; absent without a network.
 #[component]

@@ -4,6 +4,8 @@ use foreglow_model::{Interval, Prediction};
 use foreglow_shared::format_duration;
 use leptos::prelude::*;
 
+use crate::data::text::capitalised;
+
 /// Placeholder until a predictor is available.
 pub const PENDING: &str = "–";
 
@@ -44,17 +46,4 @@ pub fn warnings(prediction: Option<&Prediction>) -> impl IntoView + use<> {
         let items = sentences.into_iter().map(|sentence| view! { <li>{capitalised(&sentence)}</li> }).collect_view();
         view! { <ul class="warnings">{items}</ul> }
     })
-}
-
-/// Capitalises a sentence and adds the full stop if it is missing.
-pub fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase().to_string()).unwrap_or_default();
-    let end = if sentence.ends_with('.') { "" } else { "." };
-    format!("{first}{}{end}", letters.as_str())
-}
-
-/// `1 executor`, `3 executors`.
-pub fn counted(count: u32, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }

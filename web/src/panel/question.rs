@@ -3,8 +3,8 @@
 use foreglow_shared::{Mode, number};
 use leptos::prelude::*;
 
-use crate::duration::{compact_duration, parse_duration};
-use crate::panel::prediction::capitalised;
+use crate::data::duration::{compact_duration, parse_duration};
+use crate::data::text::capitalised;
 use crate::panel::prices::Prices;
 use crate::state::Planner;
 

@@ -5,10 +5,11 @@ use foreglow_shared::{WhatIf, format_duration, format_money, format_probability}
 use leptos::either::EitherOf4;
 use leptos::prelude::*;
 
+use crate::control::WhyButton;
+use crate::data::text::{capitalised, counted};
 use crate::panel::machines::RecommendedMachines;
 use crate::panel::neighbours::NextOnFront;
-use crate::panel::prediction::{capitalised, counted, interval_text, time_of, warnings};
-use crate::panel::why::WhyButton;
+use crate::panel::prediction::{interval_text, time_of, warnings};
 use crate::state::{Fit, Planner};
 
 /// The panel with the recommended configuration.

@@ -6,8 +6,8 @@ use foreglow_shared::{format_duration, format_rate};
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::left_out::Run;
-use crate::run_table::{Arrangement, Column, Row, arrange, rows, window};
+use crate::data::left_out::Run;
+use crate::data::run_table::{Arrangement, Column, Row, arrange, rows, window};
 use crate::state::Planner;
 
 const ROW_HEIGHT: f64 = 36.0;

@@ -3,9 +3,10 @@
 use leptos::html::Input;
 use leptos::prelude::*;
 
-use crate::source::address::{begin_scenario, fragment_of};
+use crate::data::view::split;
 use crate::source::saved::{Named, forget, list, save};
 use crate::state::Planner;
+use crate::state::history::{begin_scenario, fragment_of};
 
 /// A form to save the current scenario under a name, and a list to open saved ones.
 #[component]
@@ -26,14 +27,20 @@ pub fn Saved() -> impl IntoView {
             mistake.set(Some("Give the scenario a name.".into()));
             return;
         }
-        told(save(Named { name, fragment: fragment_of(&view) }));
+        let fragment = fragment_of(&view) + &untrack(|| planner.shown()).suffix();
+        told(save(Named { name, fragment }));
         field.set_value("");
     };
     let row = move |named: Named| {
         let Named { name, fragment } = named;
         let open = move |_| {
             begin_scenario();
-            let opened = planner.open_fragment(&fragment);
+            // One of an earlier version has no suffix, and shows what a link without one does.
+            let (link, shown) = split(&fragment);
+            let opened = planner.open_fragment(link);
+            if opened.is_ok() {
+                planner.take_shown(shown);
+            }
             mistake.set(opened.err().map(|error| format!("It cannot be opened: {error}.")));
         };
         let gone = name.clone();

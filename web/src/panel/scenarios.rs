@@ -3,9 +3,9 @@
 use foreglow_shared::{format_duration, format_percent};
 use leptos::prelude::*;
 
-use crate::fit::Scenario;
-use crate::panel::prediction::capitalised;
+use crate::data::text::capitalised;
 use crate::state::{Compared, Evaluated, Planner};
+use crate::worker::messages::Scenario;
 
 /// The table of scenarios.
 #[component]

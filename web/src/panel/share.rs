@@ -5,12 +5,12 @@ use leptos::html::Input;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::clipboard::copy;
+use crate::control::copy;
 use crate::panel::qr::qr_code;
 use crate::panel::saved::Saved;
-use crate::source::address::is_short;
-use crate::source::{Connection, page_address};
-use crate::state::Planner;
+use crate::source::page_address;
+use crate::state::history::is_short;
+use crate::state::{Connection, Planner};
 
 /// The share button and its sheet.
 #[component]

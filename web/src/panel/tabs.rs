@@ -4,8 +4,8 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
+use crate::data::view::Tab;
 use crate::state::Planner;
-use crate::view::Tab;
 
 /// The list of tabs. The arrow keys, Home and End move between them, as the ARIA Authoring
 /// Practices describe.

@@ -4,9 +4,9 @@ use foreglow_model::Prediction;
 use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
 use leptos::prelude::*;
 
-use crate::job::{Space, counts_up_to, highest, measured_up_to, most_counts};
+use crate::control::WhyButton;
+use crate::data::job::{Space, counts_up_to, highest, measured_up_to, most_counts};
 use crate::panel::prediction::{PENDING, interval_text, time_of, warnings};
-use crate::panel::why::WhyButton;
 use crate::state::Planner;
 
 /// The sliders and the prediction that follows them.

@@ -1,44 +1,13 @@
 //! The "Why?" dialog, which explains every figure of a configuration.
 
-use foreglow_shared::{Question, WhatIf};
+use foreglow_shared::Question;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
-use crate::chart::named;
+use crate::control::Explained;
+use crate::data::text::named;
+use crate::data::why::{Reason, reasons};
 use crate::state::Planner;
-use crate::why::{Reason, reasons};
-
-/// The configuration to explain, shared by all buttons.
-#[derive(Clone, Copy)]
-pub struct Explained(RwSignal<Option<WhatIf>>);
-
-impl Explained {
-    /// No explanation is shown.
-    pub fn new() -> Self {
-        Self(RwSignal::new(None))
-    }
-}
-
-/// The button that opens the explanation of a figure.
-#[component]
-pub fn WhyButton(
-    /// The configuration to explain.
-    #[prop(into)]
-    configuration: Signal<WhatIf>,
-) -> impl IntoView {
-    let Explained(explained) = expect_context::<Explained>();
-    view! {
-        <button
-            type="button"
-            class="why"
-            data-testid="why"
-            aria-label=move || format!("Why these numbers for {}?", named(configuration.get()))
-            on:click=move |_| explained.set(Some(configuration.get_untracked()))
-        >
-            "Why?"
-        </button>
-    }
-}
 
 /// The dialog with the explanations.
 #[component]

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use foreglow_shared::{SHORT_PREFIX, ShortLink, View};
 use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 
+use crate::data::view;
 use crate::state::Planner;
-use crate::view;
+use crate::state::history::{end_scenario, fragment_of};
 
 /// Delay before the address changes: browsers throttle a page that does so at every slider step.
 const PAUSE: Duration = Duration::from_millis(150);
@@ -17,34 +17,12 @@ thread_local! {
     /// The fragment of the current state while the address bar keeps a link that this version
     /// cannot open.
     static HELD: std::cell::RefCell<Option<String>> = const { std::cell::RefCell::new(None) };
-    /// Whether the next address becomes a new history entry instead of replacing the current one.
-    static BEGINS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
-}
-
-/// The address fragment of a view: the whole view, or only the question if it has too many runs. In
-/// that case the runs are kept in session storage.
-pub fn fragment_of(view: &View) -> String {
-    if view.fits_in_link() {
-        view.to_fragment()
-    } else {
-        ShortLink::new(&view.job.context, view.question.clone()).to_fragment()
-    }
 }
 
 /// The fragment of the page: its data and the view that is shown.
 fn current(planner: Planner) -> Option<String> {
     let shown = planner.shown();
     planner.view().map(|view| fragment_of(&view) + &shown.suffix())
-}
-
-/// Whether a fragment holds a question without runs.
-pub fn is_short(fragment: &str) -> bool {
-    fragment.starts_with(SHORT_PREFIX)
-}
-
-/// Makes the next address a new history entry, so that the back button returns to the current one.
-pub fn begin_scenario() {
-    BEGINS.set(true);
 }
 
 /// The fragment of the page's address, without `#`.
@@ -63,11 +41,6 @@ pub fn base() -> String {
 pub fn hold(planner: Planner) {
     let current = untrack(|| current(planner));
     HELD.with_borrow_mut(|held| *held = current);
-}
-
-/// Makes the next address replace the current history entry, as after opening a link.
-pub fn end_scenario() {
-    BEGINS.set(false);
 }
 
 /// Keeps the address bar current, and opens links that are entered there.
@@ -114,7 +87,7 @@ fn write(fragment: &str) {
     if let Ok(history) = window().history() {
         let address = format!("#{fragment}");
         // A browser that forbids it loses the current address, not the page.
-        let _ = match BEGINS.replace(false) && !is_first {
+        let _ = match end_scenario() && !is_first {
             true => history.push_state_with_url(&JsValue::NULL, "", Some(&address)),
             false => history.replace_state_with_url(&JsValue::NULL, "", Some(&address)),
         };

@@ -5,7 +5,7 @@ use gloo_net::http::Request;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::example::{Example, Opening};
+use crate::data::example::{Example, Opening};
 use crate::state::Planner;
 
 /// Replaces the page's jobs by an example, and asks its question.

@@ -8,57 +8,15 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
-use crate::errand::{Errand, READER};
-use crate::fit::{FromErrand, ToErrand};
-use crate::import::{Columns, Imported};
+use crate::client::{Errand, READER};
 use crate::source::network;
-use crate::state::Planner;
+use crate::state::{Planner, Unmapped};
+use crate::worker::import::Imported;
+use crate::worker::messages::{FromErrand, ToErrand};
 
 /// Upper limit on a file's size: a larger one would fill the browser's memory several times over.
 /// 64 MB are about 100,000 samples.
 const MOST_BYTES: f64 = 64e6;
-
-/// State of the import.
-#[derive(Clone, Copy)]
-pub struct Import {
-    /// Name of the file, while it is being read.
-    pub reading: RwSignal<Option<String>>,
-    /// A table of another tool whose columns the user has to map.
-    pub unmapped: RwSignal<Option<Unmapped>>,
-    bytes: StoredValue<Option<Uint8Array>, LocalStorage>,
-    errand: StoredValue<Option<Errand>, LocalStorage>,
-}
-
-/// A table of another tool.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Unmapped {
-    /// Name of the file.
-    pub name: String,
-    /// The columns, the first rows and the current mapping.
-    pub columns: Columns,
-    /// Why the current mapping does not work.
-    pub mistake: Option<String>,
-}
-
-impl Import {
-    /// No import in progress.
-    pub fn new() -> Self {
-        Self {
-            reading: RwSignal::new(None),
-            unmapped: RwSignal::new(None),
-            bytes: StoredValue::new_local(None),
-            errand: StoredValue::new_local(None),
-        }
-    }
-
-    /// Cancels the import; the page keeps its jobs.
-    pub fn give_up(&self) {
-        self.errand.set_value(None);
-        self.bytes.set_value(None);
-        self.reading.set(None);
-        self.unmapped.set(None);
-    }
-}
 
 /// Reads a file and replaces the page's jobs by its jobs, or adds its network. An invalid file only
 /// sets the message.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use foreglow_shared::{Sample, Uuid, parse_line};
+use foreglow_shared::{Sample, parse_line};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
@@ -12,8 +12,8 @@ use wasm_bindgen::prelude::Closure;
 use web_sys::{Event, EventSource, MessageEvent};
 
 use super::{add_jobs, collector};
-use crate::job::jobs_of;
-use crate::state::Planner;
+use crate::data::job::jobs_of;
+use crate::state::{Connection, Planner};
 
 const EVENTS: &str = "./api/v1/events";
 /// Samples that arrive within this time are fitted together.
@@ -21,75 +21,34 @@ const GATHER: Duration = Duration::from_millis(300);
 /// Delay between retries once the browser has given up reconnecting.
 const ASK_AGAIN: Duration = Duration::from_secs(3);
 
-/// State of the connection to the collector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Connection {
-    /// There is no collector.
-    #[default]
-    None,
-    /// Connected: new samples arrive.
-    Open,
-    /// Unreachable; the page keeps its jobs.
-    Away,
+/// Adds the samples that are new to the page and returns their number.
+pub fn take(planner: Planner, samples: Vec<Sample>) -> usize {
+    let live = planner.live;
+    let mut known = BTreeSet::new();
+    live.samples.with_value(|samples| known.extend(samples.iter().map(|sample| sample.id)));
+    let new: Vec<Sample> = samples.into_iter().filter(|sample| known.insert(sample.id)).collect();
+    let count = new.len();
+    if count > 0 {
+        live.samples.update_value(|known| known.extend(new));
+        let jobs = live.samples.with_value(|samples| jobs_of(samples));
+        if live.follows.get_untracked() {
+            planner.renew_jobs(jobs);
+        } else {
+            add_jobs(planner, jobs);
+        }
+    }
+    count
 }
 
-/// The collector's samples and connection.
-#[derive(Clone, Copy)]
-pub struct Live {
-    /// State of the connection.
-    pub connection: RwSignal<Connection>,
-    /// Number of samples that arrived since the page was opened.
-    pub arrived: RwSignal<usize>,
-    /// Whether the page shows the collector's jobs, not a file or a link.
-    pub follows: RwSignal<bool>,
-    samples: StoredValue<Vec<Sample>>,
-    waiting: StoredValue<Vec<Sample>>,
-}
-
-impl Live {
-    /// No collector.
-    pub fn new() -> Self {
-        Self {
-            connection: RwSignal::new(Connection::None),
-            arrived: RwSignal::new(0),
-            follows: RwSignal::new(false),
-            samples: StoredValue::new(Vec::new()),
-            waiting: StoredValue::new(Vec::new()),
-        }
-    }
-
-    /// Adds the samples that are new to the page and returns their number.
-    pub fn take(&self, planner: Planner, samples: Vec<Sample>) -> usize {
-        let mut known = BTreeSet::new();
-        self.samples.with_value(|samples| known.extend(samples.iter().map(|sample| sample.id)));
-        let new: Vec<Sample> = samples.into_iter().filter(|sample| known.insert(sample.id)).collect();
-        let count = new.len();
-        if count > 0 {
-            self.samples.update_value(|known| known.extend(new));
-            let jobs = self.samples.with_value(|samples| jobs_of(samples));
-            if self.follows.get_untracked() {
-                planner.renew_jobs(jobs);
-            } else {
-                add_jobs(planner, jobs);
-            }
-        }
-        count
-    }
-
-    /// Replaces a file or a link by the collector's jobs.
-    pub fn show(&self, planner: Planner) {
-        self.follows.set(true);
-        planner.newer.set(None);
-        planner.alert.set(None);
-        let jobs = self.samples.with_value(|samples| jobs_of(samples));
-        if !jobs.is_empty() {
-            planner.take_jobs(jobs.into_iter().map(|job| planner.without_left_out(job)).collect(), 0);
-        }
-    }
-
-    /// Id of the last known sample.
-    fn last(&self) -> Option<Uuid> {
-        self.samples.with_value(|samples| samples.last().map(|sample| sample.id))
+/// Replaces a file or a link by the collector's jobs.
+pub fn show(planner: Planner) {
+    let live = planner.live;
+    live.follows.set(true);
+    planner.newer.set(None);
+    planner.alert.set(None);
+    let jobs = live.samples.with_value(|samples| jobs_of(samples));
+    if !jobs.is_empty() {
+        planner.take_jobs(jobs.into_iter().map(|job| planner.without_left_out(job)).collect(), 0);
     }
 }
 
@@ -152,6 +111,6 @@ fn ask_again(planner: Planner) {
 }
 
 fn arrive(planner: Planner, samples: Vec<Sample>) {
-    let new = planner.live.take(planner, samples);
+    let new = take(planner, samples);
     planner.live.arrived.update(|arrived| *arrived += new);
 }

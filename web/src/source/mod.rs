@@ -16,14 +16,15 @@ use leptos::task::spawn_local;
 
 pub use self::address::{base as page_address, follow as follow_address};
 pub use self::example::open as open_example;
-pub use self::file::{Import, Unmapped, read as read_file, read_mapped};
-pub use self::live::{Connection, Live};
+pub use self::file::{read as read_file, read_mapped};
+pub use self::live::show as show_collector;
 pub use self::message::follow as follow_messages;
-pub use self::network::{Networks, with_px as networks_with_px};
+pub use self::network::with_px as networks_with_px;
 pub use self::session::follow as follow_session;
-use crate::job::same_job;
+use crate::data::job::same_job;
+use crate::data::view;
 use crate::state::Planner;
-use crate::view;
+use crate::state::history::{end_scenario, is_short};
 
 /// Loads the page's first jobs. A link takes precedence over the collector, because it is what its
 /// sender wanted to show.
@@ -34,7 +35,7 @@ pub fn open(planner: Planner) {
         link.to_owned()
     });
     // A short link has no runs, and waits until they are loaded.
-    let short = fragment.clone().filter(|fragment| address::is_short(fragment));
+    let short = fragment.clone().filter(|fragment| is_short(fragment));
     let linked = match fragment.as_deref().filter(|_| short.is_none()).map(|fragment| planner.open_link(fragment)) {
         None => false,
         Some(Ok(())) => true,
@@ -43,7 +44,7 @@ pub fn open(planner: Planner) {
             false
         }
     };
-    address::end_scenario();
+    end_scenario();
     if let Some(short) = &short {
         planner.jobs.set(session::jobs());
         if planner.open_fragment(short).is_err() {
@@ -74,7 +75,7 @@ pub fn open(planner: Planner) {
         }
         if collected.is_there {
             planner.live.follows.set(free);
-            planner.live.take(planner, collected.samples);
+            live::take(planner, collected.samples);
             live::follow(planner);
         }
         if let Some(short) = short.as_ref().filter(|_| free)
@@ -82,7 +83,7 @@ pub fn open(planner: Planner) {
         {
             planner.alert.set(Some(format!("The link in the address bar cannot be opened: {error}.")));
         }
-        address::end_scenario();
+        end_scenario();
         planner.loading.set(false);
         if !linked && fragment.is_some() {
             address::hold(planner);

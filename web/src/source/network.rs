@@ -4,43 +4,9 @@ use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 use web_sys::File;
 
-use crate::errand::{Errand, READER};
-use crate::fit::{FromErrand, ToErrand};
-use crate::network::NetworkHtml;
+use crate::client::{Errand, READER};
 use crate::state::Planner;
-
-/// Side of the images of a network whose file leaves it open, until the user changes it, pixels.
-const USUAL_PX: u32 = 224;
-
-/// The networks of the page.
-#[derive(Clone, Copy)]
-pub struct Networks {
-    /// What the page shows of each, by the name of its file.
-    pub shown: RwSignal<Vec<(String, NetworkHtml)>>,
-    /// Side of the images where a file leaves it open, pixels.
-    pub px: RwSignal<u32>,
-    files: StoredValue<Vec<(String, File)>, LocalStorage>,
-    errands: StoredValue<Vec<(String, Errand)>, LocalStorage>,
-}
-
-impl Networks {
-    /// No networks.
-    pub fn new() -> Self {
-        Self {
-            shown: RwSignal::new(Vec::new()),
-            px: RwSignal::new(USUAL_PX),
-            files: StoredValue::new_local(Vec::new()),
-            errands: StoredValue::new_local(Vec::new()),
-        }
-    }
-
-    /// Removes all networks.
-    pub fn clear(&self) {
-        self.errands.set_value(Vec::new());
-        self.files.set_value(Vec::new());
-        self.shown.set(Vec::new());
-    }
-}
+use crate::worker::messages::{FromErrand, ToErrand};
 
 /// Whether a file is an ONNX file by its name.
 pub fn is_network(name: &str) -> bool {

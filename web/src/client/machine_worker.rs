@@ -1,0 +1,85 @@
+//! The page's side of the worker that compares machine types. The worker keeps its fit from one
+//! question to the next.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use foreglow_shared::Job;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::Closure;
+use web_sys::{MessageEvent, Worker};
+
+use super::errand::READER;
+use super::fit_worker::{listen, spawn};
+use crate::worker::machines::{MachineHtml, MachineQuestion};
+use crate::worker::messages::{FromErrand, ToErrand};
+use crate::worker::serve::parse;
+
+/// A worker for the questions about some jobs; dropping it cancels its work.
+pub struct MachineWorker {
+    worker: Worker,
+    /// The jobs, until the first question takes them to the worker.
+    jobs: Cell<Option<Vec<Job>>>,
+    /// Whether the worker loads or answers.
+    is_busy: Cell<bool>,
+    /// The latest question meanwhile; earlier ones are obsolete.
+    waiting: RefCell<Option<MachineQuestion>>,
+}
+
+impl MachineWorker {
+    /// Starts a worker. `told` receives every answer, or the reason for its failure.
+    ///
+    /// # Errors
+    /// The browser does not support module workers.
+    pub fn start(jobs: Vec<Job>, told: impl Fn(Result<MachineHtml, String>) + 'static) -> Result<Rc<Self>, String> {
+        let worker = spawn(READER)?;
+        let this = Rc::new(Self {
+            worker,
+            jobs: Cell::new(Some(jobs)),
+            is_busy: Cell::new(true),
+            waiting: RefCell::new(None),
+        });
+        let told = Rc::new(told);
+        let on_message = Closure::<dyn Fn(MessageEvent)>::new({
+            let (this, told) = (Rc::downgrade(&this), Rc::clone(&told));
+            move |event: MessageEvent| {
+                match parse(&event.data()) {
+                    Ok(FromErrand::Machines(html)) => told(Ok(*html)),
+                    Ok(FromErrand::Broken(reason)) | Err(reason) => told(Err(reason)),
+                    Ok(_) => {}
+                }
+                if let Some(this) = Weak::upgrade(&this) {
+                    this.is_busy.set(false);
+                    this.send();
+                }
+            }
+        });
+        listen(&this.worker, on_message, move |reason| told(Err(reason)));
+        Ok(this)
+    }
+
+    /// Asks a question. A question that the worker has not begun by then gets no answer.
+    pub fn ask(&self, question: MachineQuestion) {
+        *self.waiting.borrow_mut() = Some(question);
+        self.send();
+    }
+
+    fn send(&self) {
+        if self.is_busy.get() {
+            return;
+        }
+        let Some(question) = self.waiting.borrow_mut().take() else { return };
+        let request = ToErrand::Machines(self.jobs.take(), Box::new(question));
+        if let Ok(message) = serde_json::to_string(&request) {
+            self.is_busy.set(true);
+            // A string can always be cloned to the worker.
+            let _ = self.worker.post_message(&JsValue::from_str(&message));
+        }
+    }
+}
+
+impl Drop for MachineWorker {
+    fn drop(&mut self) {
+        self.worker.terminate();
+    }
+}

@@ -1,0 +1,11 @@
+//! Controls and tools that charts and panels share.
+
+mod clipboard;
+mod download;
+mod later;
+mod why_button;
+
+pub use self::clipboard::{CopyButton, copy};
+pub use self::download::download;
+pub use self::later::{Later, later};
+pub use self::why_button::{Explained, WhyButton};

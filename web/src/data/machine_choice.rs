@@ -1,0 +1,54 @@
+//! What the user chose of the machine types. The address keeps it.
+
+use serde::{Deserialize, Serialize};
+
+/// The machine types to compare, the user's prices, and the what-if over them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineChoice {
+    /// Kind of device.
+    pub devices: Devices,
+    /// Names of machine types that are left out.
+    pub without: Vec<String>,
+    /// The user's prices per hour, by name of the machine type.
+    pub prices: Vec<(String, f64)>,
+    /// The what-if.
+    pub pick: MachinePick,
+}
+
+/// A kind of device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Devices {
+    /// CPUs and GPUs.
+    #[default]
+    All,
+    /// Machines whose executors use CPUs.
+    Cpu,
+    /// Machines whose executors hold an accelerator.
+    Gpu,
+}
+
+/// What the user picks besides executors and cores.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachinePick {
+    /// Name of the machine type; `None` for that of the selected job.
+    pub machine: Option<String>,
+    /// Images per forward pass; `None` for those of the selected job.
+    pub batch_size: Option<u32>,
+    /// Images of one task; `None` for those of most runs.
+    pub partition_size: Option<u32>,
+    /// Memory of each executor, MiB; `None` for what the measured peaks need, or else the largest
+    /// measured one.
+    pub memory_per_executor_mib: Option<u32>,
+}
+
+impl MachineChoice {
+    /// Whether a machine type is compared.
+    pub fn keeps(&self, machine: &str, is_accelerated: bool) -> bool {
+        let is_chosen = match self.devices {
+            Devices::All => true,
+            Devices::Cpu => !is_accelerated,
+            Devices::Gpu => is_accelerated,
+        };
+        is_chosen && !self.without.iter().any(|name| name == machine)
+    }
+}

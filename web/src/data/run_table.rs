@@ -1,0 +1,222 @@
+//! The runs of a job as table rows: filtering, sorting and virtual scrolling.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use foreglow_shared::{IncompleteOutcome, Job, LeftOut, sort_by};
+
+use crate::data::left_out::Run;
+
+/// A sortable column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Executor processes.
+    Executors,
+    /// Task threads per executor.
+    Cores,
+    /// Upper bound on an executor's memory.
+    Memory,
+    /// Images per task.
+    PartitionSize,
+    /// Sampling rate.
+    SamplingRate,
+    /// Completion time; missing for a run that did not complete.
+    Secs,
+}
+
+/// A run and whether it is excluded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// The run.
+    pub run: Run,
+    /// Whether the fit ignores it.
+    pub left_out: bool,
+}
+
+/// The filter and the order of the rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrangement {
+    /// The sort key; ties keep the order of the runs' features.
+    pub column: Column,
+    /// Whether the largest value comes first.
+    pub descending: bool,
+    /// Filter words, all of which a row's text must contain.
+    pub words: String,
+}
+
+impl Default for Arrangement {
+    fn default() -> Self {
+        Self { column: Column::Executors, descending: false, words: String::new() }
+    }
+}
+
+/// Every run of a job, excluded ones included.
+pub fn rows(job: &Job, left_out: &LeftOut) -> Vec<Row> {
+    let rows = |left_out: bool| move |run: Run| Row { run, left_out };
+    let kept = job.observations.iter().copied().map(Run::Completed);
+    let kept = kept.chain(job.incomplete.iter().copied().map(Run::Incomplete)).map(rows(false));
+    let out = left_out.observations.iter().copied().map(Run::Completed);
+    let out = out.chain(left_out.incomplete.iter().copied().map(Run::Incomplete)).map(rows(true));
+    kept.chain(out).collect()
+}
+
+/// The indices of the rows that pass the filter, in display order.
+pub fn arrange(rows: &[Row], arrangement: &Arrangement) -> Vec<usize> {
+    let words: Vec<String> = arrangement.words.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let is_shown = |row: &Row| {
+        if words.is_empty() {
+            return true;
+        }
+        let text = row.text();
+        words.iter().all(|word| text.contains(word.as_str()))
+    };
+    let mut places: Vec<usize> = (0..rows.len()).filter(|place| is_shown(&rows[*place])).collect();
+    let key = |place: &usize| rows[*place].value(arrangement.column);
+    sort_by(&mut places, |a, b| {
+        let order = match (key(a), key(b)) {
+            // Unknown values come last in either direction.
+            (None, None) => Ordering::Equal,
+            (None, _) => Ordering::Greater,
+            (_, None) => Ordering::Less,
+            (Some(a), Some(b)) if arrangement.descending => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+        };
+        order.then_with(|| rows[*a].features().cmp(&rows[*b].features()))
+    });
+    places
+}
+
+/// The range of rows visible in a viewport of `height` pixels scrolled down by `top` pixels, with a
+/// margin on either side.
+pub fn window(count: usize, top: f64, height: f64, row_height: f64) -> Range<usize> {
+    /// Extra rows on either side, so that fast scrolling shows no gap.
+    const BESIDE: usize = 8;
+    // Pixel values are far below 2^53 and not negative here, so that the cast is exact.
+    let first = ((top.max(0.0) / row_height) as usize).min(count).saturating_sub(BESIDE);
+    let shown = (height.max(0.0) / row_height) as usize + 1 + 2 * BESIDE;
+    first..(first + shown).min(count)
+}
+
+impl Row {
+    /// Executors, cores, memory, partition size.
+    pub fn features(&self) -> (u32, u32, u32, u32) {
+        match self.run {
+            Run::Completed(run) => {
+                (run.executors, run.cores_per_executor, run.memory_per_executor_mib, run.partition_size)
+            }
+            Run::Incomplete(run) => {
+                (run.executors, run.cores_per_executor, run.memory_per_executor_mib, run.partition_size)
+            }
+        }
+    }
+
+    /// Sampling rate.
+    pub fn sampling_rate(&self) -> f64 {
+        match self.run {
+            Run::Completed(run) => run.sampling_rate,
+            Run::Incomplete(run) => run.sampling_rate,
+        }
+    }
+
+    /// Completion time, seconds, if the run completed.
+    pub fn secs(&self) -> Option<f64> {
+        match self.run {
+            Run::Completed(run) => Some(run.completion_time_secs),
+            Run::Incomplete(_) => None,
+        }
+    }
+
+    /// The outcome, in the words of the sample format.
+    pub fn outcome(&self) -> &'static str {
+        match self.run {
+            Run::Completed(_) => "completed",
+            Run::Incomplete(run) => match run.outcome {
+                IncompleteOutcome::OutOfMemory => "out_of_memory",
+                IncompleteOutcome::TimedOut => "timed_out",
+            },
+        }
+    }
+
+    fn value(&self, column: Column) -> Option<f64> {
+        let (executors, cores, memory, partition_size) = self.features();
+        Some(match column {
+            Column::Executors => executors.into(),
+            Column::Cores => cores.into(),
+            Column::Memory => memory.into(),
+            Column::PartitionSize => partition_size.into(),
+            Column::SamplingRate => self.sampling_rate(),
+            Column::Secs => return self.secs(),
+        })
+    }
+
+    /// The text that the filter matches: `2x4 10% completed excluded`.
+    fn text(&self) -> String {
+        let (executors, cores, memory, _) = self.features();
+        let rate = self.sampling_rate() * 100.0;
+        let left_out = if self.left_out { " excluded" } else { "" };
+        format!("{executors}x{cores} {rate}% {memory}mib {}{left_out}", self.outcome())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_shared::{IncompleteRun, Observation};
+
+    use super::*;
+
+    fn completed(executors: u32, secs: f64) -> Run {
+        Run::Completed(Observation {
+            executors,
+            cores_per_executor: 2,
+            memory_per_executor_mib: 1024,
+            partition_size: 8,
+            sampling_rate: 0.1,
+            completion_time_secs: secs,
+            startup_secs: None,
+            disturbed: false,
+        })
+    }
+
+    fn rows() -> Vec<Row> {
+        let incomplete = Run::Incomplete(IncompleteRun {
+            executors: 1,
+            cores_per_executor: 2,
+            memory_per_executor_mib: 512,
+            partition_size: 8,
+            sampling_rate: 1.0,
+            outcome: IncompleteOutcome::OutOfMemory,
+            at_least_secs: None,
+        });
+        [(completed(3, 5.0), false), (incomplete, false), (completed(1, 9.0), true), (completed(2, 7.0), false)]
+            .map(|(run, left_out)| Row { run, left_out })
+            .to_vec()
+    }
+
+    fn arranged(column: Column, descending: bool, words: &str) -> Vec<usize> {
+        arrange(&rows(), &Arrangement { column, descending, words: words.into() })
+    }
+
+    #[test]
+    fn rows_sort_either_way_and_unknown_times_come_last() {
+        assert_eq!(arranged(Column::Secs, false, ""), [0, 3, 2, 1]);
+        assert_eq!(arranged(Column::Secs, true, ""), [2, 3, 0, 1]);
+        assert_eq!(arranged(Column::Executors, false, ""), [1, 2, 3, 0]);
+    }
+
+    #[test]
+    fn a_row_must_contain_every_word_of_the_filter() {
+        assert_eq!(arranged(Column::Executors, false, "Excluded"), [2]);
+        assert_eq!(arranged(Column::Executors, false, "2x2 10%"), [3]);
+        assert_eq!(arranged(Column::Executors, false, "memory"), [1]);
+        assert!(arranged(Column::Executors, false, "3x2 excluded").is_empty());
+    }
+
+    #[test]
+    fn only_the_visible_rows_and_a_margin_are_drawn() {
+        assert_eq!(window(100_000, 0.0, 320.0, 32.0), 0..27);
+        assert_eq!(window(100_000, 32_000.0, 320.0, 32.0), 992..1019);
+        assert_eq!(window(5, 0.0, 320.0, 32.0), 0..5);
+        assert_eq!(window(0, 900.0, 320.0, 32.0), 0..0);
+        assert_eq!(window(10, 1e9, 320.0, 32.0), 2..10);
+    }
+}

@@ -1,0 +1,51 @@
+//! The import of a file.
+
+use js_sys::Uint8Array;
+use leptos::prelude::*;
+
+use crate::client::Errand;
+use crate::worker::import::Columns;
+
+/// State of the import.
+#[derive(Clone, Copy)]
+pub struct Import {
+    /// Name of the file, while it is being read.
+    pub reading: RwSignal<Option<String>>,
+    /// A table of another tool whose columns the user has to map.
+    pub unmapped: RwSignal<Option<Unmapped>>,
+    /// The contents of the file.
+    pub bytes: StoredValue<Option<Uint8Array>, LocalStorage>,
+    /// The worker that reads it.
+    pub errand: StoredValue<Option<Errand>, LocalStorage>,
+}
+
+/// A table of another tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unmapped {
+    /// Name of the file.
+    pub name: String,
+    /// The columns, the first rows and the current mapping.
+    pub columns: Columns,
+    /// Why the current mapping does not work.
+    pub mistake: Option<String>,
+}
+
+impl Import {
+    /// No import in progress.
+    pub fn new() -> Self {
+        Self {
+            reading: RwSignal::new(None),
+            unmapped: RwSignal::new(None),
+            bytes: StoredValue::new_local(None),
+            errand: StoredValue::new_local(None),
+        }
+    }
+
+    /// Cancels the import; the page keeps its jobs.
+    pub fn give_up(&self) {
+        self.errand.set_value(None);
+        self.bytes.set_value(None);
+        self.reading.set(None);
+        self.unmapped.set(None);
+    }
+}

@@ -1,0 +1,152 @@
+//! Import of a file: samples, a Spark event log, a file of `--monitor`, or a table of another tool
+//! whose columns the user maps.
+
+mod event_log;
+
+use foreglow_shared::{ForeignTable, Job, Mapping, MonitoredRun, ReadError, is_monitor, read_monitor, read_samples};
+use serde::{Deserialize, Serialize};
+
+use crate::data::job::{jobs_of, most_runs_first};
+use crate::worker::packed;
+
+/// Number of rows that illustrate the columns to the user.
+const FIRST_ROWS: usize = 3;
+
+/// The contents of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Imported {
+    /// Jobs, sorted by descending number of runs.
+    Jobs(Vec<Job>),
+    /// Resource use of runs.
+    Monitored(#[serde(with = "packed")] Vec<MonitoredRun>),
+    /// A table of another tool.
+    Columns(#[serde(with = "packed")] Columns),
+}
+
+/// The columns of a table, with a guessed mapping.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Columns {
+    /// Column names.
+    pub headers: Vec<String>,
+    /// The first rows.
+    pub rows: Vec<Vec<String>>,
+    /// The mapping that the names suggest.
+    pub mapping: Mapping,
+}
+
+/// Imports a file. `mapping` maps the columns of a table, once the user has chosen it.
+///
+/// # Errors
+/// What is wrong and what to do; one sentence without its full stop.
+pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, String> {
+    if let Some(mapping) = mapping {
+        let table = ForeignTable::read(bytes).map_err(|error| error.to_string())?;
+        let jobs = table.jobs(mapping).map_err(|error| error.to_string())?;
+        return Ok(Imported::Jobs(most_runs_first(jobs)));
+    }
+    if is_monitor(bytes) {
+        return read_monitor(bytes).map(Imported::Monitored).map_err(|error| error.to_string());
+    }
+    if event_log::is_event_log(bytes) {
+        return event_log::samples(bytes).map(|samples| Imported::Jobs(jobs_of(&samples)));
+    }
+    if event_log::is_compressed(bytes) {
+        return Err("it is a compressed Spark event log, which only `foreglow import` reads".into());
+    }
+    match read_samples(bytes) {
+        Ok(samples) => Ok(Imported::Jobs(jobs_of(&samples))),
+        Err(ReadError::Header(column)) => match ForeignTable::read(bytes) {
+            // A single column is not a table but some other text.
+            Ok(table) if table.headers().len() > 1 => Ok(Imported::Columns(Columns {
+                headers: table.headers().to_vec(),
+                rows: table.first_rows(FIRST_ROWS),
+                mapping: Mapping::guess(table.headers()),
+            })),
+            _ => Err(ReadError::Header(column).to_string()),
+        },
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_shared::{Field, FieldSource, write_csv};
+
+    use super::*;
+
+    /// The page's example, measured by `make sweep`.
+    pub const EXAMPLE: &str = include_str!("../../../assets/example.jsonl");
+    const JOBS: [&str; 4] =
+        ["mobilenet_v2 inference", "mobilenet_v2 training", "resnet18 inference", "resnet18 training"];
+
+    #[test]
+    fn every_job_of_the_built_in_example_has_three_runs_of_each_setting() {
+        let Ok(Imported::Jobs(jobs)) = import(EXAMPLE.as_bytes(), None) else { unreachable!() };
+        for job in &jobs {
+            let pairs = [(1, 1), (1, 2), (2, 1), (2, 2)];
+            for ((executors, cores), rate) in
+                pairs.into_iter().flat_map(|pair| [0.01, 0.1, 1.0].map(|rate| (pair, rate)))
+            {
+                let is_it = |run: &&foreglow_shared::Observation| {
+                    (run.executors, run.cores_per_executor, run.sampling_rate) == (executors, cores, rate)
+                };
+                let runs = job.observations.iter().filter(is_it).count();
+                assert!(runs >= 3, "{}: {runs} runs on {executors} × {cores}, {rate}", job.context.title());
+            }
+        }
+        let names: Vec<String> = jobs.iter().map(crate::data::job::name).collect();
+        assert_eq!(names, JOBS);
+    }
+
+    #[test]
+    fn csv_samples_are_imported_and_a_table_of_another_tool_asks_for_its_columns() {
+        let samples = read_samples(EXAMPLE.as_bytes()).unwrap();
+        let ours = import(write_csv(&samples).as_bytes(), None).unwrap();
+        assert_eq!(ours, Imported::Jobs(jobs_of(&samples)));
+
+        let theirs = b"nodes,cores,fraction,runtime\n1,1,0.1,12.5\n2,1,0.1,7.25\n";
+        let Ok(Imported::Columns(columns)) = import(theirs, None) else { unreachable!() };
+        assert_eq!(columns.headers, ["nodes", "cores", "fraction", "runtime"]);
+        assert_eq!(columns.rows.len(), 2);
+        let error = import(theirs, Some(&columns.mapping)).unwrap_err();
+        assert!(error.contains("images of the whole job is unknown"), "{error}");
+        let mut mapping = columns.mapping;
+        mapping.places.insert(Field::Images, FieldSource::Fixed("1000".into()));
+        let Ok(Imported::Jobs(jobs)) = import(theirs, Some(&mapping)) else { unreachable!() };
+        assert_eq!(jobs[0].observations[1].completion_time_secs, 7.25);
+    }
+
+    #[test]
+    fn an_event_log_of_a_measured_run_gives_its_sample() {
+        let log = include_bytes!("../../../../shared/tests/event-logs/3.5-measured");
+        let Ok(Imported::Jobs(jobs)) = import(log, None) else { unreachable!("{:?}", import(log, None)) };
+        assert!(jobs.iter().any(|job| !job.observations.is_empty()));
+        let error = import(include_bytes!("../../../../shared/tests/event-logs/3.5-measured.zstd"), None).unwrap_err();
+        assert!(error.contains("foreglow import"), "{error}");
+        let unlabelled = String::from_utf8_lossy(log).replace("spark.foreglow.", "spark.other.");
+        let error = import(unlabelled.as_bytes(), None).unwrap_err();
+        assert!(error.contains("foreglow import"), "{error}");
+    }
+
+    #[test]
+    fn a_file_of_the_monitor_gives_its_runs() {
+        let line = r#"{"secs":1,"images_per_sec":2,"processors":1,"sample":"019aa6d1-0000-7000-8000-000000000001","executors":2,"cores_per_executor":4,"sampling_rate":0.1}"#;
+        let Ok(Imported::Monitored(runs)) = import(format!("{line}\n").as_bytes(), None) else { unreachable!() };
+        assert_eq!((runs.len(), runs[0].executors, runs[0].moments.len()), (1, 2, 1));
+        let error = import(line.as_bytes(), None).unwrap_err();
+        assert!(error.contains("no moments"), "an unfinished line: {error}");
+    }
+
+    #[test]
+    fn an_unusable_file_is_rejected_in_one_sentence() {
+        for (bytes, expected) in [
+            (&b"\xff\xd8\xff\xe0\x00"[..], "not text"),
+            (b"", "no samples"),
+            (b"hello\nworld\n", "column"),
+            (b"{}", "line 1"),
+        ] {
+            let error = import(bytes, None).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The comparison of machine types as HTML. The worker writes it, so that the page carries neither
+//! the table nor the code that would build it.
+
+use foreglow_shared::{format_duration, format_money, format_probability};
+use serde::{Deserialize, Serialize};
+
+use super::{MachineRow, MachineTable, TypePrice, front};
+use crate::data::machine_choice::{Devices, MachineChoice};
+use crate::data::text::escaped;
+
+/// The answer to a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineHtml {
+    /// What the page shows of the comparison; `None` if nothing of it has changed.
+    pub compared: Option<ComparedHtml>,
+    /// The what-if.
+    pub picked: String,
+}
+
+/// What the page shows of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ComparedHtml {
+    /// The recommendation over all machine types.
+    pub recommended: String,
+    /// The table, the chart, the reasons, and the choice with its prices. It does not depend on the
+    /// what-if, whose changes leave it in place.
+    pub body: String,
+}
+
+impl ComparedHtml {
+    /// Writes a comparison.
+    pub fn of(table: &MachineTable, choice: &MachineChoice, deadline_secs: Option<f64>) -> Self {
+        let body = match (table.types.len(), table.batch_sizes.len()) {
+            // Only partition sizes differ, which the table and the picture do not compare.
+            (0 | 1, 0 | 1) => String::new(),
+            _ => format!(
+                "{}{}{}{}",
+                devices(choice),
+                rows(table),
+                picture(table, deadline_secs),
+                list(&table.types, choice)
+            ),
+        };
+        Self { recommended: recommended(table), body }
+    }
+
+    /// Writes the reason why a comparison failed.
+    pub fn failed(reason: &str, choice: &MachineChoice) -> Self {
+        let body = format!("{}<p class=\"reason\" role=\"alert\">{}</p>", devices(choice), escaped(reason));
+        Self { recommended: String::new(), body }
+    }
+}
+
+fn time(row: &MachineRow) -> String {
+    row.secs.map_or_else(|| "unknown".to_owned(), format_duration)
+}
+
+fn money(table: &MachineTable, row: &MachineRow) -> String {
+    row.cost.map_or_else(|| "unknown".to_owned(), |cost| escaped(&format_money(cost, &table.currency)))
+}
+
+fn recommended(table: &MachineTable) -> String {
+    let at = |place: Option<usize>| table.rows.get(place?);
+    let note = match (table.types.len(), table.batch_sizes.len()) {
+        (0 | 1, 0 | 1) => return String::new(),
+        (0 | 1, _) => "The best of all batch sizes. Below, that of the selected runs.",
+        _ => "The best of all machine types. Below, the machine type of the selected runs.",
+    };
+    match (at(table.recommended), at(table.fastest)) {
+        (Some(row), _) => {
+            let chance = row.success_probability.map(|chance| format!(", chance {}", format_probability(chance)));
+            format!(
+                "<strong data-testid=\"recommended-machines\">{}</strong><span data-testid=\"recommended-machines-time\" \
+                 data-secs=\"{}\">{}, {}{}</span><span class=\"hush\">{note}</span>",
+                escaped(&described(table, row)),
+                row.secs.unwrap_or_default(),
+                time(row),
+                money(table, row),
+                escaped(&chance.unwrap_or_default()),
+            )
+        }
+        (None, Some(fastest)) => format!(
+            "<span data-testid=\"recommended-machines\">No machine type meets the limits. The fastest is {}: {}.</span>",
+            escaped(&fastest.description),
+            time(fastest),
+        ),
+        (None, None) => String::new(),
+    }
+}
+
+fn devices(choice: &MachineChoice) -> String {
+    let button = |(devices, label): (Devices, &str)| {
+        let name = label.to_ascii_lowercase();
+        let is_chosen = choice.devices == devices;
+        format!(
+            "<button type=\"button\" data-testid=\"devices-{name}\" data-devices=\"{name}\" aria-pressed=\"{is_chosen}\">\
+             {label}</button>"
+        )
+    };
+    let buttons: String = [(Devices::All, "All"), (Devices::Cpu, "CPU"), (Devices::Gpu, "GPU")].map(button).concat();
+    format!("<div class=\"switch\" role=\"group\" aria-label=\"Devices\">{buttons}</div>")
+}
+
+fn rows(table: &MachineTable) -> String {
+    let rows: String = table
+        .best
+        .iter()
+        .filter_map(|place| Some(row(table, table.rows.get(*place)?, table.recommended == Some(*place))))
+        .collect();
+    format!(
+        "<p class=\"says\">The best of each machine type, of {} configurations: the cheapest that meets the limits. Whole \
+         machines are billed by the second, with the provider's minimum.</p><div class=\"scroll\" tabindex=\"0\" \
+         role=\"region\" aria-labelledby=\"machines-title\"><table data-testid=\"machine-table\"><thead><tr><th \
+         scope=\"col\">Machines</th><th scope=\"col\" class=\"number\">Completion time</th><th scope=\"col\" class=\"number \
+         wide\">90 % interval</th><th scope=\"col\" class=\"number\">Money</th><th scope=\"col\" class=\"number \
+         wide\">Chance</th><th scope=\"col\" class=\"wide\"><span class=\"out-of-sight\">Remark</span></th></tr></thead>\
+         <tbody>{rows}</tbody></table></div>",
+        table.weighed,
+    )
+}
+
+fn row(table: &MachineTable, row: &MachineRow, is_recommended: bool) -> String {
+    let interval = row.interval_secs.map_or_else(
+        || "unknown".to_owned(),
+        |(lower, upper)| format!("{} – {}", format_duration(lower), format_duration(upper)),
+    );
+    let chance = row.success_probability.map(format_probability).unwrap_or_default();
+    let verdict = match (is_recommended, row.is_feasible) {
+        (true, _) => Some("recommended".to_owned()),
+        (false, false) => Some("misses the limits".to_owned()),
+        (false, true) => None,
+    };
+    let basis = row.borrowed_from.as_ref().filter(|_| row.is_feasible).map(|basis| format!("from {basis}"));
+    let remark = [verdict, basis].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let class = match (is_recommended, row.is_feasible) {
+        (true, _) => "recommended-row",
+        (false, true) => "",
+        (false, false) => "late",
+    };
+    let data = |name: &str, value: Option<f64>| value.map(|value| format!(" {name}=\"{value}\"")).unwrap_or_default();
+    format!(
+        "<tr class=\"{class}\" data-machine=\"{}\"><th scope=\"row\">{}</th><td class=\"number\"{}>{}</td><td \
+         class=\"number wide\">{interval}</td><td class=\"number\"{}>{}</td><td class=\"number wide\">{}</td><td \
+         class=\"wide remark\">{remark}</td></tr>",
+        escaped(&row.machine),
+        escaped(&described(table, row)),
+        data("data-secs", row.secs),
+        time(row),
+        data("data-cost", row.cost),
+        money(table, row),
+        escaped(&chance),
+    )
+}
+
+/// The configuration, with its batch size if several were measured.
+fn described(table: &MachineTable, row: &MachineRow) -> String {
+    match table.batch_sizes.len() {
+        0 | 1 => row.description.clone(),
+        _ => format!("{}, batch size {}", row.description, row.batch_size),
+    }
+}
+
+fn picture(table: &MachineTable, deadline_secs: Option<f64>) -> String {
+    let picture = front::picture(table, deadline_secs).into_text();
+    let keys: String = table
+        .types
+        .iter()
+        .enumerate()
+        .map(|(place, kind)| {
+            format!("<span class=\"key line {}\">{}</span>", front::shade(place), escaped(&kind.machine))
+        })
+        .collect();
+    let omitted: String = table.omitted.iter().map(|left| format!("<li>{}.</li>", escaped(left))).collect();
+    let omitted = if omitted.is_empty() { omitted } else { format!("<ul class=\"warnings\">{omitted}</ul>") };
+    format!("<figure class=\"machine-front\">{picture}</figure><p class=\"legend\">{keys}</p>{omitted}")
+}
+
+/// Which machine types are compared, and their prices per hour.
+fn list(types: &[TypePrice], choice: &MachineChoice) -> String {
+    let item = |kind: &TypePrice| {
+        let name = escaped(&kind.machine);
+        let checked = if choice.without.contains(&kind.machine) { "" } else { " checked" };
+        let gpu = if kind.is_accelerated { " (GPU)" } else { "" };
+        let price = match kind.hourly_price {
+            Some(price) => format!(
+                "<input type=\"text\" inputmode=\"decimal\" aria-label=\"{name}: price per hour\" data-price-of=\"{name}\" \
+                 value=\"{price}\" /><span class=\"hush\">an hour</span>"
+            ),
+            None => "<span class=\"hush\">not in the catalog of prices</span>".to_owned(),
+        };
+        format!(
+            "<li><label><input type=\"checkbox\" data-machine=\"{name}\"{checked} /> {name}{gpu}</label>{price}</li>"
+        )
+    };
+    let items: String = types.iter().map(item).collect();
+    // The list stays open once the user has changed it.
+    let open = if choice.without.is_empty() && choice.prices.is_empty() { "" } else { " open" };
+    format!(
+        "<details class=\"more\"{open}><summary data-testid=\"machine-choice\"><span class=\"edit\">Machine types and their \
+         prices</span></summary><ul class=\"machine-list\">{items}</ul></details>"
+    )
+}

@@ -1,0 +1,96 @@
+//! The comparison of machine types, which a worker makes: the question, and the table that answers
+//! it. The page shows the table and computes nothing of it.
+
+mod front;
+mod html;
+mod pick;
+mod pick_html;
+mod session;
+
+use foreglow_model::MachineLimits;
+use foreglow_shared::{Context, PriceSheet, WhatIf};
+use serde::{Deserialize, Serialize};
+
+pub use self::html::{ComparedHtml, MachineHtml};
+pub use self::session::Session;
+use crate::data::machine_choice::MachineChoice;
+
+/// A question about a job on all machine types that were measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineQuestion {
+    /// The context of the selected job.
+    pub context: Context,
+    /// Deadline, budget and probability. The worker adds the start-up time.
+    pub limits: MachineLimits,
+    /// Prices of machines that are in no catalog.
+    pub sheet: PriceSheet,
+    /// The devices and machine types to compare, and the user's prices.
+    pub choice: MachineChoice,
+    /// Executors and cores of the what-if.
+    pub what_if: WhatIf,
+}
+
+/// The answer: the notable configurations, and the machine types.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineTable {
+    /// Currency of all prices.
+    pub currency: String,
+    /// Number of configurations that were compared.
+    pub weighed: usize,
+    /// The notable configurations, ascending by time.
+    pub rows: Vec<MachineRow>,
+    /// Index of the recommended configuration.
+    pub recommended: Option<usize>,
+    /// Index of the fastest configuration, whatever the limits.
+    pub fastest: Option<usize>,
+    /// Indices of the best configuration of each machine type, the cheapest first.
+    pub best: Vec<usize>,
+    /// Indices of the Pareto front of time and cost, by ascending time.
+    pub pareto: Vec<usize>,
+    /// The measured machine types.
+    pub types: Vec<TypePrice>,
+    /// Names of the machine types of the catalog that were not measured.
+    pub unmeasured: Vec<String>,
+    /// Batch sizes that were measured on any machine type, ascending.
+    pub batch_sizes: Vec<u32>,
+    /// Partition sizes that were measured on any machine type, ascending.
+    pub partition_sizes: Vec<u32>,
+    /// What was not compared, and why; one sentence each.
+    pub omitted: Vec<String>,
+}
+
+/// A configuration on machines of one type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineRow {
+    /// Name of the machine type.
+    pub machine: String,
+    /// `3 × c5.xlarge, 2 executors of 2 cores each`.
+    pub description: String,
+    /// Memory of each executor, MiB.
+    pub memory_per_executor_mib: u32,
+    /// Images per forward pass.
+    pub batch_size: u32,
+    /// Predicted time of the whole job, seconds.
+    pub secs: Option<f64>,
+    /// 90 % interval, seconds.
+    pub interval_secs: Option<(f64, f64)>,
+    /// Cost of the predicted time.
+    pub cost: Option<f64>,
+    /// Probability of meeting the limits.
+    pub success_probability: Option<f64>,
+    /// Whether all limits are met with the requested probability.
+    pub is_feasible: bool,
+    /// What the time is predicted from, if not from runs of this machine type alone.
+    pub borrowed_from: Option<String>,
+}
+
+/// A measured machine type and its price.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypePrice {
+    /// Name of the machine type.
+    pub machine: String,
+    /// Whether its executors hold an accelerator.
+    pub is_accelerated: bool,
+    /// Price per hour of a whole machine; `None` if the catalog lacks it.
+    pub hourly_price: Option<f64>,
+}

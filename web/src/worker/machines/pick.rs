@@ -1,0 +1,78 @@
+//! The what-if over machine types: one configuration that the user picks, answered as
+//! `foreglow plan` answers for it alone.
+
+use std::sync::Arc;
+
+use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
+use foreglow_shared::{Context, WhatIf};
+
+use super::MachineRow;
+use super::session::row;
+use crate::data::machine_choice::MachinePick;
+
+/// The answer for the picked configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picked {
+    /// Machine type, batch size, executors and cores that were asked about.
+    pub machine: String,
+    /// Images per forward pass.
+    pub batch_size: u32,
+    /// Images of one task.
+    pub partition_size: u32,
+    /// Executors and their cores.
+    pub what_if: WhatIf,
+    /// The configuration with its time and cost, or why there is no answer.
+    pub outcome: Result<MachineRow, String>,
+    /// Reasons to trust the time less.
+    pub warnings: Vec<String>,
+}
+
+/// Predicts the configuration, with the catalog and the price sheet of `offer`. The predictor
+/// assumes the partition size that was picked.
+pub fn answer(
+    pick: &MachinePick,
+    predictor: &Arc<JointPredictor>,
+    offer: Offer,
+    limits: &MachineLimits,
+    job: &Context,
+    what_if: WhatIf,
+) -> Picked {
+    let machine = pick.machine.clone().unwrap_or_else(|| job.machine_name());
+    let batch_size = pick.batch_size.unwrap_or(job.workload.batch_size);
+    let arms = predictor.arms();
+    let usual = arms.iter().find(|arm| arm.machine == machine && arm.batch_size == batch_size).or(arms.first());
+    let partition_size = pick.partition_size.or(usual.map(|arm| arm.partition_size)).unwrap_or(1);
+    let offer = Offer {
+        machines: vec![machine.clone()],
+        executors: vec![what_if.executors],
+        cores_per_executor: vec![what_if.cores_per_executor],
+        memory_per_executor_mib: pick.memory_per_executor_mib,
+        batch_sizes: vec![batch_size],
+        ..offer
+    };
+    let (outcome, warnings) = match answered(predictor, &offer, limits) {
+        Ok((row, warnings)) => (Ok(row), warnings),
+        Err(reason) => (Err(reason), Vec::new()),
+    };
+    Picked { machine, batch_size, partition_size, what_if, outcome, warnings }
+}
+
+fn answered(
+    predictor: &Arc<JointPredictor>,
+    offer: &Offer,
+    limits: &MachineLimits,
+) -> Result<(MachineRow, Vec<String>), String> {
+    let comparison = Comparison::of(Arc::clone(predictor), offer).map_err(|error| error.to_string())?;
+    let decision = comparison.decide(limits).map_err(|error| error.to_string())?;
+    // Several answers differ in their engine or accelerator.
+    let best = decision.recommended.or(decision.fastest).and_then(|place| decision.candidates.get(place));
+    let Some(best) = best else {
+        let reasons: Vec<&str> = comparison.omissions().iter().map(|left| left.reason.as_str()).collect();
+        return Err(match reasons.is_empty() {
+            true => "this batch size was not measured on it".to_owned(),
+            false => reasons.join("; "),
+        });
+    };
+    let warnings = comparison.predict(best.placement).warnings.iter().map(ToString::to_string).collect();
+    Ok((row(&comparison, best), warnings))
+}

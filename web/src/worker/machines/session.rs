@@ -1,0 +1,311 @@
+//! The comparison of machine types of one job, kept between the questions about it: the fit and the
+//! predictions of all configurations depend on the runs alone.
+
+use std::sync::Arc;
+
+use foreglow_model::{Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer};
+use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, group_jobs, sort_by};
+
+use super::html::{ComparedHtml, MachineHtml};
+use super::{MachineQuestion, MachineRow, MachineTable, TypePrice, pick, pick_html};
+use crate::data::machine_choice::{MachineChoice, MachinePick};
+
+/// The jobs of the page, with everything that no question changes.
+pub struct Session(Result<Fitted, String>);
+
+/// The fit of a job on all its machine types.
+struct Fitted {
+    group: JobGroup,
+    types: Vec<TypePrice>,
+    catalog: Catalog,
+    /// Whole machines are billed while executors start.
+    startup_secs: f64,
+    predictor: Arc<JointPredictor>,
+    /// The predictor for the last partition size that was picked.
+    of_size: Option<(u32, Arc<JointPredictor>)>,
+    /// All configurations of all machine types, with the price sheet of the last question.
+    comparison: Option<(Option<PriceSheet>, Comparison)>,
+    /// The last table, and what it answers.
+    table: Option<(Asked, MachineTable)>,
+}
+
+/// What the table depends on.
+#[derive(Clone, PartialEq)]
+struct Asked {
+    limits: MachineLimits,
+    sheet: PriceSheet,
+    choice: MachineChoice,
+}
+
+impl Session {
+    /// Fits the job of a context on all its machine types.
+    pub fn of(jobs: Vec<Job>, context: &Context) -> Self {
+        Self(Fitted::of(jobs, context))
+    }
+
+    /// Answers as HTML: the comparison, or the reason why it failed. What the page has already is
+    /// left out.
+    pub fn answer(&mut self, question: MachineQuestion) -> MachineHtml {
+        let failed = |reason: &str, choice: &MachineChoice| MachineHtml {
+            compared: Some(ComparedHtml::failed(reason, choice)),
+            picked: String::new(),
+        };
+        let fitted = match &mut self.0 {
+            Ok(fitted) => fitted,
+            Err(reason) => return failed(reason, &question.choice),
+        };
+        let limits = MachineLimits { startup_secs: fitted.startup_secs, ..question.limits };
+        let pick = question.choice.pick;
+        let choice = MachineChoice { pick: MachinePick::default(), ..question.choice };
+        let asked = Asked { limits, sheet: question.sheet, choice };
+        let is_known = fitted.table.as_ref().is_some_and(|(known, _)| *known == asked);
+        if !is_known {
+            match fitted.compare(&asked) {
+                Ok(table) => fitted.table = Some((asked.clone(), table)),
+                Err(reason) => {
+                    fitted.table = None;
+                    return failed(&reason, &asked.choice);
+                }
+            }
+        }
+        let offer = fitted.offer(&asked);
+        let predictor = fitted.of_size(pick.partition_size);
+        let picked = pick::answer(&pick, &predictor, offer, &limits, &question.context, question.what_if);
+        let Some((_, table)) = &fitted.table else { return failed("the job has no runs", &asked.choice) };
+        MachineHtml {
+            compared: (!is_known).then(|| ComparedHtml::of(table, &asked.choice, limits.deadline_secs)),
+            picked: pick_html::picked(table, &picked, &pick),
+        }
+    }
+}
+
+impl Fitted {
+    fn of(jobs: Vec<Job>, context: &Context) -> Result<Self, String> {
+        let definition = JobDefinition::of(context);
+        let group = group_jobs(jobs).into_iter().find(|group| group.definition == definition);
+        let group = group.ok_or("the job has no runs")?;
+        let predictor = Arc::new(JointPredictor::fit(&group).map_err(|error| error.to_string())?);
+        Ok(Self {
+            types: types(&group),
+            catalog: Catalog::built_in(),
+            startup_secs: median_startup_secs(group.jobs.iter().flat_map(|job| &job.observations)),
+            predictor,
+            of_size: None,
+            comparison: None,
+            table: None,
+            group,
+        })
+    }
+
+    /// Compares the machine types, as `foreglow plan` does.
+    ///
+    /// # Errors
+    /// A limit is out of range, or everything is left out; one sentence.
+    fn compare(&mut self, asked: &Asked) -> Result<MachineTable, String> {
+        let choice = &asked.choice;
+        if !self.types.iter().any(|kind| kind.is_kept(choice)) {
+            return Err("every machine type is left out; choose at least one".into());
+        }
+        let offer = self.offer(asked);
+        let known = self.comparison.take().filter(|(sheet, _)| *sheet == offer.sheet).map(|(_, known)| known);
+        let mut comparison = match known {
+            Some(comparison) => comparison,
+            None => Comparison::of(Arc::clone(&self.predictor), &offer).map_err(|error| error.to_string())?,
+        };
+        let catalog = offer.catalog.unwrap_or_else(|| self.catalog.clone());
+        comparison.reprice(&catalog);
+        let keeps_all = self.types.iter().all(|kind| kind.is_kept(choice));
+        let is_kept = |machine: &str| self.types.iter().any(|kind| kind.machine == machine && kind.is_kept(choice));
+        let some = (!keeps_all).then(|| comparison.only(is_kept));
+        let table = self.table(some.as_ref().unwrap_or(&comparison), &catalog, &asked.limits);
+        self.comparison = Some((offer.sheet, comparison));
+        table
+    }
+
+    fn table(
+        &self,
+        comparison: &Comparison,
+        catalog: &Catalog,
+        limits: &MachineLimits,
+    ) -> Result<MachineTable, String> {
+        let decision = comparison.decide(limits).map_err(|error| error.to_string())?;
+        let priced = |kind: &TypePrice| {
+            let machine = catalog.find(&kind.machine).ok();
+            TypePrice { hourly_price: machine.map(|machine| machine.hourly_price), ..kind.clone() }
+        };
+        let is_measured = |name: &str| self.types.iter().any(|kind| kind.machine == name);
+        let names: Vec<&str> = catalog.machines.iter().map(|machine| machine.name.as_str()).collect();
+        // Who measured own machines is not asking for those of a provider.
+        let unmeasured = match names.iter().any(|name| is_measured(name)) {
+            true => names.into_iter().filter(|name| !is_measured(name)).map(str::to_owned).collect(),
+            false => Vec::new(),
+        };
+        let mut batch_sizes: Vec<u32> = self.predictor.arms().iter().map(|arm| arm.batch_size).collect();
+        sort_by(&mut batch_sizes, u32::cmp);
+        batch_sizes.dedup();
+        Ok(MachineTable {
+            currency: comparison.currency().to_owned(),
+            weighed: decision.weighed,
+            rows: decision.candidates.iter().map(|candidate| row(comparison, candidate)).collect(),
+            recommended: decision.recommended,
+            fastest: decision.fastest,
+            best: decision.best_per_machine,
+            pareto: decision.pareto,
+            types: self.types.iter().map(priced).collect(),
+            unmeasured,
+            batch_sizes,
+            partition_sizes: self.predictor.partition_sizes(),
+            omitted: comparison.omissions().iter().map(|left| format!("{}: {}", left.machine, left.reason)).collect(),
+        })
+    }
+
+    fn offer(&self, asked: &Asked) -> Offer {
+        let mut catalog = self.catalog.clone();
+        for machine in &mut catalog.machines {
+            let own = asked.choice.prices.iter().find(|(name, _)| *name == machine.name);
+            machine.hourly_price = own.map_or(machine.hourly_price, |(_, price)| *price);
+        }
+        // Machine types that are in no catalog are priced by their cores and memory, if all are.
+        let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
+        let sheet = (!self.group.jobs.iter().any(is_in_catalog) && asked.sheet.currency == catalog.currency)
+            .then(|| asked.sheet.clone());
+        Offer { catalog: Some(catalog), sheet, ..Offer::default() }
+    }
+
+    /// The predictor for a partition size.
+    fn of_size(&mut self, partition_size: Option<u32>) -> Arc<JointPredictor> {
+        let Some(size) = partition_size else { return Arc::clone(&self.predictor) };
+        let known = self.of_size.take().filter(|(known, _)| *known == size);
+        let sized = || Arc::new(JointPredictor::clone(&self.predictor).with_partition_size(size));
+        let predictor = known.map_or_else(sized, |(_, predictor)| predictor);
+        self.of_size = Some((size, Arc::clone(&predictor)));
+        predictor
+    }
+}
+
+impl TypePrice {
+    fn is_kept(&self, choice: &MachineChoice) -> bool {
+        choice.keeps(&self.machine, self.is_accelerated)
+    }
+}
+
+/// The measured machine types, by name.
+fn types(group: &JobGroup) -> Vec<TypePrice> {
+    let mut types: Vec<TypePrice> = Vec::new();
+    for job in &group.jobs {
+        let machine = job.context.machine_name();
+        match types.iter_mut().find(|kind| kind.machine == machine) {
+            Some(kind) => kind.is_accelerated |= job.context.accelerator.is_some(),
+            None => {
+                let is_accelerated = job.context.accelerator.is_some();
+                types.push(TypePrice { machine, is_accelerated, hourly_price: None });
+            }
+        }
+    }
+    sort_by(&mut types, |a, b| a.machine.cmp(&b.machine));
+    types
+}
+
+/// Whole machines are billed while executors start: the median of the start-up times, or 0.
+fn median_startup_secs<'a>(runs: impl Iterator<Item = &'a Observation>) -> f64 {
+    let mut secs: Vec<f64> = runs.filter_map(|run| run.startup_secs).collect();
+    sort_by(&mut secs, f64::total_cmp);
+    secs.get(secs.len() / 2).copied().unwrap_or(0.0)
+}
+
+pub(super) fn row(comparison: &Comparison, candidate: &MachineCandidate) -> MachineRow {
+    let placement = candidate.placement;
+    let arm = &comparison.predictor().arms()[placement.arm];
+    let prediction = &candidate.prediction;
+    MachineRow {
+        machine: arm.machine.clone(),
+        description: comparison.describe(placement),
+        memory_per_executor_mib: placement.memory_per_executor_mib,
+        batch_size: arm.batch_size,
+        secs: prediction.completion_time_secs,
+        interval_secs: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
+        cost: candidate.cost,
+        success_probability: candidate.success_probability,
+        is_feasible: candidate.is_feasible,
+        borrowed_from: arm.basis.borrowed_from().map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::job::jobs_of;
+    use crate::data::machine_choice::Devices;
+    use foreglow_shared::{Question, WhatIf, read_samples};
+
+    /// The first job of the example, as if two machine types of the catalog had run it.
+    fn jobs() -> Vec<Job> {
+        let job = jobs_of(&read_samples(include_bytes!("../../../assets/example.jsonl")).unwrap()).remove(0);
+        let on = |(machine, factor): (&str, f64)| {
+            let mut job = job.clone();
+            job.context.host.machine = Some(machine.to_owned());
+            job.observations.iter_mut().for_each(|run| run.completion_time_secs *= factor);
+            job
+        };
+        [("c5.xlarge", 1.0), ("c5.4xlarge", 0.7)].map(on).to_vec()
+    }
+
+    fn question(jobs: &[Job]) -> MachineQuestion {
+        let question = Question::about(&jobs[0].observations);
+        MachineQuestion {
+            context: jobs[0].context.clone(),
+            limits: MachineLimits::of(&question),
+            sheet: question.prices,
+            choice: MachineChoice::default(),
+            what_if: WhatIf { executors: 1, cores_per_executor: 2 },
+        }
+    }
+
+    #[test]
+    fn a_kept_fit_answers_every_question_as_a_new_one_does() {
+        let jobs = jobs();
+        let asked = question(&jobs);
+        let mut kept = Session::of(jobs.clone(), &asked.context);
+        kept.answer(asked.clone());
+        let choices = [
+            MachineChoice { prices: vec![("c5.4xlarge".into(), 0.001)], ..MachineChoice::default() },
+            MachineChoice { without: vec!["c5.xlarge".into()], ..MachineChoice::default() },
+            MachineChoice { devices: Devices::Gpu, ..MachineChoice::default() },
+            MachineChoice::default(),
+        ];
+        let mut answers = Vec::new();
+        for choice in choices {
+            for deadline_secs in [Some(5.0), Some(500.0)] {
+                let limits = MachineLimits { deadline_secs, ..asked.limits };
+                let asked = MachineQuestion { limits, choice: choice.clone(), ..asked.clone() };
+                let answer = kept.answer(asked.clone());
+                assert_eq!(answer, Session::of(jobs.clone(), &asked.context).answer(asked));
+                answers.push(answer.compared.unwrap().recommended);
+            }
+        }
+        assert!(answers[1].contains("c5.4xlarge") && answers[5].is_empty(), "{answers:?}");
+        assert_ne!(answers[1], answers[7], "the edited price is taken back");
+    }
+
+    #[test]
+    fn another_what_if_leaves_the_comparison_in_place() {
+        let jobs = jobs();
+        let asked = question(&jobs);
+        let mut session = Session::of(jobs, &asked.context);
+        let first = session.answer(asked.clone());
+        let second =
+            session.answer(MachineQuestion { what_if: WhatIf { executors: 1, cores_per_executor: 1 }, ..asked });
+        assert!(first.compared.is_some() && second.compared.is_none());
+        assert_ne!(first.picked, second.picked);
+    }
+
+    #[test]
+    fn a_machine_type_without_runs_can_be_picked_and_gets_no_time() {
+        let jobs = jobs();
+        let mut asked = question(&jobs);
+        asked.choice.pick.machine = Some("m7i.2xlarge".into());
+        let html = Session::of(jobs, &asked.context).answer(asked).picked;
+        assert!(html.contains("<option value=\"m7i.2xlarge\" selected>") && html.contains("not measured;"), "{html}");
+        assert!(!html.contains("data-secs"), "{html}");
+    }
+}

@@ -1,0 +1,135 @@
+//! The messages between the page and its workers.
+
+use foreglow_model::{Effects, Predictor, ScenarioRow};
+use foreglow_shared::{Job, Mapping, Question};
+use serde::{Deserialize, Serialize};
+
+use crate::worker::advice::AdviceText;
+use crate::worker::import::Imported;
+use crate::worker::machines::{MachineHtml, MachineQuestion};
+use crate::worker::network::NetworkHtml;
+use crate::worker::packed;
+
+/// A request to the fit worker: the request's number, the job, and the question about it. The
+/// number tells a late answer to an earlier request from the current one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ToFit(pub u64, pub Job, pub Question);
+
+/// A message of the fit worker to the page.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum FromFit {
+    /// The worker has loaded and accepts requests.
+    Ready,
+    /// The answer to the request with this number.
+    Answer(u64, Result<Box<Fitted>, String>),
+    /// The worker failed, with the reason.
+    Broken(String),
+}
+
+/// A request to a module that is fetched on first use. It is separate from [`ToFit`], so that the
+/// page carries no code for work that another module does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ToErrand {
+    /// Evaluate every published scenario on this job with all learners of the published grid.
+    Compare(Job),
+    /// Read a file, whose bytes accompany the message, with the column mapping the user chose, if
+    /// any.
+    Import(Option<Mapping>),
+    /// Advise which samples to collect next.
+    Advise(Job, Box<Question>),
+    /// Evaluate the published scenarios on this job, without the perceptrons.
+    Evaluate(Job),
+    /// Compare the machine types. The first request of a worker has the jobs of the page; the later
+    /// ones are about the same.
+    Machines(Option<Vec<Job>>, Box<MachineQuestion>),
+    /// Count what the network of an ONNX file costs. The file accompanies the message; its name,
+    /// and the side of its images where it leaves it open, pixels.
+    Network(String, u32),
+}
+
+/// A message of such a module to the page.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum FromErrand {
+    /// The module has loaded and accepts requests.
+    Ready,
+    /// Progress of the comparison: steps done, steps in total.
+    Progress(u64, u64),
+    /// The finished comparison.
+    Compared(#[serde(with = "packed")] Vec<Scenario>),
+    /// The contents of the file.
+    Imported(Result<Imported, String>),
+    /// The samples to collect next.
+    Advised(#[serde(with = "packed")] Result<AdviceText, String>),
+    /// The published scenarios.
+    Evaluated(#[serde(with = "packed")] Box<Published>),
+    /// The machine types.
+    Machines(Box<MachineHtml>),
+    /// What a network costs.
+    Network(#[serde(with = "packed")] Result<NetworkHtml, String>),
+    /// The module failed, with the reason.
+    Broken(String),
+}
+
+/// A fitted predictor.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fitted {
+    /// The predictor, ready to predict without further fitting, so that the page follows the
+    /// slider.
+    #[serde(with = "packed")]
+    pub predictor: Predictor,
+    /// The whole-job completion time that each run implies, seconds; `None` where it is unknown.
+    pub whole_job_secs: Vec<Option<f64>>,
+}
+
+/// What the paper's method says of the same runs. It is evaluated when a view first shows it, in
+/// the module that is fetched on demand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// The evaluation of each scenario.
+    pub scenarios: Vec<Scenario>,
+    /// The effect of each feature alone, or why it cannot be estimated.
+    pub effects: Result<Effects, String>,
+}
+
+/// A published scenario with its techniques formatted as text, so that the page carries no code
+/// that reads their parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// The scenario's name in the paper.
+    pub label: String,
+    /// The technique chosen for each place; empty if the scenario could not be fitted.
+    pub techniques: String,
+    /// Number of training rows.
+    pub fitted: usize,
+    /// Number of test rows.
+    pub tested: usize,
+    /// 100 − MAPE, percent.
+    pub accuracy_percent: Option<f64>,
+    /// t1: collecting its runs, seconds.
+    pub t1_secs: f64,
+    /// t2: training, seconds.
+    pub t2_secs: f64,
+    /// T = t1 + t2, seconds.
+    pub total_secs: f64,
+    /// Why the accuracy is unknown, and which samples would help.
+    pub reason: Option<String>,
+}
+
+impl From<ScenarioRow> for Scenario {
+    fn from(row: ScenarioRow) -> Self {
+        let techniques: Vec<String> =
+            row.choices.iter().map(|choice| format!("{}: {}", choice.place, choice.technique)).collect();
+        let ScenarioRow { fitted, tested, accuracy_percent, t1_secs, t2_secs, total_secs, reason, .. } = row;
+        Self {
+            label: row.scenario.label().to_owned(),
+            techniques: techniques.join(" · "),
+            fitted,
+            tested,
+            accuracy_percent,
+            t1_secs,
+            t2_secs,
+            total_secs,
+            reason,
+        }
+    }
+}
