@@ -18,18 +18,19 @@ const MOST_CORES: u32 = 16;
 const CHANGES: usize = 25;
 const MOVES: usize = 240;
 
-/// Changes one control after the other, and waits each time until an element shows another answer.
+/// Changes one control after the other, and waits each time until another answer replaces an
+/// element.
 const ANSWERED: &str = "const [id, kind, values, shown, done] = arguments;
     const input = document.querySelector(`[data-testid=${id}]`), taken = []; let next = 0;
-    const text = () => document.querySelector(shown)?.outerHTML;
+    const found = () => document.querySelector(shown);
     function step() {
         if (next === values.length) { done(taken); return; }
-        const before = text(), began = performance.now();
+        const before = found(), began = performance.now();
         input.value = values[next++];
         input.dispatchEvent(new Event(kind, { bubbles: true }));
         const seen = new MessageChannel();
         seen.port1.onmessage = () => {
-            if (text() === before && performance.now() - began < 5000) { setTimeout(() => seen.port2.postMessage(0)); return; }
+            if (found() === before && performance.now() - began < 5000) { setTimeout(() => seen.port2.postMessage(0)); return; }
             taken.push(performance.now() - began); seen.port1.close(); setTimeout(step, 100);
         };
         seen.port2.postMessage(0);
