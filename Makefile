@@ -120,7 +120,7 @@ lint: | setup-test
 	cargo fmt --check --manifest-path bench/scenario-grid/Cargo.toml
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
-	$(WASM_CARGO) clippy --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
+	$(WASM_CARGO) clippy --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-numeric -p foreglow-learner -p foreglow-predictor -p foreglow-model -p foreglow-web -- -D warnings
 
 # Runs the tests in parallel with cargo-nextest if it is installed; nextest does not run doc tests.
 # The programs of tests/examples are linted but not built here.
@@ -140,7 +140,7 @@ IN_BROWSER := WASM_BINDGEN_TEST_TIMEOUT=1200 WASM_BINDGEN_TEST_WEBDRIVER_JSON=$(
   CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$(abspath $(WASM_RUNNER))
 # Runs the model's tests in headless Chromium, compiled for wasm32.
 wasm-unit: $(WASM_RUNNER) | setup-test
-	$(IN_BROWSER) $(WASM_CARGO) test --release --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-model
+	$(IN_BROWSER) $(WASM_CARGO) test --release --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-model --test behaviour
 
 $(WASM_RUNNER): $(wildcard tests/wasm-runner/src/* tests/wasm-runner/Cargo.*) | setup-run
 	cargo build --locked --release --manifest-path tests/wasm-runner/Cargo.toml --target-dir target/bundle

@@ -3,8 +3,8 @@
 use foreglow_shared::Context;
 
 use crate::capacity::Capacity;
-use crate::ensemble::HeldOutRow;
 use crate::{Explanation, Feature, Predictor, Setting};
+use foreglow_predictor::ensemble::HeldOutRow;
 
 /// A setting that was held out, with its measured and predicted time.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -19,66 +19,47 @@ mod advise;
 mod at_rate;
 mod capacity;
 mod comparison;
-mod dataset;
 mod decision;
-mod ensemble;
 mod error;
-mod evaluation;
 mod explain;
 mod joint;
 mod line;
 mod machines;
-mod meaning;
 mod measured_ratios;
 mod memory;
-mod prediction;
 mod predictor;
 mod published;
 mod range;
 mod rates;
-mod regression;
 mod repetitions;
-mod rival;
 mod runs;
-mod search;
-mod setting;
 mod simulation;
-mod spread;
-mod table;
-mod tuning;
 mod unseen;
 
 pub use crate::advise::{Advice, Suggestion, Verdict, advise};
 pub use crate::comparison::{
     Comparison, MachineCandidate, MachineDecision, MachineLimits, Offer, Omission, Placement, Pricing,
 };
-pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, pareto_front};
-pub use crate::ensemble::{Ensemble, Explanation, Part};
-pub use crate::error::{DecideError, FitError, PartitionSizeUnknown};
-pub use crate::evaluation::{
-    Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,
-};
+pub use crate::error::{DecideError, PartitionSizeUnknown};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::joint::{Arm, Basis, JointPredictor};
 pub use crate::line::{Line, line_through};
 pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack};
-pub use crate::meaning::Meaning;
 pub use crate::memory::{BatchMemory, Bracket, Estimate, LargestBatch, MemoryRun, NetworkBytes, UsableMemory, Work};
-pub use crate::prediction::{Interval, Prediction, Warning};
 pub use crate::predictor::Predictor;
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::repetitions::Repetitions;
-pub use crate::rival::{RIVALS, Rival, RivalError, Roles, Term, TermError};
-pub use crate::search::{Probe, Proposal, Replay, SearchTable, Strategy, replay};
-pub use crate::setting::{Feature, Setting};
 pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
-pub use crate::spread::{HeldOutErrors, Spread, SpreadError};
-pub use crate::table::TablePredictor;
-pub use crate::tuning::Tuning;
 pub use crate::unseen::{
     Calibration, ConvolutionSizes, CostedLayer, CostedRun, GraphCosts, Layer, LayerKind, LayerTimes, LayeredCnn,
     MeasuredCnn, RunParts, TimedLayer, TransferredJob, UnseenCnn,
 };
 pub use foreglow_learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use foreglow_numeric::{MetricError, mape};
+pub use foreglow_predictor::{
+    Answer, Column, Coverage, Dataset, DatasetError, Ensemble, Explanation, Feature, Features, FitError, Held,
+    HeldOutErrors, Interval, Meaning, Outcome, Part, Prediction, Probe, Proposal, RIVALS, Repeats, Replay, Rival,
+    RivalError, Roles, Score, SearchTable, Setting, Settings, Split, Spread, SpreadError, Strategy, TablePredictor,
+    Term, TermError, Transform, Trial, Tuning, Values, Warning, draw, replay, sample_trial, score,
+};

@@ -8,7 +8,7 @@ use foreglow_shared::{Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::Setting;
-use crate::ensemble::outliers::median;
+use foreglow_numeric::median;
 
 /// Number of runs that the bound itself counts for: a single run is mostly noise.
 const PRIOR_RUNS: f64 = 1.0;

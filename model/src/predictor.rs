@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::at_rate::AtRate;
 use crate::capacity::Capacity;
-use crate::ensemble::{Along, Ensemble, Grid, Surface};
 use crate::measured_ratios::MeasuredRatios;
 use crate::range::Range;
 use crate::rates::Rates;
@@ -15,6 +14,7 @@ use crate::runs::{Items, Run, commonest, runs};
 use crate::{
     Feature, FitError, Meaning, PartitionSizeUnknown, Prediction, Setting, Spread, TransferredJob, Tuning, Warning,
 };
+use foreglow_predictor::ensemble::{Along, Ensemble, Grid, Surface};
 
 /// Minimum number of distinct settings that fit the processors for oversubscribed runs to be left
 /// out.

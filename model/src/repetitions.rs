@@ -1,6 +1,6 @@
 //! Statistics of repeated runs of one setting: median, confidence interval, spread and outliers.
 
-use crate::ensemble::outliers::{median, outliers};
+use foreglow_numeric::{median, outliers};
 
 /// Ratio of the standard deviation to the median absolute deviation of a normal distribution.
 const NORMAL: f64 = 1.4826;

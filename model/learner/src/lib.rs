@@ -5,6 +5,7 @@
 
 mod draws;
 mod forest;
+mod hierarchy;
 mod lasso;
 mod network;
 #[cfg(feature = "perceptron")]
@@ -12,6 +13,7 @@ mod parallel;
 #[cfg(feature = "perceptron")]
 mod perceptron;
 pub mod ridge;
+mod scaled_time;
 mod selection;
 mod table;
 mod technique;
@@ -25,11 +27,13 @@ use serde::{Deserialize, Serialize};
 pub use crate::draws::Draws;
 pub use crate::forest::Forest;
 use crate::forest::Forests;
+pub use crate::hierarchy::{Chosen, Hierarchy, Level2};
 use crate::lasso::Lasso;
 use crate::network::Network;
 #[cfg(feature = "perceptron")]
 use crate::perceptron::Perceptrons;
 use crate::ridge::Ridge;
+pub use crate::scaled_time::scaled_times;
 pub use crate::selection::{Selection, select};
 pub use crate::table::{Fold, Linear, Table};
 pub use crate::technique::{Activation, MaxFeatures, Solver, Technique};

@@ -8,9 +8,15 @@ mod elementary;
 pub mod lbfgs;
 mod linalg;
 mod metric;
+mod nnls;
+mod outliers;
+mod process;
 pub mod student_t;
 
 pub use crate::cholesky::Cholesky;
 pub use crate::elementary::{exponentials, logarithms};
 pub use crate::linalg::{Factor, Matrix, add_scaled, dot};
 pub use crate::metric::{MetricError, mape};
+pub use crate::nnls::nnls;
+pub use crate::outliers::{median, outliers, outlying_errors};
+pub use crate::process::{GroupedProcess, rows_of};

@@ -8,7 +8,7 @@
 
 use foreglow_shared::PeakMemory;
 
-use crate::rival::nnls;
+use foreglow_numeric::nnls;
 
 /// Returns the expected peak memory of an executor, MiB; `None` if no run recorded its peak.
 pub(crate) fn expected_peak_mib(peaks: &[PeakMemory], cores_per_executor: u32, partition_size: u32) -> Option<f64> {

@@ -13,7 +13,7 @@ use super::candidate::ranking;
 use super::front::pareto_front;
 use super::{Exclusion, SAME_MONEY};
 use crate::Predictor;
-use crate::ensemble::{Margin, Region, Surface};
+use foreglow_predictor::ensemble::{Margin, Region, Surface};
 
 /// Number of time bins of the staircase that stores the least cost so far.
 const STEPS: usize = 1 << 14;

@@ -1,6 +1,6 @@
 //! The fitted predictor of a scenario.
 
-use foreglow_learner::{Cancelled, Grid, Work};
+use foreglow_learner::{Cancelled, Grid, Hierarchy, Work};
 use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::capacity::Capacity;
 use crate::published::row::{AveragedRun, rates_below_one};
 use crate::published::scenario::Shape;
 use crate::published::single::Single;
-use crate::published::{Choice, Hierarchy, Place, Scenario};
+use crate::published::{Choice, Place, Scenario};
 use crate::{Feature, FitError, Setting};
 
 /// Configurations required by scenarios on whole jobs: two features and an intercept.

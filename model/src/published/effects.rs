@@ -2,14 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use foreglow_learner::{Grid, Work};
+use foreglow_learner::{Grid, Hierarchy, Work, scaled_times};
 use foreglow_shared::{Context, Observation};
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
 use crate::published::row::{AveragedRun, average};
-use crate::published::scaled_time::scaled_times;
-use crate::published::{Curve, Halt, Hierarchy};
+use crate::published::{Curve, Halt};
 use crate::{Feature, FitError, Scenario, Setting};
 
 /// The effect of each feature on the time, as learned by scenario 4-2, and its level 2.

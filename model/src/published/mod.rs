@@ -3,17 +3,14 @@
 
 mod curve;
 mod effects;
-mod hierarchy;
 mod place;
 mod row;
-mod scaled_time;
 mod scenario;
 mod scenario_table;
 mod single;
 
 pub(crate) use self::curve::{Curve, Halt};
 pub use self::effects::{Effect, Effects};
-pub(crate) use self::hierarchy::{Hierarchy, Level2};
 pub use self::place::{Choice, Place};
 pub use self::scenario::Scenario;
 pub use self::scenario_table::{ScenarioRow, scenario_row, scenario_table};

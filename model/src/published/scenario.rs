@@ -1,9 +1,9 @@
 //! The scenarios of the paper.
 
+use foreglow_learner::Level2;
 use serde::{Deserialize, Serialize};
 
 use crate::Feature;
-use crate::published::Level2;
 use crate::published::single::Column;
 
 /// A scenario of the paper (Table 8).

@@ -17,7 +17,7 @@ use super::layer_times::LayerTimes;
 use super::preparation::{Preparation, beside};
 use super::transfer::{Configuration, MeasuredCnn, TransferredJob, images, key, log_secs_per_image, mean, undisturbed};
 use crate::Spread;
-use crate::rival::nnls;
+use foreglow_numeric::nnls;
 
 /// Standard deviation of ln t that the layers of another CNN cause before anything is known, which
 /// counts as `USUAL_CNNS` CNNs.

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::costs::{GraphCosts, INPUT, LAUNCHES, PRODUCTS, WEIGHTS};
-use super::process::{Process, rows_of};
 use super::structure::{Structure, TERMS, terms};
 use crate::{Prediction, Spread};
+use foreglow_numeric::{GroupedProcess, rows_of};
 
 /// Families from which on the structure is corrected by a process over the costs.
 const FAMILIES_OF_PROCESS: usize = 8;
@@ -48,7 +48,7 @@ impl CostedRun {
 #[derive(Clone, Debug)]
 pub struct UnseenCnn {
     structure: Structure,
-    process: Option<Process>,
+    process: Option<GroupedProcess>,
     /// Of the structure alone, where families are few.
     spread: Spread,
 }
@@ -89,7 +89,7 @@ impl UnseenCnn {
         }
         let process = if numbered.len() >= FAMILIES_OF_PROCESS {
             let rows: Vec<Vec<f64>> = runs.iter().map(|run| features(&run.costs, run.batch_size)).collect();
-            Process::fit(&rows, &residuals, &families)
+            GroupedProcess::fit(&rows, &residuals, &families)
         } else {
             None
         };

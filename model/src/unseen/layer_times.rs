@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use foreglow_numeric::{Factor, Matrix, dot};
 
 use super::layer::{Calibration, Family, Layer};
-use crate::rival::nnls;
+use foreglow_numeric::nnls;
 
 /// Distance in ln of a size at which two layers still tell something of each other.
 const LENGTH: f64 = 1.5;

@@ -7,7 +7,6 @@ mod fitted;
 mod layer;
 mod layer_times;
 mod preparation;
-pub(crate) mod process;
 mod structure;
 mod transfer;
 

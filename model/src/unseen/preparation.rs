@@ -1,7 +1,7 @@
 //! What a run does besides its CNN: reading, decoding and copying images, and handing them over.
 
-use super::process::median;
-use crate::rival::nnls;
+use foreglow_numeric::median;
+use foreglow_numeric::nnls;
 
 /// What a run spent its time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +45,7 @@ pub(super) fn beside(parts: &[RunParts]) -> Option<f64> {
         let all = if is_single { run.completion_secs - run.forward_secs } else { run.preparation_secs };
         all / run.images
     };
-    let secs: Vec<f64> = parts.iter().filter(|run| !is_single || run.slots == 1.0).map(secs).collect();
+    let secs = parts.iter().filter(|run| !is_single || run.slots == 1.0).map(secs);
     Some(median(secs)).filter(|secs| *secs > 0.0 && secs.is_finite())
 }
 

@@ -7,8 +7,8 @@
 //! so that runs of two CNNs already give a prediction.
 
 use super::costs::{GraphCosts, LAUNCHES, PRODUCTS, WEIGHTS};
-use super::process::median;
-use crate::rival::nnls;
+use foreglow_numeric::median;
+use foreglow_numeric::nnls;
 
 /// Number of terms: the costs and a constant.
 pub(super) const TERMS: usize = GraphCosts::NAMES.len() + 1;
@@ -56,7 +56,7 @@ impl Structure {
     pub(super) fn fit(terms: &[&[f64; TERMS]], secs: &[f64]) -> Self {
         let usual = usual();
         let total = |terms: &[f64; TERMS]| terms.iter().zip(&usual).map(|(term, usual)| term * usual).sum::<f64>();
-        let ratios = terms.iter().zip(secs).map(|(terms, secs)| libm::log(secs / total(terms))).collect();
+        let ratios = terms.iter().zip(secs).map(|(terms, secs)| libm::log(secs / total(terms)));
         let unit = libm::exp(median(ratios));
         let mut fitted = Self(usual.map(|usual| usual * unit));
         let mut weights = vec![1.0; secs.len()];
@@ -76,7 +76,7 @@ impl Structure {
             }
             let errors: Vec<f64> =
                 terms.iter().zip(secs).map(|(terms, secs)| (fitted.log(terms) - libm::log(*secs)).abs()).collect();
-            let tolerated = TOLERATED * (median(errors.clone()) / MEDIAN_OF_NORMAL).max(1e-6);
+            let tolerated = TOLERATED * (median(&errors) / MEDIAN_OF_NORMAL).max(1e-6);
             for (weight, error) in weights.iter_mut().zip(&errors) {
                 *weight = (tolerated / error.max(tolerated)).sqrt();
             }

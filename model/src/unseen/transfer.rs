@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use foreglow_shared::{Context, Job, Observation, Workload};
 
-use super::process::median;
 use super::{CostedRun, GraphCosts, Layer, RunParts, UnseenCnn};
 use crate::Spread;
+use foreglow_numeric::median;
 
 /// Runs with at least this share of the most images of their configuration give its time per image:
 /// what a run takes besides its images counts less in them.
@@ -169,9 +169,7 @@ pub(super) fn log_secs_per_image(job: &Job) -> BTreeMap<Configuration, f64> {
     let log = |runs: Vec<&Observation>| {
         let largest = runs.iter().map(|run| run.sampling_rate).fold(0.0, f64::max);
         let large = runs.iter().filter(|run| run.sampling_rate >= LARGE_SHARE * largest);
-        median(
-            large.map(|run| libm::log(run.completion_time_secs * slots(run) / (whole * run.sampling_rate))).collect(),
-        )
+        median(large.map(|run| libm::log(run.completion_time_secs * slots(run) / (whole * run.sampling_rate))))
     };
     runs.into_iter().map(|(key, runs)| (key, log(runs))).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::ensemble::outliers::median;
+use foreglow_numeric::median;
 
 /// A prediction for one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

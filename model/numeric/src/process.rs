@@ -6,7 +6,7 @@
 //! out in turn. That error follows from the inverse of the covariance matrix without a new fit
 //! (ibid., equation 5.12, for blocks).
 
-use foreglow_numeric::{Factor, Matrix, dot};
+use crate::{Factor, Matrix, dot, median};
 
 /// Settings to choose from: length, linear part, group term and noise, as standard deviations
 /// relative to the Matérn kernel's.
@@ -33,7 +33,7 @@ const MEDIAN_OF_NORMAL: f64 = 0.674_49;
 
 /// A fitted process.
 #[derive(Clone, Debug)]
-pub(crate) struct Process {
+pub struct GroupedProcess {
     covariance: Covariance,
     /// Mean and standard deviation of each feature.
     scales: Vec<(f64, f64)>,
@@ -57,18 +57,18 @@ struct Covariance {
     noise: f64,
 }
 
-impl Process {
+impl GroupedProcess {
     /// Fits targets; `groups` numbers the group of each row. `None` with fewer than three groups,
     /// which cannot tell how groups differ.
-    pub(crate) fn fit(rows: &[Vec<f64>], targets: &[f64], groups: &[usize]) -> Option<Self> {
+    pub fn fit(rows: &[Vec<f64>], targets: &[f64], groups: &[usize]) -> Option<Self> {
         let step = rows.len().div_ceil(MOST_ROWS).max(1);
         let some: Vec<usize> = (0..rows.len()).step_by(step).collect();
         let scales = scales(rows, &some);
         let scaled: Vec<Vec<f64>> = some.iter().map(|row| scaled(&rows[*row], &scales)).collect();
         let groups: Vec<usize> = some.iter().map(|row| groups[*row]).collect();
         let targets: Vec<f64> = some.iter().map(|row| targets[*row]).collect();
-        let centre = median(targets.clone());
-        let spread = median(targets.iter().map(|target| (target - centre).abs()).collect()) / MEDIAN_OF_NORMAL;
+        let centre = median(&targets);
+        let spread = median(targets.iter().map(|target| (target - centre).abs())) / MEDIAN_OF_NORMAL;
         let scale = if spread > 0.0 { spread } else { 1e-6 };
         let targets: Vec<f64> =
             targets.iter().map(|target| ((target - centre) / scale).clamp(-OUTLIER, OUTLIER)).collect();
@@ -101,7 +101,7 @@ impl Process {
     }
 
     /// Returns the mean and the standard deviation at a row of an unseen group.
-    pub(crate) fn predict(&self, row: &[f64]) -> (f64, f64) {
+    pub fn predict(&self, row: &[f64]) -> (f64, f64) {
         let row = scaled(row, &self.scales);
         let with: Vec<f64> =
             self.rows.iter().map(|other| self.covariance.between(product_and_distance(&row, other))).collect();
@@ -114,7 +114,7 @@ impl Process {
     }
 
     /// Returns |error| ÷ its standard deviation for rows whose group was left out.
-    pub(crate) fn errors(&self) -> &[f64] {
+    pub fn errors(&self) -> &[f64] {
         &self.errors
     }
 }
@@ -219,7 +219,7 @@ fn left_out(inverse: &Matrix, targets: &[f64], groups: &[usize]) -> Option<Vec<L
 }
 
 /// Returns the rows of each group.
-pub(crate) fn rows_of(groups: &[usize]) -> Vec<Vec<usize>> {
+pub fn rows_of(groups: &[usize]) -> Vec<Vec<usize>> {
     let mut rows: std::collections::BTreeMap<usize, Vec<usize>> = std::collections::BTreeMap::new();
     for (row, group) in groups.iter().enumerate() {
         rows.entry(*group).or_default().push(row);
@@ -261,15 +261,6 @@ fn scaled(row: &[f64], scales: &[(f64, f64)]) -> Vec<f64> {
     row.iter().zip(scales).map(|(value, (mean, deviation))| (value - mean) / deviation).collect()
 }
 
-/// Returns the median; 0 of nothing.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        count => f64::midpoint(values[(count - 1) / 2], values[count / 2]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -283,7 +274,7 @@ mod tests {
     #[test]
     fn a_row_of_an_unseen_group_is_near_the_law_of_the_others() {
         let (rows, targets, groups) = table();
-        let process = Process::fit(&rows[4..], &targets[4..], &groups[4..]).unwrap();
+        let process = GroupedProcess::fit(&rows[4..], &targets[4..], &groups[4..]).unwrap();
         let (mean, deviation) = process.predict(&rows[1]);
         assert!((mean - targets[1]).abs() < 0.1, "{mean} {}", targets[1]);
         assert!(deviation > 0.0 && deviation < 1.0, "{deviation}");
@@ -310,6 +301,6 @@ mod tests {
     fn two_groups_do_not_tell_how_groups_differ() {
         let (rows, targets, _) = table();
         let groups: Vec<usize> = (0..40).map(|i| i % 2).collect();
-        assert!(Process::fit(&rows, &targets, &groups).is_none());
+        assert!(GroupedProcess::fit(&rows, &targets, &groups).is_none());
     }
 }

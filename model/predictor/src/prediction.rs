@@ -151,7 +151,7 @@ const PROBABILITY: f64 = 0.9;
 impl Prediction {
     /// Predicts the time whose logarithm is given, with the interval of its spread; `None` if that
     /// is no positive number.
-    pub(crate) fn of_log(log: f64, spread: Option<Spread>) -> Option<Self> {
+    pub fn of_log(log: f64, spread: Option<Spread>) -> Option<Self> {
         let secs = libm::exp(log);
         if !(secs.is_finite() && secs > 0.0) {
             return None;
@@ -165,7 +165,7 @@ impl Prediction {
     }
 
     /// Multiplies the time and its interval by a factor.
-    pub(crate) fn scale(&mut self, factor: f64) {
+    pub fn scale(&mut self, factor: f64) {
         self.completion_time_secs = self.completion_time_secs.map(|secs| secs * factor);
         if let Some(interval) = &mut self.interval {
             interval.lower_secs *= factor;
@@ -174,7 +174,7 @@ impl Prediction {
     }
 
     /// Widens the interval and the spread by another source of errors.
-    pub(crate) fn widen(&mut self, uncertainty: &Spread) {
+    pub fn widen(&mut self, uncertainty: &Spread) {
         self.spread = self.spread.as_ref().and_then(|spread| spread.with(uncertainty));
         let Some((secs, spread)) = self.completion_time_secs.zip(self.spread.as_ref()) else {
             self.interval = None;
@@ -186,7 +186,8 @@ impl Prediction {
         }
     }
 
-    pub(crate) fn unknown(warnings: Vec<Warning>) -> Self {
+    /// A prediction without a time, for these reasons.
+    pub fn unknown(warnings: Vec<Warning>) -> Self {
         Self { completion_time_secs: None, interval: None, spread: None, warnings }
     }
 }
@@ -271,6 +272,6 @@ impl fmt::Display for Warning {
 }
 
 /// Formats a value for users.
-pub(crate) fn show(feature: &str, value: f64) -> String {
+pub fn show(feature: &str, value: f64) -> String {
     if feature == Feature::SamplingRate.noun() { format_rate(value) } else { value.to_string() }
 }

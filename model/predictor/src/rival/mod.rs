@@ -7,11 +7,8 @@ mod end_to_end;
 mod ernest;
 mod linear_scaling;
 mod log_additive;
-mod nnls;
 mod own_terms;
 mod term;
-#[cfg(test)]
-mod tests;
 mod trees;
 mod two_level;
 
@@ -20,7 +17,6 @@ use crate::rival::end_to_end::EndToEnd;
 use crate::rival::ernest::Ernest;
 use crate::rival::linear_scaling::LinearScaling;
 use crate::rival::log_additive::LogAdditiveRival;
-pub(crate) use crate::rival::nnls::nnls;
 use crate::rival::own_terms::OwnTerms;
 pub use crate::rival::term::{Term, TermError};
 use crate::rival::trees::{GradientBoosting, RandomForest};

@@ -22,7 +22,6 @@ mod errors;
 mod explain;
 mod fitted;
 mod folds;
-pub(crate) mod outliers;
 mod permutation;
 mod repeats;
 mod robust;
@@ -39,15 +38,14 @@ use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
 use crate::ensemble::caution::Disagreement;
 use crate::ensemble::contradiction::Contradiction;
 use crate::ensemble::errors::Errors;
-pub(crate) use crate::ensemble::errors::Margin;
-pub(crate) use crate::ensemble::explain::HeldOutRow;
-pub use crate::ensemble::explain::{Explanation, Part};
+pub use crate::ensemble::errors::Margin;
+pub use crate::ensemble::explain::{Explanation, HeldOutRow, Part};
 use crate::ensemble::fitted::Fitted;
 use crate::ensemble::robust::Reliability;
 pub(crate) use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Extent, Shape};
 use crate::ensemble::surface::Kept;
-pub(crate) use crate::ensemble::surface::{Along, Grid, Region, Surface};
+pub use crate::ensemble::surface::{Along, Grid, Region, Surface};
 use crate::regression::Regression;
 use crate::{FitError, Meaning, Prediction, Spread, Tuning, Warning};
 
@@ -59,7 +57,7 @@ use crate::{FitError, Meaning, Prediction, Spread, Tuning, Warning};
 /// times as long give predictions k times as long.
 ///
 /// ```
-/// # use foreglow_model::{Column, Dataset, Ensemble, Features};
+/// # use foreglow_predictor::{Column, Dataset, Ensemble, Features};
 /// let nodes = Column::numeric("nodes", vec![1.0, 2.0, 3.0, 4.0], None);
 /// let features = Features::new(vec![nodes]).unwrap();
 /// let dataset = Dataset::new(features, vec![120.0, 60.0, 40.0, 30.0], vec![false; 4]).unwrap();
@@ -210,7 +208,7 @@ impl Ensemble {
 
     /// Returns the numbers of the measured rows whose spread comes from their own repeats, which
     /// the surface of a grid does not hold.
-    pub(crate) fn rows_with_own_spread(&self) -> impl Iterator<Item = &[f64]> {
+    pub fn rows_with_own_spread(&self) -> impl Iterator<Item = &[f64]> {
         let has_own = self.state.repeats.is_some();
         self.state.table.training.points.numeric.iter().filter(move |_| has_own).map(Vec::as_slice)
     }

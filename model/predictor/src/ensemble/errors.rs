@@ -191,7 +191,7 @@ fn growth(distance_squared: f64, reach: f64) -> f64 {
 
 /// Distance in ln t from a prediction to a quantile of its spread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Margin {
+pub struct Margin {
     unit: f64,
     per_square: f64,
 }
@@ -202,7 +202,7 @@ impl Margin {
 
     /// Returns the margin at a squared distance beyond the measured ranges.
     #[inline]
-    pub(crate) fn at(self, distance_squared: f64) -> f64 {
+    pub fn at(self, distance_squared: f64) -> f64 {
         const MOST: f64 = FARTHEST * FARTHEST;
         let counted = if distance_squared < MOST { distance_squared } else { MOST };
         self.unit * (1.0 + self.per_square * counted).sqrt()

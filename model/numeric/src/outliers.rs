@@ -1,4 +1,6 @@
-//! Outlier detection by the modified z-score.
+//! The median, and outliers by the modified z-score.
+
+use std::borrow::Borrow;
 
 /// Modified z-score above which a value is an outlier (Iglewicz and Hoaglin, "How to detect and
 /// handle outliers", ASQC Quality Press, 1993).
@@ -10,7 +12,7 @@ const NEAR: f64 = 0.05;
 /// Returns the indices of outliers among logarithms of times: the modified z-score 0.6745·(x −
 /// median)/MAD is above 3.5, where MAD is the median absolute deviation. If MAD is 0, the score is
 /// (x − median)/(1.2533·mean absolute deviation).
-pub(crate) fn outliers(logs: &[f64]) -> Vec<usize> {
+pub fn outliers(logs: &[f64]) -> Vec<usize> {
     if logs.len() < 3 {
         return Vec::new();
     }
@@ -24,7 +26,7 @@ pub(crate) fn outliers(logs: &[f64]) -> Vec<usize> {
 
 /// Indices of the outliers among log errors of predictions that are also far off themselves: errors
 /// can share a bias, and then a run far from the others can be near its own prediction.
-pub(crate) fn outlying_errors(errors: &[f64]) -> Vec<usize> {
+pub fn outlying_errors(errors: &[f64]) -> Vec<usize> {
     outliers(errors).into_iter().filter(|place| matters(errors[*place])).collect()
 }
 
@@ -33,12 +35,14 @@ fn matters(difference: f64) -> bool {
     difference.abs() > NEAR
 }
 
-/// Returns the median; `values` is not empty.
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
+/// Returns the median; 0 of nothing.
+pub fn median(values: impl IntoIterator<Item = impl Borrow<f64>>) -> f64 {
+    let mut sorted: Vec<f64> = values.into_iter().map(|value| *value.borrow()).collect();
     sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1] / 2.0 + sorted[middle] / 2.0 }
+    match sorted.len() {
+        0 => 0.0,
+        count => f64::midpoint(sorted[(count - 1) / 2], sorted[count / 2]),
+    }
 }
 
 #[cfg(test)]

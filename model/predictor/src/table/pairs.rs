@@ -1,7 +1,7 @@
 //! A machine type and a CNN that were both measured, but never together.
 //!
 //! ln t on the asked machine type is the mean of ln t on the other machine types that ran the same
-//! configuration of the CNN, plus a correction: a [`Process`] over that mean, how far each of these
+//! configuration of the CNN, plus a correction: a [`GroupedProcess`] over that mean, how far each of these
 //! machine types is from it, and the logarithms of the numbers. It is fitted to the other CNNs on
 //! the asked machine type. How machine types differ on a CNN tells what bounds it: arithmetic,
 //! memory traffic, or the start of its layers.
@@ -12,8 +12,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::unseen::process::{Process, median};
 use crate::{Dataset, DatasetError, Features, Prediction, Spread, Values};
+use foreglow_numeric::{GroupedProcess, median};
 
 /// Least rows of other CNNs that a correction is fitted to.
 const LEAST_ROWS: usize = 12;
@@ -65,7 +65,7 @@ impl Pairs {
             pairs.measured.insert((key.0.clone(), key.1.clone()));
             repeats.entry(key).or_default().push(libm::log(*secs));
         }
-        pairs.runs = repeats.into_iter().map(|(key, logs)| (key, median(logs))).collect();
+        pairs.runs = repeats.into_iter().map(|(key, logs)| (key, median(&logs))).collect();
         Some(pairs)
     }
 
@@ -112,7 +112,7 @@ impl Pairs {
             let groups: Vec<usize> = own.iter().map(number).collect();
             let rows: Vec<Vec<f64>> = own.iter().map(Row::features).collect();
             let targets: Vec<f64> = own.iter().map(|row| self.runs[&row.key] - row.level()).collect();
-            let Some(process) = Process::fit(&rows, &targets, &groups) else { continue };
+            let Some(process) = GroupedProcess::fit(&rows, &targets, &groups) else { continue };
             let errors = with_one_more(process.errors(), cnns.len());
             for place in places {
                 let Some(on_others) = self.on_others(&keys[place], &others) else { continue };

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::ensemble::canonical::Group;
 use crate::ensemble::caution::describe;
-use crate::ensemble::outliers::{median, outliers};
 use crate::ensemble::schema::Schema;
 use crate::{Meaning, Warning};
+use foreglow_numeric::{median, outliers};
 
 /// Standard deviations of the noise by which times must differ, as for an outlier.
 const FAR: f64 = 3.5;

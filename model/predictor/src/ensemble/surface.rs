@@ -16,19 +16,20 @@ use crate::regression::plane::{Factored, Line, Plane};
 const MOST_KEPT: usize = 1 << 18;
 
 /// Predicted ln t (seconds) at every point of a grid.
-pub(crate) struct Surface {
+pub struct Surface {
     /// Parts of the grid, each with questions of one shape.
-    pub(crate) regions: Vec<Region>,
+    pub regions: Vec<Region>,
 }
 
 /// A part of a grid.
-pub(crate) struct Region {
-    /// The bounding rectangle.
-    pub(crate) rows: Range<usize>,
-    pub(crate) columns: Range<usize>,
+pub struct Region {
+    /// Rows of the bounding rectangle.
+    pub rows: Range<usize>,
+    /// Its columns.
+    pub columns: Range<usize>,
     /// The columns of each row that belong to the region, counted within the rectangle; empty for
     /// some rows.
-    pub(crate) spans: Vec<Range<usize>>,
+    pub spans: Vec<Range<usize>>,
     factored: Factored,
     blend: Arc<Blend>,
     /// Squared distance beyond the measured ranges: of each row, including the features that do not
@@ -40,19 +41,24 @@ pub(crate) struct Region {
 
 /// A question in which two features take all pairs of values.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Grid {
-    pub(crate) question: Features,
-    pub(crate) down: Along,
-    pub(crate) across: Along,
+pub struct Grid {
+    /// One row, whose other features all points of the grid have.
+    pub question: Features,
+    /// The feature of the rows.
+    pub down: Along,
+    /// The feature of the columns.
+    pub across: Along,
     /// For each value of `down`, the number of leading values of `across` that are asked for.
-    pub(crate) widths: Vec<usize>,
+    pub widths: Vec<usize>,
 }
 
 /// One axis of a grid: a feature and its values, ascending.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Along {
-    pub(crate) name: &'static str,
-    pub(crate) values: Vec<f64>,
+pub struct Along {
+    /// Name of the feature's column.
+    pub name: &'static str,
+    /// Its values, ascending.
+    pub values: Vec<f64>,
 }
 
 /// The last grid that was asked for, with its surface.
@@ -69,7 +75,7 @@ impl fmt::Debug for Kept {
 
 impl Ensemble {
     /// Returns [`Ensemble::surface`]; caches the last grid of up to 262,144 points.
-    pub(crate) fn kept_surface(&self, grid: Grid) -> Option<Arc<Surface>> {
+    pub fn kept_surface(&self, grid: Grid) -> Option<Arc<Surface>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.as_ref().filter(|kept| kept.grid == grid) {
             return Some(Arc::clone(&known.surface));
@@ -86,7 +92,7 @@ impl Ensemble {
 
     /// Returns what [`Ensemble::predict`] gives on a grid. `None` if there is no prediction or a
     /// feature is missing.
-    pub(crate) fn surface(&self, grid: &Grid) -> Option<Surface> {
+    pub fn surface(&self, grid: &Grid) -> Option<Surface> {
         let Grid { question, down, across, widths } = grid;
         let table = &self.state.table;
         let extent = &self.state.extent;
@@ -183,7 +189,7 @@ fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> Vec<(Shape, Vec<Ra
 impl Region {
     /// Writes ln t of one row of the region, counted within it, to `logs`, one per column.
     /// `scratch` has the same length.
-    pub(crate) fn logs(&self, row: usize, logs: &mut [f64], scratch: &mut [f64]) {
+    pub fn logs(&self, row: usize, logs: &mut [f64], scratch: &mut [f64]) {
         match &self.kept {
             Some(kept) => logs.copy_from_slice(&kept[row * logs.len()..][..logs.len()]),
             None => self.factored.row(row, logs, scratch),
@@ -201,12 +207,12 @@ impl Region {
 
     /// Returns the margin in ln t above a prediction that the time does not exceed with this
     /// probability, at least 1/2.
-    pub(crate) fn margin(&self, probability: f64) -> Margin {
+    pub fn margin(&self, probability: f64) -> Margin {
         self.blend.margin(probability)
     }
 
     /// Adds a margin to the logarithms of some columns of one row.
-    pub(crate) fn add_margin(&self, margin: Margin, row: usize, columns: Range<usize>, logs: &mut [f64]) {
+    pub fn add_margin(&self, margin: Margin, row: usize, columns: Range<usize>, logs: &mut [f64]) {
         let down = self.distances.0[row];
         logs.iter_mut().zip(&self.distances.1[columns]).for_each(|(log, across)| *log += margin.at(down + across));
     }

@@ -19,7 +19,7 @@ use crate::{Dataset, DatasetError, Ensemble, Features, FitError, Meaning, Predic
 /// A fitted predictor of a table of runs.
 ///
 /// ```
-/// # use foreglow_model::{Column, Dataset, Features, TablePredictor};
+/// # use foreglow_predictor::{Column, Dataset, Features, TablePredictor};
 /// let nodes = Column::numeric("nodes", vec![1.0, 2.0, 3.0, 4.0], None);
 /// let features = Features::new(vec![nodes]).unwrap();
 /// let dataset = Dataset::new(features, vec![120.0, 60.0, 40.0, 30.0], vec![false; 4]).unwrap();

@@ -11,7 +11,7 @@ const ROUNDING: f64 = 1e-9;
 /// Distribution of ln(true time / predicted time), symmetric about 0. Cheap to clone.
 ///
 /// ```
-/// # use foreglow_model::Spread;
+/// # use foreglow_predictor::Spread;
 /// let spread = Spread::conformal([0.1, 0.02, 0.05, 0.03]).unwrap();
 /// // Four errors cover probabilities up to 1/2 + 4/(2·5) = 0.9; the assumed tail covers the rest.
 /// assert!((spread.quantile(0.9) - 1.1052).abs() < 1e-4);
@@ -140,7 +140,7 @@ impl Spread {
     /// Returns the spread of the sum of two independent log errors, about: Student's t whose 95 %
     /// quantile is the root of the sum of both squares, with the fewer degrees of freedom. `None`
     /// if one of the quantiles is infinite.
-    pub(crate) fn with(&self, other: &Self) -> Option<Self> {
+    pub fn with(&self, other: &Self) -> Option<Self> {
         const UPPER: f64 = 0.95;
         let degrees = |spread: &Self| match spread {
             Self::Conformal { errors } => (errors.as_slice().len() as f64).max(1.0),

@@ -1,15 +1,15 @@
 //! The two-level hierarchy: level 1 learns the effect of each feature, level 2 combines them.
 
-use foreglow_learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
 use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
 
-use crate::published::scaled_time::scaled_times;
+use crate::scaled_time::scaled_times;
+use crate::{Cancelled, Grid, Model, Selection, Table, Work, select};
 
 /// Input of level 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Level2 {
+pub enum Level2 {
     /// Level 2-1: the vector of level-1 outputs.
     Vector,
     /// Level 2-2: the product of level-1 outputs.
@@ -18,7 +18,7 @@ pub(crate) enum Level2 {
 
 /// Level 1 and level 2 (the paper, §4.3), for any numeric columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Hierarchy {
+pub struct Hierarchy {
     /// By column, a model of the scaled time; `None`, for no effect, if no two rows differ in that
     /// column only.
     level1: Vec<Option<Model>>,
@@ -31,10 +31,11 @@ pub(crate) struct Hierarchy {
 
 /// The techniques chosen in a hierarchy.
 #[derive(Clone, Debug)]
-pub(crate) struct Chosen {
+pub struct Chosen {
     /// Level 1, by column.
-    pub(crate) level1: Vec<Option<Selection>>,
-    pub(crate) level2: Selection,
+    pub level1: Vec<Option<Selection>>,
+    /// Level 2.
+    pub level2: Selection,
 }
 
 impl Hierarchy {
@@ -44,7 +45,7 @@ impl Hierarchy {
     ///
     /// # Errors
     /// [`Cancelled`]: the watcher cancelled the work.
-    pub(crate) fn fit(
+    pub fn fit(
         rows: &[Vec<f64>],
         times: &[f64],
         combination: Level2,
@@ -74,14 +75,14 @@ impl Hierarchy {
     }
 
     /// Returns the output of level 1 for a column; `None` if the column has no effect.
-    pub(crate) fn effect(&self, column: usize, x: f64) -> Option<f64> {
+    pub fn effect(&self, column: usize, x: f64) -> Option<f64> {
         self.level1.get(column)?.as_ref().map(|model| model.at(&[x]))
     }
 
     /// Returns the time at one value per column, in the unit of the training times. `None` if an
     /// effect is not above 0 and level 2 takes the product: negative shares of a time are
     /// meaningless, and two of them would multiply to a positive one.
-    pub(crate) fn at(&self, features: &[f64]) -> Option<f64> {
+    pub fn at(&self, features: &[f64]) -> Option<f64> {
         let effects = effects(&self.level1, features);
         if self.combination == Level2::Product && !effects.iter().all(|effect| *effect > 0.0) {
             return None;

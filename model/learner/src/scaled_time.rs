@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foreglow_learner::Table;
+use crate::Table;
 
 /// Rows that agree in every feature but one, with their scaled times.
 struct Group {
@@ -25,7 +25,7 @@ type Effects = BTreeMap<u64, Vec<f64>>;
 /// keep their own scale.
 ///
 /// `rows` holds each row's features, `times` a time above 0 per row.
-pub(crate) fn scaled_times(rows: &[Vec<f64>], times: &[f64], column: usize) -> Table {
+pub fn scaled_times(rows: &[Vec<f64>], times: &[f64], column: usize) -> Table {
     let mut groups = groups(rows, times, column);
     let slowest = slowest(&groups);
     let mut effects = Effects::new();

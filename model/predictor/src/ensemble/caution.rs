@@ -8,10 +8,10 @@ use crate::Warning;
 use crate::dataset::{Features, UNSEEN, Values};
 use crate::ensemble::State;
 use crate::ensemble::canonical::{Group, Table};
-use crate::ensemble::outliers::{median, outliers, outlying_errors};
 use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Axis, Extent};
 use crate::prediction::show;
+use foreglow_numeric::{median, outliers, outlying_errors};
 
 /// Share of a feature's range within which a measured row counts as near a question.
 const NEAR: f64 = 0.25;

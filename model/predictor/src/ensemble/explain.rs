@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::Ensemble;
 use crate::dataset::{DatasetError, Features};
 use crate::ensemble::candidate::Kind;
-use crate::ensemble::outliers::median;
 use crate::ensemble::shape::Shape;
 use crate::regression::Regression;
+use foreglow_numeric::median;
 
 /// Explanation of a prediction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,11 +38,13 @@ pub struct Part {
 
 /// A held-out row.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct HeldOutRow {
+pub struct HeldOutRow {
     /// The numeric features, in the order of the table.
-    pub(crate) numeric: Vec<f64>,
-    pub(crate) measured_secs: f64,
-    pub(crate) predicted_secs: f64,
+    pub numeric: Vec<f64>,
+    /// Its time, seconds.
+    pub measured_secs: f64,
+    /// The time predicted from the other rows, seconds.
+    pub predicted_secs: f64,
 }
 
 impl Ensemble {
@@ -96,7 +98,7 @@ impl Ensemble {
 
     /// Returns the rows that were held out to judge predictions inside the measured ranges, with
     /// their predictions.
-    pub(crate) fn held_out(&self) -> Vec<HeldOutRow> {
+    pub fn held_out(&self) -> Vec<HeldOutRow> {
         let table = &self.state.table;
         if self.state.extent.is_one_point() {
             return Vec::new();

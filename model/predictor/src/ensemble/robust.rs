@@ -1,11 +1,11 @@
 //! Weights of rows: disturbed runs get less influence on every candidate.
 
 use crate::dataset::{OUTLIER, Training};
-use crate::ensemble::outliers::median;
 use crate::regression::gaussian_process::left_out;
 use crate::regression::posynomial::law::{self, Costs};
 use crate::regression::posynomial::{self, Prior, Problem};
 use crate::{Meaning, Tuning};
+use foreglow_numeric::median;
 
 /// Exponent of the amount of work in the weight of a row: runs close to the whole job say more
 /// about it.

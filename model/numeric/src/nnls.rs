@@ -1,6 +1,6 @@
 //! Non-negative least squares.
 
-use foreglow_numeric::Cholesky;
+use crate::Cholesky;
 
 /// Share of its scale below which a gradient is rounding error, so that the optimum is reached.
 const TOLERANCE: f64 = 1e-11;
@@ -15,7 +15,7 @@ const EXCHANGES: usize = 30;
 /// squares algorithm", Journal of Chemometrics 11, 1997). The gradient is computed from the
 /// residuals, so that squaring A costs no precision in the optimality test. A column of zeros, and
 /// one that depends on others, gets 0.
-pub(crate) fn nnls(rows: &[Vec<f64>], target: &[f64]) -> Vec<f64> {
+pub fn nnls(rows: &[Vec<f64>], target: &[f64]) -> Vec<f64> {
     let columns = rows.first().map_or(0, Vec::len);
     let lengths: Vec<f64> = (0..columns).map(|j| length(rows.iter().map(|row| row[j]))).collect();
     let unit = |length: f64| if length > 0.0 { 1.0 / length } else { 0.0 };
@@ -100,4 +100,43 @@ fn gradient(rows: &[Vec<f64>], target: &[f64], solution: &[f64]) -> Vec<f64> {
 
 fn length(values: impl Iterator<Item = f64>) -> f64 {
     values.map(|value| value * value).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::nnls;
+
+    proptest! {
+        /// Karush–Kuhn–Tucker conditions: no weight is negative, the gradient is zero for positive
+        /// weights, and the error does not fall if a zero weight increases.
+        #[test]
+        fn a_non_negative_fit_is_optimal(
+            (columns, values) in (1..6_usize, 1..20_usize).prop_flat_map(|(columns, rows)| {
+                (Just(columns), prop::collection::vec(prop::collection::vec(-10.0..10.0_f64, columns + 1), rows))
+            })
+        ) {
+            let rows: Vec<Vec<f64>> = values.iter().map(|row| row[..columns].to_vec()).collect();
+            let target: Vec<f64> = values.iter().map(|row| row[columns]).collect();
+            let solution = nnls(&rows, &target);
+            let length = |values: Vec<f64>| values.iter().map(|value| value * value).sum::<f64>().sqrt();
+            for j in 0..columns {
+                prop_assert!(solution[j] >= 0.0);
+                let gradient: f64 = rows.iter().zip(&target).map(|(row, target)| {
+                    row[j] * (target - row.iter().zip(&solution).map(|(value, x)| value * x).sum::<f64>())
+                }).sum();
+                let scale = length(rows.iter().map(|row| row[j]).collect()) * length(target.clone()) + 1e-300;
+                prop_assert!(gradient <= 1e-7 * scale, "column {j}: {gradient} of {scale}");
+                prop_assert!(solution[j] == 0.0 || gradient.abs() <= 1e-7 * scale, "column {j}: {gradient} of {scale}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_non_negative_fit_of_nothing_is_nothing() {
+        assert!(nnls(&[], &[]).is_empty());
+        assert_eq!(nnls(&[vec![0.0, 1.0]], &[2.0]), [0.0, 2.0]);
+        assert_eq!(nnls(&[vec![1.0]], &[-2.0]), [0.0]);
+    }
 }

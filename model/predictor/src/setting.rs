@@ -41,7 +41,7 @@ impl Setting {
     }
 
     /// Compares settings by E, C and SR.
-    pub(crate) fn order(&self, other: &Self) -> Ordering {
+    pub fn order(&self, other: &Self) -> Ordering {
         let counts = |setting: &Self| (setting.executors, setting.cores_per_executor);
         counts(self).cmp(&counts(other)).then(self.sampling_rate.total_cmp(&other.sampling_rate))
     }
@@ -87,7 +87,7 @@ impl Feature {
     /// Returns the transformed value: 1/E, 1/C or SR.
     ///
     /// ```
-    /// # use foreglow_model::{Feature, Setting};
+    /// # use foreglow_predictor::{Feature, Setting};
     /// let setting = Setting { executors: 4, cores_per_executor: 2, sampling_rate: 0.1 };
     /// assert_eq!(Feature::InverseExecutors.transform(setting), 0.25);
     /// ```

@@ -5,9 +5,9 @@
 //! θ₃·m with θ ≥ 0, for a data size n on m machines.
 
 use crate::rival::context::{Context, contexts};
-use crate::rival::nnls::nnls;
 use crate::rival::{Rival, RivalError, Roles, Term};
 use crate::{Dataset, Features};
+use foreglow_numeric::nnls;
 
 /// Ernest and its variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use foreglow_learner::{Grid, Work};
+use foreglow_learner::{Grid, Hierarchy, Level2, Work};
 
-use crate::published::{Hierarchy, Level2};
 use crate::rival::context::contexts;
 use crate::rival::{Rival, RivalError, Roles, Term};
 use crate::{Dataset, Features, Transform, Values};

@@ -10,9 +10,9 @@ use crate::{Features, Values};
 /// `batch*pixels*pixels`.
 ///
 /// ```
-/// let term: foreglow_model::Term = "batch * pixels*pixels".parse().unwrap();
+/// let term: foreglow_predictor::Term = "batch * pixels*pixels".parse().unwrap();
 /// assert_eq!(term.to_string(), "batch*pixels*pixels");
-/// assert!("batch*".parse::<foreglow_model::Term>().is_err());
+/// assert!("batch*".parse::<foreglow_predictor::Term>().is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {

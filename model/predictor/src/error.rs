@@ -1,0 +1,87 @@
+//! Errors of fits; every message says what to do.
+
+use crate::Setting;
+
+/// Why no predictor can be fitted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// There are no completed runs.
+    #[error(
+        "there are no completed samples; collect the same configurations at two sampling rates, such as 0.01 and 0.1"
+    )]
+    NoObservations,
+    /// There is only one completed run.
+    #[error(
+        "there is one completed sample, and nothing can be learned from one; collect the same configuration at another sampling rate below 1"
+    )]
+    OneObservation,
+    /// All runs have the same setting.
+    #[error(
+        "all {runs} samples are of one setting (executors {}, cores per executor {}, sampling rate {}); collect others with another sampling rate, \
+         number of executors or number of cores",
+        .setting.executors, .setting.cores_per_executor, .setting.sampling_rate
+    )]
+    AllEqual {
+        /// Number of runs.
+        runs: usize,
+        /// Their setting.
+        setting: Setting,
+    },
+    /// All runs were stopped at a time limit.
+    #[error("no run completed (of {runs}), and lower bounds alone cannot be fitted; let some of them run to the end")]
+    AllStopped {
+        /// Number of runs.
+        runs: usize,
+    },
+    /// A completion time is not finite and above 0.
+    #[error(
+        "a sample has the completion time {0} s; it must be a number of seconds above 0, so remove that sample or measure it again"
+    )]
+    Time(f64),
+    /// A start-up time is negative or not finite.
+    #[error(
+        "a sample has the start-up time {0} s; it must be a number of seconds, 0 or more, so remove that sample or measure it again"
+    )]
+    Startup(f64),
+    /// A sampling rate is outside (0, 1].
+    #[error(
+        "a sample has the sampling rate {0}; it must be above 0 and at most 1, so remove that sample or measure it again"
+    )]
+    SamplingRate(f64),
+    /// A run has no executor or no core.
+    #[error(
+        "a sample has {executors} executors of {cores_per_executor} cores; both must be 1 or more, so remove that sample or measure it again"
+    )]
+    Configuration {
+        /// Executors, E.
+        executors: u32,
+        /// Cores per executor, C.
+        cores_per_executor: u32,
+    },
+    /// The runs do not form a valid table.
+    #[error(transparent)]
+    Table(#[from] crate::DatasetError),
+    /// Too few configurations at sampling rate 1 for this scenario.
+    #[error(
+        "this scenario needs 3 configurations at sampling rate 1 and there are {0}; collect others at sampling rate 1"
+    )]
+    TooFewConfigurations(usize),
+    /// Too few sampling rates below 1 for this scenario.
+    #[error(
+        "this scenario needs 2 sampling rates below 1 and there are {0}; collect the same configurations at two, such as 0.01 and 0.1"
+    )]
+    TooFewRates(usize),
+    /// No configuration has two sampling rates below 1.
+    #[error(
+        "no configuration was measured at two sampling rates below 1, so their effect is unknown; collect one of the \
+         configurations at another of the sampling rates"
+    )]
+    NoSharedConfiguration,
+    /// No two configurations differ in one resource only.
+    #[error(
+        "no two configurations differ only in executors or only in cores, so their effects cannot be separated; \
+         collect such a pair"
+    )]
+    NoFeatureAlone,
+}
