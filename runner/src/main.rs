@@ -4,31 +4,17 @@
 //! Standard output holds only the answer; progress and logs go to standard error. Exit codes: 0
 //! done, 1 the job failed, 2 unusable input.
 
-mod answer;
-mod ask;
 mod batch_memory;
-mod calibration;
-mod catalog;
 mod cli;
 mod commands;
-mod evaluation;
-mod export;
-mod finished;
-mod grammar;
 mod graph_costs;
 mod layer_times;
 mod never_run;
-mod output;
-mod place;
-mod progress;
-mod question;
-mod sample_table;
-mod samples_file;
-mod table;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use foreglow_console::progress;
 use foreglow_exit::{report, unusable};
 
 fn main() -> ExitCode {

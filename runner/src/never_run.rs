@@ -5,15 +5,15 @@ use std::path::Path;
 
 use foreglow_architectures::{Architecture, Input};
 use foreglow_cnn::Network;
+use foreglow_console::answer::Basis;
+use foreglow_console::ask::{Source, list, measured_jobs};
+use foreglow_console::calibration;
+use foreglow_console::progress::note;
 use foreglow_exit::unusable;
 use foreglow_model::{GraphCosts, Layer, LayerTimes, LayeredCnn, MeasuredCnn, Predictor, TransferredJob};
-use foreglow_shared::{Context, Job, Mode, NetworkFile, Sample, Workload, format_count};
-use serde::Serialize;
+use foreglow_shared::{Context, Job, Mode, NetworkFile, Sample, Workload};
 
-use crate::ask::{Source, list, measured_jobs};
-use crate::calibration;
 use crate::graph_costs::{graph_costs, layers};
-use crate::progress::note;
 
 /// What a job of another CNN differs in from the measured ones.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,37 +26,6 @@ pub struct Differences {
     pub images: Option<u64>,
     /// Passes over the images.
     pub epochs: Option<u32>,
-}
-
-/// What a prediction of a CNN that was never run is based on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Basis {
-    /// Names of the measured CNNs.
-    pub measured_models: Vec<String>,
-    /// Their completed runs.
-    pub runs: usize,
-    /// Number of layers that were timed on the machine; absent without a calibration.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timed_layers: Option<usize>,
-    #[serde(skip)]
-    what: String,
-}
-
-impl Basis {
-    /// Says it in a sentence.
-    pub fn describe(&self) -> String {
-        let (count, runs) = (self.measured_models.len(), format_count(self.runs, "run"));
-        let others = if count == 1 { "1 CNN".to_owned() } else { format!("{count} CNNs") };
-        let by = match self.timed_layers {
-            None => "by the cost of its layers".to_owned(),
-            Some(timed) => format!("and the times of {timed} layers"),
-        };
-        format!(
-            "{} was never run here: predicted from {runs} of {others} ({}) {by}.",
-            self.what,
-            self.measured_models.join(", ")
-        )
-    }
 }
 
 /// A job of a CNN that was never run, with its predictor.

@@ -8,7 +8,7 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 21] = [
+const ALLOWED: [(&str, &[&str]); 23] = [
     ("foreglow-shared", &[]),
     ("foreglow-numeric", &[]),
     ("foreglow-learner", &["foreglow-shared", "foreglow-numeric"]),
@@ -50,8 +50,23 @@ const ALLOWED: [(&str, &[&str]); 21] = [
         ],
     ),
     (
+        "foreglow-console",
+        &[
+            "foreglow-shared",
+            "foreglow-model",
+            "foreglow-exit",
+            "foreglow-architectures",
+            "foreglow-collector",
+            "foreglow-machine",
+            "foreglow-engine",
+        ],
+    ),
+    ("foreglow-launch", &["foreglow-shared", "foreglow-exit"]),
+    (
         "foreglow-runner",
         &[
+            "foreglow-console",
+            "foreglow-launch",
             "foreglow-shared",
             "foreglow-model",
             "foreglow-exit",

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use foreglow_console::answer::AdviceAnswer;
+use foreglow_console::ask::Source;
+use foreglow_console::output::{self, Format};
+use foreglow_console::question::QuestionArgs;
+
 use super::advise_table::TableArgs;
-use crate::answer::AdviceAnswer;
-use crate::ask::Source;
-use crate::output::{self, Format};
-use crate::question::QuestionArgs;
 
 /// Recommend which samples to collect next, by how much each narrows the decision for the time it
 /// takes, and when to stop; or, with --candidates, which configuration of any table to run next.

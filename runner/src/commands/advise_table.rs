@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use foreglow_console::answer::SCHEMA;
+use foreglow_console::ask::{name, read_bytes};
+use foreglow_console::output::Format;
+use foreglow_console::table::{Align, csv, number, table};
 use foreglow_exit::unusable;
 use foreglow_model::{Column, Features, Meaning, Probe, Proposal, SearchTable, Strategy};
 use foreglow_shared::{format_duration, format_percent};
 use serde_json::json;
-
-use crate::answer::SCHEMA;
-use crate::ask::{name, read_bytes};
-use crate::output::Format;
-use crate::table::{Align, csv, number, table};
 
 const SECS_PER_HOUR: f64 = 3600.0;
 

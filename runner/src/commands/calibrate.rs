@@ -6,6 +6,12 @@ use std::time::{Duration, Instant};
 
 use clap::Parser as _;
 use foreglow_cnn::Network;
+use foreglow_console::calibration;
+use foreglow_console::grammar;
+use foreglow_console::output;
+use foreglow_console::progress::{Progress, note, result};
+use foreglow_console::samples_file::SamplesFile;
+use foreglow_console::table::{Align, table};
 use foreglow_engine::{Engine, Job};
 use foreglow_exit::Interrupt;
 use foreglow_machine::device::Wish;
@@ -14,13 +20,7 @@ use foreglow_shared::{Outcome, Sample};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::{WorkloadArgs, default_partition_size, prepare};
-use crate::calibration;
-use crate::grammar;
 use crate::layer_times::Order;
-use crate::output;
-use crate::progress::{Progress, note, result};
-use crate::samples_file::SamplesFile;
-use crate::table::{Align, table};
 
 /// CNNs and sides of their images, pixels: of every kind of layer, in colour and grey, and small
 /// enough for a run to take seconds. They tell what a run takes beyond the layers of its CNN.

@@ -1,5 +1,9 @@
 //! `foreglow collect`: measures a grid of configurations.
 
+use foreglow_console::output::{self, Format};
+use foreglow_console::place::PlaceArgs;
+use foreglow_console::progress::{Progress, note};
+use foreglow_console::sample_table;
 use foreglow_engine::sweep::{self, Forecast, Grid, Limits, Run, Tally};
 use foreglow_engine::{self as engine, Engine, Job};
 use foreglow_exit::{Interrupt, Interrupted};
@@ -14,10 +18,6 @@ use super::samples::outliers;
 use super::training_args::TrainingArgs;
 use super::upload_args::UploadArgs;
 use super::workload_args::{WorkloadArgs, prepare, warn};
-use crate::output::{self, Format};
-use crate::place::PlaceArgs;
-use crate::progress::{Progress, note};
-use crate::sample_table;
 
 /// Measure a CNN job on a grid of configurations and save the timing samples
 ///

@@ -2,8 +2,7 @@
 
 use clap::CommandFactory;
 use clap_complete::{Shell, generate};
-
-use crate::output;
+use foreglow_console::output;
 
 /// Print the completion script of a shell
 ///

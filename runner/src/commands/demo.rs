@@ -5,6 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use anyhow::Context as _;
 use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_collector::{Access, Collector};
+use foreglow_console::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
+use foreglow_console::grammar::{self, duration_secs};
+use foreglow_console::output::{self, Format};
+use foreglow_console::progress::{Progress, note, result};
+use foreglow_console::question::Bill;
 use foreglow_engine::sweep::{self, Forecast, Limits, Run};
 use foreglow_engine::{self as engine, Engine};
 use foreglow_exit::{Interrupt, Interrupted};
@@ -16,11 +21,6 @@ use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
 use super::upload_args::{Upload, UploadArgs};
 use super::workload_args::{WorkloadArgs, check_sizes, prepare, warn};
-use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
-use crate::grammar::{self, duration_secs};
-use crate::output::{self, Format};
-use crate::progress::{Progress, note, result};
-use crate::question::Bill;
 
 /// Configurations of the demo, as executors and cores per executor.
 #[derive(Clone, Copy)]

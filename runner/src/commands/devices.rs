@@ -1,10 +1,9 @@
 //! `foreglow devices`: lists the devices of this machine.
 
+use foreglow_console::output::{self, Format};
+use foreglow_console::progress::note;
+use foreglow_console::table::{Align, csv, table};
 use foreglow_machine::device::{self, Adapter, Wish};
-
-use crate::output::{self, Format};
-use crate::progress::note;
-use crate::table::{Align, csv, table};
 
 /// List the devices that can run a CNN, with their limits and the default
 #[derive(Debug, clap::Args)]

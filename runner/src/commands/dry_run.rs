@@ -1,11 +1,10 @@
 //! The dry run of a sweep: its runs with their expected time and cost.
 
+use foreglow_console::output::Format;
+use foreglow_console::table::{Align, csv, table};
 use foreglow_data::images_in_sample;
 use foreglow_engine::sweep::{Forecast, Run, cost};
 use foreglow_shared::{PriceSheet, format_count, format_duration, format_rate};
-
-use crate::output::Format;
-use crate::table::{Align, csv, table};
 
 /// Columns of the CSV.
 const NAMES: [&str; 12] = [

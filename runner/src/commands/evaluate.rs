@@ -1,13 +1,12 @@
 //! `foreglow evaluate`: accuracy of the scenarios on samples, or of all predictors on any other
 //! table.
 
+use foreglow_console::answer::{EvaluationAnswer, ScenarioTableAnswer};
+use foreglow_console::ask::Source;
+use foreglow_console::evaluation::{TableArgs, on_samples};
+use foreglow_console::output::{self, Format};
+use foreglow_console::progress::Progress;
 use foreglow_model::{Grid, Predictor, Scenario};
-
-use crate::answer::{EvaluationAnswer, ScenarioTableAnswer};
-use crate::ask::Source;
-use crate::evaluation::{TableArgs, on_samples};
-use crate::output::{self, Format};
-use crate::progress::Progress;
 
 /// Show the accuracy of each scenario on the samples, with collection and training times; with
 /// --input, the accuracy of Foreglow's predictor and its rivals on any table.

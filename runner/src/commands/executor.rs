@@ -33,16 +33,19 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.adapters {
-        return crate::output::print(&serde_json::to_string(&foreglow_cnn::device::probe())?);
+        return foreglow_console::output::print(&serde_json::to_string(&foreglow_cnn::device::probe())?);
     }
     foreglow_machine::bounds::keep_memory();
     if args.layer_times {
         let order: Order = serde_json::from_reader(stdin()).context("standard input does not hold an order")?;
-        return crate::output::print(&serde_json::to_string(&order.measure()?)?);
+        return foreglow_console::output::print(&serde_json::to_string(&order.measure()?)?);
     }
     if let Some(passes) = args.forward_passes {
         let job = serde_json::from_reader(stdin()).context("standard input does not hold a job")?;
-        return crate::output::print(&format!("{}\n", foreglow_executor::forward_passes_secs(&job, passes)?));
+        return foreglow_console::output::print(&format!(
+            "{}\n",
+            foreglow_executor::forward_passes_secs(&job, passes)?
+        ));
     }
     if let Some(engine) = args.engine {
         foreglow_machine::bounds::die_with(engine)?;

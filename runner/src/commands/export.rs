@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Parser as _;
 use foreglow_collector::address::url;
+use foreglow_console::ask::read_bytes;
+use foreglow_console::grammar::{self, duration_secs};
+use foreglow_console::output;
+use foreglow_console::progress::note;
 use foreglow_exit::unusable;
+use foreglow_launch::export::{Plan, Site, System, Task, name, sending};
 use foreglow_shared::shell_word;
 
 use super::collect;
-use crate::ask::read_bytes;
-use crate::export::{Plan, Site, System, Task, name, sending};
-use crate::grammar::{self, duration_secs};
-use crate::output;
-use crate::progress::note;
 
 /// Write the file that starts the planned job, or measurements, on a cluster.
 ///

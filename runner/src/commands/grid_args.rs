@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use foreglow_console::grammar::{self, Counts, Mibs, Rates, duration_secs, mibs, money, rates, share};
+use foreglow_console::question::read_prices;
 use foreglow_engine::Job;
 use foreglow_engine::sweep::{Budget, Grid};
 use foreglow_exit::unusable;
@@ -10,8 +12,6 @@ use foreglow_shared::{PriceSheet, Workload};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::{check_sizes, default_partition_size};
-use crate::grammar::{self, Counts, Mibs, Rates, duration_secs, mibs, money, rates, share};
-use crate::question::read_prices;
 
 /// Default of `--repeat` with `--precision`.
 const MOST_REPEATS: u32 = 20;

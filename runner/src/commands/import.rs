@@ -5,18 +5,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use foreglow_console::ask::read_bytes;
+use foreglow_console::grammar;
+use foreglow_console::output::{self, Format};
+use foreglow_console::place::PlaceArgs;
+use foreglow_console::progress::note;
+use foreglow_console::sample_table;
 use foreglow_event_log::{LogFiles, begins_as_log, find, read};
 use foreglow_exit::{UnusableInput, unusable};
+use foreglow_launch::finished;
 use foreglow_shared::event_log::Labels;
 use foreglow_shared::{Context, Sample, Uuid, format_count, read_samples, write_csv, write_jsonl};
-
-use crate::ask::read_bytes;
-use crate::finished;
-use crate::grammar;
-use crate::output::{self, Format};
-use crate::place::PlaceArgs;
-use crate::progress::note;
-use crate::sample_table;
 
 /// Convert Spark event logs, finished jobs, CSV or JSON Lines to timing samples.
 ///

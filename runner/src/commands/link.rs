@@ -1,17 +1,17 @@
 //! `foreglow link`: creates and opens share links.
 
 use foreglow_collector::address::is_loopback;
+use foreglow_console::answer::{DecisionAnswer, SCHEMA, fit};
+use foreglow_console::ask::Source;
+use foreglow_console::output::{self, Format};
+use foreglow_console::progress::note;
+use foreglow_console::question::QuestionArgs;
+use foreglow_console::table::csv;
 use foreglow_exit::unusable;
 use foreglow_shared::{LeftOut, View, group_by_context};
 use serde_json::json;
 
 use super::serve;
-use crate::answer::{DecisionAnswer, SCHEMA, fit};
-use crate::ask::Source;
-use crate::output::{self, Format};
-use crate::progress::note;
-use crate::question::QuestionArgs;
-use crate::table::csv;
 
 /// Create a link that shows the same numbers to everyone who opens it, or open one.
 #[derive(Debug, clap::Args)]

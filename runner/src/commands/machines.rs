@@ -1,14 +1,13 @@
 //! `foreglow machines`: lists machine types with prices.
 
+use foreglow_console::answer::SCHEMA;
+use foreglow_console::catalog::CatalogArgs;
+use foreglow_console::grammar::{count, mib, money};
+use foreglow_console::output::{self, Format};
+use foreglow_console::table::{Align, csv, number, table};
 use foreglow_exit::unusable;
 use foreglow_shared::{Catalog, MachineType, OWN, format_money};
 use serde_json::json;
-
-use crate::answer::SCHEMA;
-use crate::catalog::CatalogArgs;
-use crate::grammar::{count, mib, money};
-use crate::output::{self, Format};
-use crate::table::{Align, csv, number, table};
 
 /// List machine types that can be rented, with their prices per hour
 #[derive(Debug, clap::Args)]

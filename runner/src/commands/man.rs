@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::CommandFactory;
 use clap_mangen::Man;
+use foreglow_console::output;
 use foreglow_exit::unusable;
-
-use crate::output;
 
 /// Print a manual page, or write all of them into a folder
 ///

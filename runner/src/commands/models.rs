@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use foreglow_architectures::{ALL, Architecture, Input, USUAL_VECTOR_DIMS};
 use foreglow_cnn::{Build as _, Network};
+use foreglow_console::ask::read_files;
+use foreglow_console::grammar;
+use foreglow_console::output::{self, Format};
+use foreglow_console::table::{Align, csv, table};
 use foreglow_exit::unusable;
 use foreglow_model::{BatchMemory, Work};
 use foreglow_shared::format_integer;
@@ -12,11 +16,7 @@ use serde::Serialize;
 use super::models_layers as layers;
 use super::models_memory as memory;
 use super::training_args::{ModeArg, OptimizerArg};
-use crate::ask::read_files;
 use crate::batch_memory::{Question, network_bytes};
-use crate::grammar;
-use crate::output::{self, Format};
-use crate::table::{Align, csv, table};
 
 /// List the CNNs and text classifiers with their inputs, parameters and multiply-accumulates; or
 /// the layers of one network, or its largest batch that fits a memory bound

@@ -1,11 +1,10 @@
 //! The layers of one network, with what each costs.
 
 use foreglow_cnn::Costs;
+use foreglow_console::output::Format;
+use foreglow_console::table::{Align, csv, table};
 use foreglow_shared::format_integer;
 use serde::Serialize;
-
-use crate::output::Format;
-use crate::table::{Align, csv, table};
 
 /// Bytes in a MiB.
 const MIB: f64 = 1_048_576.0;

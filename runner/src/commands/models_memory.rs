@@ -1,12 +1,12 @@
 //! The largest batch of a network that fits a bound on the memory.
 
+use foreglow_console::output::Format;
+use foreglow_console::table::{Align, csv, table};
 use foreglow_model::{BatchMemory, Estimate, LargestBatch, MemoryRun, Work};
 use foreglow_shared::{format_count, format_integer};
 use serde::Serialize;
 
 use crate::batch_memory::{MIB, mib};
-use crate::output::Format;
-use crate::table::{Align, csv, table};
 
 /// Batches of the table.
 const BATCHES: [u64; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];

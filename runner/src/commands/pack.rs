@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
+use foreglow_console::grammar;
+use foreglow_console::output;
+use foreglow_console::progress::Progress;
+use foreglow_console::table::{Align, csv, table};
 use foreglow_data::{Format, Packing, Split, pack};
 use foreglow_exit::unusable;
-
-use crate::grammar;
-use crate::output;
-use crate::progress::Progress;
-use crate::table::{Align, csv, table};
 
 /// Pack images of any supported format into TFRecord shards for TensorFlow and Foreglow
 #[derive(Debug, clap::Args)]

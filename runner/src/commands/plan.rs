@@ -1,17 +1,17 @@
 //! `foreglow plan`: the cheapest configuration that meets the deadline, over all machine types that
 //! were measured.
 
+use foreglow_console::answer::{Basis, DecisionAnswer, MachineAnswer, Startup, fit};
+use foreglow_console::ask::{Selection, Source};
+use foreglow_console::catalog::CatalogArgs;
+use foreglow_console::grammar::{Counts, count, counts, large_count, money};
+use foreglow_console::output::{self, Format};
+use foreglow_console::question::{QuestionArgs, read_prices};
 use foreglow_exit::unusable;
 use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
 use foreglow_shared::{DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet, Sample};
 
-use crate::answer::{DecisionAnswer, MachineAnswer, Startup, fit};
-use crate::ask::{Selection, Source};
-use crate::catalog::CatalogArgs;
-use crate::grammar::{Counts, count, counts, large_count, money};
-use crate::never_run::{Basis, Differences, NeverRun, never_run};
-use crate::output::{self, Format};
-use crate::question::{QuestionArgs, read_prices};
+use crate::never_run::{Differences, NeverRun, never_run};
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
 /// compare all others: executors and cores, and machine types and batch sizes if the samples have

@@ -1,15 +1,15 @@
 //! `foreglow predict`: the completion time of one configuration.
 
+use foreglow_console::answer::{PredictionAnswer, fit};
+use foreglow_console::ask::Source;
+use foreglow_console::grammar;
+use foreglow_console::output::{self, Format};
+use foreglow_console::question::Bill;
 use foreglow_exit::unusable;
 use foreglow_model::Setting;
 use foreglow_shared::Sample;
 
-use crate::answer::{PredictionAnswer, fit};
-use crate::ask::Source;
-use crate::grammar;
 use crate::never_run::{Differences, NeverRun, never_run};
-use crate::output::{self, Format};
-use crate::question::Bill;
 
 /// Predict the completion time and the cost of the job on one configuration. A CNN that was never
 /// run here is predicted from the others in the samples: --model vgg16 or --model net.onnx.

@@ -2,6 +2,11 @@
 
 use std::path::PathBuf;
 
+use foreglow_console::grammar;
+use foreglow_console::output::{self, Format};
+use foreglow_console::progress::{Progress, note, result};
+use foreglow_console::sample_table;
+use foreglow_console::samples_file::SamplesFile;
 use foreglow_engine::{self as engine, Engine, Job};
 use foreglow_exit::{Interrupt, unusable};
 use foreglow_machine::warnings_of;
@@ -11,11 +16,6 @@ use super::training_args::TrainingArgs;
 use super::upload_args::UploadArgs;
 use super::workload_args::{WorkloadArgs, check_sizes, default_partition_size, prepare, warn};
 use crate::batch_memory;
-use crate::grammar;
-use crate::output::{self, Format};
-use crate::progress::{Progress, note, result};
-use crate::sample_table;
-use crate::samples_file::SamplesFile;
 
 /// Measure a CNN job once on a sample of its images and print the timing sample
 #[derive(Debug, clap::Args)]

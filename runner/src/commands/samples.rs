@@ -4,18 +4,17 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use foreglow_collector::store::{Location, Store, user};
+use foreglow_console::ask::Source;
+use foreglow_console::output::{self, Format};
+use foreglow_console::progress::note;
+use foreglow_console::sample_table;
+use foreglow_console::samples_file::SamplesFile;
+use foreglow_console::table::{Align, table};
 use foreglow_engine::sweep::Run;
 use foreglow_exit::unusable;
 use foreglow_machine::warnings_of;
 use foreglow_model::Repetitions;
 use foreglow_shared::{Outcome, Sample, Uuid, format_count, format_rate, write_csv, write_jsonl};
-
-use crate::ask::Source;
-use crate::output::{self, Format};
-use crate::progress::note;
-use crate::sample_table;
-use crate::samples_file::SamplesFile;
-use crate::table::{Align, table};
 
 /// Trailing characters of an id in a list: enough to distinguish a few thousand random ids.
 const SHOWN_LETTERS: usize = 8;

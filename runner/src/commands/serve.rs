@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use foreglow_collector::store::{Location, Store};
 use foreglow_collector::{Access, AccessLog, Collector, Options, Tls, token};
+use foreglow_console::grammar::duration_secs;
+use foreglow_console::output;
 use foreglow_shared::format_count;
-
-use crate::grammar::duration_secs;
-use crate::output;
 
 /// Default port of the collector, on the loopback address.
 pub const DEFAULT_PORT: u16 = 8787;

@@ -1,17 +1,16 @@
 //! `foreglow simulate`: simulates an application on other configurations from its event log.
 
 use anyhow::Context as _;
+use foreglow_console::answer::{Asked, SimulationAnswer, fit};
+use foreglow_console::ask::Source;
+use foreglow_console::grammar::{self, Counts, duration_secs};
+use foreglow_console::output::{self, Format};
+use foreglow_console::progress::note;
 use foreglow_event_log::{find, read};
 use foreglow_exit::unusable;
 use foreglow_model::Simulation;
 use foreglow_shared::event_log::Run;
 use foreglow_shared::format_count;
-
-use crate::answer::{Asked, SimulationAnswer, fit};
-use crate::ask::Source;
-use crate::grammar::{self, Counts, duration_secs};
-use crate::output::{self, Format};
-use crate::progress::note;
 
 /// Simulate a Spark application on other numbers of executors and cores, from the event log of one
 /// run.

@@ -3,16 +3,15 @@
 use std::path::PathBuf;
 
 use foreglow_collector::store::{AuditLine, Location, Store, restore, user};
+use foreglow_console::answer::SCHEMA;
+use foreglow_console::grammar::duration_secs;
+use foreglow_console::output::{self, Format};
+use foreglow_console::progress::note;
+use foreglow_console::table::{Align, csv, table};
 use foreglow_exit::unusable;
 use foreglow_shared::{Timestamp, format_count};
 use jiff::SignedDuration;
 use serde_json::json;
-
-use crate::answer::SCHEMA;
-use crate::grammar::duration_secs;
-use crate::output::{self, Format};
-use crate::progress::note;
-use crate::table::{Align, csv, table};
 
 /// Samples that are removed with one write, so that a collector waits for milliseconds.
 const BATCH: usize = 1_000;

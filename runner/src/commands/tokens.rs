@@ -2,16 +2,15 @@
 
 use foreglow_collector::store::{DEFAULT_PER_MINUTE, Location, Roles, Store, Token, user};
 use foreglow_collector::token::{Hash, random};
+use foreglow_console::answer::SCHEMA;
+use foreglow_console::grammar::{count, duration_secs};
+use foreglow_console::output::{self, Format};
+use foreglow_console::progress::note;
+use foreglow_console::table::{Align, csv, table};
 use foreglow_exit::unusable;
 use foreglow_shared::Timestamp;
 use jiff::SignedDuration;
 use serde_json::json;
-
-use crate::answer::SCHEMA;
-use crate::grammar::{count, duration_secs};
-use crate::output::{self, Format};
-use crate::progress::note;
-use crate::table::{Align, csv, table};
 
 /// Make, list or revoke the tokens of a collector. A running collector follows at once
 #[derive(Debug, clap::Args)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use foreglow_architectures::{Input, Shape};
 use foreglow_cnn::Network;
+use foreglow_console::grammar;
 use foreglow_data::Kind;
 use foreglow_engine::{Job, SHARE_SIZE, TrainingJob};
 use foreglow_exit::unusable;
@@ -11,7 +12,6 @@ use foreglow_protocol::{Evaluation, Optimizer, Schedule, Training};
 use foreglow_shared::{Mode, NumberFormat, Workload};
 
 use super::workload_args::WorkloadArgs;
-use crate::grammar;
 
 /// Usual learning rates, as defaults.
 const SGD_RATE: f64 = 0.01;

@@ -6,15 +6,14 @@ use foreglow_collector::address::url;
 use foreglow_collector::store::{Filter, Location, Rejected, Store, Waiting};
 use foreglow_collector::upload::{Target, all_accepted, summary};
 use foreglow_collector::{Receipt, token};
+use foreglow_console::answer::SCHEMA;
+use foreglow_console::ask::read_files;
+use foreglow_console::output::{self, Format};
+use foreglow_console::progress::note;
+use foreglow_console::table::{Align, csv, table};
 use foreglow_exit::unusable;
 use foreglow_shared::format_count;
 use serde_json::json;
-
-use crate::answer::SCHEMA;
-use crate::ask::read_files;
-use crate::output::{self, Format};
-use crate::progress::note;
-use crate::table::{Align, csv, table};
 
 /// Send samples to a collector. Samples that cannot be sent are kept for the next upload.
 #[derive(Debug, clap::Args)]

@@ -2,9 +2,8 @@
 
 use foreglow_collector::address::url;
 use foreglow_collector::upload::Background;
+use foreglow_console::progress::Progress;
 use foreglow_shared::Sample;
-
-use crate::progress::Progress;
 
 /// Argument for the collector to send samples to.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -6,6 +6,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use foreglow_architectures::{Architecture, Colour, Input, USUAL_VECTOR_DIMS};
 use foreglow_cnn::Network;
+use foreglow_console::grammar::{self, Channels, Classes, Counts};
+use foreglow_console::progress::Progress;
 use foreglow_data::images::{ChannelOrder, Normalisation, PixelRange};
 use foreglow_data::texts::{self, Words};
 use foreglow_data::{Drawing, Format, Kind, Source, identity};
@@ -14,9 +16,6 @@ use foreglow_exit::unusable;
 use foreglow_machine::Warning;
 use foreglow_machine::device::{self, Chosen, Wish};
 use foreglow_shared::{DataSet, Fit, Interpolation, NetworkFile, NumberFormat, Resizing, TextInput, Workload};
-
-use crate::grammar::{self, Channels, Classes, Counts};
-use crate::progress::Progress;
 
 /// Default mini-batch size for inference.
 const DEFAULT_BATCH_SIZE: u32 = 8;

@@ -1,10 +1,10 @@
 //! A machine type and a CNN that were both measured, but never together.
 //!
 //! ln t on the asked machine type is the mean of ln t on the other machine types that ran the same
-//! configuration of the CNN, plus a correction: a [`GroupedProcess`] over that mean, how far each of these
-//! machine types is from it, and the logarithms of the numbers. It is fitted to the other CNNs on
-//! the asked machine type. How machine types differ on a CNN tells what bounds it: arithmetic,
-//! memory traffic, or the start of its layers.
+//! configuration of the CNN, plus a correction: a [`GroupedProcess`] over that mean, how far each
+//! of these machine types is from it, and the logarithms of the numbers. It is fitted to the other
+//! CNNs on the asked machine type. How machine types differ on a CNN tells what bounds it:
+//! arithmetic, memory traffic, or the start of its layers.
 //!
 //! PROFET (Lee et al., "PROFET: PROFiling-based CNN Training Latency ProphET for GPU Cloud
 //! Instances", 2022) predicts one GPU type from another in the same way, with the times of

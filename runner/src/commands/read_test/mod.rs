@@ -9,6 +9,9 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use foreglow_architectures::{Colour, Input};
 use foreglow_cnn::Network;
+use foreglow_console::grammar::{self, Counts};
+use foreglow_console::output;
+use foreglow_console::progress::Progress;
 use foreglow_data::speed::{Shape, read_speed};
 use foreglow_data::{DataSet, Drawing, Format, Kind, Packing, Source, Split, draw, forget, images_in_sample, pack};
 use foreglow_engine::{Engine, Job};
@@ -19,9 +22,6 @@ use foreglow_shared::Workload;
 use self::report::{CnnSpeed, Report, Test};
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::WorkloadArgs;
-use crate::grammar::{self, Counts};
-use crate::output;
-use crate::progress::Progress;
 
 /// Number of generated images if the user names no data.
 const DRAWN: u64 = 800;

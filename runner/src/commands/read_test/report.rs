@@ -1,11 +1,10 @@
 //! Output of `foreglow read-test`.
 
+use foreglow_console::output::Format;
+use foreglow_console::table::{Align, csv, number, table};
 use foreglow_data::speed::Speed;
 use foreglow_model::line_through;
 use serde_json::{Value, json};
-
-use crate::output::Format;
-use crate::table::{Align, csv, number, table};
 
 /// A finished test.
 pub struct Test {

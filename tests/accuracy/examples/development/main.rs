@@ -2,7 +2,8 @@
 //! the gain of a context with few runs from other contexts: `make development`, or `cargo run
 //! --release --workspace --example development -- DATA [intervals|few-runs]`.
 //!
-//! To tune a constant of `model/predictor/src/ensemble/errors.rs`, change it and compare the last line:
+//! To tune a constant of `model/predictor/src/ensemble/errors.rs`, change it and compare the last
+//! line:
 //! larger is better. Exit code 2: the data is missing.
 
 #![allow(clippy::panic, reason = "a column that the program itself names is there")]

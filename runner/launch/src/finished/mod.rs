@@ -39,7 +39,9 @@ struct Finished {
 /// A file of finished jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// Output of `sacct`.
     Slurm,
+    /// Jobs as JSON, from `kubectl get jobs`.
     Kubernetes,
 }
 

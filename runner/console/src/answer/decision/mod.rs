@@ -16,7 +16,7 @@ use serde::Serialize;
 use self::inversion::Inversion;
 pub use self::startup::Startup;
 use super::{SCHEMA, configuration, cost_unknown};
-use crate::never_run::Basis;
+use crate::answer::Basis;
 
 /// Answer to a question about a job.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -31,6 +31,7 @@ pub struct Task {
     pub name: String,
     /// Machine type; `None` for any.
     pub machine: Option<String>,
+    /// Number of machines.
     pub nodes: u32,
     /// Whether nothing else may run on the machines, as for measurements.
     pub exclusive: bool,
@@ -49,8 +50,11 @@ pub struct Task {
 /// Resources of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
+    /// Processor cores.
     pub cores: u32,
+    /// Memory, MiB.
     pub memory_mib: u32,
+    /// GPUs.
     pub gpus: u32,
 }
 

@@ -146,6 +146,7 @@ pub fn classes(sample: &Sample) -> String {
     format!("\n{}", table(&columns, rows))
 }
 
+/// Returns the completion time of a sample for users.
 pub fn completion_time(sample: &Sample) -> String {
     match (sample.outcome, sample.completion_time_secs) {
         (Outcome::TimedOut, Some(secs)) => format!("more than {}", format_duration(secs)),

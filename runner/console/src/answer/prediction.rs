@@ -5,7 +5,7 @@ use foreglow_shared::{Context, Job, PriceSheet, Question, Resources, format_dura
 use serde::Serialize;
 
 use super::{SCHEMA, configuration, cost_note, cost_unknown, json, notes, probability, range};
-use crate::never_run::Basis;
+use crate::answer::Basis;
 use crate::output::Format;
 use crate::table::{csv, number};
 

@@ -1,6 +1,7 @@
 //! Answers in all output formats. `docs/answers.md` specifies the JSON.
 
 mod advice;
+mod basis;
 mod decision;
 mod demo;
 mod evaluation;
@@ -14,6 +15,7 @@ use foreglow_model::{FitError, Interval, Predictor, Warning};
 use foreglow_shared::{Job, PriceSheet, format_duration};
 
 pub use self::advice::AdviceAnswer;
+pub use self::basis::Basis;
 pub use self::decision::{DecisionAnswer, Startup};
 pub use self::demo::{Check, DemoAnswer};
 pub use self::evaluation::EvaluationAnswer;

@@ -39,6 +39,7 @@ pub struct QuestionArgs {
     #[arg(long, short = 'C', value_name = "LIST", value_parser = cores, allow_negative_numbers = true)]
     pub cores: Option<Counts>,
 
+    /// What the configurations are charged for.
     #[command(flatten)]
     pub bill: Bill,
 }

@@ -1,0 +1,18 @@
+//! What the commands share: their arguments (`grammar`, `question`, `place`, `catalog`), the
+//! samples that they ask about (`ask`), progress, and answers in every format (`answer`).
+//!
+//! Nothing here runs a CNN, so that answers are built and tested without Burn.
+
+pub mod answer;
+pub mod ask;
+pub mod calibration;
+pub mod catalog;
+pub mod evaluation;
+pub mod grammar;
+pub mod output;
+pub mod place;
+pub mod progress;
+pub mod question;
+pub mod sample_table;
+pub mod samples_file;
+pub mod table;
