@@ -33,9 +33,9 @@ struct Going {
     using: Option<Use>,
 }
 
-impl Progress {
-    /// Creates an empty bar.
-    pub fn new() -> Self {
+impl Default for Progress {
+    /// Creates an empty bar, which nobody sees with `--quiet`.
+    fn default() -> Self {
         let target = if is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{spinner} {prefix} {bar:24} {msg}");
@@ -50,7 +50,9 @@ impl Progress {
             noun: Cell::new("images"),
         }
     }
+}
 
+impl Progress {
     /// Sets the plural noun for the items: images or texts.
     pub fn counts(&self, noun: &'static str) {
         self.noun.set(noun);

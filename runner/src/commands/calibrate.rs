@@ -98,7 +98,7 @@ struct Probed {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let start = Instant::now();
     let (mut file, _) = SamplesFile::open_alone(&args.output)?;
-    let (progress, interrupt) = (Progress::new(), Interrupt::on_signals());
+    let (progress, interrupt) = (Progress::default(), Interrupt::on_signals());
     let limit = Duration::try_from_secs_f64(args.budget).unwrap_or(Duration::MAX);
     let is_kept = |probe: &&(&'static str, u32)| args.without.iter().all(|name| name != probe.0);
     let mut probes =

@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return output::print(&list(&runs, &forecast, &prices, args.format));
     }
 
-    let progress = Progress::new();
+    let progress = Progress::default();
     let shown = place.as_ref().map_or_else(String::new, |place| place.location().to_string());
     say_before(args, &job, &grid, &engine, &progress);
     if runs.len() < all.len() {

@@ -121,7 +121,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         partition_size: args.partition_size,
         store,
         upload: args.upload.start()?,
-        progress: Progress::new(),
+        progress: Progress::default(),
         interrupt: Interrupt::on_signals(),
     };
 

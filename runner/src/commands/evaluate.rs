@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // In the order of the published table, each once.
     let is_asked = |scenario: &Scenario| args.scenarios.is_empty() || args.scenarios.contains(scenario);
     let scenarios: Vec<Scenario> = Scenario::ALL.into_iter().filter(is_asked).collect();
-    let progress = Progress::new();
+    let progress = Progress::default();
     let show = |scenario: Scenario, done, total| progress.tuning(scenario.label(), done, total);
     let answer = ScenarioTableAnswer::new(&job, &scenarios, Grid::Published, &show)?;
     drop(progress);

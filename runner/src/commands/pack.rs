@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             set.len()
         )));
     }
-    let progress = Progress::new();
+    let progress = Progress::default();
     let packed =
         pack(set.as_ref(), set.len(), &args.out, &packing, &mut |done, of| progress.images("packing", done, of))?;
     if let Some(first) = packed.broken.first() {

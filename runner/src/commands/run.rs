@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
 
     let mut upload = args.upload.start()?;
-    let progress = Progress::new();
+    let progress = Progress::default();
     let slots = args.executors.saturating_mul(args.cores);
     warn(&job, job.host().processors, slots, args.memory.is_some(), &progress);
     prepare(&job, &progress)?;

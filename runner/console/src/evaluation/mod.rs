@@ -63,7 +63,7 @@ impl TableArgs {
         let mut plan = self.split.plan(&input)?;
         plan.notes.extend(contradictions(&input.runs, &roles));
         drop(input);
-        let progress = Progress::new();
+        let progress = Progress::default();
         let standings = hold(&plan.trials, &roles, |met, of| progress.trials(met, of));
         drop(progress);
         Ok(Some(Evaluation { rows, split: plan.split, notes: plan.notes, standings }))

@@ -113,7 +113,7 @@ struct Tested {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.cnn_job()?;
-    let progress = Progress::new();
+    let progress = Progress::default();
     let packed = tempfile::tempdir().context("a folder for the packed images could not be created")?;
     let sets = args.data_sets(&packed, &progress)?;
     let interrupt = Interrupt::on_signals();
