@@ -9,23 +9,28 @@ use std::process::Command;
 const EMBEDDED: [(&str, &str, &str); 2] =
     [("planner", "../target/planner", "index.html"), ("spark", "../target/spark", "foreglow-spark.jar")];
 /// Sources of the binary. A change of anything else leaves the recorded commit as it is.
-const SOURCES: [&str; 17] = [
+const SOURCES: [&str; 22] = [
     "build.rs",
     "src",
     "Cargo.toml",
     "architectures",
     "cnn",
     "collector",
+    "console",
     "data",
     "engine",
     "event-log",
     "executor",
     "exit",
+    "launch",
     "machine",
-    "onnx",
     "protocol",
     "../model/src",
+    "../model/learner/src",
+    "../model/numeric/src",
+    "../model/predictor/src",
     "../shared/src",
+    "../shared/onnx/src",
     "../Cargo.lock",
 ];
 const ROOT: &str = "..";
@@ -37,6 +42,8 @@ fn main() {
         parts.extend(Path::new(folder).join(file).is_file().then_some(name));
     }
     for source in SOURCES {
+        // Cargo would run this again at each build, and compile the binary again.
+        assert!(Path::new(source).exists(), "{source} is listed in build.rs and does not exist");
         println!("cargo::rerun-if-changed={source}");
     }
     // Generic code of the GPU stack is compiled many times to the same instructions.
