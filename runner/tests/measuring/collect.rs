@@ -175,7 +175,7 @@ fn runs_are_repeated_until_the_median_is_known() {
     let runs = kept(&file).len();
     assert!((6..=9).contains(&runs), "{runs} runs");
     assert!(out.contains("95 % interval of the median"), "{out}");
-    assert_eq!(err.contains("runs were skipped"), runs < 9, "{err}");
+    assert_eq!(err.contains("skipped: the medians"), runs < 9, "{err}");
     let (code, _, err) = answer(&[&arguments[..], &grid, &["--precision", "2"]].concat());
     assert_eq!(code, 2);
     assert!(err.contains("write a share between 0 and 1"), "{err}");
