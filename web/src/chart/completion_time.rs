@@ -7,7 +7,7 @@ use foreglow_shared::{WhatIf, format_duration, sort};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Frame, legend_of, path, shade, x_axis, y_axis};
+use crate::chart::axes::{Frame, legend_of, path, shade, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::overview::Overview;
 use crate::data::job::highest;
@@ -136,6 +136,7 @@ impl Drawing for CompletionTimes {
     fn picture(&self) -> Markup {
         let Times { lines, cores, runs, .. } = &*self.times;
         let mut picture = y_axis(self.frame, &self.y, self.y.labelled_times(TIME_TICKS));
+        picture.add(&y_name("completion time"));
         let counts = self.x.count_ticks(self.frame.labels_across());
         picture.add(&x_axis(self.frame, &self.x, counts, "executors"));
         for line in lines {
