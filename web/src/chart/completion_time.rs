@@ -24,6 +24,8 @@ const TIME_TICKS: usize = 6;
 const BAND: usize = 12;
 /// Factor of the highest point at which the y axis ends.
 const HEADROOM: f64 = 1.06;
+/// Height of a label below the line of the deadline, pixels.
+const ROOM_PX: f64 = 18.0;
 /// A deadline beyond this multiple of the longest time is not drawn, because it would flatten the
 /// lines.
 const FARTHEST_DEADLINE: f64 = 1.5;
@@ -171,7 +173,12 @@ impl Drawing for CompletionTimes {
         let y = self.y.px(secs);
         let mut limit = Markup::new();
         limit.line((left, y), (right, y));
-        limit.label((right, y - 6.0), "end", &format!("deadline {}", format_duration(secs)));
+        // Times fall with the executors, so that below a short deadline on the left and above a long one
+        // on the right there are no lines.
+        let (foot, top) = self.frame.up();
+        let is_short = y > (foot + top) / 2.0 && foot - y >= ROOM_PX;
+        let (at, anchor) = if is_short { ((left + 6.0, y + 14.0), "start") } else { ((right, y - 6.0), "end") };
+        limit.label(at, anchor, &format!("deadline {}", format_duration(secs)));
         let mut limits = Markup::new();
         limits.group("g", "deadline", &limit);
         Some(limits)

@@ -99,10 +99,10 @@ fn compared(planner: Planner, secs: Option<f64>) -> Option<String> {
     let secs = secs?;
     let time = change(secs / recommended.prediction.completion_time_secs?, "time");
     let Some((cost, least)) = planner.cost(planner.what_if.get(), secs).zip(recommended.cost) else {
-        return Some(format!("{time}, compared with the recommended one"));
+        return Some(format!("{time} vs. the recommended one"));
     };
     let money = change(cost / least, "money");
-    Some(format!("{time} and {money}, compared with the recommended one"))
+    Some(format!("{time} and {money} vs. the recommended one"))
 }
 
 /// Formats a ratio: `12 % more time`, `7.9 times the time`.
