@@ -53,11 +53,11 @@ const COLLISIONS: &str = "const found = [], SLACK = 3;
             const parent = walker.currentNode.parentElement;
             if (!parent.checkVisibility() || parent.getBoundingClientRect().width <= 1) continue;
             range.selectNodeContents(walker.currentNode);
-            for (const box of range.getClientRects()) if (box.width > 1) texts.push([walker.currentNode.data, box]);
+            for (const box of range.getClientRects()) if (box.width > 1) texts.push([walker.currentNode, box]);
         }
         texts.forEach(([words, box], place) => {
             for (const [others, other] of texts.slice(place + 1))
-                if (overlap(box, other)) found.push(`${words} covers ${others}`);
+                if (words !== others && overlap(box, other)) found.push(`${words.data} covers ${others.data}`);
         });
     }
     for (const svg of document.querySelectorAll('.drawing svg')) {

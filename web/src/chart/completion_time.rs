@@ -173,8 +173,8 @@ impl Drawing for CompletionTimes {
         let y = self.y.px(secs);
         let mut limit = Markup::new();
         limit.line((left, y), (right, y));
-        // Times fall with the executors, so that below a short deadline on the left and above a long one
-        // on the right there are no lines.
+        // Times fall with the executors: there are no lines below a short deadline on the left, nor
+        // above a long one on the right.
         let (foot, top) = self.frame.up();
         let is_short = y > (foot + top) / 2.0 && foot - y >= ROOM_PX;
         let (at, anchor) = if is_short { ((left + 6.0, y + 14.0), "start") } else { ((right, y - 6.0), "end") };

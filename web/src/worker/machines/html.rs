@@ -56,8 +56,8 @@ fn money(table: &MachineTable, row: &MachineRow) -> String {
     row.cost.map_or_else(|| "unknown".to_owned(), |cost| escaped(&format_money(cost, &table.currency)))
 }
 
-/// Whether several machine types or batch sizes are compared. The table and the chart do not compare
-/// partition sizes.
+/// Whether several machine types or batch sizes are compared. The table and the chart do not
+/// compare partition sizes.
 fn compares(table: &MachineTable) -> bool {
     table.types.len() > 1 || table.batch_sizes.len() > 1
 }

@@ -85,7 +85,8 @@ fn answer(picked: &Picked, currency: &str) -> String {
     )
 }
 
-/// Writes time, interval, cost, probability and basis: `4 min (3 min – 5 min), USD 0.09, probability 95 %`.
+/// Writes time, interval, cost, probability and basis:
+/// `4 min (3 min – 5 min), USD 0.09, probability 95 %`.
 fn figures(row: &MachineRow, currency: &str) -> String {
     let time = row.secs.map_or_else(|| "unknown".to_owned(), format_duration);
     let interval = row
