@@ -4,6 +4,7 @@
 use std::{fs, path::Path};
 
 use anyhow::Context as _;
+use foreglow_shared::Catalog;
 use foreglow_tests::{Answer, Browser, FileHost, example_shown};
 use serde_json::{Value, json};
 use thirtyfour::By;
@@ -373,4 +374,97 @@ async fn a_link_over_machine_types_opens_elsewhere_with_the_same_answer() -> any
     reader.answered().await?;
     reader.wait_until("the same answer", is_same).await?;
     reader.close().await
+}
+
+/// Writes six runs of the example's first job on each of the first machine types of the catalog.
+fn measured_on_many(folder: &Path, machine_types: usize) -> anyhow::Result<String> {
+    let line = example_shown()?.lines.into_iter().next().context("the example has runs")?;
+    let template: Value = serde_json::from_str(&line)?;
+    let id = template["id"].as_str().context("a sample has an id")?.to_owned();
+    let mut text = String::new();
+    let mut count = 0;
+    for (place, machine) in Catalog::built_in().machines.iter().take(machine_types).enumerate() {
+        for (executors, rate) in
+            [1, 4].into_iter().flat_map(|executors| [0.01, 0.02, 0.1].map(|rate| (executors, rate)))
+        {
+            let mut sample = template.clone();
+            sample["engine"] = json!("spark");
+            sample["host"] = json!({ "machine": machine.name, "processors": machine.processors });
+            sample["configuration"]["executors"] = json!(executors);
+            sample["configuration"]["cores_per_executor"] = json!(1);
+            sample["configuration"]["memory_per_executor_mib"] = json!(512);
+            sample["sampling_rate"] = json!(rate);
+            let secs = (900.0 * rate / f64::from(executors) + 0.4) / (1.0 + 0.05 * place as f64);
+            sample["completion_time_secs"] = json!(secs);
+            sample["id"] = json!(format!("{}{count:08x}", &id[..id.len() - 8]));
+            count += 1;
+            text.push_str(&format!("{sample}\n"));
+        }
+    }
+    let path = folder.join("many.jsonl");
+    fs::write(&path, text)?;
+    Ok(path.display().to_string())
+}
+
+#[tokio::test]
+async fn of_many_machine_types_the_best_are_listed_first_and_have_colours_of_their_own() -> anyhow::Result<()> {
+    const TYPES: usize = 14;
+    let home = tempfile::tempdir()?;
+    let (_host, browser) = open(&measured_on_many(home.path(), TYPES)?).await?;
+    browser.element("machine-table").await?;
+    let rows = "return [...document.querySelectorAll('[data-testid=machine-table] tbody tr')]
+        .filter(row => row.getClientRects().length > 0).length";
+    let shows = async |count: usize| {
+        let are_shown = async |page: &Browser| Ok(*page.page.execute(rows, vec![]).await?.json() == json!(count));
+        browser.wait_until(&format!("{count} rows"), are_shown).await
+    };
+    shows(12).await?;
+    let keys = browser.page.find_all(By::Css(".machines .legend .key")).await?;
+    assert_eq!(keys.len(), 7, "six colours, and one for all others");
+    let last = keys.last().context("the legend has entries")?;
+    assert_eq!(last.text().await?, format!("{} other machine types", TYPES - 6));
+    browser.element("machine-more").await?.click().await?;
+    shows(TYPES).await?;
+    // Another answer leaves the list open.
+    let before = browser.text("recommended-machines-time").await?;
+    browser.set("deadline", "7m").await?;
+    let is_new = async |page: &Browser| Ok(page.text("recommended-machines-time").await? != before);
+    browser.wait_until("an answer for the deadline", is_new).await?;
+    shows(TYPES).await?;
+    // On a phone, the line that stays in view names the machines.
+    browser.screen(390, 844).await?;
+    let line = "return document.querySelector('.in-short').textContent";
+    let names_machines = async |page: &Browser| {
+        let shown = page.page.execute(line, vec![]).await?;
+        let best = page.text("recommended-machines").await?;
+        Ok(shown.json().as_str().is_some_and(|line| line.contains(&best) && line.contains("7 min")))
+    };
+    browser.wait_until("the recommended machines in one line", names_machines).await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn the_keyboard_stays_on_a_control_that_an_answer_replaces() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let (_host, browser) = open(&measured_on_all(home.path())?).await?;
+    browser.element("machine-table").await?;
+    let operate =
+        "const control = document.querySelector(arguments[0]); control.closest('details')?.setAttribute('open', '');
+        control.focus(); control.click()";
+    for (control, leaves) in [
+        ("button[data-devices=gpu]", "g4dn.xlarge"),
+        ("button[data-devices=all]", ""),
+        ("input[data-machine='g4dn.xlarge']", "c5."),
+    ] {
+        let old = browser.page.find(By::Css("[data-testid=machine-table]")).await?;
+        browser.page.execute(operate, vec![json!(control)]).await?;
+        browser.wait_until("another table", async |_| Ok(!old.is_present().await?)).await?;
+        recommended(&browser, leaves).await?;
+        let is_focused = "return document.activeElement.matches(arguments[0])";
+        let is_there = async |page: &Browser| {
+            Ok(*page.page.execute(is_focused, vec![json!(control)]).await?.json() == json!(true))
+        };
+        browser.wait_until(&format!("the focus on {control}"), is_there).await?;
+    }
+    browser.close().await
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use foreglow_shared::{Catalog, CatalogError, Engine, IncompleteOutcome, PriceSheet, sort_by};
 
+use super::kept::Cache;
 use super::{Comparison, MOST_CANDIDATES, Omission, Placement, Pricing, Timed};
 use crate::decision::{Footprint, expected_peak_mib};
 use crate::{Arm, Basis, DecideError, ExecutorSize, JointPredictor, PartitionSizeUnknown, pack};
@@ -96,7 +97,8 @@ impl Comparison {
             }
         }
         sort_by(&mut candidates, |a: &Timed, b: &Timed| a.secs.total_cmp(&b.secs));
-        Ok(Self { predictor, pricing, currency, candidates, omissions: omissions.list() })
+        let (omissions, kept) = (omissions.list(), Cache::default());
+        Ok(Self { predictor, pricing, currency, candidates, omissions, kept })
     }
 }
 

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::billing::Rate;
-use super::limits::{MachineLimits, meets};
+use super::kept::{Kept, Predicted, Weights};
+use super::limits::{MachineLimits, is_in_time, keeps_money};
 use super::notable::{Notable, SAME_MONEY, cheapest, front, thinned};
 use super::{Comparison, Placement, Timed};
 use crate::{DecideError, Prediction, Spread};
@@ -87,15 +88,15 @@ impl Quantiles {
     }
 }
 
-/// The cost of every configuration, and whether it meets the limits.
-struct Weighed {
-    /// Infinite if no price is known.
-    costs: Vec<f64>,
+/// What each configuration costs, and whether it meets the limits.
+struct Weighed<'a> {
+    weights: &'a Weights,
     feasible: Vec<bool>,
 }
 
 impl Comparison {
-    /// Decides: O(n) in the number of configurations.
+    /// Decides: O(n) in the number of configurations. Costs and late times are kept for the next
+    /// decision, because a user mostly changes the deadline.
     ///
     /// Limits that nothing meets are not an error: `recommended` is then `None`.
     ///
@@ -103,38 +104,62 @@ impl Comparison {
     /// [`DecideError`]: a limit or the probability is out of range.
     pub fn decide(&self, limits: &MachineLimits) -> Result<MachineDecision, DecideError> {
         limits.check()?;
-        let weighed = self.weigh(limits);
-        let Weighed { costs, feasible } = &weighed;
+        let mut kept = self.kept.lock();
+        let Kept { weights, predicted } = &mut *kept;
+        let weights: &Weights = match weights {
+            Some(weights) if weights.are_of(limits) => weights,
+            _ => weights.insert(self.weights(limits)),
+        };
+        let in_time = |late: &Option<f64>| late.is_some_and(|late| is_in_time(late, limits));
+        let weighed = Weighed { weights, feasible: weights.late_secs.iter().map(in_time).collect() };
+        let (Weights { costs, front, .. }, feasible) = (weights, &weighed.feasible);
         let all = || 0..self.candidates.len();
         let is_feasible = |place: &usize| feasible[*place];
         let recommended =
             if limits.wants_speed() { all().find(is_feasible) } else { cheapest(costs, all().filter(is_feasible)) };
-        let front = front(costs);
-        let likeliest = recommended.is_none().then(|| self.likeliest(&front, costs, limits)).flatten();
+        let likeliest = recommended.is_none().then(|| self.likeliest(front, costs, limits)).flatten();
         let notable = Notable {
             recommended,
             fastest: all().next(),
             cheapest: cheapest(costs, all()),
             likeliest,
-            pareto: thinned(&front),
-            best_per_machine: self.best_per_machine(&weighed),
+            pareto: thinned(front),
+            best_per_machine: best_per_machine(&weighed),
         };
-        Ok(self.list(&notable, &weighed, limits))
+        Ok(self.list(&notable, &weighed, limits, predicted))
     }
 
-    fn weigh(&self, limits: &MachineLimits) -> Weighed {
+    /// Computes what does not depend on the deadline.
+    fn weights(&self, limits: &MachineLimits) -> Weights {
         let mut quantiles = Quantiles::default();
-        let mut weighed = Weighed {
-            costs: Vec::with_capacity(self.candidates.len()),
-            feasible: Vec::with_capacity(self.candidates.len()),
-        };
+        let count = self.candidates.len();
+        let (mut costs, mut late_secs) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for candidate in &self.candidates {
             let rate = self.rate(candidate.placement, limits);
-            weighed.costs.push(rate.map_or(f64::INFINITY, |rate| rate.cost(candidate.secs)));
+            costs.push(rate.map_or(f64::INFINITY, |rate| rate.cost(candidate.secs)));
             let late = quantiles.late_secs(candidate, limits.probability);
-            weighed.feasible.push(meets(rate, candidate.secs, late, limits));
+            late_secs.push(keeps_money(rate, candidate.secs, late, limits).then_some(late));
         }
-        weighed
+        let machine_of = self.machine_of_arms();
+        Weights {
+            limits: *limits,
+            front: front(&costs),
+            costs,
+            late_secs,
+            machines: self.candidates.iter().map(|candidate| machine_of[candidate.placement.arm]).collect(),
+        }
+    }
+
+    /// Numbers the machine types: one number for each arm, equal for arms of equal names.
+    fn machine_of_arms(&self) -> Vec<usize> {
+        let mut names: Vec<&str> = Vec::new();
+        let number = |name| {
+            names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            })
+        };
+        self.predictor.arms().iter().map(|arm| arm.machine.as_str()).map(number).collect()
     }
 
     fn rate(&self, placement: Placement, limits: &MachineLimits) -> Option<Rate> {
@@ -170,46 +195,24 @@ impl Comparison {
         [deadline, budget].into_iter().flatten().min_by(f64::total_cmp)
     }
 
-    fn best_per_machine(&self, weighed: &Weighed) -> Vec<usize> {
-        let arms = self.predictor.arms();
-        let mut names: Vec<&str> = Vec::new();
-        let machine_of: Vec<usize> = arms
-            .iter()
-            .map(|arm| {
-                names.iter().position(|name| *name == arm.machine).unwrap_or_else(|| {
-                    names.push(&arm.machine);
-                    names.len() - 1
-                })
-            })
-            .collect();
-        // For each machine type: whether the best so far is feasible, its cost and its place.
-        let mut best: Vec<Option<(bool, f64, usize)>> = vec![None; names.len()];
-        for (place, candidate) in self.candidates.iter().enumerate() {
-            let (feasible, cost) = (weighed.feasible[place], weighed.costs[place]);
-            let best = &mut best[machine_of[candidate.placement.arm]];
-            let is_better = best.is_none_or(|(was_feasible, least, _)| {
-                (feasible && !was_feasible) || (feasible == was_feasible && cost < least * (1.0 - SAME_MONEY))
-            });
-            if is_better {
-                *best = Some((feasible, cost, place));
-            }
-        }
-        let mut best: Vec<(bool, f64, usize)> = best.into_iter().flatten().collect();
-        best.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
-        best.into_iter().map(|(.., place)| place).collect()
-    }
-
     /// Lists the notable configurations, and predicts them again with their intervals and warnings.
-    fn list(&self, notable: &Notable, weighed: &Weighed, limits: &MachineLimits) -> MachineDecision {
+    fn list(
+        &self,
+        notable: &Notable,
+        weighed: &Weighed,
+        limits: &MachineLimits,
+        predicted: &mut Predicted,
+    ) -> MachineDecision {
         let places = notable.places();
+        predicted.keep(&places, |place| self.predict(self.candidates[place].placement));
         let at = |place: Option<usize>| place.and_then(|place| places.binary_search(&place).ok());
         let all = |list: &[usize]| list.iter().filter_map(|place| places.binary_search(place).ok()).collect();
-        let candidate = |place: &usize| {
+        let candidate = |(place, prediction): (&usize, &Prediction)| {
             let timed = &self.candidates[*place];
             MachineCandidate {
                 placement: timed.placement,
-                prediction: self.predict(timed.placement),
-                cost: Some(weighed.costs[*place]).filter(|cost| cost.is_finite()),
+                prediction: prediction.clone(),
+                cost: Some(weighed.weights.costs[*place]).filter(|cost| cost.is_finite()),
                 hourly_cost: self.rate(timed.placement, limits).map(|rate| rate.hourly()),
                 success_probability: self.success_probability(timed, limits),
                 is_feasible: weighed.feasible[*place],
@@ -217,7 +220,7 @@ impl Comparison {
         };
         MachineDecision {
             weighed: self.candidates.len(),
-            candidates: places.iter().map(candidate).collect(),
+            candidates: places.iter().zip(predicted.predictions()).map(candidate).collect(),
             recommended: at(notable.recommended),
             fastest: at(notable.fastest),
             cheapest: at(notable.cheapest),
@@ -226,4 +229,25 @@ impl Comparison {
             best_per_machine: all(&notable.best_per_machine),
         }
     }
+}
+
+/// Returns the places of the best configuration of each machine type, ascending by cost.
+fn best_per_machine(weighed: &Weighed) -> Vec<usize> {
+    let Weighed { weights: Weights { costs, machines, .. }, feasible } = weighed;
+    // For each machine type: whether the best so far is feasible, its cost and its place.
+    let count = machines.iter().max().map_or(0, |last| last + 1);
+    let mut best: Vec<Option<(bool, f64, usize)>> = vec![None; count];
+    for (place, machine) in machines.iter().enumerate() {
+        let (feasible, cost) = (feasible[place], costs[place]);
+        let best = &mut best[*machine];
+        let is_better = best.is_none_or(|(was_feasible, least, _)| {
+            (feasible && !was_feasible) || (feasible == was_feasible && cost < least * (1.0 - SAME_MONEY))
+        });
+        if is_better {
+            *best = Some((feasible, cost, place));
+        }
+    }
+    let mut best: Vec<(bool, f64, usize)> = best.into_iter().flatten().collect();
+    best.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+    best.into_iter().map(|(.., place)| place).collect()
 }

@@ -58,17 +58,20 @@ impl MachineLimits {
     }
 }
 
-/// Whether a configuration meets all limits; `late` is the time that it exceeds too rarely to
-/// matter.
-pub(super) fn meets(rate: Option<Rate>, secs: f64, late: f64, limits: &MachineLimits) -> bool {
-    let in_time = limits.deadline_secs.is_none_or(|deadline| late <= deadline * (1.0 + 1e-9));
+/// Returns whether a configuration is done by the deadline; `late` is the time that it exceeds too
+/// rarely to matter.
+pub(super) fn is_in_time(late: f64, limits: &MachineLimits) -> bool {
+    limits.deadline_secs.is_none_or(|deadline| late <= deadline * (1.0 + 1e-9))
+}
+
+/// Returns whether a configuration meets all limits but the deadline; `late` as in [`is_in_time`].
+pub(super) fn keeps_money(rate: Option<Rate>, secs: f64, late: f64, limits: &MachineLimits) -> bool {
     let Some(rate) = rate else {
         // Without a price, a configuration may be the fastest, but never the cheapest.
         return false;
     };
     let late_cost = if late.is_finite() { rate.cost(late) } else { f64::INFINITY };
-    in_time
-        && secs.is_finite()
+    secs.is_finite()
         && limits.budget.is_none_or(|budget| late_cost <= budget * (1.0 + 1e-9))
         && limits.max_hourly_cost.is_none_or(|most| rate.hourly() <= most * (1.0 + 1e-9))
 }

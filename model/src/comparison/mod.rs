@@ -8,6 +8,7 @@
 mod billing;
 mod build;
 mod decide;
+mod kept;
 mod limits;
 mod notable;
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use self::billing::Pricing;
 pub use self::build::Offer;
 pub use self::decide::{MachineCandidate, MachineDecision};
+use self::kept::Cache;
 pub use self::limits::MachineLimits;
 use crate::{JointPredictor, Prediction, Spread};
 
@@ -53,6 +55,7 @@ pub struct Comparison {
     candidates: Vec<Timed>,
     /// Why configurations of an arm are not compared, one entry for each arm and reason.
     omissions: Vec<Omission>,
+    kept: Cache,
 }
 
 /// A configuration with its predicted time.
@@ -108,8 +111,10 @@ impl Comparison {
         for pricing in &mut self.pricing {
             if let Pricing::Machines(machine) = pricing
                 && let Ok(MachineType { hourly_price, spot_price, .. }) = catalog.find(&machine.name)
+                && (machine.hourly_price, machine.spot_price) != (*hourly_price, *spot_price)
             {
                 (machine.hourly_price, machine.spot_price) = (*hourly_price, *spot_price);
+                self.kept = Cache::default();
             }
         }
     }
@@ -124,6 +129,7 @@ impl Comparison {
             currency: self.currency.clone(),
             candidates: self.candidates.iter().filter(kept).cloned().collect(),
             omissions: self.omissions.iter().filter(|left| is_kept(&left.machine)).cloned().collect(),
+            kept: Cache::default(),
         }
     }
 

@@ -229,6 +229,37 @@ fn limits_on_time_money_and_the_hourly_price_are_kept_or_nothing_is_recommended(
 }
 
 #[test]
+fn a_decision_does_not_depend_on_the_decisions_before_it() {
+    let mut comparison = compare(&two_types(), &offer());
+    let open = comparison.decide(&LIMITS).unwrap();
+    let (fastest, least) = (secs(&open.candidates[open.fastest.unwrap()]), recommended(&open).cost.unwrap());
+    let asked = [
+        LIMITS,
+        MachineLimits { deadline_secs: Some(fastest * 1.5), ..LIMITS },
+        MachineLimits { deadline_secs: Some(fastest * 4.0), ..LIMITS },
+        MachineLimits { deadline_secs: Some(fastest * 4.0), probability: 0.5, ..LIMITS },
+        MachineLimits { budget: Some(least * 1.5), ..LIMITS },
+        MachineLimits { budget: Some(least * 1.5), deadline_secs: Some(fastest * 4.0), ..LIMITS },
+        MachineLimits { max_hourly_cost: Some(0.1), ..LIMITS },
+        MachineLimits { startup_secs: 300.0, ..LIMITS },
+        MachineLimits { spot: true, ..LIMITS },
+    ];
+    let mut catalog = Catalog::built_in();
+    for factor in [1.0, 3.0] {
+        for machine in catalog.machines.iter_mut().filter(|machine| machine.name == "c5.xlarge") {
+            machine.hourly_price *= factor;
+        }
+        comparison.reprice(&catalog);
+        let mut fresh = compare(&two_types(), &offer());
+        fresh.reprice(&catalog);
+        for limits in asked.iter().chain(asked.iter().rev()) {
+            assert_eq!(comparison.decide(limits).unwrap(), fresh.clone().decide(limits).unwrap(), "{limits:?}");
+        }
+    }
+    assert_ne!(comparison.decide(&LIMITS).unwrap(), open, "other prices give other answers");
+}
+
+#[test]
 fn spot_prices_apply_on_request_and_machines_without_one_are_never_a_bargain() {
     let jobs = vec![job("c5.xlarge", SLOW.grid(|| 0.0)), job("cpu_4x_general", FAST.grid(|| 0.0))];
     let comparison = compare(&group(jobs), &offer());

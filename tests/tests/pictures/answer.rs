@@ -101,7 +101,7 @@ async fn every_figure_is_explained() -> anyhow::Result<()> {
     browser.page.find(By::Css(".what-if [data-testid=why]")).await?.click().await?;
     let sheet = browser.text("why-sheet").await?;
     let (time, money) = (browser.text("what-if-time").await?, browser.text("what-if-cost").await?);
-    for words in [&time, &money, "Interval", "Chance", "0.04048", "÷ 3600", &explanation.parts[0].name] {
+    for words in [&time, &money, "Interval", "Probability", "0.04048", "÷ 3600", &explanation.parts[0].name] {
         assert!(sheet.contains(words), "{words:?} in {sheet}");
     }
     browser.page.find(By::Testid("why-close")).await?.click().await?;

@@ -42,6 +42,58 @@ async fn every_chart_answers_to_the_arrow_keys_and_describes_the_selected_mark()
     browser.close().await
 }
 
+/// The texts of the question, the answer and the pictures that overlap another, and the labels that
+/// reach beyond their picture. Boxes of text are a little higher than its letters.
+const COLLISIONS: &str = "const found = [], SLACK = 3;
+    const overlap = (box, other) => Math.min(box.right, other.right) - Math.max(box.left, other.left) > SLACK
+        && Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top) > SLACK;
+    for (const card of document.querySelectorAll('.what-if, .question, .recommended')) {
+        const walker = document.createTreeWalker(card, NodeFilter.SHOW_TEXT), texts = [], range = document.createRange();
+        while (walker.nextNode()) {
+            const parent = walker.currentNode.parentElement;
+            if (!parent.checkVisibility() || parent.getBoundingClientRect().width <= 1) continue;
+            range.selectNodeContents(walker.currentNode);
+            for (const box of range.getClientRects()) if (box.width > 1) texts.push([walker.currentNode, box]);
+        }
+        texts.forEach(([words, box], place) => {
+            for (const [others, other] of texts.slice(place + 1))
+                if (words !== others && overlap(box, other)) found.push(`${words.data} covers ${others.data}`);
+        });
+    }
+    for (const svg of document.querySelectorAll('.drawing svg')) {
+        const frame = svg.getBoundingClientRect(), id = svg.closest('[data-testid]').dataset.testid;
+        const labels = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()])
+            .filter(([words, box]) => words.trim() && box.width > 0);
+        labels.forEach(([words, box], place) => {
+            if (box.left < frame.left - SLACK || box.right > frame.right + SLACK || box.top < frame.top - SLACK
+                || box.bottom > frame.bottom + SLACK) found.push(`${id}: ${words} is cut`);
+            for (const [others, other] of labels.slice(place + 1))
+                if (overlap(box, other)) found.push(`${id}: ${words} covers ${others}`);
+        });
+    }
+    return found";
+
+#[tokio::test]
+async fn no_text_covers_another_and_no_label_of_a_picture_is_cut() -> anyhow::Result<()> {
+    let (_host, browser) = open(&cluster_view(6, 4)).await?;
+    for (width, height) in [(1440, 900), (1024, 768), (390, 844)] {
+        browser.screen(width, height).await?;
+        for (view, pictures) in PICTURES {
+            show(&browser, view, pictures).await?;
+            let are_clear = async |page: &Browser| {
+                Ok(evaluate(page, "return document.querySelectorAll('.drawing svg text').length > 0", vec![]).await?
+                    == Value::Bool(true))
+            };
+            browser.wait_until("labels", are_clear).await?;
+            // The pictures follow the width of the screen.
+            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            let found = evaluate(&browser, COLLISIONS, vec![]).await?;
+            assert_eq!(found, Value::Array(Vec::new()), "{view} at {width} px");
+        }
+    }
+    browser.close().await
+}
+
 #[tokio::test]
 async fn a_click_and_the_enter_key_set_the_what_if() -> anyhow::Result<()> {
     let (_host, browser) = open(&cluster_view(6, 4)).await?;

@@ -119,6 +119,13 @@ pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &str
     hidden("axis x", &axis)
 }
 
+/// Draws the name of the y axis, above it.
+pub fn y_name(name: &str) -> Markup {
+    let mut words = Markup::new();
+    words.words("text", &[("class", &"axis-name"), ("x", &0.0), ("y", &12.0)], name);
+    hidden("axis", &words)
+}
+
 /// Hides an axis from screen readers, for which the chart has a description.
 fn hidden(class: &str, axis: &Markup) -> Markup {
     let mut hidden = Markup::new();

@@ -7,7 +7,7 @@ use foreglow_shared::{WhatIf, format_duration, sort};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Frame, legend_of, path, shade, x_axis, y_axis};
+use crate::chart::axes::{Frame, legend_of, path, shade, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::overview::Overview;
 use crate::data::job::highest;
@@ -24,6 +24,8 @@ const TIME_TICKS: usize = 6;
 const BAND: usize = 12;
 /// Factor of the highest point at which the y axis ends.
 const HEADROOM: f64 = 1.06;
+/// Height of a label below the line of the deadline, pixels.
+const ROOM_PX: f64 = 18.0;
 /// A deadline beyond this multiple of the longest time is not drawn, because it would flatten the
 /// lines.
 const FARTHEST_DEADLINE: f64 = 1.5;
@@ -136,6 +138,7 @@ impl Drawing for CompletionTimes {
     fn picture(&self) -> Markup {
         let Times { lines, cores, runs, .. } = &*self.times;
         let mut picture = y_axis(self.frame, &self.y, self.y.labelled_times(TIME_TICKS));
+        picture.add(&y_name("completion time"));
         let counts = self.x.count_ticks(self.frame.labels_across());
         picture.add(&x_axis(self.frame, &self.x, counts, "executors"));
         for line in lines {
@@ -170,7 +173,12 @@ impl Drawing for CompletionTimes {
         let y = self.y.px(secs);
         let mut limit = Markup::new();
         limit.line((left, y), (right, y));
-        limit.label((right, y - 6.0), "end", &format!("deadline {}", format_duration(secs)));
+        // Times fall with the executors: there are no lines below a short deadline on the left, nor
+        // above a long one on the right.
+        let (foot, top) = self.frame.up();
+        let is_short = y > (foot + top) / 2.0 && foot - y >= ROOM_PX;
+        let (at, anchor) = if is_short { ((left + 6.0, y + 14.0), "start") } else { ((right, y - 6.0), "end") };
+        limit.label(at, anchor, &format!("deadline {}", format_duration(secs)));
         let mut limits = Markup::new();
         limits.group("g", "deadline", &limit);
         Some(limits)

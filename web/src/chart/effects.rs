@@ -6,7 +6,7 @@ use foreglow_shared::{WhatIf, format_duration, format_rate, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark, value_in_words};
-use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis};
+use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::overview::Overview;
 use crate::control::Later;
@@ -171,6 +171,7 @@ impl Drawing for Alone {
         };
         let scaled = self.y.number_ticks(TICKS).into_iter().map(|(tick, label)| (tick, format!("×{label}"))).collect();
         let mut picture = y_axis(self.frame, &self.y, scaled);
+        picture.add(&y_name("scaled time"));
         picture.add(&x_axis(self.frame, &self.x, labels, name));
         picture.path("effect-line", &path(self.curve.iter().map(|point| self.px(*point))));
         for point in &self.points {

@@ -8,7 +8,7 @@ use foreglow_shared::{WhatIf, format_duration, format_money, format_probability}
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Frame, x_axis, y_axis};
+use crate::chart::axes::{Frame, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, switch};
 use crate::chart::overview::Overview;
 use crate::plot::grid::{Grid, Rates};
@@ -75,7 +75,7 @@ pub fn HeatMapChart() -> impl IntoView {
         HeatMap::of(planner, predictions, grid, rates, measure.get(), place.frame()?)
     });
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
-        (Measure::Chance, None) => "The chance depends on a deadline: set one in the question.".into(),
+        (Measure::Chance, None) => "The probability depends on a deadline: set one in the question.".into(),
         (Measure::Money, _) if planner.unpriced().is_some() => {
             "The prices do not cover this hardware: write its price under Prices and memory.".into()
         }
@@ -86,7 +86,7 @@ pub fn HeatMapChart() -> impl IntoView {
         (_, None) => "Executors by cores. Darker is more, on a logarithmic scale.".into(),
     });
     let options: &'static [(&str, Measure)] =
-        &[("Time", Measure::Time), ("Money", Measure::Money), ("Chance", Measure::Chance)];
+        &[("Time", Measure::Time), ("Cost", Measure::Money), ("Probability", Measure::Chance)];
     let frame = Card {
         id: "heat-map",
         title: "Executors × cores",
@@ -240,6 +240,7 @@ impl Drawing for HeatMap {
         let y = Scale::new(Spread::Linear, (0.0, self.grid.cores.len() as f64), self.frame.up());
         let executors = Self::ticks(&self.grid.executors, self.frame.labels_across());
         let mut picture = x_axis(self.frame, &x, executors, "executors");
+        picture.add(&y_name("cores per executor"));
         picture.group("g", "bare", &y_axis(self.frame, &y, Self::ticks(&self.grid.cores, 8)));
         picture.add(&self.cells());
         picture

@@ -5,7 +5,7 @@ use foreglow_shared::{WhatIf, format_percent, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Frame, path, x_axis, y_axis};
+use crate::chart::axes::{Frame, path, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, keys, log_switch};
 use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
@@ -130,7 +130,8 @@ impl Drawing for Checked {
             }
         };
         let mut picture = y_axis(self.frame, &self.y, upwards);
-        picture.add(&x_axis(self.frame, &self.x, self.x.labelled_times(self.frame.labels_across()), "measured"));
+        picture.add(&y_name(if self.upwards == Upwards::Predicted { "predicted time" } else { "error" }));
+        picture.add(&x_axis(self.frame, &self.x, self.x.labelled_times(self.frame.labels_across()), "measured time"));
         picture.path("ideal", &self.right());
         picture.circles("run checked", self.runs.iter().map(|run| self.px(run)).collect(), 4.0);
         picture

@@ -5,7 +5,7 @@ use foreglow_shared::{Observation, WhatIf, format_duration, format_rate, sort_by
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis};
+use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, Drawing, Place, card, drawn};
 use crate::chart::overview::Overview;
 use crate::plot::lines::predicted_secs;
@@ -74,6 +74,7 @@ impl Shares {
 impl Drawing for Shares {
     fn picture(&self) -> Markup {
         let mut picture = y_axis(self.frame, &self.y, self.y.labelled_times(TICKS));
+        picture.add(&y_name("completion time"));
         let rates = self.x.ticks(self.frame.labels_across());
         let rates = rates.into_iter().map(|rate| (rate, format_rate(rate))).collect();
         picture.add(&x_axis(self.frame, &self.x, rates, "share of the images"));

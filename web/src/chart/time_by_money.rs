@@ -7,7 +7,7 @@ use foreglow_shared::{WhatIf, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Frame, looked_at, path, x_axis, y_axis};
+use crate::chart::axes::{Frame, looked_at, path, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, keys, log_switch};
 use crate::chart::overview::Overview;
 use crate::plot::grid::{Cell, Grid, Rates};
@@ -69,7 +69,7 @@ pub fn TimeByMoneyChart() -> impl IntoView {
     });
     let frame = Card {
         id: "time-by-money",
-        title: "Time by money",
+        title: "Cost by time",
         says: Signal::derive(move || match planner.unpriced() {
             Some(_) => "The prices do not cover this hardware: write its price under Prices and memory.".into(),
             None => {
@@ -77,7 +77,7 @@ pub fn TimeByMoneyChart() -> impl IntoView {
                     .into()
             }
         }),
-        switches: view! { {log_switch("time", x)} {log_switch("money", y)} }.into_any(),
+        switches: view! { {log_switch("time", x)} {log_switch("cost", y)} }.into_any(),
     };
     card(frame, place, drawing)
 }
@@ -175,7 +175,7 @@ impl Drawing for TimeByMoney {
         let mut picture = y_axis(self.frame, &self.y, self.y.number_ticks(TICKS));
         let times = self.x.labelled_times(self.frame.labels_across());
         picture.add(&x_axis(self.frame, &self.x, times, "completion time"));
-        picture.words("text", &[("class", &"axis-name"), ("x", &0.0), ("y", &12.0)], &self.rates.prices.currency);
+        picture.add(&y_name(&format!("cost, {}", self.rates.prices.currency)));
         // A single path with round line caps draws all dots, so that the browser handles one
         // element instead of a thousand. The dots of the front are drawn on top.
         let dots: String = self.cells.iter().map(|point| self.px(point)).map(|(x, y)| format!("M{x} {y}h0")).collect();
@@ -237,7 +237,7 @@ impl Drawing for TimeByMoney {
         self.answer.with(|answer| {
             let front = answer.front.len();
             format!(
-                "Money by completion time of {} configurations; {front} of them are on the Pareto front.",
+                "Cost by completion time of {} configurations; {front} of them are on the Pareto front.",
                 answer.beaten(&self.cells).len() + front,
             )
         })

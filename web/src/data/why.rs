@@ -44,7 +44,7 @@ pub fn reasons(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Rea
     reasons.extend(chance(&prediction, question, resources, secs));
     reasons.push(match question.prices.check_for(job.context.accelerator.as_deref()) {
         Ok(()) => money(&question.prices, resources, secs),
-        Err(reason) => Reason::new("Money: unknown".into(), vec![format!("It cannot be said: {reason}.")]),
+        Err(reason) => Reason::new("Cost: unknown".into(), vec![format!("It cannot be said: {reason}.")]),
     });
     reasons
 }
@@ -157,7 +157,7 @@ fn chance(prediction: &Prediction, question: &Question, resources: Resources, se
         let budget = format_money(budget, &question.prices.currency);
         limit(affordable, format!("{budget} pays for {}", format_duration(affordable)));
     }
-    least.map(|least| Reason::new(format!("Chance: {}", format_probability(least)), lines))
+    least.map(|least| Reason::new(format!("Probability: {}", format_probability(least)), lines))
 }
 
 fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
@@ -195,7 +195,7 @@ fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
         }
     ));
     lines.push(format!("Prices: {}, as of {}.", prices.name, prices.date));
-    Reason::new(format!("Money: {total}"), lines)
+    Reason::new(format!("Cost: {total}"), lines)
 }
 
 #[cfg(test)]
@@ -237,7 +237,7 @@ mod tests {
             .unwrap();
         let reasons = reasons(&predictor, &job, &question);
         let titles: Vec<&str> = reasons.iter().map(|reason| reason.title.split(':').next().unwrap()).collect();
-        assert_eq!(titles, ["Completion time", "Effect of each resource", "Interval", "Chance", "Money"]);
+        assert_eq!(titles, ["Completion time", "Effect of each resource", "Interval", "Probability", "Cost"]);
         assert!(reasons[0].title.ends_with(&format_duration(secs)));
         assert!(reasons[0].lines[0].contains("12 runs of 12 different settings"), "{:?}", reasons[0].lines);
         assert!(reasons[0].parts.len() > 1);
@@ -259,7 +259,7 @@ mod tests {
         question.prices.discount = 0.25;
         let money = reasons(&predictor, &job, &question).pop().unwrap();
         let sum = money.lines.join("\n");
-        for words in ["at least 27 h 46 min 40 s", "+ 0.5 for its start", "× (1 − 25 %)", &money.title[7..]] {
+        for words in ["at least 27 h 46 min 40 s", "+ 0.5 for its start", "× (1 − 25 %)", &money.title[6..]] {
             assert!(sum.contains(words), "{words} in {sum}");
         }
     }

@@ -50,8 +50,8 @@ pub fn Candidates() -> impl IntoView {
                         <tr>
                             <th scope="col">"Executors × cores"</th>
                             <th scope="col" class="number">"Completion time"</th>
-                            <th scope="col" class="number wide">"Interval"</th>
-                            <th scope="col" class="number">"Money"</th>
+                            <th scope="col" class="number wide">"90 % interval"</th>
+                            <th scope="col" class="number">"Cost"</th>
                             <th scope="col" class="wide"></th>
                         </tr>
                     </thead>

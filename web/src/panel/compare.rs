@@ -59,9 +59,9 @@ pub fn Compare() -> impl IntoView {
                             <th scope="col">"Executors × cores"</th>
                             <th scope="col" class="number">"Completion time"</th>
                             <th scope="col" class="number wide">"90 % interval"</th>
-                            <th scope="col" class="number">"Money"</th>
+                            <th scope="col" class="number">"Cost"</th>
                             <Show when=move || limits.get()>
-                                <th scope="col" class="number">"Chance"</th>
+                                <th scope="col" class="number">"Probability"</th>
                             </Show>
                             <th scope="col">"Compared with the recommended"</th>
                             <th scope="col"><span class="out-of-sight">"Actions"</span></th>

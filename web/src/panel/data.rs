@@ -46,13 +46,13 @@ pub fn EmptyPage() -> impl IntoView {
                     "Foreglow measures a CNN job on a few of its images and predicts the rest: on every number of executors and \
                      cores, with an interval and a price."
                 </p>
+                <Examples />
                 <div class="drop">
                     <p>
                         <strong>"Drop a file of samples here"</strong>
                         " (JSON Lines, CSV, a table of another tool, a Spark event log), or an ONNX file to see what its network costs, or "
                     </p>
                     <OpenFile label="Open a file" />
-                    <Examples />
                     <p class="hush">"Nothing leaves this browser."</p>
                 </div>
                 <h2>"No samples yet?"</h2>
@@ -102,11 +102,11 @@ fn Examples() -> impl IntoView {
         <p class="example">
             <button
                 type="button"
-                class="quiet"
+                class="primary"
                 data-testid="example-study"
                 on:click=move |_| open_example(planner, Example::Study)
             >
-                "Open a study of CNNs"
+                "Try an example: a study of CNNs"
             </button>
             <span class="hush">
                 " 200,000 images in 3 hours: on how many cores, and for how much? The CNNs of a published study on 1–6 executors of 1–4 \
@@ -120,7 +120,7 @@ fn Examples() -> impl IntoView {
                 data-testid="example"
                 on:click=move |_| open_example(planner, Example::Training)
             >
-                "Open inference and training"
+                "Try an example: inference and training"
             </button>
             <span class="hush">
                 " ResNet-18 and MobileNet-v2, on 1 %, 10 % and all of the images: measured on two cores of an AMD EPYC on \

@@ -59,7 +59,7 @@ pub fn JobTitle() -> impl IntoView {
             <p class="extent">"Predicted for the whole job from " {text(job::extent)} "."</p>
             <Show when=move || titles.with(|titles| titles.len() > 1)>
                 <label class="choose-job">
-                    <span>{move || format!("{} jobs were measured; show", titles.with(Vec::len))}</span>
+                    <span>{move || format!("Show another of the {} measured jobs", titles.with(Vec::len))}</span>
                     <select data-testid="choose-job" on:change=choose prop:value=move || planner.selected.get().to_string()>
                         {move || {
                             titles

@@ -18,7 +18,7 @@ const MEMORY_MISTAKE: &str = "Write a whole number of MiB, such as 2048, or noth
 pub fn MachineTypes() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let mistake = RwSignal::new(None::<&'static str>);
-    let changed_pick = StoredValue::new(None::<String>);
+    let operated = StoredValue::new(None::<String>);
     let html = Memo::new(move |_| match planner.machines.get() {
         Machines::None => None,
         Machines::Running => Some("<p role=\"status\">Comparing the machine types…</p>".to_owned()),
@@ -31,20 +31,25 @@ pub fn MachineTypes() -> impl IntoView {
     });
     Effect::new(move |_| {
         picked.track();
-        if let Some(name) = changed_pick.try_update_value(Option::take).flatten() {
-            refocus(&name);
+        html.track();
+        if let Some(selector) = operated.try_update_value(Option::take).flatten() {
+            refocus(&selector);
         }
     });
     let changed = move |event: Event| {
+        operated.set_value(target(&event).as_ref().and_then(selector));
         if let Some(name) = target(&event).and_then(|element| element.get_attribute("data-pick")) {
             let is_valid = pick(planner, &name, &event_target_value(&event));
             mistake.set((!is_valid).then_some(MEMORY_MISTAKE));
-            changed_pick.set_value(Some(name));
         } else if let Some(input) = target(&event).and_then(|element| element.dyn_into::<HtmlInputElement>().ok()) {
             mistake.set((!change(planner, &input)).then_some(PRICE_MISTAKE));
         }
     };
+    let shows_all = RwSignal::new(false);
     let clicked = move |event: web_sys::MouseEvent| {
+        if target(&event).is_some_and(|element| matches!(element.closest("[data-more]"), Ok(Some(_)))) {
+            shows_all.update(|all| *all = !*all);
+        }
         let devices = target(&event).and_then(|element| element.get_attribute("data-devices"));
         let devices = match devices.as_deref() {
             Some("all") => Devices::All,
@@ -52,11 +57,13 @@ pub fn MachineTypes() -> impl IntoView {
             Some("gpu") => Devices::Gpu,
             _ => return,
         };
+        operated.set_value(target(&event).as_ref().and_then(selector));
         planner.machine_choice.update(|choice| choice.devices = devices);
     };
     view! {
         <section
             class="card machines"
+            class:all=shows_all
             aria-labelledby="machines-title"
             data-testid="machines"
             hidden=move || html.with(Option::is_none)
@@ -73,9 +80,21 @@ pub fn MachineTypes() -> impl IntoView {
     }
 }
 
-/// Focuses the control of the what-if that the user has changed, because the answer replaces it.
-fn refocus(name: &str) {
-    let control = document().query_selector(&format!("[data-pick='{name}']")).ok().flatten();
+/// Returns the selector of a control, by which [`refocus`] finds its successor.
+fn selector(control: &Element) -> Option<String> {
+    ["data-pick", "data-machine", "data-price-of", "data-devices"].into_iter().find_map(|name| {
+        let value = control.get_attribute(name)?.replace('\\', "\\\\").replace('\'', "\\'");
+        Some(format!("{}[{name}='{value}']", control.tag_name()))
+    })
+}
+
+/// Focuses the successor of the control that the user has operated, if the answer has replaced it:
+/// the focus is then on the page itself.
+fn refocus(selector: &str) {
+    if document().active_element().is_some_and(|focused| focused.tag_name() != "BODY") {
+        return;
+    }
+    let control = document().query_selector(selector).ok().flatten();
     if let Some(control) = control.and_then(|control| control.dyn_into::<HtmlElement>().ok()) {
         // A control that cannot be focused is not shown.
         let _ = control.focus();

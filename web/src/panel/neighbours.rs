@@ -8,18 +8,26 @@ use crate::data::neighbours::{Neighbours, Taken};
 use crate::data::text::counted;
 use crate::data::text::named;
 use crate::panel::prediction::time_of;
-use crate::state::Planner;
+use crate::state::{Machines, Planner};
 
-/// The answer in one line, which stays in view where the page has one column.
+/// The answer in one line, over all machine types if several are compared. It stays in view where
+/// the page has one column.
 #[component]
 pub fn InShort() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let words = move || {
+        let machines = match planner.machines.get() {
+            Machines::Ready(shown) => shown.compared.in_short.clone(),
+            _ => String::new(),
+        };
         let decision = planner.decision.get()?.ok()?;
         let limit = planner.deadline_secs.get().map(|secs| format!(" · deadline {}", format_duration(secs)));
         let limit = limit.unwrap_or_default();
+        if !machines.is_empty() {
+            return Some(view! { <span>"Recommended: " {machines + &limit}</span> }.into_any());
+        }
         let Some(candidate) = decision.recommended.and_then(|place| decision.candidates.get(place)) else {
-            return Some(view! { <span>"No configuration is recommended" {limit}</span> });
+            return Some(view! { <span>"No configuration is recommended" {limit}</span> }.into_any());
         };
         let currency = planner.prices.with(|prices| prices.currency.clone());
         let money = candidate.cost.map_or_else(|| "cost unknown".into(), |cost| format_money(cost, &currency));
@@ -29,7 +37,7 @@ pub fn InShort() -> impl IntoView {
             counted(candidate.cores_per_executor, "core"),
             time_of(Some(&candidate.prediction)).0,
         );
-        Some(view! { <span>"Recommended: " {text}</span> })
+        Some(view! { <span>"Recommended: " {text}</span> }.into_any())
     };
     view! { <p class="in-short">{words}</p> }
 }

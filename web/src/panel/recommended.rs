@@ -69,22 +69,22 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
                 <dd class="figure" data-testid="recommended-time" data-secs=secs>
                     {time}
                 </dd>
-                <dd class="beside">{interval_text(interval.as_ref())}</dd>
             </div>
             <div>
-                <dt>"Money"</dt>
+                <dt>"Cost"</dt>
                 <dd class="figure" data-testid="recommended-cost">{money}</dd>
             </div>
             {sure.map(|sure| {
                 view! {
                     <div>
-                        <dt>"Chance"</dt>
+                        <dt>"Probability"</dt>
                         <dd class="figure" data-testid="recommended-probability">{sure}</dd>
                         <dd class="beside">{kept}</dd>
                     </div>
                 }
             })}
         </dl>
+        <p class="beside">{interval_text(interval.as_ref())}</p>
         <p class="beside" data-testid="recommended-prices">{whose}</p>
         {warnings(Some(&candidate.prediction))}
         {planner.spark_submit(configuration).map(|arguments| view! {

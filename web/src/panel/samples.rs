@@ -16,8 +16,8 @@ const COLUMNS: [(Column, &str, &str); 6] = [
     (Column::Cores, "Cores", "number"),
     (Column::SamplingRate, "Images", "number"),
     (Column::Secs, "Completion time", "number"),
-    (Column::Memory, "MiB", "number wide"),
-    (Column::PartitionSize, "Partition", "number wide"),
+    (Column::Memory, "Memory, MiB", "number wide"),
+    (Column::PartitionSize, "Partition size", "number wide"),
 ];
 
 /// The table of all runs of the job.
@@ -60,7 +60,7 @@ pub fn Samples() -> impl IntoView {
                 <h2 id="samples-title">"Every run"</h2>
                 <label>
                     <span class="hush">"Show only "</span>
-                    <input type="search" placeholder="2x1 10% timed_out" data-testid="samples-filter" on:input=filter />
+                    <input type="search" placeholder="such as 2x1 10%" data-testid="samples-filter" on:input=filter />
                 </label>
                 <p class="hush" role="status" data-testid="samples-count">{count}</p>
             </div>

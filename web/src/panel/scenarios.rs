@@ -18,12 +18,20 @@ pub fn Scenarios() -> impl IntoView {
             _ => published.scenarios.iter().map(row).collect_view(),
         })
     };
+    let is_untested = Memo::new(move |_| {
+        let published = planner.published();
+        published.is_some_and(|published| published.scenarios.iter().all(|row| row.accuracy_percent.is_none()))
+    });
     view! {
         <section class="card scenarios" aria-labelledby="scenarios-title">
             <h2 id="scenarios-title">"How accurate is it?"</h2>
             <p class="hush">
                 "The page predicts with Foreglow's own predictor; these are the published scenarios on the same runs. \
                  Accuracy is 100 − MAPE on test runs. t1: collecting its runs; t2: training; T: both."
+            </p>
+            <p hidden=move || !is_untested.get() data-testid="untested">
+                "No scenario can be tested on these runs, because the job never ran on all of its images. The residuals \
+                 above show the errors of the page's own predictor."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="scenarios-title">
                 <table data-testid="scenario-table">

@@ -53,7 +53,7 @@ pub fn WhatIfPanel() -> impl IntoView {
                     <dd class="beside">{move || prediction.with(|p| interval_of(p.as_ref()))}</dd>
                 </div>
                 <div>
-                    <dt>"Money"</dt>
+                    <dt>"Cost"</dt>
                     <dd class="figure" data-testid="what-if-cost">{money}</dd>
                     <dd class="beside">{move || compared(planner, secs.get())}</dd>
                 </div>
@@ -99,14 +99,17 @@ fn compared(planner: Planner, secs: Option<f64>) -> Option<String> {
     let secs = secs?;
     let time = change(secs / recommended.prediction.completion_time_secs?, "time");
     let Some((cost, least)) = planner.cost(planner.what_if.get(), secs).zip(recommended.cost) else {
-        return Some(format!("{time} than the recommended one"));
+        return Some(format!("{time} vs. the recommended one"));
     };
     let money = change(cost / least, "money");
-    Some(format!("{time} and {money} than the recommended one"))
+    Some(format!("{time} and {money} vs. the recommended one"))
 }
 
-/// Formats a ratio: `12 % more time`.
+/// Formats a ratio: `12 % more time`, `7.9 times the time`.
 fn change(ratio: f64, what: &str) -> String {
+    if ratio >= 2.0 {
+        return format!("{ratio:.1} times the {what}");
+    }
     let percent = ((ratio - 1.0) * 100.0).round();
     if percent < 0.0 { format!("{} % less {what}", -percent) } else { format!("{percent} % more {what}") }
 }

@@ -16,10 +16,27 @@ const MARGIN: f64 = 1.12;
 /// Number of colours.
 const SHADES: usize = 6;
 
-/// The class of the colour at a place: neighbours in the list differ most.
-pub fn shade(place: usize) -> String {
+/// The machine types with a colour of their own: all of them, or the best ones if there are more
+/// than colours.
+pub fn coloured(table: &MachineTable) -> Vec<&str> {
+    if table.types.len() <= SHADES {
+        return table.types.iter().map(|kind| kind.machine.as_str()).collect();
+    }
+    let mut best: Vec<&str> = Vec::new();
+    for row in table.recommended.iter().chain(&table.best).filter_map(|place| table.rows.get(*place)) {
+        if !best.contains(&row.machine.as_str()) {
+            best.push(&row.machine);
+        }
+    }
+    best.truncate(SHADES);
+    best
+}
+
+/// The class of the colour at a place, whose neighbours differ most; that of the machine types
+/// without a colour of their own for `None`.
+pub fn shade(place: Option<usize>) -> String {
     const ORDER: [usize; SHADES] = [5, 1, 3, 0, 4, 2];
-    format!("shade-{}", ORDER[place % SHADES])
+    place.map_or_else(|| "shade-none".to_owned(), |place| format!("shade-{}", ORDER[place % SHADES]))
 }
 
 /// Draws the chart as an SVG element; empty without a known price.
@@ -48,7 +65,7 @@ pub fn picture(table: &MachineTable, deadline_secs: Option<f64>) -> Markup {
         axes.line((ACROSS.0, y.px(value)), (ACROSS.1, y.px(value)));
         axes.label((ACROSS.0 - 8.0, y.px(value) + 4.0), "end", &label);
     }
-    axes.label((8.0, 14.0), "start", &format!("money, {}", table.currency));
+    axes.label((8.0, 14.0), "start", &format!("cost, {}", table.currency));
     for (secs, label) in x.labelled_times(9) {
         axes.label((x.px(secs), UP.0 + 20.0), "middle", &label);
     }
@@ -69,13 +86,16 @@ pub fn picture(table: &MachineTable, deadline_secs: Option<f64>) -> Markup {
         limit.label((x.px(secs) - 6.0, UP.1 + 10.0), "end", "deadline");
         inner.group("g", "deadline", &limit);
     }
-    for (place, row, point) in &points {
-        let colour = table.types.iter().position(|kind| kind.machine == row.machine).unwrap_or(0);
+    let coloured = coloured(table);
+    let colour = |row: &MachineRow| coloured.iter().position(|machine| *machine == row.machine);
+    // Those with a colour are drawn on top.
+    let (own, others): (Vec<_>, Vec<_>) = points.iter().partition(|(_, row, _)| colour(row).is_some());
+    for (place, row, point) in others.into_iter().chain(own) {
         let mut dot = Markup::new();
-        dot.circle("dot", at(*point), if table.best.contains(place) { 8.0 } else { 4.5 });
-        inner.group("g", &format!("line {}", shade(colour)), &dot);
-        if table.recommended == Some(*place) {
-            inner.circle("ring", at(*point), 12.0);
+        dot.circle("dot", at(point), if table.best.contains(&place) { 8.0 } else { 4.5 });
+        inner.group("g", &format!("line {}", shade(colour(row))), &dot);
+        if table.recommended == Some(place) {
+            inner.circle("ring", at(point), 12.0);
         }
     }
     let view_box = format!("0 0 {} {}", SIZE.0, SIZE.1);
@@ -95,7 +115,7 @@ fn describe(table: &MachineTable) -> String {
         ))
     });
     format!(
-        "Money by completion time: {} configurations on the Pareto front of {} machine types{}.",
+        "Cost by completion time: {} configurations on the Pareto front of {} machine types{}.",
         table.pareto.len(),
         table.types.len(),
         best.unwrap_or_default(),

@@ -22,6 +22,8 @@ pub struct MachineHtml {
 pub struct ComparedHtml {
     /// The recommendation over all machine types.
     pub recommended: String,
+    /// The same in one line, as text; empty without one.
+    pub in_short: String,
     /// The table, the chart, the reasons, and the choice with its prices. It does not depend on the
     /// what-if, whose changes leave it in place.
     pub body: String,
@@ -30,24 +32,19 @@ pub struct ComparedHtml {
 impl ComparedHtml {
     /// Writes a comparison.
     pub fn of(table: &MachineTable, choice: &MachineChoice, deadline_secs: Option<f64>) -> Self {
-        let body = match (table.types.len(), table.batch_sizes.len()) {
-            // Only partition sizes differ, which the table and the picture do not compare.
-            (0 | 1, 0 | 1) => String::new(),
-            _ => format!(
-                "{}{}{}{}",
-                devices(choice),
-                rows(table),
-                picture(table, deadline_secs),
-                list(&table.types, choice)
-            ),
+        let body = match compares(table) {
+            false => String::new(),
+            true => {
+                format!("{}{}{}{}", devices(choice), rows(table), picture(table, deadline_secs), list(table, choice))
+            }
         };
-        Self { recommended: recommended(table), body }
+        Self { recommended: recommended(table), in_short: in_short(table), body }
     }
 
     /// Writes the reason why a comparison failed.
     pub fn failed(reason: &str, choice: &MachineChoice) -> Self {
         let body = format!("{}<p class=\"reason\" role=\"alert\">{}</p>", devices(choice), escaped(reason));
-        Self { recommended: String::new(), body }
+        Self { body, ..Self::default() }
     }
 }
 
@@ -59,16 +56,33 @@ fn money(table: &MachineTable, row: &MachineRow) -> String {
     row.cost.map_or_else(|| "unknown".to_owned(), |cost| escaped(&format_money(cost, &table.currency)))
 }
 
+/// Whether several machine types or batch sizes are compared. The table and the chart do not
+/// compare partition sizes.
+fn compares(table: &MachineTable) -> bool {
+    table.types.len() > 1 || table.batch_sizes.len() > 1
+}
+
+fn in_short(table: &MachineTable) -> String {
+    let row = table.recommended.and_then(|place| table.rows.get(place)).filter(|_| compares(table));
+    let text = |row: &MachineRow| {
+        let cost = row.cost.map(|cost| format!(" · {}", format_money(cost, &table.currency)));
+        format!("{} · {}{}", described(table, row), time(row), cost.unwrap_or_default())
+    };
+    row.map(text).unwrap_or_default()
+}
+
 fn recommended(table: &MachineTable) -> String {
+    if !compares(table) {
+        return String::new();
+    }
     let at = |place: Option<usize>| table.rows.get(place?);
-    let note = match (table.types.len(), table.batch_sizes.len()) {
-        (0 | 1, 0 | 1) => return String::new(),
-        (0 | 1, _) => "The best of all batch sizes. Below, that of the selected runs.",
+    let note = match table.types.len() {
+        0 | 1 => "The best of all batch sizes. Below, that of the selected runs.",
         _ => "The best of all machine types. Below, the machine type of the selected runs.",
     };
     match (at(table.recommended), at(table.fastest)) {
         (Some(row), _) => {
-            let chance = row.success_probability.map(|chance| format!(", chance {}", format_probability(chance)));
+            let chance = row.success_probability.map(|chance| format!(", probability {}", format_probability(chance)));
             format!(
                 "<strong data-testid=\"recommended-machines\">{}</strong><span data-testid=\"recommended-machines-time\" \
                  data-secs=\"{}\">{}, {}{}</span><span class=\"hush\">{note}</span>",
@@ -112,11 +126,24 @@ fn rows(table: &MachineTable) -> String {
          machines are billed by the second, with the provider's minimum.</p><div class=\"scroll\" tabindex=\"0\" \
          role=\"region\" aria-labelledby=\"machines-title\"><table data-testid=\"machine-table\"><thead><tr><th \
          scope=\"col\">Machines</th><th scope=\"col\" class=\"number\">Completion time</th><th scope=\"col\" class=\"number \
-         wide\">90 % interval</th><th scope=\"col\" class=\"number\">Money</th><th scope=\"col\" class=\"number \
-         wide\">Chance</th><th scope=\"col\" class=\"wide\"><span class=\"out-of-sight\">Remark</span></th></tr></thead>\
-         <tbody>{rows}</tbody></table></div>",
+         wide\">90 % interval</th><th scope=\"col\" class=\"number\">Cost</th><th scope=\"col\" class=\"number \
+         wide\">Probability</th><th scope=\"col\" class=\"wide\"><span class=\"out-of-sight\">Remark</span></th></tr></thead>\
+         <tbody>{rows}</tbody></table></div>{}",
         table.weighed,
+        more(table.best.len()),
     )
+}
+
+/// Writes the button that shows all rows: the style sheet hides those after the first 12.
+fn more(count: usize) -> String {
+    const FEW: usize = 12;
+    match count > FEW {
+        true => format!(
+            "<button type=\"button\" class=\"quiet\" data-more data-testid=\"machine-more\"><span class=\"few\">Show all \
+             {count}</span><span class=\"every\">Show the first {FEW}</span></button>"
+        ),
+        false => String::new(),
+    }
 }
 
 fn row(table: &MachineTable, row: &MachineRow, is_recommended: bool) -> String {
@@ -162,21 +189,21 @@ fn described(table: &MachineTable, row: &MachineRow) -> String {
 
 fn picture(table: &MachineTable, deadline_secs: Option<f64>) -> String {
     let picture = front::picture(table, deadline_secs).into_text();
-    let keys: String = table
-        .types
-        .iter()
-        .enumerate()
-        .map(|(place, kind)| {
-            format!("<span class=\"key line {}\">{}</span>", front::shade(place), escaped(&kind.machine))
-        })
-        .collect();
+    let key = |place, name: &str| format!("<span class=\"key line {}\">{}</span>", front::shade(place), escaped(name));
+    let coloured = front::coloured(table);
+    let mut keys: String = coloured.iter().enumerate().map(|(place, machine)| key(Some(place), machine)).collect();
+    let others = table.types.len().saturating_sub(coloured.len());
+    if others > 0 {
+        keys.push_str(&key(None, &format!("{others} other machine types")));
+    }
     let omitted: String = table.omitted.iter().map(|left| format!("<li>{}.</li>", escaped(left))).collect();
     let omitted = if omitted.is_empty() { omitted } else { format!("<ul class=\"warnings\">{omitted}</ul>") };
     format!("<figure class=\"machine-front\">{picture}</figure><p class=\"legend\">{keys}</p>{omitted}")
 }
 
 /// Which machine types are compared, and their prices per hour.
-fn list(types: &[TypePrice], choice: &MachineChoice) -> String {
+fn list(table: &MachineTable, choice: &MachineChoice) -> String {
+    let currency = escaped(&table.currency);
     let item = |kind: &TypePrice| {
         let name = escaped(&kind.machine);
         let checked = if choice.without.contains(&kind.machine) { "" } else { " checked" };
@@ -184,7 +211,7 @@ fn list(types: &[TypePrice], choice: &MachineChoice) -> String {
         let price = match kind.hourly_price {
             Some(price) => format!(
                 "<input type=\"text\" inputmode=\"decimal\" aria-label=\"{name}: price per hour\" data-price-of=\"{name}\" \
-                 value=\"{price}\" /><span class=\"hush\">an hour</span>"
+                 value=\"{price}\" /><span class=\"hush\">{currency} an hour</span>"
             ),
             None => "<span class=\"hush\">not in the catalog of prices</span>".to_owned(),
         };
@@ -192,7 +219,7 @@ fn list(types: &[TypePrice], choice: &MachineChoice) -> String {
             "<li><label><input type=\"checkbox\" data-machine=\"{name}\"{checked} /> {name}{gpu}</label>{price}</li>"
         )
     };
-    let items: String = types.iter().map(item).collect();
+    let items: String = table.types.iter().map(item).collect();
     // The list stays open once the user has changed it.
     let open = if choice.without.is_empty() && choice.prices.is_empty() { "" } else { " open" };
     format!(

@@ -85,14 +85,15 @@ fn answer(picked: &Picked, currency: &str) -> String {
     )
 }
 
-/// Writes time, interval, money, chance and basis: `4 min (3 min – 5 min), USD 0.09, chance 95 %`.
+/// Writes time, interval, cost, probability and basis:
+/// `4 min (3 min – 5 min), USD 0.09, probability 95 %`.
 fn figures(row: &MachineRow, currency: &str) -> String {
     let time = row.secs.map_or_else(|| "unknown".to_owned(), format_duration);
     let interval = row
         .interval_secs
         .map(|(lower, upper)| format!(" ({} – {}, 90 % interval)", format_duration(lower), format_duration(upper)));
-    let money = row.cost.map_or_else(|| "unknown money".to_owned(), |cost| format_money(cost, currency));
-    let chance = row.success_probability.map(|chance| format!(", chance {}", format_probability(chance)));
+    let money = row.cost.map_or_else(|| "unknown cost".to_owned(), |cost| format_money(cost, currency));
+    let chance = row.success_probability.map(|chance| format!(", probability {}", format_probability(chance)));
     let basis = row.borrowed_from.as_ref().map(|basis| format!("; from {basis}"));
     format!(
         "{time}{}, {money}{}{}",

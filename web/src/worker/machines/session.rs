@@ -25,6 +25,8 @@ struct Fitted {
     of_size: Option<(u32, Arc<JointPredictor>)>,
     /// All configurations of all machine types, with the price sheet of the last question.
     comparison: Option<(Option<PriceSheet>, Comparison)>,
+    /// Those of the machine types that the last choice keeps, if it leaves some out.
+    some: Option<(MachineChoice, Comparison)>,
     /// The last table, and what it answers.
     table: Option<(Asked, MachineTable)>,
 }
@@ -92,6 +94,7 @@ impl Fitted {
             predictor,
             of_size: None,
             comparison: None,
+            some: None,
             table: None,
             group,
         })
@@ -110,14 +113,25 @@ impl Fitted {
         let known = self.comparison.take().filter(|(sheet, _)| *sheet == offer.sheet).map(|(_, known)| known);
         let mut comparison = match known {
             Some(comparison) => comparison,
-            None => Comparison::of(Arc::clone(&self.predictor), &offer).map_err(|error| error.to_string())?,
+            None => {
+                self.some = None;
+                Comparison::of(Arc::clone(&self.predictor), &offer).map_err(|error| error.to_string())?
+            }
         };
         let catalog = offer.catalog.unwrap_or_else(|| self.catalog.clone());
         comparison.reprice(&catalog);
         let keeps_all = self.types.iter().all(|kind| kind.is_kept(choice));
         let is_kept = |machine: &str| self.types.iter().any(|kind| kind.machine == machine && kind.is_kept(choice));
-        let some = (!keeps_all).then(|| comparison.only(is_kept));
-        let table = self.table(some.as_ref().unwrap_or(&comparison), &catalog, &asked.limits);
+        let is_same = |of: &MachineChoice| of.devices == choice.devices && of.without == choice.without;
+        let known = self.some.take().filter(|(of, _)| is_same(of));
+        let some = (!keeps_all).then(|| known.unwrap_or_else(|| (choice.clone(), comparison.only(is_kept))));
+        let some = some.map(|(of, mut some)| {
+            some.reprice(&catalog);
+            (of, some)
+        });
+        let kept = some.as_ref().map_or(&comparison, |(_, some)| some);
+        let table = self.table(kept, &catalog, &asked.limits);
+        self.some = some;
         self.comparison = Some((offer.sheet, comparison));
         table
     }

@@ -1,0 +1,76 @@
+//! What a comparison keeps from one decision to the next.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::MachineLimits;
+use crate::Prediction;
+
+/// Holds the weights and predictions of the last decision. A copy of a comparison starts without
+/// them; no answer depends on them.
+#[derive(Debug, Default)]
+pub(super) struct Cache(Mutex<Kept>);
+
+/// The weights and predictions of the last decision.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub(super) weights: Option<Weights>,
+    pub(super) predicted: Predicted,
+}
+
+/// What limits without a deadline say of each configuration, in the order of the configurations.
+#[derive(Debug)]
+pub(super) struct Weights {
+    pub(super) limits: MachineLimits,
+    /// Infinite if no price is known.
+    pub(super) costs: Vec<f64>,
+    /// The time that is exceeded too rarely to matter, seconds; `None` if a limit other than the
+    /// deadline is not met.
+    pub(super) late_secs: Vec<Option<f64>>,
+    /// Number of the machine type.
+    pub(super) machines: Vec<usize>,
+    /// Places of the Pareto front.
+    pub(super) front: Vec<usize>,
+}
+
+/// Predictions of the notable configurations.
+#[derive(Debug, Default)]
+pub(super) struct Predicted {
+    /// Places, ascending.
+    places: Vec<usize>,
+    /// One per place.
+    predictions: Vec<Prediction>,
+}
+
+impl Cache {
+    /// A panic leaves no partial entry, because each is inserted when it is complete.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clone for Cache {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Weights {
+    /// Returns whether only the deadline may differ.
+    pub(super) fn are_of(&self, limits: &MachineLimits) -> bool {
+        self.limits == MachineLimits { deadline_secs: self.limits.deadline_secs, ..*limits }
+    }
+}
+
+impl Predicted {
+    /// Keeps the predictions of these places, ascending, and makes the missing ones.
+    pub(super) fn keep(&mut self, places: &[usize], predict: impl Fn(usize) -> Prediction) {
+        let known = |place: &usize| self.places.binary_search(place).ok().map(|known| self.predictions[known].clone());
+        let predictions = places.iter().map(|place| known(place).unwrap_or_else(|| predict(*place))).collect();
+        *self = Self { places: places.to_vec(), predictions };
+    }
+
+    /// Returns one prediction per place that was last kept.
+    pub(super) fn predictions(&self) -> &[Prediction] {
+        &self.predictions
+    }
+}
