@@ -42,7 +42,7 @@ fn an_executor_too_many_is_refused_unless_they_may_share() -> anyhow::Result<()>
     for command in ["run", "collect --output samples.jsonl"] {
         let answer = on(&rig, home.path(), &format!("{command} {SMALL} --executors 2"));
         assert_eq!(answer.code, Some(2));
-        assert!(answer.stderr.contains("more than the 1 GPU (Rig GPU) of this machine"), "{}", answer.stderr);
+        assert!(answer.stderr.contains("exceeds the 1 GPU (Rig GPU) of this machine"), "{}", answer.stderr);
         assert!(answer.stderr.contains("--share-gpu"), "{}", answer.stderr);
     }
     let alone = measured(&rig, home.path(), "--executors 1");
