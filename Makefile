@@ -55,11 +55,7 @@ help:
 run: setup-run build
 	$(FOREGLOW) demo
 
-# The page, the lints and the model's tests in a browser each keep one processor busy for minutes,
-# so two of them run side by side. The other tests have the machine to themselves.
-test: setup-test
-	$(MAKE) --jobs=2 lint build wasm-unit
-	$(MAKE) unit
+test: setup-test lint build unit wasm-unit
 
 # Format, prose, lints and unit tests of the crates that changed since main.
 .PHONY: check
