@@ -43,7 +43,7 @@ pub use crate::comparison::{
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, pareto_front};
 pub use crate::error::{DecideError, PartitionSizeUnknown};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
-pub use crate::joint::{Arm, Basis, JointPredictor};
+pub use crate::joint::{Arm, Basis, JointPredictor, SizesFrom};
 pub use crate::line::{Line, line_through};
 pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack};
 pub use crate::memory::{BatchMemory, Bracket, Estimate, LargestBatch, MemoryRun, NetworkBytes, UsableMemory, Work};

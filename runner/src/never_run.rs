@@ -64,11 +64,16 @@ pub fn never_run(source: &Source, samples: &[Sample], differences: Differences) 
             network.name()
         )));
     };
+    let ran_otherwise = jobs.iter().any(|(_, job)| source.is_of_model(&job.context.workload.model));
     let (costed, left_out) = costed(&jobs, samples);
     if !left_out.is_empty() {
         note(&format!("note: the costs of {} are unknown, so its runs are left out", left_out.join(", ")));
     }
-    let group = comparable(source, costed, &jobs, network.name())?;
+    let called = match ran_otherwise {
+        true => format!("{} at this image size and batch size", network.name()),
+        false => network.name().to_owned(),
+    };
+    let group = comparable(source, costed, &jobs, &called)?;
     let context = context(&network, &input, &group, differences)?;
     let Workload { image_px, batch_size, mode, .. } = context.workload;
     let shape = colour.shape(image_px);
@@ -178,7 +183,7 @@ fn comparable(
         costed.into_iter().partition(|(_, cnn)| is_alike(&cnn.job.context, &chosen));
     if source.context.is_none() && !others.is_empty() {
         return Err(unusable(format!(
-            "{name} was never run here, and the samples of other CNNs differ in mode, engine, machine or number format; \
+            "{name} was never run here, and the samples differ in mode, engine, machine or number format; \
              choose those to predict it from with --context N:\n{}",
             list(jobs)
         )));

@@ -256,3 +256,116 @@ fn the_next_run_of_any_table_of_candidates_is_proposed_until_none_is_worth_it() 
     let unknown = ask("huge,1,100\n", "json");
     assert!(unknown.stderr.contains("line 2 is no configuration of"), "{}", unknown.stderr);
 }
+
+#[test]
+fn a_table_whose_runs_all_missed_the_deadline_names_the_fastest_and_repeats_that_disagree() {
+    let home = Foreglow::new();
+    let candidates = home.write("candidates.csv", "type,price_per_hour\nsmall,1\nlarge,2\n");
+    let runs = home.write("runs.csv", "type,secs\nsmall,2000\nsmall,900\nlarge,700\n");
+    let ask = |deadline: &str, format: &str| {
+        home.run(&["advise", "--candidates", &candidates, "--input", &runs, "--deadline", deadline, "--format", format])
+    };
+    let late = ask("10m", "table");
+    assert_eq!(late.code, 1, "{late:?}");
+    assert!(late.stderr.contains("the fastest, type large, took 11 min 40.0 s"), "{}", late.stderr);
+    assert!(
+        late.stdout.contains("fastest") && late.stdout.contains("2 samples with type small contradict"),
+        "{late:?}"
+    );
+    // The median of the small one, 1,450 s, misses 20 minutes although one run met them.
+    let in_time = ask("20m", "json");
+    assert_eq!(in_time.code, 0, "{in_time:?}");
+    let answer = json(&in_time);
+    assert_eq!(
+        (answer["best"]["type"].as_str(), answer["best_secs"].as_f64()),
+        (Some("large"), Some(700.0)),
+        "{answer}"
+    );
+    assert_eq!(answer["warnings"][0]["kind"], "repeats_contradict", "{answer}");
+}
+
+#[test]
+fn a_deadline_without_any_known_price_says_so_and_not_that_nothing_is_in_time() {
+    let home = Foreglow::new();
+    let own = home.write("own.csv", "name,processors,memory_gib,hourly_price,currency\nrack,64,256,1.25,EUR\n");
+    let answer = plan(&home, &["--catalog", &own, "--deadline", "3m"]);
+    assert_eq!(answer.code, 1, "{answer:?}");
+    assert!(answer.stdout.contains("No configuration has a known price."), "{}", answer.stdout);
+    assert!(answer.stderr.contains("no machine type that was measured has a known price"), "{}", answer.stderr);
+    let late = plan(&home, &["--catalog", &own, "--deadline", "1s"]);
+    assert!(late.stderr.contains("no configuration is predicted to meet the deadline"), "{}", late.stderr);
+}
+
+#[test]
+fn the_likeliest_configuration_keeps_the_price_per_hour() {
+    let home = Foreglow::new();
+    let arguments = ["--deadline", "25s", "-E", "1-8", "-C", "1-4", "--format", "json"];
+    let free = json(&plan(&home, &arguments));
+    assert!(free["likeliest"]["hourly_cost"].as_f64().unwrap() > 0.5, "{}", free["likeliest"]);
+    let bounded = json(&plan(&home, &[&arguments[..], &["--max-hourly-cost", "0.5"]].concat()));
+    assert!(bounded["likeliest"]["hourly_cost"].as_f64().is_none_or(|cost| cost <= 0.5), "{}", bounded["likeliest"]);
+    let none = plan(&home, &["--deadline", "3m", "--max-hourly-cost", "0.01"]);
+    assert!(none.stderr.contains("the cheapest machines cost USD 0.17"), "{}", none.stderr);
+}
+
+#[test]
+fn a_batch_size_that_was_not_measured_is_named_with_those_that_were() {
+    let answer = plan(&Foreglow::new(), &["--batch-size", "16"]);
+    assert_eq!(answer.code, 1, "{answer:?}");
+    assert!(answer.stderr.contains("batch size 16: it was not measured, only 8"), "{}", answer.stderr);
+}
+
+/// resnet18 on c5.xlarge, and mobilenet_v2 there, on m5.2xlarge and on a machine with a GPU.
+fn lent() -> String {
+    let mut lines = Vec::new();
+    let machines = [("resnet18", "c5.xlarge", 1.0), ("mobilenet_v2", "c5.xlarge", 2.0)];
+    let others = [("mobilenet_v2", "m5.2xlarge", 4.0), ("mobilenet_v2", "g5.xlarge", 20.0)];
+    for (model, machine, speed) in machines.into_iter().chain(others) {
+        for run in &GRID {
+            let mut line = line(lines.len() as u32, machine, *run, speed).replace("resnet18", model);
+            if model == "resnet18" {
+                line = line.replace("_mib\":1024", "_mib\":4096");
+            }
+            if machine == "g5.xlarge" {
+                line = line.replace("\"accelerator\":null", "\"accelerator\":\"NVIDIA A10G\"");
+            }
+            lines.push(line);
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn a_machine_type_that_only_other_cnns_ran_on_is_compared_with_the_sizes_of_the_job() {
+    let home = Foreglow::new();
+    let file = home.write("lent.jsonl", &lent());
+    let answer = home.run(&["plan", &file, "--model", "resnet18", "--deadline", "20m", "--format", "json"]);
+    let answer = json(&answer);
+    let rows = answer["best_per_machine"].as_array().unwrap();
+    let row = |name: &str| rows.iter().find(|row| row["machine"] == name).unwrap_or_else(|| panic!("{name}: {answer}"));
+    assert_eq!(row("m5.2xlarge")["basis"], "other_cnns");
+    assert_eq!(row("m5.2xlarge")["sizes_from"], "other_machines");
+    let gpu = row("g5.xlarge");
+    let sizes = (gpu["memory_per_executor_mib"].as_u64(), gpu["partition_size"].as_u64(), gpu["sizes_from"].as_str());
+    assert_eq!(sizes, (Some(4096), Some(8), Some("other_devices")), "{gpu}");
+    let table = home.run(&["plan", &file, "--model", "resnet18", "--deadline", "20m"]).stdout;
+    assert!(
+        table.contains("The memory and the partition size on g5.xlarge are those of the job's runs elsewhere"),
+        "{table}"
+    );
+}
+
+#[test]
+fn a_link_of_one_job_on_several_machine_types_opens_with_the_answer_of_the_plan() {
+    let home = Foreglow::new();
+    let file = home.write("samples.jsonl", &samples());
+    let link = home.run(&["link", &file, "--deadline", "10m"]);
+    assert_eq!(link.code, 0, "{link:?}");
+    let opened = json(&home.run(&["link", "--open", link.stdout.trim(), "--format", "json"]));
+    let planned = json(&plan(&home, &["--deadline", "10m", "--format", "json"]));
+    for part in ["recommended", "fastest", "best_per_machine", "limits"] {
+        assert_eq!(opened[part], planned[part], "{part}");
+    }
+    let one = home.run(&["predict", &file, "-E", "1", "-C", "1"]);
+    assert!(one.stderr.contains("the samples hold one job on several machine types"), "{}", one.stderr);
+}

@@ -1,6 +1,6 @@
 //! Groups the measurements of one job over all configurations: machine types, engines, batches.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -83,19 +83,55 @@ impl Context {
     }
 }
 
+/// Machine type, engine and accelerator, and whether executors share accelerators.
+pub type Hardware = (String, &'static str, Option<String>, bool);
+
+impl Context {
+    /// Returns what runs the executors.
+    pub fn hardware(&self) -> Hardware {
+        (self.machine_name(), self.engine.as_str(), self.accelerator.clone(), self.shares_accelerators)
+    }
+}
+
+impl JobGroup {
+    /// Returns a job of another CNN for each named machine type, with its engine and accelerator,
+    /// on which this job never ran, but a CNN that also ran where this job did: the ratio of its
+    /// times tells how the machine types differ.
+    pub fn other_machines(&self) -> Vec<&Job> {
+        other_machines(&self.jobs.iter().collect::<Vec<_>>(), &self.lenders.iter().collect::<Vec<_>>())
+    }
+}
+
+fn other_machines<'a>(own: &[&Job], lenders: &[&'a Job]) -> Vec<&'a Job> {
+    let own: BTreeSet<Hardware> = own.iter().map(|job| job.context.hardware()).collect();
+    let (beside, others): (Vec<&Job>, Vec<&Job>) =
+        lenders.iter().partition(|job| own.contains(&job.context.hardware()));
+    let beside: Vec<JobDefinition> = beside.iter().map(|job| JobDefinition::of(&job.context)).collect();
+    let mut found: BTreeMap<Hardware, &Job> = BTreeMap::new();
+    for job in others.into_iter().filter(|job| job.context.host.machine.is_some()) {
+        if beside.contains(&JobDefinition::of(&job.context)) {
+            found.entry(job.context.hardware()).or_insert(job);
+        }
+    }
+    found.into_values().collect()
+}
+
 /// Returns how many combinations of machine type, batch size and partition size the job of a
-/// context was measured with.
+/// context was measured with, and on how many more machine types other CNNs tell its time.
 pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
     let definition = JobDefinition::of(context);
+    let has_times = |job: &&Job| job.context.workload.mode == definition.mode && !job.observations.is_empty();
+    let (own, lenders): (Vec<&Job>, Vec<&Job>) =
+        jobs.iter().filter(has_times).partition(|job| JobDefinition::of(&job.context) == definition);
     let mut choices: BTreeSet<(String, u32, u32)> = BTreeSet::new();
-    for job in jobs.iter().filter(|job| JobDefinition::of(&job.context) == definition) {
+    for job in &own {
         let (machine, batch_size) = (job.context.machine_name(), job.context.workload.batch_size);
         let mut sizes: Vec<u32> = job.observations.iter().map(|run| run.partition_size).collect();
         sort_by(&mut sizes, u32::cmp);
         sizes.dedup();
         choices.extend(sizes.into_iter().map(|size| (machine.clone(), batch_size, size)));
     }
-    choices.len()
+    choices.len() + other_machines(&own, &lenders).len()
 }
 
 /// Groups samples by the job that they are runs of. The result does not depend on the order of the

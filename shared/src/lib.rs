@@ -54,7 +54,7 @@ pub use crate::format::{
     printable,
 };
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
-pub use crate::job_group::{JobDefinition, JobGroup, group_by_definition, group_jobs, measured_choices};
+pub use crate::job_group::{Hardware, JobDefinition, JobGroup, group_by_definition, group_jobs, measured_choices};
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, MOST_RUNS_IN_LINK, View};

@@ -1,6 +1,6 @@
 //! Lists, packs and predicts the configurations of a comparison.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use foreglow_shared::{Catalog, CatalogError, Engine, IncompleteOutcome, PriceSheet, sort_by};
@@ -95,6 +95,14 @@ impl Comparison {
             if !arms.iter().any(|arm| arm.machine == *name) {
                 omissions.add(name, 0, "it was not measured; collect two or three runs on it".to_owned());
             }
+        }
+        let is_measured = |size: &u32| arms.iter().any(|arm| arm.batch_size == *size);
+        for size in offer.batch_sizes.iter().filter(|size| !is_measured(size)) {
+            let measured: BTreeSet<u32> = arms.iter().map(|arm| arm.batch_size).collect();
+            let measured: Vec<String> = measured.iter().map(u32::to_string).collect();
+            let reason =
+                format!("it was not measured, only {}; collect two or three runs with it", measured.join(", "));
+            omissions.add(&format!("batch size {size}"), 0, reason);
         }
         sort_by(&mut candidates, |a: &Timed, b: &Timed| a.secs.total_cmp(&b.secs));
         let (omissions, kept) = (omissions.list(), Cache::default());

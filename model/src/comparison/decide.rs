@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::billing::Rate;
 use super::kept::{Kept, Predicted, Weights};
-use super::limits::{MachineLimits, is_in_time, keeps_money};
+use super::limits::{MachineLimits, is_in_time, keeps_hourly_cost, keeps_money};
 use super::notable::{Notable, SAME_MONEY, cheapest, front, thinned};
 use super::{Comparison, Placement, Timed};
 use crate::{DecideError, Prediction, Spread};
@@ -43,8 +43,8 @@ pub struct MachineDecision {
     pub fastest: Option<usize>,
     /// The cheapest, whatever the limits.
     pub cheapest: Option<usize>,
-    /// On the front, the one with the highest probability to meet the limits, if nothing meets
-    /// them.
+    /// On the front of what costs little enough per hour, the one with the highest probability to
+    /// meet the other limits, if nothing meets them all.
     pub likeliest: Option<usize>,
     /// The Pareto front of time and cost, by ascending time; at most 64 points, evenly spaced.
     pub pareto: Vec<usize>,
@@ -117,7 +117,7 @@ impl Comparison {
         let is_feasible = |place: &usize| feasible[*place];
         let recommended =
             if limits.wants_speed() { all().find(is_feasible) } else { cheapest(costs, all().filter(is_feasible)) };
-        let likeliest = recommended.is_none().then(|| self.likeliest(front, costs, limits)).flatten();
+        let likeliest = recommended.is_none().then(|| self.likeliest(weights, limits)).flatten();
         let notable = Notable {
             recommended,
             fastest: all().next(),
@@ -166,13 +166,29 @@ impl Comparison {
         self.pricing[placement.arm].rate(placement, limits.spot, limits.startup_secs)
     }
 
-    /// Returns the point of the front with the highest probability, above 1/2, to meet the limits.
-    fn likeliest(&self, front: &[usize], costs: &[f64], limits: &MachineLimits) -> Option<usize> {
+    /// Returns the point of the front with the highest probability, above 1/2, to meet the deadline
+    /// and the budget. What costs too much per hour is not on that front.
+    fn likeliest(&self, weights: &Weights, limits: &MachineLimits) -> Option<usize> {
+        let allowed = limits.max_hourly_cost.map(|most| {
+            let cost = |(place, cost): (usize, &f64)| {
+                let rate = self.rate(self.candidates[place].placement, limits);
+                if rate.is_some_and(|rate| keeps_hourly_cost(rate, most)) { *cost } else { f64::INFINITY }
+            };
+            let costs: Vec<f64> = weights.costs.iter().enumerate().map(cost).collect();
+            (front(&costs), costs)
+        });
+        let (front, costs) = allowed.as_ref().map_or((&weights.front, &weights.costs), |(front, costs)| (front, costs));
         let probability = |place: usize| self.success_probability(&self.candidates[place], limits).unwrap_or(0.0);
         let known: Vec<(usize, f64)> = front.iter().map(|place| (*place, probability(*place))).collect();
         let most = known.iter().map(|(_, probability)| *probability).fold(0.5, f64::max);
         let likeliest = known.iter().filter(|(_, probability)| most > 0.5 && *probability == most);
         cheapest(costs, likeliest.map(|(place, _)| *place))
+    }
+
+    /// Returns the least price per hour of a configuration; `None` if no price is known.
+    pub fn least_hourly_cost(&self, limits: &MachineLimits) -> Option<f64> {
+        let rates = self.candidates.iter().filter_map(|candidate| self.rate(candidate.placement, limits));
+        rates.map(|rate| rate.hourly()).min_by(f64::total_cmp)
     }
 
     fn success_probability(&self, candidate: &Timed, limits: &MachineLimits) -> Option<f64> {

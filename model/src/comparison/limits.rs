@@ -64,6 +64,11 @@ pub(super) fn is_in_time(late: f64, limits: &MachineLimits) -> bool {
     limits.deadline_secs.is_none_or(|deadline| late <= deadline * (1.0 + 1e-9))
 }
 
+/// Returns whether the machines cost at most this per hour.
+pub(super) fn keeps_hourly_cost(rate: Rate, most: f64) -> bool {
+    rate.hourly() <= most * (1.0 + 1e-9)
+}
+
 /// Returns whether a configuration meets all limits but the deadline; `late` as in [`is_in_time`].
 pub(super) fn keeps_money(rate: Option<Rate>, secs: f64, late: f64, limits: &MachineLimits) -> bool {
     let Some(rate) = rate else {
@@ -73,5 +78,5 @@ pub(super) fn keeps_money(rate: Option<Rate>, secs: f64, late: f64, limits: &Mac
     let late_cost = if late.is_finite() { rate.cost(late) } else { f64::INFINITY };
     secs.is_finite()
         && limits.budget.is_none_or(|budget| late_cost <= budget * (1.0 + 1e-9))
-        && limits.max_hourly_cost.is_none_or(|most| rate.hourly() <= most * (1.0 + 1e-9))
+        && limits.max_hourly_cost.is_none_or(|most| keeps_hourly_cost(rate, most))
 }

@@ -71,7 +71,7 @@ struct Timed {
 /// Configurations that cannot be compared, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Omission {
-    /// Name of the machine type.
+    /// Name of the machine type, or `batch size 16`.
     pub machine: String,
     /// Number of configurations; 0 if the whole machine type is meant.
     pub configurations: usize,

@@ -1,8 +1,8 @@
 //! What a user chooses besides executors and cores.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use foreglow_shared::{Context, Engine, Job, JobDefinition, JobGroup, sort_by};
+use foreglow_shared::{Context, Engine, Hardware, Job, JobGroup, Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::Predictor;
@@ -30,6 +30,21 @@ pub struct Arm {
     pub runs: usize,
     /// What the arm's times are predicted from.
     pub basis: Basis,
+    /// Which runs the memory and the partition size are taken from.
+    pub sizes_from: SizesFrom,
+}
+
+/// Which runs the memory of an executor and the images of one task are taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SizesFrom {
+    /// Those of the arm.
+    Own,
+    /// Those of the batch size on other machine types with the same kind of device.
+    OtherMachines,
+    /// Those of other batch sizes or of the other kind of device: how much memory an executor needs
+    /// here is not known.
+    OtherDevices,
 }
 
 /// What the times of an arm are predicted from.
@@ -71,6 +86,7 @@ pub(crate) struct FittedArm {
     pub(crate) memory: Job,
     pub(crate) partition_size: u32,
     pub(crate) memory_per_executor_mib: u32,
+    sizes_from: SizesFrom,
     pub(crate) own: Option<Predictor>,
     /// Whether a partition size was asked for whose effect on the time the runs do not tell.
     pub(crate) is_size_unknown: bool,
@@ -97,32 +113,9 @@ impl FittedArm {
                 (None, true) => Basis::Borrowed,
                 (None, false) => Basis::Unknown,
             },
+            sizes_from: self.sizes_from,
         }
     }
-}
-
-/// The hardware and the engine of an arm.
-type Hardware = (String, &'static str, Option<String>, bool);
-
-pub(super) fn hardware(context: &Context) -> Hardware {
-    (context.machine_name(), context.engine.as_str(), context.accelerator.clone(), context.shares_accelerators)
-}
-
-/// Returns a job of another CNN for each named machine type, with its engine and accelerator, on
-/// which the group's job never ran, but a CNN that also ran where the group's job did: the ratio of
-/// its times tells how the machine types differ.
-pub(super) fn lent(group: &JobGroup) -> Vec<&Job> {
-    let own: BTreeSet<Hardware> = group.jobs.iter().map(|job| hardware(&job.context)).collect();
-    let is_own = |job: &Job| own.contains(&hardware(&job.context));
-    let beside: Vec<JobDefinition> =
-        group.lenders.iter().filter(|job| is_own(job)).map(|job| JobDefinition::of(&job.context)).collect();
-    let mut lent: BTreeMap<Hardware, &Job> = BTreeMap::new();
-    for job in group.lenders.iter().filter(|job| job.context.host.machine.is_some() && !is_own(job)) {
-        if beside.contains(&JobDefinition::of(&job.context)) {
-            lent.entry(hardware(&job.context)).or_insert(job);
-        }
-    }
-    lent.into_values().collect()
 }
 
 /// Returns the arms of a group: each hardware on which a run completed with each batch size of the
@@ -130,7 +123,7 @@ pub(super) fn lent(group: &JobGroup) -> Vec<&Job> {
 pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     let mut by_arm: BTreeMap<(Hardware, u32), Vec<&Job>> = BTreeMap::new();
     for job in &group.jobs {
-        by_arm.entry((hardware(&job.context), job.context.workload.batch_size)).or_default().push(job);
+        by_arm.entry((job.context.hardware(), job.context.workload.batch_size)).or_default().push(job);
     }
     let has_times = |jobs: &[&Job]| jobs.iter().any(|job| !job.observations.is_empty());
     let measured =
@@ -148,19 +141,21 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
         let Some(template) = template else { continue };
         for batch in &batches {
             let own = by_arm.get(&(hardware.clone(), *batch)).cloned().unwrap_or_default();
-            arms.push(arm(group, template, &own, *batch));
+            arms.extend(arm(group, template, &own, *batch));
         }
     }
     let Some(first) = group.jobs.first() else { return arms };
-    for lent in lent(group) {
+    for lent in group.other_machines() {
         let context = Context { workload: first.context.workload.clone(), ..lent.context.clone() };
         let template = Job { context, observations: Vec::new(), incomplete: Vec::new(), peaks: Vec::new() };
-        arms.extend(batches.iter().map(|batch| FittedArm { is_lent: true, ..arm(group, &template, &[], *batch) }));
+        let arm = |batch: &u32| Some(FittedArm { is_lent: true, ..arm(group, &template, &[], *batch)? });
+        arms.extend(batches.iter().filter_map(arm));
     }
     arms
 }
 
-fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> FittedArm {
+/// Returns the arm of a batch size with its own runs; `None` if no run of the group completed.
+fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Option<FittedArm> {
     let asked = group.definition.images_processed();
     let images = |job: &Job| job.context.workload.images as f64 * f64::from(job.context.workload.epochs);
     let largest_run = own.iter().flat_map(|job| {
@@ -188,21 +183,27 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Fitte
     }
     job.sort_runs();
     let memory = memory(group, template, batch_size);
-    let runs = || job.observations.iter().chain(&memory.observations);
-    let partition_size = commonest(job.observations.iter().map(|run| run.partition_size))
-        .or_else(|| commonest(runs().map(|run| run.partition_size)));
-    let largest = job.observations.iter().map(|run| run.memory_per_executor_mib).max();
-    let memory_per_executor_mib = largest.or_else(|| runs().map(|run| run.memory_per_executor_mib).max());
-    FittedArm {
+    let of_group: Vec<Observation> = group.jobs.iter().flat_map(|job| &job.observations).copied().collect();
+    let sources = [
+        (SizesFrom::Own, &job.observations),
+        (SizesFrom::OtherMachines, &memory.observations),
+        (SizesFrom::OtherDevices, &of_group),
+    ];
+    let (sizes_from, partition_size, memory_per_executor_mib) = sources.into_iter().find_map(|(from, runs)| {
+        let largest = runs.iter().map(|run| run.memory_per_executor_mib).max()?;
+        Some((from, commonest(runs.iter().map(|run| run.partition_size))?, largest))
+    })?;
+    Some(FittedArm {
         whole_job: asked / total,
-        partition_size: partition_size.unwrap_or(1),
-        memory_per_executor_mib: memory_per_executor_mib.unwrap_or(1024),
+        partition_size,
+        memory_per_executor_mib,
+        sizes_from,
         job,
         memory,
         own: None,
         is_size_unknown: false,
         is_lent: false,
-    }
+    })
 }
 
 /// Collects what all arms tell of memory.

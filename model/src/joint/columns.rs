@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use foreglow_shared::{Context, Engine, IncompleteOutcome, Job, JobGroup};
 
-use super::arms::{FittedArm, hardware, lent};
+use super::arms::FittedArm;
 use crate::{Column, Dataset, DatasetError, Feature, Features, Meaning};
 
 /// Most rows of other jobs: a fit takes time as the cube of the rows.
@@ -61,7 +61,7 @@ impl Columns {
     pub(super) fn of(group: &JobGroup) -> Option<(Self, Dataset)> {
         let own: Vec<Row> = group.jobs.iter().flat_map(rows).collect();
         let mut machines: BTreeSet<String> = own.iter().map(|row| row.machine.clone()).collect();
-        machines.extend(lent(group).iter().map(|job| job.context.machine_name()));
+        machines.extend(group.other_machines().iter().map(|job| job.context.machine_name()));
         let mut others: Vec<Row> = group.lenders.iter().flat_map(rows).collect();
         others.retain(|row| machines.contains(&row.machine));
         let step = others.len().div_ceil(MOST_LENT).max(1);
@@ -138,7 +138,7 @@ impl Columns {
 impl Row {
     /// What all rows of a context have in common.
     fn of(context: &Context) -> Self {
-        let (machine, engine, accelerator, _) = hardware(context);
+        let (machine, engine, accelerator, _) = context.hardware();
         Self {
             machine,
             engine,

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use foreglow_shared::{Job, JobDefinition, JobGroup};
 
-pub use self::arms::{Arm, Basis};
+pub use self::arms::{Arm, Basis, SizesFrom};
 use self::arms::{FittedArm, arms};
 use self::columns::Columns;
 use crate::runs::check;

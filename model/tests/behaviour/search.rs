@@ -1,6 +1,6 @@
 //! Searches on a table of candidate configurations.
 
-use foreglow_model::{Column, Features, Meaning, Probe, SearchTable, Strategy, replay};
+use foreglow_model::{Column, Features, Meaning, Probe, SearchTable, Strategy, Warning, replay};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -55,6 +55,27 @@ fn the_best_of_the_runs_is_the_cheapest_in_time() {
     let probes = [(0, 100.0), (1, 40.0), (8, 90.0)].map(|(candidate, secs)| Probe { candidate, secs });
     assert_eq!(table.best(&probes, 95.0).unwrap().candidate, 1);
     assert_eq!(table.best(&probes, 10.0), None);
+}
+
+#[test]
+fn repeated_runs_count_by_their_median_and_as_one_configuration() {
+    let (table, secs) = table();
+    let probes = |runs: &[(usize, f64)]| -> Vec<Probe> {
+        runs.iter().map(|(candidate, secs)| Probe { candidate: *candidate, secs: *secs }).collect()
+    };
+    // Their median, 1,450 s, misses the deadline.
+    let repeats = probes(&[(0, 2000.0), (0, 900.0)]);
+    assert_eq!(table.best(&repeats, 1200.0), None);
+    assert_eq!(table.best(&repeats, 1500.0).unwrap().secs, 1450.0);
+    // Three runs of one configuration are not yet three places to learn from.
+    let first = table.propose(&[], 1e9, Strategy::Saving).unwrap().next.unwrap();
+    let one = probes(&[(first, secs[first]); 4]);
+    let proposal = table.propose(&one, 1e9, Strategy::Saving).unwrap();
+    assert!(proposal.cost.is_none() && proposal.next.is_some_and(|next| next != first), "{proposal:?}");
+    let at = |candidate: usize| format!("row {candidate}");
+    assert_eq!(SearchTable::warnings(&probes(&[(0, 100.0), (0, 140.0)]), &at), []);
+    let warnings = SearchTable::warnings(&repeats, &at);
+    assert!(matches!(&warnings[..], [Warning::RepeatsContradict { at, runs: 2, .. }] if at == "row 0"), "{warnings:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_exit::{unreadable, unusable};
 use foreglow_shared::{
-    Job, JobGroup, ReadError, Sample, format_count, group_by_context, group_by_definition, read_samples,
+    Job, JobDefinition, JobGroup, ReadError, Sample, format_count, group_by_context, group_by_definition, read_samples,
 };
 
 use crate::grammar::place;
@@ -53,9 +53,9 @@ impl Source {
         read_files(&self.files)
     }
 
-    /// Selects what samples are of: one context, or one job on several machine
-    /// types or with several batch sizes. `compares` asks for the second even if there is one
-    /// context.
+    /// Selects what samples are of: one context, or one job with several batch sizes or on several
+    /// machine types, some of which may have runs of other CNNs alone. `compares` asks for the
+    /// second even if there is one context.
     ///
     /// # Errors
     /// As [`Source::job`].
@@ -67,7 +67,9 @@ impl Source {
         groups.iter_mut().for_each(|group| group.jobs.retain(|job| !job.observations.is_empty()));
         groups.retain(|group| !group.jobs.is_empty() && self.is_of_model(&group.definition.model));
         match (groups.pop(), groups.is_empty()) {
-            (Some(group), true) if compares || group.jobs.len() > 1 => Ok(Selection::Group(Box::new(group))),
+            (Some(group), true) if compares || group.jobs.len() > 1 || !group.other_machines().is_empty() => {
+                Ok(Selection::Group(Box::new(group)))
+            }
             _ => self.pick(samples).map(|job| Selection::Context(Box::new(job))),
         }
     }
@@ -104,10 +106,20 @@ impl Source {
             (None, _) => {
                 Err(unusable(format!("no job in the samples matches your choice; there are:\n{}", list(&jobs))))
             }
-            (Some(_), false) => Err(unusable(format!(
-                "the samples contain several jobs; choose one with --context N, or by its CNN with --model NAME:\n{}",
-                list(&jobs)
-            ))),
+            (Some(other), false) => {
+                let definition = JobDefinition::of(&other.context);
+                let is_one_job = matching.iter().all(|job| JobDefinition::of(&job.context) == definition);
+                let several = match is_one_job {
+                    true => {
+                        "the samples hold one job on several machine types or with several batch sizes, which `plan` \
+                         compares; choose one with --context N"
+                    }
+                    false => {
+                        "the samples contain several jobs; choose one with --context N, or by its CNN with --model NAME"
+                    }
+                };
+                Err(unusable(format!("{several}:\n{}", list(&jobs))))
+            }
         }
     }
 }

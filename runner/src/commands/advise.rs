@@ -34,8 +34,9 @@ pub struct Args {
 
 /// Prints the advice.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if let Some(answer) = args.table.advise(args.question.deadline, args.format)? {
-        return output::print(&answer);
+    if let Some(answer) = args.table.advise(args.question.deadline)? {
+        output::print(&answer.render(args.format))?;
+        return answer.check();
     }
     let job = args.source.job()?;
     let question = args.question.about(&job)?;

@@ -2,14 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use foreglow_console::answer::SCHEMA;
+use foreglow_console::answer::{Properties, SearchAnswer};
 use foreglow_console::ask::{name, read_bytes};
-use foreglow_console::output::Format;
-use foreglow_console::table::{Align, csv, number, table};
 use foreglow_exit::unusable;
-use foreglow_model::{Column, Features, Meaning, Probe, Proposal, SearchTable, Strategy};
-use foreglow_shared::{format_duration, format_percent};
-use serde_json::json;
+use foreglow_model::{Column, Features, Meaning, Probe, SearchTable};
 
 const SECS_PER_HOUR: f64 = 3600.0;
 
@@ -52,61 +48,24 @@ impl TableArgs {
     ///
     /// # Errors
     /// A table cannot be read, lacks a column, or has an invalid cell.
-    pub fn advise(&self, deadline_secs: Option<f64>, format: Format) -> anyhow::Result<Option<String>> {
+    pub fn advise(&self, deadline_secs: Option<f64>) -> anyhow::Result<Option<SearchAnswer>> {
         let Some(file) = &self.candidates else { return Ok(None) };
         let candidates = Cells::read(file)?;
         let price = candidates.place(&self.price)?;
-        let properties: Vec<usize> = (0..candidates.columns.len()).filter(|column| *column != price).collect();
+        let columns: Vec<usize> = (0..candidates.columns.len()).filter(|column| *column != price).collect();
         if let Some(unknown) = self.workers.iter().find(|column| !candidates.columns.contains(column)) {
             return Err(unusable(format!("{}: there is no column {unknown}", candidates.name)));
         }
         let table = SearchTable {
-            features: candidates.features(&properties)?,
+            features: candidates.features(&columns)?,
             prices: candidates.numbers(price)?.into_iter().map(|price| price / SECS_PER_HOUR).collect(),
             known: self.workers.iter().map(|column| (column.clone(), Meaning::Workers)).collect(),
         };
         let probes = match &self.input {
-            Some(file) => self.probes(&Cells::read(file)?, &candidates, &properties)?,
+            Some(file) => self.probes(&Cells::read(file)?, &candidates, &columns)?,
             None => Vec::new(),
         };
-        let deadline = deadline_secs.unwrap_or(f64::INFINITY);
-        let proposal =
-            table.propose(&probes, deadline, Strategy::Saving).map_err(|error| unusable(error.to_string()))?;
-        let describe = |row: usize| {
-            let cell = |column: &usize| format!("{} {}", candidates.columns[*column], candidates.rows[row][*column]);
-            properties.iter().map(cell).collect::<Vec<_>>().join(", ")
-        };
-        let best = table.best(&probes, deadline);
-        Ok(Some(match format {
-            Format::Table => show(&proposal, best, &table, probes.len(), &describe),
-            Format::Json => {
-                let configuration = |row: usize| {
-                    let cell =
-                        |column: &usize| (candidates.columns[*column].clone(), json!(candidates.rows[row][*column]));
-                    properties.iter().map(cell).collect::<serde_json::Map<_, _>>()
-                };
-                let answer = json!({
-                    "schema": SCHEMA,
-                    "runs": probes.len(),
-                    "next": proposal.next.map(configuration),
-                    "next_cost": proposal.cost,
-                    "best": best.map(|probe| configuration(probe.candidate)),
-                    "best_secs": best.map(|probe| probe.secs),
-                    "best_cost": best.map(|probe| probe.secs * table.prices[probe.candidate]),
-                    "expected_saving": proposal.expected_saving,
-                    "is_enough": proposal.is_enough,
-                });
-                format!("{}\n", serde_json::to_string_pretty(&answer)?)
-            }
-            Format::Csv => {
-                let row = |what: &str, row: Option<usize>, cost: Option<f64>| {
-                    vec![what.to_owned(), row.map_or_else(String::new, describe), number(cost)]
-                };
-                let best_cost = best.map(|probe| probe.secs * table.prices[probe.candidate]);
-                let rows = [row("next", proposal.next, proposal.cost), row("best", proposal.best, best_cost)];
-                csv(&["what", "configuration", "cost"], rows)
-            }
-        }))
+        SearchAnswer::new(&table, &candidates.properties(&columns), &probes, deadline_secs).map(Some)
     }
 
     /// Returns the runs, each with the candidate that has its properties.
@@ -160,6 +119,13 @@ impl Cells {
         })
     }
 
+    /// Returns the columns and cells of each row.
+    fn properties(&self, columns: &[usize]) -> Vec<Properties> {
+        let cell = |row: &Vec<String>, column: usize| (self.columns[column].clone(), row[column].clone());
+        let properties = |row| Properties(columns.iter().map(|column| cell(row, *column)).collect());
+        self.rows.iter().map(properties).collect()
+    }
+
     /// Returns a column of numbers above 0.
     fn numbers(&self, column: usize) -> anyhow::Result<Vec<f64>> {
         let number = |(place, row): (usize, &Vec<String>)| {
@@ -185,33 +151,4 @@ impl Cells {
         Features::new(columns.iter().map(feature).collect())
             .map_err(|error| unusable(format!("{}: {error}", self.name)))
     }
-}
-
-fn show(
-    proposal: &Proposal,
-    best: Option<Probe>,
-    candidates: &SearchTable,
-    runs: usize,
-    describe: &dyn Fn(usize) -> String,
-) -> String {
-    let verdict = match (proposal.is_enough, proposal.next, best) {
-        (_, None, _) => "Stop: every configuration was run.".to_owned(),
-        (true, ..) => "Stop: no further run is expected to save 2 % of the best cost.".to_owned(),
-        (false, Some(_), None) if runs > 0 => "Go on: no run met the deadline yet.".to_owned(),
-        (false, ..) => "Go on: run the next configuration and ask again.".to_owned(),
-    };
-    let mut rows = Vec::new();
-    if let Some(next) = proposal.next {
-        let cost = proposal.cost.map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.4}"));
-        rows.push(vec!["next".to_owned(), describe(next), String::new(), cost]);
-    }
-    if let Some(best) = best {
-        let cost = best.secs * candidates.prices[best.candidate];
-        rows.push(vec!["best".to_owned(), describe(best.candidate), format_duration(best.secs), format!("{cost:.4}")]);
-    }
-    let columns = [("", Align::Left), ("configuration", Align::Left), ("time", Align::Right), ("cost", Align::Right)];
-    let saving = proposal.expected_saving.map_or_else(String::new, |saving| {
-        format!("\nOne more run is expected to save {} of the best cost.\n", format_percent(100.0 * saving))
-    });
-    format!("{verdict}\n\n{}{saving}", table(&columns, rows))
 }

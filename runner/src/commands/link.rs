@@ -1,14 +1,18 @@
 //! `foreglow link`: creates and opens share links.
 
 use foreglow_collector::address::is_loopback;
-use foreglow_console::answer::{DecisionAnswer, SCHEMA, fit};
-use foreglow_console::ask::Source;
+use foreglow_console::answer::{DecisionAnswer, MachineAnswer, SCHEMA, Startup, fit};
+use foreglow_console::ask::{Selection, Source};
+use foreglow_console::grammar::Counts;
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::table::csv;
 use foreglow_exit::unusable;
-use foreglow_shared::{LeftOut, View, group_by_context};
+use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
+use foreglow_shared::{
+    Catalog, Job, JobDefinition, LeftOut, Observation, Question, View, group_by_context, group_jobs,
+};
 use serde_json::json;
 
 use super::serve;
@@ -41,7 +45,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return open(link, args);
     }
     let samples = args.source.samples()?;
-    let job = args.source.pick(&samples)?;
+    let job = match args.source.selection(&samples, false)? {
+        Selection::Context(job) => *job,
+        // The page opens with the configuration that has the most runs, beside the others.
+        Selection::Group(group) => {
+            let most_runs = group.jobs.into_iter().max_by_key(|job| job.observations.len());
+            most_runs.ok_or_else(|| unusable("no run completed, so there is nothing to link to"))?
+        }
+    };
     let mut question = args.question.about(&job)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
@@ -63,9 +74,46 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn open(link: &str, args: &Args) -> anyhow::Result<()> {
     // Excluded runs are not part of the answer, as on the page.
-    let View { job, mut question, .. } = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
+    let view = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
+    let View { job, mut question, compared, .. } = view;
     args.question.change(&mut question, &job)?;
+    if !compared.is_empty() {
+        let answer = compare(&job, compared, &question, &args.question)?;
+        output::print(&answer.render(args.format))?;
+        return answer.check();
+    }
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     output::print(&answer.render(args.format))?;
     answer.check()
+}
+
+/// Answers over all machine types and batch sizes of a link, as the page does.
+fn compare(job: &Job, compared: Vec<Job>, question: &Question, given: &QuestionArgs) -> anyhow::Result<MachineAnswer> {
+    let definition = JobDefinition::of(&job.context);
+    let jobs = std::iter::once(job.clone()).chain(compared).collect();
+    let group = group_jobs(jobs).into_iter().find(|group| group.definition == definition);
+    let group = group.ok_or_else(|| unusable("the link holds no runs of its job; ask for a new one"))?;
+    let runs: Vec<Observation> = group.jobs.iter().flat_map(|job| job.observations.iter().copied()).collect();
+    let startup = Startup::of(&runs);
+    let limits = MachineLimits {
+        startup_secs: startup.as_ref().map_or(0.0, Startup::median_secs),
+        ..MachineLimits::of(question)
+    };
+    let catalog = Catalog::built_in();
+    // Machine types that are in no catalog are priced by their cores and memory, if all are.
+    let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
+    let uses_sheet = !group.jobs.iter().any(is_in_catalog) && question.prices.currency == catalog.currency;
+    let sheet = uses_sheet.then(|| question.prices.clone());
+    let list = |counts: &Option<Counts>| counts.as_ref().map_or_else(Vec::new, |Counts(counts)| counts.clone());
+    let offer = Offer {
+        catalog: Some(catalog),
+        sheet,
+        executors: list(&given.executors),
+        cores_per_executor: list(&given.cores),
+        memory_per_executor_mib: given.bill.memory,
+        ..Offer::default()
+    };
+    let predictor = JointPredictor::fit(&group).map_err(|error| unusable(error.to_string()))?;
+    let comparison = Comparison::of(predictor, &offer).map_err(|error| unusable(error.to_string()))?;
+    MachineAnswer::new(&comparison, limits, startup)
 }

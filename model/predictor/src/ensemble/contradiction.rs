@@ -15,7 +15,7 @@ use foreglow_numeric::{median, outliers};
 /// Standard deviations of the noise by which times must differ, as for an outlier.
 const FAR: f64 = 3.5;
 /// Ratio of two times up to which they never contradict each other.
-const LEAST_RATIO: f64 = 1.5;
+pub(crate) const LEAST_CONTRADICTION: f64 = 1.5;
 /// Number of contradictions that are named, those with the largest ratios.
 const MOST_NAMED: usize = 5;
 
@@ -64,7 +64,7 @@ pub(super) fn contradictions(
     let noise = noise.max(noise_of_repeats(groups));
     let mut found = of_repeats(schema, groups, noise);
     found.extend(of_work(schema, groups, meanings, noise));
-    found.retain(|found| found.ratio() > LEAST_RATIO);
+    found.retain(|found| found.ratio() > LEAST_CONTRADICTION);
     sort_by(&mut found, |a, b| b.ratio().total_cmp(&a.ratio()));
     found.truncate(MOST_NAMED);
     found

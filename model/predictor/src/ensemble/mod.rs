@@ -37,6 +37,7 @@ use crate::dataset::{Dataset, DatasetError, Features, Points};
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
 use crate::ensemble::caution::Disagreement;
 use crate::ensemble::contradiction::Contradiction;
+pub(crate) use crate::ensemble::contradiction::LEAST_CONTRADICTION;
 use crate::ensemble::errors::Errors;
 pub use crate::ensemble::errors::Margin;
 pub use crate::ensemble::explain::{Explanation, HeldOutRow, Part};

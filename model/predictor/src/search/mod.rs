@@ -14,12 +14,14 @@ mod bayesian;
 mod replay;
 mod start;
 
+use foreglow_numeric::median;
 use serde::{Deserialize, Serialize};
 
 use self::bayesian::Process;
 pub use self::replay::{Replay, replay};
 use self::start::spread_out;
-use crate::{Dataset, Features, FitError, Meaning, TablePredictor};
+use crate::ensemble::LEAST_CONTRADICTION;
+use crate::{Dataset, Features, FitError, Meaning, TablePredictor, Warning};
 
 /// Runs before the first model is fitted.
 const FIRST_RUNS: usize = 3;
@@ -99,11 +101,30 @@ impl SearchTable {
         self.prices.is_empty()
     }
 
-    /// Returns the cheapest configuration that was run and took at most `deadline` seconds.
+    /// Returns the cheapest configuration that was run and took at most `deadline` seconds, with
+    /// the median time of its runs.
     pub fn best(&self, probes: &[Probe], deadline: f64) -> Option<Probe> {
         let cost = |probe: &Probe| probe.secs * self.prices[probe.candidate];
-        let in_time = probes.iter().filter(|probe| probe.secs <= deadline);
-        in_time.min_by(|a, b| cost(a).total_cmp(&cost(b))).copied()
+        let in_time = medians(probes).into_iter().filter(|probe| probe.secs <= deadline);
+        in_time.min_by(|a, b| cost(a).total_cmp(&cost(b)))
+    }
+
+    /// Returns the configuration with the shortest median time of its runs.
+    pub fn fastest(probes: &[Probe]) -> Option<Probe> {
+        medians(probes).into_iter().min_by(|a, b| a.secs.total_cmp(&b.secs))
+    }
+
+    /// Returns a warning for each configuration whose runs contradict each other; `describe` names
+    /// a row.
+    pub fn warnings(probes: &[Probe], describe: &dyn Fn(usize) -> String) -> Vec<Warning> {
+        let warning = |(candidate, times): (usize, Vec<f64>)| {
+            let fastest_secs = times.iter().copied().fold(f64::INFINITY, f64::min);
+            let slowest_secs = times.iter().copied().fold(0.0, f64::max);
+            let (at, runs) = (describe(candidate), times.len());
+            let warning = Warning::RepeatsContradict { at, runs, fastest_secs, slowest_secs };
+            (slowest_secs > LEAST_CONTRADICTION * fastest_secs).then_some(warning)
+        };
+        times(probes).into_iter().filter_map(warning).collect()
     }
 
     /// Proposes the next run. `deadline` is infinite without one.
@@ -111,8 +132,9 @@ impl SearchTable {
     /// # Errors
     /// [`FitError`]: the runs cannot be fitted.
     pub fn propose(&self, probes: &[Probe], deadline: f64, strategy: Strategy) -> Result<Proposal, FitError> {
-        let open: Vec<usize> =
-            (0..self.len()).filter(|row| probes.iter().all(|probe| probe.candidate != *row)).collect();
+        let was_run = |row: usize| probes.iter().any(|probe| probe.candidate == row);
+        let open: Vec<usize> = (0..self.len()).filter(|row| !was_run(*row)).collect();
+        let configurations_run = self.len() - open.len();
         let best = self.best(probes, deadline);
         let proposal = Proposal {
             next: None,
@@ -124,13 +146,14 @@ impl SearchTable {
         if open.is_empty() {
             return Ok(proposal);
         }
-        if probes.len() < FIRST_RUNS.min(self.len()) {
+        if configurations_run < FIRST_RUNS {
             let next = match strategy {
                 Strategy::Random(seed) => start::random(&open, seed, probes.len()),
-                _ => spread_out(&self.features, FIRST_RUNS)[probes.len()],
+                _ => {
+                    let first = spread_out(&self.features, FIRST_RUNS);
+                    first.into_iter().find(|row| !was_run(*row)).unwrap_or(open[0])
+                }
             };
-            // A run that was made before is not repeated.
-            let next = if open.contains(&next) { next } else { open[0] };
             return Ok(Proposal { next: Some(next), ..proposal });
         }
         let best_cost = best.map(|probe| probe.secs * self.prices[probe.candidate]);
@@ -143,7 +166,7 @@ impl SearchTable {
             Strategy::ExpectedImprovement => {
                 let expected = Process::fit(self, probes).expect_of(&open);
                 let chosen = self.improvement(&expected, best_cost, deadline, proposal);
-                Ok(Proposal { is_enough: chosen.is_enough && probes.len() >= CHERRYPICK_RUNS, ..chosen })
+                Ok(Proposal { is_enough: chosen.is_enough && configurations_run >= CHERRYPICK_RUNS, ..chosen })
             }
         }
     }
@@ -208,6 +231,23 @@ impl SearchTable {
             ..proposal
         }
     }
+}
+
+/// Returns the times of each configuration that was run, in the order of the first runs.
+fn times(probes: &[Probe]) -> Vec<(usize, Vec<f64>)> {
+    let mut times: Vec<(usize, Vec<f64>)> = Vec::new();
+    for Probe { candidate, secs } in probes {
+        match times.iter_mut().find(|(known, _)| known == candidate) {
+            Some((_, of_candidate)) => of_candidate.push(*secs),
+            None => times.push((*candidate, vec![*secs])),
+        }
+    }
+    times
+}
+
+/// Returns the median time of each configuration that was run.
+fn medians(probes: &[Probe]) -> Vec<Probe> {
+    times(probes).into_iter().map(|(candidate, times)| Probe { candidate, secs: median(times) }).collect()
 }
 
 /// Probability one standard deviation above the median of a normal distribution.

@@ -8,6 +8,7 @@ mod evaluation;
 mod machine_types;
 mod prediction;
 mod scenario_table;
+mod search;
 mod simulation;
 
 use foreglow_exit::unusable;
@@ -22,6 +23,7 @@ pub use self::evaluation::EvaluationAnswer;
 pub use self::machine_types::MachineAnswer;
 pub use self::prediction::PredictionAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
+pub use self::search::{Properties, SearchAnswer};
 pub use self::simulation::{Asked, SimulationAnswer};
 
 /// Version of the JSON of every answer.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use foreglow_model::{Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer};
+use foreglow_model::{Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer, SizesFrom};
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, group_jobs, sort_by};
 
 use super::html::{ComparedHtml, MachineHtml};
@@ -241,7 +241,10 @@ pub(super) fn row(comparison: &Comparison, candidate: &MachineCandidate) -> Mach
         cost: candidate.cost,
         success_probability: candidate.success_probability,
         is_feasible: candidate.is_feasible,
-        borrowed_from: arm.basis.borrowed_from().map(str::to_owned),
+        borrowed_from: arm.basis.borrowed_from().map(|basis| match arm.sizes_from {
+            SizesFrom::Own | SizesFrom::OtherMachines => basis.to_owned(),
+            SizesFrom::OtherDevices => format!("{basis}, memory as on other devices"),
+        }),
     }
 }
 

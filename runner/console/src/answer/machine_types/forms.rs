@@ -1,6 +1,6 @@
 //! Output formats of a decision over machine types.
 
-use foreglow_model::Warning;
+use foreglow_model::{SizesFrom, Warning};
 use foreglow_shared::{format_duration, format_money, format_probability};
 
 use super::{MachineAnswer, MachineRow};
@@ -55,8 +55,10 @@ impl MachineAnswer {
                 format!("The {best} configuration that is {wish} with a probability of at least {probability}:")
             }
             (Some(_), None) => format!("The {best} configuration, at any speed:"),
-            (None, Some(wish)) => format!("No configuration is {wish} with a probability of {probability}."),
-            (None, None) => "No configuration has a known price.".to_owned(),
+            (None, Some(wish)) if self.cheapest.is_some() || self.fastest_is_late() => {
+                format!("No configuration is {wish} with a probability of {probability}.")
+            }
+            (None, _) => "No configuration has a known price.".to_owned(),
         };
         let named = [
             ("RECOMMENDED", &self.recommended),
@@ -149,6 +151,19 @@ impl MachineAnswer {
                 };
                 text.push_str(&format!("  {}{count}: {}\n", omission.machine, omission.reason));
             }
+        }
+        let mut assumed: Vec<&str> = Vec::new();
+        for row in self.best_per_machine.iter().filter(|row| row.sizes_from == SizesFrom::OtherDevices) {
+            if !assumed.contains(&row.machine.as_str()) {
+                assumed.push(&row.machine);
+            }
+        }
+        if !assumed.is_empty() {
+            text.push_str(&format!(
+                "\nThe memory and the partition size on {} are those of the job's runs elsewhere; measure a run there before \
+                 you rely on them.\n",
+                assumed.join(", ")
+            ));
         }
         let shown = self.recommended.as_ref().or(self.fastest.as_ref());
         let warnings: &[Warning] = shown.map_or(&[], |row| &row.warnings);

@@ -4,7 +4,8 @@ mod forms;
 
 use foreglow_exit::unusable;
 use foreglow_model::{
-    Arm, Basis, Comparison, Interval, MachineCandidate, MachineDecision, MachineLimits, Omission, Pricing, Warning,
+    Arm, Basis, Comparison, Interval, MachineCandidate, MachineDecision, MachineLimits, Omission, Pricing, SizesFrom,
+    Warning,
 };
 use foreglow_shared::{
     Date, Engine, JobDefinition, PriceSheet, format_duration, format_money, format_probability, spark_submit_arguments,
@@ -42,6 +43,9 @@ pub struct MachineAnswer {
     measured: Vec<Arm>,
     #[serde(skip_serializing_if = "Option::is_none")]
     startup: Option<Startup>,
+    /// Least price per hour of a configuration; `None` if no price is known.
+    #[serde(skip)]
+    least_hourly_cost: Option<f64>,
 }
 
 /// A configuration on machines of one type.
@@ -60,6 +64,8 @@ struct MachineRow {
     memory_per_executor_mib: u32,
     batch_size: u32,
     partition_size: u32,
+    /// Which runs the memory and the partition size are taken from.
+    sizes_from: SizesFrom,
     accelerator: Option<String>,
     engine: Engine,
     completion_time_secs: Option<f64>,
@@ -94,6 +100,7 @@ impl MachineRow {
             memory_per_executor_mib: placement.memory_per_executor_mib,
             batch_size: arm.batch_size,
             partition_size: arm.partition_size,
+            sizes_from: arm.sizes_from,
             accelerator: arm.accelerator.clone(),
             engine: arm.engine,
             completion_time_secs: candidate.prediction.completion_time_secs,
@@ -167,6 +174,7 @@ impl MachineAnswer {
             omitted: comparison.omissions().to_vec(),
             measured: comparison.predictor().arms().to_vec(),
             startup,
+            least_hourly_cost: comparison.least_hourly_cost(&limits),
         })
     }
 
@@ -185,15 +193,7 @@ impl MachineAnswer {
                 if reasons.is_empty() { "no time can be predicted; collect more".into() } else { reasons.join("\n") };
             anyhow::bail!("no configuration can be compared:\n{reasons}");
         };
-        let Some(wish) = self.wish() else {
-            anyhow::bail!(
-                "no machine type that was measured has a known price; name it with --machine when you measure, or give \
-                 --catalog or --prices"
-            );
-        };
-        if let Some(deadline) = self.limits.deadline_secs
-            && fastest.completion_time_secs.is_none_or(|secs| secs > deadline)
-        {
+        if let Some(deadline) = self.limits.deadline_secs.filter(|_| self.fastest_is_late()) {
             anyhow::bail!(
                 "no configuration is predicted to meet the deadline of {}: the fastest, {}, takes {}; allow more time, or \
                  measure a faster machine type",
@@ -202,6 +202,22 @@ impl MachineAnswer {
                 fastest.time()
             );
         }
+        if self.cheapest.is_none() {
+            anyhow::bail!(
+                "no machine type that was measured has a known price; name it with --machine when you measure, or give \
+                 --catalog or --prices"
+            );
+        }
+        if let (Some(most), Some(least)) = (self.limits.max_hourly_cost, self.least_hourly_cost)
+            && least > most
+        {
+            anyhow::bail!(
+                "no configuration costs at most {} an hour: the cheapest machines cost {}; raise --max-hourly-cost",
+                format_money(most, &self.currency),
+                format_money(least, &self.currency)
+            );
+        }
+        let wish = self.wish().unwrap_or_else(|| "known".to_owned());
         let most = self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?)));
         let likeliest = most.map_or_else(String::new, |(row, most)| {
             format!("; the likeliest, {}, is so with {}", row.description, format_probability(most))
@@ -211,6 +227,12 @@ impl MachineAnswer {
              collect more samples",
             format_probability(self.limits.probability)
         )
+    }
+
+    /// Returns whether even the fastest configuration is predicted to miss the deadline.
+    fn fastest_is_late(&self) -> bool {
+        let secs = self.fastest.as_ref().and_then(|row| row.completion_time_secs);
+        self.limits.deadline_secs.is_some_and(|deadline| secs.is_none_or(|secs| secs > deadline))
     }
 
     /// Returns the limits of the question, such as `done within 30 min for at most USD 5.00`;
