@@ -103,6 +103,11 @@ fn every_table_format_gives_the_same_figures() {
     };
     let expected = figures(TABLE);
     assert_eq!(figures(&home.write("tabs.tsv", &csv.replace(',', "\t"))), expected);
+    let decimal_commas = csv.replace(',', ";").replace('.', ",");
+    assert_eq!(figures(&home.write("commas.csv", &decimal_commas)), expected);
+    let with_gap = format!("{csv}small,1,,1,12.5,0\n");
+    let gap = home.write("gap.csv", &with_gap);
+    assert_eq!(predictors(&gap, &[&SPLIT[..], &["--only", "gb!="]].concat()).len(), expected.len());
     assert_eq!(figures(&home.write("semicolons", &format!("\u{feff}{}", csv.replace(',', ";")))), expected);
     let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let header = rows.next().unwrap();
@@ -141,6 +146,9 @@ fn invalid_tables_are_rejected_with_one_sentence() {
         ),
         (with("small,1,1,1,", "small,1,NaN,1,"), &[], "line 2: the column gb is \"NaN\", which is not a finite number"),
         (with("small,1,1,1,", "small,1,,1,"), &[], "line 2: the column gb is empty"),
+        (with("small,1,1,1,", "small,1,n/a,1,"), &[], "line 3: the column gb is \"1\", a number among names; write"),
+        (with("large,1,1,1,", "large,1,n/a,1,"), &[], "the column gb is \"n/a\", a name among numbers; write"),
+        (with("stopped", "gb"), &[], "has several columns gb; rename them"),
         (with("small,1,1,1,", "small,1,1,"), &[], "line 2 has 5 cells and the header 6"),
         (format!("{header}a,1,1,1,5,0\n"), &[], "all rows have the same setting"),
         (with("x", "x"), &["--fit-on", "machines<=99"], "every row meets --fit-on machines<=99; none is left to test"),

@@ -369,3 +369,20 @@ fn a_link_of_one_job_on_several_machine_types_opens_with_the_answer_of_the_plan(
     let one = home.run(&["predict", &file, "-E", "1", "-C", "1"]);
     assert!(one.stderr.contains("the samples hold one job on several machine types"), "{}", one.stderr);
 }
+
+#[test]
+fn prices_in_another_currency_than_the_built_in_catalog_are_used_alone() {
+    let home = Foreglow::new();
+    let sheet = r#"{"name":"our cluster","date":"2026-11-01","currency":"EUR","core_hour":0.03,"gib_hour":0.004}"#;
+    let prices = home.write("prices.json", sheet);
+    let answer = plan(&home, &["--prices", &prices, "--images", "40000", "--format", "json"]);
+    assert_eq!(answer.code, 0, "{answer:?}");
+    let answer = json(&answer);
+    let best = &answer["recommended"];
+    assert_eq!((answer["currency"].as_str(), best["machines"].is_null()), (Some("EUR"), true), "{best}");
+    let (executors, cores) = (best["executors"].as_f64().unwrap(), best["cores_per_executor"].as_f64().unwrap());
+    let hourly = executors * (cores * 0.03 + 0.004);
+    assert!((best["hourly_cost"].as_f64().unwrap() / hourly - 1.0).abs() < 1e-9, "{best}");
+    let own = home.write("own.csv", "name,processors,memory_gib,hourly_price,currency\nc5.xlarge,4,8,0.17,USD\n");
+    assert_eq!(plan(&home, &["--prices", &prices, "--catalog", &own]).code, 2);
+}

@@ -72,6 +72,7 @@ pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{
     Accelerator, Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload,
 };
+pub use crate::separated::with_point;
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
 pub use crate::sorting::{map_of, sort, sort_by};
 pub use crate::spark_submit::{spark_properties, spark_submit_arguments};

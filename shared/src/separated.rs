@@ -28,7 +28,7 @@ pub(crate) fn delimiter(text: &str) -> u8 {
 ///
 /// Returns `None` if the text is not such a number, or if the comma may separate thousands: `1,234`
 /// in a file delimited by commas.
-pub(crate) fn with_point(text: &str, delimiter: u8) -> Option<String> {
+pub fn with_point(text: &str, delimiter: u8) -> Option<String> {
     let (whole, decimals) = text.split_once(',')?;
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));

@@ -248,3 +248,20 @@ fn large_tables_are_subsampled_deterministically_with_a_warning() {
     let secs = ask(&ensemble, &[(3.0, 500.5)])[0].completion_time_secs.unwrap();
     assert!((secs - law(3.0, 500.5)).abs() < 0.02 * secs, "{secs}");
 }
+
+#[test]
+fn a_setting_that_was_measured_is_predicted_near_its_time_when_there_are_only_two() {
+    // 4.7 s and 3.44 s of work in all: far from proportional to the work.
+    let runs = [(0.1, 5.04), (0.1, 5.1), (1.0, 8.14), (1.0, 8.2)];
+    let column = |values: &[f64]| Features::new(vec![Column::numeric("sampling_rate", values.to_vec(), None)]).unwrap();
+    let features = column(&runs.map(|(rate, _)| rate));
+    let dataset = Dataset::new(features, runs.map(|(_, secs)| secs).to_vec(), vec![false; 4]).unwrap();
+    let ensemble = Ensemble::fit_known(&dataset, &[("sampling_rate", Meaning::Work)]).unwrap();
+    let predictions = ensemble.predict(&column(&[0.1, 1.0, 0.5])).unwrap();
+    for (prediction, expected) in predictions.iter().zip([5.07, 8.17, 6.42]) {
+        let secs = prediction.completion_time_secs.unwrap();
+        assert!((secs / expected - 1.0).abs() < 0.03, "{secs} for {expected}");
+    }
+    let spread = predictions[1].interval.unwrap();
+    assert!(spread.lower_secs < 8.14 && 8.2 < spread.upper_secs, "{spread:?}");
+}

@@ -9,7 +9,7 @@ use foreglow_console::output::{self, Format};
 use foreglow_console::question::{QuestionArgs, read_prices};
 use foreglow_exit::unusable;
 use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
-use foreglow_shared::{DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet, Sample};
+use foreglow_shared::{Catalog, DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet, Sample};
 
 use crate::never_run::{Differences, NeverRun, never_run};
 
@@ -151,7 +151,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn compare(args: &Args, mut group: JobGroup) -> anyhow::Result<MachineAnswer> {
     let MachineArgs { machines, catalog, spot, max_hourly_cost, batch_size, partition_size, images, epochs } =
         &args.machines;
-    let catalog = catalog.read()?;
+    let given = args.question.bill.prices.as_deref().map(read_prices).transpose()?;
+    let catalog = match &given {
+        // The built-in catalog is no reason to refuse the prices that the user gives.
+        Some(sheet) if !catalog.is_given() && sheet.currency != Catalog::built_in().currency => {
+            Catalog { currency: sheet.currency.clone(), machines: Vec::new(), left_out: 0 }
+        }
+        _ => catalog.read()?,
+    };
     group.definition.images = images.unwrap_or(group.definition.images);
     group.definition.epochs = epochs.unwrap_or(group.definition.epochs);
     for name in machines {
@@ -160,7 +167,6 @@ fn compare(args: &Args, mut group: JobGroup) -> anyhow::Result<MachineAnswer> {
             catalog.find(name).map_err(|error| unusable(error.to_string()))?;
         }
     }
-    let given = args.question.bill.prices.as_deref().map(read_prices).transpose()?;
     // Machine types that are in no catalog are priced by their cores and memory, if all are.
     let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
     let usual = || {

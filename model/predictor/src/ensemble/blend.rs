@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Spread;
 use crate::ensemble::candidate::Kind;
 use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Margin, Situation};
+use crate::ensemble::shape::Shape;
 
 /// Added to a loss (log units) before its power is taken: smaller differences are chance.
 const SAME_LOSS: f64 = 0.01;
@@ -53,7 +54,12 @@ impl Blend {
         trials: &[Trial],
         fitted: &[f64],
     ) -> Self {
-        let held_out: f64 = trials.iter().map(Trial::effective_rows).sum();
+        let mut held_out: f64 = trials.iter().map(Trial::effective_rows).sum();
+        if trials.is_empty() && *situation.shape == Shape::Inside {
+            // With one or two settings, only the errors on these tell which candidate fits between
+            // them. Beyond them, the priors know more.
+            held_out = FITTED_ROWS;
+        }
         let power = POWER * held_out / (held_out + held_out_rows);
         let raw: Vec<f64> = (0..kinds.len())
             .map(|place| libm::pow(loss(trials, place, fitted[place]) + SAME_LOSS, -power) * priors[place])

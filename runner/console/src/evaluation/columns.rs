@@ -35,17 +35,32 @@ impl Growing {
         Self { feature, cells }
     }
 
-    /// Adds the next cell. The first cell that is not a number turns an automatic column into
-    /// categories.
+    /// Adds the next cell. The first cell tells whether an automatic column holds numbers or names.
     ///
     /// # Errors
-    /// The cell is invalid; the message says why.
+    /// The cell is invalid, or an automatic column has numbers and names; the message says why.
     pub fn push(&mut self, cell: &str) -> Result<(), String> {
         let column = &self.feature.column;
         if cell.is_empty() {
-            return Err(format!("the column {column} is empty; give it a value, or leave the row out with --only"));
+            return Err(format!(
+                "the column {column} is empty; give it a value, or leave such rows out with --only '{column}!='"
+            ));
         }
+        let is_automatic = self.feature.kind == Kind::Automatic;
+        let is_first = matches!(&self.cells, Cells::Numbers(numbers) if numbers.is_empty());
+        if is_automatic && is_first && cell.parse::<f64>().is_err() {
+            self.cells = Cells::Names(Names::default());
+        }
+        let mixed = |what: &str| {
+            format!(
+                "the column {column} is {cell:?}, {what}; write --feature {column}:category if all its cells are names, \
+                 or correct the cell"
+            )
+        };
         let numbers = match &mut self.cells {
+            Cells::Names(_) if is_automatic && number(cell).is_some() => {
+                return Err(mixed("a number among names"));
+            }
             Cells::Names(names) => return names.push(cell),
             Cells::Numbers(numbers) => numbers,
         };
@@ -57,12 +72,7 @@ impl Growing {
                 return Err(format!("the column {column} is {value}, which has no logarithm"));
             }
             (Some(value), _) => numbers.push(value),
-            (None, Kind::Automatic) if cell.parse::<f64>().is_err() => {
-                let mut names = Names::default();
-                numbers.iter().try_for_each(|value| names.push(&value.to_string()))?;
-                names.push(cell)?;
-                self.cells = Cells::Names(names);
-            }
+            (None, Kind::Automatic) if cell.parse::<f64>().is_err() => return Err(mixed("a name among numbers")),
             (None, _) => return Err(format!("the column {column} is {cell:?}, which is not a finite number")),
         }
         Ok(())

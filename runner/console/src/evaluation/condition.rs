@@ -34,7 +34,8 @@ const SIGNS: [(&str, Operator); 7] = [
 
 impl Condition {
     /// Returns whether a cell of the column meets the condition. Numbers are compared numerically;
-    /// other values only for equality, as strings.
+    /// other values only for equality, as strings. An empty cell is neither larger nor smaller than
+    /// anything.
     ///
     /// # Errors
     /// The operator needs an order and the cell is not a number.
@@ -42,6 +43,7 @@ impl Condition {
         let order = match (number(cell), number(&self.value)) {
             (Some(cell), Some(value)) => cell.partial_cmp(&value),
             _ if matches!(self.operator, Operator::Equal | Operator::NotEqual) => Some(cell.cmp(&self.value)),
+            _ if cell.is_empty() => return Ok(false),
             _ => None,
         };
         let order = order.ok_or_else(|| format!("{} is {cell:?}, which has no order; use = or !=", self.column))?;
@@ -66,10 +68,11 @@ impl FromStr for Condition {
             return Err("it has no operator; write COLUMN and one of = != < <= > >= and a value".into());
         };
         let (column, value) = (text[..at].trim(), text[at + sign.len()..].trim());
-        if column.is_empty() || value.is_empty() || value.starts_with(['=', '<', '>', '!']) {
+        let is_ordered = !matches!(operator, Operator::Equal | Operator::NotEqual);
+        // COLUMN!= selects the rows that have a value.
+        if column.is_empty() || (value.is_empty() && is_ordered) || value.starts_with(['=', '<', '>', '!']) {
             return Err("write COLUMN and one of = != < <= > >= and a value".into());
         }
-        let is_ordered = !matches!(operator, Operator::Equal | Operator::NotEqual);
         if is_ordered && number(value).is_none() {
             return Err(format!("{value:?} has no order; compare names with = or !="));
         }

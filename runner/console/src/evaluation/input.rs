@@ -80,9 +80,13 @@ impl InputArgs {
     pub fn read(&self, sides: Sides<'_>) -> anyhow::Result<Option<Input>> {
         let (Some(file), Some(target)) = (&self.input, &self.target) else { return Ok(None) };
         let mut records = Records::open(file)?;
-        let header = records.header().to_vec();
-        let place =
-            |name: &str| header.iter().position(|column| column == name).ok_or_else(|| no_column(name, &header));
+        let (header, records_name) = (records.header().to_vec(), records.name().to_owned());
+        let place = |name: &str| {
+            if header.iter().filter(|column| *column == name).count() > 1 {
+                return Err(unusable(format!("{} has several columns {name}; rename them", records_name)));
+            }
+            header.iter().position(|column| column == name).ok_or_else(|| no_column(name, &header))
+        };
         let features: Vec<Feature> =
             self.features.iter().map(|text| Feature::resolve(text, &header)).collect::<anyhow::Result<_>>()?;
         check_roles(&features, target, self.censored.as_deref())?;
@@ -206,7 +210,8 @@ fn time(cell: &str) -> Result<f64, String> {
     match number(cell) {
         Some(secs) if secs > 0.0 => Ok(secs),
         Some(secs) => Err(format!("the time is {secs}; it must be above 0")),
-        None => Err(format!("the time is {cell:?}, which is not a finite number")),
+        None if cell.is_empty() => Err("the time is empty; give it, or leave such rows out with --only".into()),
+        None => Err(format!("the time is {cell:?}; write digits with a point and no unit")),
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use csv::StringRecord;
 use foreglow_exit::unusable;
+use foreglow_shared::with_point;
 use serde_json::Value;
 
 use crate::ask::name;
@@ -21,7 +22,7 @@ pub struct Records {
 }
 
 enum Form {
-    Delimited(Box<csv::Reader<Box<dyn BufRead>>>),
+    Delimited { reader: Box<csv::Reader<Box<dyn BufRead>>>, delimiter: u8 },
     JsonLines { lines: Box<dyn BufRead>, line: u64, first: Option<String> },
 }
 
@@ -54,7 +55,7 @@ impl Records {
             .from_reader(Box::new(input) as Box<dyn BufRead>);
         let header = reader.headers().map_err(|error| damaged(&name, &error))?;
         let header = header.iter().map(|column| column.trim_start_matches('\u{feff}').to_owned()).collect();
-        Ok(Self { name, header, form: Form::Delimited(Box::new(reader)) })
+        Ok(Self { name, header, form: Form::Delimited { reader: Box::new(reader), delimiter } })
     }
 
     fn json_lines(name: String, lines: Box<dyn BufRead>) -> anyhow::Result<Self> {
@@ -80,13 +81,19 @@ impl Records {
     }
 
     /// Reads the next record and returns its line number, or `None` at the end. It has one cell per
-    /// column of the header; missing cells are empty.
+    /// column of the header; missing cells are empty. Numbers with a decimal comma get a point.
     ///
     /// # Errors
     /// The record cannot be read.
     pub fn next(&mut self, record: &mut StringRecord) -> anyhow::Result<Option<u64>> {
-        if let Form::Delimited(reader) = &mut self.form {
+        if let Form::Delimited { reader, delimiter } = &mut self.form {
             let more = reader.read_record(record).map_err(|error| damaged(&self.name, &error))?;
+            if record.iter().any(|cell| with_point(cell, *delimiter).is_some()) {
+                let with_point = |cell: &str| with_point(cell, *delimiter).unwrap_or_else(|| cell.to_owned());
+                let mut changed: StringRecord = record.iter().map(with_point).collect();
+                changed.set_position(record.position().cloned());
+                *record = changed;
+            }
             return Ok(more.then(|| record.position().map_or(1, csv::Position::line)));
         }
         let Some((line, text)) = self.next_line()? else { return Ok(None) };
