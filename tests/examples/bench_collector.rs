@@ -3,11 +3,11 @@
 //! argument is the store: `sqlite`, `postgres` for a server that is started for it, or the URL of
 //! an empty database.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use foreglow_tests::collector::{Collector, Connection, sample};
+use foreglow_tests::collector::{Collector, Connection, own_cpu_secs, sample};
 use foreglow_tests::{postgres, workspace_dir};
 use serde_json::{Value, json};
 
@@ -30,13 +30,7 @@ fn main() -> anyhow::Result<()> {
         (url, None) => url.into(),
     };
     let collector = Collector::start(&store, "")?;
-    let mut figures = vec![batches(&collector, samples)?];
-    // Unlike the rate, it hardly depends on what else runs on the machine.
-    figures.push(figure(
-        "processor time of the collector per sample",
-        collector.cpu_secs()? * 1e6 / samples as f64,
-        "µs",
-    ));
+    let mut figures = batches(&collector, samples)?;
     for path in ["/api/v1/workloads", "/api/v1/runs", "/api/v1/samples?limit=1000"] {
         figures.extend(beside_a_post(&collector, path, samples)?);
     }
@@ -64,24 +58,29 @@ fn figure(what: &str, value: f64, unit: &str) -> Value {
     json!({ "what": what, "value": (value * 10.0).round() / 10.0, "unit": unit })
 }
 
-/// Fills the store.
-fn batches(collector: &Collector, samples: u64) -> anyhow::Result<Value> {
-    let next = AtomicU64::new(0);
-    let started = Instant::now();
+/// Fills the store. The bodies are made before the clock starts, because the clients take their
+/// processor time from the collector.
+fn batches(collector: &Collector, samples: u64) -> anyhow::Result<Vec<Value>> {
+    let body = |first: usize| (first as u64..samples.min(first as u64 + BATCH)).map(sample).collect();
+    let bodies: Vec<String> = (0..samples as usize).step_by(BATCH as usize).map(body).collect();
+    let next = AtomicUsize::new(0);
+    let (of_clients, started) = (own_cpu_secs()?, Instant::now());
     all(BATCH_SENDERS, |_| {
         let mut connection = Connection::open(&collector.address)?;
-        loop {
-            let first = next.fetch_add(BATCH, Ordering::Relaxed);
-            if first >= samples {
-                return Ok(());
-            }
-            let body: String = (first..samples.min(first + BATCH)).map(sample).collect();
-            let (status, answer) = connection.send("POST", "/api/v1/samples", &body)?;
+        while let Some(body) = bodies.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (status, answer) = connection.send("POST", "/api/v1/samples", body)?;
             anyhow::ensure!(status == 200, "{status} {answer}");
         }
+        Ok(())
     })?;
-    let rate = samples as f64 / started.elapsed().as_secs_f64();
-    Ok(figure(&format!("samples in batches of {BATCH}, {BATCH_SENDERS} senders"), rate, "samples/s"))
+    let (secs, of_clients) = (started.elapsed().as_secs_f64(), own_cpu_secs()? - of_clients);
+    let per_sample = |cpu_secs: f64| cpu_secs * 1e6 / samples as f64;
+    Ok(vec![
+        figure(&format!("samples in batches of {BATCH}, {BATCH_SENDERS} senders"), samples as f64 / secs, "samples/s"),
+        // Unlike the rate, it hardly depends on what else runs on the machine.
+        figure("processor time of the collector per sample", per_sample(collector.cpu_secs()?), "µs"),
+        figure("processor time of the clients per sample", per_sample(of_clients), "µs"),
+    ])
 }
 
 /// Measures a request, and single posts at the same time.

@@ -76,14 +76,26 @@ impl Collector {
     /// # Errors
     /// The system does not say.
     pub fn cpu_secs(&self) -> anyhow::Result<f64> {
-        /// Clock ticks of Linux.
-        const TICKS_PER_SEC: f64 = 100.0;
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name in brackets may have spaces.
-        let (_, fields) = stat.rsplit_once(')').context("the system tells no time")?;
-        let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
-        Ok(ticks.sum::<Result<f64, _>>()? / TICKS_PER_SEC)
+        cpu_secs(&self.child.id().to_string())
     }
+}
+
+/// Returns the processor time of this process so far, seconds.
+///
+/// # Errors
+/// The system does not say.
+pub fn own_cpu_secs() -> anyhow::Result<f64> {
+    cpu_secs("self")
+}
+
+fn cpu_secs(process: &str) -> anyhow::Result<f64> {
+    /// Clock ticks of Linux.
+    const TICKS_PER_SEC: f64 = 100.0;
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The name in brackets may have spaces.
+    let (_, fields) = stat.rsplit_once(')').context("the system tells no time")?;
+    let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
+    Ok(ticks.sum::<Result<f64, _>>()? / TICKS_PER_SEC)
 }
 
 impl Drop for Collector {

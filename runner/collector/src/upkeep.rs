@@ -12,7 +12,7 @@ use super::tls::Tls;
 const INTERVAL: Duration = Duration::from_secs(10);
 /// Interval at which old samples are removed.
 const RETENTION_INTERVAL: Duration = Duration::from_secs(600);
-/// Samples that are removed with one write, so that other writes wait for milliseconds.
+/// Samples that are removed with one write, so that other writes need not wait for all of them.
 const BATCH: usize = 1_000;
 
 /// Does the work until the collector stops.

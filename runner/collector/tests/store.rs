@@ -101,6 +101,7 @@ over_both! {
     another_sample_with_a_known_id_is_a_conflict_and_changes_nothing
     a_page_ends_after_its_limit_and_names_where_the_next_one_begins
     equal_runs_are_counted_together_through_every_change
+    runs_are_counted_though_another_store_removes_them
     a_sample_that_was_altered_is_found_and_left_out
     a_store_of_a_newer_version_is_rejected
     a_reader_sees_what_was_committed
@@ -247,6 +248,20 @@ fn equal_runs_are_counted_together_through_every_change(place: &Place) {
     let record: Vec<String> = store.audit().unwrap().into_iter().map(|line| line.what).collect();
     assert_eq!(record.len(), 3);
     assert!(record[2].starts_with("removed 3 samples from before 2100"), "{record:?}");
+}
+
+/// A writer that kept the number of the removed run would count samples for no run, or for another.
+fn runs_are_counted_though_another_store_removes_them(place: &Place) {
+    let (mut one, mut other) = (place.open(), place.open());
+    assert_eq!(one.insert(&[sample(1)]).unwrap(), inserted(1, 0));
+    assert_eq!(other.remove(&[sample(1).id], "me").unwrap(), 1);
+    let timed_out = |number| Sample { outcome: Outcome::TimedOut, ..sample(number) };
+    assert_eq!(other.insert(&[timed_out(2), timed_out(6)]).unwrap(), inserted(2, 0));
+    assert_eq!(one.insert(&[sample(3), sample(4)]).unwrap(), inserted(2, 0));
+    assert_eq!(one.remove(&[sample(3).id, sample(4).id], "me").unwrap(), 2);
+    assert_eq!(one.insert(&[sample(5)]).unwrap(), inserted(1, 0));
+    assert_eq!(all_runs(&one).iter().map(|(samples, _)| *samples).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(one.workloads().unwrap(), [(sample(1).workload, 3)]);
 }
 
 fn a_sample_that_was_altered_is_found_and_left_out(place: &Place) {

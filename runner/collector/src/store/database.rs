@@ -3,10 +3,11 @@
 //! The SQL of the callers is understood by both, with the parameters `$1`, `$2` and so on. What
 //! differs (tables, inserts of many samples, connections) is in `sqlite` and `postgres`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 pub(super) use rusqlite::types::Value;
 
+use super::runs::Sums;
 use super::{Encoded, postgres, sqlite};
 
 /// A row of an answer.
@@ -156,6 +157,23 @@ impl Transaction<'_> {
         match self {
             Self::File(_) => sqlite::NUMBER_OF_RUN,
             Self::Server(_) => postgres::NUMBER_OF_RUN,
+        }
+    }
+
+    /// Returns a number that changes when another connection has changed the database; `None` if the
+    /// database has no such number.
+    pub(super) fn version(&self) -> Outcome<Option<i64>> {
+        match self {
+            Self::File(writing) => writing.version().map(Some),
+            Self::Server(_) => Ok(None),
+        }
+    }
+
+    /// Returns the figures of these runs from their samples; runs without samples are left out.
+    pub(super) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
+        match self {
+            Self::File(writing) => writing.figures_of(runs),
+            Self::Server(writing) => writing.figures_of(runs),
         }
     }
 

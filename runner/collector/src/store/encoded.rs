@@ -18,7 +18,7 @@ pub struct Encoded {
 }
 
 /// What samples of equal runs have in common. Texts are JSON.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RunKey {
     pub(super) model: String,
     pub(super) workload: String,
@@ -65,6 +65,11 @@ impl RunKey {
             outcome: sample.outcome.as_str(),
             host: serde_json::to_string(&sample.host)?,
         })
+    }
+
+    /// Returns the size of its texts, bytes.
+    pub(super) fn size_bytes(&self) -> usize {
+        self.model.len() + self.workload.len() + self.configuration.len() + self.host.len()
     }
 
     pub(super) fn sampling_rate(&self) -> f64 {

@@ -45,6 +45,8 @@ pub struct Store {
     database: Database,
     location: Location,
     has_seen_damage: Cell<bool>,
+    /// Numbers of the runs after the latest write of samples.
+    numbers: runs::Numbers,
 }
 
 /// Result of inserting samples.
@@ -118,7 +120,7 @@ impl Store {
     /// The store cannot be opened.
     pub fn reader(&self) -> anyhow::Result<Self> {
         let database = self.database.reader().map_err(|failure| self.explain(&failure))?;
-        Ok(Self { database, location: self.location.clone(), has_seen_damage: Cell::new(false) })
+        Ok(Self::new(database, self.location.clone()))
     }
 
     fn connect(location: Location, create: bool) -> anyhow::Result<Self> {
@@ -126,7 +128,11 @@ impl Store {
             Location::File(path) => Database::File(sqlite::File::open(path.clone(), create)?),
             Location::Database(url) => Database::Server(Box::new(postgres::open(url, &location, create)?)),
         };
-        Ok(Self { database, location, has_seen_damage: Cell::new(false) })
+        Ok(Self::new(database, location))
+    }
+
+    fn new(database: Database, location: Location) -> Self {
+        Self { database, location, has_seen_damage: Cell::new(false), numbers: runs::Numbers::default() }
     }
 
     /// Returns the place of the store.
@@ -149,7 +155,11 @@ impl Store {
     /// # Errors
     /// As for [`Store::insert`].
     pub fn insert_all(&mut self, requests: &[&[Encoded]]) -> anyhow::Result<Vec<Inserted>> {
-        self.write(|transaction| insert(transaction, requests))
+        let mut numbers = std::mem::take(&mut self.numbers);
+        let inserted = self.write(|transaction| insert(transaction, requests, &mut numbers))?;
+        // After an error, the numbers may be those of runs that were undone.
+        self.numbers = numbers;
+        Ok(inserted)
     }
 
     /// Removes the samples with these ids for a user or token, with a line in the record for each,
@@ -272,6 +282,8 @@ impl Store {
     }
 
     fn write<T>(&mut self, change: impl FnOnce(&Transaction<'_>) -> database::Outcome<T>) -> anyhow::Result<T> {
+        // The change may remove runs.
+        self.numbers = runs::Numbers::default();
         let location = &self.location;
         self.database.write(change).map_err(|failure| sentence(location, &failure))
     }
@@ -283,11 +295,16 @@ fn moment(microsecond: i64) -> Timestamp {
     Timestamp::from_microsecond(microsecond).unwrap_or(limit)
 }
 
-fn insert(transaction: &Transaction<'_>, requests: &[&[Encoded]]) -> database::Outcome<Vec<Inserted>> {
+fn insert(
+    transaction: &Transaction<'_>,
+    requests: &[&[Encoded]],
+    numbers: &mut runs::Numbers,
+) -> database::Outcome<Vec<Inserted>> {
+    numbers.refresh(transaction)?;
     let mut added = runs::Added::default();
     let mut new_samples = Vec::with_capacity(requests.iter().map(|samples| samples.len()).sum());
     for sample in requests.iter().copied().flatten() {
-        new_samples.push((sample, added.run_of(transaction, &sample.run)?));
+        new_samples.push((sample, numbers.run_of(transaction, &sample.run)?));
     }
     let is_new = transaction.add_samples(&new_samples)?;
     let known: HashSet<&str> =
@@ -299,7 +316,7 @@ fn insert(transaction: &Transaction<'_>, requests: &[&[Encoded]]) -> database::O
         for (index, ((new, run), is_new)) in outcomes.by_ref().take(samples.len()).enumerate() {
             if is_new {
                 inserted.new += 1;
-                added.count(*run, new.secs);
+                added.count(*run, &new.run, new.secs);
             } else if stored.get(&new.id).is_some_and(|stored| is_same(stored, &new.line)) {
                 inserted.known += 1;
             } else {

@@ -2,7 +2,7 @@
 //!
 //! The figures are kept with each write, so that a million samples answer as fast as a thousand.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use foreglow_shared::parse_line;
 
@@ -12,6 +12,8 @@ use super::encoded::RunKey;
 
 /// Samples that an upgrade reads at a time.
 const BATCH: i64 = 1_000;
+/// Size of the keys of runs whose numbers are kept between writes.
+const MOST_KEY_BYTES: usize = 8 << 20;
 
 /// Equal runs: of the same job, setting, engine, machine and outcome. Texts are JSON.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,26 +62,55 @@ pub struct RunsFilter {
     pub limit: usize,
 }
 
-/// What samples of one write add to their runs.
+/// Numbers of known runs. They are kept between the writes of a connection, because a query for
+/// each run takes longer than adding its samples.
 #[derive(Debug, Default)]
-pub(super) struct Added {
-    numbers: BTreeMap<RunKey, i64>,
-    of_run: BTreeMap<i64, Sums>,
+pub(super) struct Numbers {
+    of_key: HashMap<RunKey, i64>,
+    key_bytes: usize,
+    /// Version of the database that has these runs; `None` if the database has no versions.
+    version: Option<i64>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Sums {
-    samples: i64,
-    timed: i64,
-    sum: f64,
-    least: Option<f64>,
-    most: Option<f64>,
+/// What samples of one write add to their runs, with the workloads of these.
+#[derive(Debug, Default)]
+pub(super) struct Added(BTreeMap<i64, (String, Sums)>);
+
+/// Figures of the samples of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) samples: i64,
+    pub(super) timed: i64,
+    pub(super) sum: f64,
+    pub(super) least: Option<f64>,
+    pub(super) most: Option<f64>,
 }
 
-impl Added {
+impl Sums {
+    pub(super) fn count(&mut self, secs: Option<f64>) {
+        self.samples += 1;
+        if let Some(secs) = secs {
+            self.timed += 1;
+            self.sum += secs;
+            self.least = Some(self.least.map_or(secs, |least| least.min(secs)));
+            self.most = Some(self.most.map_or(secs, |most| most.max(secs)));
+        }
+    }
+}
+
+impl Numbers {
+    /// Forgets the runs if another connection may have removed or renumbered them.
+    pub(super) fn refresh(&mut self, transaction: &Transaction<'_>) -> Outcome<()> {
+        let version = transaction.version()?;
+        if version.is_none() || version != self.version {
+            *self = Self { version, ..Self::default() };
+        }
+        Ok(())
+    }
+
     /// Returns the number of a run, which is new if no sample of it is stored.
     pub(super) fn run_of(&mut self, transaction: &Transaction<'_>, key: &RunKey) -> Outcome<i64> {
-        if let Some(number) = self.numbers.get(key) {
+        if let Some(number) = self.of_key.get(key) {
             return Ok(*number);
         }
         let (workload, rate) = (text(&key.workload), Value::Real(key.sampling_rate()));
@@ -95,29 +126,28 @@ impl Added {
             )?;
         }
         let number = found.first().map_or(Err(Failure::Unexpected(Value::Null)), |row| row.integer(0))?;
-        self.numbers.insert(key.clone(), number);
+        if self.key_bytes > MOST_KEY_BYTES {
+            self.of_key.clear();
+            self.key_bytes = 0;
+        }
+        self.key_bytes += key.size_bytes();
+        self.of_key.insert(key.clone(), number);
         Ok(number)
     }
+}
 
+impl Added {
     /// Counts a new sample.
-    pub(super) fn count(&mut self, run: i64, secs: Option<f64>) {
-        let sums = self.of_run.entry(run).or_insert(Sums { samples: 0, timed: 0, sum: 0.0, least: None, most: None });
-        sums.samples += 1;
-        if let Some(secs) = secs {
-            sums.timed += 1;
-            sums.sum += secs;
-            sums.least = Some(sums.least.map_or(secs, |least| least.min(secs)));
-            sums.most = Some(sums.most.map_or(secs, |most| most.max(secs)));
-        }
+    pub(super) fn count(&mut self, run: i64, key: &RunKey, secs: Option<f64>) {
+        self.0.entry(run).or_insert_with(|| (key.workload.clone(), Sums::default())).1.count(secs);
     }
 
     pub(super) fn store(&self, transaction: &Transaction<'_>) -> Outcome<()> {
         let mut of_workload: BTreeMap<&str, i64> = BTreeMap::new();
-        for (RunKey { workload, .. }, number) in &self.numbers {
-            let samples = self.of_run.get(number).map_or(0, |sums| sums.samples);
-            *of_workload.entry(workload).or_default() += samples;
+        for (workload, sums) in self.0.values() {
+            *of_workload.entry(workload).or_default() += sums.samples;
         }
-        for (workload, samples) in of_workload.into_iter().filter(|(_, samples)| *samples > 0) {
+        for (workload, samples) in of_workload {
             let of_workload = [text(workload), Value::Integer(samples)];
             let update = "UPDATE workloads SET samples = samples + $2 WHERE workload = $1";
             if transaction.execute(update, &of_workload)? == 0 {
@@ -128,27 +158,31 @@ impl Added {
                  least_secs = CASE WHEN least_secs <= $5 THEN least_secs ELSE coalesce($5, least_secs) END,
                  most_secs = CASE WHEN most_secs >= $6 THEN most_secs ELSE coalesce($6, most_secs) END
              WHERE number = $1";
-        self.of_run.iter().try_for_each(|(run, Sums { samples, timed, sum, least, most })| {
-            let [run, samples, timed] = [run, samples, timed].map(|count| Value::Integer(*count));
-            let of_run = [run, samples, timed, Value::Real(*sum), (*least).into(), (*most).into()];
-            transaction.execute(update, &of_run).map(drop)
-        })
+        self.0.iter().try_for_each(|(run, (_, sums))| transaction.execute(update, &parameters(*run, sums)).map(drop))
     }
+}
+
+fn parameters(run: i64, sums: &Sums) -> [Value; 6] {
+    let [run, samples, timed] = [run, sums.samples, sums.timed].map(Value::Integer);
+    [run, samples, timed, Value::Real(sums.sum), sums.least.into(), sums.most.into()]
 }
 
 /// Counts runs again from their samples, after some were removed.
 pub(super) fn count_again(transaction: &Transaction<'_>, runs: &BTreeSet<i64>) -> Outcome<()> {
+    if runs.is_empty() {
+        return Ok(());
+    }
+    let figures = transaction.figures_of(runs)?;
     let mut workloads = BTreeSet::new();
-    for run in runs {
-        let run = [Value::Integer(*run)];
+    for number in runs {
+        let run = [Value::Integer(*number)];
         for mut row in transaction.query("SELECT workload FROM runs WHERE number = $1", &run)? {
             workloads.insert(row.text(0)?);
         }
         transaction.execute(
-            "UPDATE runs SET (samples, timed, sum_secs, least_secs, most_secs) =
-                 (SELECT count(*), count(secs), coalesce(sum(secs), 0), min(secs), max(secs) FROM samples WHERE run = $1)
+            "UPDATE runs SET samples = $2, timed = $3, sum_secs = $4, least_secs = $5, most_secs = $6
              WHERE number = $1",
-            &run,
+            &parameters(*number, &figures.get(number).copied().unwrap_or_default()),
         )?;
         transaction.execute("DELETE FROM runs WHERE number = $1 AND samples = 0", &run)?;
     }
@@ -169,6 +203,7 @@ pub(super) fn assign_all(transaction: &Transaction<'_>) -> Outcome<()> {
     let read = "SELECT seq, line FROM samples WHERE seq > $1 ORDER BY seq LIMIT $2";
     let write = "UPDATE samples SET run = $2, secs = $3 WHERE seq = $1";
     let mut after = 0_i64;
+    let mut numbers = Numbers::default();
     loop {
         let rows = transaction.query(read, &[Value::Integer(after), Value::Integer(BATCH)])?;
         let Some(last) = rows.last() else { return Ok(()) };
@@ -178,10 +213,11 @@ pub(super) fn assign_all(transaction: &Transaction<'_>) -> Outcome<()> {
             let seq = row.integer(0)?;
             // Samples outside the limits belong to no run, as no answer has them.
             let Ok(sample) = parse_line(&row.text(1)?) else { continue };
-            let run = added.run_of(transaction, &RunKey::of(&sample)?)?;
+            let key = RunKey::of(&sample)?;
+            let run = numbers.run_of(transaction, &key)?;
             let of_sample = [Value::Integer(seq), Value::Integer(run), sample.completion_time_secs.into()];
             transaction.execute(write, &of_sample)?;
-            added.count(run, sample.completion_time_secs);
+            added.count(run, &key, sample.completion_time_secs);
         }
         added.store(transaction)?;
     }

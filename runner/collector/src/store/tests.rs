@@ -108,13 +108,46 @@ fn a_store_of_the_first_version_gets_checksums_and_counts() {
 }
 
 #[test]
+fn a_store_of_the_fourth_version_loses_its_index_by_run_and_counts_as_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.sqlite");
+    let mut store = open_at(&path).unwrap();
+    let slow = Sample { completion_time_secs: Some(7.5), ..sample(2) };
+    let unknown = Sample { completion_time_secs: None, ..sample(3) };
+    store.insert(&[sample(1), slow.clone(), unknown]).unwrap();
+    let old = "DROP INDEX samples_by_start;
+        CREATE INDEX samples_by_start ON samples (started_at_us);
+        CREATE INDEX samples_by_run ON samples (run, secs);
+        PRAGMA user_version = 4;";
+    connection(&store).execute_batch(old).unwrap();
+    drop(store);
+    let mut store = open_at(&path).unwrap();
+    let index = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql NOT NULL";
+    let name: String = connection(&store).query_row(index, [], |row| row.get(0)).unwrap();
+    assert_eq!(name, "samples_by_start");
+    assert!(store.check().unwrap().is_sound());
+    store.insert(&[sample(4)]).unwrap();
+    let counted = |store: &Store| {
+        let [runs] =
+            <[Runs; 1]>::try_from(store.runs(&RunsFilter { limit: 9, ..RunsFilter::default() }).unwrap()).unwrap();
+        let times = runs.times.unwrap();
+        (runs.samples, times.mean_secs, times.least_secs, times.most_secs)
+    };
+    store.remove(&[sample(1).id], "me").unwrap();
+    assert_eq!(counted(&store), (3, 5.0, 2.5, 7.5));
+    store.remove(&[slow.id], "me").unwrap();
+    assert_eq!(counted(&store), (2, 2.5, 2.5, 2.5));
+}
+
+#[test]
 fn a_reader_sees_what_was_committed_and_waits_for_no_writer() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(&folder);
     store.insert(&[sample(1)]).unwrap();
     let reader = store.reader().unwrap();
     let writing = store.database.begin().unwrap();
-    insert(&writing, &[&[Encoded::new(&sample(2)).unwrap()]]).unwrap();
+    let new = [Encoded::new(&sample(2)).unwrap()];
+    insert(&writing, &[new.as_slice()], &mut runs::Numbers::default()).unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id]);
     writing.commit().unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id, sample(2).id]);

@@ -1,13 +1,14 @@
 //! Transactions that write, one at a time in all collectors.
 
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::CHANNEL;
 use super::session::Session;
 use super::values::storable;
 use crate::store::Encoded;
 use crate::store::database::{Outcome, Row, Value};
+use crate::store::runs::Sums;
 
 /// Lock of the writers of a database: `FGLW`. Without it, a sample could become visible after one
 /// that has a later position, and readers that continue after a position would never see it.
@@ -82,6 +83,25 @@ impl<'a> Writing<'a> {
             self.session.wait(connected.client().query(&statement, &[&ids]))
         })?;
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+    }
+
+    pub(in crate::store) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
+        let query = "SELECT count(*), count(secs), coalesce(sum(secs), 0), min(secs), max(secs) FROM samples
+             WHERE run = $1";
+        let mut figures = HashMap::with_capacity(runs.len());
+        for run in runs {
+            for row in self.query(query, &[Value::Integer(*run)])? {
+                let sums = Sums {
+                    samples: row.integer(0)?,
+                    timed: row.integer(1)?,
+                    sum: row.real(2)?,
+                    least: row.maybe_real(3)?,
+                    most: row.maybe_real(4)?,
+                };
+                figures.insert(*run, sums);
+            }
+        }
+        Ok(figures)
     }
 
     pub(in crate::store) fn commit(self) -> Outcome<()> {

@@ -3,7 +3,7 @@
 mod failure;
 pub(super) mod schema;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavio
 
 use super::Encoded;
 use super::database::{Failure, Outcome, Row, Value};
+use super::runs::Sums;
 pub(super) use failure::sentence;
 
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -149,6 +150,25 @@ impl Writing<'_> {
             lines.extend(line.map(|line| ((*id).to_owned(), line)));
         }
         Ok(lines)
+    }
+
+    pub(super) fn version(&self) -> Outcome<i64> {
+        Ok(self.0.pragma_query_value(None, "data_version", |row| row.get(0))?)
+    }
+
+    /// Reads the index of all samples once, whatever the number of runs. An index by run would be
+    /// faster here, but each sample of a write would change another page of it.
+    pub(super) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
+        let mut figures: HashMap<i64, Sums> = runs.iter().map(|run| (*run, Sums::default())).collect();
+        let mut read = self.0.prepare_cached("SELECT run, secs FROM samples INDEXED BY samples_by_start")?;
+        let mut rows = read.query([])?;
+        while let Some(row) = rows.next()? {
+            let run: Option<i64> = row.get(0)?;
+            if let Some(sums) = run.and_then(|run| figures.get_mut(&run)) {
+                sums.count(row.get(1)?);
+            }
+        }
+        Ok(figures)
     }
 
     pub(super) fn commit(self) -> Outcome<()> {

@@ -17,7 +17,7 @@ use crate::store::runs::assign_all;
 const APPLICATION_ID: i64 = 0x4647_4c57;
 /// Version of the tables below. A change of the tables increments it and adds a step to
 /// [`migrate`].
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 pub(in crate::store) const TABLES: &str = "
     CREATE TABLE samples (
@@ -101,7 +101,14 @@ const VERSION_4: &str = "
     DROP TRIGGER sample_added;
     DROP TRIGGER sample_removed;
     DELETE FROM workloads;";
-const INDEX_OF_RUNS: &str = "CREATE INDEX samples_by_run ON samples (run, secs)";
+
+/// Adds the runs and completion times to the index by start, and removes the index by run: a write
+/// of samples of many runs changed a page of it for each sample. Samples arrive about in the order
+/// of their start, and their position comes next, so that writes append to the index.
+const VERSION_5: &str = "
+    DROP INDEX IF EXISTS samples_by_run;
+    DROP INDEX samples_by_start;
+    CREATE INDEX samples_by_start ON samples (started_at_us, seq, run, secs);";
 
 /// Memory of the connection that writes: a write of samples touches pages of all their indexes.
 const CACHE_KIB: i64 = 32 << 10;
@@ -168,7 +175,9 @@ fn migrate(connection: &mut Connection) -> Outcome<()> {
     if found < 4 {
         transaction.execute_batch(VERSION_4)?;
         assign_all(&transaction)?;
-        transaction.execute_batch(INDEX_OF_RUNS)?;
+    }
+    if found < 5 {
+        transaction.execute_batch(VERSION_5)?;
     }
     transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}"))?;
     transaction.commit()
