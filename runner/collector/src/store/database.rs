@@ -160,8 +160,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Returns a number that changes when another connection has changed the database; `None` if the
-    /// database has no such number.
+    /// Returns a number that changes when another connection has changed the database; `None` if
+    /// the database has no such number.
     pub(super) fn version(&self) -> Outcome<Option<i64>> {
         match self {
             Self::File(writing) => writing.version().map(Some),
