@@ -57,6 +57,25 @@ fn a_command_of_the_user_gets_a_process_for_each_executor() {
 }
 
 #[test]
+fn the_output_is_a_file_or_a_folder_as_its_name_says() {
+    let home = Foreglow::new();
+    let plan = home.write("plan.json", MACHINES);
+    let site = ["--upload", "timing.example.org:8787"];
+    let text = export(&home, &[&["slurm", &plan], &site[..]].concat());
+    let (file, folder) = (home.path("job.sh"), home.path("jobs-1.2"));
+    export(&home, &[&["slurm", &plan, "--output", &file], &site[..]].concat());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    export(&home, &[&["slurm", &plan, "--output", &folder], &site[..]].concat());
+    let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+    assert!(matches!(&files[..], [file] if std::fs::read_to_string(file).unwrap() == text), "{files:?}");
+
+    let several = ["export", "slurm", "--measure", "c5.xlarge,m5.2xlarge", "--output", &file];
+    let answer = home.run(&[&several, &site[..]].concat());
+    assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{}", answer.stderr);
+    assert!(answer.stderr.contains("job.sh is the name of one file; name a folder with --output"), "{}", answer.stderr);
+}
+
+#[test]
 fn each_machine_type_measures_sends_and_ends() {
     let home = Foreglow::new();
     let folder = home.path("tasks");

@@ -58,6 +58,19 @@ fn layers_are_listed_with_their_sums() {
     // PyTorch's count, in the export's JSON file.
     assert_eq!((json["parameters"].as_u64(), sum), (Some(3598), 3598));
     assert!(json["training_bytes"].as_u64() > json["inference_bytes"].as_u64());
+    for arguments in [&["resnet18"][..], &["resnet18", "--layers"], &["--layers", "resnet18"]] {
+        let table = home.run(&[&["models"], arguments, &["--image-px", "224"]].concat()).stdout;
+        assert!(table.contains("11,689,512"), "{arguments:?}: {table}");
+    }
+    for (arguments, sentence) in [
+        (&["--layers"][..], "--layers is for a network; name one CNN or ONNX file"),
+        (&["--image-px", "224"], "--image-px is for a network; name one CNN or ONNX file"),
+        (&["resnet18", "--layers", "resnet50"], "the layers of two networks are asked for, resnet18 and resnet50"),
+    ] {
+        let answer = home.run(&[&["models"], arguments].concat());
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{arguments:?}: {}", answer.stderr);
+        assert!(answer.stderr.contains(sentence) && answer.stderr.lines().count() == 1, "{}", answer.stderr);
+    }
     let table = home.run(&["models", "--layers", "resnet18", "--image-px", "224"]).stdout;
     // torchvision's counts, at the end of the table.
     assert!(table.contains("11,689,512") && table.contains("1,814,073,344"), "{table}");
@@ -190,11 +203,10 @@ fn a_run_whose_batch_cannot_fit_is_warned_of_and_its_outcome_bounds_the_answer()
 #[test]
 fn a_question_about_memory_that_has_no_answer_is_refused() {
     let home = Foreglow::new();
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 3] = [
         (&["models", "text_cnn", "--memory", "1g"], "--memory is for CNNs that take images"),
         (&["models", "resnet18", "--memory", "1g", "--share-size", "4"], "--share-size is for training"),
-        (&["models", "resnet18"], "--memory"),
-        (&["models", "--image-px", "64"], "--image-px is for --layers and --memory"),
+        (&["models", "--image-px", "64"], "--image-px is for a network"),
     ];
     for (arguments, words) in cases {
         let answer = home.run(arguments);

@@ -24,7 +24,8 @@ pub enum ReadError {
     NotText(usize),
     /// A required column is missing from the CSV header.
     #[error(
-        "line 1: the column {0} is missing; CSV columns are the names of the sample format joined by dots, such as configuration.executors"
+        "line 1: the column {0} is missing; a CSV of samples has columns such as configuration.executors, and any other \
+         table is for `foreglow evaluate --input` or for the planner, which asks for the meaning of its columns"
     )]
     Header(&'static str),
     /// A line cannot be read.

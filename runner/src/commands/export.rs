@@ -1,6 +1,7 @@
 //! `foreglow export`: starts the planned job, or measurements, on a cluster.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Parser as _;
@@ -83,8 +84,8 @@ struct TaskArgs {
     #[arg(long)]
     spot: bool,
 
-    /// Folder for the files [default: standard output, for one file]
-    #[arg(long, value_name = "FOLDER")]
+    /// File, such as job.sh, or folder for the files [default: standard output, for one file]
+    #[arg(long, value_name = "FILE|FOLDER")]
     output: Option<PathBuf>,
 }
 
@@ -105,18 +106,33 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     match (&args.output, tasks.as_slice()) {
         (None, [task]) => output::print(&system.file(task, &site)),
         (None, _) => Err(unusable("there is a file for each machine type; name a folder for them with --output")),
+        (Some(file), [task]) if is_file_name(file) => write(file, &system.file(task, &site)),
+        (Some(file), _) if is_file_name(file) => Err(unusable(format!(
+            "there is a file for each machine type, and {} is the name of one file; name a folder with --output",
+            file.display()
+        ))),
         (Some(folder), tasks) => {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("the folder {} cannot be created", folder.display()))?;
-            for task in tasks {
-                let path = folder.join(format!("{}.{}", task.name, system.extension()));
-                std::fs::write(&path, system.file(task, &site))
-                    .with_context(|| format!("the file {} cannot be written", path.display()))?;
-                note(&format!("wrote {}", path.display()));
-            }
-            Ok(())
+            tasks.iter().try_for_each(|task| {
+                write(&folder.join(format!("{}.{}", task.name, system.extension())), &system.file(task, &site))
+            })
         }
     }
+}
+
+/// Whether a path is that of a file: it has an extension such as `sh` and is no folder. A version
+/// number, as in `jobs-1.2`, is no extension.
+fn is_file_name(path: &Path) -> bool {
+    let is_extension = |end: &OsStr| end.to_string_lossy().starts_with(|c: char| c.is_ascii_alphabetic());
+    let ends_in_separator = path.to_string_lossy().ends_with(std::path::is_separator);
+    path.extension().is_some_and(is_extension) && !ends_in_separator && !path.is_dir()
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(path, text).with_context(|| format!("the file {} cannot be written", path.display()))?;
+    note(&format!("wrote {}", path.display()));
+    Ok(())
 }
 
 fn planned(args: &TaskArgs) -> anyhow::Result<Task> {

@@ -22,15 +22,15 @@ use crate::batch_memory::{Question, network_bytes};
 /// the layers of one network, or its largest batch that fits a memory bound
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Network for --memory: a CNN or an ONNX file
-    #[arg(value_name = "NAME|FILE", requires = "memory", conflicts_with = "layers")]
+    /// Network whose layers are listed, or with --memory its largest batch: a CNN or an ONNX file
+    #[arg(value_name = "NAME|FILE")]
     network: Option<String>,
 
     /// List the layers of one network, a CNN or an ONNX file, with what each costs per image
-    #[arg(long, value_name = "NAME|FILE")]
-    layers: Option<String>,
+    #[arg(long, value_name = "NAME|FILE", num_args = 0..=1, conflicts_with = "memory")]
+    layers: Option<Option<String>>,
 
-    /// Side of the square input for --layers or --memory, pixels [default: that of the network]
+    /// Side of the square input of the network, pixels [default: that of the network]
     #[arg(long, value_name = "PX", value_parser = grammar::count, allow_negative_numbers = true)]
     image_px: Option<u32>,
 
@@ -170,15 +170,27 @@ impl Model {
     }
 }
 
+impl Args {
+    /// Returns the network whose layers are asked for, before or after `--layers`.
+    fn network(&self) -> anyhow::Result<Option<&str>> {
+        let example = "name one CNN or ONNX file, such as `foreglow models resnet18`";
+        match (self.network.as_deref(), self.layers.as_ref().map(Option::as_deref)) {
+            (Some(first), Some(Some(second))) => {
+                Err(unusable(format!("the layers of two networks are asked for, {first} and {second}; {example}")))
+            }
+            (None, Some(None)) => Err(unusable(format!("--layers is for a network; {example}"))),
+            (None, None) if self.image_px.is_some() => Err(unusable(format!("--image-px is for a network; {example}"))),
+            (network, layers) => Ok(network.or(layers.flatten())),
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some((name, bound_mib)) = args.network.as_ref().zip(args.memory.memory) {
         return output::print(&args.memory.answer(&Network::named(name)?, args.image_px, bound_mib, args.format)?);
     }
-    if args.image_px.is_some() && args.layers.is_none() {
-        return Err(unusable("--image-px is for --layers and --memory; add one of them or leave it out"));
-    }
-    if let Some(name) = &args.layers {
+    if let Some(name) = args.network()? {
         let network = Network::named(name)?;
         let shape = shape(&network, args.image_px)?;
         let layers = layers::Layers { name: network.name(), shape, costs: network.costs(shape)? };
@@ -194,7 +206,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })
 }
 
-/// Returns the shape of the inputs for `--layers` and `--memory`.
+/// Returns the shape of the inputs for the layers and the largest batch.
 fn shape(network: &Network, image_px: Option<u32>) -> anyhow::Result<[usize; 3]> {
     let (name, input) = (network.name(), network.input()?);
     let Input::Images { colour, default_px, px } = &input else {

@@ -79,12 +79,20 @@ struct StoreArgs {
     store: Option<Location>,
 }
 
+impl StoreArgs {
+    /// Opens the store, which only `tokens create` makes.
+    fn existing(&self) -> anyhow::Result<Store> {
+        let advice = "make a token with `foreglow tokens create`, or name the collector's store with --store";
+        Store::open_existing_or(self.store.as_ref(), advice)
+    }
+}
+
 /// Runs the subcommand.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
         Command::Create(args) => create(args),
         Command::List(args) => {
-            let tokens = Store::open(args.place.store.as_ref())?.tokens()?;
+            let tokens = args.place.existing()?.tokens()?;
             output::print(&list(&tokens, args.format, Timestamp::now()))
         }
         Command::Revoke(args) => revoke(args),
@@ -119,7 +127,7 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
 }
 
 fn revoke(args: &RevokeArgs) -> anyhow::Result<()> {
-    let mut store = Store::open_existing(args.place.store.as_ref())?;
+    let mut store = args.place.existing()?;
     if !store.revoke_token(&args.name, &user())? {
         return Err(unusable(format!("there is no token {}; `foreglow tokens list` shows them", args.name)));
     }

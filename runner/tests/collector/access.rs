@@ -102,6 +102,22 @@ fn tokens_are_made_and_revoked_while_the_collector_runs() {
 }
 
 #[test]
+fn listing_and_revoking_tokens_make_no_store() {
+    let home = Foreglow::new();
+    for arguments in [&["list"][..], &["revoke", "anna"], &["list", "--store", &home.path("typo.sqlite")]] {
+        let answer = home.run(&[&["tokens"], arguments].concat());
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{arguments:?}: {}", answer.stderr);
+        let advice = "; make a token with `foreglow tokens create`, or name the collector's store with --store\n";
+        assert!(
+            answer.stderr.contains("there is no store at ") && answer.stderr.ends_with(advice),
+            "{}",
+            answer.stderr
+        );
+    }
+    assert!(!std::path::Path::new(&home.path("typo.sqlite")).exists());
+}
+
+#[test]
 fn a_token_ends_and_its_name_is_used_once() {
     let home = Foreglow::new();
     let brief = token(&home, &["brief", "--role", "read", "--expires", "1s"]);

@@ -64,6 +64,19 @@ const INVALID: [(&[&str], &str); 54] = [
 ];
 
 #[test]
+fn a_table_of_another_program_is_sent_to_the_commands_that_read_it() {
+    let home = Foreglow::new();
+    let table = home.write("sort.tsv", "machine\tgross_runtime\nm4.large\t12\n");
+    for command in ["plan", "import"] {
+        let answer = home.run(&[command, &table]);
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{}", answer.stderr);
+        let sentence = "the column schema is missing; a CSV of samples has columns such as configuration.executors, \
+                        and any other table is for `foreglow evaluate --input` or for the planner";
+        assert!(answer.stderr.contains(sentence), "{}", answer.stderr);
+    }
+}
+
+#[test]
 fn an_argument_that_cannot_be_used_is_refused_in_one_sentence() {
     let home = Foreglow::new();
     for (arguments, sentence) in INVALID {

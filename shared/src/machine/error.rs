@@ -16,7 +16,7 @@ pub enum CatalogError {
         reason: String,
     },
     /// Columns are missing.
-    #[error("the columns {} are missing; a catalog has {}", .missing.join(", "), .required.join(", "))]
+    #[error("the {} missing; a catalog has {}", columns_are(.missing), .required.join(", "))]
     Columns {
         /// The missing columns.
         missing: Vec<&'static str>,
@@ -88,4 +88,12 @@ pub enum CatalogError {
         /// The name.
         name: String,
     },
+}
+
+/// Returns the subject and the verb of a sentence about columns.
+fn columns_are(columns: &[&str]) -> String {
+    match columns {
+        [column] => format!("column {column} is"),
+        columns => format!("columns {} are", columns.join(", ")),
+    }
 }

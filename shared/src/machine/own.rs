@@ -16,10 +16,11 @@ const MOST_ACCELERATORS: u32 = 1_024;
 
 /// Reads a catalog with the columns of `REQUIRED` and any of `provider`, `region`, `accelerator`,
 /// `accelerators`, `accelerator_memory_gib`, `spot_price`, `date`, `minimum_secs` and
-/// `increment_secs`.
+/// `increment_secs`. The header may have capitals.
 pub(super) fn read(text: &str, delimiter: u8) -> Result<Catalog, CatalogError> {
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(text.as_bytes());
-    let headers = reader.headers().map_err(|error| form(&error))?.clone();
+    let headers = reader.headers().map_err(|error| form(&error))?;
+    let headers: StringRecord = headers.iter().map(str::to_ascii_lowercase).collect();
     let missing: Vec<&str> =
         REQUIRED.iter().copied().filter(|name| !headers.iter().any(|header| header == *name)).collect();
     if !missing.is_empty() {

@@ -56,6 +56,14 @@ fn own_hardware_may_name_its_gpus_its_minimum_and_decimal_commas() {
 }
 
 #[test]
+fn the_header_of_an_own_catalog_may_have_capitals() {
+    let row = "a,4,16,1,USD,0.25\n";
+    let read = |header: &str| Catalog::read(&format!("{header}\n{row}"), "own", None).unwrap();
+    let small = "name,processors,memory_gib,hourly_price,currency,spot_price";
+    assert_eq!(read("Name,Processors,Memory_GiB,Hourly_Price,CURRENCY,Spot_price"), read(small));
+}
+
+#[test]
 fn unusable_catalogs_are_refused_in_one_sentence() {
     assert_eq!(
         refused(own("free,4,16,0,USD")),
@@ -70,6 +78,10 @@ fn unusable_catalogs_are_refused_in_one_sentence() {
         refused(Catalog::read("name,memory_gib,currency\na,1,USD\n", "own", None)),
         "the columns processors, hourly_price are missing; a catalog has name, processors, memory_gib, hourly_price, \
          currency"
+    );
+    assert_eq!(
+        refused(Catalog::read("name,processors,memory_gib,hourly_price\na,4,16,1\n", "own", None)),
+        "the column currency is missing; a catalog has name, processors, memory_gib, hourly_price, currency"
     );
     assert_eq!(refused(own("a,4,16,-1,USD")), "line 2: hourly_price of a is \"-1\"; give a price per hour above 0");
     assert_eq!(refused(own("a,0,16,1,USD")), "line 2: processors of a is \"0\"; give a number above 0");

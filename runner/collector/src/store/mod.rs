@@ -105,11 +105,17 @@ impl Store {
     /// # Errors
     /// As for [`Store::open`], or there is no store.
     pub fn open_existing(location: Option<&Location>) -> anyhow::Result<Self> {
+        Self::open_existing_or(location, "measure something first with `foreglow demo`, or name a file of samples")
+    }
+
+    /// Opens an existing store; `advice` says what to do if it is missing.
+    ///
+    /// # Errors
+    /// As for [`Store::open_existing`].
+    pub fn open_existing_or(location: Option<&Location>, advice: &str) -> anyhow::Result<Self> {
         let location = location.map_or_else(Location::of_user, |location| Ok(location.clone()))?;
         if location.file().is_some_and(|path| !path.is_file()) {
-            return Err(unusable(format!(
-                "there is no store at {location}; measure something first with `foreglow demo`, or name a file of samples"
-            )));
+            return Err(unusable(format!("there is no store at {location}; {advice}")));
         }
         Self::connect(location, false)
     }

@@ -4,13 +4,18 @@ use foreglow_exit::unusable;
 use foreglow_shared::{Outcome, Timestamp};
 use serde_json::Value;
 
-use super::{Finished, mebibytes};
+use super::{BYTES_PER_MIB, Finished, mebibytes};
 
 const MACHINE: &str = "node.kubernetes.io/instance-type";
 
-/// Whether a JSON text has Jobs.
+/// Whether a JSON text has Jobs, or is a list without items, as kubectl writes it if there are no
+/// jobs.
 pub(super) fn is_jobs(text: &str) -> bool {
-    serde_json::from_str(text).is_ok_and(|value: Value| !items(&value).is_empty())
+    let is_empty = |value: &Value| {
+        let is_list = value["kind"] == "List" || value["kind"] == "JobList";
+        is_list && value["items"].as_array().is_some_and(Vec::is_empty)
+    };
+    serde_json::from_str(text).is_ok_and(|value: Value| is_empty(&value) || !items(&value).is_empty())
 }
 
 fn items(value: &Value) -> Vec<&Value> {
@@ -32,6 +37,22 @@ pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
         }
     }
     Ok((jobs, notes))
+}
+
+/// Returns the bytes of a unit: `G` is decimal and `Gi` binary.
+fn unit_bytes(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "" => 1.0,
+        "k" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        "Ki" => 1024.0,
+        "Mi" => BYTES_PER_MIB,
+        "Gi" => 1024.0 * BYTES_PER_MIB,
+        "Ti" => 1024.0 * 1024.0 * BYTES_PER_MIB,
+        _ => return None,
+    })
 }
 
 fn name(job: &Value) -> &str {
@@ -67,8 +88,21 @@ fn finished(job: &Value) -> Result<Finished, &'static str> {
         started_at,
         executors: spec["parallelism"].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(1).max(1),
         cores_per_executor: cores,
-        memory_per_executor_mib: text(&limits["memory"]).and_then(|memory| mebibytes(&memory)),
+        memory_per_executor_mib: text(&limits["memory"]).and_then(|memory| mebibytes(&memory, unit_bytes)),
         has_gpu: limits.as_object().is_some_and(|limits| limits.keys().any(|name| name.ends_with("/gpu"))),
         machine: pod["nodeSelector"][MACHINE].as_str().map(str::to_owned),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_of_memory_are_decimal_unless_their_unit_ends_in_i() {
+        let mib = |text: &str| mebibytes(text, unit_bytes);
+        assert_eq!(["4Gi", "512Mi", "1048576", "1048576Ki"].map(mib), [Some(4096), Some(512), Some(1), Some(1024)]);
+        assert_eq!(["4G", "4096M", "4194304k"].map(mib), [Some(3814), Some(3906), Some(4000)]);
+        assert_eq!(["", "x", "4Q", "4K", "-1G", "128e6m"].map(mib), [None; 6]);
+    }
 }

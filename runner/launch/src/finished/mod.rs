@@ -18,6 +18,8 @@ const NEEDED: [(&str, &str); 6] = [
     ("partition_size", "--partition-size"),
 ];
 
+const BYTES_PER_MIB: f64 = 1024.0 * 1024.0;
+
 /// A finished job.
 #[derive(Clone, Debug, PartialEq)]
 struct Finished {
@@ -68,6 +70,9 @@ pub fn samples(kind: Kind, text: &[u8], labels: &Labels, engine: &str) -> anyhow
         Kind::Slurm => slurm::jobs(&text)?,
         Kind::Kubernetes => kubernetes::jobs(&text)?,
     };
+    if jobs.is_empty() && notes.is_empty() {
+        return Err(unusable("it lists no jobs; write it again after a job has finished"));
+    }
     let missing: Vec<&str> =
         NEEDED.iter().filter(|(name, _)| labels.get(name).is_none()).map(|(_, flag)| *flag).collect();
     if !missing.is_empty() {
@@ -146,19 +151,12 @@ impl Finished {
     }
 }
 
-/// Returns a quantity of Kubernetes or Slurm in MiB: `4096Mi`, `4Gi`, `4G`, `4096M`.
-fn mebibytes(text: &str) -> Option<u32> {
+/// Returns a quantity such as `4G` in MiB, rounded down; `unit_bytes` gives the bytes of a unit,
+/// which differ between Slurm and Kubernetes.
+fn mebibytes(text: &str, unit_bytes: fn(&str) -> Option<f64>) -> Option<u32> {
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (value, unit) = text.split_at(split);
-    let bytes = match unit {
-        "" => 1.0,
-        "K" | "Ki" => 1024.0,
-        "M" | "Mi" => 1024.0 * 1024.0,
-        "G" | "Gi" => 1024.0 * 1024.0 * 1024.0,
-        "T" | "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
-    let mib = value.parse::<f64>().ok()? * bytes / (1024.0 * 1024.0);
+    let mib = value.parse::<f64>().ok()? * unit_bytes(unit)? / BYTES_PER_MIB;
     (1.0..=f64::from(u32::MAX)).contains(&mib).then_some(mib as u32)
 }
 
@@ -235,15 +233,19 @@ mod tests {
     fn what_a_cluster_does_not_record_has_to_be_given() {
         let error = samples(Kind::Slurm, SACCT.as_bytes(), &Labels::default(), "local").unwrap_err().to_string();
         assert!(error.contains("give --model, --mode, --image-px, --images"), "{error}");
+        let header = SACCT.lines().next().unwrap_or_default();
+        for (kind, empty) in [
+            (Kind::Slurm, header),
+            (Kind::Kubernetes, r#"{"apiVersion":"v1","kind":"List","items":[]}"#),
+            (Kind::Kubernetes, r#"{"kind":"JobList","items":[]}"#),
+        ] {
+            assert_eq!(Kind::of(empty.as_bytes()), Some(kind));
+            let error = samples(kind, empty.as_bytes(), &Labels::default(), "local").unwrap_err().to_string();
+            assert_eq!(error, "it lists no jobs; write it again after a job has finished");
+        }
         let error = samples(Kind::Slurm, b"JobID|State\n1|COMPLETED\n", &labels(), "local").unwrap_err().to_string();
         assert!(error.contains("lacks ElapsedRaw"), "{error}");
         assert_eq!(Kind::of(b"{\"schema\":1}"), None);
         assert_eq!(Kind::of(b"model,secs\n"), None);
-    }
-
-    #[test]
-    fn quantities_of_memory_are_read() {
-        assert_eq!(["4Gi", "4096M", "512Mi", "1048576"].map(mebibytes), [Some(4096), Some(4096), Some(512), Some(1)]);
-        assert_eq!(["", "x", "4Q", "-1G"].map(mebibytes), [None; 4]);
     }
 }

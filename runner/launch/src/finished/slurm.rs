@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use foreglow_exit::unusable;
 use foreglow_shared::{Outcome, Timestamp};
 
-use super::{Finished, mebibytes};
+use super::{BYTES_PER_MIB, Finished, mebibytes};
 
 /// Columns that are needed; others are ignored.
 const COLUMNS: [&str; 7] = ["JobID", "State", "ElapsedRaw", "Start", "AllocCPUS", "NTasks", "AllocTRES"];
@@ -67,9 +67,21 @@ fn finished(id: &str, job: &Row<'_>, step: Option<&Row<'_>>) -> Result<Finished,
         started_at: start(get(step, "Start")).ok_or("has no start")?,
         executors: tasks,
         cores_per_executor: cores / tasks,
-        memory_per_executor_mib: resources.get("mem").and_then(|mem| mebibytes(mem)).map(|mib| mib / tasks),
+        memory_per_executor_mib: resources.get("mem").and_then(|mem| mebibytes(mem, unit_bytes)).map(|mib| mib / tasks),
         has_gpu: resources.keys().any(|name| name.starts_with("gres/gpu")),
         machine: machine.map(str::to_owned),
+    })
+}
+
+/// Returns the bytes of a unit, which are binary in Slurm.
+fn unit_bytes(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "" => 1.0,
+        "K" => 1024.0,
+        "M" => BYTES_PER_MIB,
+        "G" => 1024.0 * BYTES_PER_MIB,
+        "T" => 1024.0 * 1024.0 * BYTES_PER_MIB,
+        _ => return None,
     })
 }
 
@@ -81,4 +93,16 @@ fn get<'a>(row: &Row<'a>, column: &str) -> &'a str {
 /// of runs depends on it.
 fn start(text: &str) -> Option<Timestamp> {
     format!("{text}Z").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_of_memory_are_binary() {
+        let mib = |text: &str| mebibytes(text, unit_bytes);
+        assert_eq!(["4G", "4096M", "1.5G", "1T"].map(mib), [Some(4096), Some(4096), Some(1536), Some(1_048_576)]);
+        assert_eq!(["", "x", "4Q", "-1G"].map(mib), [None; 4]);
+    }
 }
