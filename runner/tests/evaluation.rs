@@ -148,6 +148,12 @@ fn invalid_tables_are_rejected_with_one_sentence() {
         (with("small,1,1,1,", "small,1,,1,"), &[], "line 2: the column gb is empty"),
         (with("small,1,1,1,", "small,1,n/a,1,"), &[], "line 3: the column gb is \"1\", a number among names; write"),
         (with("large,1,1,1,", "large,1,n/a,1,"), &[], "the column gb is \"n/a\", a name among numbers; write"),
+        (
+            with("small,1,1,1,", "small,1,\"1,024\",1,"),
+            &[],
+            "line 2: the column gb is \"1,024\"; write it with a decimal",
+        ),
+        (with("large,1,1,1,", "NaN,1,1,1,"), &[], "the column machine is \"NaN\", a number among names; write"),
         (with("stopped", "gb"), &[], "has several columns gb; rename them"),
         (with("small,1,1,1,", "small,1,1,"), &[], "line 2 has 5 cells and the header 6"),
         (format!("{header}a,1,1,1,5,0\n"), &[], "all rows have the same setting"),

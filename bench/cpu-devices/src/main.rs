@@ -19,8 +19,7 @@ const ROUND_SECS: f64 = 0.6;
 /// CNN, image side in pixels, mini-batch size.
 const WORK: [(&str, u32, usize); 3] = [("lenet5", 32, 8), ("resnet18", 64, 4), ("resnet18", 224, 1)];
 
-// Burn deprecates ndarray in favour of flex; this benchmark checks that flex is faster here.
-#[allow(deprecated)]
+#[allow(deprecated, reason = "Burn deprecates ndarray in favour of flex, which this benchmark compares with it")]
 fn main() -> anyhow::Result<()> {
     let devices = [("flex", Device::flex()), ("ndarray", Device::ndarray())];
     let mut entries = Vec::new();

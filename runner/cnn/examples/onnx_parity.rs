@@ -59,8 +59,7 @@ fn main() -> anyhow::Result<()> {
             );
         }
     }
-    // The table is the result of the command.
-    #[allow(clippy::print_stdout)]
+    #[expect(clippy::print_stdout, reason = "the table is the result of the command")]
     {
         println!("{table}");
     }

@@ -47,6 +47,11 @@ impl Growing {
             ));
         }
         let is_automatic = self.feature.kind == Kind::Automatic;
+        if is_automatic && cell.contains(',') && cell.bytes().all(|byte| b"0123456789,.-".contains(&byte)) {
+            return Err(format!(
+                "the column {column} is {cell:?}; write it with a decimal point and without separators of thousands"
+            ));
+        }
         let is_first = matches!(&self.cells, Cells::Numbers(numbers) if numbers.is_empty());
         if is_automatic && is_first && cell.parse::<f64>().is_err() {
             self.cells = Cells::Names(Names::default());
@@ -54,11 +59,11 @@ impl Growing {
         let mixed = |what: &str| {
             format!(
                 "the column {column} is {cell:?}, {what}; write --feature {column}:category if all its cells are names, \
-                 or correct the cell"
+                 correct the cell, or leave such rows out with --only '{column}!={cell}'"
             )
         };
         let numbers = match &mut self.cells {
-            Cells::Names(_) if is_automatic && number(cell).is_some() => {
+            Cells::Names(_) if is_automatic && cell.parse::<f64>().is_ok() => {
                 return Err(mixed("a number among names"));
             }
             Cells::Names(names) => return names.push(cell),

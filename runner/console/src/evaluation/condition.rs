@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use foreglow_shared::with_point;
+
 /// A comparison of a column with a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
@@ -68,6 +70,9 @@ impl FromStr for Condition {
             return Err("it has no operator; write COLUMN and one of = != < <= > >= and a value".into());
         };
         let (column, value) = (text[..at].trim(), text[at + sign.len()..].trim());
+        // As in the cells.
+        let with_point = with_point(value, b',');
+        let value = with_point.as_deref().unwrap_or(value);
         let is_ordered = !matches!(operator, Operator::Equal | Operator::NotEqual);
         // COLUMN!= selects the rows that have a value.
         if column.is_empty() || (value.is_empty() && is_ordered) || value.starts_with(['=', '<', '>', '!']) {
@@ -101,6 +106,10 @@ mod tests {
         let holds = |condition: &str, cell: &str| condition.parse::<Condition>().unwrap().holds(cell);
         for (condition, cell, expected) in [
             ("n<=8", "8.0", true),
+            ("n<=4,5", "4.5", true),
+            ("n<=8", "", false),
+            ("n!=", "", false),
+            ("n!=", "8", true),
             ("n < 8", "8", false),
             ("n>=8", "10", true),
             ("n>8", "10", true),
