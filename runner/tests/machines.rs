@@ -216,6 +216,65 @@ fn one_context_is_answered_as_before() {
     assert_eq!(both.code, 2);
 }
 
+/// Candidates of two machine types, and a run of the first.
+const CANDIDATES: &str = "type,machines,price_per_hour\nsmall,1,0.5\nsmall,2,1.5\nfast,1,2.5\n";
+const RUN: &str = "type,machines,secs\nsmall,1,2000.5\n";
+
+fn advise(home: &Foreglow, candidates: &str, runs: &str) -> Answer {
+    let (candidates, runs) = (home.write("candidates", candidates), home.write("runs", runs));
+    home.run(&["advise", "--candidates", &candidates, "--input", &runs, "--workers", "machines"])
+}
+
+#[test]
+fn candidates_and_runs_are_read_in_every_table_format() {
+    let home = Foreglow::new();
+    let expected = advise(&home, CANDIDATES, RUN);
+    assert_eq!(expected.code, 0, "{}", expected.stderr);
+    let tabs = |text: &str| text.replace(',', "\t");
+    let semicolons = |text: &str| text.replace(',', ";").replace('.', ",");
+    let blank = |text: &str| format!("\u{feff}{}", text.replace('\n', "\r\n\r\n"));
+    let json = "{\"type\":\"small\",\"machines\":1,\"secs\":2000.5}\n".to_owned();
+    for (candidates, runs) in [
+        (tabs(CANDIDATES), semicolons(RUN)),
+        (semicolons(CANDIDATES), tabs(RUN)),
+        (blank(CANDIDATES), blank(RUN)),
+        (CANDIDATES.to_owned(), json),
+    ] {
+        let answer = advise(&home, &candidates, &runs);
+        assert_eq!((answer.code, &answer.stdout), (0, &expected.stdout), "{runs}: {}", answer.stderr);
+    }
+}
+
+#[test]
+fn tables_of_candidates_that_contradict_themselves_are_refused_with_the_line() {
+    let home = Foreglow::new();
+    let dos = |text: &str| text.replace('\n', "\r\n");
+    for (candidates, runs, sentence) in [
+        (
+            CANDIDATES.replace("small,2,1.5", "\nsmall,1.0,0.7"),
+            RUN.to_owned(),
+            "candidates: lines 2 and 4 are the same configuration; keep one",
+        ),
+        (
+            "type,price_per_hour,price_per_hour\nsmall,1,2\n".to_owned(),
+            RUN.to_owned(),
+            "candidates: two columns are named price_per_hour; rename or remove one of them",
+        ),
+        (CANDIDATES.to_owned(), RUN.replace("secs", "type"), "runs: two columns are named type;"),
+        (CANDIDATES.to_owned(), RUN.replace("small", "\n\nhuge"), "runs: line 4 is no configuration of"),
+        (CANDIDATES.to_owned(), dos(&RUN.replace("small", "\nhuge")), "runs: line 3 is no configuration of"),
+        (CANDIDATES.to_owned(), RUN.replace("small", "huge").trim_end().to_owned(), "runs: line 2 is no"),
+        (CANDIDATES.to_owned(), dos(&RUN.replace("small", "huge")).trim_end().to_owned(), "runs: line 2 is no"),
+        (CANDIDATES.replace("2.5", "0"), RUN.to_owned(), "candidates: line 4: price_per_hour is \"0\""),
+        (CANDIDATES.replace(",1.5", ""), RUN.to_owned(), "candidates: line 3"),
+    ] {
+        let answer = advise(&home, &candidates, &runs);
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{sentence}: {}", answer.stderr);
+        assert!(answer.stderr.contains(sentence), "{sentence}: {}", answer.stderr);
+        assert_eq!(answer.stderr.lines().count(), 1, "{}", answer.stderr);
+    }
+}
+
 #[test]
 fn the_next_run_of_any_table_of_candidates_is_proposed_until_none_is_worth_it() {
     let home = Foreglow::new();

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use csv::StringRecord;
 use foreglow_console::answer::{Properties, SearchAnswer};
-use foreglow_console::ask::{name, read_bytes};
+use foreglow_console::evaluation::Records;
 use foreglow_exit::unusable;
 use foreglow_model::{Column, Features, Meaning, Probe, SearchTable};
 
@@ -13,8 +14,8 @@ const SECS_PER_HOUR: f64 = 3600.0;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Tables of other programs")]
 pub struct TableArgs {
-    /// Table of configurations to choose from: a CSV with a column for each property and the price
-    /// per hour
+    /// Table of configurations to choose from: CSV, TSV or JSON Lines with a column for each
+    /// property and the price per hour
     #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "store", "model", "context"])]
     candidates: Option<PathBuf>,
 
@@ -41,6 +42,8 @@ struct Cells {
     name: String,
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// Line of each row in the file.
+    lines: Vec<u64>,
 }
 
 impl TableArgs {
@@ -53,6 +56,7 @@ impl TableArgs {
         let candidates = Cells::read(file)?;
         let price = candidates.place(&self.price)?;
         let columns: Vec<usize> = (0..candidates.columns.len()).filter(|column| *column != price).collect();
+        candidates.check_configurations(&columns)?;
         if let Some(unknown) = self.workers.iter().find(|column| !candidates.columns.contains(column)) {
             return Err(unusable(format!("{}: there is no column {unknown}", candidates.name)));
         }
@@ -79,13 +83,13 @@ impl TableArgs {
                 properties.iter().zip(&places).all(|(own, other)| same(&candidate[*own], &row[*other]))
             })
         };
-        let probe = |(place, (row, secs)): (usize, (&Vec<String>, f64))| {
+        let probe = |((row, line), secs): ((&Vec<String>, &u64), f64)| {
             let candidate = find(row).ok_or_else(|| {
-                unusable(format!("{}: line {} is no configuration of {}", runs.name, place + 2, candidates.name))
+                unusable(format!("{}: line {line} is no configuration of {}", runs.name, candidates.name))
             })?;
             Ok(Probe { candidate, secs })
         };
-        runs.rows.iter().zip(secs).enumerate().map(probe).collect()
+        runs.rows.iter().zip(&runs.lines).zip(secs).map(probe).collect()
     }
 }
 
@@ -96,21 +100,41 @@ fn same(a: &str, b: &str) -> bool {
 
 impl Cells {
     fn read(file: &Path) -> anyhow::Result<Self> {
-        let (bytes, name) = (read_bytes(file)?, name(file));
-        let mut reader = ::csv::ReaderBuilder::new().trim(::csv::Trim::All).from_reader(bytes.as_slice());
-        let wrong = |error: &::csv::Error| {
-            let line = error.position().map_or(1, ::csv::Position::line);
-            unusable(format!("{name}: line {line} is not a line of a CSV with a header; give each line as many cells"))
-        };
-        let columns: Vec<String> = reader.headers().map_err(|error| wrong(&error))?.iter().map(str::to_owned).collect();
-        let rows = reader
-            .records()
-            .map(|row| row.map(|row| row.iter().map(str::to_owned).collect()).map_err(|error| wrong(&error)))
-            .collect::<anyhow::Result<Vec<Vec<String>>>>()?;
+        let mut records = Records::open(file)?;
+        let (name, columns) = (records.name().to_owned(), records.header().to_vec());
+        if let Some((_, twice)) =
+            (columns.iter().enumerate()).find(|(place, column)| columns[..*place].contains(column))
+        {
+            return Err(unusable(format!("{name}: two columns are named {twice}; rename or remove one of them")));
+        }
+        let (mut rows, mut lines, mut record) = (Vec::new(), Vec::new(), StringRecord::new());
+        while let Some(line) = records.next(&mut record)? {
+            if record.len() != columns.len() {
+                let (cells, header) = (record.len(), columns.len());
+                return Err(unusable(format!("{name}: line {line} has {cells} cells and the header {header}")));
+            }
+            rows.push(record.iter().map(str::to_owned).collect());
+            lines.push(line);
+        }
         if rows.is_empty() {
             return Err(unusable(format!("{name} has no rows; give at least one below the header")));
         }
-        Ok(Self { name, columns, rows })
+        Ok(Self { name, columns, rows, lines })
+    }
+
+    /// Refuses a configuration that stands in the table twice: its prices could differ, and a run
+    /// would count for the first alone.
+    fn check_configurations(&self, columns: &[usize]) -> anyhow::Result<()> {
+        for (place, row) in self.rows.iter().enumerate() {
+            let equal = |other: &Vec<String>| columns.iter().all(|column| same(&other[*column], &row[*column]));
+            if let Some(first) = self.rows[..place].iter().position(equal) {
+                let (name, first, second) = (&self.name, self.lines[first], self.lines[place]);
+                return Err(unusable(format!(
+                    "{name}: lines {first} and {second} are the same configuration; keep one"
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn place(&self, column: &str) -> anyhow::Result<usize> {
@@ -128,14 +152,14 @@ impl Cells {
 
     /// Returns a column of numbers above 0.
     fn numbers(&self, column: usize) -> anyhow::Result<Vec<f64>> {
-        let number = |(place, row): (usize, &Vec<String>)| {
+        let number = |(row, line): (&Vec<String>, &u64)| {
             let value = row[column].parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
             value.ok_or_else(|| {
-                let (name, line, header) = (&self.name, place + 2, &self.columns[column]);
+                let (name, header) = (&self.name, &self.columns[column]);
                 unusable(format!("{name}: line {line}: {header} is {:?}; give a number above 0", row[column]))
             })
         };
-        self.rows.iter().enumerate().map(number).collect()
+        self.rows.iter().zip(&self.lines).map(number).collect()
     }
 
     /// Returns the columns as features: numbers if all cells are, otherwise names.

@@ -14,6 +14,7 @@ mod samples;
 use foreglow_model::{Dataset, Ensemble, Roles, Warning};
 
 pub use self::contest::{Standing, hold};
+pub use self::records::Records;
 pub use self::samples::on_samples;
 
 use crate::progress::Progress;

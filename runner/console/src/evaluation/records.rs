@@ -22,8 +22,36 @@ pub struct Records {
 }
 
 enum Form {
-    Delimited { reader: Box<csv::Reader<Box<dyn BufRead>>>, delimiter: u8 },
+    Delimited { reader: Box<csv::Reader<Box<dyn BufRead>>>, delimiter: u8, line_end: LineEnd },
     JsonLines { lines: Box<dyn BufRead>, line: u64, first: Option<String> },
+}
+
+/// What ends the lines of a table. The reader of `csv` has consumed a line feed after a record, but
+/// not yet the one of a carriage return and line feed.
+#[derive(Clone, Copy)]
+enum LineEnd {
+    Lf,
+    CrLf,
+}
+
+impl LineEnd {
+    /// Returns the line on which a record begins. The reader stands on line `after` after it.
+    fn line_of(self, record: &StringRecord, after: u64) -> u64 {
+        let inside: usize = record.iter().map(|cell| cell.matches('\n').count()).sum();
+        let ends = match self {
+            Self::Lf => 1,
+            Self::CrLf => 0,
+        };
+        after.saturating_sub(inside as u64 + ends).max(1)
+    }
+
+    /// Returns the bytes of the line end.
+    fn bytes(self) -> &'static [u8] {
+        match self {
+            Self::Lf => b"\n",
+            Self::CrLf => b"\r\n",
+        }
+    }
 }
 
 impl Records {
@@ -49,13 +77,13 @@ impl Records {
         }
         let count = |delimiter: u8| first_line.iter().filter(|byte| **byte == delimiter).count();
         let delimiter = [b',', b'\t', b';'].into_iter().rev().max_by_key(|delimiter| count(*delimiter)).unwrap_or(b',');
-        let mut reader = csv::ReaderBuilder::new()
-            .delimiter(delimiter)
-            .trim(csv::Trim::All)
-            .from_reader(Box::new(input) as Box<dyn BufRead>);
+        let line_end = if first_line.ends_with(b"\r") { LineEnd::CrLf } else { LineEnd::Lf };
+        // A last line without an end gets one, so that lines are counted alike.
+        let input: Box<dyn BufRead> = Box::new(input.chain(line_end.bytes()));
+        let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(input);
         let header = reader.headers().map_err(|error| damaged(&name, &error))?;
         let header = header.iter().map(|column| column.trim_start_matches('\u{feff}').to_owned()).collect();
-        Ok(Self { name, header, form: Form::Delimited { reader: Box::new(reader), delimiter } })
+        Ok(Self { name, header, form: Form::Delimited { reader: Box::new(reader), delimiter, line_end } })
     }
 
     fn json_lines(name: String, lines: Box<dyn BufRead>) -> anyhow::Result<Self> {
@@ -86,7 +114,7 @@ impl Records {
     /// # Errors
     /// The record cannot be read.
     pub fn next(&mut self, record: &mut StringRecord) -> anyhow::Result<Option<u64>> {
-        if let Form::Delimited { reader, delimiter } = &mut self.form {
+        if let Form::Delimited { reader, delimiter, line_end } = &mut self.form {
             let more = reader.read_record(record).map_err(|error| damaged(&self.name, &error))?;
             if record.iter().any(|cell| with_point(cell, *delimiter).is_some()) {
                 let with_point = |cell: &str| with_point(cell, *delimiter).unwrap_or_else(|| cell.to_owned());
@@ -94,7 +122,7 @@ impl Records {
                 changed.set_position(record.position().cloned());
                 *record = changed;
             }
-            return Ok(more.then(|| record.position().map_or(1, csv::Position::line)));
+            return Ok(more.then(|| line_end.line_of(record, reader.position().line())));
         }
         let Some((line, text)) = self.next_line()? else { return Ok(None) };
         let cells = self.cells(line, &text)?;
