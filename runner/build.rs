@@ -9,7 +9,7 @@ use std::process::Command;
 const EMBEDDED: [(&str, &str, &str); 2] =
     [("planner", "../target/planner", "index.html"), ("spark", "../target/spark", "foreglow-spark.jar")];
 /// Sources of the binary. A change of anything else leaves the recorded commit as it is.
-const SOURCES: [&str; 22] = [
+const SOURCES: [&str; 23] = [
     "build.rs",
     "src",
     "Cargo.toml",
@@ -31,6 +31,7 @@ const SOURCES: [&str; 22] = [
     "../model/predictor/src",
     "../shared/src",
     "../shared/onnx/src",
+    "../shared/spark-log/src",
     "../Cargo.lock",
 ];
 const ROOT: &str = "..";

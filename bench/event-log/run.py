@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
-LOGS = ROOT / "shared/tests/event-logs"
+LOGS = ROOT / "shared/spark-log/tests/event-logs"
 FOLDER = ROOT / "target/bench"
 ROUNDS = int(os.environ.get("ROUNDS", 3))
 TASKS = 2000

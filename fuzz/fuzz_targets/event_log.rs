@@ -2,7 +2,7 @@
 //! is valid.
 #![no_main]
 
-use foreglow_shared::event_log::{EventLogReader, Labels};
+use foreglow_spark_log::{EventLogReader, Labels};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,5 +1,5 @@
 //! `foreglow import` and `foreglow simulate` by the real binary, on logs written by real Spark
-//! versions (made by `shared/tests/event-logs/make.sh`).
+//! versions (made by `shared/spark-log/tests/event-logs/make.sh`).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -12,7 +12,7 @@ use std::path::Path;
 use foreglow::{Answer, Foreglow};
 use serde_json::Value;
 
-const LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/tests/event-logs");
+const LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/spark-log/tests/event-logs");
 
 fn log(name: &str) -> String {
     format!("{LOGS}/{name}")

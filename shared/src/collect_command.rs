@@ -1,6 +1,6 @@
 //! Builds the command line that collects a sample.
 
-use crate::event_log::LABEL_PREFIX;
+use crate::spark_submit::LABEL_PREFIX;
 use crate::{Configuration, Context, Engine, Mode, NumberFormat, Resizing, Workload};
 
 /// Placeholder for the master's address, which samples do not record.

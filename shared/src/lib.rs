@@ -15,7 +15,6 @@ mod context;
 mod csv;
 mod data;
 mod encoding;
-pub mod event_log;
 mod fingerprint;
 mod foreign;
 mod format;
@@ -75,7 +74,7 @@ pub use crate::sample::{
 pub use crate::separated::with_point;
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
 pub use crate::sorting::{map_of, sort, sort_by};
-pub use crate::spark_submit::{spark_properties, spark_submit_arguments};
+pub use crate::spark_submit::{LABEL_PREFIX, spark_properties, spark_submit_arguments};
 pub use crate::text::{NO_IMAGE_PX, TextInput};
 
 pub use jiff::{Timestamp, civil::Date};

@@ -2,6 +2,10 @@
 
 use crate::Resources;
 
+/// Prefix of Foreglow's own Spark properties, set for the application (`--conf`) or for one job (as
+/// a local property).
+pub const LABEL_PREFIX: &str = "spark.foreglow.";
+
 /// Returns the Spark properties that give an application exactly these executors on every cluster
 /// manager. A standalone master takes E from `spark.cores.max`, YARN and Kubernetes take it from
 /// `spark.executor.instances`, and each ignores the other property.

@@ -12,7 +12,7 @@
 mod plan;
 mod schedule;
 
-use foreglow_shared::event_log::Run;
+use foreglow_spark_log::Run;
 use serde::Serialize;
 
 use self::plan::Plan;

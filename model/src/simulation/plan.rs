@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foreglow_shared::event_log::{Run, SparkJob, Stage};
+use foreglow_spark_log::{Run, SparkJob, Stage};
 
 /// A run with relative times, milliseconds.
 #[derive(Clone, Debug, Default)]

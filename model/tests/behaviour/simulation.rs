@@ -1,13 +1,13 @@
 //! Simulation of Spark applications: known schedules, and bounds of list scheduling.
 
 use foreglow_model::{Simulation, SimulationError};
-use foreglow_shared::event_log::{Application, EventLogReader};
+use foreglow_spark_log::{Application, EventLogReader};
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// A real log of Spark 3.5.9: a warm-up and two measured jobs on two executors of two cores.
-const REAL: &[u8] = include_bytes!("../../../shared/tests/event-logs/3.5-measured");
+const REAL: &[u8] = include_bytes!("../../../shared/spark-log/tests/event-logs/3.5-measured");
 
 fn read(log: &[u8]) -> Option<Application> {
     let mut reader = EventLogReader::new();

@@ -1,6 +1,6 @@
 //! Spark event logs from files, folders and history servers.
 //!
-//! This module finds, orders and decompresses them piece by piece; `foreglow_shared::event_log`
+//! This module finds, orders and decompresses them piece by piece; `foreglow_spark_log`
 //! parses the bytes.
 
 mod blocks;

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use foreglow_exit::{unreadable, unusable};
-use foreglow_shared::event_log::{Application, EventLogReader};
+use foreglow_spark_log::{Application, EventLogReader};
 
 use super::codec::uncompressed;
 use super::files::LogFiles;

@@ -14,8 +14,8 @@ use foreglow_console::sample_table;
 use foreglow_event_log::{LogFiles, begins_as_log, find, read};
 use foreglow_exit::{UnusableInput, unusable};
 use foreglow_launch::finished;
-use foreglow_shared::event_log::Labels;
 use foreglow_shared::{Context, Sample, Uuid, format_count, read_samples, write_csv, write_jsonl};
+use foreglow_spark_log::Labels;
 
 /// Convert Spark event logs, finished jobs, CSV or JSON Lines to timing samples.
 ///

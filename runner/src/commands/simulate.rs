@@ -9,8 +9,8 @@ use foreglow_console::progress::note;
 use foreglow_event_log::{find, read};
 use foreglow_exit::unusable;
 use foreglow_model::Simulation;
-use foreglow_shared::event_log::Run;
 use foreglow_shared::format_count;
+use foreglow_spark_log::Run;
 
 /// Simulate a Spark application on other numbers of executors and cores, from the event log of one
 /// run.

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 
 mod contexts;
-mod event_logs;
 mod foreign;
 mod formats;
 mod links;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use foreglow_shared::event_log::{Application, EventLogReader};
 use foreglow_shared::{Outcome, Sample, parse_line};
+use foreglow_spark_log::{Application, EventLogReader};
 use foreglow_tests::{Answer, Cluster, Program, spark_home};
 
 /// A job that takes a moment.

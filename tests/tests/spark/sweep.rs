@@ -24,8 +24,7 @@ fn a_sweep_gives_the_samples_that_the_event_logs_confirm() -> anyhow::Result<()>
         assert_eq!(sample.outcome, Outcome::Completed, "{:?}", sample.reason);
         let spark = &sample.extra["spark"];
         let log = event_log(&logs.join(spark["application"].as_str().unwrap()));
-        let is_this =
-            |run: &foreglow_shared::event_log::Run<'_>| run.labels().get("run") == Some(&sample.id.to_string());
+        let is_this = |run: &foreglow_spark_log::Run<'_>| run.labels().get("run") == Some(&sample.id.to_string());
         let runs = log.runs()?;
         let run = runs.iter().find(|run| is_this(run)).unwrap();
         assert_eq!(Some(run.completion_time_secs()), sample.completion_time_secs);

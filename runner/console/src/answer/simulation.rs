@@ -1,8 +1,8 @@
 //! Simulation of a Spark application on other configurations from its event log.
 
 use foreglow_model::{Interval, Predictor, Setting, SimulatedTime, Simulation};
-use foreglow_shared::event_log::{Ending, Run};
 use foreglow_shared::{Outcome, Resources, format_duration, spark_submit_arguments};
+use foreglow_spark_log::{Ending, Run};
 use serde::Serialize;
 
 use super::{SCHEMA, configuration, json, range};

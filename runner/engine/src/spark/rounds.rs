@@ -3,7 +3,7 @@
 
 use foreglow_protocol::{Deal, Phases};
 use foreglow_shared::Configuration;
-use foreglow_shared::event_log::{Run, Stage};
+use foreglow_spark_log::{Run, Stage};
 
 use crate::Job;
 

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use foreglow_shared::event_log::{LABEL_PREFIX, WORKLOAD_LABELS};
+use foreglow_shared::LABEL_PREFIX;
 use foreglow_shared::{Configuration, Resources, spark_properties};
+use foreglow_spark_log::WORKLOAD_LABELS;
 use serde_json::Value;
 
 use super::master::Master;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use foreglow_protocol::Report;
-use foreglow_shared::event_log::{Application, EventLogReader, Run};
 use foreglow_shared::{Outcome, Uuid};
+use foreglow_spark_log::{Application, EventLogReader, Run};
 
 use super::run::{Stop, failed_or_out_of_memory};
 

@@ -4,8 +4,8 @@ mod kubernetes;
 mod slurm;
 
 use foreglow_exit::unusable;
-use foreglow_shared::event_log::Labels;
 use foreglow_shared::{Outcome, SCHEMA, Sample, Timestamp, Uuid, parse_line};
+use foreglow_spark_log::Labels;
 use serde_json::json;
 
 /// Values that a cluster does not record.

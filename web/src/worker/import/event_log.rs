@@ -1,7 +1,7 @@
 //! Import of a Spark event log: the runs whose labels say what they measured.
 
 use foreglow_shared::Sample;
-use foreglow_shared::event_log::{EventLogReader, Labels, NoSample};
+use foreglow_spark_log::{EventLogReader, Labels, NoSample};
 
 /// The first bytes of every event.
 const EVENT: &[u8] = b"{\"Event\":";
@@ -27,7 +27,7 @@ pub fn samples(bytes: &[u8]) -> Result<Vec<Sample>, String> {
     reader.push(bytes);
     let application = reader.finish().map_err(|error| error.to_string())?;
     let runs = application.runs().map_err(|error| error.to_string())?;
-    let sample = |run: &foreglow_shared::event_log::Run<'_>| run.sample(&Labels::default(), env!("CARGO_PKG_VERSION"));
+    let sample = |run: &foreglow_spark_log::Run<'_>| run.sample(&Labels::default(), env!("CARGO_PKG_VERSION"));
     let samples: Result<Vec<(Sample, Vec<String>)>, NoSample> = runs.iter().map(sample).collect();
     match samples {
         Ok(samples) => Ok(samples.into_iter().map(|(sample, _)| sample).collect()),

@@ -118,10 +118,11 @@ mod tests {
 
     #[test]
     fn an_event_log_of_a_measured_run_gives_its_sample() {
-        let log = include_bytes!("../../../../shared/tests/event-logs/3.5-measured");
+        let log = include_bytes!("../../../../shared/spark-log/tests/event-logs/3.5-measured");
         let Ok(Imported::Jobs(jobs)) = import(log, None) else { unreachable!("{:?}", import(log, None)) };
         assert!(jobs.iter().any(|job| !job.observations.is_empty()));
-        let error = import(include_bytes!("../../../../shared/tests/event-logs/3.5-measured.zstd"), None).unwrap_err();
+        let error = import(include_bytes!("../../../../shared/spark-log/tests/event-logs/3.5-measured.zstd"), None)
+            .unwrap_err();
         assert!(error.contains("foreglow import"), "{error}");
         let unlabelled = String::from_utf8_lossy(log).replace("spark.foreglow.", "spark.other.");
         let error = import(unlabelled.as_bytes(), None).unwrap_err();

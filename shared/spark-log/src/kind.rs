@@ -2,7 +2,7 @@
 
 /// Events that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     LogStart,
     ApplicationStart,
     ApplicationEnd,
@@ -19,7 +19,7 @@ pub(super) enum Kind {
 
 /// What the beginning of a line reveals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
+pub(crate) enum Start {
     /// An event to read.
     Wanted(Kind),
     /// An event to skip.
@@ -36,7 +36,7 @@ pub(super) enum Start {
 const LONGEST: usize = 128;
 
 /// Classifies the line that begins with `line`.
-pub(super) fn start(line: &[u8]) -> Start {
+pub(crate) fn start(line: &[u8]) -> Start {
     let Some(name) = name(line) else {
         let is_beginning = line.len() < LONGEST && could_begin(line);
         return match line.trim_ascii().is_empty() {

@@ -1,8 +1,8 @@
 //! Outcome of a run: a run that did not get the requested configuration is not a valid measurement
 //! of it.
 
-use super::run::Run;
-use crate::Outcome;
+use crate::run::Run;
+use foreglow_shared::Outcome;
 
 /// Actual configuration and outcome of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::application::{Application, Executor, SparkJob, Stage};
-use super::labels::Labels;
-use super::{MEASURED, WARM_UP};
-use crate::{map_of, sort_by};
+use crate::application::{Application, Executor, SparkJob, Stage};
+use crate::labels::Labels;
+use crate::{MEASURED, WARM_UP};
+use foreglow_shared::{map_of, sort_by};
 
 /// Jobs that are measured together, from the submission of the first to the end of the last.
 #[derive(Clone, Debug)]

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::LABEL_PREFIX;
-use crate::{map_of, number};
+use foreglow_shared::{LABEL_PREFIX, map_of, number};
 
 /// A label and the equivalent flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,7 +171,7 @@ impl Labels {
     }
 
     /// Returns the labels among `names` that are not set.
-    pub(super) fn missing(&self, names: &[&str]) -> Vec<Label> {
+    pub(crate) fn missing(&self, names: &[&str]) -> Vec<Label> {
         LABELS.iter().filter(|label| names.contains(&label.name) && self.get(label.name).is_none()).copied().collect()
     }
 
@@ -180,12 +179,12 @@ impl Labels {
     ///
     /// # Errors
     /// The label is missing or its value is invalid.
-    pub(super) fn value<T: FromStr>(&self, name: &'static str, must: &'static str) -> Result<T, LabelError> {
+    pub(crate) fn value<T: FromStr>(&self, name: &'static str, must: &'static str) -> Result<T, LabelError> {
         self.read(name, must, |text| text.parse().ok())
     }
 
     /// Parses the value of a label with `read`; otherwise like [`value`](Self::value).
-    pub(super) fn read<T>(
+    pub(crate) fn read<T>(
         &self,
         name: &'static str,
         must: &'static str,

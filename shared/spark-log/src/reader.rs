@@ -1,8 +1,8 @@
 //! Splits bytes into lines and reads their events.
 
-use super::application::Application;
-use super::collect::take;
-use super::kind::{Kind, Start, start};
+use crate::application::Application;
+use crate::collect::take;
+use crate::kind::{Kind, Start, start};
 
 /// Limit on the length of a line; a longer one counts as damaged. The longest real lines, query
 /// plans, are skipped unread.
@@ -11,7 +11,7 @@ const MAX_LINE: usize = 64 << 20;
 /// Reads an event log from consecutive chunks of its uncompressed bytes.
 ///
 /// ```
-/// # use foreglow_shared::event_log::EventLogReader;
+/// # use foreglow_spark_log::EventLogReader;
 /// let mut reader = EventLogReader::new();
 /// reader.push(b"{\"Event\":\"SparkListenerLogStart\",\"Spark Ver");
 /// reader.push(b"sion\":\"3.5.9\"}\n");

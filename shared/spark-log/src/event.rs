@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-pub(super) struct LogStart {
+pub(crate) struct LogStart {
     #[serde(rename = "Spark Version")]
     pub spark_version: String,
 }
 
 #[derive(Deserialize)]
-pub(super) struct ApplicationStart {
+pub(crate) struct ApplicationStart {
     #[serde(rename = "App Name")]
     pub name: Option<String>,
     #[serde(rename = "App ID")]
@@ -22,19 +22,19 @@ pub(super) struct ApplicationStart {
 }
 
 #[derive(Deserialize)]
-pub(super) struct ApplicationEnd {
+pub(crate) struct ApplicationEnd {
     #[serde(rename = "Timestamp")]
     pub at_ms: i64,
 }
 
 #[derive(Deserialize)]
-pub(super) struct EnvironmentUpdate {
+pub(crate) struct EnvironmentUpdate {
     #[serde(rename = "Spark Properties", default)]
     pub properties: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct ResourceProfileAdded {
+pub(crate) struct ResourceProfileAdded {
     #[serde(rename = "Resource Profile Id")]
     pub id: u32,
     #[serde(rename = "Executor Resource Requests", default)]
@@ -44,13 +44,13 @@ pub(super) struct ResourceProfileAdded {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Amount {
+pub(crate) struct Amount {
     #[serde(rename = "Amount")]
     pub amount: f64,
 }
 
 #[derive(Deserialize)]
-pub(super) struct ExecutorAdded {
+pub(crate) struct ExecutorAdded {
     #[serde(rename = "Timestamp")]
     pub at_ms: i64,
     #[serde(rename = "Executor ID")]
@@ -60,7 +60,7 @@ pub(super) struct ExecutorAdded {
 }
 
 #[derive(Deserialize)]
-pub(super) struct ExecutorInfo {
+pub(crate) struct ExecutorInfo {
     #[serde(rename = "Host")]
     pub host: String,
     #[serde(rename = "Total Cores")]
@@ -72,13 +72,13 @@ pub(super) struct ExecutorInfo {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Addresses {
+pub(crate) struct Addresses {
     #[serde(default)]
     pub addresses: Vec<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct ExecutorRemoved {
+pub(crate) struct ExecutorRemoved {
     #[serde(rename = "Timestamp")]
     pub at_ms: i64,
     #[serde(rename = "Executor ID")]
@@ -88,7 +88,7 @@ pub(super) struct ExecutorRemoved {
 }
 
 #[derive(Deserialize)]
-pub(super) struct JobStart {
+pub(crate) struct JobStart {
     #[serde(rename = "Job ID")]
     pub id: u32,
     #[serde(rename = "Submission Time")]
@@ -102,7 +102,7 @@ pub(super) struct JobStart {
 }
 
 #[derive(Deserialize)]
-pub(super) struct JobEnd<'a> {
+pub(crate) struct JobEnd<'a> {
     #[serde(rename = "Job ID")]
     pub id: u32,
     #[serde(rename = "Completion Time")]
@@ -112,7 +112,7 @@ pub(super) struct JobEnd<'a> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct JobResult<'a> {
+pub(crate) struct JobResult<'a> {
     #[serde(rename = "Result", borrow)]
     pub result: Cow<'a, str>,
     #[serde(rename = "Exception")]
@@ -120,19 +120,19 @@ pub(super) struct JobResult<'a> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Exception {
+pub(crate) struct Exception {
     #[serde(rename = "Message")]
     pub message: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct StageEvent {
+pub(crate) struct StageEvent {
     #[serde(rename = "Stage Info")]
     pub info: StageInfo,
 }
 
 #[derive(Deserialize)]
-pub(super) struct StageInfo {
+pub(crate) struct StageInfo {
     #[serde(rename = "Stage ID")]
     pub id: u32,
     #[serde(rename = "Stage Attempt ID", default)]
@@ -158,13 +158,13 @@ pub(super) struct StageInfo {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Rdd {
+pub(crate) struct Rdd {
     #[serde(rename = "Barrier", default)]
     pub is_barrier: bool,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Accumulable {
+pub(crate) struct Accumulable {
     #[serde(rename = "Name")]
     pub name: Option<String>,
     #[serde(rename = "Value")]
@@ -172,7 +172,7 @@ pub(super) struct Accumulable {
 }
 
 #[derive(Deserialize)]
-pub(super) struct TaskEnd<'a> {
+pub(crate) struct TaskEnd<'a> {
     #[serde(rename = "Stage ID")]
     pub stage: u32,
     #[serde(rename = "Task End Reason", borrow)]
@@ -184,7 +184,7 @@ pub(super) struct TaskEnd<'a> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Reason<'a> {
+pub(crate) struct Reason<'a> {
     #[serde(rename = "Reason", borrow)]
     pub reason: Cow<'a, str>,
     #[serde(rename = "Class Name")]
@@ -198,7 +198,7 @@ pub(super) struct Reason<'a> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct TaskInfo<'a> {
+pub(crate) struct TaskInfo<'a> {
     #[serde(rename = "Index")]
     pub index: u32,
     #[serde(rename = "Launch Time")]
@@ -212,7 +212,7 @@ pub(super) struct TaskInfo<'a> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct TaskMetrics {
+pub(crate) struct TaskMetrics {
     #[serde(rename = "Executor Run Time")]
     pub run_ms: Option<u64>,
     #[serde(rename = "Executor CPU Time")]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::number;
+use foreglow_shared::number;
 
 /// One application: its executors, jobs and stages.
 ///

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use uuid::{Builder, Uuid};
 
-use super::application::TaskTotals;
-use super::labels::{LabelError, Labels, WORKLOAD_LABELS};
-use super::outcome::Ending;
-use super::run::Run;
-use crate::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, TextInput, Workload, number};
+use crate::application::TaskTotals;
+use crate::labels::{LabelError, Labels, WORKLOAD_LABELS};
+use crate::outcome::Ending;
+use crate::run::Run;
+use foreglow_shared::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, TextInput, Workload, number};
 
 /// Labels that every sample needs and Spark does not record.
 const NEEDED: [&str; 7] = ["model", "mode", "image_px", "images", "batch_size", "partition_size", "sampling_rate"];

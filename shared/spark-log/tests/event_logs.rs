@@ -1,14 +1,16 @@
 //! Event logs: content, arbitrary chunks, truncation and damage.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
+
 use foreglow_shared::Outcome;
-use foreglow_shared::event_log::{
+use foreglow_spark_log::{
     Application, Damage, EventLogError, EventLogReader, LabelError, Labels, NoRun, NoSample, Stage,
 };
 use proptest::prelude::*;
 
 /// A real log: two executors of two cores, a warm-up and two measured jobs, made by
 /// `tests/event-logs/make.sh`.
-const REAL: &[u8] = include_bytes!("../event-logs/3.5-measured");
+const REAL: &[u8] = include_bytes!("event-logs/3.5-measured");
 
 const LOG: &str = concat!(
     r#"{"Event":"SparkListenerLogStart","Spark Version":"3.5.9"}"#,

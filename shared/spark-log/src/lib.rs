@@ -21,18 +21,14 @@ mod reader;
 mod run;
 mod sample;
 
-pub use self::application::{
+pub use crate::application::{
     Application, Damage, Executor, JobEnd, Loss, ResourceProfile, SparkJob, Stage, TaskFailure, TaskTotals,
 };
-pub use self::labels::{LABELS, Label, LabelError, Labels, WORKLOAD_LABELS};
-pub use self::outcome::Ending;
-pub use self::reader::{EventLogError, EventLogReader};
-pub use self::run::{NoRun, Run};
-pub use self::sample::NoSample;
-
-/// Prefix of Foreglow's own Spark properties, set for the application (`--conf`) or for one job (as
-/// a local property).
-pub const LABEL_PREFIX: &str = "spark.foreglow.";
+pub use crate::labels::{LABELS, Label, LabelError, Labels, WORKLOAD_LABELS};
+pub use crate::outcome::Ending;
+pub use crate::reader::{EventLogError, EventLogReader};
+pub use crate::run::{NoRun, Run};
+pub use crate::sample::NoSample;
 
 /// Prefix of the description of warm-up jobs, which are not measured.
 pub const WARM_UP: &str = "foreglow warm-up";

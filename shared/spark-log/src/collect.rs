@@ -1,10 +1,9 @@
 //! Adds events to an [`Application`].
 
-use super::LABEL_PREFIX;
-use super::application::{Application, Executor, JobEnd, Loss, ResourceProfile, SparkJob, Stage, TaskFailure};
-use super::event::{self, StageInfo, TaskEnd};
-use super::kind::Kind;
-use crate::{map_of, sort};
+use crate::application::{Application, Executor, JobEnd, Loss, ResourceProfile, SparkJob, Stage, TaskFailure};
+use crate::event::{self, StageInfo, TaskEnd};
+use crate::kind::Kind;
+use foreglow_shared::{LABEL_PREFIX, map_of, sort};
 
 /// Limit on task indices: a larger one is damage, and must not cause a huge allocation.
 const MAX_TASKS: u32 = 1 << 24;
@@ -16,7 +15,7 @@ const MAX_PROPERTY: usize = 4096;
 ///
 /// # Errors
 /// The line is not JSON, or the event lacks a required field.
-pub(super) fn take(application: &mut Application, kind: Kind, line: &str) -> Result<(), serde_json::Error> {
+pub(crate) fn take(application: &mut Application, kind: Kind, line: &str) -> Result<(), serde_json::Error> {
     match kind {
         Kind::TaskEnd => take_task(application, &serde_json::from_str(line)?),
         Kind::LogStart => {
