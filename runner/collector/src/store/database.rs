@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 pub(super) use rusqlite::types::Value;
 
+use super::encoded::RunKey;
 use super::runs::Sums;
 use super::{Encoded, postgres, sqlite};
 
@@ -21,6 +22,8 @@ pub(super) enum Failure {
     Postgres(postgres::Failure),
     /// The file was removed or replaced since it was opened.
     Gone,
+    /// The database does not have a run of this number any more.
+    NoSuchRun,
     /// A value of a row is not of the type that was stored.
     Unexpected(Value),
     /// A sample has no JSON.
@@ -151,21 +154,38 @@ impl Transaction<'_> {
         }
     }
 
-    /// Returns the query for the number of a run: by its workload, configuration, sampling rate,
-    /// engine, outcome and host.
-    pub(super) fn number_of_run(&self) -> &'static str {
+    /// Returns the numbers of these runs, of which none occurs twice. Those that the database does
+    /// not have get new ones, in their order.
+    pub(super) fn numbers_of(&self, runs: &[&RunKey]) -> Outcome<Vec<i64>> {
         match self {
-            Self::File(_) => sqlite::NUMBER_OF_RUN,
-            Self::Server(_) => postgres::NUMBER_OF_RUN,
+            Self::File(writing) => writing.numbers_of(runs),
+            Self::Server(writing) => writing.numbers_of(runs),
         }
     }
 
-    /// Returns a number that changes when another connection has changed the database; `None` if
-    /// the database has no such number.
-    pub(super) fn version(&self) -> Outcome<Option<i64>> {
+    /// Adds numbers of new samples to those of their workloads, which may be new.
+    pub(super) fn add_to_workloads(&self, added: &[(&str, i64)]) -> Outcome<()> {
         match self {
-            Self::File(writing) => writing.version().map(Some),
-            Self::Server(_) => Ok(None),
+            Self::File(writing) => writing.add_to_workloads(added),
+            Self::Server(writing) => writing.add_to_workloads(added),
+        }
+    }
+
+    /// Adds the figures of new samples to those of their runs; fails with [`Failure::NoSuchRun`] if
+    /// the database does not have one of these.
+    pub(super) fn add_to_runs(&self, added: &[(i64, Sums)]) -> Outcome<()> {
+        match self {
+            Self::File(writing) => writing.add_to_runs(added),
+            Self::Server(writing) => writing.add_to_runs(added),
+        }
+    }
+
+    /// Returns a number that changes when the runs may have got other numbers. If runs were removed
+    /// without a change of it, [`add_to_runs`](Self::add_to_runs) notices.
+    pub(super) fn version(&self) -> Outcome<i64> {
+        match self {
+            Self::File(writing) => writing.version(),
+            Self::Server(writing) => writing.version(),
         }
     }
 

@@ -45,6 +45,7 @@ pub(super) fn sentence(location: &Location, failure: &Failure) -> anyhow::Error 
              back, or start again to use the new one"
         )),
         (Failure::Unexpected(value), _) => damaged(location, &format!("unexpected value {value:?}")),
+        (Failure::NoSuchRun, _) => damaged(location, "a run of its samples is missing"),
         (Failure::Json(error), _) => anyhow::anyhow!("a sample cannot be written as JSON: {error}"),
     }
 }

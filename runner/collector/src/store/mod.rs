@@ -162,7 +162,17 @@ impl Store {
     /// As for [`Store::insert`].
     pub fn insert_all(&mut self, requests: &[&[Encoded]]) -> anyhow::Result<Vec<Inserted>> {
         let mut numbers = std::mem::take(&mut self.numbers);
-        let inserted = self.write(|transaction| insert(transaction, requests, &mut numbers))?;
+        let location = &self.location;
+        let mut write = || self.database.write(|transaction| insert(transaction, requests, &mut numbers));
+        // Another collector has removed a run whose number was kept. The failure undid everything.
+        let inserted = match write() {
+            Err(Failure::NoSuchRun) => {
+                numbers = runs::Numbers::default();
+                self.database.write(|transaction| insert(transaction, requests, &mut numbers))
+            }
+            outcome => outcome,
+        };
+        let inserted = inserted.map_err(|failure| sentence(location, &failure))?;
         // After an error, the numbers may be those of runs that were undone.
         self.numbers = numbers;
         Ok(inserted)
@@ -308,10 +318,9 @@ fn insert(
 ) -> database::Outcome<Vec<Inserted>> {
     numbers.refresh(transaction)?;
     let mut added = runs::Added::default();
-    let mut new_samples = Vec::with_capacity(requests.iter().map(|samples| samples.len()).sum());
-    for sample in requests.iter().copied().flatten() {
-        new_samples.push((sample, numbers.run_of(transaction, &sample.run)?));
-    }
+    let samples: Vec<&Encoded> = requests.iter().copied().flatten().collect();
+    let runs = numbers.of_runs(transaction, &Vec::from_iter(samples.iter().map(|sample| &sample.run)))?;
+    let new_samples: Vec<(&Encoded, i64)> = samples.into_iter().zip(runs).collect();
     let is_new = transaction.add_samples(&new_samples)?;
     let known: HashSet<&str> =
         new_samples.iter().zip(&is_new).filter(|(_, is_new)| !**is_new).map(|((new, _), _)| new.id.as_str()).collect();

@@ -2,7 +2,7 @@
 //!
 //! The figures are kept with each write, so that a million samples answer as fast as a thousand.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use foreglow_shared::parse_line;
 
@@ -68,7 +68,7 @@ pub struct RunsFilter {
 pub(super) struct Numbers {
     of_key: HashMap<RunKey, i64>,
     key_bytes: usize,
-    /// Version of the database that has these runs; `None` if the database has no versions.
+    /// Version of the database that has these runs.
     version: Option<i64>,
 }
 
@@ -99,40 +99,32 @@ impl Sums {
 }
 
 impl Numbers {
-    /// Forgets the runs if another connection may have removed or renumbered them.
+    /// Forgets the runs if another connection may have renumbered them.
     pub(super) fn refresh(&mut self, transaction: &Transaction<'_>) -> Outcome<()> {
-        let version = transaction.version()?;
-        if version.is_none() || version != self.version {
+        let version = Some(transaction.version()?);
+        if version != self.version {
             *self = Self { version, ..Self::default() };
         }
         Ok(())
     }
 
-    /// Returns the number of a run, which is new if no sample of it is stored.
-    pub(super) fn run_of(&mut self, transaction: &Transaction<'_>, key: &RunKey) -> Outcome<i64> {
-        if let Some(number) = self.of_key.get(key) {
-            return Ok(*number);
+    /// Returns the number of the run of each key. A run of which no sample is stored gets a new one.
+    pub(super) fn of_runs(&mut self, transaction: &Transaction<'_>, keys: &[&RunKey]) -> Outcome<Vec<i64>> {
+        let mut is_unknown = HashSet::new();
+        let unknown: Vec<&RunKey> =
+            (keys.iter().copied()).filter(|key| !self.of_key.contains_key(*key) && is_unknown.insert(*key)).collect();
+        let numbers = if unknown.is_empty() { Vec::new() } else { transaction.numbers_of(&unknown)? };
+        for (key, number) in unknown.iter().zip(&numbers) {
+            self.key_bytes += key.size_bytes();
+            self.of_key.insert((*key).clone(), *number);
         }
-        let (workload, rate) = (text(&key.workload), Value::Real(key.sampling_rate()));
-        let (engine, outcome, host) = (text(key.engine), text(key.outcome), text(&key.host));
-        let mut of_run = vec![workload, text(&key.configuration), rate, engine, outcome, host];
-        let mut found = transaction.query(transaction.number_of_run(), &of_run)?;
-        if found.is_empty() {
-            of_run.push(text(&key.model));
-            found = transaction.query(
-                "INSERT INTO runs (workload, configuration, sampling_rate, engine, outcome, host, model)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING number",
-                &of_run,
-            )?;
-        }
-        let number = found.first().map_or(Err(Failure::Unexpected(Value::Null)), |row| row.integer(0))?;
+        let number = |key: &&RunKey| self.of_key.get(*key).copied().ok_or(Failure::Unexpected(Value::Null));
+        let of_keys = keys.iter().map(number).collect();
         if self.key_bytes > MOST_KEY_BYTES {
             self.of_key.clear();
             self.key_bytes = 0;
         }
-        self.key_bytes += key.size_bytes();
-        self.of_key.insert(key.clone(), number);
-        Ok(number)
+        of_keys
     }
 }
 
@@ -147,18 +139,8 @@ impl Added {
         for (workload, sums) in self.0.values() {
             *of_workload.entry(workload).or_default() += sums.samples;
         }
-        for (workload, samples) in of_workload {
-            let of_workload = [text(workload), Value::Integer(samples)];
-            let update = "UPDATE workloads SET samples = samples + $2 WHERE workload = $1";
-            if transaction.execute(update, &of_workload)? == 0 {
-                transaction.execute("INSERT INTO workloads (workload, samples) VALUES ($1, $2)", &of_workload)?;
-            }
-        }
-        let update = "UPDATE runs SET samples = samples + $2, timed = timed + $3, sum_secs = sum_secs + $4,
-                 least_secs = CASE WHEN least_secs <= $5 THEN least_secs ELSE coalesce($5, least_secs) END,
-                 most_secs = CASE WHEN most_secs >= $6 THEN most_secs ELSE coalesce($6, most_secs) END
-             WHERE number = $1";
-        self.0.iter().try_for_each(|(run, (_, sums))| transaction.execute(update, &parameters(*run, sums)).map(drop))
+        transaction.add_to_workloads(&Vec::from_iter(of_workload))?;
+        transaction.add_to_runs(&Vec::from_iter(self.0.iter().map(|(run, (_, sums))| (*run, *sums))))
     }
 }
 
@@ -208,16 +190,18 @@ pub(super) fn assign_all(transaction: &Transaction<'_>) -> Outcome<()> {
         let rows = transaction.query(read, &[Value::Integer(after), Value::Integer(BATCH)])?;
         let Some(last) = rows.last() else { return Ok(()) };
         after = last.integer(0)?;
-        let mut added = Added::default();
+        let mut samples = Vec::with_capacity(rows.len());
         for mut row in rows {
             let seq = row.integer(0)?;
             // Samples outside the limits belong to no run, as no answer has them.
             let Ok(sample) = parse_line(&row.text(1)?) else { continue };
-            let key = RunKey::of(&sample)?;
-            let run = numbers.run_of(transaction, &key)?;
-            let of_sample = [Value::Integer(seq), Value::Integer(run), sample.completion_time_secs.into()];
-            transaction.execute(write, &of_sample)?;
-            added.count(run, &key, sample.completion_time_secs);
+            samples.push((seq, RunKey::of(&sample)?, sample.completion_time_secs));
+        }
+        let runs = numbers.of_runs(transaction, &Vec::from_iter(samples.iter().map(|(_, key, _)| key)))?;
+        let mut added = Added::default();
+        for ((seq, key, secs), run) in samples.iter().zip(runs) {
+            transaction.execute(write, &[Value::Integer(*seq), Value::Integer(run), (*secs).into()])?;
+            added.count(run, key, *secs);
         }
         added.store(transaction)?;
     }

@@ -16,11 +16,6 @@ pub(crate) use listen::follow;
 pub(super) use session::Session;
 pub(super) use writing::Writing;
 
-/// The index is on the three texts together: each may be longer than an entry of a B-tree.
-pub(super) const NUMBER_OF_RUN: &str = "SELECT number FROM runs
-    WHERE workload || configuration || host = $1 || $2 || $6 AND workload = $1 AND configuration = $2
-        AND sampling_rate = $3 AND engine = $4 AND outcome = $5 AND host = $6";
-
 /// Channel on which writers announce new samples.
 const CHANNEL: &str = "foreglow_samples";
 

@@ -3,11 +3,14 @@
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use tokio_postgres::types::ToSql;
+
 use super::CHANNEL;
 use super::session::Session;
 use super::values::storable;
 use crate::store::Encoded;
-use crate::store::database::{Outcome, Row, Value};
+use crate::store::database::{Failure, Outcome, Row, Value};
+use crate::store::encoded::RunKey;
 use crate::store::runs::Sums;
 
 /// Lock of the writers of a database: `FGLW`. Without it, a sample could become visible after one
@@ -77,6 +80,71 @@ impl<'a> Writing<'a> {
         Ok(samples.iter().map(|(new, _)| added.remove(new.id.as_str())).collect())
     }
 
+    /// Returns the number of the file that has the runs, which changes when a backup is restored. The
+    /// server assigns no number twice, so that a run that was removed does not change those of others.
+    pub(in crate::store) fn version(&self) -> Outcome<i64> {
+        let rows = self.query("SELECT CAST(pg_relation_filenode('runs') AS BIGINT)", &[])?;
+        rows.first().map_or(Err(Failure::Unexpected(Value::Null)), |row| row.integer(0))
+    }
+
+    /// Returns the numbers of all runs with one query, and adds new runs with one statement.
+    pub(in crate::store) fn numbers_of(&self, runs: &[&RunKey]) -> Outcome<Vec<i64>> {
+        let found = self.find_runs(runs)?;
+        let new: Vec<&RunKey> =
+            runs.iter().zip(&found).filter(|(_, number)| number.is_none()).map(|(run, _)| *run).collect();
+        let mut of_new = Vec::new().into_iter();
+        if !new.is_empty() {
+            self.make_runs(&new)?;
+            of_new = self.find_runs(&new)?.into_iter();
+        }
+        let mut number = |known: Option<i64>| known.or_else(|| of_new.next().flatten());
+        found.into_iter().map(|known| number(known).ok_or(Failure::Unexpected(Value::Null))).collect()
+    }
+
+    fn find_runs(&self, runs: &[&RunKey]) -> Outcome<Vec<Option<i64>>> {
+        let keys = Keys::of(runs);
+        let rows = self.session.with_client(|connected| {
+            let statement = self.session.prepared(connected, FIND_RUNS)?;
+            self.session.wait(connected.client().query(&statement, &keys.parameters()))
+        })?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    fn make_runs(&self, runs: &[&RunKey]) -> Outcome<()> {
+        let keys = Keys::of(runs);
+        let models: Vec<String> = runs.iter().map(|run| storable(&run.model)).collect();
+        self.session.with_client(|connected| {
+            let statement = self.session.prepared(connected, MAKE_RUNS)?;
+            let mut parameters = keys.parameters().to_vec();
+            parameters.push(&models);
+            self.session.wait(connected.client().execute(&statement, &parameters)).map(drop)
+        })
+    }
+
+    pub(in crate::store) fn add_to_workloads(&self, added: &[(&str, i64)]) -> Outcome<()> {
+        let workloads: Vec<&str> = added.iter().map(|(workload, _)| *workload).collect();
+        let samples: Vec<i64> = added.iter().map(|(_, samples)| *samples).collect();
+        self.session.with_client(|connected| {
+            let statement = self.session.prepared(connected, ADD_TO_WORKLOADS)?;
+            self.session.wait(connected.client().execute(&statement, &[&workloads, &samples])).map(drop)
+        })
+    }
+
+    pub(in crate::store) fn add_to_runs(&self, added: &[(i64, Sums)]) -> Outcome<()> {
+        let numbers: Vec<i64> = added.iter().map(|(run, _)| *run).collect();
+        let samples: Vec<i64> = added.iter().map(|(_, sums)| sums.samples).collect();
+        let timed: Vec<i64> = added.iter().map(|(_, sums)| sums.timed).collect();
+        let totals: Vec<f64> = added.iter().map(|(_, sums)| sums.sum).collect();
+        let least: Vec<Option<f64>> = added.iter().map(|(_, sums)| sums.least).collect();
+        let most: Vec<Option<f64>> = added.iter().map(|(_, sums)| sums.most).collect();
+        self.session.with_client(|connected| {
+            let statement = self.session.prepared(connected, ADD_TO_RUNS)?;
+            let parameters: [&(dyn ToSql + Sync); 6] = [&numbers, &samples, &timed, &totals, &least, &most];
+            let changed = self.session.wait(connected.client().execute(&statement, &parameters))?;
+            if changed == added.len() as u64 { Ok(()) } else { Err(Failure::NoSuchRun) }
+        })
+    }
+
     pub(in crate::store) fn lines_of(&self, ids: &[&str]) -> Outcome<HashMap<String, String>> {
         let rows = self.session.with_client(|connected| {
             let statement = self.session.prepared(connected, "SELECT id, line FROM samples WHERE id = ANY ($1)")?;
@@ -124,6 +192,33 @@ impl<'a> Writing<'a> {
     }
 }
 
+/// Columns of the keys of runs.
+struct Keys<'a> {
+    workloads: Vec<&'a str>,
+    configurations: Vec<&'a str>,
+    sampling_rates: Vec<f64>,
+    engines: Vec<&'a str>,
+    outcomes: Vec<&'a str>,
+    hosts: Vec<&'a str>,
+}
+
+impl<'a> Keys<'a> {
+    fn of(runs: &[&'a RunKey]) -> Self {
+        Self {
+            workloads: runs.iter().map(|run| run.workload.as_str()).collect(),
+            configurations: runs.iter().map(|run| run.configuration.as_str()).collect(),
+            sampling_rates: runs.iter().map(|run| run.sampling_rate()).collect(),
+            engines: runs.iter().map(|run| run.engine).collect(),
+            outcomes: runs.iter().map(|run| run.outcome).collect(),
+            hosts: runs.iter().map(|run| run.host.as_str()).collect(),
+        }
+    }
+
+    fn parameters(&self) -> [&(dyn ToSql + Sync); 6] {
+        [&self.workloads, &self.configurations, &self.sampling_rates, &self.engines, &self.outcomes, &self.hosts]
+    }
+}
+
 fn column<'a, T>(samples: &[(&'a Encoded, i64)], of: impl Fn(&'a Encoded) -> T) -> Vec<T> {
     samples.iter().map(|(sample, _)| of(sample)).collect()
 }
@@ -136,3 +231,41 @@ const ADD: &str = "INSERT INTO samples (id, model, mode, engine, outcome, starte
         AS new (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs, place)
     ORDER BY place
     ON CONFLICT (id) DO NOTHING RETURNING id";
+
+/// The number of each run, in the order of the arrays. The index is on the three texts together:
+/// each may be longer than an entry of a B-tree.
+const FIND_RUNS: &str = "SELECT (
+        SELECT number FROM runs
+        WHERE runs.workload || runs.configuration || runs.host = key.workload || key.configuration || key.host
+            AND runs.workload = key.workload AND runs.configuration = key.configuration
+            AND runs.sampling_rate = key.sampling_rate AND runs.engine = key.engine AND runs.outcome = key.outcome
+            AND runs.host = key.host
+        LIMIT 1)
+    FROM unnest($1::text[], $2::text[], $3::double precision[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
+        AS key (workload, configuration, sampling_rate, engine, outcome, host, place)
+    ORDER BY place";
+
+/// The numbers follow the order of the arrays.
+const MAKE_RUNS: &str = "INSERT INTO runs (workload, configuration, sampling_rate, engine, outcome, host, model)
+    SELECT workload, configuration, sampling_rate, engine, outcome, host, model
+    FROM unnest($1::text[], $2::text[], $3::double precision[], $4::text[], $5::text[], $6::text[], $7::text[])
+        WITH ORDINALITY AS new (workload, configuration, sampling_rate, engine, outcome, host, model, place)
+    ORDER BY place";
+
+const ADD_TO_WORKLOADS: &str = "WITH new AS (
+        SELECT workload, samples FROM unnest($1::text[], $2::bigint[]) AS new (workload, samples)
+    ), updated AS (
+        UPDATE workloads SET samples = workloads.samples + new.samples FROM new
+        WHERE workloads.workload = new.workload RETURNING new.workload
+    )
+    INSERT INTO workloads (workload, samples)
+    SELECT workload, samples FROM new WHERE workload NOT IN (SELECT workload FROM updated)";
+
+/// `least` and `greatest` leave out null.
+const ADD_TO_RUNS: &str = "UPDATE runs SET samples = runs.samples + new.samples, timed = runs.timed + new.timed,
+        sum_secs = runs.sum_secs + new.sum_secs, least_secs = least(runs.least_secs, new.least_secs),
+        most_secs = greatest(runs.most_secs, new.most_secs)
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::double precision[], $5::double precision[],
+            $6::double precision[])
+        AS new (number, samples, timed, sum_secs, least_secs, most_secs)
+    WHERE runs.number = new.number";

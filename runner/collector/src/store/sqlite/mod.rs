@@ -12,13 +12,11 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavio
 
 use super::Encoded;
 use super::database::{Failure, Outcome, Row, Value};
+use super::encoded::RunKey;
 use super::runs::Sums;
 pub(super) use failure::sentence;
 
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-
-pub(super) const NUMBER_OF_RUN: &str = "SELECT number FROM runs WHERE workload = $1 AND configuration = $2
-    AND sampling_rate = $3 AND engine = $4 AND outcome = $5 AND host = $6";
 
 /// An open file.
 #[derive(Debug)]
@@ -142,6 +140,53 @@ impl Writing<'_> {
         samples.iter().map(add).collect()
     }
 
+    pub(super) fn numbers_of(&self, runs: &[&RunKey]) -> Outcome<Vec<i64>> {
+        let mut find = self.0.prepare_cached(
+            "SELECT number FROM runs WHERE workload = ?1 AND configuration = ?2 AND sampling_rate = ?3 AND engine = ?4
+                 AND outcome = ?5 AND host = ?6",
+        )?;
+        let mut make = self.0.prepare_cached(
+            "INSERT INTO runs (workload, configuration, sampling_rate, engine, outcome, host, model)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING number",
+        )?;
+        let number = |run: &&RunKey| {
+            let rate = run.sampling_rate();
+            let of_run = params![run.workload, run.configuration, rate, run.engine, run.outcome, run.host];
+            if let Some(number) = find.query_row(of_run, |row| row.get(0)).optional()? {
+                return Ok(number);
+            }
+            let of_run = params![run.workload, run.configuration, rate, run.engine, run.outcome, run.host, run.model];
+            Ok(make.query_row(of_run, |row| row.get(0))?)
+        };
+        runs.iter().map(number).collect()
+    }
+
+    pub(super) fn add_to_workloads(&self, added: &[(&str, i64)]) -> Outcome<()> {
+        let mut add = self.0.prepare_cached("UPDATE workloads SET samples = samples + ?2 WHERE workload = ?1")?;
+        let mut make = self.0.prepare_cached("INSERT INTO workloads (workload, samples) VALUES (?1, ?2)")?;
+        for of_workload in added {
+            if add.execute(*of_workload)? == 0 {
+                make.execute(*of_workload)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_to_runs(&self, added: &[(i64, Sums)]) -> Outcome<()> {
+        let mut add = self.0.prepare_cached(
+            "UPDATE runs SET samples = samples + ?2, timed = timed + ?3, sum_secs = sum_secs + ?4,
+                 least_secs = CASE WHEN least_secs <= ?5 THEN least_secs ELSE coalesce(?5, least_secs) END,
+                 most_secs = CASE WHEN most_secs >= ?6 THEN most_secs ELSE coalesce(?6, most_secs) END
+             WHERE number = ?1",
+        )?;
+        for (run, sums) in added {
+            if add.execute(params![run, sums.samples, sums.timed, sums.sum, sums.least, sums.most])? == 0 {
+                return Err(Failure::NoSuchRun);
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn lines_of(&self, ids: &[&str]) -> Outcome<HashMap<String, String>> {
         let mut find = self.0.prepare_cached("SELECT line FROM samples WHERE id = ?1")?;
         let mut lines = HashMap::with_capacity(ids.len());
@@ -152,6 +197,7 @@ impl Writing<'_> {
         Ok(lines)
     }
 
+    /// Returns a number that changes when another connection has changed the file.
     pub(super) fn version(&self) -> Outcome<i64> {
         Ok(self.0.pragma_query_value(None, "data_version", |row| row.get(0))?)
     }
