@@ -108,7 +108,7 @@ impl Numbers {
         Ok(())
     }
 
-    /// Returns the number of the run of each key. A run of which no sample is stored gets a new one.
+    /// Returns the number of the run of each key. A run without stored samples gets a new one.
     pub(super) fn of_runs(&mut self, transaction: &Transaction<'_>, keys: &[&RunKey]) -> Outcome<Vec<i64>> {
         let mut is_unknown = HashSet::new();
         let unknown: Vec<&RunKey> =

@@ -80,8 +80,8 @@ impl<'a> Writing<'a> {
         Ok(samples.iter().map(|(new, _)| added.remove(new.id.as_str())).collect())
     }
 
-    /// Returns the number of the file that has the runs, which changes when a backup is restored. The
-    /// server assigns no number twice, so that a run that was removed does not change those of others.
+    /// Returns the number of the file that has the runs, which changes when a backup is restored.
+    /// The server assigns no number twice, so a removed run does not change the numbers of others.
     pub(in crate::store) fn version(&self) -> Outcome<i64> {
         let rows = self.query("SELECT CAST(pg_relation_filenode('runs') AS BIGINT)", &[])?;
         rows.first().map_or(Err(Failure::Unexpected(Value::Null)), |row| row.integer(0))
