@@ -108,6 +108,19 @@ fn a_cut_last_line_is_left_out_with_a_note_and_a_wrong_one_elsewhere_is_refused(
 }
 
 #[test]
+fn a_size_of_the_job_that_no_sample_has_is_refused_with_what_to_do() {
+    let home = Foreglow::new();
+    let ask = |more: &[&str]| home.run(&[&["predict", SAMPLES, "-E", "1", "-C", "2"], more].concat());
+    let images = ask(&["--model", "lenet5", "--images", "77"]);
+    assert_eq!((images.code, images.stdout.as_str()), (2, ""), "{}", images.stderr);
+    let command = "`foreglow plan --images 77 --executors 1 --cores 2` predicts others";
+    assert!(images.stderr.contains("no sample has --images 77, but ") && images.stderr.contains(command));
+    let batch = ask(&["--batch-size", "5"]);
+    assert!(batch.code == 2 && batch.stderr.contains("no sample has --batch-size 5, but "), "{}", batch.stderr);
+    assert_eq!(images.stderr.lines().count(), 1, "{}", images.stderr);
+}
+
+#[test]
 fn a_name_in_a_sample_commands_no_terminal() {
     let home = Foreglow::new();
     let evil =

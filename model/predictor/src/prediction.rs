@@ -192,6 +192,42 @@ impl Prediction {
     }
 }
 
+impl Warning {
+    /// Most samples that disagree with the others and get a sentence each.
+    const MOST_SAMPLES: usize = 3;
+
+    /// Returns the sentences of warnings, in their order. If many samples disagree with the others,
+    /// those that do so most have a sentence each, and one sentence counts the rest.
+    pub fn sentences(warnings: &[Self]) -> Vec<String> {
+        let mut disagreeing: Vec<f64> = warnings.iter().filter_map(Self::disagreement).collect();
+        disagreeing.sort_by(|a, b| b.total_cmp(a));
+        let Some(largest) = disagreeing.get(Self::MOST_SAMPLES).copied() else {
+            return warnings.iter().map(Self::to_string).collect();
+        };
+        let mut described = 0;
+        let mut sentences = Vec::new();
+        for warning in warnings {
+            if warning.disagreement().is_none_or(|deviation| deviation > largest && described < Self::MOST_SAMPLES) {
+                described += usize::from(warning.disagreement().is_some());
+                sentences.push(warning.to_string());
+            }
+        }
+        let rest = disagreeing.len() - described;
+        let percent = 100.0 * libm::expm1(largest);
+        sentences.push(format!(
+            "{rest} more samples differ by up to {percent:.0} % from what the other samples predict; measure them again, or \
+             remove them"
+        ));
+        sentences
+    }
+
+    /// Returns by how much a sample disagrees with the others, log units.
+    fn disagreement(&self) -> Option<f64> {
+        let Self::SamplesDisagree { secs, expected_secs, .. } = self else { return None };
+        Some((libm::log(*secs) - libm::log(*expected_secs)).abs())
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

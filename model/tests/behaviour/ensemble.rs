@@ -199,6 +199,22 @@ fn outliers_and_contradictory_repeats_are_named() {
 }
 
 #[test]
+fn the_samples_that_disagree_most_have_a_sentence_each_and_the_others_are_counted() {
+    let warning = |place: usize| {
+        let times = [1.1, 3.0, 0.4, 1.2, 2.0, 0.8];
+        Warning::SamplesDisagree { at: format!("nodes {place}"), secs: times[place], expected_secs: 1.0 }
+    };
+    let three = [warning(0), warning(1), warning(2)];
+    assert_eq!(Warning::sentences(&three), three.iter().map(Warning::to_string).collect::<Vec<_>>());
+    let six: Vec<Warning> = (0..6).map(warning).chain([Warning::EmptyCell]).collect();
+    let described = [1, 2, 4].map(|place| warning(place).to_string());
+    let rest =
+        "3 more samples differ by up to 25 % from what the other samples predict; measure them again, or remove them";
+    let expected = described.into_iter().chain([Warning::EmptyCell.to_string(), rest.to_owned()]);
+    assert_eq!(Warning::sentences(&six), expected.collect::<Vec<_>>());
+}
+
+#[test]
 fn two_repeats_that_differ_by_far_more_than_the_noise_contradict_each_other() {
     let settings: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0].iter().flat_map(|n| [(*n, 1.0), (*n, 1.0)]).collect();
     let secs = |slow: f64| -> Vec<f64> {

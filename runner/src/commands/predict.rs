@@ -1,5 +1,7 @@
 //! `foreglow predict`: the completion time of one configuration.
 
+use std::collections::BTreeSet;
+
 use foreglow_console::answer::{PredictionAnswer, fit};
 use foreglow_console::ask::Source;
 use foreglow_console::grammar;
@@ -7,7 +9,7 @@ use foreglow_console::output::{self, Format};
 use foreglow_console::question::Bill;
 use foreglow_exit::unusable;
 use foreglow_model::Setting;
-use foreglow_shared::Sample;
+use foreglow_shared::{Sample, Workload};
 
 use crate::never_run::{Differences, NeverRun, never_run};
 
@@ -45,20 +47,20 @@ pub struct Args {
     format: Format,
 }
 
-/// The job of a CNN that was never run.
+/// The job of a CNN that was never run, or which of the measured jobs is meant.
 #[derive(Clone, Copy, Debug, clap::Args)]
-#[command(next_help_heading = "A CNN that was never run")]
+#[command(next_help_heading = "A CNN that was never run, or one of several measured jobs")]
 struct NeverRunArgs {
     /// Side of its square input, pixels [default: that of the other CNNs]
-    #[arg(long, value_name = "PX", requires = "model", value_parser = grammar::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PX", value_parser = grammar::count, allow_negative_numbers = true)]
     image_px: Option<u32>,
 
     /// Images per mini-batch [default: those of the other CNNs]
-    #[arg(long, value_name = "N", requires = "model", value_parser = grammar::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     batch_size: Option<u32>,
 
     /// Images of the job [default: those of the other CNNs]
-    #[arg(long, value_name = "N", requires = "model", value_parser = grammar::large_count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = grammar::large_count, allow_negative_numbers = true)]
     images: Option<u64>,
 }
 
@@ -73,14 +75,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         Some(NeverRun { job, predictor, basis }) => (job, predictor, Some(basis)),
         None => {
-            let alike = |sample: &Sample| {
-                let workload = &sample.workload;
-                image_px.is_none_or(|px| px == workload.image_px)
-                    && batch_size.is_none_or(|size| size == workload.batch_size)
-                    && images.is_none_or(|images| images == workload.images)
-            };
-            let samples: Vec<Sample> = samples.into_iter().filter(alike).collect();
-            let job = args.source.pick(&samples)?;
+            let job = args.source.pick(&args.measured(samples)?)?;
             let predictor = fit(&job)?;
             let predictor = match args.partition_size {
                 Some(size) => predictor.with_partition_size(&job, size).map_err(|error| unusable(error.to_string()))?,
@@ -95,4 +90,35 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let answer = PredictionAnswer::new(&job, &predictor, setting, &question, args.partition_size).based_on(basis);
     output::print(&answer.render(args.format))?;
     answer.check()
+}
+
+impl Args {
+    /// Returns the samples of the measured jobs that are meant.
+    fn measured(&self, samples: Vec<Sample>) -> anyhow::Result<Vec<Sample>> {
+        let NeverRunArgs { image_px, batch_size, images } = self.never_run;
+        let samples = with(samples, "--image-px", image_px.map(u64::from), |workload| workload.image_px.into(), "")?;
+        let samples =
+            with(samples, "--batch-size", batch_size.map(u64::from), |workload| workload.batch_size.into(), "")?;
+        let (executors, cores, asked) = (self.executors, self.cores, images.unwrap_or_default());
+        let plan =
+            format!("; `foreglow plan --images {asked} --executors {executors} --cores {cores}` predicts others");
+        with(samples, "--images", images, |workload| workload.images, &plan)
+    }
+}
+
+/// Returns the samples whose workload has a value; fails, with an advice, if none has it.
+fn with(
+    samples: Vec<Sample>,
+    option: &str,
+    asked: Option<u64>,
+    value: fn(&Workload) -> u64,
+    advice: &str,
+) -> anyhow::Result<Vec<Sample>> {
+    let Some(asked) = asked else { return Ok(samples) };
+    let measured: BTreeSet<u64> = samples.iter().map(|sample| value(&sample.workload)).collect();
+    if !samples.is_empty() && !measured.contains(&asked) {
+        let measured = measured.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        return Err(unusable(format!("no sample has {option} {asked}, but {measured}{advice}")));
+    }
+    Ok(samples.into_iter().filter(|sample| value(&sample.workload) == asked).collect())
 }

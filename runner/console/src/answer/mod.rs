@@ -72,6 +72,6 @@ fn cost_note(reason: &str) -> String {
 
 /// Returns an empty line and one line per warning, or nothing without warnings.
 fn notes(warnings: &[Warning]) -> String {
-    let lines: String = warnings.iter().map(|warning| format!("Note: {warning}.\n")).collect();
+    let lines: String = Warning::sentences(warnings).iter().map(|sentence| format!("Note: {sentence}.\n")).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }

@@ -49,7 +49,7 @@ pub struct TableArgs {
 fn contradictions(runs: &Dataset, roles: &Roles) -> Vec<String> {
     let ensemble = Ensemble::fit_known(runs, &roles.meanings());
     let warnings = ensemble.map(|ensemble| ensemble.contradictions()).unwrap_or_default();
-    warnings.iter().map(Warning::to_string).collect()
+    Warning::sentences(&warnings)
 }
 
 impl TableArgs {
