@@ -19,8 +19,6 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Memory of all bodies together, in units of [`UNIT_BYTES`].
 const UNITS: usize = 64;
 const UNIT_BYTES: usize = 1 << 20;
-/// Suggested delay before a refused request is sent again, seconds.
-const RETRY_AFTER_SECS: &str = "1";
 
 /// Memory for the bodies of all requests.
 #[derive(Clone, Debug)]
@@ -77,8 +75,7 @@ impl BodyMemory {
 
 /// Returns the answer to a request that the collector has no room for now.
 pub(super) fn busy() -> Box<Response> {
-    let refused = refuse(StatusCode::SERVICE_UNAVAILABLE, "the collector has too many requests at once; send it again");
-    Box::new(([(header::RETRY_AFTER, RETRY_AFTER_SECS)], *refused).into_response())
+    refuse(StatusCode::SERVICE_UNAVAILABLE, "the collector has too many requests at once; send it again")
 }
 
 fn too_large() -> Box<Response> {

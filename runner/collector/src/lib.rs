@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use foreglow_exit::{Signals, UnusableInput, unusable};
@@ -50,6 +50,8 @@ use crate::store::{Location, Store, Unavailable};
 pub const MAX_BODY_BYTES: usize = 16 << 20;
 /// Grace period for requests in progress when the collector stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// Delay after which a sender should try again what the collector could not do, seconds.
+const RETRY_AFTER_SECS: HeaderValue = HeaderValue::from_static("1");
 /// Bodies that are parsed at the same time, each on a thread of its own.
 const PARSERS: usize = 2;
 /// Stores up to this size are checked completely before they are served; larger ones are checked
@@ -237,9 +239,14 @@ fn router(shared: Shared) -> Router {
         .with_state(shared)
 }
 
-/// Returns the error format of all API routes: `{"error":"…"}`.
+/// Returns the error format of all API routes: `{"error":"…"}`. A failure that may pass names a
+/// delay.
 fn refusal(status: StatusCode, sentence: impl std::fmt::Display) -> Response {
-    (status, axum::Json(serde_json::json!({ "error": sentence.to_string() }))).into_response()
+    let mut refused = (status, axum::Json(serde_json::json!({ "error": sentence.to_string() }))).into_response();
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        refused.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER_SECS);
+    }
+    refused
 }
 
 /// Returns the answer to a request that the store could not serve.

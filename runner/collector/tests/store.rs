@@ -9,6 +9,8 @@ mod server;
 mod access;
 #[path = "store/faults.rs"]
 mod faults;
+#[path = "store/hostile.rs"]
+mod hostile;
 
 use foreglow_collector::store::{Encoded, Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting};
 use foreglow_collector::token::Hash;

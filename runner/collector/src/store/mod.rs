@@ -362,4 +362,4 @@ fn line(sample: &Sample) -> database::Outcome<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

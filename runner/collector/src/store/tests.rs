@@ -13,7 +13,7 @@ const LINE: &str = r#"{"schema":1,"id":"01890000-0000-7000-8000-000000000001","w
 "completion_time_secs":2.5,"engine":"local","runner_version":"0.1.0","host":{"cpu":"A","adapter":null},
 "started_at":"2026-11-21T10:00:00Z","note":"kept"}"#;
 
-fn sample(number: u128) -> Sample {
+pub(crate) fn sample(number: u128) -> Sample {
     let mut sample = parse_line(&LINE.replace('\n', "")).unwrap();
     sample.id = Uuid::from_u128((0x0189 << 112) | (7 << 76) | (2 << 62) | number);
     sample

@@ -1,5 +1,6 @@
 //! One request to a collector, sent again with increasing delays while the failure may pass.
 
+use std::fmt;
 use std::time::Duration;
 
 use foreglow_shared::{Sample, write_jsonl};
@@ -15,8 +16,10 @@ const PATH: &str = "/api/v1/samples";
 /// Bodies from this size on are sent only after the collector has accepted the head, so that its
 /// refusal, such as of a wrong token, is read.
 const ANNOUNCED_BYTES: usize = 32 << 10;
-/// Longest delay that a collector may ask for with `Retry-After`.
-const LONGEST_DELAY: Duration = Duration::from_secs(30);
+/// Longest delay of `Retry-After` that a user waits for.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// Longest delay of `Retry-After` that is used at all; longer ones become this one.
+const LONGEST_DELAY: Duration = Duration::from_secs(600);
 
 /// How long to try.
 #[derive(Clone, Copy, Debug)]
@@ -48,10 +51,28 @@ impl Policy {
 /// A failure of a request.
 struct Failure {
     error: anyhow::Error,
-    /// Delay that the collector asked for.
-    retry_after: Option<Duration>,
     /// Whether the same request may succeed later.
     may_pass: bool,
+}
+
+/// A refusal with the delay that the collector asks for.
+#[derive(Debug)]
+struct Delayed {
+    sentence: String,
+    retry_after: Duration,
+}
+
+impl fmt::Display for Delayed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+impl std::error::Error for Delayed {}
+
+/// Returns the delay that the collector asks for with an error of [`Target::post`].
+pub(super) fn retry_after(error: &anyhow::Error) -> Option<Duration> {
+    error.downcast_ref::<Delayed>().map(|delayed| delayed.retry_after)
 }
 
 impl Target {
@@ -70,7 +91,7 @@ impl Target {
             match self.post_once(samples) {
                 Ok(receipt) => return Ok(receipt),
                 Err(failure) if failure.may_pass => {
-                    std::thread::sleep(failure.retry_after.unwrap_or(delay));
+                    std::thread::sleep(retry_after(&failure.error).map_or(delay, |asked| asked.min(LONGEST_WAIT)));
                     delay *= 2;
                 }
                 Err(failure) => return Err(failure.error),
@@ -93,12 +114,11 @@ impl Target {
             error: anyhow::anyhow!(
                 "the collector at {url} cannot be reached ({error}); start it with `foreglow serve`"
             ),
-            retry_after: None,
             may_pass: true,
         })?;
         let status = response.status();
         let text = response.body_mut().read_to_string().unwrap_or_default();
-        let lasting = |error: anyhow::Error| Failure { error, retry_after: None, may_pass: false };
+        let lasting = |error: anyhow::Error| Failure { error, may_pass: false };
         if matches!(status.as_u16(), 200 | 400)
             && let Ok(receipt) = serde_json::from_str::<Receipt>(&text)
         {
@@ -110,16 +130,16 @@ impl Target {
             };
         }
         let refusal = serde_json::from_str::<serde_json::Value>(&text).ok();
-        let error = match refusal.as_ref().and_then(|refusal| refusal["error"].as_str()) {
-            Some(sentence) => anyhow::anyhow!("the collector at {url} refused ({status}): {sentence}"),
-            None => anyhow::anyhow!("{url} does not answer as a collector ({status}); check the address"),
+        let sentence = match refusal.as_ref().and_then(|refusal| refusal["error"].as_str()) {
+            Some(sentence) => format!("the collector at {url} refused ({status}): {sentence}"),
+            None => format!("{url} does not answer as a collector ({status}); check the address"),
         };
-        match status.as_u16() {
-            408 | 429 | 500 | 502..=504 => {
-                Err(Failure { error, retry_after: retry_after(response.headers()), may_pass: true })
-            }
-            _ => Err(lasting(error)),
-        }
+        let may_pass = matches!(status.as_u16(), 408 | 429 | 500 | 502..=504);
+        let error = match asked_delay(response.headers()).filter(|_| may_pass) {
+            Some(retry_after) => anyhow::Error::new(Delayed { sentence, retry_after }),
+            None => anyhow::Error::msg(sentence),
+        };
+        Err(Failure { error, may_pass })
     }
 
     fn agent(&self) -> ureq::Agent {
@@ -137,8 +157,8 @@ impl Target {
     }
 }
 
-/// Returns the delay in seconds that the collector asks for, if it is bearable. A date is ignored.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+/// Returns the delay in seconds that an answer asks for. A date is ignored.
+fn asked_delay(headers: &HeaderMap) -> Option<Duration> {
     let secs = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(secs).min(LONGEST_DELAY))
 }

@@ -16,34 +16,34 @@ const SENDERS: u128 = 4;
 const CRASHES: usize = 3;
 
 /// Serves a store on a free port until the process ends; returns the URL.
-fn serve(location: &Location) -> String {
+pub(crate) fn serve(location: &Location) -> String {
     let collector = Collector::bind("127.0.0.1:0".parse().unwrap(), Access::default()).unwrap();
     let (url, store) = (collector.url(), Store::open(Some(location)).unwrap());
     std::thread::spawn(move || collector.run(store));
     url
 }
 
-fn agent() -> ureq::Agent {
+pub(crate) fn agent() -> ureq::Agent {
     let config = ureq::Agent::config_builder().http_status_as_error(false).proxy(None);
     config.timeout_global(Some(Duration::from_secs(60))).build().new_agent()
 }
 
-fn post(agent: &ureq::Agent, url: &str, body: &str) -> (u16, String) {
+pub(crate) fn post(agent: &ureq::Agent, url: &str, body: &str) -> (u16, String) {
     let mut answer = agent.post(format!("{url}api/v1/samples")).send(body).unwrap();
     (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
 }
 
-fn get(url: &str, path: &str) -> (u16, String) {
+pub(crate) fn get(url: &str, path: &str) -> (u16, String) {
     let mut answer = agent().get(format!("{url}{path}")).call().unwrap();
     (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
 }
 
-fn lines(numbers: impl Iterator<Item = u128>) -> String {
+pub(crate) fn lines(numbers: impl Iterator<Item = u128>) -> String {
     numbers.map(|number| serde_json::to_string(&sample(number)).unwrap() + "\n").collect()
 }
 
 /// Waits until a path answers with a status.
-fn wait_for(url: &str, path: &str, status: u16) -> String {
+pub(crate) fn wait_for(url: &str, path: &str, status: u16) -> String {
     let started = Instant::now();
     loop {
         let (found, answer) = get(url, path);
