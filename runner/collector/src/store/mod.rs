@@ -363,3 +363,5 @@ fn line(sample: &Sample) -> database::Outcome<String> {
 
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+mod upgrades;
