@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use foreglow_shared::{Context, Engine, Hardware, Job, JobGroup, Observation, sort_by};
+use foreglow_shared::{
+    Context, Engine, Hardware, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, sort_by,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::Predictor;
+use crate::capacity::Capacity;
 
 /// A machine type with its engine, accelerator and batch size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +25,10 @@ pub struct Arm {
     pub shares_accelerators: bool,
     /// Hardware threads of the machine that was measured; `None` if unknown.
     pub processors: Option<u32>,
+    /// Accelerators of the machine that was measured, if each executor holds one; `None` if their
+    /// number is unknown or does not matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accelerators: Option<u32>,
     /// Images per forward pass.
     pub batch_size: u32,
     /// Images of one task, P: the size of most runs.
@@ -104,6 +111,7 @@ impl FittedArm {
             accelerator: accelerator.clone(),
             shares_accelerators: *shares_accelerators,
             processors: host.processors,
+            accelerators: Capacity::of(&self.job.context).and_then(|capacity| capacity.accelerators),
             batch_size: workload.batch_size,
             partition_size: self.partition_size,
             runs: self.job.observations.len(),
@@ -137,8 +145,9 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     batches.retain(|batch| measured(&|(_, own)| own == batch));
     let mut arms = Vec::new();
     for hardware in hardware_of {
-        let template = by_arm.iter().find(|((own, _), _)| own == hardware).and_then(|(_, jobs)| jobs.first());
-        let Some(template) = template else { continue };
+        // The machine with the most accelerators, because machines of one name may differ in that.
+        let alike = by_arm.iter().filter(|((own, _), _)| own == hardware).flat_map(|(_, jobs)| jobs);
+        let Some(template) = alike.rev().max_by_key(|job| job.context.host.accelerators.len()) else { continue };
         for batch in &batches {
             let own = by_arm.get(&(hardware.clone(), *batch)).cloned().unwrap_or_default();
             arms.extend(arm(group, template, &own, *batch));
@@ -170,6 +179,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Optio
         peaks: Vec::new(),
     };
     job.context.workload.batch_size = batch_size;
+    job.context.host.accelerators.clone_from(&template.context.host.accelerators);
     for part in own {
         let share = images(part) / total;
         // Rounding must not lift the share of the largest run above 1.
@@ -206,18 +216,24 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Optio
     })
 }
 
-/// Collects what all arms tell of memory.
+/// Collects what all arms tell of memory. A larger batch never needs less, so that failures of
+/// smaller ones count too, and those of a GPU wherever GPUs have no more memory.
 fn memory(group: &JobGroup, template: &Job, batch_size: u32) -> Job {
-    let is_alike = |job: &&Job| {
-        job.context.workload.batch_size == batch_size
-            && job.context.accelerator.is_some() == template.context.accelerator.is_some()
-    };
+    let context = &template.context;
+    let is_alike = |job: &&Job| job.context.accelerator.is_some() == context.accelerator.is_some();
     let mut memory =
         Job { context: template.context.clone(), observations: Vec::new(), incomplete: Vec::new(), peaks: Vec::new() };
     for job in group.jobs.iter().filter(is_alike) {
-        memory.observations.extend(&job.observations);
-        memory.incomplete.extend(&job.incomplete);
-        memory.peaks.extend(&job.peaks);
+        if job.context.workload.batch_size == batch_size {
+            memory.observations.extend(&job.observations);
+            memory.peaks.extend(&job.peaks);
+        }
+        if job.context.workload.batch_size <= batch_size {
+            let holds_no_more = context.has_no_more_accelerator_memory_than(&job.context);
+            let applies =
+                |run: &&IncompleteRun| holds_no_more || run.outcome != IncompleteOutcome::OutOfAcceleratorMemory;
+            memory.incomplete.extend(job.incomplete.iter().filter(applies));
+        }
     }
     memory.sort_runs();
     memory

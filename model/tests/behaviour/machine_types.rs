@@ -6,8 +6,8 @@ use foreglow_model::{
     Offer, Rental, pack,
 };
 use foreglow_shared::{
-    Catalog, Context, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation, PeakMemory,
-    PriceSheet,
+    Accelerator, Catalog, Context, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation,
+    PeakMemory, PriceSheet,
 };
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
@@ -294,6 +294,75 @@ fn configurations_that_ran_out_of_memory_on_one_machine_type_are_offered_on_none
     assert_eq!(reasons.iter().filter(|reason| reason.contains("ran out of memory")).count(), 2, "{reasons:?}");
 }
 
+/// A GPU of this memory in a machine of this name.
+fn on_gpu(machine: &str, name: &str, memory_mib: u64, law: Law) -> Job {
+    let mut job = job(machine, law.grid(|| 0.0));
+    job.context.accelerator = Some(name.to_owned());
+    let accelerator = Accelerator { name: name.to_owned(), memory_mib: Some(memory_mib), ..Accelerator::default() };
+    job.context.host.accelerators = vec![accelerator];
+    job
+}
+
+#[test]
+fn a_gpu_out_of_memory_excludes_the_gpus_with_no_more_memory_whatever_the_executors_have() {
+    // g4dn.xlarge holds a T4 of 16 GB, g5.xlarge an A10G of 24 GB, p3.2xlarge a V100 of 16 GB.
+    let machines = [("g4dn.xlarge", "Tesla T4", 15_360), ("g5.xlarge", "A10G", 23_028), ("p3.2xlarge", "V100", 16_160)];
+    let failing = |failing: usize, outcome: IncompleteOutcome| {
+        let mut jobs: Vec<Job> = machines.map(|(machine, name, mib)| on_gpu(machine, name, mib, FAST)).to_vec();
+        let over = IncompleteRun {
+            executors: 1,
+            cores_per_executor: 2,
+            memory_per_executor_mib: 1024,
+            partition_size: 8,
+            sampling_rate: 0.01,
+            outcome,
+            at_least_secs: None,
+        };
+        jobs[failing].incomplete.push(over);
+        let offer =
+            Offer { executors: vec![1], cores_per_executor: vec![2], memory_per_executor_mib: Some(8192), ..offer() };
+        let comparison = compare(&group(jobs), &offer);
+        let decision = comparison.decide(&LIMITS).unwrap();
+        let mut offered: Vec<String> =
+            decision.candidates.iter().map(|candidate| machine(&comparison, candidate).to_owned()).collect();
+        offered.sort();
+        (offered, comparison.omissions().iter().map(|omission| omission.reason.clone()).collect::<Vec<String>>())
+    };
+    let (offered, reasons) = failing(0, IncompleteOutcome::OutOfAcceleratorMemory);
+    assert_eq!(offered, ["g5.xlarge", "p3.2xlarge"]);
+    assert!(reasons.iter().any(|reason| reason.contains("smaller --batch-size")), "{reasons:?}");
+    let (offered, _) = failing(2, IncompleteOutcome::OutOfAcceleratorMemory);
+    assert_eq!(offered, ["g5.xlarge"], "a T4 has less memory than the V100");
+    let (offered, _) = failing(1, IncompleteOutcome::OutOfAcceleratorMemory);
+    assert!(offered.is_empty(), "{offered:?}");
+    // An executor that exceeded its own 1024 MiB may have 8192.
+    let (offered, _) = failing(1, IncompleteOutcome::OutOfMemory);
+    assert_eq!(offered.len(), 3);
+}
+
+#[test]
+fn what_ran_out_of_memory_with_a_smaller_batch_does_so_with_a_larger_one() {
+    let mut jobs = two_types().jobs;
+    let mut larger = job("c7i.large", FAST.grid(|| 0.0));
+    larger.context = context("c7i.large", 32);
+    jobs.push(larger);
+    let mut smaller = job("c5.xlarge", Vec::new());
+    smaller.context = context("c5.xlarge", 16);
+    smaller.incomplete.push(IncompleteRun {
+        executors: 1,
+        cores_per_executor: 1,
+        memory_per_executor_mib: 1024,
+        partition_size: 8,
+        sampling_rate: 0.01,
+        outcome: IncompleteOutcome::OutOfMemory,
+        at_least_secs: None,
+    });
+    jobs.push(smaller);
+    let comparison = compare(&group(jobs), &offer());
+    let batch = |candidate: &MachineCandidate| comparison.predictor().arms()[candidate.placement.arm].batch_size;
+    assert!(comparison.decide(&LIMITS).unwrap().candidates.iter().all(|candidate| batch(candidate) == 8));
+}
+
 #[test]
 fn the_memory_of_an_executor_follows_the_measured_peaks() {
     let mut jobs = two_types().jobs;
@@ -363,6 +432,38 @@ fn a_job_on_gpus_is_not_offered_machines_without_any() {
     assert!(decision.candidates.iter().all(|candidate| machine(&comparison, candidate) == "g4dn.xlarge"));
     let reason = "the job runs on GPUs, and c7i.large has none; choose a machine type with GPUs";
     assert!(comparison.omissions().iter().any(|omission| omission.reason == reason));
+}
+
+#[test]
+fn a_machine_without_a_catalog_entry_is_not_offered_more_executors_than_it_has_gpus() {
+    let gpus = |batch_size: u32, count: usize| {
+        let mut job = on_gpu("mine", "Tesla T4", 15_360, FAST);
+        job.context.workload.batch_size = batch_size;
+        let one = job.context.host.accelerators[0].clone();
+        job.context.host.accelerators = vec![one; count];
+        job
+    };
+    let sheet = Some(PriceSheet { accelerator_hour: 1.0, ..PriceSheet::example() });
+    let offer = Offer { sheet, executors: (1..=8).collect(), cores_per_executor: vec![1], ..offer() };
+    let most = |jobs: Vec<Job>| {
+        let comparison = compare(&group(jobs), &offer);
+        let decision = comparison.decide(&LIMITS).unwrap();
+        let most = decision.candidates[decision.fastest.unwrap()].placement.executors;
+        (most, comparison.predictor().arms()[0].accelerators, comparison.omissions().to_vec())
+    };
+    let (executors, known, omissions) = most(vec![gpus(8, 2), gpus(32, 2)]);
+    assert_eq!((executors, known), (2, Some(2)));
+    let refused = omissions.iter().find(|omission| omission.reason.contains("it has 2 GPUs")).unwrap();
+    assert_eq!(refused.configurations, 12, "six numbers of executors with each batch size");
+    assert!(refused.reason.contains("at most 2 executors"), "{}", refused.reason);
+    // Runs with one GPU and with two are of the same machine.
+    assert_eq!(most(vec![gpus(8, 1), gpus(32, 2)]).0, 2);
+    let shared = [8, 32].map(|batch_size| {
+        let mut job = gpus(batch_size, 2);
+        job.context.shares_accelerators = true;
+        job
+    });
+    assert_eq!(most(shared.to_vec()).0, 8, "executors share the GPUs");
 }
 
 #[test]
