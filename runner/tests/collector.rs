@@ -50,6 +50,7 @@ over_both! {
     a_sample_is_shown_and_removed_by_its_id
     samples_of_many_senders_at_once_are_all_stored
     samples_are_filtered_paged_and_exported_as_csv
+    jobs_are_listed_and_read_and_their_new_samples_announced
 }
 
 fn an_acknowledged_sample_survives_a_kill(home: &Foreglow) {
@@ -400,6 +401,43 @@ fn events_arrive_live_and_reconnecting_misses_none() {
     assert_eq!(read_events(&mut back, 1), [foreglow::id(3)]);
     let (status, answer) = get(&server.url, &format!("/api/v1/events?after={}", foreglow::id(99)));
     assert_eq!(status, 400, "{answer}");
+}
+
+fn jobs_are_listed_and_read_and_their_new_samples_announced(home: &Foreglow) {
+    let server = Serving::start(home);
+    let json = |path: &str| -> serde_json::Value {
+        let (status, answer) = get(&server.url, path);
+        assert_eq!(status, 200, "{path}: {answer}");
+        serde_json::from_str(&answer).unwrap()
+    };
+    assert_eq!(json("/api/v1/jobs"), serde_json::json!({ "schema": 1, "last_id": null, "jobs": [] }));
+    let other = line(3).replace("lenet5", "vgg16");
+    post(&server.url, &[line(1), line(2), other.clone()].join("\n"));
+    let jobs = json("/api/v1/jobs");
+    let [newest, second] = [0, 1].map(|place| jobs["jobs"][place].clone());
+    let models = [&newest, &second].map(|job| job["context"]["workload"]["model"].clone());
+    assert_eq!((models, &second["samples"]), (["vgg16".into(), "lenet5".into()], &2.into()));
+    assert_eq!(jobs["last_id"], foreglow::id(3));
+    let before = format!("/api/v1/jobs?before={}", newest["latest"]);
+    assert_eq!(json(&before)["jobs"], serde_json::json!([second]));
+
+    let job = second["job"].as_str().unwrap();
+    let of_job = json(&format!("/api/v1/jobs/{job}"));
+    assert_eq!((&of_job["runs"], of_job["job"]["observations"].as_array().unwrap().len()), (&2.into(), 2));
+    assert_eq!(of_job["job"]["context"], second["context"]);
+    assert_eq!(json(&format!("/api/v1/runs?job={job}"))["runs"][0]["samples"], 2);
+    assert_eq!(get(&server.url, &format!("/api/v1/samples?job={job}&limit=1")).1, line(1) + "\n");
+    assert_eq!(get(&server.url, "/api/v1/jobs/0").0, 404);
+    assert_eq!(get(&server.url, "/api/v1/jobs?limit=0").0, 400);
+
+    let mut live = listen(&server.url, &format!("?of=jobs&after={}", foreglow::id(2)), "");
+    let mut event = String::new();
+    while !event.starts_with("data: ") {
+        event.clear();
+        live.read_line(&mut event).unwrap();
+    }
+    let expected = serde_json::json!({ "job": newest["job"], "samples": 1 });
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&event["data: ".len()..]).unwrap(), expected);
 }
 
 #[cfg(unix)]
