@@ -5,6 +5,7 @@ mod accelerators;
 mod faults;
 mod killed;
 mod missing;
+mod networks;
 mod support;
 mod sweep;
 mod texts;
