@@ -3,9 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod foreglow;
+#[path = "../../shared/onnx/tests/writer/mod.rs"]
+mod writer;
+
+use std::fs::File;
+use std::io::{Seek as _, Write as _};
 
 use foreglow::Foreglow;
 use serde_json::Value;
+use writer::{Message, external_weight, graph, heading, model, node};
 
 /// A small export of torchvision, with batch normalisation kept.
 fn export(name: &str) -> String {
@@ -76,6 +82,44 @@ fn layers_are_listed_with_their_sums() {
     assert!(table.contains("11,689,512") && table.contains("1,814,073,344"), "{table}");
 }
 
+/// Numbers of a weight of 2.4 GB: a fully connected layer with 4,000 outputs.
+const HUGE: [i64; 2] = [3 * 224 * 224, 4000];
+const HUGE_BYTES: u64 = 4 * HUGE[0] as u64 * HUGE[1] as u64;
+
+/// Writes a network whose weights are a hole in a sparse file: in the file itself, or in another.
+fn huge_network(home: &Foreglow, is_outside: bool) -> String {
+    let nodes =
+        [node("Flatten", "flat", &["images"], "flat", &[]), node("MatMul", "last", &["flat", "m"], "scores", &[])];
+    let images = [0, 3, 224, 224];
+    let path = home.path("huge.onnx");
+    if is_outside {
+        File::create(home.path("huge.bin")).unwrap().set_len(HUGE_BYTES + 64).unwrap();
+        std::fs::write(&path, model(18, &images, &nodes, &[external_weight("m", &HUGE, "huge.bin", 64)])).unwrap();
+        return path;
+    }
+    let weight = HUGE.iter().fold(Message::default(), |weight, dim| weight.int(1, *dim));
+    let weight = weight.int(2, 1).text(8, "m").opened(9, HUGE_BYTES);
+    let graph = graph(&images, &nodes, &[]).opened(5, weight.0.len() as u64 + HUGE_BYTES);
+    let whole = heading(18).opened(7, (graph.0.len() + weight.0.len()) as u64 + HUGE_BYTES);
+    let mut file = File::create(&path).unwrap();
+    file.write_all(&[whole.0, graph.0, weight.0].concat()).unwrap();
+    let at = file.stream_position().unwrap();
+    file.set_len(at + HUGE_BYTES).unwrap();
+    path
+}
+
+#[test]
+fn the_layers_of_a_file_of_2_gb_are_listed_within_a_tenth_of_its_memory() {
+    for is_outside in [false, true] {
+        let home = Foreglow::new();
+        let path = huge_network(&home, is_outside);
+        let answer = home.run_within(&["models", &path, "--layers", "--format", "json"], 240);
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        let json: Value = serde_json::from_str(&answer.stdout).unwrap();
+        assert_eq!(json["parameters"].as_u64(), Some(HUGE_BYTES / 4));
+    }
+}
+
 #[test]
 fn a_file_that_cannot_be_used_is_refused_in_one_sentence_before_anything_runs() {
     let home = Foreglow::new();
@@ -121,9 +165,11 @@ fn preprocessing_that_changes_the_time_makes_another_job_and_numbers_do_not() {
     assert_eq!(normalised["workload"], usual["workload"]);
     let said = &normalised["normalisation"];
     assert_eq!((&said["mean"], &said["channel_order"]), (&serde_json::json!([0.5, 0.5, 0.5]), &Value::from("bgr")));
-    let resized = sample(&home, &export("mobilenet_v3"), &["--resize", "stretch", "--interpolation", "bicubic"]);
+    let resizing = ["--resize", "stretch", "--resize-px", "36", "--interpolation", "bicubic"];
+    let resized = sample(&home, &export("mobilenet_v3"), &resizing);
     let workload = &resized["workload"];
     assert_eq!((&workload["resize"], &workload["interpolation"]), (&"stretch".into(), &"bicubic".into()));
+    assert_eq!(workload["resize_px"], 36);
     assert!(resized.get("normalisation").is_none());
 }
 
@@ -132,7 +178,8 @@ fn preprocessing_that_does_not_fit_is_refused_in_one_sentence() {
     let home = Foreglow::new();
     let convnext = export("convnext");
     let onnx = [convnext.as_str(), "--image-px", "32"];
-    let cases: [(&[&str], &[&str], &str); 9] = [
+    let cases: [(&[&str], &[&str], &str); 10] = [
+        (&onnx, &["--resize-px", "31"], "--resize-px is 31, and no image of 32 px can be cut out of it"),
         (&onnx, &["--mean", "0.5"], "--std"),
         (&onnx, &["--mean", "0.5,0.5", "--std", "1"], "write one number, or one for each of three channels"),
         (&onnx, &["--mean", "nan", "--std", "1"], "write one number, or one for each of three channels"),

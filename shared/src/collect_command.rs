@@ -59,6 +59,9 @@ pub fn collect_command(
     if resizing.fit != usual.fit {
         option("--resize", resizing.fit.to_string());
     }
+    if let Some(px) = resizing.resize_px {
+        option("--resize-px", px.to_string());
+    }
     if resizing.interpolation != usual.interpolation {
         option("--interpolation", resizing.interpolation.to_string());
     }
@@ -291,9 +294,11 @@ mod tests {
         let command = |context: &Context| collect_command(context, &configuration, 0.1, None).unwrap();
         assert!(!command(&context).contains("--resize") && !command(&context).contains("--interpolation"));
         let usual = context.fingerprint();
-        context.workload.set_resizing(Resizing { fit: Fit::Stretch, interpolation: Interpolation::Bicubic });
-        assert!(command(&context).contains(" --resize stretch --interpolation bicubic "), "{}", command(&context));
-        assert!(context.title().contains(", stretched, bicubic, batch 8"), "{}", context.title());
+        let (fit, interpolation) = (Fit::Stretch, Interpolation::Bicubic);
+        context.workload.set_resizing(Resizing { fit, resize_px: Some(36), interpolation });
+        let options = " --resize stretch --resize-px 36 --interpolation bicubic ";
+        assert!(command(&context).contains(options), "{}", command(&context));
+        assert!(context.title().contains(", stretched, cut from 36 px, bicubic, batch 8"), "{}", context.title());
         assert_ne!(context.fingerprint(), usual);
     }
 

@@ -57,9 +57,12 @@ impl Context {
         if let Some(classes) = self.workload.classes() {
             title.push_str(&format!(", {classes} classes"));
         }
-        let Resizing { fit, interpolation } = self.workload.resizing();
+        let Resizing { fit, resize_px, interpolation } = self.workload.resizing();
         if fit == Fit::Stretch {
             title.push_str(", stretched");
+        }
+        if let Some(px) = resize_px {
+            title.push_str(&format!(", cut from {px} px"));
         }
         if interpolation != Interpolation::default() {
             title.push_str(&format!(", {interpolation}"));

@@ -9,20 +9,21 @@ use crate::Workload;
 
 /// Names of the workload fields.
 const FIT: &str = "resize";
+const RESIZE_PX: &str = "resize_px";
 const INTERPOLATION: &str = "interpolation";
 
-/// Resizing of images: the workload's fields `resize` and `interpolation`, which are absent for
-/// the defaults, as in samples of earlier versions. Jobs that differ in it are not comparable,
+/// Resizing of images: the workload's fields `resize`, `resize_px` and `interpolation`, which are
+/// absent for the defaults, as in samples of earlier versions. Jobs that differ in it are not comparable,
 /// because it takes a part of their time.
 ///
 /// ```
-/// # use foreglow_shared::{Fit, Interpolation, Resizing, Workload};
+/// # use foreglow_shared::{Resizing, Workload};
 /// let mut workload: Workload = serde_json::from_str(
 ///     r#"{"model":"vgg16","mode":"inference","image_px":32,"images":9,"epochs":1,
 ///         "batch_size":8}"#,
 /// )?;
 /// assert_eq!(workload.resizing(), Resizing::default());
-/// let resizing = Resizing { fit: Fit::Stretch, interpolation: Interpolation::Bilinear };
+/// let resizing = Resizing { resize_px: Some(256), ..Resizing::default() };
 /// workload.set_resizing(resizing);
 /// assert_eq!((workload.resizing(), workload.extra.len()), (resizing, 1));
 /// # Ok::<(), serde_json::Error>(())
@@ -31,6 +32,10 @@ const INTERPOLATION: &str = "interpolation";
 pub struct Resizing {
     /// What happens to an image that is not square.
     pub fit: Fit,
+    /// Length of the shorter side, or with [`Fit::Stretch`] of both, to which an image is resized
+    /// before the input of the CNN is cut out of its centre; `None` if it is the CNN's input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resize_px: Option<u32>,
     /// How its pixels are combined.
     pub interpolation: Interpolation,
 }
@@ -124,8 +129,10 @@ impl Workload {
     /// Returns the resizing of images; the default for what is missing or of a later version.
     pub fn resizing(&self) -> Resizing {
         let word = |field| self.extra.get(field).and_then(serde_json::Value::as_str);
+        let px = self.extra.get(RESIZE_PX).and_then(serde_json::Value::as_u64);
         Resizing {
             fit: word(FIT).and_then(|word| word.parse().ok()).unwrap_or_default(),
+            resize_px: px.and_then(|px| u32::try_from(px).ok()),
             interpolation: word(INTERPOLATION).and_then(|word| word.parse().ok()).unwrap_or_default(),
         }
     }
@@ -133,14 +140,16 @@ impl Workload {
     /// Sets the resizing of images. Defaults are not written, so that such jobs stay comparable
     /// with samples of earlier versions.
     pub fn set_resizing(&mut self, resizing: Resizing) {
-        let usual = Resizing::default();
-        for (field, word, is_usual) in [
-            (FIT, resizing.fit.as_str(), resizing.fit == usual.fit),
-            (INTERPOLATION, resizing.interpolation.as_str(), resizing.interpolation == usual.interpolation),
-        ] {
-            match is_usual {
-                true => drop(self.extra.remove(field)),
-                false => drop(self.extra.insert(field.to_owned(), word.into())),
+        let (Resizing { fit, resize_px, interpolation }, usual) = (resizing, Resizing::default());
+        let values: [(&str, Option<serde_json::Value>); 3] = [
+            (FIT, (fit != usual.fit).then(|| fit.as_str().into())),
+            (RESIZE_PX, resize_px.map(Into::into)),
+            (INTERPOLATION, (interpolation != usual.interpolation).then(|| interpolation.as_str().into())),
+        ];
+        for (field, value) in values {
+            match value {
+                None => drop(self.extra.remove(field)),
+                Some(value) => drop(self.extra.insert(field.to_owned(), value)),
             }
         }
     }
@@ -155,8 +164,9 @@ mod tests {
         let text = r#"{"model":"lenet5","mode":"inference","image_px":32,"images":8,"epochs":1,"batch_size":8}"#;
         let mut workload: Workload = serde_json::from_str(text).unwrap();
         for fit in Fit::ALL {
-            for interpolation in Interpolation::ALL {
-                let resizing = Resizing { fit, interpolation };
+            for (interpolation, resize_px) in Interpolation::ALL.into_iter().zip([None, Some(256)].into_iter().cycle())
+            {
+                let resizing = Resizing { fit, resize_px, interpolation };
                 workload.set_resizing(resizing);
                 assert_eq!(workload.resizing(), resizing);
                 assert_eq!((fit.to_string().parse(), interpolation.to_string().parse()), (Ok(fit), Ok(interpolation)));

@@ -11,7 +11,8 @@ use foreglow_onnx::{Costs, Error};
 use foreglow_shared::{NetworkFile, Workload};
 
 use super::onnx::{OnnxCnn, OnnxFile};
-use super::{Build as _, Cnn, Numbers, Size, Trace, weights_file};
+use super::weights_file::{self, Stored};
+use super::{Build as _, Cnn, Numbers, Size, Trace};
 
 /// Ending of the name of an ONNX file.
 const ENDING: &str = ".onnx";
@@ -20,20 +21,18 @@ const FLOAT: u64 = 4;
 /// Largest side of an image, pixels, that a file which leaves the side open may get.
 const LARGEST_PX: u32 = 4096;
 
-/// A CNN of this crate with the user's choices.
+/// A network that can be built on a device.
 #[derive(Clone, Debug)]
-pub struct BuiltIn {
-    /// The CNN, with the number of classes of the job.
-    architecture: Architecture,
-    /// File with its weights; `None` to draw them from the seed.
+pub struct Network {
+    origin: Origin,
+    /// File with its weights; `None` to draw them from the seed, or for those of the ONNX file.
     weights: Option<PathBuf>,
 }
 
-/// A network that can be built on a device.
 #[derive(Clone, Debug)]
-pub enum Network {
-    /// One of the CNNs in this crate.
-    BuiltIn(BuiltIn),
+enum Origin {
+    /// One of the CNNs in this crate, with the number of classes of the job.
+    BuiltIn(Architecture),
     /// A network in a file.
     Onnx(Arc<OnnxFile>),
 }
@@ -47,7 +46,7 @@ impl Network {
         if model.ends_with(ENDING) {
             return Self::open(Path::new(model));
         }
-        let built_in = |it: &Architecture| Self::BuiltIn(BuiltIn { architecture: it.clone(), weights: None });
+        let built_in = |it: &Architecture| Self { origin: Origin::BuiltIn(it.clone()), weights: None };
         Architecture::named(model).map(built_in).ok_or_else(|| {
             let names = Architecture::names();
             unusable(format!("there is no CNN {model}; choose one of: {names}; or give an ONNX file, net.onnx"))
@@ -60,7 +59,7 @@ impl Network {
     /// The file is missing, or its network cannot be used.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let file = OnnxFile::open(path)?;
-        let network = Self::Onnx(Arc::new(file));
+        let network = Self { origin: Origin::Onnx(Arc::new(file)), weights: None };
         network.input()?;
         Ok(network)
     }
@@ -70,9 +69,9 @@ impl Network {
     /// # Errors
     /// The classes of a network from a file are fixed.
     pub fn with_classes(mut self, classes: Option<u32>) -> anyhow::Result<Self> {
-        match (&mut self, classes) {
-            (Self::BuiltIn(it), Some(classes)) => it.architecture.classes = classes as usize,
-            (Self::Onnx(file), Some(_)) => {
+        match (&mut self.origin, classes) {
+            (Origin::BuiltIn(architecture), Some(classes)) => architecture.classes = classes as usize,
+            (Origin::Onnx(file), Some(_)) => {
                 let name = &file.name;
                 return Err(unusable(format!("--classes is for built-in CNNs, and {name} has its own; leave it out")));
             }
@@ -82,19 +81,18 @@ impl Network {
     }
 
     /// Returns the network with the weights in this file; `None` leaves them as they are.
-    ///
-    /// # Errors
-    /// A network from a file has its own weights.
-    pub fn with_weights(mut self, weights: Option<&Path>) -> anyhow::Result<Self> {
-        match (&mut self, weights) {
-            (Self::BuiltIn(it), Some(path)) => it.weights = Some(path.to_owned()),
-            (Self::Onnx(file), Some(_)) => {
-                let name = &file.name;
-                return Err(unusable(format!("--weights is for built-in CNNs, and {name} has its own; leave it out")));
+    pub fn with_weights(self, weights: Option<&Path>) -> Self {
+        Self { weights: weights.map(Path::to_owned).or(self.weights), ..self }
+    }
+
+    /// Returns the tensors of its files of weights, for inputs of this shape.
+    fn stored(&self, shape: Shape) -> anyhow::Result<Stored<'_>> {
+        match &self.origin {
+            Origin::BuiltIn(architecture) => {
+                Ok(Stored::built_in(architecture, architecture.build_empty(shape, &Device::flex()).as_ref()))
             }
-            (_, None) => {}
+            Origin::Onnx(file) => OnnxCnn::stored(file, shape),
         }
-        Ok(self)
     }
 
     /// Checks that the file with the weights, if there is one, fits a network for inputs of this
@@ -104,21 +102,15 @@ impl Network {
     /// The file cannot be read, a tensor is missing or has another shape, or a number is not
     /// finite.
     pub fn check_weights(&self, shape: Shape) -> anyhow::Result<()> {
-        let Self::BuiltIn(BuiltIn { architecture, weights: Some(path) }) = self else { return Ok(()) };
-        let cnn = architecture.build_empty(shape, &Device::flex());
-        weights_file::check(path, architecture, cnn.as_ref())
+        self.weights.as_deref().map_or(Ok(()), |path| weights_file::check(path, &self.stored(shape)?))
     }
 
-    /// Saves the weights of a built-in CNN for inputs of this shape.
+    /// Saves the weights of the network for inputs of this shape.
     ///
     /// # Errors
-    /// The network is from a file, or the weights cannot be written.
+    /// The weights cannot be written.
     pub fn save_weights(&self, path: &Path, shape: Shape, numbers: &Numbers) -> anyhow::Result<()> {
-        let Self::BuiltIn(BuiltIn { architecture, .. }) = self else {
-            anyhow::bail!("the weights of a network from a file cannot be saved");
-        };
-        let cnn = architecture.build_empty(shape, &Device::flex());
-        weights_file::save(path, architecture, cnn.as_ref(), numbers)
+        weights_file::save(path, &self.stored(shape)?, numbers)
     }
 
     /// Returns the network of a workload.
@@ -151,17 +143,17 @@ impl Network {
 
     /// Returns the name in samples: that of the CNN, or of the file without its folder.
     pub fn name(&self) -> &str {
-        match self {
-            Self::BuiltIn(it) => it.architecture.name,
-            Self::Onnx(file) => &file.name,
+        match &self.origin {
+            Origin::BuiltIn(architecture) => architecture.name,
+            Origin::Onnx(file) => &file.name,
         }
     }
 
     /// Returns the file; `None` for a built-in CNN.
     pub fn file(&self) -> Option<&OnnxFile> {
-        match self {
-            Self::BuiltIn(_) => None,
-            Self::Onnx(file) => Some(file),
+        match &self.origin {
+            Origin::BuiltIn(_) => None,
+            Origin::Onnx(file) => Some(file),
         }
     }
 
@@ -170,9 +162,9 @@ impl Network {
     /// # Errors
     /// A file takes no square images in grey or colour.
     pub fn input(&self) -> anyhow::Result<Input> {
-        let file = match self {
-            Self::BuiltIn(it) => return Ok(it.architecture.input.clone()),
-            Self::Onnx(file) => file,
+        let file = match &self.origin {
+            Origin::BuiltIn(architecture) => return Ok(architecture.input.clone()),
+            Origin::Onnx(file) => file,
         };
         let (name, network) = (&file.name, &file.network);
         let (fixed, any) = (network.image_shape(None), network.image_shape(Some(LARGEST_PX as usize)));
@@ -201,9 +193,9 @@ impl Network {
     /// # Errors
     /// A node does not take the shape.
     pub fn classes(&self, shape: Shape, batch: usize) -> anyhow::Result<usize> {
-        match self {
-            Self::BuiltIn(it) => Ok(it.architecture.classes),
-            Self::Onnx(file) => {
+        match &self.origin {
+            Origin::BuiltIn(architecture) => Ok(architecture.classes),
+            Origin::Onnx(file) => {
                 let [channels, height, width] = shape;
                 let plan = file.network.plan([batch, channels, height, width]);
                 let plan = plan.map_err(|error| said(&file.name, &error))?;
@@ -224,7 +216,7 @@ impl Network {
     /// # Errors
     /// There are none, or several nodes share one.
     pub fn check_training(&self, shape: Shape) -> anyhow::Result<()> {
-        let Self::Onnx(file) = self else { return Ok(()) };
+        let Origin::Onnx(file) = &self.origin else { return Ok(()) };
         let [channels, height, width] = shape;
         let name = &file.name;
         let plan = file.network.plan([1, channels, height, width]).map_err(|error| said(name, &error))?;
@@ -239,19 +231,20 @@ impl Network {
         }
     }
 
-    /// Builds the network with its weights: drawn from the seed, or those of the file.
+    /// Builds the network with its weights: those of their file, otherwise drawn from the seed, or
+    /// those of the ONNX file.
     ///
     /// # Errors
     /// The weights of a file cannot be read.
     pub fn build(&self, seed: u64, shape: Shape, device: &Device) -> anyhow::Result<Box<dyn Cnn>> {
-        match self {
-            Self::BuiltIn(BuiltIn { architecture, weights: None }) => Ok(architecture.build(seed, shape, device)),
-            Self::BuiltIn(BuiltIn { architecture, weights: Some(path) }) => {
-                let mut cnn = architecture.build_empty(shape, device);
-                cnn.take(&weights_file::load(path, architecture, cnn.as_ref(), device)?);
+        match (&self.origin, &self.weights) {
+            (Origin::BuiltIn(architecture), None) => Ok(architecture.build(seed, shape, device)),
+            (_, None) => self.build_empty(shape, device),
+            (_, Some(path)) => {
+                let mut cnn = self.build_empty(shape, device)?;
+                cnn.take(&weights_file::load(path, &self.stored(shape)?, device)?);
                 Ok(cnn)
             }
-            Self::Onnx(file) => Ok(Box::new(OnnxCnn::load(file, shape, device)?)),
         }
     }
 
@@ -260,9 +253,9 @@ impl Network {
     /// # Errors
     /// The weights of a file cannot be read.
     pub fn build_empty(&self, shape: Shape, device: &Device) -> anyhow::Result<Box<dyn Cnn>> {
-        match self {
-            Self::BuiltIn(it) => Ok(it.architecture.build_empty(shape, device)),
-            Self::Onnx(_) => self.build(0, shape, device),
+        match &self.origin {
+            Origin::BuiltIn(architecture) => Ok(architecture.build_empty(shape, device)),
+            Origin::Onnx(file) => Ok(Box::new(OnnxCnn::load(file, shape, device)?)),
         }
     }
 
@@ -271,9 +264,9 @@ impl Network {
     /// # Errors
     /// A node of a file does not take the shape.
     pub fn size(&self, shape: Shape) -> anyhow::Result<Size> {
-        match self {
-            Self::BuiltIn(it) => Ok(it.architecture.size(shape)),
-            Self::Onnx(_) => {
+        match &self.origin {
+            Origin::BuiltIn(architecture) => Ok(architecture.size(shape)),
+            Origin::Onnx(_) => {
                 let costs = self.costs(shape)?;
                 let parameters = usize::try_from(costs.parameters).context("there are too many parameters")?;
                 Ok(Size { parameters, multiply_accumulates: costs.multiply_accumulates() })
@@ -286,8 +279,8 @@ impl Network {
     /// # Errors
     /// A node of a file does not take the shape.
     pub fn costs(&self, shape: Shape) -> anyhow::Result<Costs> {
-        match self {
-            Self::BuiltIn(BuiltIn { architecture, .. }) => {
+        match &self.origin {
+            Origin::BuiltIn(architecture) => {
                 let cnn = architecture.build_empty(shape, &Device::flex());
                 let mut trace = Trace::new(shape);
                 cnn.trace(&mut trace);
@@ -299,7 +292,7 @@ impl Network {
                     training_bytes: FLOAT * (trace.kept_for_training() + input),
                 })
             }
-            Self::Onnx(file) => {
+            Origin::Onnx(file) => {
                 let [channels, height, width] = shape;
                 let plan = file.network.plan([1, channels, height, width]);
                 let plan = plan.map_err(|error| said(&file.name, &error))?;

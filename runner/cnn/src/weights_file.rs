@@ -1,4 +1,4 @@
-//! Weights of a built-in CNN in a safetensors file, with the names and layouts of PyTorch.
+//! Weights of a network in a safetensors file.
 
 use std::path::Path;
 
@@ -8,48 +8,97 @@ use foreglow_architectures::Architecture;
 use foreglow_exit::{unreadable, unusable};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
-use super::weights::Parameter;
 use super::{Cnn, Numbers, device::failure, tensor_names};
 
-/// Reads the weights of a CNN onto a device.
+/// The tensors of a network as a file has them.
+#[derive(Debug)]
+pub struct Stored<'a> {
+    /// Name of the network.
+    pub network: &'a str,
+    /// Classes, if the user can choose their number.
+    pub classes: Option<usize>,
+    /// The tensors, the running statistics of batch normalisation last.
+    pub tensors: Vec<StoredTensor>,
+}
+
+/// A tensor in a file.
+#[derive(Debug, PartialEq)]
+pub struct StoredTensor {
+    /// Name.
+    pub name: String,
+    /// Dimensions in the file.
+    pub dims: Vec<usize>,
+    /// Whether it is a matrix `[out, in]`, of which Burn has the transpose.
+    pub is_transposed: bool,
+    /// Whether it is a running statistic of batch normalisation.
+    pub is_running: bool,
+}
+
+impl StoredTensor {
+    /// Returns a learned tensor that Burn has in the same layout.
+    pub fn of(name: &str, dims: &[usize]) -> Self {
+        Self { name: name.to_owned(), dims: dims.to_vec(), is_transposed: false, is_running: false }
+    }
+}
+
+impl<'a> Stored<'a> {
+    /// Returns the tensors of a built-in CNN, with the names and layouts of PyTorch, which stores
+    /// fully connected layers as `[out, in]`.
+    pub fn built_in(architecture: &'a Architecture, cnn: &dyn Cnn) -> Self {
+        let tensor = |parameter: crate::Parameter| {
+            let (is_transposed, mut dims) = (parameter.dims.len() == 2, parameter.dims);
+            if is_transposed {
+                dims.reverse();
+            }
+            let field = parameter.path.rsplit('.').next();
+            let is_running = field.is_some_and(|name| name.starts_with("running_"));
+            let name = tensor_names::of(architecture.name, &parameter.path);
+            StoredTensor { name, dims, is_transposed, is_running }
+        };
+        let tensors = cnn.layout().into_iter().map(tensor).collect();
+        Self { network: architecture.name, classes: Some(architecture.classes), tensors }
+    }
+}
+
+/// Reads the weights of a network onto a device.
 ///
 /// # Errors
 /// The file cannot be read, a tensor is missing or has another shape, or a number is not finite.
-pub fn load(path: &Path, architecture: &Architecture, cnn: &dyn Cnn, device: &Device) -> anyhow::Result<Numbers> {
+pub fn load(path: &Path, stored: &Stored<'_>, device: &Device) -> anyhow::Result<Numbers> {
     let mut numbers = Numbers::default();
-    read(path, architecture, cnn, |parameter, values| {
+    read(path, stored, |tensor, values| {
+        let list = if tensor.is_running { &mut numbers.running } else { &mut numbers.learned };
         let count = values.len();
-        let tensor = Tensor::<1>::from_data(TensorData::new(values, [count]), device);
-        let list = if is_running(parameter) { &mut numbers.running } else { &mut numbers.learned };
-        list.push(tensor);
+        list.push(Tensor::<1>::from_data(TensorData::new(values, [count]), device));
     })?;
     Ok(numbers)
 }
 
-/// Checks that a file has the weights of a CNN.
+/// Checks that a file has the weights of a network.
 ///
 /// # Errors
 /// As for [`load`].
-pub fn check(path: &Path, architecture: &Architecture, cnn: &dyn Cnn) -> anyhow::Result<()> {
-    read(path, architecture, cnn, |_, _| {})
+pub fn check(path: &Path, stored: &Stored<'_>) -> anyhow::Result<()> {
+    read(path, stored, |_, _| {})
 }
 
 /// Saves weights; an existing file is replaced only once all of them are written.
 ///
 /// # Errors
 /// The device fails, or the file cannot be written.
-pub fn save(path: &Path, architecture: &Architecture, cnn: &dyn Cnn, numbers: &Numbers) -> anyhow::Result<()> {
+pub fn save(path: &Path, stored: &Stored<'_>, numbers: &Numbers) -> anyhow::Result<()> {
     let mut tensors = Vec::new();
-    for (parameter, tensor) in cnn.layout().iter().zip(numbers.learned.iter().chain(&numbers.running)) {
-        let data = tensor.clone().try_into_data().map_err(failure).context("the weights could not be read")?;
+    for (tensor, of) in stored.tensors.iter().zip(numbers.learned.iter().chain(&numbers.running)) {
+        let data = of.clone().try_into_data().map_err(failure).context("the weights could not be read")?;
         let mut values: Vec<f32> = data.iter::<f32>().collect();
-        if let [inputs, outputs] = parameter.dims[..] {
-            values = transposed(&values, inputs, outputs);
+        if let (true, [outputs, inputs]) = (tensor.is_transposed, &tensor.dims[..]) {
+            values = transposed(&values, *inputs, *outputs);
         }
         let bytes: Vec<u8> = values.into_iter().flat_map(f32::to_le_bytes).collect();
-        tensors.push((tensor_names::of(architecture.name, &parameter.path), dims(parameter), bytes));
+        tensors.push((&tensor.name, &tensor.dims, bytes));
     }
-    let views = tensors.iter().map(|(name, dims, bytes)| Ok((name, TensorView::new(Dtype::F32, dims.clone(), bytes)?)));
+    let views =
+        tensors.iter().map(|(name, dims, bytes)| Ok((name, TensorView::new(Dtype::F32, dims.to_vec(), bytes)?)));
     let write = || -> anyhow::Result<()> {
         let views = views.collect::<Result<Vec<_>, safetensors::SafeTensorError>>()?;
         let mut part = path.as_os_str().to_owned();
@@ -60,60 +109,46 @@ pub fn save(path: &Path, architecture: &Architecture, cnn: &dyn Cnn, numbers: &N
     write().with_context(|| format!("the weights could not be saved to {}", path.display()))
 }
 
-/// Reads the tensors of a CNN in the order of [`Cnn::layout`], in Burn's layout.
-fn read(
-    path: &Path,
-    architecture: &Architecture,
-    cnn: &dyn Cnn,
-    mut take: impl FnMut(&Parameter, Vec<f32>),
-) -> anyhow::Result<()> {
-    let (shown, name) = (path.display(), architecture.name);
+/// Reads the tensors of a network in their order, in Burn's layout.
+fn read(path: &Path, stored: &Stored<'_>, mut take: impl FnMut(&StoredTensor, Vec<f32>)) -> anyhow::Result<()> {
+    let (shown, network) = (path.display(), stored.network);
     let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
     let file = SafeTensors::deserialize(&bytes)
         .map_err(|error| unusable(format!("{shown} is not a complete safetensors file: {error}")))?;
-    for parameter in cnn.layout() {
-        let tensor_name = tensor_names::of(name, &parameter.path);
-        let tensor = file.tensor(&tensor_name).map_err(|_| {
-            unusable(format!("{shown} has no tensor {tensor_name}, which {name} needs; it belongs to another network"))
+    for expected in &stored.tensors {
+        let name = &expected.name;
+        let tensor = file.tensor(name).map_err(|_| {
+            unusable(format!("{shown} has no tensor {name}, which {network} needs; it belongs to another network"))
         })?;
-        let expected = dims(&parameter);
-        if tensor.shape() != expected {
-            let (there, expected) = (times(tensor.shape()), times(&expected));
-            let classes = architecture.classes;
-            return Err(unusable(format!(
-                "the tensor {tensor_name} in {shown} is {there}, and {name} with {classes} classes needs {expected}; \
-                 give the --classes and the size that the weights were trained for"
-            )));
+        if tensor.shape() != expected.dims {
+            let (there, expected) = (times(tensor.shape()), times(&expected.dims));
+            return Err(unusable(match stored.classes {
+                Some(classes) => format!(
+                    "the tensor {name} in {shown} is {there}, and {network} with {classes} classes needs {expected}; \
+                     give the --classes and the size that the weights were trained for"
+                ),
+                None => format!(
+                    "the tensor {name} in {shown} is {there}, and {network} needs {expected}; it belongs to another \
+                     network"
+                ),
+            }));
         }
         if tensor.dtype() != Dtype::F32 {
             let format = tensor.dtype();
-            return Err(unusable(format!("the tensor {tensor_name} in {shown} is in {format:?}; convert it to F32")));
+            return Err(unusable(format!("the tensor {name} in {shown} is in {format:?}; convert it to F32")));
         }
         let number = |bytes: &[u8; 4]| f32::from_le_bytes(*bytes);
         let (numbers, _) = tensor.data().as_chunks::<4>();
         let mut values: Vec<f32> = numbers.iter().map(number).collect();
         if let Some(value) = values.iter().find(|value| !value.is_finite()) {
-            return Err(unusable(format!("the tensor {tensor_name} in {shown} contains {value}; weights are finite")));
+            return Err(unusable(format!("the tensor {name} in {shown} contains {value}; weights are finite")));
         }
-        if let [inputs, outputs] = parameter.dims[..] {
-            values = transposed(&values, outputs, inputs);
+        if let (true, [outputs, inputs]) = (expected.is_transposed, &expected.dims[..]) {
+            values = transposed(&values, *outputs, *inputs);
         }
-        take(&parameter, values);
+        take(expected, values);
     }
     Ok(())
-}
-
-fn is_running(parameter: &Parameter) -> bool {
-    parameter.path.rsplit('.').next().is_some_and(|name| name.starts_with("running_"))
-}
-
-/// Returns the dimensions in a file: PyTorch stores fully connected layers as `[out, in]`, Burn as
-/// `[in, out]`.
-fn dims(parameter: &Parameter) -> Vec<usize> {
-    match parameter.dims[..] {
-        [inputs, outputs] => vec![outputs, inputs],
-        _ => parameter.dims.clone(),
-    }
 }
 
 /// Transposes a matrix stored row by row.
@@ -154,9 +189,9 @@ mod tests {
         let path = folder.path().join("w.safetensors");
         let (architecture, shape) = (Architecture { classes: 7, ..RESNET20_CIFAR }, [3, 32, 32]);
         let cnn = architecture.build(3, shape, &device);
-        save(&path, &architecture, cnn.as_ref(), &cnn.numbers()).unwrap();
-        let empty = architecture.build_empty(shape, &device);
-        let loaded = load(&path, &architecture, empty.as_ref(), &device).unwrap();
+        let stored = Stored::built_in(&architecture, cnn.as_ref());
+        save(&path, &stored, &cnn.numbers()).unwrap();
+        let loaded = load(&path, &stored, &device).unwrap();
         assert_eq!(flat(&loaded), flat(&cnn.numbers()));
         let file = std::fs::read(&path).unwrap();
         let file = SafeTensors::deserialize(&file).unwrap();
@@ -170,9 +205,10 @@ mod tests {
         let (device, folder) = (Device::flex(), tempfile::tempdir().unwrap());
         let path = folder.path().join("w.safetensors");
         let cnn = LENET5.build(3, [1, 32, 32], &device);
+        let stored = Stored::built_in(&LENET5, cnn.as_ref());
         let said = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
-            check(&path, &LENET5, cnn.as_ref()).unwrap_err().to_string()
+            check(&path, &stored).unwrap_err().to_string()
         };
         assert!(said(b"shopping list").contains("is not a complete safetensors file"));
         let zeros = |count: usize| vec![0.0; count];
@@ -185,7 +221,7 @@ mod tests {
         values[149] = f32::NAN;
         let nan = said(&bytes(&[("conv1.weight", vec![6, 1, 5, 5], values)]));
         assert!(nan.contains("the tensor conv1.weight in") && nan.contains("contains NaN"), "{nan}");
-        save(&path, &LENET5, cnn.as_ref(), &cnn.numbers()).unwrap();
+        save(&path, &stored, &cnn.numbers()).unwrap();
         let whole = std::fs::read(&path).unwrap();
         assert!(said(&whole[..whole.len() - 9]).contains("is not a complete safetensors file"));
     }

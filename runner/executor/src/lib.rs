@@ -112,7 +112,8 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
 
 /// Returns the network of a job with the user's classes and weights.
 fn network_of(job: &Assignment) -> anyhow::Result<Network> {
-    Network::of_job(&job.model, job.network.as_ref())?.with_classes(job.classes)?.with_weights(job.weights.as_deref())
+    let network = Network::of_job(&job.model, job.network.as_ref())?.with_classes(job.classes)?;
+    Ok(network.with_weights(job.weights.as_deref()))
 }
 
 /// Opens the device of a job with what earlier executors have measured of it.

@@ -81,10 +81,6 @@ impl Args {
                 return Err(unusable(format!("{option} cannot write {shown}; give a file in an existing folder")));
             }
         }
-        if self.save_weights.is_some() && job.workload.network_file().is_some() {
-            let name = &job.workload.model;
-            return Err(unusable(format!("--save-weights is for built-in CNNs, and {name} is a file; leave it out")));
-        }
         if let Some(training) = &mut job.training {
             training.checkpoint.clone_from(&self.checkpoint);
             training.save_weights.clone_from(&self.save_weights);

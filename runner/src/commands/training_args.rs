@@ -176,7 +176,7 @@ impl TrainingArgs {
         if workload.classes.is_none() {
             job.workload.set_classes(folder_classes(&job)?);
         }
-        let network = Network::of(&job.workload)?.with_weights(job.weights.as_deref())?;
+        let network = Network::of(&job.workload)?.with_weights(job.weights.as_deref());
         if let Some(shape) = shape(&network, &job.workload) {
             network.check_training(shape)?;
             network.check_weights(shape)?;
@@ -328,7 +328,7 @@ fn folder_classes(job: &Job) -> anyhow::Result<Option<u32>> {
 
 /// Checks the file with the weights before anything runs.
 fn check_weights(job: &Job) -> anyhow::Result<()> {
-    let network = Network::of(&job.workload)?.with_weights(job.weights.as_deref())?;
+    let network = Network::of(&job.workload)?.with_weights(job.weights.as_deref());
     match shape(&network, &job.workload) {
         Some(shape) => network.check_weights(shape),
         None => Ok(()),

@@ -39,8 +39,8 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "N|own", value_parser = grammar::classes, allow_negative_numbers = true)]
     pub classes: Option<Classes>,
 
-    /// Weights of a built-in CNN, safetensors with PyTorch's names, such as torchvision's; on a
-    /// cluster at the same path [default: drawn from --seed]
+    /// Weights, safetensors with PyTorch's names, such as torchvision's, or with those of the ONNX
+    /// file; on a cluster at the same path [default: drawn from --seed, or those of the ONNX file]
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
 
@@ -106,6 +106,12 @@ pub struct WorkloadArgs {
     /// axes apart. Runs that differ in it are not comparable [default: crop]
     #[arg(long, value_name = "crop|stretch", help_heading = "Preprocessing")]
     pub resize: Option<Fit>,
+
+    /// Side to which the shorter side of an image, or with --resize stretch both, is resized before
+    /// the CNN's input is cut out of its centre: 256 for inputs of 224. Runs that differ in it are
+    /// not comparable [default: the side of the CNN's input]
+    #[arg(long, value_name = "PX", value_parser = grammar::count, allow_negative_numbers = true, help_heading = "Preprocessing")]
+    pub resize_px: Option<u32>,
 
     /// Interpolation when an image is resized: nearest, bilinear, bicubic or lanczos. Runs that
     /// differ in it are not comparable [default: bilinear]
@@ -221,7 +227,7 @@ impl WorkloadArgs {
             Some(Classes::Count(classes)) => Some(classes),
             Some(Classes::Own) | None => None,
         };
-        Network::named(&self.model)?.with_classes(classes)?.with_weights(self.weights.as_deref())
+        Ok(Network::named(&self.model)?.with_classes(classes)?.with_weights(self.weights.as_deref()))
     }
 
     /// Returns the classes of the job as its workload records them: `None` for the CNN's own.
@@ -257,8 +263,7 @@ impl WorkloadArgs {
         let (source, set, images) = self.data(&input)?;
         let text = self.text(&source)?;
         let normalisation = self.normalisation(network.name(), &input)?;
-        let resizing =
-            Resizing { fit: self.resize.unwrap_or_default(), interpolation: self.interpolation.unwrap_or_default() };
+        let resizing = self.resizing(&sizes)?;
         let classes = self.own_or_other();
         let workload = |(size, batch_size)| {
             let mut workload = Job::workload(network.name(), size, images, batch_size);
@@ -331,6 +336,21 @@ impl WorkloadArgs {
         Ok(Some(normalisation).filter(|normalisation| *normalisation != usual))
     }
 
+    /// Returns the resizing of images to each of the sizes.
+    fn resizing(&self, sizes: &[(u32, u32)]) -> anyhow::Result<Resizing> {
+        let largest = sizes.iter().map(|(px, _)| *px).max().unwrap_or(0);
+        match self.resize_px {
+            Some(px) if px < largest => Err(unusable(format!(
+                "--resize-px is {px}, and no image of {largest} px can be cut out of it; give {largest} or more"
+            ))),
+            resize_px => Ok(Resizing {
+                fit: self.resize.unwrap_or_default(),
+                resize_px,
+                interpolation: self.interpolation.unwrap_or_default(),
+            }),
+        }
+    }
+
     /// Rejects image options for a CNN that takes texts, and vice versa.
     fn check_input(&self, name: &str, input: &Input) -> anyhow::Result<()> {
         let (takes, other, given) = match input {
@@ -353,6 +373,7 @@ impl WorkloadArgs {
                     ("--pixel-range", self.pixel_range.is_some()),
                     ("--channel-order", self.channel_order.is_some()),
                     ("--resize", self.resize.is_some()),
+                    ("--resize-px", self.resize_px.is_some()),
                     ("--interpolation", self.interpolation.is_some()),
                     ("--data-format", self.data_format != Format::Auto),
                     ("--draw photographs", self.draw == Some(Drawing::Photographs)),

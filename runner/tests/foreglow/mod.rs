@@ -64,9 +64,23 @@ impl Foreglow {
         self.run_with_input(arguments, "")
     }
 
+    /// Runs with a bound on the address space, MiB.
+    pub fn run_within(&self, arguments: &[&str], mib: u32) -> Answer {
+        let mut command = Command::new("sh");
+        self.prepare(&mut command);
+        let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", mib * 1024);
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_foreglow")]).args(arguments);
+        Self::finish(command, "")
+    }
+
     pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Answer {
         let mut command = self.command();
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(arguments);
+        Self::finish(command, input)
+    }
+
+    fn finish(mut command: Command, input: &str) -> Answer {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // A command that does not read its input may exit before all of it is written.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());

@@ -3,6 +3,7 @@
 use crate::attribute::Attribute;
 use crate::known::{MOST_KNOWN, numbers};
 use crate::rules::{Call, broadcast, ranges, squeezed, unsqueezed};
+use crate::scan::{cumulative_sums, non_zero};
 use crate::{Error, Known, Numbers};
 
 /// Returns the outputs of a node that are known; `None` if they depend on the images.
@@ -40,6 +41,11 @@ pub fn fold(call: &Call<'_>) -> Result<Option<Vec<Known>>, Error> {
         }
         ("Range", [start, limit, delta]) => range(start, limit, delta),
         ("Where", [condition, yes, no]) => choose(condition, yes, no),
+        ("CumSum", [from, _]) => match crate::rules::resolve(call)?.operation {
+            crate::Operation::CumSum(sum) => cumulative_sums(from, sum),
+            _ => None,
+        },
+        ("NonZero", [from]) => Some(non_zero(from)),
         ("ReduceProd", [from]) if from.dims.len() <= 1 => product(from),
         ("Not", [from]) => ints(from, |int| Some(i64::from(int == 0))),
         ("Neg", [from]) => ints(from, i64::checked_neg),

@@ -20,6 +20,7 @@ mod plan;
 mod random;
 mod read;
 mod rules;
+mod scan;
 #[cfg(test)]
 mod tests;
 mod weight;
@@ -34,6 +35,7 @@ pub use self::operation::{
 };
 pub use self::plan::{Argument, Plan, Step, ValueId, WeightId};
 pub use self::random::Draw;
+pub use self::scan::CumSum;
 pub use self::weight::{Place, Weight};
 
 /// Oldest and newest operator set that the rules follow.

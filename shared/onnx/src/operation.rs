@@ -1,6 +1,6 @@
 //! Operations with all their settings resolved for the shapes of a plan.
 
-use crate::Draw;
+use crate::{CumSum, Draw};
 
 /// What a step computes.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +91,8 @@ pub enum Operation {
     Resize(ResizeMode, Coordinates),
     /// Reduction of axes.
     Reduce(Reduction, Vec<usize>),
+    /// Cumulative sums along an axis.
+    CumSum(CumSum),
     /// Softmax over the axes from the first to the last, or its logarithm.
     Softmax {
         /// First axis.

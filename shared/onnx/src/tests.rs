@@ -2,86 +2,11 @@
 
 use std::io::Cursor;
 
+use self::writer::{Message, float_weight, list, model, node};
 use super::*;
 
-/// A message of the wire format.
-#[derive(Clone, Default)]
-struct Message(Vec<u8>);
-
-impl Message {
-    fn varint(bytes: &mut Vec<u8>, mut number: u64) {
-        while number >= 0x80 {
-            bytes.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        bytes.push(number as u8);
-    }
-
-    fn int(mut self, field: u64, number: i64) -> Self {
-        Self::varint(&mut self.0, field << 3);
-        Self::varint(&mut self.0, number as u64);
-        self
-    }
-
-    fn bytes(mut self, field: u64, bytes: &[u8]) -> Self {
-        Self::varint(&mut self.0, field << 3 | 2);
-        Self::varint(&mut self.0, bytes.len() as u64);
-        self.0.extend(bytes);
-        self
-    }
-
-    fn text(self, field: u64, text: &str) -> Self {
-        self.bytes(field, text.as_bytes())
-    }
-
-    fn message(self, field: u64, message: &Self) -> Self {
-        self.bytes(field, &message.0)
-    }
-}
-
-fn float_weight(name: &str, dims: &[i64]) -> Message {
-    let numbers = dims.iter().product::<i64>() as usize;
-    let weight = dims.iter().fold(Message::default(), |weight, dim| weight.int(1, *dim));
-    weight.int(2, 1).text(8, name).bytes(9, &vec![0; 4 * numbers])
-}
-
-fn list(name: &str, ints: &[i64]) -> Message {
-    let bytes: Vec<u8> = ints.iter().flat_map(|int| int.to_le_bytes()).collect();
-    Message::default().int(1, ints.len() as i64).int(2, 7).text(8, name).bytes(9, &bytes)
-}
-
-fn node(operator: &str, name: &str, inputs: &[&str], output: &str, ints: &[(&str, &[i64])]) -> Message {
-    let node = inputs.iter().fold(Message::default(), |node, input| node.text(1, input));
-    let node = node.text(2, output).text(3, name).text(4, operator);
-    ints.iter().fold(node, |node, (name, ints)| {
-        let attribute = Message::default().text(1, name);
-        node.message(
-            5,
-            &match ints {
-                [int] => attribute.int(3, *int).int(20, 2),
-                ints => ints.iter().fold(attribute, |attribute, int| attribute.int(8, *int)).int(20, 7),
-            },
-        )
-    })
-}
-
-/// A value of this shape; a length of 0 is left open under the name `n`.
-fn value(name: &str, dims: &[i64]) -> Message {
-    let shape = dims.iter().fold(Message::default(), |shape, dim| {
-        let dimension = Message::default();
-        shape.message(1, &if *dim > 0 { dimension.int(1, *dim) } else { dimension.text(2, "n") })
-    });
-    let tensor = Message::default().int(1, 1).message(2, &shape);
-    Message::default().text(1, name).message(2, &Message::default().message(1, &tensor))
-}
-
-fn model(opset: i64, input: &[i64], nodes: &[Message], weights: &[Message]) -> Vec<u8> {
-    let graph = nodes.iter().fold(Message::default(), |graph, node| graph.message(1, node));
-    let graph = weights.iter().fold(graph, |graph, weight| graph.message(5, weight));
-    let graph = graph.message(11, &value("images", input)).message(12, &value("scores", &[]));
-    let operators = Message::default().text(1, "").int(2, opset);
-    Message::default().int(1, 8).text(2, "test").message(7, &graph).message(8, &operators).0
-}
+#[path = "../tests/writer/mod.rs"]
+mod writer;
 
 fn read(bytes: &[u8]) -> Result<Network, Error> {
     Network::read(&mut Cursor::new(bytes))
@@ -194,12 +119,17 @@ fn what_is_wrong_with_a_file_is_one_sentence_with_the_node() {
             .contains("operator set 40, and this version reads 7 to 24")
     );
     let missing =
-        ordinary(&[node("Loop", "body", &["images"], "x", &[]), node("NonZero", "", &["x"], "scores", &[])], &[]);
-    assert_eq!(missing, "the network needs operators that are not supported: Loop (node body), NonZero (node scores)");
+        ordinary(&[node("Loop", "body", &["images"], "x", &[]), node("Unique", "", &["x"], "scores", &[])], &[]);
+    assert_eq!(missing, "the network needs operators that are not supported: Loop (node body), Unique (node scores)");
     let unknown = ordinary(&[node("Relu", "act", &["nothing"], "scores", &[])], &[]);
     assert!(unknown.starts_with("the node act (Relu): its input nothing is neither"), "{unknown}");
     let unfit = ordinary(&[node("Conv", "c1", &["images", "w"], "scores", &[])], &[float_weight("w", &[4, 5, 3, 3])]);
     assert!(unfit.starts_with("the node c1 (Conv): its weights take 5 channels in 1 groups and give 4"), "{unfit}");
+    let dynamic = ordinary(&[node("NonZero", "places", &["images"], "scores", &[])], &[]);
+    assert!(
+        dynamic.starts_with("the node places (NonZero): the length of its output depends on the image"),
+        "{dynamic}"
+    );
     let short = ordinary(std::slice::from_ref(&relu), &[float_weight("w", &[2]).int(1, 3)]);
     assert!(short.starts_with("the weight w: its shape [2, 3] needs 24, and the file has 8"), "{short}");
     let outside = |file: &str| {
@@ -374,4 +304,31 @@ fn bounds_and_comparisons_of_known_numbers_are_folded() {
     let weights = [list("two", &[2]), list("most", &[6]), list("batch", &[0]), list("rest", &[-1])];
     let network = read(&model(18, &[0, 3, 12, 2], &nodes, &weights)).unwrap();
     assert_eq!(output(&network.plan([2, 3, 12, 2]).unwrap()), [2, 12, 6]);
+}
+
+#[test]
+fn cumulative_sums_and_places_of_known_numbers_are_folded() {
+    // Height 12 and width 1: the sums 12 and 13, the places 0 and 1, and together 12 and 14.
+    let nodes = [
+        node("Shape", "a", &["images"], "shape", &[("start", &[2])]),
+        node("CumSum", "b", &["shape", "zero"], "sums", &[]),
+        node("NonZero", "c", &["shape"], "places", &[]),
+        node("Reshape", "d", &["places", "minus_one"], "list", &[]),
+        node("Add", "e", &["sums", "list"], "lengths", &[]),
+        node("Concat", "f", &["batch", "lengths"], "target", &[("axis", &[0])]),
+        node("Expand", "g", &["images", "target"], "scores", &[]),
+    ];
+    let weights = [list("zero", &[0]), list("minus_one", &[-1]), list("batch", &[1, 1])];
+    let network = read(&model(18, &[0, 1, 12, 1], &nodes, &weights)).unwrap();
+    assert_eq!(output(&network.plan([1, 1, 12, 1]).unwrap()), [1, 1, 12, 14]);
+}
+
+#[test]
+fn a_cumulative_sum_of_images_keeps_their_shape_and_needs_an_axis() {
+    let weights = [list("axis", &[-1]), list("axes", &[2, 3])];
+    let sum = |axis| planned("CumSum", &["images", axis], &[("reverse", &[1])], &weights);
+    let plan = sum("axis").unwrap();
+    let expected = CumSum { axis: 3, is_exclusive: false, is_reversed: true };
+    assert_eq!((&plan.steps[0].operation, output(&plan)), (&Operation::CumSum(expected), &[2, 3, 7, 9][..]));
+    assert!(sum("axes").unwrap_err().to_string().contains("its axis is not one integer"));
 }

@@ -16,9 +16,10 @@ pub struct Label {
 
 /// Labels that a workload holds under the same name, in addition to its own fields, because they
 /// influence the time.
-pub const WORKLOAD_LABELS: [&str; 14] = [
+pub const WORKLOAD_LABELS: [&str; 15] = [
     "dtype",
     "resize",
+    "resize_px",
     "interpolation",
     "classes",
     "network",
@@ -34,7 +35,7 @@ pub const WORKLOAD_LABELS: [&str; 14] = [
 ];
 
 /// All labels.
-pub const LABELS: [Label; 33] = [
+pub const LABELS: [Label; 34] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -46,6 +47,7 @@ pub const LABELS: [Label; 33] = [
     Label { name: "memory_per_executor_mib", flag: Some("--memory") },
     Label { name: "dtype", flag: None },
     Label { name: "resize", flag: None },
+    Label { name: "resize_px", flag: None },
     Label { name: "interpolation", flag: None },
     Label { name: "classes", flag: None },
     Label { name: "network", flag: None },

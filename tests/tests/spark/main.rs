@@ -6,6 +6,7 @@ mod exported;
 mod faults;
 mod killed;
 mod missing;
+mod networks;
 mod support;
 mod sweep;
 mod texts;

@@ -9,7 +9,8 @@ use burn::tensor::ops::PadMode as BurnPadMode;
 use burn::tensor::ops::{AvgPoolOptions, ConvTransposeOptions, InterpolateMode, InterpolateOptions};
 use burn::tensor::{Device, Int, Slice, Tensor, TensorData, activation};
 use foreglow_onnx::{
-    Binary, Coordinates, MOST_AXES, Operation, PadMode, Reduction, ResizeMode, Rounding, SliceRange, Unary, Window,
+    Binary, Coordinates, CumSum, MOST_AXES, Operation, PadMode, Reduction, ResizeMode, Rounding, SliceRange, Unary,
+    Window,
 };
 
 use super::run::Operand;
@@ -155,6 +156,7 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
             let reduced: Vec<usize> = reduced.iter().map(|axis| MOST_AXES - axes + axis).collect();
             reduce(next(), *reduction, &reduced, shape)
         }
+        Operation::CumSum(sum) => Value::shaped(cumulative_sum(next().any(), axis_at(sum.axis), *sum), shape),
         Operation::Softmax { first, last, is_log } => {
             let x = next();
             let softmax = if *is_log { activation::log_softmax } else { activation::softmax };
@@ -168,6 +170,20 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
         | Operation::Split(..)
         | Operation::Binary(_) => unreachable!("the program has instructions of their own for these"),
     }
+}
+
+fn cumulative_sum(x: Tensor<6>, axis: usize, sum: CumSum) -> Tensor<6> {
+    let turned = |x: Tensor<6>| if sum.is_reversed { x.flip([axis]) } else { x };
+    let x = turned(x);
+    let length = x.dims()[axis];
+    let added = if sum.is_exclusive {
+        // Each number moves one place on, so that no sum has its own.
+        let zeros = x.clone().narrow(axis, 0, 1).zeros_like();
+        if length == 1 { zeros } else { Tensor::cat(vec![zeros, x.narrow(axis, 0, length - 1)], axis) }
+    } else {
+        x
+    };
+    turned(added.cumsum(axis))
 }
 
 /// Splits a tensor along an axis.

@@ -10,6 +10,7 @@ mod file;
 mod parameters;
 mod program;
 mod run;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod value;

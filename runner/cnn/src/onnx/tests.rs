@@ -1,12 +1,16 @@
 //! The small exports of `runner/parity/export.py`, with PyTorch's scores.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::{Int, TensorData};
 
+use self::writer::{external_weight, list, model, node};
 use super::*;
-use crate::dropout;
+use crate::{dropout, weights_file};
+
+#[path = "../../../../shared/onnx/tests/writer/mod.rs"]
+mod writer;
 
 const EXPORTS: [&str; 6] = ["mobilenet_v3", "shufflenet_v2", "convnext", "operators", "efficientnet", "densenet"];
 const SHAPE: Shape = [3, 32, 32];
@@ -167,4 +171,99 @@ fn nan_weights_and_files_that_are_missing_or_cut_are_errors_of_one_sentence() {
     assert!(words.ends_with("is NaN"), "{words}");
     let missing = OnnxFile::open(&folder.path().join("none.onnx")).unwrap_err().to_string();
     assert!(missing.contains("there is no file") && missing.contains("none.onnx"), "{missing}");
+}
+
+/// A network that multiplies its three channels by the weights of another file, from byte 4 on.
+fn scales_in(folder: &Path, weights: &str) -> PathBuf {
+    let product = node("Mul", "scaled", &["images", "scales"], "scores", &[]);
+    let weight = external_weight("scales", &[1, 3, 1, 1], weights, 4);
+    let path = folder.join("net.onnx");
+    std::fs::write(&path, model(18, &[0, 3, 32, 32], &[product], &[weight])).unwrap();
+    path
+}
+
+#[test]
+fn weights_of_another_file_are_read_from_their_offset() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = scales_in(folder.path(), "weights.bin");
+    let numbers: Vec<u8> = [9.0_f32, 2.0, -1.0, 0.5].into_iter().flat_map(f32::to_le_bytes).collect();
+    std::fs::write(folder.path().join("weights.bin"), numbers).unwrap();
+    let device = Device::flex();
+    let cnn = OnnxCnn::load(&Arc::new(OnnxFile::open(&path).unwrap()), SHAPE, &device).unwrap();
+    let scores = scores(&cnn, Tensor::ones([1, 3, 32, 32], &device));
+    assert_eq!([scores[0], scores[1024], scores[2048]], [2.0, -1.0, 0.5]);
+}
+
+#[test]
+fn a_file_of_weights_that_is_missing_or_too_short_is_named_in_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = scales_in(folder.path(), "weights.bin");
+    let said = || OnnxFile::open(&path).unwrap_err().to_string();
+    assert_eq!(said(), "net.onnx needs the file weights.bin with its weights in the same folder, and it is missing");
+    // Its three numbers end at byte 16.
+    std::fs::write(folder.path().join("weights.bin"), [0; 15]).unwrap();
+    assert_eq!(said(), "weights.bin is truncated: it ends before the weight scales");
+    std::fs::write(folder.path().join("weights.bin"), [0; 16]).unwrap();
+    assert!(OnnxFile::open(&path).is_ok());
+}
+
+#[test]
+fn the_weights_of_every_export_are_saved_under_their_names_and_loaded_unchanged() {
+    let (device, folder) = (Device::flex(), tempfile::tempdir().unwrap());
+    let saved = folder.path().join("w.safetensors");
+    for name in EXPORTS {
+        let file = file(name);
+        let cnn = OnnxCnn::load(&file, SHAPE, &device).unwrap();
+        let stored = OnnxCnn::stored(&file, SHAPE).unwrap();
+        let flat = |numbers: &Numbers| -> Vec<Vec<f32>> {
+            let tensors = numbers.learned.iter().chain(&numbers.running);
+            tensors.map(|tensor| tensor.clone().into_data().try_to_vec().unwrap()).collect()
+        };
+        let numbers = flat(&cnn.numbers());
+        let counts: Vec<usize> = stored.tensors.iter().map(|tensor| tensor.dims.iter().product()).collect();
+        assert_eq!(counts, numbers.iter().map(Vec::len).collect::<Vec<_>>(), "{name}");
+        weights_file::save(&saved, &stored, &cnn.numbers()).unwrap();
+        assert_eq!(flat(&weights_file::load(&saved, &stored, &device).unwrap()), numbers, "{name}");
+
+        // Each initialiser is in the file as the network has it.
+        let bytes = std::fs::read(&saved).unwrap();
+        let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        let mut reader = file.reader().unwrap();
+        let mut found = 0;
+        for (place, weight) in file.network.weights.iter().enumerate() {
+            let Ok(tensor) = tensors.tensor(&weight.name) else { continue };
+            let floats: Vec<u8> = reader.floats(place).unwrap().into_iter().flat_map(f32::to_le_bytes).collect();
+            assert_eq!((tensor.shape(), tensor.data()), (weight.dims.as_slice(), floats.as_slice()), "{}", weight.name);
+            found += 1;
+        }
+        assert!(found * 10 >= 9 * counts.len(), "{name}: {found} of {} tensors are initialisers", counts.len());
+    }
+}
+
+#[test]
+fn weights_of_another_network_do_not_fit_an_onnx_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let saved = folder.path().join("w.safetensors");
+    let (densenet, shufflenet) = (file("densenet"), file("shufflenet_v2"));
+    let cnn = OnnxCnn::load(&densenet, SHAPE, &Device::flex()).unwrap();
+    weights_file::save(&saved, &OnnxCnn::stored(&densenet, SHAPE).unwrap(), &cnn.numbers()).unwrap();
+    let said = weights_file::check(&saved, &OnnxCnn::stored(&shufflenet, SHAPE).unwrap()).unwrap_err().to_string();
+    assert!(said.ends_with("which shufflenet_v2.onnx needs; it belongs to another network"), "{said}");
+}
+
+#[test]
+fn cumulative_sums_of_images_are_those_of_the_rows() {
+    let (folder, device) = (tempfile::tempdir().unwrap(), Device::flex());
+    let path = folder.path().join("net.onnx");
+    let sums = |attributes: &[(&str, &[i64])]| {
+        let node = node("CumSum", "sums", &["images", "axis"], "scores", attributes);
+        std::fs::write(&path, model(18, &[0, 3, 1, 4], &[node], &[list("axis", &[3])])).unwrap();
+        let cnn = OnnxCnn::load(&Arc::new(OnnxFile::open(&path).unwrap()), [3, 1, 4], &device).unwrap();
+        let numbers: Vec<f32> = (1..=12).map(|number| number as f32).collect();
+        scores(&cnn, Tensor::from_data(TensorData::new(numbers, [1, 3, 1, 4]), &device))[..8].to_vec()
+    };
+    assert_eq!(sums(&[]), [1.0, 3.0, 6.0, 10.0, 5.0, 11.0, 18.0, 26.0]);
+    assert_eq!(sums(&[("exclusive", &[1])]), [0.0, 1.0, 3.0, 6.0, 0.0, 5.0, 11.0, 18.0]);
+    assert_eq!(sums(&[("reverse", &[1])]), [10.0, 9.0, 7.0, 4.0, 26.0, 21.0, 15.0, 8.0]);
+    assert_eq!(sums(&[("exclusive", &[1]), ("reverse", &[1])]), [9.0, 7.0, 4.0, 0.0, 21.0, 15.0, 8.0, 0.0]);
 }

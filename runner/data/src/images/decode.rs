@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use fast_image_resize::images::{Image as Canvas, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::{PixelType, Resizer};
 use foreglow_architectures::Colour;
 use image::{DynamicImage, ImageDecoder, ImageReader};
 use zune_jpeg::JpegDecoder;
@@ -11,9 +11,10 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use foreglow_shared::{Fit, Interpolation, Resizing};
+use foreglow_shared::Resizing;
 
 use super::normalisation::{ChannelOrder, Normalisation, Scale};
+use super::resize::options;
 use crate::set::{Item, ItemError, Layout};
 
 /// Limits on the side and the memory of a decoded image. A small file can claim to be 30,000 px
@@ -27,7 +28,7 @@ pub struct Decoder {
     px: u32,
     scales: Vec<Scale>,
     order: ChannelOrder,
-    options: ResizeOptions,
+    resizing: Resizing,
     resizer: Resizer,
     /// The image at its original size, interleaved.
     pixels: Vec<u8>,
@@ -53,8 +54,7 @@ impl Decoder {
     pub fn with(colour: Colour, px: u32, normalisation: &Normalisation, resizing: Resizing) -> Self {
         let (scales, order) = (normalisation.scales(), normalisation.channel_order);
         let resized = Canvas::new(px, px, pixel_type(colour));
-        let options = options(resizing);
-        Self { colour, px, scales, order, options, resizer: Resizer::new(), pixels: Vec::new(), resized }
+        Self { colour, px, scales, order, resizing, resizer: Resizer::new(), pixels: Vec::new(), resized }
     }
 
     /// Returns the numbers per decoded image.
@@ -62,8 +62,7 @@ impl Decoder {
         self.colour.channels() * (self.px as usize).pow(2)
     }
 
-    /// Decodes an image, crops its centre square, resizes it, and appends it normalised in planar
-    /// order.
+    /// Decodes, crops and resizes an image, and appends it normalised in planar order.
     ///
     /// # Errors
     /// The bytes are not an image, or the image is too large.
@@ -92,7 +91,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes an image, crops its centre square and resizes it.
+    /// Decodes, crops and resizes an image.
     fn resize(&mut self, image: &Item) -> Result<(), ItemError> {
         let decoded = match image.layout {
             Layout::File if image.bytes.starts_with(&JPEG) => self.jpeg(&image.bytes)?,
@@ -104,7 +103,8 @@ impl Decoder {
         self.convert(decoded.colour);
         let source =
             ImageRef::new(decoded.width, decoded.height, &self.pixels, pixel_type(self.colour)).map_err(not_decoded)?;
-        self.resizer.resize(&source, &mut self.resized, &self.options).map_err(not_decoded)
+        let options = options(self.resizing, [decoded.width, decoded.height], self.px);
+        self.resizer.resize(&source, &mut self.resized, &options).map_err(not_decoded)
     }
 
     /// Uses zune-jpeg directly instead of the image crate: it decodes into an existing buffer, and
@@ -197,20 +197,6 @@ fn normalise<const FIRST: usize, const LAST: usize>(pixels: &[u8], planes: &mut 
         *first = scales[0].apply(pixel[FIRST]);
         *middle = scales[1].apply(pixel[1]);
         *last = scales[2].apply(pixel[LAST]);
-    }
-}
-
-fn options(Resizing { fit, interpolation }: Resizing) -> ResizeOptions {
-    let options = ResizeOptions::new().resize_alg(match interpolation {
-        Interpolation::Nearest => ResizeAlg::Nearest,
-        Interpolation::Bilinear => ResizeAlg::Convolution(FilterType::Bilinear),
-        // Pillow's cubic filter is this one too.
-        Interpolation::Bicubic => ResizeAlg::Convolution(FilterType::CatmullRom),
-        Interpolation::Lanczos => ResizeAlg::Convolution(FilterType::Lanczos3),
-    });
-    match fit {
-        Fit::Crop => options.fit_into_destination(Some((0.5, 0.5))),
-        Fit::Stretch => options,
     }
 }
 
@@ -309,6 +295,7 @@ fn is_cut_short(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use foreglow_shared::{Fit, Interpolation};
     use proptest::prelude::*;
 
     use super::super::PixelRange;
@@ -376,7 +363,8 @@ mod tests {
         let of = |fit, interpolation| {
             let mut bytes = Vec::new();
             let normalisation = Normalisation::usual(Colour::Grey, ChannelOrder::Rgb);
-            let mut decoder = Decoder::with(Colour::Grey, 6, &normalisation, Resizing { fit, interpolation });
+            let resizing = Resizing { fit, resize_px: None, interpolation };
+            let mut decoder = Decoder::with(Colour::Grey, 6, &normalisation, resizing);
             decoder.decode_bytes(&image, &mut bytes).unwrap();
             bytes[..6].to_vec()
         };

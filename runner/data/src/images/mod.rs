@@ -9,6 +9,7 @@ pub mod folder;
 pub mod idx;
 mod normalisation;
 pub mod photographs;
+mod resize;
 pub mod tfrecord;
 
 pub use self::decode::Decoder;

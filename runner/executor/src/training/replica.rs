@@ -217,10 +217,10 @@ impl Replica {
         Ok((whole, all, broken))
     }
 
-    /// Saves the weights of a built-in CNN in the format of PyTorch.
+    /// Saves the weights, with PyTorch's names or those of the ONNX file.
     ///
     /// # Errors
-    /// The network is from a file, or the weights cannot be written.
+    /// The weights cannot be written.
     pub fn save_weights(&self, path: &Path) -> anyhow::Result<()> {
         self.network.save_weights(path, self.shape, &self.numbers)
     }

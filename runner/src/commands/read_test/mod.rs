@@ -168,6 +168,7 @@ impl Args {
             pixel_range: None,
             channel_order: None,
             resize: None,
+            resize_px: None,
             interpolation: None,
             words: None,
             batch_size: None,

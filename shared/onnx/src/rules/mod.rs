@@ -16,7 +16,7 @@ use crate::network::Node;
 use crate::{Error, Known, Operation};
 
 /// Operators that are only supported for shapes and other known numbers.
-const FOLDED: [&str; 7] = ["Constant", "ConstantOfShape", "Shape", "Size", "Range", "ReduceProd", "Mod"];
+const FOLDED: [&str; 8] = ["Constant", "ConstantOfShape", "Shape", "Size", "Range", "ReduceProd", "Mod", "NonZero"];
 
 /// Operators that make random numbers.
 const RANDOM: [&str; 3] = ["RandomUniform", "RandomUniformLike", "Bernoulli"];
@@ -40,6 +40,7 @@ const RULES: &[(&str, Rule)] = &[
     ("LayerNormalization", normalise::layer),
     ("Softmax", normalise::softmax),
     ("LogSoftmax", normalise::softmax),
+    ("CumSum", normalise::cumulative_sum),
     ("Gemm", product::gemm),
     ("MatMul", product::matmul),
     ("Concat", layout::concat),
@@ -165,6 +166,10 @@ pub fn is_identity(call: &Call<'_>) -> bool {
 pub fn resolve(call: &Call<'_>) -> Result<Ready, Error> {
     match RULES.iter().find(|(name, _)| *name == call.node.operator) {
         Some((_, rule)) => rule(call),
+        None if call.node.operator == "NonZero" => {
+            Err(call
+                .wrong("the length of its output depends on the image, and every length must be known before the run"))
+        }
         None => Err(call.wrong("it is supported only for shapes and other numbers that are known before the run")),
     }
 }

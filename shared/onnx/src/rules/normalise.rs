@@ -1,7 +1,7 @@
 //! Normalisations and softmax.
 
 use super::{Call, Ready};
-use crate::{Error, Operation};
+use crate::{CumSum, Error, Operation};
 
 pub fn batch(call: &Call<'_>) -> Result<Ready, Error> {
     let shape = call.shape(0)?.to_vec();
@@ -60,6 +60,17 @@ pub fn softmax(call: &Call<'_>) -> Result<Ready, Error> {
     let last = if is_old { shape.len() - 1 } else { first };
     let is_log = call.node.operator == "LogSoftmax";
     Ok(Ready::new(Operation::Softmax { first, last, is_log }, 1, shape))
+}
+
+pub fn cumulative_sum(call: &Call<'_>) -> Result<Ready, Error> {
+    let shape = call.shape(0)?.to_vec();
+    let &[axis] = call.ints(1)?.unwrap_or_default() else {
+        return Err(call.wrong("its axis is not one integer"));
+    };
+    let is_set = |name| call.node.attributes.int(name).unwrap_or(0) != 0;
+    let axis = call.axis(axis, shape.len())?;
+    let sum = CumSum { axis, is_exclusive: is_set("exclusive"), is_reversed: is_set("reverse") };
+    Ok(Ready::new(Operation::CumSum(sum), 1, shape))
 }
 
 fn epsilon(call: &Call<'_>) -> f64 {
