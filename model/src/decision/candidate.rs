@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::front::order;
 use super::memory::{Footprint, is_out_of_memory};
-use crate::{Prediction, Setting};
+use crate::{Accuracy, Prediction, Setting};
 
 /// Tolerance when probabilities are compared: a deadline exactly at a quantile is met with that
 /// probability.
@@ -42,6 +42,12 @@ pub struct Candidate {
     /// Whether the budget is met with the requested probability. Without a budget, true if the time
     /// is known; with one, false if the price sheet does not cover the hardware.
     pub within_budget: bool,
+    /// The accuracy that was measured on as many executors; `None` if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Accuracy>,
+    /// Whether the accuracy is known to be at least the minimum of the question. Without a minimum,
+    /// true.
+    pub keeps_accuracy: bool,
     /// Why the configuration must not be recommended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclusion: Option<Exclusion>,
@@ -78,7 +84,13 @@ pub enum Exclusion {
 }
 
 impl Candidate {
-    pub(super) fn of(prediction: Prediction, job: &Job, question: &Question, executors: u32, cores: u32) -> Self {
+    pub(super) fn of(
+        prediction: Prediction,
+        accuracy: Option<Accuracy>,
+        job: &Job,
+        question: &Question,
+        (executors, cores): (u32, u32),
+    ) -> Self {
         let memory = question.memory_per_executor_mib;
         let resources = Resources {
             executors,
@@ -110,6 +122,8 @@ impl Candidate {
                 .filter(|_| is_priced || question.budget.is_none()),
             meets_deadline: kept(deadline),
             within_budget: kept(budget),
+            keeps_accuracy: keeps_accuracy(accuracy.as_ref(), question),
+            accuracy,
             exclusion: Exclusion::of(job, Setting { executors, cores_per_executor: cores, sampling_rate: 1.0 }, memory),
             prediction,
             cost,
@@ -117,9 +131,10 @@ impl Candidate {
         }
     }
 
-    /// Whether the configuration is possible and meets the deadline and the budget.
+    /// Whether the configuration is possible, meets the deadline and the budget, and is accurate
+    /// enough.
     pub fn is_feasible(&self) -> bool {
-        self.is_possible() && self.meets_deadline && self.within_budget
+        self.is_possible() && self.meets_deadline && self.within_budget && self.keeps_accuracy
     }
 
     /// Whether the time is known and nothing excludes the configuration.
@@ -138,6 +153,11 @@ impl Candidate {
     pub fn time_and_burden(&self) -> Option<(f64, f64)> {
         Some((self.prediction.completion_time_secs?, self.burden?))
     }
+}
+
+/// Whether an accuracy is known to be at least the minimum of the question.
+pub(super) fn keeps_accuracy(accuracy: Option<&Accuracy>, question: &Question) -> bool {
+    question.min_accuracy.is_none_or(|least| accuracy.is_some_and(|accuracy| accuracy.keeps(least)))
 }
 
 /// Returns the prices that rank the candidates: those of the question, or 1 per executor-hour if
