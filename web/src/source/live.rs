@@ -187,7 +187,7 @@ async fn load_compared(planner: Planner) {
     let is_own = |other: &Listed| JobDefinition::of(&other.context) == definition;
     if !others.iter().any(is_own) {
         // Which machines were measured is known from the contexts; any run stands for theirs.
-        let stand_in = |other: &Listed| Job { observations: vec![*run], ..Job::new(other.context.clone()) };
+        let stand_in = |other: &Listed| Job::of_runs(other.context.clone(), vec![*run]);
         let jobs: Vec<Job> = known.into_iter().chain(others.iter().map(stand_in)).collect();
         if measured_choices(&jobs, &shown.context) < 2 {
             return;
