@@ -7,7 +7,7 @@ use foreglow_engine::sweep::{Forecast, Run, cost};
 use foreglow_shared::{PriceSheet, format_count, format_duration, format_rate};
 
 /// Columns of the CSV.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "executors",
     "cores_per_executor",
     "memory_per_executor_mib",
@@ -20,6 +20,7 @@ const NAMES: [&str; 12] = [
     "secs",
     "cost",
     "words",
+    "total_cores",
 ];
 
 /// Number of these columns in the table, whose pixel column holds the words for texts.
@@ -87,12 +88,14 @@ impl<'a> Planned<'a> {
             number(self.secs),
             number(self.cost),
             workload.text().map_or_else(String::new, |text| text.words.to_string()),
+            configuration.split().total_cores.map_or_else(String::new, |total| total.to_string()),
         ]
     }
 
     fn cells(&self) -> Vec<String> {
         let mut cells = self.numbers();
         cells.truncate(SHOWN);
+        cells[1] = self.run.configuration.split().cores();
         cells[4] = self.run.workload.input_size().0.to_string();
         cells[6] = format_rate(self.run.sampling_rate);
         cells[8] = (self.run.repetition + 1).to_string();

@@ -7,6 +7,7 @@ use foreglow_console::ask::Source;
 use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::Bill;
+use foreglow_console::split::split;
 use foreglow_exit::unusable;
 use foreglow_model::Setting;
 use foreglow_shared::{Sample, Workload};
@@ -25,8 +26,13 @@ pub struct Args {
     executors: u32,
 
     /// Cores per executor
-    #[arg(long, short = 'C', value_name = "C", help_heading = "Question", value_parser = grammar::one_cores, allow_negative_numbers = true)]
-    cores: u32,
+    #[arg(long, short = 'C', value_name = "C", required_unless_present = "total_cores", help_heading = "Question", value_parser = grammar::one_cores, allow_negative_numbers = true)]
+    cores: Option<u32>,
+
+    /// Cores of all executors together, divided as evenly as possible: 8 for 3 executors are 3, 3
+    /// and 2
+    #[arg(long, value_name = "T", conflicts_with = "cores", help_heading = "Question", value_parser = grammar::one_total_cores, allow_negative_numbers = true)]
+    total_cores: Option<u32>,
 
     /// Share of the images that the job processes, above 0 and at most 1
     #[arg(long, value_name = "SR", help_heading = "Question", default_value_t = 1.0, value_parser = grammar::rate, allow_negative_numbers = true)]
@@ -85,8 +91,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     };
     let question = args.bill.about(&job)?;
-    let setting =
-        Setting { executors: args.executors, cores_per_executor: args.cores, sampling_rate: args.sampling_rate };
+    let split = split(args.executors, args.cores.unwrap_or(1), args.total_cores, job.context.workload.mode)?;
+    let setting = Setting::at(split, args.sampling_rate);
     let answer = PredictionAnswer::new(&job, &predictor, setting, &question, args.partition_size).based_on(basis);
     output::print(&answer.render(args.format))?;
     answer.check()
@@ -99,9 +105,12 @@ impl Args {
         let samples = with(samples, "--image-px", image_px.map(u64::from), |workload| workload.image_px.into(), "")?;
         let samples =
             with(samples, "--batch-size", batch_size.map(u64::from), |workload| workload.batch_size.into(), "")?;
-        let (executors, cores, asked) = (self.executors, self.cores, images.unwrap_or_default());
-        let plan =
-            format!("; `foreglow plan --images {asked} --executors {executors} --cores {cores}` predicts others");
+        let (executors, asked) = (self.executors, images.unwrap_or_default());
+        let cores = match (self.cores, self.total_cores) {
+            (_, Some(total)) => format!("--total-cores {total}"),
+            (cores, None) => format!("--cores {}", cores.unwrap_or(1)),
+        };
+        let plan = format!("; `foreglow plan --images {asked} --executors {executors} {cores}` predicts others");
         with(samples, "--images", images, |workload| workload.images, &plan)
     }
 }

@@ -35,6 +35,7 @@ fn out_of_memory() -> IncompleteRun {
     IncompleteRun {
         executors: 2,
         cores_per_executor: 4,
+        total_cores: None,
         memory_per_executor_mib: 512,
         partition_size: 40,
         sampling_rate: 0.1,

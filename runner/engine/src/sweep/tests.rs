@@ -1,6 +1,6 @@
 use foreglow_data::Kind;
 use foreglow_machine::device::{self, Wish};
-use foreglow_shared::{Outcome, PriceSheet};
+use foreglow_shared::{Outcome, PriceSheet, Split};
 
 use super::*;
 
@@ -24,8 +24,7 @@ fn job() -> Job {
 fn grid(repeat: u32) -> Grid {
     Grid {
         workloads: vec![job().workload],
-        executors: vec![1, 2],
-        cores: vec![1],
+        splits: vec![Split::even(1, 1), Split::even(2, 1)],
         memory_mib: vec![1024],
         partition_sizes: vec![8],
         sampling_rates: vec![0.1, 0.01],
@@ -66,7 +65,7 @@ fn small_samples_come_first_and_repetitions_cover_all_configurations() {
 
 #[test]
 fn rates_that_come_to_the_same_images_are_one_and_are_shares_of_whole_images() {
-    let grid = Grid { executors: vec![1], sampling_rates: vec![1e-9, 0.001, 0.0333, 1.0], ..grid(1) };
+    let grid = Grid { splits: vec![Split::even(1, 1)], sampling_rates: vec![1e-9, 0.001, 0.0333, 1.0], ..grid(1) };
     let rates: Vec<f64> = grid.runs(&job()).iter().map(|run| run.sampling_rate).collect();
     assert_eq!(rates, [0.001, 0.033, 1.0]);
     let mut run = grid.runs(&job()).remove(1);
@@ -116,7 +115,7 @@ fn runs_can_be_grouped_by_configuration() {
 #[test]
 fn the_order_takes_the_image_size_into_account() {
     let at = |image_px, batch_size| Workload { image_px, batch_size, ..job().workload };
-    let grid = Grid { workloads: vec![at(64, 8), at(16, 8), at(16, 4)], executors: vec![1], ..grid(1) };
+    let grid = Grid { workloads: vec![at(64, 8), at(16, 8), at(16, 4)], splits: vec![Split::even(1, 1)], ..grid(1) };
     let order: Vec<_> = grid
         .runs(&job())
         .iter()

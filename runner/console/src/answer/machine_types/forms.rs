@@ -195,6 +195,7 @@ impl MachineAnswer {
             "hourly_cost",
             "success_probability",
             "is_feasible",
+            "total_cores",
         ];
         let named = [
             ("recommended", self.recommended.as_slice()),
@@ -224,6 +225,7 @@ impl MachineAnswer {
                 number(row.hourly_cost),
                 number(row.success_probability),
                 row.is_feasible.to_string(),
+                count(row.total_cores),
             ]
         });
         csv(&columns, cells)
