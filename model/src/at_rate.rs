@@ -1,11 +1,11 @@
 //! Predictions of many configurations at one sampling rate, with a cache.
 
-use foreglow_shared::Split;
+use foreglow_shared::CoreSplit;
 
 use crate::{Prediction, Predictor, Setting, Warning};
 
 /// A configuration with its predicted time, seconds; `None` if no time is known.
-type Fastest = Option<(Split, f64)>;
+type Fastest = Option<(CoreSplit, f64)>;
 
 /// A predictor at one sampling rate that caches what configurations share: all oversubscribed ones
 /// take as long as the fastest that fits the machine's processors, unless they were measured.
@@ -13,7 +13,7 @@ pub(crate) struct AtRate<'a> {
     predictor: &'a Predictor,
     sampling_rate: f64,
     /// Predictions without a limit on processors, sorted by configuration.
-    unlimited: Vec<(Split, Prediction)>,
+    unlimited: Vec<(CoreSplit, Prediction)>,
     /// For each number of cores, capped at the measured range: the fastest fitting configuration of
     /// the first competing number of executors, of the first two, and so on.
     fastest: Vec<(u32, Vec<Fastest>)>,
@@ -25,7 +25,7 @@ impl<'a> AtRate<'a> {
     }
 
     /// Predicts a configuration, like [`Predictor::predict`].
-    pub(crate) fn predict(&mut self, split: Split) -> Prediction {
+    pub(crate) fn predict(&mut self, split: CoreSplit) -> Prediction {
         let setting = self.setting(split);
         if !setting.is_possible() {
             return Prediction::unknown(vec![Warning::Impossible]);
@@ -47,7 +47,7 @@ impl<'a> AtRate<'a> {
     /// in the measured range that fits the processors and has at most as many executors and cores.
     /// For each number of executors, only the fewest cores and the most that fit are compared.
     /// Training uses only the largest number of executors.
-    pub(crate) fn fitting(&mut self, split: Split) -> Option<Split> {
+    pub(crate) fn fitting(&mut self, split: CoreSplit) -> Option<CoreSplit> {
         let setting = self.setting(split);
         let capacity = self.predictor.capacity.filter(|capacity| capacity.is_exceeded_by(setting))?;
         let range = self.predictor.range;
@@ -73,13 +73,13 @@ impl<'a> AtRate<'a> {
     fn fastest_of(&mut self, executors: u32, cores: u32) -> Fastest {
         let capacity = self.predictor.capacity?;
         capacity.cores(&self.predictor.range, executors, cores).fold(None, |fastest, cores| {
-            let split = Split::even(executors, cores);
+            let split = CoreSplit::even(executors, cores);
             let secs = self.unlimited(split).completion_time_secs;
             quicker(fastest, secs.map(|secs| (split, secs)))
         })
     }
 
-    fn unlimited(&mut self, split: Split) -> &Prediction {
+    fn unlimited(&mut self, split: CoreSplit) -> &Prediction {
         let place = match self.unlimited.binary_search_by_key(&split, |(known, _)| *known) {
             Ok(place) => place,
             Err(place) => {
@@ -91,7 +91,7 @@ impl<'a> AtRate<'a> {
         &self.unlimited[place].1
     }
 
-    fn setting(&self, split: Split) -> Setting {
+    fn setting(&self, split: CoreSplit) -> Setting {
         Setting::at(split, self.sampling_rate)
     }
 }

@@ -1,6 +1,6 @@
 //! Explanations of a predictor's answers: parts, weights, held-out runs, and times of a whole grid.
 
-use foreglow_shared::{Context, Split};
+use foreglow_shared::{Context, CoreSplit};
 
 use crate::capacity::Capacity;
 use crate::{Explanation, Feature, Predictor, Setting};
@@ -92,7 +92,7 @@ impl Predictor {
             let known = if surface.is_some() { self.predicted_alone(*executors, cores) } else { 0 };
             let rest = times[known..].iter_mut().zip(&cores[known..]);
             rest.for_each(|(time, cores)| {
-                *time = whole_job.predict(Split::even(*executors, *cores)).completion_time_secs
+                *time = whole_job.predict(CoreSplit::even(*executors, *cores)).completion_time_secs
             });
         }
         times

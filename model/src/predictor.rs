@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreglow_shared::{Context, Job, Observation, Split, sort_by};
+use foreglow_shared::{Context, CoreSplit, Job, Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::at_rate::AtRate;
@@ -155,7 +155,7 @@ impl Predictor {
     /// and C. Faster if many of them are oversubscribed, because they share their bounds.
     pub fn predict_whole_job(&self, configurations: &[(u32, u32)]) -> Vec<Prediction> {
         let mut whole_job = self.at_rate(1.0);
-        configurations.iter().map(|(executors, cores)| whole_job.predict(Split::even(*executors, *cores))).collect()
+        configurations.iter().map(|(executors, cores)| whole_job.predict(CoreSplit::even(*executors, *cores))).collect()
     }
 
     pub(crate) fn at_rate(&self, sampling_rate: f64) -> AtRate<'_> {

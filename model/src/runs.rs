@@ -1,6 +1,6 @@
 //! Converts the runs of a job to a table of features.
 
-use foreglow_shared::{IncompleteRun, Job, Observation, Split, sort_by};
+use foreglow_shared::{CoreSplit, IncompleteRun, Job, Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::{Column, Dataset, DatasetError, Feature, Features, FitError, Setting};
@@ -150,7 +150,7 @@ impl Items {
         };
         let executors = value(Item::Executors)? as u32;
         let slots = libm::round(f64::from(executors) * value(Item::Cores)?) as u32;
-        Some(Setting::at(Split::of_total(executors, slots)?, value(Item::SamplingRate)?))
+        Some(Setting::at(CoreSplit::of_total(executors, slots)?, value(Item::SamplingRate)?))
     }
 }
 

@@ -7,7 +7,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Context, Outcome, Sample, Split, sort_by};
+use crate::{Context, CoreSplit, Outcome, Sample, sort_by};
 
 /// The measurements of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -233,8 +233,12 @@ impl Job {
 
 impl Observation {
     /// Returns how the cores are divided among the executors.
-    pub fn split(&self) -> Split {
-        Split { executors: self.executors, cores_per_executor: self.cores_per_executor, total_cores: self.total_cores }
+    pub fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
     }
 
     /// Converts a sample; `None` unless its run completed.
@@ -268,8 +272,12 @@ impl Observation {
 
 impl IncompleteRun {
     /// Returns how the cores are divided among the executors.
-    pub fn split(&self) -> Split {
-        Split { executors: self.executors, cores_per_executor: self.cores_per_executor, total_cores: self.total_cores }
+    pub fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
     }
 
     /// Converts a sample; `None` for completed runs, and for failed ones, whose failure says

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{MOST_CORES, MOST_EXECUTORS};
 use crate::{
-    Context, IncompleteRun, Job, JobDefinition, Observation, PeakMemory, Question, Split, WhatIf, measured_choices,
+    Context, CoreSplit, IncompleteRun, Job, JobDefinition, Observation, PeakMemory, Question, WhatIf, measured_choices,
 };
 
 /// Prefix of the fragment in this version of the format.
@@ -177,7 +177,7 @@ impl View {
     fn check(&self) -> Result<(), LinkError> {
         let form = |what: &str| Err(LinkError::Form(what.to_owned()));
         check_question(&self.question)?;
-        let any = |is: fn(Split) -> bool| self.splits().any(is);
+        let any = |is: fn(CoreSplit) -> bool| self.splits().any(is);
         if any(|split| split.executors == 0 || split.cores_per_executor == 0) {
             return form(ZERO_CONFIGURATION);
         }
@@ -218,7 +218,7 @@ impl View {
     }
 
     /// Executors and cores of the runs and of the selected configuration.
-    fn splits(&self) -> impl Iterator<Item = Split> {
+    fn splits(&self) -> impl Iterator<Item = CoreSplit> {
         let completed = self.jobs().flat_map(|job| &job.observations).chain(&self.left_out.observations);
         let completed = completed.map(Observation::split);
         let incomplete = self.jobs().flat_map(|job| &job.incomplete).chain(&self.left_out.incomplete);

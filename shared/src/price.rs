@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use crate::Split;
+use crate::CoreSplit;
 
 const SECS_PER_HOUR: f64 = 3600.0;
 const MIB_PER_GIB: f64 = 1024.0;
@@ -67,9 +67,9 @@ pub struct Resources {
 
 impl Resources {
     /// Returns how the cores are divided among the executors.
-    pub fn split(self) -> Split {
+    pub fn split(self) -> CoreSplit {
         let Self { executors, cores_per_executor, total_cores, .. } = self;
-        Split { executors, cores_per_executor, total_cores }
+        CoreSplit { executors, cores_per_executor, total_cores }
     }
 }
 

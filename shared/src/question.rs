@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Job, Observation, PriceSheet, Split};
+use crate::{CoreSplit, Job, Observation, PriceSheet};
 
 /// Default probability with which a deadline or budget must be met.
 ///
@@ -52,8 +52,8 @@ pub struct WhatIf {
 
 impl WhatIf {
     /// Returns executors and cores.
-    pub fn split(self) -> Split {
-        Split::even(self.executors, self.cores_per_executor)
+    pub fn split(self) -> CoreSplit {
+        CoreSplit::even(self.executors, self.cores_per_executor)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::Split;
+use crate::CoreSplit;
 use crate::limits::{self, MOST_SECS};
 
 /// Version of the sample format; no other version is read.
@@ -147,8 +147,8 @@ pub struct Accelerator {
 
 impl Configuration {
     /// Returns how the cores are divided among the executors.
-    pub fn split(&self) -> Split {
-        Split::of_fields(self.executors, self.cores_per_executor, self.total_cores)
+    pub fn split(&self) -> CoreSplit {
+        CoreSplit::of_fields(self.executors, self.cores_per_executor, self.total_cores)
     }
 }
 

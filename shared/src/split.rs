@@ -8,7 +8,7 @@ const LISTED_EXECUTORS: u32 = 8;
 /// Executors and the cores of each: equally many, or, if the number of executors does not divide
 /// the total, one more for the first of them (the published study, Table 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Split {
+pub struct CoreSplit {
     /// Executor processes, E.
     pub executors: u32,
     /// Task threads of an executor, C; in an uneven split those of the executors with the most.
@@ -17,7 +17,7 @@ pub struct Split {
     pub total_cores: Option<u32>,
 }
 
-impl Split {
+impl CoreSplit {
     /// Returns the split of equal executors.
     pub const fn even(executors: u32, cores_per_executor: u32) -> Self {
         Self { executors, cores_per_executor, total_cores: None }
@@ -26,11 +26,11 @@ impl Split {
     /// Divides a total number of cores among executors; `None` if an executor would get no core.
     ///
     /// ```
-    /// # use foreglow_shared::Split;
-    /// let split = Split::of_total(3, 8).unwrap();
+    /// # use foreglow_shared::CoreSplit;
+    /// let split = CoreSplit::of_total(3, 8).unwrap();
     /// assert_eq!(split.to_string(), "3 executors, 8 cores (3+3+2)");
-    /// assert_eq!(Split::of_total(4, 8), Some(Split::even(4, 2)));
-    /// assert_eq!(Split::of_total(3, 2), None);
+    /// assert_eq!(CoreSplit::of_total(4, 8), Some(CoreSplit::even(4, 2)));
+    /// assert_eq!(CoreSplit::of_total(3, 2), None);
     /// ```
     pub fn of_total(executors: u32, total_cores: u32) -> Option<Self> {
         if executors == 0 || total_cores < executors {
@@ -70,7 +70,7 @@ impl Split {
         }
     }
 
-    /// Returns the number of executors with [`Split::cores_per_executor`] cores; the others have
+    /// Returns the number of executors with [`CoreSplit::cores_per_executor`] cores; the others have
     /// one less.
     pub fn larger_executors(self) -> u32 {
         match self.total_cores {
@@ -122,7 +122,7 @@ impl Split {
 }
 
 /// `3 executors of 2 cores`, or `3 executors, 8 cores (3+3+2)`.
-impl fmt::Display for Split {
+impl fmt::Display for CoreSplit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = |count: u32| if count == 1 { "" } else { "s" };
         let Self { executors, cores_per_executor, total_cores } = *self;
@@ -142,28 +142,28 @@ mod tests {
     fn cores_of_a_total_differ_by_at_most_one_and_add_up() {
         for executors in 1..=12 {
             for total in executors..=40 {
-                let split = Split::of_total(executors, total).unwrap();
+                let split = CoreSplit::of_total(executors, total).unwrap();
                 let cores: Vec<u32> = (0..executors).map(|executor| split.cores_of(executor)).collect();
                 assert_eq!(cores.iter().sum::<u32>(), total);
                 assert_eq!((split.slots(), cores[0]), (total, split.cores_per_executor));
                 assert!(cores[0] - cores[cores.len() - 1] <= 1 && cores.is_sorted_by(|a, b| a >= b), "{cores:?}");
                 assert_eq!(split.total_cores.is_none(), total % executors == 0);
                 assert!(split.is_consistent());
-                assert_eq!(Split::of_fields(executors, cores[0], Some(total)), split);
+                assert_eq!(CoreSplit::of_fields(executors, cores[0], Some(total)), split);
             }
         }
-        assert_eq!(Split::of_total(0, 8), None);
+        assert_eq!(CoreSplit::of_total(0, 8), None);
     }
 
     #[test]
     fn totals_that_no_split_has_are_inconsistent() {
-        let split = |total_cores| Split { executors: 3, cores_per_executor: 3, total_cores };
+        let split = |total_cores| CoreSplit { executors: 3, cores_per_executor: 3, total_cores };
         let is_consistent = |total| split(Some(total)).is_consistent();
         assert_eq!([0, 6, 7, 8, 9, u32::MAX].map(is_consistent), [false, false, true, true, false, false]);
-        assert!(!Split { executors: 3, cores_per_executor: 1, total_cores: Some(2) }.is_consistent());
-        assert!(!Split { executors: 0, cores_per_executor: 0, total_cores: Some(1) }.is_consistent());
+        assert!(!CoreSplit { executors: 3, cores_per_executor: 1, total_cores: Some(2) }.is_consistent());
+        assert!(!CoreSplit { executors: 0, cores_per_executor: 0, total_cores: Some(1) }.is_consistent());
         assert_eq!(split(Some(7)).cores(), "3+2+2");
-        assert_eq!(Split::of_total(100, 250).unwrap().cores(), "50×3 + 50×2");
-        assert_eq!(Split::even(1, 1).to_string(), "1 executor of 1 core");
+        assert_eq!(CoreSplit::of_total(100, 250).unwrap().cores(), "50×3 + 50×2");
+        assert_eq!(CoreSplit::even(1, 1).to_string(), "1 executor of 1 core");
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use foreglow_shared::{Observation, Split};
+use foreglow_shared::{CoreSplit, Observation};
 use serde::{Deserialize, Serialize};
 
 /// A configuration and a sampling rate.
@@ -36,12 +36,12 @@ pub enum Feature {
 impl Setting {
     /// Returns a setting of equal executors.
     pub const fn even(executors: u32, cores_per_executor: u32, sampling_rate: f64) -> Self {
-        Self::at(Split::even(executors, cores_per_executor), sampling_rate)
+        Self::at(CoreSplit::even(executors, cores_per_executor), sampling_rate)
     }
 
     /// Returns a setting of these executors and cores.
-    pub const fn at(split: Split, sampling_rate: f64) -> Self {
-        let Split { executors, cores_per_executor, total_cores } = split;
+    pub const fn at(split: CoreSplit, sampling_rate: f64) -> Self {
+        let CoreSplit { executors, cores_per_executor, total_cores } = split;
         Self { executors, cores_per_executor, total_cores, sampling_rate }
     }
 
@@ -51,8 +51,12 @@ impl Setting {
     }
 
     /// Returns how the cores are divided among the executors.
-    pub const fn split(&self) -> Split {
-        Split { executors: self.executors, cores_per_executor: self.cores_per_executor, total_cores: self.total_cores }
+    pub const fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
     }
 
     /// Returns the number of parallel task threads, E·C or the total of an uneven split.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use foreglow_shared::{Catalog, CatalogError, Engine, IncompleteOutcome, IncompleteRun, PriceSheet, Split, sort_by};
+use foreglow_shared::{
+    Catalog, CatalogError, CoreSplit, Engine, IncompleteOutcome, IncompleteRun, PriceSheet, sort_by,
+};
 
 use super::kept::Cache;
 use super::{Comparison, MOST_CANDIDATES, Omission, Placement, Pricing, Timed};
@@ -151,7 +153,7 @@ fn pricing(arm: &Arm, offer: &Offer) -> Pricing {
 }
 
 /// Returns the executors and cores to compare on an arm.
-fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Vec<Split> {
+fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Vec<CoreSplit> {
     let arm = &predictor.arms()[index];
     // Other batch sizes of a machine type tell its range too, and the other machine types tell
     // that of one that borrows from them.
@@ -172,10 +174,10 @@ fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Ve
     };
     let executors = distinct(&offer.executors, runs().map(|run| run.executors).max());
     if !offer.total_cores.is_empty() {
-        return Split::all(&executors, &distinct(&offer.total_cores, None));
+        return CoreSplit::all(&executors, &distinct(&offer.total_cores, None));
     }
     let cores = distinct(&offer.cores_per_executor, runs().map(|run| run.cores_per_executor).max());
-    executors.iter().flat_map(|executors| cores.iter().map(|cores| Split::even(*executors, *cores))).collect()
+    executors.iter().flat_map(|executors| cores.iter().map(|cores| CoreSplit::even(*executors, *cores))).collect()
 }
 
 /// Packs and predicts one configuration.
@@ -185,12 +187,12 @@ fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Ve
 fn timed(
     predictor: &JointPredictor,
     index: usize,
-    split: Split,
+    split: CoreSplit,
     pricing: &Pricing,
     offer: &Offer,
 ) -> Result<Timed, String> {
     let (arm, fitted) = (&predictor.arms()[index], predictor.fitted(index));
-    let Split { executors, cores_per_executor: cores, total_cores } = split;
+    let CoreSplit { executors, cores_per_executor: cores, total_cores } = split;
     let peak = expected_peak_mib(&fitted.memory.peaks, cores, fitted.partition_size);
     let enough = peak.map(|mib| ((mib * SPARE_MEMORY) as u32).div_ceil(MEMORY_STEP_MIB) * MEMORY_STEP_MIB);
     let memory = offer.memory_per_executor_mib.or(enough).unwrap_or(fitted.memory_per_executor_mib);

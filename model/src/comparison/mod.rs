@@ -14,7 +14,7 @@ mod notable;
 
 use std::sync::Arc;
 
-use foreglow_shared::{Catalog, MachineType, Resources, Split};
+use foreglow_shared::{Catalog, CoreSplit, MachineType, Resources};
 use serde::{Deserialize, Serialize};
 
 pub use self::billing::Pricing;
@@ -49,8 +49,12 @@ pub struct Placement {
 
 impl Placement {
     /// Returns how the cores are divided among the executors.
-    pub fn split(self) -> Split {
-        Split { executors: self.executors, cores_per_executor: self.cores_per_executor, total_cores: self.total_cores }
+    pub fn split(self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, PriceSheet, Question, Resources, Split};
+use foreglow_shared::{CoreSplit, IncompleteOutcome, IncompleteRun, Job, PriceSheet, Question, Resources};
 use serde::{Deserialize, Serialize};
 
 use super::front::order;
@@ -74,9 +74,9 @@ pub enum Exclusion {
 }
 
 impl Candidate {
-    pub(super) fn of(prediction: Prediction, job: &Job, question: &Question, split: Split) -> Self {
+    pub(super) fn of(prediction: Prediction, job: &Job, question: &Question, split: CoreSplit) -> Self {
         let memory = question.memory_per_executor_mib;
-        let Split { executors, cores_per_executor, total_cores } = split;
+        let CoreSplit { executors, cores_per_executor, total_cores } = split;
         let resources = Resources {
             executors,
             cores_per_executor,
@@ -115,8 +115,12 @@ impl Candidate {
     }
 
     /// Returns how the cores are divided among the executors.
-    pub fn split(&self) -> Split {
-        Split { executors: self.executors, cores_per_executor: self.cores_per_executor, total_cores: self.total_cores }
+    pub fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
     }
 
     /// Whether the configuration is possible and meets the deadline and the budget.
@@ -196,7 +200,7 @@ impl Limit {
 
 /// Returns the longest time after which a run of this configuration was stopped, seconds; 0 if none
 /// was.
-fn timed_out(job: &Job, split: Split) -> f64 {
+fn timed_out(job: &Job, split: CoreSplit) -> f64 {
     let same = |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split;
     job.incomplete.iter().filter(same).filter_map(|run| run.at_least_secs).fold(0.0, f64::max)
 }

@@ -7,7 +7,7 @@ mod memory;
 mod peak;
 mod scan;
 
-use foreglow_shared::{Job, Question, Split, sort};
+use foreglow_shared::{CoreSplit, Job, Question, sort};
 use serde::{Deserialize, Serialize};
 
 pub use self::candidate::{Candidate, Exclusion};
@@ -77,7 +77,7 @@ pub fn decide_among(
     predictor: &Predictor,
     job: &Job,
     question: &Question,
-    splits: &[Split],
+    splits: &[CoreSplit],
 ) -> Result<Decision, DecideError> {
     check(question)?;
     let mut splits = splits.to_vec();
@@ -134,7 +134,7 @@ fn decide_on_grid(
         _ => scan(predictor, job, question, &answerable_executors, &answerable_cores)
             .map_or_else(|| pairs().collect(), |scanned| scanned.listed(MAX_FRONT)),
     };
-    let listed = listed.into_iter().map(|(e, c)| Split::even(e, c)).collect();
+    let listed = listed.into_iter().map(|(e, c)| CoreSplit::even(e, c)).collect();
     Ok(Decision { weighed: count, ..weigh(predictor, job, question, listed, known) })
 }
 
@@ -155,9 +155,15 @@ fn check(question: &Question) -> Result<(), DecideError> {
 }
 
 /// Predicts and compares the listed configurations.
-fn weigh(predictor: &Predictor, job: &Job, question: &Question, listed: Vec<Split>, known: &[Candidate]) -> Decision {
+fn weigh(
+    predictor: &Predictor,
+    job: &Job,
+    question: &Question,
+    listed: Vec<CoreSplit>,
+    known: &[Candidate],
+) -> Decision {
     let mut whole_job = predictor.at_rate(1.0);
-    let mut prediction = |split: Split| match known.binary_search_by_key(&split, Candidate::split) {
+    let mut prediction = |split: CoreSplit| match known.binary_search_by_key(&split, Candidate::split) {
         Ok(place) => known[place].prediction.clone(),
         Err(_) => whole_job.predict(split),
     };

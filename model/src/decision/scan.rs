@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use foreglow_numeric::exponentials;
-use foreglow_shared::{Job, Question, Resources, Split};
+use foreglow_shared::{CoreSplit, Job, Question, Resources};
 
 use super::candidate::ranking;
 use super::front::pareto_front;
@@ -121,10 +121,12 @@ fn oversubscribed(predictor: &Predictor, executors: &[u32], cores: &[u32], stopp
     };
     let mut whole_job = predictor.at_rate(1.0);
     let mut is_beaten = |(e, c): (u32, u32)| {
-        whole_job.fitting(Split::even(e, c)).is_some_and(|Split { executors: e, cores_per_executor: c, .. }| {
-            let is_there = executors.binary_search(&e).is_ok() && cores.binary_search(&c).is_ok();
-            is_there && !stopped.contains(&(e, c))
-        })
+        whole_job.fitting(CoreSplit::even(e, c)).is_some_and(
+            |CoreSplit { executors: e, cores_per_executor: c, .. }| {
+                let is_there = executors.binary_search(&e).is_ok() && cores.binary_search(&c).is_ok();
+                is_there && !stopped.contains(&(e, c))
+            },
+        )
     };
     (0..executors.len()).flat_map(row).filter(|configuration| !is_beaten(*configuration)).collect()
 }

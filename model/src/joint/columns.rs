@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foreglow_shared::{Context, Engine, IncompleteOutcome, Job, JobGroup, Split};
+use foreglow_shared::{Context, CoreSplit, Engine, IncompleteOutcome, Job, JobGroup};
 
 use super::arms::FittedArm;
 use crate::{Column, Dataset, DatasetError, Feature, Features, Meaning};
@@ -32,7 +32,7 @@ struct Row {
     engine: &'static str,
     device: String,
     cnn: String,
-    split: Split,
+    split: CoreSplit,
     images: f64,
     batch_size: u32,
     partition_size: u32,
@@ -93,7 +93,7 @@ impl Columns {
     }
 
     /// Builds the features of a question about the whole job on an arm.
-    pub(super) fn question(&self, arm: &FittedArm, split: Split, images: f64) -> Result<Features, DatasetError> {
+    pub(super) fn question(&self, arm: &FittedArm, split: CoreSplit, images: f64) -> Result<Features, DatasetError> {
         let context = &arm.job.context;
         let row = Row {
             split,
@@ -136,7 +136,7 @@ impl Row {
             engine,
             device: accelerator.unwrap_or_else(|| "CPU".to_owned()),
             cnn: format!("{} {} px", context.workload.model, context.workload.image_px),
-            split: Split::even(1, 1),
+            split: CoreSplit::even(1, 1),
             images: 0.0,
             batch_size: context.workload.batch_size,
             partition_size: 1,

@@ -13,7 +13,7 @@ mod columns;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use foreglow_shared::{Job, JobDefinition, JobGroup, Split};
+use foreglow_shared::{CoreSplit, Job, JobDefinition, JobGroup};
 
 pub use self::arms::{Arm, Basis, SizesFrom};
 use self::arms::{FittedArm, arms};
@@ -129,7 +129,7 @@ impl JointPredictor {
     /// # Panics
     /// The index is not below the number of arms.
     pub fn predict(&self, arm: usize, executors: u32, cores_per_executor: u32) -> Prediction {
-        self.predict_split(arm, Split::even(executors, cores_per_executor))
+        self.predict_split(arm, CoreSplit::even(executors, cores_per_executor))
     }
 
     /// Predicts the completion time of the whole job on an arm, as if the machines had processors
@@ -137,7 +137,7 @@ impl JointPredictor {
     ///
     /// # Panics
     /// The index is not below the number of arms.
-    pub fn predict_split(&self, arm: usize, split: Split) -> Prediction {
+    pub fn predict_split(&self, arm: usize, split: CoreSplit) -> Prediction {
         let fitted = &self.fitted[arm];
         let setting = Setting::at(split, fitted.whole_job);
         if !setting.is_possible() {

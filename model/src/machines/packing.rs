@@ -9,7 +9,7 @@
 //! to place the executors on a number of machines, equally many on each therefore leave the most
 //! room.
 
-use foreglow_shared::{MachineType, Split};
+use foreglow_shared::{CoreSplit, MachineType};
 use serde::{Deserialize, Serialize};
 
 /// Memory that the operating system and the runner keep for themselves on each machine, MiB.
@@ -121,17 +121,17 @@ pub fn pack(machine: &MachineType, executors: u32, size: ExecutorSize) -> Result
 ///
 /// ```
 /// # use foreglow_model::{ExecutorSize, pack_split};
-/// # use foreglow_shared::{Catalog, Split};
+/// # use foreglow_shared::{Catalog, CoreSplit};
 /// let catalog = Catalog::built_in();
 /// let size = ExecutorSize { cores: 3, memory_mib: 1024, holds_accelerator: false };
 /// // 3+2+2+2 cores: a machine of 4 processors holds 3 or 2+2 of them.
-/// let split = Split::of_total(4, 9).unwrap();
+/// let split = CoreSplit::of_total(4, 9).unwrap();
 /// assert_eq!(pack_split(catalog.find("c5.xlarge").unwrap(), split, size).unwrap().machines, 3);
 /// ```
 ///
 /// # Errors
 /// [`PackingError`]: an executor does not fit on a machine.
-pub fn pack_split(machine: &MachineType, split: Split, size: ExecutorSize) -> Result<Packing, PackingError> {
+pub fn pack_split(machine: &MachineType, split: CoreSplit, size: ExecutorSize) -> Result<Packing, PackingError> {
     let executors = split.executors;
     let equal = pack(machine, executors, size)?;
     let fewest = split.fewest_cores();

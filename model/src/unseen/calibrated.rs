@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use foreglow_numeric::dot;
-use foreglow_shared::{Context, Job, Observation, Split};
+use foreglow_shared::{Context, CoreSplit, Job, Observation};
 
 use super::costs::INPUT;
 use super::layer::Layer;
@@ -96,14 +96,14 @@ struct Known<'a> {
     /// Preparation of an image, and the sum over its layers, seconds.
     secs: [f64; 2],
     /// ln of the time per image, by configuration.
-    totals: BTreeMap<Split, f64>,
+    totals: BTreeMap<CoreSplit, f64>,
 }
 
 /// Returns the factors of preparation and layers in each configuration, with the least squared
 /// relative error over the CNNs.
-fn factors(known: &[Known<'_>]) -> BTreeMap<Split, [f64; 2]> {
-    let configurations: BTreeSet<Split> = known.iter().flat_map(|cnn| cnn.totals.keys().copied()).collect();
-    let fit = |at: Split| {
+fn factors(known: &[Known<'_>]) -> BTreeMap<CoreSplit, [f64; 2]> {
+    let configurations: BTreeSet<CoreSplit> = known.iter().flat_map(|cnn| cnn.totals.keys().copied()).collect();
+    let fit = |at: CoreSplit| {
         let totals = known.iter().filter_map(|cnn| Some((cnn.secs, libm::exp(*cnn.totals.get(&at)?))));
         let mut rows: Vec<Vec<f64>> = totals.map(|(secs, total)| secs.map(|secs| secs / total).to_vec()).collect();
         let mut target = vec![1.0; rows.len()];
@@ -122,9 +122,9 @@ fn share_of_layers(factors: &[f64; 2], secs: &[f64; 2]) -> f64 {
 
 /// Returns the error of each CNN as one of the sum over its layers: the root mean square of ln t
 /// over its configurations.
-fn errors(known: &[Known<'_>], factors: &BTreeMap<Split, [f64; 2]>) -> Vec<f64> {
+fn errors(known: &[Known<'_>], factors: &BTreeMap<CoreSplit, [f64; 2]>) -> Vec<f64> {
     let error = |cnn: &Known<'_>| {
-        let square = |(at, total): (&Split, &f64)| {
+        let square = |(at, total): (&CoreSplit, &f64)| {
             let factors = factors.get(at)?;
             let error = (total - libm::log(dot(factors, &cnn.secs))) / share_of_layers(factors, &cnn.secs);
             Some(error * error)

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use foreglow_shared::{Context, Job, Observation, Split, Workload};
+use foreglow_shared::{Context, CoreSplit, Job, Observation, Workload};
 
 use super::{CostedRun, GraphCosts, Layer, RunParts, UnseenCnn};
 use crate::Spread;
@@ -56,7 +56,7 @@ impl TransferredJob {
     /// a run.
     pub fn new(measured: &[MeasuredCnn], context: Context, costs: &GraphCosts) -> Option<Self> {
         let measured: Vec<&MeasuredCnn> = measured.iter().filter(|cnn| !cnn.job.observations.is_empty()).collect();
-        let times: Vec<BTreeMap<Split, f64>> = measured.iter().map(|cnn| log_secs_per_image(&cnn.job)).collect();
+        let times: Vec<BTreeMap<CoreSplit, f64>> = measured.iter().map(|cnn| log_secs_per_image(&cnn.job)).collect();
         let factors = Factors::fit(&times);
         let reference = reference(&times)?;
         let at_reference: Vec<f64> = (0..measured.len()).map(|cnn| factors.log(&times, cnn, reference)).collect();
@@ -102,14 +102,14 @@ impl MeasuredCnn {
 /// ln of the time per image as a sum of one term of the CNN and one of the configuration.
 struct Factors {
     cnns: Vec<f64>,
-    configurations: BTreeMap<Split, f64>,
+    configurations: BTreeMap<CoreSplit, f64>,
     residuals: Vec<f64>,
 }
 
 impl Factors {
-    fn fit(times: &[BTreeMap<Split, f64>]) -> Self {
+    fn fit(times: &[BTreeMap<CoreSplit, f64>]) -> Self {
         let mut cnns = vec![0.0; times.len()];
-        let mut configurations: BTreeMap<Split, f64> =
+        let mut configurations: BTreeMap<CoreSplit, f64> =
             times.iter().flat_map(|times| times.keys().map(|key| (*key, 0.0))).collect();
         for _ in 0..ROUNDS {
             for (cnn, times) in cnns.iter_mut().zip(times) {
@@ -122,7 +122,7 @@ impl Factors {
                 *factor = sum / (count + SHRINKAGE);
             }
         }
-        let of = |(times, cnn): (&BTreeMap<Split, f64>, &f64)| -> Vec<f64> {
+        let of = |(times, cnn): (&BTreeMap<CoreSplit, f64>, &f64)| -> Vec<f64> {
             times.iter().map(|(key, log)| log - cnn - configurations[key]).collect()
         };
         let residuals = times.iter().zip(&cnns).flat_map(of).collect();
@@ -130,7 +130,7 @@ impl Factors {
     }
 
     /// Returns ln of a CNN's time per image: as measured, or from the factors.
-    fn log(&self, times: &[BTreeMap<Split, f64>], cnn: usize, at: Split) -> f64 {
+    fn log(&self, times: &[BTreeMap<CoreSplit, f64>], cnn: usize, at: CoreSplit) -> f64 {
         let fitted = || self.cnns[cnn] + self.configurations.get(&at).copied().unwrap_or(0.0);
         times[cnn].get(&at).copied().unwrap_or_else(fitted)
     }
@@ -147,8 +147,8 @@ impl Factors {
 }
 
 /// Returns the configuration that most CNNs were run on, and of those the smallest.
-fn reference(times: &[BTreeMap<Split, f64>]) -> Option<Split> {
-    let mut counts: BTreeMap<Split, usize> = BTreeMap::new();
+fn reference(times: &[BTreeMap<CoreSplit, f64>]) -> Option<CoreSplit> {
+    let mut counts: BTreeMap<CoreSplit, usize> = BTreeMap::new();
     times.iter().flat_map(BTreeMap::keys).for_each(|key| *counts.entry(*key).or_default() += 1);
     let most = *counts.values().max()?;
     let common = counts.into_iter().filter(|(_, count)| *count == most).map(|(key, _)| key);
@@ -156,9 +156,9 @@ fn reference(times: &[BTreeMap<Split, f64>]) -> Option<Split> {
 }
 
 /// Returns ln of the time that one core needs for an image, by configuration.
-pub(super) fn log_secs_per_image(job: &Job) -> BTreeMap<Split, f64> {
+pub(super) fn log_secs_per_image(job: &Job) -> BTreeMap<CoreSplit, f64> {
     let whole = images(&job.context.workload);
-    let mut runs: BTreeMap<Split, Vec<&Observation>> = BTreeMap::new();
+    let mut runs: BTreeMap<CoreSplit, Vec<&Observation>> = BTreeMap::new();
     for run in undisturbed(job) {
         runs.entry(run.split()).or_default().push(run);
     }
@@ -185,7 +185,7 @@ pub(super) fn images(workload: &Workload) -> f64 {
     workload.images as f64 * f64::from(workload.epochs)
 }
 
-pub(super) fn key(run: &Observation) -> (Split, [u32; 2], u64) {
+pub(super) fn key(run: &Observation) -> (CoreSplit, [u32; 2], u64) {
     (run.split(), [run.memory_per_executor_mib, run.partition_size], run.sampling_rate.to_bits())
 }
 

@@ -25,7 +25,7 @@ use foreglow_exit::Interrupt;
 use foreglow_machine::device::Chosen;
 use foreglow_machine::{Use, processor_name, processors};
 use foreglow_protocol::{Assignment, Evaluation, Training};
-use foreglow_shared::{Configuration, Host, Mode, Sample, Split, Workload};
+use foreglow_shared::{Configuration, CoreSplit, Host, Mode, Sample, Workload};
 use serde_json::{Map, Value, json};
 
 pub use self::account::broken_images;
@@ -195,8 +195,8 @@ impl Job {
     }
 
     /// Returns a configuration on this job's device.
-    pub fn configuration(&self, split: Split, memory_mib: u32, partition_size: u32) -> Configuration {
-        let Split { executors, cores_per_executor, total_cores } = split;
+    pub fn configuration(&self, split: CoreSplit, memory_mib: u32, partition_size: u32) -> Configuration {
+        let CoreSplit { executors, cores_per_executor, total_cores } = split;
         Configuration {
             executors,
             cores_per_executor,
@@ -230,7 +230,7 @@ impl Job {
 
     /// Returns the processors of an executor that runs alone; empty if it is not pinned.
     pub fn processors_of_one(&self, cores: u32) -> Vec<u32> {
-        if self.core_share.is_some() { Vec::new() } else { processors::of_executor(0, Split::even(1, cores)) }
+        if self.core_share.is_some() { Vec::new() } else { processors::of_executor(0, CoreSplit::even(1, cores)) }
     }
 
     /// Returns the field of a sample with the normalisation of the images, if it is not the

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use std::sync::OnceLock;
 
 use foreglow_machine::processors;
-use foreglow_shared::Split;
+use foreglow_shared::CoreSplit;
 
 /// Returns the processors for an executor, by the system's numbers, out of those that this process
 /// may use. Empty if there are too few for all executors, or if they are unknown.
-pub fn of_executor(executor: u32, split: Split) -> Vec<u32> {
+pub fn of_executor(executor: u32, split: CoreSplit) -> Vec<u32> {
     let order = order();
     // A CPU quota, as in containers, may allow fewer processors than there are.
     let usable = processors().map_or(0, |count| (count as usize).min(order.len()));
@@ -29,7 +29,7 @@ fn order() -> &'static [u32] {
 }
 
 /// Returns disjoint shares of the processors.
-fn share(order: &[u32], executor: u32, split: Split) -> Vec<u32> {
+fn share(order: &[u32], executor: u32, split: CoreSplit) -> Vec<u32> {
     if split.slots() as usize > order.len() || executor >= split.executors {
         return Vec::new();
     }
@@ -80,15 +80,15 @@ mod tests {
     fn executors_have_disjoint_processors_or_none() {
         let order = [0, 2, 4, 6, 1, 3, 5, 7];
         let shares = |executors, cores| -> Vec<_> {
-            (0..executors).map(|executor| share(&order, executor, Split::even(executors, cores))).collect()
+            (0..executors).map(|executor| share(&order, executor, CoreSplit::even(executors, cores))).collect()
         };
         assert_eq!(shares(2, 2), [[0, 2], [4, 6]]);
         assert_eq!(shares(1, 8), [[0, 1, 2, 3, 4, 5, 6, 7]]);
         assert_eq!(shares(3, 3), [[0u32; 0]; 3], "nine slots and eight processors");
-        assert_eq!(share(&order, 2, Split::even(2, 1)), [0u32; 0], "the index exceeds the number of executors");
-        assert_eq!(share(&order, 0, Split::even(u32::MAX, u32::MAX)), [0u32; 0]);
+        assert_eq!(share(&order, 2, CoreSplit::even(2, 1)), [0u32; 0], "the index exceeds the number of executors");
+        assert_eq!(share(&order, 0, CoreSplit::even(u32::MAX, u32::MAX)), [0u32; 0]);
         let uneven = |total: u32| {
-            let split = Split::of_total(3, total).unwrap();
+            let split = CoreSplit::of_total(3, total).unwrap();
             [0, 1, 2].map(|executor| share(&order, executor, split))
         };
         assert_eq!(uneven(8), [vec![0, 2, 4], vec![1, 3, 6], vec![5, 7]]);

@@ -9,7 +9,7 @@ use foreglow_engine::{self as engine, Engine, Job};
 use foreglow_exit::{Interrupt, Interrupted, unusable};
 use foreglow_machine::{Warning, warnings_of};
 use foreglow_model::Repetitions;
-use foreglow_shared::{Context, Outcome, Sample, Split, Uuid, format_count, write_csv, write_jsonl};
+use foreglow_shared::{Context, CoreSplit, Outcome, Sample, Uuid, format_count, write_csv, write_jsonl};
 
 use super::dry_run::list;
 use super::engine_args::EngineArgs;
@@ -170,7 +170,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 /// Refuses what Spark cannot express.
 fn check_even(grid: &Grid) -> anyhow::Result<()> {
-    let is_uneven = |split: &&Split| split.total_cores.is_some();
+    let is_uneven = |split: &&CoreSplit| split.total_cores.is_some();
     match grid.splits.iter().find(is_uneven) {
         None => Ok(()),
         Some(split) => Err(unusable(format!(

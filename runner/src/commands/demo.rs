@@ -15,7 +15,9 @@ use foreglow_engine::{self as engine, Engine};
 use foreglow_exit::{Interrupt, Interrupted};
 use foreglow_machine::warnings_of;
 use foreglow_model::{Grid, Prediction, Predictor, Scenario, Setting};
-use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sample, Split, View, group_by_context};
+use foreglow_shared::{
+    Context, CoreSplit, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context,
+};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
@@ -214,7 +216,7 @@ impl Bench<'_> {
 
     fn run(&self, (executors, cores): (u32, u32), sampling_rate: f64, repetition: u32) -> Run {
         let configuration =
-            self.job.configuration(Split::even(executors, cores), DEFAULT_MEMORY_MIB, self.partition_size);
+            self.job.configuration(CoreSplit::even(executors, cores), DEFAULT_MEMORY_MIB, self.partition_size);
         Run { workload: self.job.workload.clone(), configuration, sampling_rate, repetition }
     }
 

@@ -1,13 +1,14 @@
 //! The dry run of a sweep: its runs with their expected time and cost.
 
 use foreglow_console::output::Format;
-use foreglow_console::table::{Align, csv, table};
+use foreglow_console::split;
+use foreglow_console::table::{Align, table};
 use foreglow_data::images_in_sample;
 use foreglow_engine::sweep::{Forecast, Run, cost};
 use foreglow_shared::{PriceSheet, format_count, format_duration, format_rate};
 
 /// Columns of the CSV.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 12] = [
     "executors",
     "cores_per_executor",
     "memory_per_executor_mib",
@@ -20,7 +21,6 @@ const NAMES: [&str; 13] = [
     "secs",
     "cost",
     "words",
-    "total_cores",
 ];
 
 /// Number of these columns in the table, whose pixel column holds the words for texts.
@@ -57,7 +57,10 @@ pub fn list(runs: &[Run], forecast: &Forecast, prices: &PriceSheet, format: Form
             let list = table(&columns, rows);
             format!("{list}\n{}", sum(&planned, prices))
         }
-        Format::Csv => csv(&NAMES, planned.iter().map(Planned::numbers)),
+        Format::Csv => {
+            let total = |planned: &Planned| planned.run.configuration.split().total_cores;
+            split::csv(&NAMES, planned.iter().map(|planned| (total(planned), planned.numbers())))
+        }
         Format::Json => planned.iter().map(Planned::json).collect(),
     }
 }
@@ -88,7 +91,6 @@ impl<'a> Planned<'a> {
             number(self.secs),
             number(self.cost),
             workload.text().map_or_else(String::new, |text| text.words.to_string()),
-            configuration.split().total_cores.map_or_else(String::new, |total| total.to_string()),
         ]
     }
 

@@ -9,7 +9,7 @@ use foreglow_console::split::splits;
 use foreglow_engine::Job;
 use foreglow_engine::sweep::{Budget, Grid};
 use foreglow_exit::unusable;
-use foreglow_shared::{PriceSheet, Split, Workload};
+use foreglow_shared::{CoreSplit, PriceSheet, Workload};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::{check_sizes, default_partition_size};
@@ -111,7 +111,7 @@ impl GridArgs {
         let Self { cores: Counts(cores), sampling_rate: Rates(rates), .. } = self;
         let executors = self.executors.as_ref().map(|Counts(executors)| executors.clone());
         let executors = executors.unwrap_or_else(|| default_executors(job));
-        let even = |executors: &u32| cores.iter().map(|cores| Split::even(*executors, *cores)).collect::<Vec<_>>();
+        let even = |executors: &u32| cores.iter().map(|cores| CoreSplit::even(*executors, *cores)).collect::<Vec<_>>();
         let splits = match &self.total_cores {
             None => executors.iter().flat_map(even).collect(),
             Some(Counts(totals)) => splits(&executors, totals, job.workload.mode)?,

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use foreglow_shared::{IncompleteOutcome, Job, LeftOut, Split, sort_by};
+use foreglow_shared::{CoreSplit, IncompleteOutcome, Job, LeftOut, sort_by};
 
 use crate::data::left_out::Run;
 
@@ -99,7 +99,7 @@ pub fn window(count: usize, top: f64, height: f64, row_height: f64) -> Range<usi
 
 impl Row {
     /// Executors and cores, memory, partition size.
-    pub fn features(&self) -> (Split, u32, u32) {
+    pub fn features(&self) -> (CoreSplit, u32, u32) {
         match self.run {
             Run::Completed(run) => (run.split(), run.memory_per_executor_mib, run.partition_size),
             Run::Incomplete(run) => (run.split(), run.memory_per_executor_mib, run.partition_size),

@@ -2,7 +2,7 @@
 //! rows are rendered.
 
 use foreglow_model::Setting;
-use foreglow_shared::{Split, format_duration, format_rate};
+use foreglow_shared::{CoreSplit, format_duration, format_rate};
 use leptos::html::Div;
 use leptos::prelude::*;
 
@@ -113,7 +113,7 @@ fn all_left_out(planner: Planner) -> usize {
 }
 
 /// The identity of a row: a different run at the same place is a different row.
-fn row_key(row: &Row) -> (Split, u32, u32, u64, u64, bool) {
+fn row_key(row: &Row) -> (CoreSplit, u32, u32, u64, u64, bool) {
     let (split, memory, partition_size) = row.features();
     let bits = |number: f64| number.to_bits();
     (split, memory, partition_size, bits(row.sampling_rate()), row.secs().map_or(0, bits), row.left_out)

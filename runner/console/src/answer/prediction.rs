@@ -2,14 +2,15 @@
 
 use foreglow_model::{Exclusion, Interval, Prediction, Predictor, Setting, Warning};
 use foreglow_shared::{
-    Context, Job, PriceSheet, Question, Resources, Split, format_duration, format_money, format_rate,
+    Context, CoreSplit, Job, PriceSheet, Question, Resources, format_duration, format_money, format_rate,
 };
 use serde::Serialize;
 
 use super::{SCHEMA, cost_note, cost_unknown, json, notes, probability, range};
 use crate::answer::Basis;
 use crate::output::Format;
-use crate::table::{csv, number};
+use crate::split;
+use crate::table::number;
 
 /// Prediction for a job on one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -124,7 +125,7 @@ impl PredictionAnswer {
         }
         let memory = self.memory_per_executor_mib;
         let Self { executors, cores_per_executor, total_cores, .. } = *self;
-        let split = Split { executors, cores_per_executor, total_cores };
+        let split = CoreSplit { executors, cores_per_executor, total_cores };
         line("configuration", format!("{split}, {memory} MiB per executor"));
         line("sampling rate", format_rate(self.sampling_rate));
         if let Some(size) = self.partition_size {
@@ -153,7 +154,6 @@ impl PredictionAnswer {
             "cost",
             "currency",
             "predictor",
-            "total_cores",
         ];
         let interval = self.interval;
         let row = vec![
@@ -168,8 +168,7 @@ impl PredictionAnswer {
             number(self.cost),
             self.prices.currency.clone(),
             self.predictor.to_owned(),
-            number(self.total_cores.map(f64::from)),
         ];
-        csv(&columns, [row])
+        split::csv(&columns, [(self.total_cores, row)])
     }
 }

@@ -1,7 +1,7 @@
 //! Simulation of a Spark application on other configurations from its event log.
 
 use foreglow_model::{Interval, Predictor, Setting, SimulatedTime, Simulation};
-use foreglow_shared::{Outcome, Resources, Split, format_duration, spark_submit_arguments};
+use foreglow_shared::{CoreSplit, Outcome, Resources, format_duration, spark_submit_arguments};
 use foreglow_spark_log::{Ending, Run};
 use serde::Serialize;
 
@@ -91,7 +91,6 @@ impl SimulationAnswer {
                 Candidate {
                     executors,
                     cores_per_executor,
-                    total_cores: None,
                     simulated,
                     predicted_secs: prediction.as_ref().and_then(|prediction| prediction.completion_time_secs),
                     interval: prediction.and_then(|prediction| prediction.interval),
@@ -171,7 +170,7 @@ impl SimulationAnswer {
         let mut text =
             format!("{}, {}, Spark {}\n\n", known(&self.application), known(&self.name), known(&self.spark_version));
         let mut line = |name: &str, value: String| text.push_str(&format!("{name:<15} {value}\n"));
-        let own = Split::even(self.executors, self.cores_per_executor);
+        let own = CoreSplit::even(self.executors, self.cores_per_executor);
         line("measured", format!("{} on {own}", format_duration(self.measured_secs)));
         if let Some(simulated) = self.simulated_secs {
             let off = if self.measured_secs > 0.0 {
@@ -190,7 +189,7 @@ impl SimulationAnswer {
         text += &self.candidates_table();
         if let (Some(smallest), Some(deadline)) = (&self.smallest, self.deadline_secs) {
             let (what, time) =
-                (Split::even(smallest.executors, smallest.cores_per_executor), format_duration(deadline));
+                (CoreSplit::even(smallest.executors, smallest.cores_per_executor), format_duration(deadline));
             text += &format!("\nThe fewest cores that meet the deadline of {time}: {what}.\n");
         }
         if let Some(arguments) = &self.spark_submit {

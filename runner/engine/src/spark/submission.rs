@@ -197,7 +197,7 @@ mod tests {
             shipped: (!is_there).then_some(Path::new("/usr/bin/foreglow")),
             program: is_there.then_some(Path::new("/opt/foreglow")),
         };
-        let arguments = submission.arguments(job, &job.configuration(Split::even(3, 4), 4096, 40)).join("\n");
+        let arguments = submission.arguments(job, &job.configuration(CoreSplit::even(3, 4), 4096, 40)).join("\n");
         arguments.replace("--conf\n", "--conf ").replace(concat!("=", env!("CARGO_PKG_VERSION")), "=VERSION")
     }
 

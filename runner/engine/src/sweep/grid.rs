@@ -1,7 +1,7 @@
 //! The grid of runs of a sweep, their order, and the runs that are still to be made.
 
 use foreglow_data::true_rate;
-use foreglow_shared::{Outcome, Sample, Split, Workload};
+use foreglow_shared::{CoreSplit, Outcome, Sample, Workload};
 
 use super::Run;
 use crate::{Engine, Job};
@@ -12,7 +12,7 @@ pub struct Grid {
     /// Workload for each image size and batch size.
     pub workloads: Vec<Workload>,
     /// Executors and their cores.
-    pub splits: Vec<Split>,
+    pub splits: Vec<CoreSplit>,
     /// Executor memory, MiB.
     pub memory_mib: Vec<u32>,
     /// Partition sizes, P.

@@ -2,7 +2,7 @@
 
 use foreglow_exit::unusable;
 use foreglow_shared::{
-    Configuration, Context, Engine, JobDefinition, Mode, Resources, Split, Workload, collect_command,
+    Configuration, Context, CoreSplit, Engine, JobDefinition, Mode, Resources, Workload, collect_command,
     spark_submit_arguments,
 };
 use serde::Deserialize;
@@ -156,8 +156,12 @@ impl Plan {
 }
 
 impl Choice {
-    fn split(&self) -> Split {
-        Split { executors: self.executors, cores_per_executor: self.cores_per_executor, total_cores: self.total_cores }
+    fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
     }
 
     /// Refuses an uneven split of cores where the target has none.

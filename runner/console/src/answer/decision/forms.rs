@@ -5,7 +5,8 @@ use foreglow_shared::{format_duration, format_probability};
 use super::{DecisionAnswer, Row};
 use crate::answer::{cost_note, json, notes, probability, range};
 use crate::output::Format;
-use crate::table::{Align, csv, number, table};
+use crate::split;
+use crate::table::{Align, number, table};
 
 impl DecisionAnswer {
     /// Renders the answer in a format.
@@ -178,7 +179,6 @@ impl DecisionAnswer {
             "success_probability",
             "within_budget",
             "out_of_memory",
-            "total_cores",
         ];
         let cells = |row: &Row| {
             vec![
@@ -197,10 +197,9 @@ impl DecisionAnswer {
                 number(row.success_probability),
                 row.within_budget.to_string(),
                 row.exclusion.is_some().to_string(),
-                number(row.total_cores.map(f64::from)),
             ]
         };
-        csv(&columns, self.candidates.iter().map(cells))
+        split::csv(&columns, self.candidates.iter().map(|row| (row.total_cores, cells(row))))
     }
 }
 

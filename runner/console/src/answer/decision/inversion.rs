@@ -1,7 +1,7 @@
 //! Smaller configurations that are predicted to be faster than larger ones.
 
 use foreglow_model::Warning;
-use foreglow_shared::Split;
+use foreglow_shared::CoreSplit;
 use serde::Serialize;
 
 use super::Row;
@@ -42,9 +42,9 @@ impl Inversion {
         format!(
             "{} is predicted to take {:.2} times as long as {}, which is smaller: either this job does not scale that far, or \
              samples of one of the two are outliers. Measure both again to decide.",
-            Split::even(self.larger.0, self.larger.1),
+            CoreSplit::even(self.larger.0, self.larger.1),
             self.ratio,
-            Split::even(self.smaller.0, self.smaller.1),
+            CoreSplit::even(self.smaller.0, self.smaller.1),
         )
     }
 }

@@ -8,7 +8,7 @@ mod startup;
 use foreglow_exit::unusable;
 use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide, decide_among};
 use foreglow_shared::{
-    Context, Engine, Job, Question, Resources, Split, WhatIf, format_duration, format_money, format_probability,
+    Context, CoreSplit, Engine, Job, Question, Resources, WhatIf, format_duration, format_money, format_probability,
     spark_submit_arguments,
 };
 use serde::Serialize;
@@ -103,7 +103,7 @@ impl DecisionAnswer {
         job: &Job,
         predictor: &Predictor,
         question: &Question,
-        (splits, total_cores): (&[Split], Vec<u32>),
+        (splits, total_cores): (&[CoreSplit], Vec<u32>),
     ) -> anyhow::Result<Self> {
         let decision = decide_among(predictor, job, question, splits).map_err(|error| unusable(error.to_string()))?;
         Ok(Self { total_cores, ..Self::of(job, predictor, question, decision) })
@@ -303,8 +303,12 @@ impl Row {
         self.completion_time_secs.map_or_else(|| "unknown".into(), format_duration)
     }
 
-    fn split(&self) -> Split {
-        Split { executors: self.executors, cores_per_executor: self.cores_per_executor, total_cores: self.total_cores }
+    fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
     }
 
     fn configuration(&self) -> String {
