@@ -58,8 +58,8 @@ pub use crate::unseen::{
 pub use foreglow_learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use foreglow_numeric::{MetricError, mape};
 pub use foreglow_predictor::{
-    Answer, Column, CoreSplit, Coverage, Dataset, DatasetError, Ensemble, Explanation, Feature, Features, FitError,
-    Held, HeldOutErrors, Interval, Meaning, Outcome, Part, Prediction, Probe, Proposal, RIVALS, Repeats, Replay, Rival,
-    RivalError, Roles, Score, SearchTable, Setting, Settings, Spread, SpreadError, Strategy, TablePredictor, Term,
-    TermError, Transform, Trial, Tuning, Values, Warning, draw, replay, sample_trial, score,
+    Answer, Column, Coverage, Dataset, DatasetError, Ensemble, Explanation, Feature, Features, FitError, Held,
+    HeldOutErrors, Interval, Meaning, Outcome, Part, Prediction, Probe, Proposal, RIVALS, Repeats, Replay, Rival,
+    RivalError, Roles, Score, SearchTable, Setting, Settings, Split, Spread, SpreadError, Strategy, TablePredictor,
+    Term, TermError, Transform, Trial, Tuning, Values, Warning, draw, replay, sample_trial, score,
 };

@@ -17,6 +17,7 @@ use crate::never_run::{Differences, NeverRun, never_run};
 /// Predict the completion time and the cost of the job on one configuration. A CNN that was never
 /// run here is predicted from the others in the samples: --model vgg16 or --model net.onnx.
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("size").required(true).args(["cores", "total_cores"])))]
 pub struct Args {
     #[command(flatten)]
     source: Source,
@@ -26,12 +27,12 @@ pub struct Args {
     executors: u32,
 
     /// Cores per executor
-    #[arg(long, short = 'C', value_name = "C", required_unless_present = "total_cores", help_heading = "Question", value_parser = grammar::one_cores, allow_negative_numbers = true)]
+    #[arg(long, short = 'C', value_name = "C", help_heading = "Question", value_parser = grammar::one_cores, allow_negative_numbers = true)]
     cores: Option<u32>,
 
     /// Cores of all executors together, divided as evenly as possible: 8 for 3 executors are 3, 3
     /// and 2
-    #[arg(long, value_name = "T", conflicts_with = "cores", help_heading = "Question", value_parser = grammar::one_total_cores, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", help_heading = "Question", value_parser = grammar::one_total_cores, allow_negative_numbers = true)]
     total_cores: Option<u32>,
 
     /// Share of the images that the job processes, above 0 and at most 1

@@ -109,6 +109,8 @@ fn money(planner: Planner, configuration: WhatIf, secs: f64) -> String {
 pub fn value_in_words(feature: Feature, value: f64) -> String {
     match feature {
         Feature::InverseExecutors => counted(value as u32, "executor"),
+        // The mean of an uneven split.
+        Feature::InverseCores if value.fract() > 0.0 => format!("{value:.2} cores"),
         Feature::InverseCores => counted(value as u32, "core"),
         Feature::SamplingRate => format!("{} of the images", format_rate(value)),
     }
