@@ -235,9 +235,12 @@ def uneven(folder, grids):
         samples = read(file)
         whole = means(samples, lambda sample: sample["configuration"]["executors"])
         total = next(sample["configuration"]["total_cores"] for sample in samples if "total_cores" in sample["configuration"])
-        even = [sample for sample in grids[file.stem] if sample["sampling_rate"] < 1]
+        equal = [sample for sample in grids[file.stem] if sample["sampling_rate"] < 1]
+        swept = means([sample for sample in grids[file.stem] if sample["sampling_rate"] == 1], size)
+        again = {(executors, total // executors): secs for executors, secs in whole.items() if total % executors == 0 and (executors, total // executors) in swept}
+        drift = 100 * statistics.mean(secs / swept[at] - 1 for at, secs in again.items())
         rows, errors = [], []
-        for row in plan(even, "--executors", f"1-{max(whole)}", "--total-cores", str(total))["candidates"]:
+        for row in plan(equal, "--executors", f"1-{max(whole)}", "--total-cores", str(total))["candidates"]:
             executors, secs, interval = row["executors"], row["completion_time_secs"], row["interval"]
             measured = whole[executors]
             least, more = divmod(total, executors)
@@ -247,7 +250,8 @@ def uneven(folder, grids):
                          "yes" if is_held else "no"])
             errors.append(abs(secs / measured - 1))
         yield (f"{TITLES[file.stem]}: the whole job on {total} cores, measured on {min(sample['started_at'] for sample in samples)[:10]} and predicted from the runs on "
-               f"1 % and 10 % of the images on equal executors of at most 4 cores; MAPE {percent(100 * statistics.mean(errors))}.")
+               f"1 % and 10 % of the images on equal executors of at most 4 cores; MAPE {percent(100 * statistics.mean(errors))}. The jobs on {' and '.join(f'{e} × {c}' for e, c in again)} took "
+               f"{percent(abs(drift))} {'less' if drift < 0 else 'more'} time than in the sweep that the prediction is from.")
         yield table(["executors", "cores of each", "predicted", "90 % interval", "measured", "error", "in the interval"], rows)
 
 
