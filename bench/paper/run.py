@@ -44,8 +44,8 @@ REPEATED = [(2, 4), (4, 4), (6, 4)]
 # Memory limits, MiB, and partition sizes, images, on 2 executors of 2 cores and 10 % of the images.
 MEMORY = "64,96,128,192,256,512,1024,2048"
 PARTITIONS = "1,4,16"
-# CNNs whose whole job is measured on this total of cores, divided as evenly as possible among 1 to 6
-# executors: 3+3+2 on 3.
+# CNNs whose whole job is measured on this total of cores, divided as evenly as possible among 1 to
+# 6 executors: 3+3+2 on 3.
 UNEVEN = ["resnet50", "xception"]
 TOTAL_CORES = 8
 

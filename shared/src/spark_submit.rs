@@ -6,10 +6,10 @@ use crate::Resources;
 /// a local property).
 pub const LABEL_PREFIX: &str = "spark.foreglow.";
 
-/// Returns the Spark properties that give an application exactly these executors, each with C cores,
-/// on every cluster manager. All executors of an application have equally many cores, so that Spark
-/// has no uneven splits. A standalone master takes E from `spark.cores.max`, YARN and Kubernetes take it from
-/// `spark.executor.instances`, and each ignores the other property.
+/// Returns the Spark properties that give an application exactly these executors, each with C
+/// cores, on every cluster manager. A standalone master takes E from `spark.cores.max`, YARN and
+/// Kubernetes take it from `spark.executor.instances`, and each ignores the other property. All
+/// executors of an application have equally many cores, so Spark has no uneven splits.
 ///
 /// An executor has one accelerator, which its tasks share.
 ///

@@ -70,8 +70,8 @@ impl CoreSplit {
         }
     }
 
-    /// Returns the number of executors with [`CoreSplit::cores_per_executor`] cores; the others have
-    /// one less.
+    /// Returns the number of executors with [`CoreSplit::cores_per_executor`] cores; the others
+    /// have one less.
     pub fn larger_executors(self) -> u32 {
         match self.total_cores {
             None => self.executors,
@@ -97,7 +97,7 @@ impl CoreSplit {
         self.total_cores.is_none_or(|total| is_between(total.into()))
     }
 
-    /// Returns the cores of an executor, such as `2`, or of each in an uneven split, such as `3+3+2`.
+    /// Returns the cores of an executor, such as `2`, or of each in an uneven split: `3+3+2`.
     pub fn cores(self) -> String {
         if self.total_cores.is_none() {
             return self.cores_per_executor.to_string();

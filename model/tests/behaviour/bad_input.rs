@@ -32,9 +32,7 @@ fn no_sample_and_one_sample_are_too_few() {
 fn samples_of_one_setting_cannot_be_fitted() {
     let runs = [run(2, 1, 0.1, 2.0), run(2, 1, 0.1, 2.0), run(2, 1, 0.1, 2.2)];
     assert_eq!(error(&runs), FitError::AllEqual { runs: 3, setting: Setting::of(&runs[0]) });
-    assert!(
-        error(&runs).to_string().starts_with("all 3 samples are of one setting (executors 2, cores per executor 1")
-    );
+    assert!(error(&runs).to_string().starts_with("all 3 samples are of one setting (2 executors of 1 core"));
 }
 
 #[test]

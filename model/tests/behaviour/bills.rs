@@ -163,7 +163,7 @@ fn more_executors_never_take_fewer_machines_and_no_machine_is_left_empty() {
     }
 }
 
-/// Returns the fewest machines that hold executors of these sizes, by trying all ways to place them.
+/// Returns the fewest machines that hold executors of these sizes, by trying every placement.
 fn fewest_machines(processors: u32, most: u32, larger: u32, smaller: u32, cores: u32) -> u32 {
     if larger + smaller == 0 {
         return 0;

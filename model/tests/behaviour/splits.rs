@@ -1,8 +1,8 @@
 //! Splits of settings, and scores.
 
 use foreglow_model::{
-    Answer, Column, CoreSplit, Coverage, Dataset, Features, Held, Outcome, RIVALS, Repeats, Score, Settings, Trial,
-    draw, sample_trial, score,
+    Answer, Column, Coverage, Dataset, Features, Held, Outcome, RIVALS, Repeats, Score, Settings, Split, Trial, draw,
+    sample_trial, score,
 };
 use foreglow_shared::Observation;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn runs(rows: &[(f64, &str, f64, bool)]) -> Dataset {
 }
 
 /// Whether each setting is on exactly one side.
-fn is_partition(split: &CoreSplit, settings: usize) -> bool {
+fn is_partition(split: &Split, settings: usize) -> bool {
     let mut all: Vec<usize> = split.fit.iter().chain(&split.test).copied().collect();
     all.sort_unstable();
     all == (0..settings).collect::<Vec<_>>()
@@ -28,7 +28,7 @@ proptest! {
     fn folds_test_each_setting_once_and_have_almost_equal_sizes(
         settings in 2..200_usize, folds in 2..20_usize, seed: u64,
     ) {
-        let splits = CoreSplit::folds(settings, folds, seed);
+        let splits = Split::folds(settings, folds, seed);
         prop_assert_eq!(splits.len(), folds.min(settings));
         prop_assert!(splits.iter().all(|split| is_partition(split, settings)));
         let mut tested: Vec<usize> = splits.iter().flat_map(|split| split.test.clone()).collect();
@@ -36,12 +36,12 @@ proptest! {
         prop_assert_eq!(tested, (0..settings).collect::<Vec<_>>());
         let sizes: Vec<usize> = splits.iter().map(|split| split.test.len()).collect();
         prop_assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1);
-        prop_assert_eq!(splits, CoreSplit::folds(settings, folds, seed));
+        prop_assert_eq!(splits, Split::folds(settings, folds, seed));
     }
 
     #[test]
     fn random_splits_test_the_requested_number(settings in 2..200_usize, tested in 1..200_usize, seed: u64) {
-        let splits = CoreSplit::random(settings, tested, 3, seed);
+        let splits = Split::random(settings, tested, 3, seed);
         prop_assert_eq!(splits.len(), if tested < settings { 3 } else { 0 });
         for split in splits {
             prop_assert!(is_partition(&split, settings));
@@ -63,17 +63,17 @@ proptest! {
 
 #[test]
 fn leave_one_out_leaves_each_setting_out_once() {
-    let splits = CoreSplit::leave_one_out(5);
+    let splits = Split::leave_one_out(5);
     assert_eq!(splits.len(), 5);
     assert!(splits.iter().all(|split| split.test.len() == 1 && is_partition(split, 5)));
-    assert!(CoreSplit::leave_one_out(1).is_empty());
+    assert!(Split::leave_one_out(1).is_empty());
 }
 
 #[test]
 fn leave_out_tests_each_existing_combination() {
     let rows = runs(&[(1.0, "a", 1.0, false), (1.0, "b", 1.0, false), (2.0, "a", 1.0, false), (3.0, "a", 1.0, false)]);
     let tests = |columns: &[&str]| {
-        let splits = CoreSplit::leave_out(rows.features(), columns);
+        let splits = Split::leave_out(rows.features(), columns);
         splits.into_iter().map(|split| split.test).collect::<Vec<_>>()
     };
     assert_eq!(tests(&["vm"]), [vec![0, 2, 3], vec![1]]);
@@ -94,7 +94,7 @@ fn repeats_are_fitted_by_their_median_and_tested_as_asked() {
     let settings = Settings::of(&rows);
     assert_eq!(settings.medians().secs(), [2.0, 8.0, 4.0]);
     assert_eq!(settings.medians().censored(), [false, true, false], "half of the runs of a setting are bounds");
-    let split = CoreSplit { fit: vec![2], test: vec![0, 1] };
+    let split = Split { fit: vec![2], test: vec![0, 1] };
     assert_eq!(settings.trial(&split, Repeats::Median).tested(), 1, "a lower bound is not tested");
     assert_eq!(settings.trial(&split, Repeats::Each).tested(), 4);
     let trial = Trial::new(&settings.runs(&[0]), &settings.runs(&[1, 2]), Repeats::Each);

@@ -1,5 +1,5 @@
-//! What the commands share: their arguments (`grammar`, `question`, `split`, `place`, `catalog`), the
-//! samples that they ask about (`ask`), progress, and answers in every format (`answer`).
+//! What the commands share: their arguments (`grammar`, `question`, `split`, `place`, `catalog`),
+//! the samples that they ask about (`ask`), progress, and answers in every format (`answer`).
 //!
 //! Nothing here runs a CNN, so that answers are built and tested without Burn.
 

@@ -1,5 +1,5 @@
-//! Pinning of executors: each has as many processors of its own as cores if the machine has those of
-//! all.
+//! Pinning of executors: each has as many processors of its own as cores, if the machine has enough
+//! for all.
 
 use std::cmp::Reverse;
 use std::sync::OnceLock;

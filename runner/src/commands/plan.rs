@@ -26,8 +26,8 @@ pub struct Args {
     #[command(flatten)]
     question: QuestionArgs,
 
-    /// Candidate total numbers of cores instead of --cores, each divided as evenly as possible among
-    /// every number of executors: 8 or 4-12; 8 for 3 executors are 3, 3 and 2
+    /// Candidate total numbers of cores instead of --cores, each divided as evenly as possible
+    /// among every number of executors: 8 or 4-12; 8 for 3 executors are 3, 3 and 2
     #[arg(long, value_name = "LIST", conflicts_with = "cores", help_heading = "Question", value_parser = total_cores, allow_negative_numbers = true)]
     total_cores: Option<Counts>,
 

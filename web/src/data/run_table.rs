@@ -211,6 +211,17 @@ mod tests {
     }
 
     #[test]
+    fn an_uneven_split_is_found_by_its_cores_and_sorts_by_their_mean() {
+        let Run::Completed(run) = completed(3, 6.0) else { return };
+        let uneven = Run::Completed(Observation { cores_per_executor: 2, total_cores: Some(5), ..run });
+        let rows = [rows(), vec![Row { run: uneven, left_out: false }]].concat();
+        let arranged =
+            |column, words: &str| arrange(&rows, &Arrangement { column, descending: false, words: words.into() });
+        assert_eq!(arranged(Column::Executors, "3x2+2+1"), [4]);
+        assert_eq!(arranged(Column::Cores, "")[0], 4, "five cores on three executors are fewer than two each");
+    }
+
+    #[test]
     fn only_the_visible_rows_and_a_margin_are_drawn() {
         assert_eq!(window(100_000, 0.0, 320.0, 32.0), 0..27);
         assert_eq!(window(100_000, 32_000.0, 320.0, 32.0), 992..1019);
