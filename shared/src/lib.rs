@@ -41,6 +41,7 @@ mod separated;
 mod short_link;
 mod sorting;
 mod spark_submit;
+mod split;
 mod text;
 
 pub use crate::accuracy::TrainedAccuracy;
@@ -79,6 +80,7 @@ pub use crate::separated::with_point;
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
 pub use crate::sorting::{map_of, sort, sort_by};
 pub use crate::spark_submit::{LABEL_PREFIX, spark_properties, spark_submit_arguments};
+pub use crate::split::CoreSplit;
 pub use crate::text::{NO_IMAGE_PX, TextInput};
 
 pub use jiff::{Timestamp, civil::Date};

@@ -31,3 +31,4 @@ mod simulated;
 mod simulation;
 mod splits;
 mod spread;
+mod uneven;

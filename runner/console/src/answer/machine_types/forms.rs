@@ -7,7 +7,8 @@ use super::{MachineAnswer, MachineRow};
 use crate::answer::accuracy::{ACCURACY_COLUMNS, accuracy_cell, accuracy_cells, accuracy_notes, with_accuracy};
 use crate::answer::{json, notes, range};
 use crate::output::Format;
-use crate::table::{Align, csv, number, table};
+use crate::split;
+use crate::table::{Align, number, table};
 
 impl MachineAnswer {
     /// Renders the answer in a format.
@@ -238,8 +239,8 @@ impl MachineAnswer {
                 count(row.average_every),
             ];
             cells.extend(accuracy_cells(row.accuracy.as_ref()));
-            cells
+            (row.total_cores, cells)
         });
-        csv(&columns, cells)
+        split::csv(&columns, cells)
     }
 }
