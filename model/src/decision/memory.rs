@@ -32,7 +32,7 @@ impl Footprint {
     /// Returns the footprint with the smallest partition size that completed, with which the job
     /// would be run.
     pub(crate) fn of_job(job: &Job, setting: Setting, memory_per_executor_mib: u32) -> Self {
-        let Setting { executors, cores_per_executor, sampling_rate } = setting;
+        let Setting { executors, cores_per_executor, sampling_rate, .. } = setting;
         let sizes = job.observations.iter().map(|run| run.partition_size);
         let partition_size = sizes.min().unwrap_or(1);
         Self { executors, cores_per_executor, memory_per_executor_mib, partition_size, sampling_rate }
