@@ -38,9 +38,9 @@ pub struct Arm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SizesFrom {
-    /// Those of the arm.
+    /// The sizes of the arm.
     Own,
-    /// Those of the batch size on other machine types with the same kind of device.
+    /// The sizes of the batch size on other machine types with the same kind of device.
     OtherMachines,
     /// Those of other batch sizes or of the other kind of device: how much memory an executor needs
     /// here is not known.
@@ -206,7 +206,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Optio
     })
 }
 
-/// Collects what all arms tell of memory.
+/// Collects the out-of-memory outcomes of all arms.
 fn memory(group: &JobGroup, template: &Job, batch_size: u32) -> Job {
     let is_alike = |job: &&Job| {
         job.context.workload.batch_size == batch_size
