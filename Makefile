@@ -56,15 +56,18 @@ help:
 run: setup-run build
 	$(FOREGLOW) demo
 
-test: setup-test lint build unit wasm-unit
+# The packages that only the tests need are installed while the lints compile.
+test: setup-lint
+	$(MAKE) --no-print-directory --jobs=3 setup-test lint
+	$(MAKE) --no-print-directory build unit wasm-unit
 
 # Format, prose, lints and unit tests of the crates that changed since main.
 .PHONY: check
 check:
 	@CARGO_FLAGS='$(CARGO_FLAGS)' tests/check.sh
 
-.PHONY: setup-run setup-test
-setup-run setup-test: setup-%:
+.PHONY: setup-run setup-lint setup-test
+setup-run setup-lint setup-test: setup-%:
 	@$(if $(GPU_NOTE),echo '$(GPU_NOTE)' >&2)
 	@./setup.sh $*
 
@@ -106,7 +109,7 @@ FORCE:
 announce = @[ -e $(1) ] || echo "building $(2): about $(3) minutes on 2 cores, once" >&2
 
 # Clippy uses the profile that builds the page, so that build scripts and macros are compiled once.
-lint: | setup-test
+lint: | setup-lint
 	tests/prose.sh
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path web/bundle/Cargo.toml

@@ -2,6 +2,7 @@
 # Installs what `make run` or `make test` needs and this machine lacks, and announces each step.
 #
 #   ./setup.sh run        installs what the main job needs
+#   ./setup.sh lint       installs what the lints need in addition
 #   ./setup.sh test       installs what the tests need in addition
 #   ./setup.sh spark      installs what the Spark engine is built with and tested on; part of test
 #   ./setup.sh gpu        prints 1 if this machine has a GPU that a build should support, else 0
@@ -148,8 +149,18 @@ for_spark() {
   touch target/pyspark/installed
 }
 
-for_test() {
+for_lint() {
   for_run
+  if ! cargo clippy --version >/dev/null 2>&1; then
+    if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
+    else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi
+  fi
+  # Clippy for the page must be of the toolchain that compiles the page.
+  if ! compiles_wasm rustc && [ ! -x /usr/bin/clippy-driver ]; then install "clippy for $WASM" rust-web-clippy; fi
+}
+
+for_test() {
+  for_lint
   for_spark
   have chromium || have google-chrome || install "a browser (for the page's tests)" chromium
   have chromedriver || install "the browser's driver (for the page's tests)" chromium-driver
@@ -167,23 +178,18 @@ for_test() {
   if ! have initdb && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && may_install; then
     install "PostgreSQL (for the collector's shared store)" postgresql
   fi
-  if ! cargo clippy --version >/dev/null 2>&1; then
-    if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
-    else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi
-  fi
   # A Vulkan layer makes the software driver look like GPUs. Tests that need the layer are skipped
   # without the headers.
   [ -e /usr/include/vulkan/vk_layer.h ] || ! may_install || install "the Vulkan headers (for the tests of GPUs)" libvulkan-dev
   axe
-  # Clippy for the page must be of the toolchain that compiles the page.
-  if ! compiles_wasm rustc && [ ! -x /usr/bin/clippy-driver ]; then install "clippy for $WASM" rust-web-clippy; fi
 }
 
 case "${1:-}" in
   run) for_run ;;
+  lint) for_lint ;;
   test) for_test ;;
   spark) for_spark ;;
   gpu) if has_gpu; then echo 1; else echo 0; fi ;;
   wasm-env) wasm_env ;;
-  *) fail "usage: ./setup.sh run|test|spark|gpu|wasm-env" ;;
+  *) fail "usage: ./setup.sh run|lint|test|spark|gpu|wasm-env" ;;
 esac

@@ -42,7 +42,9 @@ pub use crate::advise::{Advice, Suggestion, Verdict, advise};
 pub use crate::comparison::{
     Comparison, MachineCandidate, MachineDecision, MachineLimits, Offer, Omission, Placement, Pricing, TrainedSetting,
 };
-pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, decide_among, pareto_front};
+pub use crate::decision::{
+    Candidate, Decision, Exclusion, Neighbours, decide, decide_again, decide_among, pareto_front,
+};
 pub use crate::error::{DecideError, PartitionSizeUnknown};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::joint::{Arm, Basis, JointPredictor, SizesFrom};
@@ -58,7 +60,7 @@ pub use crate::unseen::{
     MeasuredCnn, RunParts, TimedLayer, TransferredJob, UnseenCnn,
 };
 pub use foreglow_learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
-pub use foreglow_numeric::{MetricError, mape};
+pub use foreglow_numeric::{MetricError, mape, median};
 pub use foreglow_predictor::{
     Answer, Column, Coverage, Dataset, DatasetError, Ensemble, Explanation, Feature, Features, FitError, Held,
     HeldOutErrors, Interval, Meaning, Outcome, Part, Prediction, Probe, Proposal, RIVALS, Repeats, Replay, Rival,

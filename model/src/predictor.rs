@@ -55,7 +55,7 @@ impl Predictor {
     pub const NAME: &str = "foreglow";
 
     /// Fits the completed runs of one context, samples and whole jobs. The order of the runs
-    /// changes nothing, and times k times as long give predictions k times as long.
+    /// changes nothing, and multiplying all times by k multiplies every prediction by k.
     ///
     /// # Errors
     /// [`FitError`]: says what is wrong or missing, and what to collect.
@@ -126,7 +126,7 @@ impl Predictor {
     /// Predicts with this partition size instead of that of most runs of the job.
     ///
     /// # Errors
-    /// [`PartitionSizeUnknown`]: it is another, and the runs do not tell its effect.
+    /// [`PartitionSizeUnknown`]: the size differs, and the runs do not show its effect.
     pub fn with_partition_size(mut self, job: &Job, partition_size: u32) -> Result<Self, PartitionSizeUnknown> {
         let is_usual = self.partition_size(job) == Some(partition_size);
         if self.assume_partition_size(partition_size) || is_usual { Ok(self) } else { Err(PartitionSizeUnknown) }
@@ -226,9 +226,9 @@ impl Predictor {
         (of(executors, self.range.executors), of(cores, self.range.cores))
     }
 
-    /// Returns how many of the numbers of cores, ascending, are predicted by themselves with this
-    /// number of executors. With more cores the machine is oversubscribed, and a smaller
-    /// configuration is predicted instead.
+    /// Returns how many of these numbers of cores, in ascending order, have a prediction of their
+    /// own with this number of executors. With more cores the machine is oversubscribed, and a
+    /// smaller configuration is predicted instead.
     pub(crate) fn predicted_alone(&self, executors: u32, cores: &[u32]) -> usize {
         let Some(capacity) = self.capacity else { return cores.len() };
         cores.partition_point(|cores_per_executor| {

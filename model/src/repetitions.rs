@@ -1,9 +1,7 @@
 //! Statistics of repeated runs of one setting: median, confidence interval, spread and outliers.
 
-use foreglow_numeric::{median, outliers};
+use foreglow_numeric::{MEDIAN_OF_NORMAL, median, outliers};
 
-/// Ratio of the standard deviation to the median absolute deviation of a normal distribution.
-const NORMAL: f64 = 1.4826;
 /// Number of runs up to which the ranks of the interval are exact.
 const EXACT: usize = 70;
 
@@ -27,7 +25,7 @@ pub struct Repetitions {
     /// Communication Systems", EPFL Press 2010, theorem 2.1 and table A.1). No distribution of the
     /// times is assumed.
     pub interval: Option<(f64, f64)>,
-    /// 1.4826 · the median absolute deviation ÷ the median: the relative standard deviation if
+    /// Median absolute deviation ÷ 0.67449 ÷ median: the relative standard deviation if
     /// times are normal.
     pub spread: f64,
     /// Indices of outliers, by the modified z-score of the logarithms of the times.
@@ -48,7 +46,7 @@ impl Repetitions {
         Some(Self {
             median: middle,
             interval: lower_rank(secs.len()).map(|rank| (sorted[rank - 1], sorted[secs.len() - rank])),
-            spread: NORMAL * median(&deviations) / middle,
+            spread: median(&deviations) / MEDIAN_OF_NORMAL / middle,
             outliers: outliers(&logs),
         })
     }
@@ -68,7 +66,7 @@ fn lower_rank(runs: usize) -> Option<usize> {
         // The normal approximation at the end of table A.1.
         return Some((0.5 * runs as f64 - 0.98 * (runs as f64).sqrt()).floor() as usize);
     }
-    let (mut below, mut term, mut rank) = (0.0, 0.5_f64.powi(runs as i32), 0);
+    let (mut below, mut term, mut rank) = (0.0, libm::scalbn(1.0, -(runs as i32)), 0);
     while below + term <= 0.025 {
         below += term;
         rank += 1;

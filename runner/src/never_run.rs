@@ -15,7 +15,7 @@ use foreglow_shared::{Context, Job, Mode, NetworkFile, Sample, Workload};
 
 use crate::graph_costs::{graph_costs, layers};
 
-/// What a job of another CNN differs in from the measured ones.
+/// Differences of a job of another CNN from the measured jobs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Differences {
     /// Side of the images, pixels.

@@ -105,7 +105,7 @@ fn descend(moments: &Moments, penalty: f64, weights: &mut [f64]) -> f64 {
 fn leap(moments: &Moments, penalty: f64, weights: &mut [f64]) -> bool {
     let active: Vec<usize> = (0..weights.len()).filter(|j| weights[*j] != 0.0).collect();
     let system: Vec<Vec<f64>> = active.iter().map(|j| active.iter().map(|k| moments.gram[*j][*k]).collect()).collect();
-    let factor = Cholesky::of(&system);
+    let factor = Cholesky::of_semidefinite(&system);
     if !factor.is_regular() {
         return false;
     }

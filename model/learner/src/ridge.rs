@@ -60,7 +60,7 @@ fn factor(moments: &Moments, alpha: f64) -> Cholesky {
     for (j, row) in matrix.iter_mut().enumerate() {
         row[j] += alpha;
     }
-    Cholesky::of(&matrix)
+    Cholesky::of_semidefinite(&matrix)
 }
 
 fn solve(moments: &Moments, alpha: f64) -> Linear {

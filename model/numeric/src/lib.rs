@@ -3,7 +3,6 @@
 //! They use `+ − × ÷ √`, which IEEE 754 defines to the last digit, and `libm`, which uses only
 //! these, so that the same input gives the same bytes on every machine and in the browser.
 
-mod cholesky;
 mod elementary;
 pub mod lbfgs;
 mod linalg;
@@ -13,10 +12,9 @@ mod outliers;
 mod process;
 pub mod student_t;
 
-pub use crate::cholesky::Cholesky;
 pub use crate::elementary::{exponentials, logarithms};
-pub use crate::linalg::{Factor, Matrix, add_scaled, dot};
+pub use crate::linalg::{Cholesky, Matrix, add_scaled, dot};
 pub use crate::metric::{MetricError, mape};
 pub use crate::nnls::nnls;
-pub use crate::outliers::{median, outliers, outlying_errors};
+pub use crate::outliers::{MEDIAN_OF_NORMAL, median, outliers, outlying_errors};
 pub use crate::process::{GroupedProcess, rows_of};

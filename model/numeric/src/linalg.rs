@@ -1,4 +1,4 @@
-//! Dense symmetric positive definite systems.
+//! Dense symmetric systems, positive definite or semi-definite.
 //!
 //! Sums have a fixed number of lanes, so that the compiler can vectorise them to any width and
 //! every machine gives the same bytes.
@@ -57,6 +57,11 @@ impl Matrix {
         Self { columns, values: vec![0.0; rows * columns] }
     }
 
+    /// Copies a matrix that is given by its rows, all of one length.
+    pub fn of(rows: &[Vec<f64>]) -> Self {
+        Self { columns: rows.first().map_or(0, Vec::len), values: rows.concat() }
+    }
+
     /// Returns the number of columns.
     #[inline]
     pub fn columns(&self) -> usize {
@@ -80,52 +85,58 @@ impl IndexMut<usize> for Matrix {
     }
 }
 
-/// Lower triangle L of A = LLᵀ (Golub and Van Loan, "Matrix Computations", 4th ed., §4.2.5).
-pub struct Factor(Matrix);
+/// Relative size of a pivot below which its column counts as linearly dependent on earlier ones.
+const DEPENDENT: f64 = 1e-13;
 
-impl Factor {
+/// Lower triangle L of A = LLᵀ (Golub and Van Loan, "Matrix Computations", 4th ed., §4.2.5).
+///
+/// The pivot of a column that was dropped is infinite, so that everything that is divided by it
+/// becomes 0.
+pub struct Cholesky(Matrix);
+
+impl Cholesky {
     /// Factorises a square matrix, whose lower triangle is read; `None` if it is not positive
     /// definite.
-    pub fn of(mut matrix: Matrix) -> Option<Self> {
-        let size = matrix.columns;
-        for first in (0..size).step_by(BLOCK) {
-            let (above, below) = matrix.values.split_at_mut(first * size);
-            let block = &mut below[..BLOCK.min(size - first) * size];
-            for (j, other) in above.chunks_exact(size).enumerate() {
-                let sums = dots(&other[..j], rows(block, size, 0..j));
-                for (row, sum) in block.chunks_exact_mut(size).zip(sums) {
-                    row[j] = (row[j] - sum) / other[j];
-                }
-            }
-            for i in first..first + block.len() / size {
-                let (above, below) = block.split_at_mut((i - first) * size);
-                let row = &mut below[..size];
-                for (other, j) in above.chunks_exact(size).zip(first..) {
-                    row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
-                }
-                let pivot = row[i] - dot(&row[..i], &row[..i]);
-                if !(pivot > 0.0 && pivot.is_finite()) {
-                    return None;
-                }
-                row[i] = pivot.sqrt();
-                row[i + 1..].fill(0.0);
-            }
-        }
-        Some(Self(matrix))
+    pub fn of(matrix: Matrix) -> Option<Self> {
+        factorise(matrix, |pivot, _| (pivot > 0.0 && pivot.is_finite()).then(|| pivot.sqrt()))
     }
 
-    /// Returns ln |A|.
+    /// Factorises a positive semi-definite matrix, whose lower triangle is read. Columns that
+    /// depend on earlier ones are dropped: their unknowns are 0.
+    pub fn of_semidefinite(matrix: &[Vec<f64>]) -> Self {
+        let root =
+            |pivot: f64, diagonal| Some(if pivot <= DEPENDENT * diagonal { f64::INFINITY } else { pivot.sqrt() });
+        factorise(Matrix::of(matrix), root).expect("every pivot has a root or is dropped")
+    }
+
+    /// Whether no column was dropped.
+    pub fn is_regular(&self) -> bool {
+        self.pivots().all(|pivot| pivot != f64::INFINITY)
+    }
+
+    fn pivots(&self) -> impl Iterator<Item = f64> {
+        (0..self.0.columns).map(|i| self.0[i][i])
+    }
+
+    /// Returns ln |A|, without the columns that were dropped.
     pub fn log_determinant(&self) -> f64 {
-        (0..self.0.columns).map(|i| 2.0 * libm::log(self.0[i][i])).sum()
+        self.pivots().filter(|pivot| *pivot != f64::INFINITY).map(|pivot| 2.0 * libm::log(pivot)).sum()
     }
 
-    /// Returns A⁻¹b.
-    pub fn solve(&self, rhs: &[f64]) -> Vec<f64> {
+    /// Returns L⁻¹b.
+    pub fn forward(&self, rhs: &[f64]) -> Vec<f64> {
         let lower = &self.0;
         let mut solved = rhs.to_vec();
         for i in 0..solved.len() {
             solved[i] = (solved[i] - dot(&lower[i][..i], &solved[..i])) / lower[i][i];
         }
+        solved
+    }
+
+    /// Returns A⁻¹b.
+    pub fn solve(&self, rhs: &[f64]) -> Vec<f64> {
+        let lower = &self.0;
+        let mut solved = self.forward(rhs);
         for i in (0..solved.len()).rev() {
             let (before, rest) = solved.split_at_mut(i);
             rest[0] /= lower[i][i];
@@ -134,7 +145,7 @@ impl Factor {
         solved
     }
 
-    /// Returns A⁻¹ = L⁻ᵀL⁻¹, both triangles.
+    /// Returns A⁻¹ = L⁻ᵀL⁻¹, both triangles, of a positive definite matrix.
     pub fn inverse(&self) -> Matrix {
         let size = self.0.columns;
         let columns = self.columns_of_inverse();
@@ -168,6 +179,32 @@ impl Factor {
     }
 }
 
+/// Factorises a square matrix. `root` returns the square root of a pivot from it and the diagonal
+/// entry, or `None` to give up.
+fn factorise(mut matrix: Matrix, root: impl Fn(f64, f64) -> Option<f64>) -> Option<Cholesky> {
+    let size = matrix.columns;
+    for first in (0..size).step_by(BLOCK) {
+        let (above, below) = matrix.values.split_at_mut(first * size);
+        let block = &mut below[..BLOCK.min(size - first) * size];
+        for (j, other) in above.chunks_exact(size).enumerate() {
+            let sums = dots(&other[..j], rows(block, size, 0..j));
+            for (row, sum) in block.chunks_exact_mut(size).zip(sums) {
+                row[j] = (row[j] - sum) / other[j];
+            }
+        }
+        for i in first..first + block.len() / size {
+            let (above, below) = block.split_at_mut((i - first) * size);
+            let row = &mut below[..size];
+            for (other, j) in above.chunks_exact(size).zip(first..) {
+                row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
+            }
+            row[i] = root(row[i] - dot(&row[..i], &row[..i]), row[i])?;
+            row[i + 1..].fill(0.0);
+        }
+    }
+    Some(Cholesky(matrix))
+}
+
 /// Returns part of each of the first rows; if there are fewer, the last one is repeated.
 fn rows(values: &[f64], size: usize, part: Range<usize>) -> [&[f64]; BLOCK] {
     let last = values.len() / size - 1;
@@ -194,7 +231,7 @@ mod tests {
     fn the_factor_solves_inverts_and_tells_the_determinant() {
         for size in [1, 2, 4, 5, 19] {
             let matrix = positive(size);
-            let factor = Factor::of(matrix.clone()).unwrap();
+            let factor = Cholesky::of(matrix.clone()).unwrap();
             let inverse = factor.inverse();
             let rhs: Vec<f64> = (0..size).map(|i| i as f64 - 1.5).collect();
             let solved = factor.solve(&rhs);
@@ -209,15 +246,34 @@ mod tests {
         let mut two = Matrix::zeros(2, 2);
         two[0].copy_from_slice(&[4.0, 0.0]);
         two[1].copy_from_slice(&[1.0, 3.0]);
-        assert!((Factor::of(two).unwrap().log_determinant() - libm::log(11.0)).abs() < 1e-15);
+        assert!((Cholesky::of(two).unwrap().log_determinant() - libm::log(11.0)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_column_that_depends_on_earlier_ones_is_dropped_and_the_others_are_solved() {
+        // The third column is the sum of the first two.
+        let columns = [[2.0, 1.0, 3.0, 0.0], [1.0, 5.0, 6.0, 1.0], [3.0, 6.0, 9.0, 1.0], [0.0, 1.0, 1.0, 4.0]];
+        let matrix: Vec<Vec<f64>> = columns.iter().map(|a| columns.iter().map(|b| dot(a, b)).collect()).collect();
+        let factor = Cholesky::of_semidefinite(&matrix);
+        assert!(!factor.is_regular());
+        let rhs = [1.0, -2.0, -1.0, 3.0];
+        let solved = factor.solve(&rhs);
+        assert!(solved[2] == 0.0, "{solved:?}");
+        for i in 0..4 {
+            assert!((dot(&matrix[i], &solved) - rhs[i]).abs() < 1e-9, "{solved:?}");
+        }
+        let kept: Vec<Vec<f64>> = [0, 1, 3].map(|i: usize| [0, 1, 3].map(|j: usize| matrix[i][j]).to_vec()).to_vec();
+        let regular = Cholesky::of_semidefinite(&kept);
+        assert!(regular.is_regular());
+        assert!((factor.log_determinant() - regular.log_determinant()).abs() < 1e-12);
     }
 
     #[test]
     fn a_matrix_that_is_not_positive_has_no_factor() {
         let mut matrix = positive(3);
         matrix[2][2] = -1.0;
-        assert!(Factor::of(matrix.clone()).is_none());
+        assert!(Cholesky::of(matrix.clone()).is_none());
         matrix[2][2] = f64::NAN;
-        assert!(Factor::of(matrix).is_none());
+        assert!(Cholesky::of(matrix).is_none());
     }
 }

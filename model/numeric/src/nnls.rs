@@ -73,7 +73,7 @@ fn unconstrained(rows: &[Vec<f64>], target: &[f64], columns: &[usize]) -> Vec<f6
     let product = |a: usize, b: usize| dot(&|row| rows[row][a] * rows[row][b]);
     let matrix: Vec<Vec<f64>> = columns.iter().map(|a| columns.iter().map(|b| product(*a, *b)).collect()).collect();
     let rhs: Vec<f64> = columns.iter().map(|a| dot(&|row| rows[row][*a] * target[row])).collect();
-    let system = Cholesky::of(&matrix);
+    let system = Cholesky::of_semidefinite(&matrix);
     let mut solved = system.solve(&rhs);
     // One step of iterative refinement restores the precision that the normal equations lost.
     let residual: Vec<f64> = (0..rows.len())

@@ -9,6 +9,9 @@ const OUTLIER: f64 = 3.5;
 /// 0.1 %, a deviation of a few per cent should not warn.
 const NEAR: f64 = 0.05;
 
+/// Median of |x| of a normal distribution with standard deviation 1.
+pub const MEDIAN_OF_NORMAL: f64 = 0.674_49;
+
 /// Returns the indices of outliers among logarithms of times: the modified z-score 0.6745·(x −
 /// median)/MAD is above 3.5, where MAD is the median absolute deviation. If MAD is 0, the score is
 /// (x − median)/(1.2533·mean absolute deviation).
@@ -19,7 +22,11 @@ pub fn outliers(logs: &[f64]) -> Vec<usize> {
     let centre = median(logs);
     let deviations: Vec<f64> = logs.iter().map(|log| (log - centre).abs()).collect();
     let mad = median(&deviations);
-    let unit = if mad > 0.0 { mad / 0.6745 } else { 1.2533 * deviations.iter().sum::<f64>() / deviations.len() as f64 };
+    let unit = if mad > 0.0 {
+        mad / MEDIAN_OF_NORMAL
+    } else {
+        1.2533 * deviations.iter().sum::<f64>() / deviations.len() as f64
+    };
     let is_outlier = |row: &usize| deviations[*row] > OUTLIER * unit && matters(deviations[*row]);
     (0..logs.len()).filter(is_outlier).collect()
 }

@@ -6,7 +6,8 @@
 //! out in turn. That error follows from the inverse of the covariance matrix without a new fit
 //! (ibid., equation 5.12, for blocks).
 
-use crate::{Factor, Matrix, dot, median};
+use crate::outliers::MEDIAN_OF_NORMAL;
+use crate::{Cholesky, Matrix, dot, median};
 
 /// Settings to choose from: length, linear part, group term and noise, as standard deviations
 /// relative to the Matérn kernel's.
@@ -28,8 +29,6 @@ const MOST_ROWS: usize = 1_200;
 const MOST_OF_A_GROUP: usize = 24;
 /// Scaled targets beyond this are outliers and are moved to it.
 const OUTLIER: f64 = 4.0;
-/// Median of |x| of a normal distribution with standard deviation 1.
-const MEDIAN_OF_NORMAL: f64 = 0.674_49;
 
 /// A fitted process.
 #[derive(Clone, Debug)]
@@ -81,7 +80,7 @@ impl GroupedProcess {
         let (few, of) = (pick(&targets), chosen.iter().map(|row| groups[*row]).collect::<Vec<usize>>());
         let mut best: Option<(f64, Covariance, f64)> = None;
         for covariance in Covariance::all() {
-            let inverse = Factor::of(covariance.matrix(&distances, &of))?.inverse();
+            let inverse = Cholesky::of(covariance.matrix(&distances, &of))?.inverse();
             let left_out = left_out(&inverse, &few, &of)?;
             for share in SHARES {
                 let total: f64 = few.iter().zip(&left_out).map(|(target, out)| out.error(*target, share).abs()).sum();
@@ -92,7 +91,7 @@ impl GroupedProcess {
         }
         let (_, covariance, share) = best?;
         let all: Vec<usize> = (0..scaled.len()).collect();
-        let inverse = Factor::of(covariance.matrix(&Distances::of(&scaled, &all), &groups))?.inverse();
+        let inverse = Cholesky::of(covariance.matrix(&Distances::of(&scaled, &all), &groups))?.inverse();
         let weights = (0..targets.len()).map(|row| dot(&inverse[row], &targets)).collect();
         let left_out = left_out(&inverse, &targets, &groups)?;
         let relative = |row: usize| left_out[row].error(targets[row], share).abs() / left_out[row].deviation;
@@ -209,7 +208,7 @@ fn left_out(inverse: &Matrix, targets: &[f64], groups: &[usize]) -> Option<Vec<L
                 block[i][j] = inverse[*row][*other];
             }
         }
-        let block = Factor::of(block)?.inverse();
+        let block = Cholesky::of(block)?.inverse();
         let of: Vec<f64> = rows.iter().map(|row| weights[*row]).collect();
         for (i, row) in rows.iter().enumerate() {
             all[*row] = LeftOut { predicted: targets[*row] - dot(&block[i], &of), deviation: block[i][i].sqrt() };
@@ -286,10 +285,10 @@ mod tests {
         let covariance = Covariance { length: 0.7, linear: 0.5, group: 0.1, noise: 0.2 };
         let all: Vec<usize> = (0..40).collect();
         let matrix = covariance.matrix(&Distances::of(&rows, &all), &groups);
-        let short = left_out(&Factor::of(matrix).unwrap().inverse(), &targets, &groups).unwrap();
+        let short = left_out(&Cholesky::of(matrix).unwrap().inverse(), &targets, &groups).unwrap();
         let others: Vec<usize> = (4..40).collect();
         let matrix = covariance.matrix(&Distances::of(&rows, &others), &groups[4..]);
-        let weights = Factor::of(matrix).unwrap().solve(&targets[4..]);
+        let weights = Cholesky::of(matrix).unwrap().solve(&targets[4..]);
         for row in 0..4 {
             let with = others.iter().map(|other| covariance.between(product_and_distance(&rows[row], &rows[*other])));
             let predicted: f64 = with.zip(&weights).map(|(with, weight)| with * weight).sum();

@@ -14,6 +14,7 @@
 mod pool;
 mod surrogate;
 
+use foreglow_numeric::median;
 use foreglow_shared::{Job, Question, Resources, sort_by};
 use serde::{Deserialize, Serialize};
 
@@ -292,9 +293,7 @@ fn suggestion(
 
 /// Returns the median of the measured start-up times, seconds; 0 without any.
 fn startup_secs(job: &Job) -> f64 {
-    let mut startups: Vec<f64> = job.observations.iter().filter_map(|run| run.startup_secs).collect();
-    startups.sort_by(f64::total_cmp);
-    startups.get(startups.len() / 2).copied().unwrap_or(0.0)
+    median(job.observations.iter().filter_map(|run| run.startup_secs))
 }
 
 /// Estimates the time of a setting from the first run, seconds: proportional to the images and

@@ -17,7 +17,8 @@ pub(super) struct Kept {
     pub(super) predicted: Predicted,
 }
 
-/// What limits without a deadline say of each configuration, in the order of the configurations.
+/// Costs and feasibility of each configuration under limits without a deadline, in the order of
+/// the configurations.
 #[derive(Debug)]
 pub(super) struct Weights {
     pub(super) limits: MachineLimits,

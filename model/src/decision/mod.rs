@@ -4,6 +4,7 @@
 mod candidate;
 mod front;
 mod memory;
+mod neighbours;
 mod peak;
 mod scan;
 
@@ -14,6 +15,7 @@ use self::candidate::keeps_accuracy;
 pub use self::candidate::{Candidate, Exclusion};
 pub use self::front::pareto_front;
 pub(crate) use self::memory::Footprint;
+pub use self::neighbours::Neighbours;
 pub(crate) use self::peak::expected_peak_mib;
 use self::scan::scan;
 use crate::accuracy::check_accuracy;

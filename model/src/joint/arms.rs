@@ -68,9 +68,9 @@ impl Learning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SizesFrom {
-    /// Those of the arm.
+    /// The sizes of the arm.
     Own,
-    /// Those of the batch size on other machine types with the same kind of device.
+    /// The sizes of the batch size on other machine types with the same kind of device.
     OtherMachines,
     /// Those of other batch sizes or of the other kind of device: how much memory an executor needs
     /// here is not known.

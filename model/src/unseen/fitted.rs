@@ -49,7 +49,7 @@ impl CostedRun {
 pub struct UnseenCnn {
     structure: Structure,
     process: Option<GroupedProcess>,
-    /// Of the structure alone, where families are few.
+    /// Spread of the structure alone, for few families.
     spread: Spread,
 }
 

@@ -27,7 +27,7 @@ pub struct Layer {
 pub struct ConvolutionSizes {
     /// Weights of one output from one input channel: 9 for 3×3.
     pub kernel: f64,
-    /// Those of them that reach the image: for 3×3 on one pixel 1.
+    /// Weights of `kernel` that reach the image: for 3×3 on one pixel 1.
     pub useful: f64,
     /// Input and output channels of a group.
     pub channels: [f64; 2],

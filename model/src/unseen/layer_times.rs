@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use foreglow_numeric::{Factor, Matrix, dot};
+use foreglow_numeric::{Cholesky, Matrix, dot};
 
 use super::layer::{Calibration, Family, Layer};
 use foreglow_numeric::nnls;
@@ -107,7 +107,7 @@ impl Law {
                 covariance[i][j] = correlation(&features[i], &features[j]) + noise;
             }
         }
-        let weights = Factor::of(covariance)?.solve(&ratios);
+        let weights = Cholesky::of(covariance)?.solve(&ratios);
         Some(Self { coefficients, rows: features, weights })
     }
 

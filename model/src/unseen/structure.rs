@@ -7,8 +7,7 @@
 //! so that runs of two CNNs already give a prediction.
 
 use super::costs::{GraphCosts, LAUNCHES, PRODUCTS, WEIGHTS};
-use foreglow_numeric::median;
-use foreglow_numeric::nnls;
+use foreglow_numeric::{MEDIAN_OF_NORMAL, median, nnls};
 
 /// Number of terms: the costs and a constant.
 pub(super) const TERMS: usize = GraphCosts::NAMES.len() + 1;
@@ -26,7 +25,6 @@ const SHRINKAGE: f64 = 0.03;
 /// which on they do.
 const ROUNDS: usize = 4;
 const TOLERATED: f64 = 1.5;
-const MEDIAN_OF_NORMAL: f64 = 0.674_49;
 
 /// The coefficients of a machine.
 #[derive(Clone, Debug)]

@@ -26,7 +26,7 @@ fn runs() -> Vec<Observation> {
             partition_size: 8,
             sampling_rate,
             completion_time_secs: (1.0 + 0.2 * e + 300.0 * sampling_rate / (e * c.sqrt()))
-                * (1.0 + 0.01 * (e * 3.0 + c).sin()),
+                * (1.0 + 0.01 * libm::sin(e * 3.0 + c)),
             startup_secs: None,
             disturbed: false,
         }

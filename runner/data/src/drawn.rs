@@ -2,12 +2,13 @@
 //! only.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use std::{fs, io};
 
 use anyhow::Context as _;
+use rayon::prelude::*;
 
 use super::class_folder::{expect_file, read_file};
 use super::set::{DataSet, Item, ItemError, Layout};
@@ -135,37 +136,22 @@ pub fn generate(drawing: Drawing, root: &Path, items: u64, progress: Progress<'_
         })?;
     }
     let there = items - missing.len() as u64;
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(missing.len());
-    let (drawn, failed, error) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(None));
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let (missing, drawn, failed, error) = (&missing, &drawn, &failed, &error);
-            scope.spawn(move || {
-                for index in missing.iter().skip(thread).step_by(threads) {
-                    if failed.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    if let Err(cause) = write(drawing, root, *index) {
-                        failed.store(true, Ordering::Relaxed);
-                        *error.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(cause);
-                        return;
-                    }
-                    drawn.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        while drawn.load(Ordering::Relaxed) < missing.len() as u64 && !failed.load(Ordering::Relaxed) {
+    let (drawn, written) = (AtomicU64::new(0), OnceLock::new());
+    rayon::in_place_scope(|scope| {
+        scope.spawn(|_| {
+            let draw = |index: &u64| write(drawing, root, *index).map(|()| drawn.fetch_add(1, Ordering::Relaxed));
+            let _ = written.set(missing.par_iter().try_for_each(|index| draw(index).map(drop)));
+        });
+        while written.get().is_none() {
             progress(there + drawn.load(Ordering::Relaxed), items);
             std::thread::sleep(Duration::from_millis(20));
         }
     });
-    match error.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-        Some(cause) => Err(explain(root, cause)),
-        None => {
-            progress(items, items);
-            Ok(())
-        }
+    if let Some(Err(cause)) = written.into_inner() {
+        return Err(explain(root, cause));
     }
+    progress(items, items);
+    Ok(())
 }
 
 fn explain(root: &Path, cause: io::Error) -> anyhow::Error {

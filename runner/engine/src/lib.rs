@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foreglow_data::images::Normalisation;
-use foreglow_data::{Progress as DrawingProgress, Source, true_rate};
+use foreglow_data::{Progress as DrawingProgress, Source};
 use foreglow_exit::Interrupt;
 use foreglow_machine::device::Chosen;
 use foreglow_machine::{Use, processor_name, processors};
@@ -33,8 +33,8 @@ use self::account::describe_broken;
 pub use self::checkpoint::remove as remove_checkpoint;
 pub use self::course::{Epoch, Score};
 pub use self::cpu_quota::is_allowed as allows_cpu_quotas;
+pub use self::local::Local;
 pub use self::monitor::open as open_monitor;
-use self::spark::Spark;
 
 /// Field of a training workload with the number of images per share.
 pub const SHARE_SIZE: &str = "share_size";
@@ -85,60 +85,38 @@ pub struct TrainingJob {
     pub parameters: fn(&Workload) -> Option<u64>,
 }
 
-/// An engine.
-pub enum Engine {
-    /// Processes on this machine.
-    Local,
-    /// An Apache Spark cluster.
-    Spark(Box<Spark>),
-}
-
-impl Engine {
+/// Runs jobs on configurations and measures their time.
+pub trait Engine {
     /// Runs the job once on a configuration at a sampling rate. Every outcome of the run gives a
     /// sample, with the share of the images that was really processed.
     ///
     /// # Errors
-    /// The run was interrupted.
-    pub fn measure(
+    /// The run was interrupted, or the monitor's file cannot be opened.
+    fn measure(
         &mut self,
         job: &Job,
         configuration: &Configuration,
         sampling_rate: f64,
         interrupt: &Interrupt,
         progress: &mut dyn FnMut(Progress),
-    ) -> anyhow::Result<Sample> {
-        let sampling_rate = true_rate(job.workload.images, sampling_rate);
-        match self {
-            Self::Local => local::measure(job, configuration, sampling_rate, interrupt, progress),
-            Self::Spark(spark) => spark.measure(job, configuration, sampling_rate, interrupt, progress),
-        }
-    }
-
-    /// Returns the name of the engine in samples.
-    fn word(&self) -> foreglow_shared::Engine {
-        match self {
-            Self::Local => foreglow_shared::Engine::Local,
-            Self::Spark(_) => foreglow_shared::Engine::Spark,
-        }
-    }
+    ) -> anyhow::Result<Sample>;
 
     /// Returns whether this engine measured a sample on these machines.
-    pub fn has_measured(&self, sample: &Sample, job: &Job) -> bool {
-        sample.engine == self.word()
-            && match self {
-                Self::Local => sample.host == job.host(),
-                Self::Spark(spark) => spark.may_be(&sample.host, job),
-            }
-    }
+    fn has_measured(&self, sample: &Sample, job: &Job) -> bool;
 
     /// Returns the hardware threads that all executors share; `None` if the executors are on
     /// different machines.
-    pub fn processors(&self, job: &Job) -> Option<u32> {
-        match self {
-            Self::Local => job.host().processors,
-            Self::Spark(_) => None,
-        }
-    }
+    fn processors(&self, job: &Job) -> Option<u32>;
+
+    /// Returns whether it starts executors on the machines of a cluster. Another configuration then
+    /// needs another start of the application.
+    fn is_cluster(&self) -> bool;
+
+    /// Checks before the first run that these configurations can run.
+    ///
+    /// # Errors
+    /// The machines are too small for one of them, or a setting is invalid.
+    fn check(&self, job: &Job, configurations: &[&Configuration]) -> anyhow::Result<()>;
 }
 
 /// Progress of a run.

@@ -4,11 +4,13 @@ mod training;
 
 use std::time::{Duration, Instant};
 
-use foreglow_data::images_in_sample;
+use foreglow_data::{images_in_sample, true_rate};
 use foreglow_exit::{Interrupt, Interrupted};
 use foreglow_machine::{MACHINE, Machine, Use, WARNINGS};
 use foreglow_protocol::{BrokenImage, Report};
-use foreglow_shared::{Configuration, EXCEEDED_MEMORY, Engine, Outcome, SCHEMA, Sample, Timestamp, Uuid};
+use foreglow_shared::{
+    Configuration, EXCEEDED_MEMORY, Engine as EngineName, Outcome, SCHEMA, Sample, Timestamp, Uuid,
+};
 use serde_json::{Map, Value, json};
 
 use super::account::Account;
@@ -17,7 +19,7 @@ use super::ending::{Ending, Stop, failed, timed_out, unexpected};
 use super::fleet::{Event, Fleet};
 use super::monitor::{self, Monitor};
 use super::partitions::Partitions;
-use super::{Job, Progress, processors};
+use super::{Engine, Job, Progress, processors};
 
 /// Start-up timeout of an executor. The first start on a GPU compiles and tunes for minutes.
 const LONGEST_STARTUP: Duration = Duration::from_secs(900);
@@ -26,12 +28,39 @@ const PULSE: Duration = Duration::from_millis(50);
 /// Interval for reporting resource use.
 const BREATH: Duration = Duration::from_millis(500);
 
-/// Runs the job once on a configuration at a sampling rate. Every outcome of the run gives a
-/// sample.
-///
-/// # Errors
-/// The run was interrupted, or the monitor's file cannot be opened.
-pub fn measure(
+/// Executors are processes on this machine.
+pub struct Local;
+
+impl Engine for Local {
+    fn measure(
+        &mut self,
+        job: &Job,
+        configuration: &Configuration,
+        sampling_rate: f64,
+        interrupt: &Interrupt,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<Sample> {
+        measure(job, configuration, true_rate(job.workload.images, sampling_rate), interrupt, progress)
+    }
+
+    fn has_measured(&self, sample: &Sample, job: &Job) -> bool {
+        sample.engine == EngineName::Local && sample.host == job.host()
+    }
+
+    fn processors(&self, job: &Job) -> Option<u32> {
+        job.host().processors
+    }
+
+    fn is_cluster(&self) -> bool {
+        false
+    }
+
+    fn check(&self, _: &Job, _: &[&Configuration]) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+fn measure(
     job: &Job,
     configuration: &Configuration,
     sampling_rate: f64,
@@ -90,7 +119,7 @@ pub fn measure(
         completion_time_secs: ending.completion_time_secs,
         startup_secs: run.startup.map(micros),
         reason: ending.reason,
-        engine: Engine::Local,
+        engine: EngineName::Local,
         runner_version: env!("CARGO_PKG_VERSION").to_owned(),
         host: job.host(),
         started_at,

@@ -46,7 +46,7 @@ pub fn pin(processors: &[u32]) -> anyhow::Result<()> {
 pub fn keep_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it only sets parameters of the allocator, before any other thread exists.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "a function of the C library")]
     unsafe {
         // One arena for all threads; no memory-mapped chunks; no trimming.
         libc::mallopt(libc::M_ARENA_MAX, 1);

@@ -122,7 +122,7 @@ impl Cells {
         Ok(Self { name, columns, rows, lines })
     }
 
-    /// Refuses a configuration that stands in the table twice: its prices could differ, and a run
+    /// Refuses a configuration that occurs twice in the table: its prices could differ, and a run
     /// would count for the first alone.
     fn check_configurations(&self, columns: &[usize]) -> anyhow::Result<()> {
         for (place, row) in self.rows.iter().enumerate() {

@@ -12,10 +12,11 @@ use foreglow_console::output;
 use foreglow_console::progress::{Progress, note, result};
 use foreglow_console::samples_file::SamplesFile;
 use foreglow_console::table::{Align, table};
-use foreglow_engine::{Engine, Job};
+use foreglow_engine::{Engine as _, Job, Local};
 use foreglow_exit::Interrupt;
 use foreglow_machine::device::Wish;
 use foreglow_machine::warnings_of;
+use foreglow_model::median;
 use foreglow_shared::{CoreSplit, Outcome, Sample};
 
 use super::run::DEFAULT_MEMORY_MIB;
@@ -186,9 +187,7 @@ impl Probed {
     }
 
     fn median_secs_per_image(&self) -> Option<f64> {
-        let mut secs = self.secs_per_image.clone();
-        secs.sort_by(f64::total_cmp);
-        secs.get(secs.len() / 2).copied()
+        (!self.secs_per_image.is_empty()).then(|| median(&self.secs_per_image))
     }
 }
 
@@ -209,7 +208,7 @@ fn measure(
     let configuration =
         job.configuration(CoreSplit::even(executors, cores), DEFAULT_MEMORY_MIB, default_partition_size(job));
     let mut say = |step| progress.run(step);
-    let sample = Engine::Local.measure(job, &configuration, sampling_rate, interrupt, &mut say)?;
+    let sample = Local.measure(job, &configuration, sampling_rate, interrupt, &mut say)?;
     warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
     let model = &job.workload.model;
     anyhow::ensure!(sample.outcome == Outcome::Completed, "a run of {model} did not complete: {}", result(&sample));

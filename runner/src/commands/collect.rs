@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let (job, workloads) = args.training.job_and_workloads(job, workloads, &args.workload)?;
     let grid = args.grid.grid(&job, workloads)?;
     let mut engine = args.engine.engine()?;
-    if let Engine::Spark(_) = &engine {
+    if engine.is_cluster() {
         args.training.check_cluster()?;
         check_even(&grid)?;
     }
@@ -80,28 +80,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             (Some(place), known)
         }
     };
-    let mut redone = if args.redo_outliers { to_redo(&engine, &job, &all, &known) } else { Vec::new() };
+    let mut redone = if args.redo_outliers { to_redo(&*engine, &job, &all, &known) } else { Vec::new() };
     known.retain(|sample| !redone.iter().any(|redo| redo.id == sample.id));
-    let runs = sweep::left(all.clone(), &engine, &job, &known);
-    let forecast = Forecast::of(&engine, &job, &known);
+    let runs = sweep::left(all.clone(), &*engine, &job, &known);
+    let forecast = Forecast::of(&*engine, &job, &known);
     if args.dry_run {
         return output::print(&list(&runs, &forecast, &prices, args.format));
     }
 
     let progress = Progress::default();
     let shown = place.as_ref().map_or_else(String::new, |place| place.location().to_string());
-    say_before(args, &job, &grid, &engine, &progress);
+    say_before(args, &job, &grid, &*engine, &progress);
     if runs.len() < all.len() {
         progress.line(&format!("{} of {} runs are already in {shown}", all.len() - runs.len(), all.len()));
     }
-    if let Engine::Spark(spark) = &engine {
-        spark.check(&job, runs.iter().map(|run| &run.configuration))?;
-    }
+    engine.check(&job, &runs.iter().map(|run| &run.configuration).collect::<Vec<_>>())?;
     prepare(&job, &progress)?;
 
     let mut upload = args.upload.start()?;
     let mut samples: Vec<Sample> = Vec::new();
-    let limits = Limits::new(args.grid.precision(), budget, &sweep::of_these_machines(&engine, &job, &known));
+    let limits = Limits::new(args.grid.precision(), budget, &sweep::of_these_machines(&*engine, &job, &known));
     let mut keep = |number: usize, run: &Run, sample: Sample| {
         if let Some(place) = &mut place {
             place.append(&sample)?;
@@ -121,8 +119,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let interrupt = Interrupt::on_signals();
     let plan = (forecast, limits);
-    let result = sweep::sweep(&mut engine, &job, &runs, plan, &interrupt, &mut |step| progress.step(&step), &mut keep);
-    let mut of_grid = sweep::of_these_machines(&engine, &job, &known);
+    let result = sweep::sweep(&mut *engine, &job, &runs, plan, &interrupt, &mut |step| progress.step(&step), &mut keep);
+    let mut of_grid = sweep::of_these_machines(&*engine, &job, &known);
     of_grid.retain(|sample| all.iter().any(|run| run.is_of(sample)));
     let of_grid: Vec<&Sample> = of_grid.into_iter().chain(&samples).collect();
     let combinations = sweep::combinations(of_grid.iter().copied());
@@ -182,7 +180,7 @@ fn check_even(grid: &Grid) -> anyhow::Result<()> {
 
 /// Returns the samples of the grid to measure again: outliers among their repetitions, and
 /// disturbed runs.
-fn to_redo(engine: &Engine, job: &Job, runs: &[Run], known: &[Sample]) -> Vec<Sample> {
+fn to_redo(engine: &dyn Engine, job: &Job, runs: &[Run], known: &[Sample]) -> Vec<Sample> {
     let mut of_grid: Vec<Sample> = sweep::of_these_machines(engine, job, known).into_iter().cloned().collect();
     of_grid.retain(|sample| runs.iter().any(|run| run.is_of(sample)));
     let outliers: std::collections::BTreeSet<Uuid> = outliers(&of_grid);
@@ -191,7 +189,7 @@ fn to_redo(engine: &Engine, job: &Job, runs: &[Run], known: &[Sample]) -> Vec<Sa
 }
 
 /// Warns about a grid that exceeds this machine.
-fn say_before(args: &Args, job: &Job, grid: &Grid, engine: &Engine, progress: &Progress) {
+fn say_before(args: &Args, job: &Job, grid: &Grid, engine: &dyn Engine, progress: &Progress) {
     let slots = grid.splits.iter().map(|split| split.slots()).max().unwrap_or(1);
     warn(job, engine.processors(job), slots, args.grid.bounds_memory(), progress);
 }

@@ -11,7 +11,7 @@ use foreglow_console::output::{self, Format};
 use foreglow_console::progress::{Progress, note, result};
 use foreglow_console::question::Bill;
 use foreglow_engine::sweep::{self, Forecast, Limits, Run};
-use foreglow_engine::{self as engine, Engine};
+use foreglow_engine::{self as engine, Local};
 use foreglow_exit::{Interrupt, Interrupted};
 use foreglow_machine::warnings_of;
 use foreglow_model::{Grid, Prediction, Predictor, Scenario, Setting};
@@ -225,7 +225,7 @@ impl Bench<'_> {
         self.progress.line(&format!("\n{what}: {} runs", runs.len()));
         let mut first = None;
         let Self { job, store, upload, progress, interrupt, .. } = self;
-        let plan = (Forecast::of(&Engine::Local, job, &[]), Limits::none());
+        let plan = (Forecast::of(&Local, job, &[]), Limits::none());
         let mut keep = |number: usize, run: &Run, sample: Sample| {
             store.insert(std::slice::from_ref(&sample))?;
             upload.send(&sample, progress);
@@ -235,8 +235,7 @@ impl Bench<'_> {
             first.get_or_insert(sample);
             Ok(())
         };
-        let mut engine = Engine::Local;
-        match sweep::sweep(&mut engine, job, runs, plan, interrupt, &mut |step| progress.step(&step), &mut keep) {
+        match sweep::sweep(&mut Local, job, runs, plan, interrupt, &mut |step| progress.step(&step), &mut keep) {
             Err(error) if error.is::<Interrupted>() => {
                 return Err(Interrupted::with(format!(
                     "interrupted: finished runs are saved in {}; `foreglow demo` starts again",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use foreglow_engine::spark::{Master, Settings, Spark};
 use foreglow_engine::sweep::{Run, by_configuration};
-use foreglow_engine::{Engine, Job};
+use foreglow_engine::{Engine, Job, Local};
 use foreglow_exit::unusable;
 use foreglow_shared::Workload;
 
@@ -76,8 +76,8 @@ impl EngineArgs {
     ///
     /// # Errors
     /// Spark or Java is missing.
-    pub fn engine(&self) -> anyhow::Result<Engine> {
-        let Some(master) = self.spark_master() else { return Ok(Engine::Local) };
+    pub fn engine(&self) -> anyhow::Result<Box<dyn Engine>> {
+        let Some(master) = self.spark_master() else { return Ok(Box::new(Local)) };
         let spark = Spark::new(Settings {
             master: master.clone(),
             home: self.spark_home.clone(),
@@ -86,7 +86,7 @@ impl EngineArgs {
             program: self.worker_program.clone(),
             event_logs: self.event_logs.clone(),
         })?;
-        Ok(Engine::Spark(Box::new(spark)))
+        Ok(Box::new(spark))
     }
 
     /// Checks that no master is given for processes on this machine.

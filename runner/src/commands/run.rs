@@ -8,7 +8,7 @@ use foreglow_console::progress::{Progress, note, result};
 use foreglow_console::sample_table;
 use foreglow_console::samples_file::SamplesFile;
 use foreglow_console::split::split;
-use foreglow_engine::{self as engine, Engine, Job};
+use foreglow_engine::{self as engine, Engine as _, Job, Local};
 use foreglow_exit::{Interrupt, unusable};
 use foreglow_machine::warnings_of;
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
@@ -118,7 +118,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let interrupt = Interrupt::on_signals();
     let mut say = |step| progress.run(step);
-    let sample = Engine::Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut say)?;
+    let sample = Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut say)?;
     warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
     if let Some(file) = &mut file {
         file.append(&sample)?;

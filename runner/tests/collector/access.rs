@@ -246,7 +246,7 @@ fn a_collector_with_a_certificate_speaks_tls_and_follows_a_new_one() {
     let sent = upload(Some(&format!("{TLS}/ca.pem")));
     assert!(sent.status.success() && String::from_utf8_lossy(&sent.stdout).contains("21 new"), "{sent:?}");
 
-    // A connection that says nothing, and one that does not speak TLS, hold up nobody.
+    // A silent connection, and one that does not speak TLS, do not block others.
     let _silent = TcpStream::connect(server.url.trim_start_matches("https://").trim_end_matches('/')).unwrap();
     let mut plain = TcpStream::connect(server.url.trim_start_matches("https://").trim_end_matches('/')).unwrap();
     plain.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();

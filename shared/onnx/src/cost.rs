@@ -12,7 +12,7 @@ const FLOAT: u64 = 4;
 pub struct Convolution {
     /// Weights of one output from one input channel: 9 for 3×3.
     pub kernel: u64,
-    /// Those of them that reach the image for at least one output: for 3×3 on one pixel 1.
+    /// Weights of `kernel` that reach the image for at least one output: for 3×3 on one pixel 1.
     pub useful: u64,
     /// Input and output channels of a group.
     pub channels: [u64; 2],

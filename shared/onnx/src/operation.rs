@@ -188,7 +188,7 @@ pub enum Binary {
     Greater,
     GreaterOrEqual,
     Equal,
-    /// Of two truth values, which are 0 and 1; so are the next.
+    /// Logical operators on truth values, which are 0 and 1: this one and the next two.
     And,
     Or,
     Xor,

@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn short_floats_are_those_of_their_formats() {
-        let halves = [(0x3C00, 1.0), (0xC000, -2.0), (0x0001, 2.0_f32.powi(-24)), (0x7BFF, 65504.0), (0x8000, -0.0)];
+        let halves = [(0x3C00, 1.0), (0xC000, -2.0), (0x0001, 1.0 / 16_777_216.0), (0x7BFF, 65504.0), (0x8000, -0.0)];
         for (bits, expected) in halves {
             assert_eq!(short(10, bits), expected, "{bits:x}");
         }

@@ -1,11 +1,10 @@
 //! Runs every predictor on every trial of a protocol, on all processors.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::Context as _;
 use foreglow_model::{Outcome, RIVALS, Rival};
+use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::child;
@@ -75,9 +74,7 @@ pub fn own_rows(protocol: &Protocol, parts: &[Part], options: &Options, constant
 
 fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: &[Contestant]) -> Vec<Row> {
     let slots = slots(protocol, parts, options);
-    // With a time limit, time is measured too, so nothing else runs meanwhile.
-    let threads = if protocol.limit_secs.is_some() { 1 } else { usize::MAX };
-    let bouts = each(slots.len() * contestants.len(), threads, |item| {
+    let answered = |item: usize| {
         let (place, contestant) = (item / contestants.len(), contestants[item % contestants.len()]);
         let start = Instant::now();
         let outcomes = match protocol.limit_secs {
@@ -88,7 +85,13 @@ fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: 
             }
         };
         Answered { secs: start.elapsed().as_secs_f64(), outcomes }
-    });
+    };
+    let items = 0..slots.len() * contestants.len();
+    // With a time limit, time is measured too, so nothing else runs meanwhile.
+    let bouts: Vec<Answered> = match protocol.limit_secs {
+        Some(_) => items.map(answered).collect(),
+        None => items.into_par_iter().with_max_len(1).map(answered).collect(),
+    };
     let mut rows = Vec::new();
     for slowed in std::iter::once(Slowed::None).chain(SLOWED) {
         if !slots.iter().any(|slot| slot.slowed == slowed) {
@@ -180,26 +183,6 @@ fn part_outcomes<'a>(slots: &[Slot], slowed: Slowed, part: usize, of: &impl Fn(u
         secs: places(slowed).filter(|place| of(*place).outcomes.is_ok()).map(|place| of(place).secs).collect(),
         reason: places(slowed).find_map(|place| of(place).outcomes.as_ref().err().cloned()),
     }
-}
-
-/// Applies `find` to 0..`count` on at most this many threads and returns the results in order.
-fn each<F: Send>(count: usize, most: usize, find: impl Fn(usize) -> F + Sync) -> Vec<F> {
-    let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<(usize, F)>> = Mutex::new(Vec::with_capacity(count));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(count).min(most);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(item) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|item| *item < count) {
-                    let finding = find(item);
-                    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((item, finding));
-                }
-            });
-        }
-    });
-    let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    found.sort_by_key(|(item, _)| *item);
-    found.into_iter().map(|(_, finding)| finding).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::iter::Sum;
 
-use foreglow_model::{Outcome, score};
+use foreglow_model::{Outcome, median, score};
 use serde_json::{Value, json};
 
 use crate::slowed::Slowed;
@@ -119,8 +119,8 @@ impl Row {
             within: covered(|coverage| coverage.within),
             beyond: covered(|coverage| coverage.beyond),
             width_percent: mean_of_all(parts.iter().map(|part| mean(part.outcomes.iter().filter_map(width)))),
-            median_width_percent: median(
-                parts.iter().flat_map(|part| part.outcomes.iter().filter_map(width)).collect(),
+            median_width_percent: median_of_any(
+                &parts.iter().flat_map(|part| part.outcomes.iter().filter_map(width)).collect::<Vec<f64>>(),
             ),
             interval_score_percent: mean_of_all(
                 parts.iter().map(|part| mean(part.outcomes.iter().filter_map(interval_score))),
@@ -172,10 +172,9 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let lower = values.get(values.len().checked_sub(1)? / 2)?;
-    Some(lower / 2.0 + values[values.len() / 2] / 2.0)
+/// Returns the median; `None` of nothing.
+fn median_of_any(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| median(values))
 }
 
 /// Returns the mean; `None` if a value is missing.

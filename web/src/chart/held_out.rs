@@ -1,6 +1,6 @@
 //! Hold-out errors of the predictor: every measured setting, predicted by a fit without it.
 
-use foreglow_model::HeldOut;
+use foreglow_model::{HeldOut, median};
 use foreglow_shared::{format_percent, sort_by};
 use leptos::prelude::*;
 
@@ -78,13 +78,7 @@ fn error_percent(run: &HeldOut) -> f64 {
 }
 
 fn median_error_percent(runs: &[HeldOut]) -> f64 {
-    let mut errors: Vec<f64> = runs.iter().map(|run| error_percent(run).abs()).collect();
-    errors.sort_by(f64::total_cmp);
-    match errors.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => errors[count / 2],
-        count => errors[count / 2 - 1] / 2.0 + errors[count / 2] / 2.0,
-    }
+    median(runs.iter().map(|run| error_percent(run).abs()))
 }
 
 impl Checked {

@@ -1,11 +1,11 @@
 //! Comparison of the recommended configuration with its neighbours and with pinned configurations.
 
-use foreglow_model::Candidate;
+use foreglow_model::{Candidate, Neighbours};
 use foreglow_shared::{Question, WhatIf, format_money, format_probability};
 use leptos::prelude::*;
 
 use crate::control::WhyButton;
-use crate::data::neighbours::{Neighbours, Taken};
+use crate::data::neighbours::{Taken, missing};
 use crate::data::text::named;
 use crate::panel::prediction::{interval_ends, time_of};
 use crate::state::Planner;
@@ -84,7 +84,7 @@ fn rows(planner: Planner) -> Vec<Row> {
     let row = |label: &'static str, place: Option<usize>| {
         let candidate = decision.candidates.get(place?)?.clone();
         let is_known = label == RECOMMENDED && Taken::of(&candidate).is_some();
-        let missing = if is_known { neighbours.missing() } else { "" };
+        let missing = if is_known { missing(neighbours) } else { "" };
         Some(Row { label, candidate, missing, is_pinned: false })
     };
     let mut rows: Vec<Row> = [

@@ -11,7 +11,7 @@ use crate::control::download;
 use crate::data::left_out::Run;
 use crate::data::run_table::{Row, rows};
 use crate::data::view::Tab;
-use crate::plot::sheet::quoted;
+use crate::plot::sheet::{Sheet, digits};
 use crate::source::page_address;
 use crate::state::Planner;
 
@@ -64,34 +64,38 @@ fn print() {
 
 /// The runs as CSV, with the column names of the sample format and whether each run is excluded.
 fn runs_csv(view: &View) -> String {
-    let mut text = String::from(
-        "configuration.executors,configuration.cores_per_executor,configuration.memory_per_executor_mib,\
-         configuration.partition_size,sampling_rate,outcome,completion_time_secs,startup_secs,left_out",
-    );
     let rows = rows(&view.job, &view.left_out);
     let has_uneven = rows.iter().any(|row| row.features().0.total_cores.is_some());
-    text.push_str(if has_uneven { ",configuration.total_cores\n" } else { "\n" });
-    for row in rows {
+    let mut columns = vec![
+        "configuration.executors",
+        "configuration.cores_per_executor",
+        "configuration.memory_per_executor_mib",
+        "configuration.partition_size",
+        "sampling_rate",
+        "outcome",
+        "completion_time_secs",
+        "startup_secs",
+        "left_out",
+    ];
+    columns.extend(has_uneven.then_some("configuration.total_cores"));
+    let fields = |row: &Row| {
         let (split, memory, partition_size) = row.features();
-        let (secs, startup) = times(&row);
-        let shown = |secs: Option<f64>| secs.map(|secs| secs.to_string()).unwrap_or_default();
-        text.push_str(&format!(
-            "{},{},{memory},{partition_size},{},{},{},{},{}",
-            split.executors,
-            split.cores_per_executor,
-            row.sampling_rate(),
-            row.outcome(),
-            shown(secs),
-            shown(startup),
-            row.left_out,
-        ));
-        if has_uneven {
-            text.push(',');
-            text.extend(split.total_cores.map(|total| total.to_string()));
-        }
-        text.push('\n');
-    }
-    text
+        let (secs, startup) = times(row);
+        let mut fields = vec![
+            split.executors.to_string(),
+            split.cores_per_executor.to_string(),
+            memory.to_string(),
+            partition_size.to_string(),
+            row.sampling_rate().to_string(),
+            row.outcome().to_string(),
+            digits(secs),
+            digits(startup),
+            row.left_out.to_string(),
+        ];
+        fields.extend(has_uneven.then(|| split.total_cores.map(|total| total.to_string()).unwrap_or_default()));
+        fields
+    };
+    Sheet::new(&columns, rows.iter().map(fields)).to_csv()
 }
 
 /// The completion time of a run, or the lower bound if it was stopped; and its start-up time.
@@ -107,30 +111,39 @@ fn decision(planner: Planner) -> Option<std::sync::Arc<Decision>> {
 }
 
 fn configurations_csv(planner: Planner, view: &View) -> String {
-    let mut text = String::from(
-        "executors,cores_per_executor,completion_time_secs,lower_secs,upper_secs,cost,currency,success_probability,feasible,\
-         recommended,pareto\n",
-    );
-    let Some(decision) = decision(planner) else { return text };
-    let shown = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
-    for (place, candidate) in decision.candidates.iter().enumerate() {
+    let columns = [
+        "executors",
+        "cores_per_executor",
+        "completion_time_secs",
+        "lower_secs",
+        "upper_secs",
+        "cost",
+        "currency",
+        "success_probability",
+        "feasible",
+        "recommended",
+        "pareto",
+    ];
+    let decision = decision(planner);
+    let fields = |decision: &Decision, place: usize| {
+        let candidate = &decision.candidates[place];
         let prediction = &candidate.prediction;
-        text.push_str(&format!(
-            "{},{},{},{},{},{},{},{},{},{},{}\n",
-            candidate.executors,
-            candidate.cores_per_executor,
-            shown(prediction.completion_time_secs),
-            shown(prediction.interval.map(|interval| interval.lower_secs)),
-            shown(prediction.interval.map(|interval| interval.upper_secs)),
-            shown(candidate.cost),
-            quoted(&view.question.prices.currency),
-            shown(candidate.success_probability),
-            candidate.is_feasible(),
-            decision.recommended == Some(place),
-            decision.pareto.contains(&place),
-        ));
-    }
-    text
+        vec![
+            candidate.executors.to_string(),
+            candidate.cores_per_executor.to_string(),
+            digits(prediction.completion_time_secs),
+            digits(prediction.interval.map(|interval| interval.lower_secs)),
+            digits(prediction.interval.map(|interval| interval.upper_secs)),
+            digits(candidate.cost),
+            view.question.prices.currency.clone(),
+            digits(candidate.success_probability),
+            candidate.is_feasible().to_string(),
+            (decision.recommended == Some(place)).to_string(),
+            decision.pareto.contains(&place).to_string(),
+        ]
+    };
+    let all = decision.iter().flat_map(|decision| (0..decision.candidates.len()).map(|place| fields(decision, place)));
+    Sheet::new(&columns, all).to_csv()
 }
 
 /// The view as in the link, the recommended configuration, and the link itself.

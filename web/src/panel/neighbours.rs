@@ -1,10 +1,10 @@
 //! The answer in one line, and the neighbours of the recommended configuration on the front.
 
-use foreglow_model::Candidate;
+use foreglow_model::{Candidate, Neighbours};
 use foreglow_shared::{WhatIf, format_duration, format_money};
 use leptos::prelude::*;
 
-use crate::data::neighbours::{Neighbours, Taken};
+use crate::data::neighbours::Taken;
 use crate::data::text::counted;
 use crate::data::text::named;
 use crate::panel::prediction::time_of;

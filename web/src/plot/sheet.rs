@@ -27,7 +27,7 @@ pub fn digits(number: Option<f64>) -> String {
 }
 
 /// Quotes a field if CSV requires it.
-pub fn quoted(field: &str) -> String {
+fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\r', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

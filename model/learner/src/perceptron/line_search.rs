@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_step_that_satisfies_both_conditions_is_found_from_any_first_step() {
         // Moré and Thuente's first test function, with its minimum at √2.
-        let f = |x: f64| (-x / (x * x + 2.0), (x * x - 2.0) / (x * x + 2.0).powi(2));
+        let f = |x: f64| (-x / (x * x + 2.0), (x * x - 2.0) / ((x * x + 2.0) * (x * x + 2.0)));
         for first in [1e-3, 0.1, 1.0, 10.0, 1e3] {
             let step = search(f, first).unwrap();
             let ((value, slope), (start, steepest)) = (f(step), f(0.0));

@@ -54,8 +54,8 @@ use crate::{FitError, Meaning, Prediction, Spread, Tuning, Warning};
 ///
 /// Fits are made lazily, when a question of their shape (inside the measured ranges, or beyond one
 /// of their ends) is first asked, and cached. A prediction depends only on the runs and its own
-/// question. The order of the runs and exact copies of all of them change no digit, and times k
-/// times as long give predictions k times as long.
+/// question. The order of the runs and exact copies of all of them change no digit, and multiplying
+/// all times by k multiplies every prediction by k.
 ///
 /// ```
 /// # use foreglow_predictor::{Column, Dataset, Ensemble, Features};

@@ -5,7 +5,7 @@ use crate::regression::gaussian_process::left_out;
 use crate::regression::posynomial::law::{self, Costs};
 use crate::regression::posynomial::{self, Prior, Problem};
 use crate::{Meaning, Tuning};
-use foreglow_numeric::median;
+use foreglow_numeric::{MEDIAN_OF_NORMAL, median};
 
 /// Exponent of the amount of work in the weight of a row: runs close to the whole job say more
 /// about it.
@@ -17,8 +17,6 @@ const ROWS_OF_PROCESS: (usize, usize) = (10, 1_000);
 const ROUNDS: usize = 3;
 /// Degrees of freedom of the noise of slow and of fast rows about a process.
 const TAILS: (f64, f64) = (2.0, 6.0);
-/// Ratio of the standard deviation to the median absolute deviation of a normal distribution.
-const NORMAL: f64 = 1.4826;
 
 /// Weights and noise of the rows of a table.
 pub(super) struct Reliability {
@@ -74,7 +72,7 @@ fn by_process(training: &Training) -> Vec<f64> {
         let residuals: Vec<f64> =
             left_out(&training, 1.0).iter().zip(&weights).map(|(z, weight)| z / weight.sqrt()).collect();
         let sizes: Vec<f64> = residuals.iter().map(|z| z.abs()).collect();
-        let unit = (NORMAL * median(&sizes)).max(1.0);
+        let unit = (median(&sizes) / MEDIAN_OF_NORMAL).max(1.0);
         for (weight, z) in weights.iter_mut().zip(&residuals) {
             let (z, tail) = (z / unit, if *z > 0.0 { TAILS.0 } else { TAILS.1 });
             *weight = ((tail + 1.0) / (tail + z * z)).min(1.0);

@@ -1,7 +1,7 @@
 //! Learns the variance of each component of a kernel from the marginal likelihood.
 
 use foreglow_numeric::lbfgs;
-use foreglow_numeric::{Factor, Matrix, add_scaled, dot};
+use foreglow_numeric::{Cholesky, Matrix, add_scaled, dot};
 
 use crate::regression::kernel::{Kernel, Kind, Place};
 
@@ -87,7 +87,7 @@ impl<'a> Evidence<'a> {
     pub(crate) fn loss(&self, logs: &[f64], slope: &mut [f64]) -> f64 {
         let variances: Vec<f64> = logs.iter().map(|log| libm::exp(*log)).collect();
         let (noise, variances) = variances.split_last().map_or((0.0, &[][..]), |(noise, rest)| (*noise, rest));
-        let Some(factor) = Factor::of(self.covariance(variances, noise)) else { return f64::INFINITY };
+        let Some(factor) = Cholesky::of(self.covariance(variances, noise)) else { return f64::INFINITY };
         let weights = factor.solve(self.values);
         let inverse = factor.inverse();
 

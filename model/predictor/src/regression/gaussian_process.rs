@@ -1,6 +1,6 @@
 //! Gaussian processes: sums of smooth functions of a few features each.
 
-use foreglow_numeric::{Factor, Matrix, dot};
+use foreglow_numeric::{Cholesky, Matrix, dot};
 use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ impl GaussianProcess {
 
     /// Conditions the process on values at its rows, which are distributed about `mean`; `factor`
     /// is that of its covariance.
-    pub(crate) fn given(covariance: Covariance, factor: &Factor, mean: f64, values: &[f64]) -> Self {
+    pub(crate) fn given(covariance: Covariance, factor: &Cholesky, mean: f64, values: &[f64]) -> Self {
         Self { covariance, mean, weights: factor.solve(values) }
     }
 }
@@ -112,7 +112,7 @@ impl Covariance {
     }
 
     /// Returns the factor of the covariance of the rows, n × n, with these noise weights.
-    pub(crate) fn factor(&self, weights: &[f64]) -> Factor {
+    pub(crate) fn factor(&self, weights: &[f64]) -> Cholesky {
         let count = self.rows.places.len();
         let mut matrix = Matrix::zeros(count, count);
         for (i, place) in self.rows.places.iter().enumerate() {
@@ -125,7 +125,7 @@ impl Covariance {
                 noisy[i][i] += noise / weights[i];
             }
             // Rounding can hide a small noise beside large variances; increasing it does no harm.
-            match Factor::of(noisy) {
+            match Cholesky::of(noisy) {
                 Some(factor) => break factor,
                 None => noise *= 100.0,
             }

@@ -63,7 +63,7 @@ impl Line {
         let matrix: Vec<Vec<f64>> =
             each.clone().map(|a| each.clone().map(|b| with(a, &columns[b], centres[b])).collect()).collect();
         let rhs: Vec<f64> = each.map(|a| with(a, secs, centre)).collect();
-        Self { slopes: Cholesky::of(&matrix).solve(&rhs), centres, mean: centre }
+        Self { slopes: Cholesky::of_semidefinite(&matrix).solve(&rhs), centres, mean: centre }
     }
 
     fn at(&self, columns: &[Vec<f64>], row: usize) -> f64 {

@@ -37,7 +37,7 @@ impl Process {
                 };
                 let matrix: Vec<Vec<f64>> =
                     (0..rows.len()).map(|i| (0..rows.len()).map(|j| covariance(i, j)).collect()).collect();
-                let factor = Cholesky::of(&matrix);
+                let factor = Cholesky::of_semidefinite(&matrix);
                 let whitened = factor.forward(&rest);
                 let squares: f64 = whitened.iter().map(|value| value * value).sum();
                 // The variance that maximises the likelihood, and what is left of that.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use foreglow_numeric::median;
+
 use super::transfer::{OnPeers, Transfer, TransferRow, half_width_of, spread_of};
 use crate::{Column, Dataset, DatasetError, Ensemble, Features, Meaning, Prediction, Values};
 
@@ -196,10 +198,8 @@ impl Borrowing {
         let some: Vec<usize> = (0..completed.secs().len()).step_by(step).collect();
         let completed = completed.select(&some);
         let predictions = ensemble.predict(completed.features()).ok()?;
-        let mut half_widths: Vec<f64> =
-            predictions.iter().filter_map(|prediction| prediction.spread.as_ref().map(half_width_of)).collect();
-        half_widths.sort_by(f64::total_cmp);
-        let half_width = half_widths.get(half_widths.len() / 2).copied().unwrap_or(0.0);
+        let half_width =
+            median(predictions.iter().filter_map(|prediction| prediction.spread.as_ref().map(half_width_of)));
         let logs = completed.secs().iter().map(|secs| libm::log(*secs)).collect();
         Some(Peer { ensemble, features: completed.features().clone(), logs, half_width })
     }

@@ -109,7 +109,7 @@ impl Transfer {
                 }
             }
         }
-        fitted.coefficients = Cholesky::of(&normal).solve(&right);
+        fitted.coefficients = Cholesky::of_semidefinite(&normal).solve(&right);
         fitted
     }
 

@@ -59,7 +59,7 @@ pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<
             for line in 0..portion.images.len() * channels {
                 let place = first + line * step..first + line * step + length;
                 // SAFETY: the product or `separate` above has written the rows of this portion.
-                #[allow(unsafe_code)]
+                #[allow(unsafe_code, reason = "skips filling a buffer that is overwritten")]
                 let numbers = unsafe { room[place.clone()].assume_init_mut() };
                 finish(after, line % channels, numbers, place.start);
             }
@@ -67,7 +67,7 @@ pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<
     }
     // SAFETY: the portions cover every output of every image (`portions_cover_every_output_once`),
     // and all channels of each were written.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "skips filling a buffer that is overwritten")]
     unsafe {
         all.set_len(count);
     }
@@ -101,7 +101,7 @@ pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32
                 let count = channels * shape.patch();
                 product(Into::Room(&mut found.spare_capacity_mut()[..count]), steps, size, output, patches);
                 // SAFETY: the product has written all `count` numbers.
-                #[allow(unsafe_code)]
+                #[allow(unsafe_code, reason = "skips filling a buffer that is overwritten")]
                 unsafe {
                     found.set_len(count);
                 }

@@ -50,7 +50,7 @@ pub fn product(
     let step = |step: usize| step as isize;
     // SAFETY: the assertions above bound every index within its slice, and `out` is borrowed
     // exclusively. Without `adds`, gemm does not read `out`, so it may be uninitialised.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "gemm takes pointers")]
     unsafe {
         gemm::gemm(
             rows,
@@ -93,7 +93,7 @@ mod tests {
         let mut room = [MaybeUninit::new(f32::NAN); 4];
         product(Into::Room(&mut room), [1, 2], [2, 3, 2], left, right);
         // SAFETY: the product above wrote all four.
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "skips filling a buffer that is overwritten")]
         let found = room.map(|number| unsafe { number.assume_init() });
         assert_eq!(found, [4.0, 10.0, 5.0, 11.0]);
     }

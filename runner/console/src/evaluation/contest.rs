@@ -1,12 +1,12 @@
 //! Evaluation of every predictor on every split, in parallel.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Instant;
 
 use foreglow_model::{
     Answer, Dataset, Features, Outcome, RIVALS, Rival, Roles, Score, TablePredictor, Trial, Warning, score,
 };
+use rayon::prelude::*;
 
 /// Name of the default predictor.
 pub(super) const FOREGLOW: &str = "foreglow";
@@ -75,37 +75,30 @@ fn foreglow(fit: &Dataset, asked: &Features, roles: &Roles) -> Result<Vec<Answer
 /// comes first, then the rivals by MAPE, then those without a MAPE.
 pub fn hold(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize)) -> Vec<Standing> {
     let contestants = Contestant::all();
-    let bouts = contestants.len() * trials.len();
-    let next = AtomicUsize::new(0);
+    let bouts: Vec<(&Trial, Contestant)> =
+        trials.iter().flat_map(|trial| contestants.iter().map(move |contestant| (trial, *contestant))).collect();
+    let total = bouts.len();
     let (send, receive) = mpsc::channel();
-    let mut met: Vec<Option<Bout>> = (0..bouts).map(|_| None).collect();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(bouts);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let (send, next, contestants) = (send.clone(), &next, &contestants);
-            scope.spawn(move || {
-                loop {
-                    let bout = next.fetch_add(1, Ordering::Relaxed);
-                    if bout >= bouts {
-                        break;
-                    }
-                    let (trial, contestant) =
-                        (&trials[bout / contestants.len()], contestants[bout % contestants.len()]);
-                    let _ = send.send((bout, contestant.meet(trial, roles)));
-                }
+    let mut met: Vec<Bout> = Vec::new();
+    rayon::in_place_scope(|scope| {
+        scope.spawn(|_| {
+            // Times differ by a factor of thousands, so every bout can move to another thread.
+            let each = bouts.into_par_iter().with_max_len(1).map_with(send, |send, (trial, contestant)| {
+                let bout = contestant.meet(trial, roles);
+                let _ = send.send(());
+                bout
             });
-        }
-        drop(send);
-        for (count, (bout, result)) in receive.iter().enumerate() {
-            met[bout] = Some(result);
-            done(count + 1, bouts);
+            met = each.collect();
+        });
+        for (count, ()) in receive.iter().enumerate() {
+            done(count + 1, total);
         }
     });
     let mut standings: Vec<Standing> = contestants
         .iter()
         .enumerate()
         .map(|(place, contestant)| {
-            let own = met.iter().skip(place).step_by(contestants.len()).flatten();
+            let own = met.iter().skip(place).step_by(contestants.len());
             standing(contestant.name(), &own.collect::<Vec<_>>(), trials)
         })
         .collect();

@@ -17,8 +17,9 @@ mod what_ran;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use foreglow_data::true_rate;
 use foreglow_exit::{Interrupt, Interrupted, unusable};
-use foreglow_shared::{Configuration, Host, Outcome, Sample, Workload};
+use foreglow_shared::{Configuration, Engine as EngineName, Host, Outcome, Sample, Workload};
 use rust_embed::RustEmbed;
 
 use self::application::Application;
@@ -26,7 +27,7 @@ use self::capacity::Cluster;
 pub use self::master::Master;
 use self::run::{Run, Stop};
 use self::submission::{OF_MACHINES, Submission, resources};
-use super::{Job, Progress};
+use super::{Engine, Job, Progress};
 
 /// Default port of a standalone master's web UI.
 const UI_PORT: u16 = 8080;
@@ -81,6 +82,67 @@ struct Running {
     cpu: Option<String>,
 }
 
+impl Engine for Spark {
+    fn measure(
+        &mut self,
+        job: &Job,
+        configuration: &Configuration,
+        sampling_rate: f64,
+        interrupt: &Interrupt,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<Sample> {
+        let sampling_rate = true_rate(job.workload.images, sampling_rate);
+        let mut run = Run::new(job, configuration, sampling_rate, self.host(job), (interrupt, progress));
+        match run.execute(self) {
+            Ok(secs) => Ok(run.sample(Outcome::Completed, Some(secs), None)),
+            Err(stop) => {
+                // A failed application is not reused.
+                self.running = None;
+                match stop {
+                    Stop::Interrupted => Err(Interrupted::default().into()),
+                    Stop::Ended(outcome, secs, reason) => Ok(run.sample(outcome, secs, Some(reason))),
+                }
+            }
+        }
+    }
+
+    /// The user's settings say which machines they are. The CPU model may become known only when
+    /// executors run.
+    fn has_measured(&self, sample: &Sample, job: &Job) -> bool {
+        let mut said = self.host(job);
+        said.cpu = said.cpu.or_else(|| sample.host.cpu.clone());
+        said.adapter = said.adapter.or_else(|| sample.host.adapter.clone());
+        sample.engine == EngineName::Spark && said == sample.host
+    }
+
+    fn processors(&self, _: &Job) -> Option<u32> {
+        None
+    }
+
+    fn is_cluster(&self) -> bool {
+        true
+    }
+
+    /// Fails if the cluster is too small for a configuration, or a property is reserved for
+    /// Foreglow.
+    fn check(&self, job: &Job, configurations: &[&Configuration]) -> anyhow::Result<()> {
+        let ui = self.ui();
+        let cluster = match &ui {
+            Some(ui) => Some(Cluster::of(ui).map_err(|error| unusable(format!("{error:#}")))?),
+            None => None,
+        };
+        for configuration in configurations {
+            if let Some(key) = self.submission().taken(job, configuration) {
+                return Err(unusable(format!("{key} is set by Foreglow; leave it out of --spark-conf")));
+            }
+            if let Some(Err(shortage)) = cluster.as_ref().map(|cluster| cluster.check(resources(configuration))) {
+                return Err(unusable(shortage.to_string()));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Spark {
     /// Finds Spark and Java and unpacks the driver, without contacting the cluster.
     ///
@@ -110,31 +172,6 @@ impl Spark {
         Ok(Self { settings, home, event_logs, jar, shipped, running: None, _folder: folder })
     }
 
-    /// Checks before submission that these configurations can run.
-    ///
-    /// # Errors
-    /// The cluster is too small for one of them, or a property is reserved for Foreglow.
-    pub fn check<'a>(
-        &self,
-        job: &Job,
-        configurations: impl IntoIterator<Item = &'a Configuration>,
-    ) -> anyhow::Result<()> {
-        let ui = self.ui();
-        let cluster = match &ui {
-            Some(ui) => Some(Cluster::of(ui).map_err(|error| unusable(format!("{error:#}")))?),
-            None => None,
-        };
-        for configuration in configurations {
-            if let Some(key) = self.submission().taken(job, configuration) {
-                return Err(unusable(format!("{key} is set by Foreglow; leave it out of --spark-conf")));
-            }
-            if let Some(Err(shortage)) = cluster.as_ref().map(|cluster| cluster.check(resources(configuration))) {
-                return Err(unusable(shortage.to_string()));
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the machine as described by the user's settings.
     fn host(&self, job: &Job) -> Host {
         let said = OF_MACHINES.map(|label| {
@@ -143,38 +180,6 @@ impl Spark {
         });
         let [cpu, adapter] = said;
         Host { cpu, adapter, machine: job.machine_type.clone(), ..Host::default() }
-    }
-
-    /// Returns whether a sample may have been measured on this cluster, according to the user's
-    /// settings. The CPU model may become known only when executors run.
-    pub fn may_be(&self, host: &Host, job: &Job) -> bool {
-        let mut said = self.host(job);
-        said.cpu = said.cpu.or_else(|| host.cpu.clone());
-        said.adapter = said.adapter.or_else(|| host.adapter.clone());
-        said == *host
-    }
-
-    /// Runs the job once; see [`super::Engine::measure`].
-    pub fn measure(
-        &mut self,
-        job: &Job,
-        configuration: &Configuration,
-        sampling_rate: f64,
-        interrupt: &Interrupt,
-        progress: &mut dyn FnMut(Progress),
-    ) -> anyhow::Result<Sample> {
-        let mut run = Run::new(job, configuration, sampling_rate, self.host(job), (interrupt, progress));
-        match run.execute(self) {
-            Ok(secs) => Ok(run.sample(Outcome::Completed, Some(secs), None)),
-            Err(stop) => {
-                // A failed application is not reused.
-                self.running = None;
-                match stop {
-                    Stop::Interrupted => Err(Interrupted::default().into()),
-                    Stop::Ended(outcome, secs, reason) => Ok(run.sample(outcome, secs, Some(reason))),
-                }
-            }
-        }
     }
 
     fn submission(&self) -> Submission<'_> {

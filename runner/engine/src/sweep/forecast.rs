@@ -31,7 +31,7 @@ struct Pace {
 
 impl Forecast {
     /// Creates a forecast for runs of this job from samples.
-    pub fn of(engine: &Engine, job: &Job, samples: &[Sample]) -> Self {
+    pub fn of(engine: &dyn Engine, job: &Job, samples: &[Sample]) -> Self {
         let of_job = |sample: &&Sample| {
             let same = (&sample.workload.model, sample.workload.mode) == (&job.workload.model, job.workload.mode);
             same && job.device.may_have(sample.configuration.accelerator.as_deref())

@@ -95,7 +95,7 @@ pub fn by_configuration(runs: Vec<Run>) -> Vec<Run> {
 /// Returns the runs that are still to be made: each finished sample of the same job, machines and
 /// configuration replaces one run. Failed runs, and runs stopped at a shorter timeout, are
 /// repeated.
-pub fn left(runs: Vec<Run>, engine: &Engine, job: &Job, samples: &[Sample]) -> Vec<Run> {
+pub fn left(runs: Vec<Run>, engine: &dyn Engine, job: &Job, samples: &[Sample]) -> Vec<Run> {
     let mut known = of_these_machines(engine, job, samples);
     known.retain(|sample| match sample.outcome {
         Outcome::Completed | Outcome::OutOfMemory => true,
@@ -113,6 +113,6 @@ pub fn left(runs: Vec<Run>, engine: &Engine, job: &Job, samples: &[Sample]) -> V
 }
 
 /// Returns the samples of any job that this engine measured on these machines.
-pub fn of_these_machines<'a>(engine: &Engine, job: &Job, samples: &'a [Sample]) -> Vec<&'a Sample> {
+pub fn of_these_machines<'a>(engine: &dyn Engine, job: &Job, samples: &'a [Sample]) -> Vec<&'a Sample> {
     samples.iter().filter(|sample| engine.has_measured(sample, job)).collect()
 }

@@ -104,7 +104,7 @@ pub fn combinations<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<(R
 /// # Errors
 /// The sweep was interrupted, or `on_sample` failed.
 pub fn sweep(
-    engine: &mut Engine,
+    engine: &mut dyn Engine,
     job: &Job,
     runs: &[Run],
     (mut forecast, mut limits): (Forecast, Limits),
@@ -115,7 +115,7 @@ pub fn sweep(
     let mut tally = Tally::default();
     let mut left: Vec<&Run> = runs.iter().collect();
     // On a cluster another configuration requires another application start.
-    let can_choose = matches!(engine, Engine::Local);
+    let can_choose = !engine.is_cluster();
     while !left.is_empty() {
         let number = runs.len() - left.len();
         let run = left.remove(if can_choose { limits.next(&left) } else { 0 });

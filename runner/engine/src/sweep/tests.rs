@@ -3,6 +3,74 @@ use foreglow_machine::device::{self, Wish};
 use foreglow_shared::{CoreSplit, Outcome, PriceSheet};
 
 use super::*;
+use crate::Local;
+
+/// An engine whose runs take the time that a function gives, and no time at all to make.
+struct Simulated<F> {
+    secs: F,
+    is_cluster: bool,
+}
+
+impl<F: FnMut(&Configuration, f64) -> Option<f64>> Engine for Simulated<F> {
+    fn measure(
+        &mut self,
+        job: &Job,
+        configuration: &Configuration,
+        sampling_rate: f64,
+        _: &Interrupt,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<Sample> {
+        progress(Progress::Starting);
+        let secs = (self.secs)(configuration, sampling_rate);
+        let run =
+            Run { workload: job.workload.clone(), configuration: configuration.clone(), sampling_rate, repetition: 0 };
+        let outcome = if secs.is_some() { Outcome::Completed } else { Outcome::OutOfMemory };
+        Ok(Sample { completion_time_secs: secs, ..sample(job, &run, outcome, 0.0) })
+    }
+
+    fn has_measured(&self, sample: &Sample, job: &Job) -> bool {
+        Local.has_measured(sample, job)
+    }
+
+    fn processors(&self, _: &Job) -> Option<u32> {
+        None
+    }
+
+    fn is_cluster(&self) -> bool {
+        self.is_cluster
+    }
+
+    fn check(&self, _: &Job, _: &[&Configuration]) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// A linear job: 40 s for all images on one executor.
+fn linear(is_cluster: bool) -> Simulated<impl FnMut(&Configuration, f64) -> Option<f64>> {
+    let secs = |configuration: &Configuration, rate| Some(40.0 * rate / f64::from(configuration.executors));
+    Simulated { secs, is_cluster }
+}
+
+/// Makes the runs, and returns the samples, the numbers of the runs at each step, and the runs that
+/// were not made.
+fn swept(engine: &mut dyn Engine, runs: &[Run], limits: Limits) -> (Vec<Sample>, Vec<usize>, Tally) {
+    let (mut samples, mut numbers) = (Vec::new(), Vec::new());
+    let job = job();
+    let plan = (Forecast::of(engine, &job, &[]), limits);
+    let tally = sweep(
+        engine,
+        &job,
+        runs,
+        plan,
+        &Interrupt::default(),
+        &mut |step| numbers.push(step.number),
+        &mut |_, _, sample| {
+            samples.push(sample);
+            Ok(())
+        },
+    );
+    (samples, numbers, tally.unwrap())
+}
 
 fn job() -> Job {
     Job {
@@ -133,33 +201,33 @@ fn finished_runs_are_not_repeated_and_failed_ones_are() {
     let ended = [Outcome::Completed, Outcome::Failed, Outcome::OutOfMemory, Outcome::TimedOut];
     // Outcomes of the first four runs: each of two configurations at both rates.
     let samples: Vec<_> = runs.iter().zip(ended).map(|(run, outcome)| sample(&job, run, outcome, 2.0)).collect();
-    let rest = left(runs.clone(), &Engine::Local, &job, &samples);
+    let rest = left(runs.clone(), &Local, &job, &samples);
     assert_eq!(rest.len(), 6, "two runs of the first configuration are finished");
     assert_eq!((&rest[0], &rest[1]), (&runs[1], &runs[3]));
     job.timeout = Some(Duration::from_secs(2));
-    assert_eq!(left(runs.clone(), &Engine::Local, &job, &samples).len(), 5, "it would be stopped again");
+    assert_eq!(left(runs.clone(), &Local, &job, &samples).len(), 5, "it would be stopped again");
     job.timeout = Some(Duration::from_secs(3));
-    assert_eq!(left(runs.clone(), &Engine::Local, &job, &samples).len(), 6, "it would have more time now");
+    assert_eq!(left(runs.clone(), &Local, &job, &samples).len(), 6, "it would have more time now");
 
     let mut other = samples.clone();
     other.iter_mut().for_each(|sample| sample.workload.images = 2000);
-    assert_eq!(left(runs.clone(), &Engine::Local, &job, &other).len(), 8, "another job");
+    assert_eq!(left(runs.clone(), &Local, &job, &other).len(), 8, "another job");
     let mut elsewhere = samples;
     elsewhere.iter_mut().for_each(|sample| sample.host.cpu = Some("another machine".into()));
-    assert_eq!(left(runs, &Engine::Local, &job, &elsewhere).len(), 8, "another machine");
+    assert_eq!(left(runs, &Local, &job, &elsewhere).len(), 8, "another machine");
 }
 
 #[test]
 fn a_forecast_follows_the_throughput_of_the_runs_so_far() {
     let job = job();
     let runs = grid(1).runs(&job);
-    let mut forecast = Forecast::of(&Engine::Local, &job, &[]);
+    let mut forecast = Forecast::of(&Local, &job, &[]);
     assert_eq!(forecast.wall(&runs), None, "no run is known");
     // 10 images in 2 s after 1 s of start-up; the third run has 100 images on the same slot.
     forecast.add(&runs[0], Duration::from_secs(3), &sample(&job, &runs[0], Outcome::Completed, 2.0));
     assert_eq!(forecast.wall(&runs[2..3]), Some(Duration::from_secs(21)));
     // The same result from a file.
-    let forecast = Forecast::of(&Engine::Local, &job, &[sample(&job, &runs[0], Outcome::Completed, 2.0)]);
+    let forecast = Forecast::of(&Local, &job, &[sample(&job, &runs[0], Outcome::Completed, 2.0)]);
     assert_eq!(forecast.wall(&runs[2..3]), Some(Duration::from_secs(21)));
 }
 
@@ -170,7 +238,7 @@ fn a_forecast_uses_the_predictor_with_enough_samples() {
     // A constant half second per run, which the throughput alone cannot represent.
     let secs = |run: &Run| 0.5 + 40.0 * run.sampling_rate / f64::from(run.configuration.executors);
     let samples: Vec<_> = runs.iter().map(|run| sample(&job, run, Outcome::Completed, secs(run))).collect();
-    let forecast = Forecast::of(&Engine::Local, &job, &samples);
+    let forecast = Forecast::of(&Local, &job, &samples);
     let small = forecast.completion_secs(&runs[0]).unwrap();
     assert!((small / secs(&runs[0]) - 1.0).abs() < 0.1, "{small}");
 }
@@ -179,8 +247,8 @@ fn a_forecast_uses_the_predictor_with_enough_samples() {
 fn a_budget_excludes_runs_that_do_not_fit_and_admits_unknown_ones() {
     let job = job();
     let runs = grid(1).runs(&job);
-    let unknown = Forecast::of(&Engine::Local, &job, &[]);
-    let known = Forecast::of(&Engine::Local, &job, &[sample(&job, &runs[0], Outcome::Completed, 2.0)]);
+    let unknown = Forecast::of(&Local, &job, &[]);
+    let known = Forecast::of(&Local, &job, &[sample(&job, &runs[0], Outcome::Completed, 2.0)]);
     let limits = |time, money| {
         let money = f64::is_finite(money).then(|| (money, PriceSheet::example()));
         Limits::new(None, Budget { time: Some(Duration::from_secs(time)), money }, &[])
@@ -202,7 +270,7 @@ fn a_budget_excludes_runs_that_do_not_fit_and_admits_unknown_ones() {
 fn a_combination_is_repeated_until_its_median_is_precise() {
     let job = job();
     let run = grid(1).runs(&job).remove(0);
-    let forecast = Forecast::of(&Engine::Local, &job, &[]);
+    let forecast = Forecast::of(&Local, &job, &[]);
     let mut limits = Limits::new(Some(0.02), Budget::default(), &[]);
     for secs in [2.0, 2.01, 1.99, 2.02, 2.0] {
         limits.add(&run, Duration::from_secs(3), &sample(&job, &run, Outcome::Completed, secs));
@@ -226,5 +294,61 @@ fn an_uneven_split_is_a_configuration_of_its_own() {
     let of: Vec<_> = runs.iter().map(|run| run.configuration.split()).collect();
     assert_eq!(of, [CoreSplit::of_total(3, 8).unwrap(), CoreSplit::even(3, 3)]);
     let even = [sample(&job(), &runs[1], Outcome::Completed, 1.0)];
-    assert_eq!(left(runs.clone(), &Engine::Local, &job(), &even), runs[..1], "nine cores are not eight");
+    assert_eq!(left(runs.clone(), &Local, &job(), &even), runs[..1], "nine cores are not eight");
+}
+
+#[test]
+fn a_sweep_makes_every_run_in_order_and_reports_each_once() {
+    let runs = grid(2).runs(&job());
+    let (samples, numbers, tally) = swept(&mut linear(false), &runs, Limits::none());
+    assert_eq!(numbers, (0..8).collect::<Vec<_>>());
+    assert_eq!(tally, Tally::default());
+    assert!(runs.iter().zip(&samples).all(|(run, sample)| run.is_of(sample)), "{samples:?}");
+    let secs: Vec<f64> = samples.iter().filter_map(Sample::completed_secs).collect();
+    assert_eq!(secs[..4], [0.4, 0.2, 4.0, 2.0]);
+}
+
+#[test]
+fn a_sweep_goes_on_after_a_run_without_enough_memory_and_keeps_it() {
+    let mut engine = Simulated {
+        secs: |configuration: &Configuration, rate: f64| (configuration.executors == 1).then_some(40.0 * rate),
+        is_cluster: false,
+    };
+    let (samples, ..) = swept(&mut engine, &grid(1).runs(&job()), Limits::none());
+    let outcomes: Vec<Outcome> = samples.iter().map(|sample| sample.outcome).collect();
+    use Outcome::{Completed, OutOfMemory};
+    assert_eq!(outcomes, [Completed, OutOfMemory, Completed, OutOfMemory]);
+}
+
+#[test]
+fn a_sweep_ends_with_the_error_of_the_first_sample_that_cannot_be_kept() {
+    let (job, mut engine) = (job(), linear(false));
+    let runs = grid(2).runs(&job);
+    let plan = (Forecast::of(&engine, &job, &[]), Limits::none());
+    let mut kept = 0;
+    let result = sweep(&mut engine, &job, &runs, plan, &Interrupt::default(), &mut |_| {}, &mut |_, _, _| {
+        kept += 1;
+        anyhow::ensure!(kept < 3, "the disk is full");
+        Ok(())
+    });
+    assert_eq!((result.unwrap_err().to_string().as_str(), kept), ("the disk is full", 3));
+}
+
+#[test]
+fn with_a_precision_this_machine_chooses_the_next_run_and_a_cluster_keeps_the_order() {
+    let runs = grid(20).runs(&job());
+    let limits = || Limits::new(Some(0.02), Budget::default(), &[]);
+    // Equal times: six runs of each of the four combinations make its median precise.
+    for is_cluster in [false, true] {
+        let (samples, _, tally) = swept(&mut linear(is_cluster), &runs, limits());
+        assert_eq!((samples.len(), tally.precise), (24, 56), "is a cluster: {is_cluster}");
+    }
+    // The first combination never completes, so that no number of runs makes it precise.
+    let failing =
+        |configuration: &Configuration, rate: f64| (configuration.executors == 2 || rate > 0.05).then_some(40.0 * rate);
+    let made = |is_cluster| {
+        let (samples, ..) = swept(&mut Simulated { secs: failing, is_cluster }, &runs, limits());
+        samples.iter().take(8).map(|sample| sample.outcome).filter(|outcome| *outcome == Outcome::OutOfMemory).count()
+    };
+    assert_eq!((made(false), made(true)), (1, 2), "this machine turns to the others first");
 }

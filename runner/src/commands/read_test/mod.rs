@@ -14,7 +14,7 @@ use foreglow_console::output;
 use foreglow_console::progress::Progress;
 use foreglow_data::speed::{Shape, read_speed};
 use foreglow_data::{DataSet, Drawing, Format, Kind, Packing, Source, Split, draw, forget, images_in_sample, pack};
-use foreglow_engine::{Engine, Job};
+use foreglow_engine::{Engine as _, Job, Local};
 use foreglow_exit::{Interrupt, Interrupted, unusable};
 use foreglow_machine::device::Wish;
 use foreglow_shared::{CoreSplit, Workload};
@@ -297,7 +297,7 @@ fn cnn_speed(job: &Job, interrupt: &Interrupt, progress: &Progress) -> anyhow::R
     job.prepare(&mut |there, all| progress.images("drawing images", there, all))?;
     let images = u32::try_from(job.workload.images).unwrap_or(u32::MAX);
     let configuration = job.configuration(CoreSplit::even(1, 1), DEFAULT_MEMORY_MIB, images);
-    let sample = Engine::Local.measure(job, &configuration, 1.0, interrupt, &mut |step| progress.run(step))?;
+    let sample = Local.measure(job, &configuration, 1.0, interrupt, &mut |step| progress.run(step))?;
     let reason = sample.reason.clone().unwrap_or_default();
     let forward_secs = sample.extra.get("phases").and_then(|phases| phases.get("forward_secs")?.as_f64());
     let images = sample.extra.get("images_processed").and_then(serde_json::Value::as_u64).unwrap_or(0);

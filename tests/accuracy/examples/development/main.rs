@@ -19,8 +19,8 @@ mod table;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
 
 use crate::public::Public;
 
@@ -58,21 +58,10 @@ fn measure(data: &std::path::Path, intervals: bool, few_runs: bool) -> anyhow::R
 
 /// Applies `find` to each item, on all processors, and returns the results in the order of the
 /// items.
-fn each<T: Sync, F: Send>(things: &[T], find: impl Fn(&T) -> anyhow::Result<Vec<F>> + Sync) -> anyhow::Result<Vec<F>> {
-    let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<Option<Vec<F>>>> = Mutex::new(things.iter().map(|_| None).collect());
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let work = || -> anyhow::Result<()> {
-            while let Some(place) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|place| *place < things.len()) {
-                let findings = find(&things[place])?;
-                found.lock().map_err(|_| anyhow::anyhow!("another thread failed"))?[place] = Some(findings);
-            }
-            Ok(())
-        };
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?)
-    })?;
-    let found = found.into_inner().map_err(|_| anyhow::anyhow!("a thread panicked"))?;
-    Ok(found.into_iter().flatten().flatten().collect())
+fn each<T: Sync, F: Send>(
+    things: &[T],
+    find: impl Fn(&T) -> anyhow::Result<Vec<F>> + Sync + Send,
+) -> anyhow::Result<Vec<F>> {
+    let found: Vec<Vec<F>> = things.par_iter().with_max_len(1).map(find).collect::<anyhow::Result<_>>()?;
+    Ok(found.into_iter().flatten().collect())
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use foreglow_model::{Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer, SizesFrom};
+use foreglow_model::{Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer, SizesFrom, median};
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, group_jobs, sort_by};
 
 use super::html::{ComparedHtml, MachineHtml};
@@ -26,7 +26,7 @@ struct Fitted {
     of_size: Option<(u32, Arc<JointPredictor>)>,
     /// All configurations of all machine types, with the price sheet of the last question.
     comparison: Option<(Option<PriceSheet>, Comparison)>,
-    /// Those of the machine types that the last choice keeps, if it leaves some out.
+    /// Comparison of the machine types that the last choice keeps, if it leaves some out.
     some: Option<(MachineChoice, Comparison)>,
     /// The last table, and what it answers.
     table: Option<(Asked, MachineTable)>,
@@ -231,9 +231,7 @@ fn types(group: &JobGroup) -> Vec<TypePrice> {
 
 /// Whole machines are billed while executors start: the median of the start-up times, or 0.
 fn median_startup_secs<'a>(runs: impl Iterator<Item = &'a Observation>) -> f64 {
-    let mut secs: Vec<f64> = runs.filter_map(|run| run.startup_secs).collect();
-    sort_by(&mut secs, f64::total_cmp);
-    secs.get(secs.len() / 2).copied().unwrap_or(0.0)
+    median(runs.filter_map(|run| run.startup_secs))
 }
 
 pub(super) fn row(comparison: &Comparison, candidate: &MachineCandidate) -> MachineRow {

@@ -1,6 +1,6 @@
 //! Penalised least squares on the logarithm of a sum of exponentials.
 
-use foreglow_numeric::{Factor, Matrix, add_scaled, dot};
+use foreglow_numeric::{Cholesky, Matrix, add_scaled, dot};
 
 use crate::regression::posynomial::design::{Row, log_sum};
 use crate::regression::posynomial::penalty::Penalty;
@@ -58,7 +58,7 @@ impl LeastSquares<'_> {
     pub(crate) fn single(&self) -> Vec<f64> {
         let zeros = vec![0.0; self.penalty.coefficients()];
         let normal = self.normal(&zeros, &self.state(&zeros));
-        Factor::of(normal.curvature).map_or(zeros, |factor| factor.solve(&normal.descent))
+        Cholesky::of(normal.curvature).map_or(zeros, |factor| factor.solve(&normal.descent))
     }
 
     /// Minimises from `terms` in at most `steps` steps; returns the objective and the coefficients.
@@ -89,7 +89,7 @@ impl LeastSquares<'_> {
             for i in 0..damped.columns() {
                 damped[i][i] *= 1.0 + *damping;
             }
-            if let Some(factor) = Factor::of(damped) {
+            if let Some(factor) = Cholesky::of(damped) {
                 let mut moved = factor.solve(&normal.descent);
                 add_scaled(&mut moved, 1.0, terms);
                 let reached = self.state(&moved);

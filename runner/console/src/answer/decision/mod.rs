@@ -7,7 +7,7 @@ mod startup;
 
 use foreglow_exit::unusable;
 use foreglow_model::{
-    Accuracy, AccuracyUnknown, Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide,
+    Accuracy, AccuracyUnknown, Candidate, Decision, Exclusion, Interval, Neighbours, Predictor, Spread, Warning, decide,
     decide_among,
 };
 use foreglow_shared::{
@@ -126,6 +126,7 @@ impl DecisionAnswer {
     }
 
     fn of(job: &Job, predictor: &Predictor, question: &Question, decision: Decision) -> Self {
+        let neighbours = Neighbours::of(&decision);
         let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto, weighed } = decision;
         let mut on_front = vec![false; candidates.len()];
         pareto.iter().for_each(|index| on_front[*index] = true);
@@ -134,10 +135,6 @@ impl DecisionAnswer {
         let rows: Vec<Row> = candidates.into_iter().zip(on_front).map(row).collect();
         let at = |index: Option<usize>| index.map(|index| rows[index].clone());
         let recommended = at(recommended);
-        // The front is ordered from the fastest to the cheapest.
-        let front = || pareto.iter().map(|index| &rows[*index]);
-        let next_faster = recommended.as_ref().and_then(|row| front().rfind(|other| other.is_faster_than(row)));
-        let next_cheaper = recommended.as_ref().and_then(|row| front().find(|other| other.is_cheaper_than(row)));
         let spark_submit = recommended
             .as_ref()
             .filter(|_| job.context.engine == Engine::Spark)
@@ -164,8 +161,8 @@ impl DecisionAnswer {
             startup: Startup::of(&job.observations),
             accuracy_unknown: accuracy_unknown(job),
             larger_is_slower: Inversion::among(&rows),
-            next_faster: next_faster.cloned(),
-            next_cheaper: next_cheaper.cloned(),
+            next_faster: at(neighbours.faster),
+            next_cheaper: at(neighbours.cheaper),
             fastest: at(fastest),
             cheapest: at(cheapest),
             likeliest: at(likeliest),
@@ -371,14 +368,6 @@ impl Row {
         self.exclusion.is_none()
             && question.deadline_secs.is_none_or(|deadline| self.takes_at_most(deadline))
             && question.budget.is_none_or(|budget| self.costs_at_most(budget))
-    }
-
-    fn is_faster_than(&self, other: &Self) -> bool {
-        self.completion_time_secs.zip(other.completion_time_secs).is_some_and(|(mine, theirs)| mine < theirs)
-    }
-
-    fn is_cheaper_than(&self, other: &Self) -> bool {
-        self.burden.zip(other.burden).is_some_and(|(mine, theirs)| mine < theirs)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Start-up times: the time before a job's clock starts.
 
+use foreglow_model::median;
 use foreglow_shared::{Observation, format_duration};
 use serde::Serialize;
 
@@ -14,10 +15,10 @@ pub struct Startup {
 impl Startup {
     /// Returns the start-up times of the runs; `None` if none was measured.
     pub fn of(runs: &[Observation]) -> Option<Self> {
-        let mut secs: Vec<f64> = runs.iter().filter_map(|run| run.startup_secs).collect();
-        secs.sort_by(f64::total_cmp);
-        let (first, last) = (*secs.first()?, *secs.last()?);
-        Some(Self { shortest_secs: first, median_secs: secs[secs.len() / 2], longest_secs: last })
+        let secs: Vec<f64> = runs.iter().filter_map(|run| run.startup_secs).collect();
+        let shortest_secs = secs.iter().copied().min_by(f64::total_cmp)?;
+        let longest_secs = secs.iter().copied().max_by(f64::total_cmp)?;
+        Some(Self { shortest_secs, median_secs: median(&secs), longest_secs })
     }
 
     /// Returns the longest start-up time, seconds.
