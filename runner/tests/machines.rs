@@ -188,6 +188,40 @@ fn machine_types_limits_and_sizes_can_be_asked_for() {
     assert!(several.contains("which was not measured"), "{several}");
 }
 
+/// A run on a GPU of a machine type with this batch size.
+fn on_gpu(number: u32, machine: &str, (name, mib): (&str, u32), batch_size: u32, run: (u32, u32, f64)) -> String {
+    let gpu = format!(r#""adapter":"{name}","accelerators":[{{"name":"{name}","memory_mib":{mib}}}]"#);
+    line(number, machine, run, 1.0)
+        .replace(r#""adapter":null"#, &gpu)
+        .replace(r#""accelerator":null"#, &format!(r#""accelerator":"{name}""#))
+        .replace(r#""batch_size":8"#, &format!(r#""batch_size":{batch_size}"#))
+}
+
+#[test]
+fn a_batch_that_no_run_completed_on_a_small_gpu_is_offered_on_the_large_one_alone() {
+    let home = Foreglow::new();
+    let (t4, a10g) = (("Tesla T4", 15_360), ("NVIDIA A10G", 23_028));
+    let mut lines: Vec<String> = Vec::new();
+    for (machine, gpu, batch) in [("g4dn.xlarge", t4, 8), ("g5.xlarge", a10g, 8), ("g5.xlarge", a10g, 64)] {
+        let first = lines.len() as u32;
+        lines.extend((first..).zip(GRID).map(|(number, run)| on_gpu(number, machine, gpu, batch, run)));
+    }
+    let failed = on_gpu(99, "g4dn.xlarge", t4, 64, (1, 1, 0.01));
+    let (head, rest) = failed.split_once(r#""outcome":"completed","#).unwrap();
+    let rest = rest.split_once(r#""startup_secs""#).unwrap().1;
+    let why = r#""outcome":"out_of_memory","reason":"the memory of the GPU (Tesla T4) is not enough","startup_secs""#;
+    let file = home.write("gpus.jsonl", &format!("{}\n{head}{why}{rest}\n", lines.join("\n")));
+    for memory in ["1g", "8g"] {
+        let arguments = ["plan", &file, "--batch-size", "64", "--memory", memory, "--format", "json"];
+        let answer = home.run(&arguments);
+        let json = json(&answer);
+        assert_eq!(json["recommended"]["machine"], "g5.xlarge", "{answer:?}");
+        assert_eq!(json["best_per_machine"].as_array().unwrap().len(), 1, "{answer:?}");
+        let refused = json["omitted"].as_array().unwrap().iter().find(|left| left["machine"] == "g4dn.xlarge").unwrap();
+        assert!(refused["reason"].as_str().unwrap().contains("smaller --batch-size"), "{refused}");
+    }
+}
+
 #[test]
 fn what_no_machine_type_meets_is_said_with_exit_code_1() {
     let home = Foreglow::new();

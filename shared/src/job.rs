@@ -149,6 +149,8 @@ pub struct IncompleteRun {
 pub enum IncompleteOutcome {
     /// An executor exceeded its memory.
     OutOfMemory,
+    /// The accelerator had too little memory.
+    OutOfAcceleratorMemory,
     /// The run was stopped at a time limit.
     TimedOut,
 }
@@ -233,6 +235,9 @@ impl IncompleteRun {
     /// nothing about the configuration.
     pub fn of(sample: &Sample) -> Option<Self> {
         let (outcome, at_least_secs) = match sample.outcome {
+            Outcome::OutOfMemory if sample.is_out_of_accelerator_memory() => {
+                (IncompleteOutcome::OutOfAcceleratorMemory, None)
+            }
             Outcome::OutOfMemory => (IncompleteOutcome::OutOfMemory, None),
             Outcome::TimedOut => (IncompleteOutcome::TimedOut, sample.completion_time_secs),
             Outcome::Completed | Outcome::Failed => return None,

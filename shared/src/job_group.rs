@@ -98,7 +98,8 @@ impl JobGroup {
     /// on which this job never ran, but a CNN that also ran where this job did: the ratio of its
     /// times tells how the machine types differ.
     pub fn other_machines(&self) -> Vec<&Job> {
-        other_machines(&self.jobs.iter().collect::<Vec<_>>(), &self.lenders.iter().collect::<Vec<_>>())
+        let own: Vec<&Job> = self.jobs.iter().filter(|job| !job.observations.is_empty()).collect();
+        other_machines(&own, &self.lenders.iter().collect::<Vec<_>>())
     }
 }
 

@@ -15,6 +15,7 @@ mod context;
 mod csv;
 mod data;
 mod encoding;
+mod exceeded_memory;
 mod fingerprint;
 mod foreign;
 mod format;
@@ -46,6 +47,7 @@ pub use crate::confusion::{ClassQuality, Confusion};
 pub use crate::context::Context;
 pub use crate::csv::write_csv;
 pub use crate::data::DataSet;
+pub use crate::exceeded_memory::{EXCEEDED_MEMORY, OF_ACCELERATOR, OF_EXECUTOR};
 pub use crate::fingerprint::Fingerprint;
 pub use crate::foreign::{Extent, Field, FieldSource, ForeignTable, Mapping, TableError, TimeUnit};
 pub use crate::format::{

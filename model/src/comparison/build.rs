@@ -187,15 +187,24 @@ fn timed(
     let enough = peak.map(|mib| ((mib * SPARE_MEMORY) as u32).div_ceil(MEMORY_STEP_MIB) * MEMORY_STEP_MIB);
     let memory = offer.memory_per_executor_mib.or(enough).unwrap_or(fitted.memory_per_executor_mib);
     let footprint = Footprint {
+        executors,
         cores_per_executor: cores,
         memory_per_executor_mib: memory,
         partition_size: fitted.partition_size,
         sampling_rate: 1.0,
     };
-    if footprint.goes_over_memory(&fitted.memory).is_some() {
-        return Err(format!(
-            "executors with {memory} MiB ran out of memory in a run that needed no more; give them more"
-        ));
+    match footprint.goes_over_memory(&fitted.memory).map(|run| run.outcome) {
+        None => {}
+        Some(IncompleteOutcome::OutOfAcceleratorMemory) => {
+            return Err("the GPU ran out of memory in a run that needed no more; choose a smaller --batch-size, fewer \
+                        --cores or a machine type whose GPU has more memory"
+                .to_owned());
+        }
+        Some(_) => {
+            return Err(format!(
+                "executors with {memory} MiB ran out of memory in a run that needed no more; give them more"
+            ));
+        }
     }
     if let Some(expected) = footprint.expected_over_memory(&fitted.memory) {
         return Err(format!("each executor is expected to need {expected} MiB and has {memory}; give it more"));

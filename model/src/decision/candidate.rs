@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, PriceSheet, Question, Resources};
+use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, PriceSheet, Question, Resources, format_count};
 use serde::{Deserialize, Serialize};
 
 use super::front::order;
 use super::memory::{Footprint, is_out_of_memory};
-use crate::Prediction;
+use crate::{Prediction, Setting};
 
 /// Tolerance when probabilities are compared: a deadline exactly at a quantile is met with that
 /// probability.
@@ -68,6 +68,13 @@ pub enum Exclusion {
         /// Memory of an executor, MiB.
         memory_per_executor_mib: u32,
     },
+    /// A run that needed no more memory of the GPU ran out of it.
+    OutOfAcceleratorMemory {
+        /// Cores per executor of that run.
+        cores_per_executor: u32,
+        /// Its partition size, images.
+        partition_size: u32,
+    },
 }
 
 impl Candidate {
@@ -103,7 +110,7 @@ impl Candidate {
                 .filter(|_| is_priced || question.budget.is_none()),
             meets_deadline: kept(deadline),
             within_budget: kept(budget),
-            exclusion: Exclusion::of(job, cores, memory, 1.0),
+            exclusion: Exclusion::of(job, Setting { executors, cores_per_executor: cores, sampling_rate: 1.0 }, memory),
             prediction,
             cost,
             burden,
@@ -196,18 +203,17 @@ fn timed_out(job: &Job, executors: u32, cores_per_executor: u32) -> f64 {
 }
 
 impl Exclusion {
-    /// Returns why executors with these cores and this memory must not run the job; `None` if
+    /// Returns why executors with this memory must not run the job in this setting; `None` if
     /// nothing is known against it. The partition size is the smallest that completed.
-    pub fn of(job: &Job, cores_per_executor: u32, memory_per_executor_mib: u32, sampling_rate: f64) -> Option<Self> {
-        Self::with_partition_size(job, cores_per_executor, memory_per_executor_mib, sampling_rate, None)
+    pub fn of(job: &Job, setting: Setting, memory_per_executor_mib: u32) -> Option<Self> {
+        Self::with_partition_size(job, setting, memory_per_executor_mib, None)
     }
 
     /// Returns [`Exclusion::of`] for this partition size, if one is given.
     pub fn with_partition_size(
         job: &Job,
-        cores_per_executor: u32,
+        setting: Setting,
         memory_per_executor_mib: u32,
-        sampling_rate: f64,
         partition_size: Option<u32>,
     ) -> Option<Self> {
         // A fast path: most jobs have no such run, and a decision compares up to a million
@@ -215,11 +221,16 @@ impl Exclusion {
         if job.peaks.is_empty() && !job.incomplete.iter().any(is_out_of_memory) {
             return None;
         }
-        let mut footprint = Footprint::of_job(job, cores_per_executor, memory_per_executor_mib, sampling_rate);
+        let mut footprint = Footprint::of_job(job, setting, memory_per_executor_mib);
         footprint.partition_size = partition_size.unwrap_or(footprint.partition_size);
         if let Some(run) = footprint.goes_over_memory(job) {
             let IncompleteRun { cores_per_executor, memory_per_executor_mib, partition_size, .. } = run;
-            return Some(Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size });
+            return Some(match run.outcome {
+                IncompleteOutcome::OutOfAcceleratorMemory => {
+                    Self::OutOfAcceleratorMemory { cores_per_executor, partition_size }
+                }
+                _ => Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size },
+            });
         }
         let peak_memory_mib = footprint.expected_over_memory(job)?;
         Some(Self::ExpectedOutOfMemory { peak_memory_mib, memory_per_executor_mib })
@@ -228,18 +239,20 @@ impl Exclusion {
 
 impl fmt::Display for Exclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cores = |cores_per_executor: u32| format_count(cores_per_executor as usize, "core");
         match *self {
-            Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size } => {
-                let cores = match cores_per_executor {
-                    1 => "1 core".into(),
-                    cores => format!("{cores} cores"),
-                };
-                write!(
-                    f,
-                    "a run with {cores}, {memory_per_executor_mib} MiB for each executor and partitions of {partition_size} \
-                     images ran out of memory; give executors more memory or fewer cores"
-                )
-            }
+            Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size } => write!(
+                f,
+                "a run with {}, {memory_per_executor_mib} MiB for each executor and partitions of {partition_size} \
+                 images ran out of memory; give executors more memory or fewer cores",
+                cores(cores_per_executor)
+            ),
+            Self::OutOfAcceleratorMemory { cores_per_executor, partition_size } => write!(
+                f,
+                "a run with {} and partitions of {partition_size} images ran out of the GPU's memory; use a smaller \
+                 batch, fewer cores or a GPU with more memory",
+                cores(cores_per_executor)
+            ),
             Self::ExpectedOutOfMemory { peak_memory_mib, memory_per_executor_mib } => write!(
                 f,
                 "each executor is expected to need {peak_memory_mib} MiB and has {memory_per_executor_mib}, according \

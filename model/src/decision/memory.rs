@@ -7,16 +7,21 @@
 //! an executor holds partitions and not the data set, except where a completed run shows otherwise:
 //! it refutes failures at larger sampling rates, for everything that needs no more than it did.
 //!
+//! If the memory of the GPU was not enough, more memory of the executor changes nothing, and
+//! executors that share the GPU need no less if there are more of them.
+//!
 //! If no run ran out of memory, the peak memory of completed runs is extrapolated: see
 //! [`peak`](super::peak).
 
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation};
 
 use super::peak::expected_peak_mib;
+use crate::Setting;
 
 /// Properties of a configuration that determine its memory use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Footprint {
+    pub(crate) executors: u32,
     pub(crate) cores_per_executor: u32,
     pub(crate) memory_per_executor_mib: u32,
     pub(crate) partition_size: u32,
@@ -26,20 +31,27 @@ pub(crate) struct Footprint {
 impl Footprint {
     /// Returns the footprint with the smallest partition size that completed, with which the job
     /// would be run.
-    pub(crate) fn of_job(job: &Job, cores_per_executor: u32, memory_per_executor_mib: u32, sampling_rate: f64) -> Self {
+    pub(crate) fn of_job(job: &Job, setting: Setting, memory_per_executor_mib: u32) -> Self {
+        let Setting { executors, cores_per_executor, sampling_rate } = setting;
         let sizes = job.observations.iter().map(|run| run.partition_size);
-        Self { cores_per_executor, memory_per_executor_mib, partition_size: sizes.min().unwrap_or(1), sampling_rate }
+        let partition_size = sizes.min().unwrap_or(1);
+        Self { executors, cores_per_executor, memory_per_executor_mib, partition_size, sampling_rate }
     }
 
     /// Returns the run that shows that this footprint runs out of memory: of several, the one with
     /// the fewest cores, then the smallest partitions, then the most memory.
     pub(crate) fn goes_over_memory(self, job: &Job) -> Option<IncompleteRun> {
+        let is_shared = job.context.shares_accelerators;
         let over = |run: &&IncompleteRun| {
-            is_out_of_memory(run)
+            let has_no_less = match run.outcome {
+                IncompleteOutcome::OutOfMemory => run.memory_per_executor_mib >= self.memory_per_executor_mib,
+                IncompleteOutcome::OutOfAcceleratorMemory => !is_shared || run.executors <= self.executors,
+                IncompleteOutcome::TimedOut => false,
+            };
+            has_no_less
                 && run.cores_per_executor <= self.cores_per_executor
                 && run.partition_size <= self.partition_size
-                && run.memory_per_executor_mib >= self.memory_per_executor_mib
-                && (run.sampling_rate <= self.sampling_rate || !self.is_cleared(&job.observations))
+                && (run.sampling_rate <= self.sampling_rate || !self.is_cleared(job, run.outcome))
         };
         let place =
             |run: &&IncompleteRun| (run.cores_per_executor, run.partition_size, u32::MAX - run.memory_per_executor_mib);
@@ -54,19 +66,30 @@ impl Footprint {
         (is_over && !job.observations.iter().any(|run| self.is_within(run))).then_some(peak.ceil() as u32)
     }
 
-    fn is_cleared(self, completed: &[Observation]) -> bool {
-        completed.iter().any(|run| self.is_within(run) && run.sampling_rate >= self.sampling_rate)
+    /// Whether a completed run on at least as many images refutes such a failure.
+    fn is_cleared(self, job: &Job, outcome: IncompleteOutcome) -> bool {
+        let is_within = |run: &Observation| match outcome {
+            IncompleteOutcome::OutOfAcceleratorMemory => {
+                let is_shared = job.context.shares_accelerators;
+                self.needs_no_more_than(run) && (!is_shared || run.executors >= self.executors)
+            }
+            _ => self.is_within(run),
+        };
+        job.observations.iter().any(|run| run.sampling_rate >= self.sampling_rate && is_within(run))
     }
 
-    /// Whether this footprint needs no more than a run and has at least as much memory.
+    fn needs_no_more_than(self, run: &Observation) -> bool {
+        run.cores_per_executor >= self.cores_per_executor && run.partition_size >= self.partition_size
+    }
+
+    /// Whether this footprint needs no more than a run and its executors have at least as much
+    /// memory.
     fn is_within(self, run: &Observation) -> bool {
-        run.cores_per_executor >= self.cores_per_executor
-            && run.partition_size >= self.partition_size
-            && run.memory_per_executor_mib <= self.memory_per_executor_mib
+        self.needs_no_more_than(run) && run.memory_per_executor_mib <= self.memory_per_executor_mib
     }
 }
 
-/// Whether a run ran out of memory.
+/// Whether a run ran out of the memory of an executor or of a GPU.
 pub(crate) fn is_out_of_memory(run: &IncompleteRun) -> bool {
-    run.outcome == IncompleteOutcome::OutOfMemory
+    run.outcome != IncompleteOutcome::TimedOut
 }

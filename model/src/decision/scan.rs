@@ -12,7 +12,7 @@ use foreglow_shared::{Job, Question, Resources};
 use super::candidate::ranking;
 use super::front::pareto_front;
 use super::{Exclusion, SAME_MONEY};
-use crate::Predictor;
+use crate::{Predictor, Setting};
 use foreglow_predictor::ensemble::{Margin, Region, Surface};
 
 /// Number of time bins of the staircase that stores the least cost so far.
@@ -294,7 +294,10 @@ impl Bills {
             memory_per_executor_mib: memory,
             accelerated: job.context.accelerator.is_some(),
         };
-        let start = |cores: &u32| match Exclusion::of(job, *cores, memory, 1.0) {
+        // Executors matter only if they share a GPU; each listed configuration is checked by itself.
+        let executors = question.executors.iter().min().copied().unwrap_or(1);
+        let alone = |cores: &u32| Setting { executors, cores_per_executor: *cores, sampling_rate: 1.0 };
+        let start = |cores: &u32| match Exclusion::of(job, alone(cores), memory) {
             Some(_) => f64::INFINITY,
             None => prices.executor_start * (1.0 - prices.discount),
         };

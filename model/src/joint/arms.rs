@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use foreglow_shared::{Context, Engine, Hardware, Job, JobGroup, Observation, sort_by};
+use foreglow_shared::{
+    Context, Engine, Hardware, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, sort_by,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::Predictor;
@@ -206,18 +208,24 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Optio
     })
 }
 
-/// Collects what all arms tell of memory.
+/// Collects what all arms tell of memory. A larger batch never needs less, so that failures of
+/// smaller ones count too, and those of a GPU wherever GPUs have no more memory.
 fn memory(group: &JobGroup, template: &Job, batch_size: u32) -> Job {
-    let is_alike = |job: &&Job| {
-        job.context.workload.batch_size == batch_size
-            && job.context.accelerator.is_some() == template.context.accelerator.is_some()
-    };
+    let context = &template.context;
+    let is_alike = |job: &&Job| job.context.accelerator.is_some() == context.accelerator.is_some();
     let mut memory =
         Job { context: template.context.clone(), observations: Vec::new(), incomplete: Vec::new(), peaks: Vec::new() };
     for job in group.jobs.iter().filter(is_alike) {
-        memory.observations.extend(&job.observations);
-        memory.incomplete.extend(&job.incomplete);
-        memory.peaks.extend(&job.peaks);
+        if job.context.workload.batch_size == batch_size {
+            memory.observations.extend(&job.observations);
+            memory.peaks.extend(&job.peaks);
+        }
+        if job.context.workload.batch_size <= batch_size {
+            let holds_no_more = context.has_no_more_accelerator_memory_than(&job.context);
+            let applies =
+                |run: &&IncompleteRun| holds_no_more || run.outcome != IncompleteOutcome::OutOfAcceleratorMemory;
+            memory.incomplete.extend(job.incomplete.iter().filter(applies));
+        }
     }
     memory.sort_runs();
     memory

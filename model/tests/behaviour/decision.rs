@@ -329,11 +329,35 @@ fn configurations_out_of_memory_are_never_recommended() {
 fn completed_runs_refute_out_of_memory_at_larger_sampling_rates() {
     let mut job = job(&runs());
     job.incomplete.push(IncompleteRun { sampling_rate: 1.0, ..incomplete(2, 1024, IncompleteOutcome::OutOfMemory) });
-    let excluded = |cores, sampling_rate| Exclusion::of(&job, cores, 1024, sampling_rate).is_some();
+    let excluded = |cores_per_executor, sampling_rate| {
+        Exclusion::of(&job, Setting { executors: 1, cores_per_executor, sampling_rate }, 1024).is_some()
+    };
     // Runs with up to 4 cores completed at sampling rate 0.1.
     assert!(excluded(2, 1.0) && excluded(4, 0.5) && !excluded(2, 0.1) && !excluded(4, 0.05));
     assert!(excluded(5, 0.1), "no run of 5 cores completed");
     assert!(!excluded(1, 1.0));
+}
+
+#[test]
+fn a_gpu_out_of_memory_excludes_at_any_memory_of_the_executors_and_only_as_many_executors_on_a_shared_one() {
+    let mut job = job(&runs());
+    let over = IncompleteRun { executors: 2, ..incomplete(2, 512, IncompleteOutcome::OutOfAcceleratorMemory) };
+    job.incomplete.push(over);
+    let excluded = |job: &Job, executors, cores_per_executor| {
+        Exclusion::of(job, Setting { executors, cores_per_executor, sampling_rate: 1.0 }, 65_536)
+    };
+    let exclusion = excluded(&job, 1, 2).unwrap();
+    assert_eq!(exclusion, Exclusion::OutOfAcceleratorMemory { cores_per_executor: 2, partition_size: 8 });
+    let sentence = exclusion.to_string();
+    assert!(sentence.contains("smaller batch") && !sentence.contains("more memory or"), "{sentence}");
+    assert!(excluded(&job, 1, 1).is_none(), "fewer cores hold fewer batches");
+    let decision = decide(&predictor(), &job, &Question { memory_per_executor_mib: 65_536, ..question() }).unwrap();
+    assert!(decision.candidates[decision.recommended.unwrap()].cores_per_executor < 2);
+    job.context.shares_accelerators = true;
+    assert!(excluded(&job, 1, 2).is_none() && excluded(&job, 2, 2).is_some() && excluded(&job, 3, 2).is_some());
+    // The same failure of an executor's own memory ends with more of it.
+    job.incomplete[0].outcome = IncompleteOutcome::OutOfMemory;
+    assert!(excluded(&job, 2, 2).is_none());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use foreglow_model::{
     Offer, Rental, pack,
 };
 use foreglow_shared::{
-    Catalog, Context, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation, PeakMemory,
+    Accelerator, Catalog, Context, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation, PeakMemory,
     PriceSheet,
 };
 use proptest::prelude::*;
@@ -292,6 +292,79 @@ fn configurations_that_ran_out_of_memory_on_one_machine_type_are_offered_on_none
     assert!(decision.candidates.iter().all(|candidate| candidate.placement.cores_per_executor == 1));
     let reasons: Vec<&str> = comparison.omissions().iter().map(|omission| omission.reason.as_str()).collect();
     assert_eq!(reasons.iter().filter(|reason| reason.contains("ran out of memory")).count(), 2, "{reasons:?}");
+}
+
+/// A GPU of this memory in a machine of this name.
+fn on_gpu(machine: &str, name: &str, memory_mib: u64, law: Law) -> Job {
+    let mut job = job(machine, law.grid(|| 0.0));
+    job.context.accelerator = Some(name.to_owned());
+    let accelerator = Accelerator { name: name.to_owned(), memory_mib: Some(memory_mib), ..Accelerator::default() };
+    job.context.host.accelerators = vec![accelerator];
+    job
+}
+
+#[test]
+fn a_gpu_out_of_memory_excludes_the_gpus_with_no_more_memory_whatever_the_executors_have() {
+    // g4dn.xlarge holds a T4 of 16 GB, g5.xlarge an A10G of 24 GB, p3.2xlarge a V100 of 16 GB.
+    let machines = [("g4dn.xlarge", "Tesla T4", 15_360), ("g5.xlarge", "A10G", 23_028), ("p3.2xlarge", "V100", 16_160)];
+    let failing = |failing: usize, outcome: IncompleteOutcome| {
+        let mut jobs: Vec<Job> = machines.map(|(machine, name, mib)| on_gpu(machine, name, mib, FAST)).to_vec();
+        let over = IncompleteRun {
+            executors: 1,
+            cores_per_executor: 2,
+            memory_per_executor_mib: 1024,
+            partition_size: 8,
+            sampling_rate: 0.01,
+            outcome,
+            at_least_secs: None,
+        };
+        jobs[failing].incomplete.push(over);
+        let offer = Offer {
+            executors: vec![1],
+            cores_per_executor: vec![2],
+            memory_per_executor_mib: Some(8192),
+            ..offer()
+        };
+        let comparison = compare(&group(jobs), &offer);
+        let decision = comparison.decide(&LIMITS).unwrap();
+        let mut offered: Vec<String> =
+            decision.candidates.iter().map(|candidate| machine(&comparison, candidate).to_owned()).collect();
+        offered.sort();
+        (offered, comparison.omissions().iter().map(|omission| omission.reason.clone()).collect::<Vec<String>>())
+    };
+    let (offered, reasons) = failing(0, IncompleteOutcome::OutOfAcceleratorMemory);
+    assert_eq!(offered, ["g5.xlarge", "p3.2xlarge"]);
+    assert!(reasons.iter().any(|reason| reason.contains("smaller --batch-size")), "{reasons:?}");
+    let (offered, _) = failing(2, IncompleteOutcome::OutOfAcceleratorMemory);
+    assert_eq!(offered, ["g5.xlarge"], "a T4 has less memory than the V100");
+    let (offered, _) = failing(1, IncompleteOutcome::OutOfAcceleratorMemory);
+    assert!(offered.is_empty(), "{offered:?}");
+    // An executor that exceeded its own 1024 MiB may have 8192.
+    let (offered, _) = failing(1, IncompleteOutcome::OutOfMemory);
+    assert_eq!(offered.len(), 3);
+}
+
+#[test]
+fn what_ran_out_of_memory_with_a_smaller_batch_does_so_with_a_larger_one() {
+    let mut jobs = two_types().jobs;
+    let mut larger = job("c7i.large", FAST.grid(|| 0.0));
+    larger.context = context("c7i.large", 32);
+    jobs.push(larger);
+    let mut smaller = job("c5.xlarge", Vec::new());
+    smaller.context = context("c5.xlarge", 16);
+    smaller.incomplete.push(IncompleteRun {
+        executors: 1,
+        cores_per_executor: 1,
+        memory_per_executor_mib: 1024,
+        partition_size: 8,
+        sampling_rate: 0.01,
+        outcome: IncompleteOutcome::OutOfMemory,
+        at_least_secs: None,
+    });
+    jobs.push(smaller);
+    let comparison = compare(&group(jobs), &offer());
+    let batch = |candidate: &MachineCandidate| comparison.predictor().arms()[candidate.placement.arm].batch_size;
+    assert!(comparison.decide(&LIMITS).unwrap().candidates.iter().all(|candidate| batch(candidate) == 8));
 }
 
 #[test]

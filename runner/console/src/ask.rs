@@ -63,11 +63,12 @@ impl Source {
         if self.context.is_some() {
             return self.pick(samples).map(|job| Selection::Context(Box::new(job)));
         }
+        // Contexts in which no run completed stay, because they may tell what runs out of memory.
+        let completed = |group: &JobGroup| group.jobs.iter().filter(|job| !job.observations.is_empty()).count();
         let mut groups = group_by_definition(samples);
-        groups.iter_mut().for_each(|group| group.jobs.retain(|job| !job.observations.is_empty()));
-        groups.retain(|group| !group.jobs.is_empty() && self.is_of_model(&group.definition.model));
+        groups.retain(|group| completed(group) > 0 && self.is_of_model(&group.definition.model));
         match (groups.pop(), groups.is_empty()) {
-            (Some(group), true) if compares || group.jobs.len() > 1 || !group.other_machines().is_empty() => {
+            (Some(group), true) if compares || completed(&group) > 1 || !group.other_machines().is_empty() => {
                 Ok(Selection::Group(Box::new(group)))
             }
             _ => self.pick(samples).map(|job| Selection::Context(Box::new(job))),

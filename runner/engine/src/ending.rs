@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foreglow_machine::bounds::is_out_of_memory;
 use foreglow_protocol::Report;
-use foreglow_shared::{Configuration, Outcome};
+use foreglow_shared::{Configuration, OF_ACCELERATOR, OF_EXECUTOR, Outcome};
 
 use super::fleet::{End, Event, Fleet};
 
@@ -14,6 +14,20 @@ pub struct Ending {
     /// A lower bound if the run timed out.
     pub completion_time_secs: Option<f64>,
     pub reason: Option<String>,
+    /// Whether the run ran out of the memory of its accelerator, and not of an executor's.
+    pub is_of_accelerator: bool,
+}
+
+impl Ending {
+    pub fn new(outcome: Outcome, completion_time_secs: Option<f64>, reason: Option<String>) -> Self {
+        Self { outcome, completion_time_secs, reason, is_of_accelerator: false }
+    }
+
+    /// Returns whose memory the run exceeded, as the sample says it; `None` if it did not.
+    pub fn exceeded_memory(&self) -> Option<&'static str> {
+        let whose = if self.is_of_accelerator { OF_ACCELERATOR } else { OF_EXECUTOR };
+        (self.outcome == Outcome::OutOfMemory).then_some(whose)
+    }
 }
 
 /// Reason to stop a run.
@@ -26,17 +40,13 @@ pub enum Stop {
 
 /// Ends the run for a reason that is independent of the configuration.
 pub fn failed(reason: String) -> Stop {
-    Stop::Ended(Ending { outcome: Outcome::Failed, completion_time_secs: None, reason: Some(reason) })
+    Stop::Ended(Ending::new(Outcome::Failed, None, Some(reason)))
 }
 
 /// Ends the run at its timeout.
 pub fn timed_out(timeout: Duration) -> Stop {
     let secs = timeout.as_secs_f64();
-    Stop::Ended(Ending {
-        outcome: Outcome::TimedOut,
-        completion_time_secs: Some(secs),
-        reason: Some(format!("not finished after {secs} s")),
-    })
+    Stop::Ended(Ending::new(Outcome::TimedOut, Some(secs), Some(format!("not finished after {secs} s"))))
 }
 
 /// Ends the run because of an unexpected event of an executor.
@@ -61,17 +71,15 @@ pub fn unexpected(configuration: &Configuration, fleet: &mut Fleet, executor: us
 /// An executor exceeded its own memory or, unless the system ended it for that, its GPU's.
 fn out_of_memory(configuration: &Configuration, reason: &str, by_system: bool) -> Stop {
     let memory_mib = configuration.memory_per_executor_mib;
-    let whose = match &configuration.accelerator {
-        Some(name) if !by_system => {
+    let accelerator = configuration.accelerator.as_ref().filter(|_| !by_system);
+    let whose = match accelerator {
+        Some(name) => {
             format!("the memory of the GPU ({name}) is not enough; use a smaller --batch-size or fewer --cores")
         }
-        _ => format!("an executor needs more than its {memory_mib} MiB"),
+        None => format!("an executor needs more than its {memory_mib} MiB"),
     };
-    Stop::Ended(Ending {
-        outcome: Outcome::OutOfMemory,
-        completion_time_secs: None,
-        reason: Some(format!("{whose}: {reason}")),
-    })
+    let ending = Ending::new(Outcome::OutOfMemory, None, Some(format!("{whose}: {reason}")));
+    Stop::Ended(Ending { is_of_accelerator: accelerator.is_some(), ..ending })
 }
 
 fn describe(end: &End) -> String {

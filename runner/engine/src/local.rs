@@ -8,7 +8,7 @@ use foreglow_data::images_in_sample;
 use foreglow_exit::{Interrupt, Interrupted};
 use foreglow_machine::{MACHINE, Machine, Use, WARNINGS};
 use foreglow_protocol::{BrokenImage, Report};
-use foreglow_shared::{Configuration, Engine, Outcome, SCHEMA, Sample, Timestamp, Uuid};
+use foreglow_shared::{Configuration, EXCEEDED_MEMORY, Engine, Outcome, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
 use super::account::Account;
@@ -69,10 +69,14 @@ pub fn measure(
         said: None,
     };
     let ending = match run.execute() {
-        Ok(secs) => Ending { outcome: Outcome::Completed, completion_time_secs: Some(secs), reason: None },
+        Ok(secs) => Ending::new(Outcome::Completed, Some(secs), None),
         Err(Stop::Interrupted) => return Err(Interrupted::default().into()),
         Err(Stop::Ended(ending)) => ending,
     };
+    let mut fields = run.fields();
+    if let Some(whose) = ending.exceeded_memory() {
+        fields.insert(EXCEEDED_MEMORY.into(), whose.into());
+    }
     Ok(Sample {
         schema: SCHEMA,
         id,
@@ -87,7 +91,7 @@ pub fn measure(
         runner_version: env!("CARGO_PKG_VERSION").to_owned(),
         host: job.host(),
         started_at,
-        extra: run.fields(),
+        extra: fields,
     })
 }
 

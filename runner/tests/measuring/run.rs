@@ -178,6 +178,7 @@ fn an_executor_beyond_its_memory_limit_is_out_of_memory() {
             "json",
         ]);
         assert_eq!((code, sample.outcome), (1, Outcome::OutOfMemory), "{sample:?}");
+        assert_eq!(sample.extra["exceeded_memory"], "executor");
         let reason = sample.reason.unwrap();
         assert!(reason.contains(&format!("more than its {memory} MiB")), "{reason}");
     }

@@ -1,7 +1,8 @@
 //! Contexts, and grouping samples into jobs.
 
 use foreglow_shared::{
-    Context, DataSet, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, TextInput, group_by_context,
+    Accelerator, Context, DataSet, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, TextInput,
+    group_by_context,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -67,6 +68,46 @@ fn out_of_memory_and_stopped_runs_are_kept_separately_and_failed_ones_are_droppe
         jobs[1].incomplete.iter().map(|run| (run.executors, run.outcome, run.at_least_secs)).collect();
     assert_eq!(incomplete, [(1, IncompleteOutcome::OutOfMemory, None), (2, IncompleteOutcome::TimedOut, Some(3.0))]);
     assert!(jobs[0].incomplete.is_empty() && jobs[2].incomplete.is_empty());
+}
+
+#[test]
+fn the_memory_of_a_gpu_is_told_from_that_of_an_executor_in_samples_of_every_version() {
+    let outcome_of = |accelerator: Option<&str>, exceeded: Option<&str>, reason: &str| {
+        let mut sample = numbered(0);
+        sample.outcome = Outcome::OutOfMemory;
+        sample.configuration.accelerator = accelerator.map(str::to_owned);
+        sample.reason = Some(reason.to_owned());
+        sample.extra.extend(exceeded.map(|whose| ("exceeded_memory".to_owned(), json!(whose))));
+        group_by_context(&[sample])[0].incomplete[0].outcome
+    };
+    let (gpu, host) = (IncompleteOutcome::OutOfAcceleratorMemory, IncompleteOutcome::OutOfMemory);
+    let t4 = Some("Tesla T4");
+    assert_eq!(outcome_of(t4, Some("accelerator"), ""), gpu);
+    assert_eq!(outcome_of(t4, Some("executor"), "the memory of the GPU is fine"), host);
+    assert_eq!(outcome_of(t4, None, "the memory of the GPU (Tesla T4) is not enough; use a smaller one"), gpu);
+    assert_eq!(outcome_of(t4, None, "executor 1: out of memory: the device could not allocate a buffer"), gpu);
+    assert_eq!(outcome_of(t4, None, "an executor needs more than its 512 MiB"), host);
+    assert_eq!(outcome_of(None, Some("accelerator"), ""), host);
+}
+
+#[test]
+fn gpus_are_compared_by_their_memory_or_else_by_their_names() {
+    let context = |name: &str, memory_mib: Option<u64>| {
+        let mut context = Context::of(&numbered(0));
+        context.accelerator = Some(name.into());
+        let accelerator = Accelerator { name: name.into(), memory_mib, ..Accelerator::default() };
+        context.host.accelerators = vec![accelerator];
+        context
+    };
+    let holds_no_more = |own: &Context, other: &Context| own.has_no_more_accelerator_memory_than(other);
+    let [t4, a100, large] =
+        [("Tesla T4", 15_360), ("A100", 40_960), ("A100", 81_920)].map(|(name, mib)| context(name, Some(mib)));
+    assert!(holds_no_more(&t4, &a100) && !holds_no_more(&a100, &t4));
+    assert!(!holds_no_more(&large, &a100) && holds_no_more(&a100, &large));
+    let reserved = context("Tesla T4", Some(14_900));
+    assert!(holds_no_more(&t4, &reserved), "a driver may reserve more of the same product");
+    let unknown = context("Tesla T4", None);
+    assert!(holds_no_more(&unknown, &t4) && !holds_no_more(&unknown, &a100));
 }
 
 #[test]

@@ -131,7 +131,7 @@ impl Row {
         match self.run {
             Run::Completed(_) => "completed",
             Run::Incomplete(run) => match run.outcome {
-                IncompleteOutcome::OutOfMemory => "out_of_memory",
+                IncompleteOutcome::OutOfMemory | IncompleteOutcome::OutOfAcceleratorMemory => "out_of_memory",
                 IncompleteOutcome::TimedOut => "timed_out",
             },
         }

@@ -69,13 +69,7 @@ impl PredictionAnswer {
             cost,
             cost_unknown: cost_unknown(prices, accelerator),
             prices: prices.clone(),
-            exclusion: Exclusion::with_partition_size(
-                job,
-                cores_per_executor,
-                memory_per_executor_mib,
-                sampling_rate,
-                partition_size,
-            ),
+            exclusion: Exclusion::with_partition_size(job, setting, memory_per_executor_mib, partition_size),
             warnings,
         }
     }

@@ -1,0 +1,46 @@
+//! Whose memory a run exceeded: that of an executor, or that of a GPU.
+
+use crate::{Context, Outcome, Sample};
+
+/// Field of a sample whose run ran out of memory: [`OF_EXECUTOR`] or [`OF_ACCELERATOR`].
+pub const EXCEEDED_MEMORY: &str = "exceeded_memory";
+/// Value of [`EXCEEDED_MEMORY`] if an executor exceeded its memory.
+pub const OF_EXECUTOR: &str = "executor";
+/// Value of [`EXCEEDED_MEMORY`] if the memory of the accelerator was not enough.
+pub const OF_ACCELERATOR: &str = "accelerator";
+/// What reasons say of a GPU's memory in samples without the field: those of earlier versions, and
+/// those of Spark, whose driver only passes the words of the executor on.
+const REASONS: [&str; 2] = ["the memory of the GPU", "the device could not allocate a buffer"];
+/// GPUs of one name have the same memory up to this factor, because drivers reserve different
+/// shares of it. Others are products of different sizes.
+const SAME_PRODUCT: f64 = 1.1;
+
+impl Sample {
+    /// Whether the run ended because its accelerator had too little memory.
+    pub fn is_out_of_accelerator_memory(&self) -> bool {
+        if self.outcome != Outcome::OutOfMemory || self.configuration.accelerator.is_none() {
+            return false;
+        }
+        match self.extra.get(EXCEEDED_MEMORY).and_then(|whose| whose.as_str()) {
+            Some(whose) => whose == OF_ACCELERATOR,
+            None => self.reason.as_ref().is_some_and(|reason| REASONS.iter().any(|words| reason.contains(words))),
+        }
+    }
+}
+
+impl Context {
+    /// Returns the least memory of an accelerator of the machine, MiB; `None` if it is unknown.
+    fn accelerator_memory_mib(&self) -> Option<u64> {
+        self.host.accelerators.iter().map(|accelerator| accelerator.memory_mib).min().flatten()
+    }
+
+    /// Whether an accelerator of this context is known to have no more memory than one of the other
+    /// context: by the sizes if both are known, else by the names.
+    pub fn has_no_more_accelerator_memory_than(&self, other: &Self) -> bool {
+        let is_same_name = self.accelerator.is_some() && self.accelerator == other.accelerator;
+        match (self.accelerator_memory_mib(), other.accelerator_memory_mib()) {
+            (Some(own), Some(others)) => own as f64 <= others as f64 * if is_same_name { SAME_PRODUCT } else { 1.0 },
+            _ => is_same_name,
+        }
+    }
+}
