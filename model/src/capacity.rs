@@ -9,7 +9,7 @@
 //! A regression in 1/E and 1/C does not know these limits and would predict a speed-up beyond them.
 //! Nor should it learn from oversubscribed runs, which would bend its fit below the limits.
 
-use foreglow_shared::{Context, Engine, Mode};
+use foreglow_shared::{Context, Engine, Mode, format_count};
 use serde::{Deserialize, Serialize};
 
 use crate::range::Range;
@@ -63,6 +63,21 @@ impl Capacity {
             }
             (_, processors) => {
                 Warning::Oversubscribed { slots: setting.slots(), processors: processors.unwrap_or(u32::MAX) }
+            }
+        }
+    }
+
+    /// Returns why a configuration beyond the machine is not offered, and what to do.
+    pub(crate) fn refusal(self, setting: Setting) -> String {
+        match (self.accelerators, self.processors) {
+            (Some(count), _) if setting.executors > count => format!(
+                "it has {}, and each executor holds one; choose at most {}, or measure with --share-gpu",
+                format_count(count as usize, "GPU"),
+                format_count(count as usize, "executor")
+            ),
+            (_, processors) => {
+                let count = processors.unwrap_or(u32::MAX);
+                format!("it has {count} processors, and more task threads gain nothing")
             }
         }
     }

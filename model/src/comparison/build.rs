@@ -7,8 +7,9 @@ use foreglow_shared::{Catalog, CatalogError, Engine, IncompleteOutcome, PriceShe
 
 use super::kept::Cache;
 use super::{Comparison, MOST_CANDIDATES, Omission, Placement, Pricing, Timed};
+use crate::capacity::Capacity;
 use crate::decision::{Footprint, expected_peak_mib};
-use crate::{Arm, Basis, DecideError, ExecutorSize, JointPredictor, PartitionSizeUnknown, pack};
+use crate::{Arm, Basis, DecideError, ExecutorSize, JointPredictor, PartitionSizeUnknown, Setting, pack};
 
 /// Memory above the expected peak that an executor is given, and the unit that it is rounded up
 /// to, MiB.
@@ -196,9 +197,11 @@ fn timed(
     match footprint.goes_over_memory(&fitted.memory).map(|run| run.outcome) {
         None => {}
         Some(IncompleteOutcome::OutOfAcceleratorMemory) => {
-            return Err("the GPU ran out of memory in a run that needed no more; choose a smaller --batch-size, fewer \
+            return Err(
+                "the GPU ran out of memory in a run that needed no more; choose a smaller --batch-size, fewer \
                         --cores or a machine type whose GPU has more memory"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         Some(_) => {
             return Err(format!(
@@ -233,9 +236,10 @@ fn timed(
             }
         }
         None => {
-            let slots = executors.saturating_mul(cores);
-            if let Some(count) = arm.processors.filter(|count| arm.engine == Engine::Local && slots > *count) {
-                return Err(format!("it has {count} processors, and more task threads gain nothing"));
+            let setting = Setting { executors, cores_per_executor: cores, sampling_rate: 1.0 };
+            let capacity = Capacity::of(&fitted.job.context);
+            if let Some(capacity) = capacity.filter(|capacity| capacity.is_exceeded_by(setting)) {
+                return Err(capacity.refusal(setting));
             }
         }
     }

@@ -8,6 +8,7 @@ use foreglow_shared::{
 use serde::{Deserialize, Serialize};
 
 use crate::Predictor;
+use crate::capacity::Capacity;
 
 /// A machine type with its engine, accelerator and batch size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,10 @@ pub struct Arm {
     pub shares_accelerators: bool,
     /// Hardware threads of the machine that was measured; `None` if unknown.
     pub processors: Option<u32>,
+    /// Accelerators of the machine that was measured, if each executor holds one; `None` if their
+    /// number is unknown or does not matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accelerators: Option<u32>,
     /// Images per forward pass.
     pub batch_size: u32,
     /// Images of one task, P: the size of most runs.
@@ -106,6 +111,7 @@ impl FittedArm {
             accelerator: accelerator.clone(),
             shares_accelerators: *shares_accelerators,
             processors: host.processors,
+            accelerators: Capacity::of(&self.job.context).and_then(|capacity| capacity.accelerators),
             batch_size: workload.batch_size,
             partition_size: self.partition_size,
             runs: self.job.observations.len(),
@@ -139,8 +145,9 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     batches.retain(|batch| measured(&|(_, own)| own == batch));
     let mut arms = Vec::new();
     for hardware in hardware_of {
-        let template = by_arm.iter().find(|((own, _), _)| own == hardware).and_then(|(_, jobs)| jobs.first());
-        let Some(template) = template else { continue };
+        // The machine with the most accelerators, because machines of one name may differ in that.
+        let alike = by_arm.iter().filter(|((own, _), _)| own == hardware).flat_map(|(_, jobs)| jobs);
+        let Some(template) = alike.rev().max_by_key(|job| job.context.host.accelerators.len()) else { continue };
         for batch in &batches {
             let own = by_arm.get(&(hardware.clone(), *batch)).cloned().unwrap_or_default();
             arms.extend(arm(group, template, &own, *batch));
@@ -172,6 +179,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Optio
         peaks: Vec::new(),
     };
     job.context.workload.batch_size = batch_size;
+    job.context.host.accelerators.clone_from(&template.context.host.accelerators);
     for part in own {
         let share = images(part) / total;
         // Rounding must not lift the share of the largest run above 1.

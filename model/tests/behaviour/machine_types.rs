@@ -6,8 +6,8 @@ use foreglow_model::{
     Offer, Rental, pack,
 };
 use foreglow_shared::{
-    Accelerator, Catalog, Context, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation, PeakMemory,
-    PriceSheet,
+    Accelerator, Catalog, Context, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation,
+    PeakMemory, PriceSheet,
 };
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
@@ -319,12 +319,8 @@ fn a_gpu_out_of_memory_excludes_the_gpus_with_no_more_memory_whatever_the_execut
             at_least_secs: None,
         };
         jobs[failing].incomplete.push(over);
-        let offer = Offer {
-            executors: vec![1],
-            cores_per_executor: vec![2],
-            memory_per_executor_mib: Some(8192),
-            ..offer()
-        };
+        let offer =
+            Offer { executors: vec![1], cores_per_executor: vec![2], memory_per_executor_mib: Some(8192), ..offer() };
         let comparison = compare(&group(jobs), &offer);
         let decision = comparison.decide(&LIMITS).unwrap();
         let mut offered: Vec<String> =
@@ -436,6 +432,38 @@ fn a_job_on_gpus_is_not_offered_machines_without_any() {
     assert!(decision.candidates.iter().all(|candidate| machine(&comparison, candidate) == "g4dn.xlarge"));
     let reason = "the job runs on GPUs, and c7i.large has none; choose a machine type with GPUs";
     assert!(comparison.omissions().iter().any(|omission| omission.reason == reason));
+}
+
+#[test]
+fn a_machine_without_a_catalog_entry_is_not_offered_more_executors_than_it_has_gpus() {
+    let gpus = |batch_size: u32, count: usize| {
+        let mut job = on_gpu("mine", "Tesla T4", 15_360, FAST);
+        job.context.workload.batch_size = batch_size;
+        let one = job.context.host.accelerators[0].clone();
+        job.context.host.accelerators = vec![one; count];
+        job
+    };
+    let sheet = Some(PriceSheet { accelerator_hour: 1.0, ..PriceSheet::example() });
+    let offer = Offer { sheet, executors: (1..=8).collect(), cores_per_executor: vec![1], ..offer() };
+    let most = |jobs: Vec<Job>| {
+        let comparison = compare(&group(jobs), &offer);
+        let decision = comparison.decide(&LIMITS).unwrap();
+        let most = decision.candidates[decision.fastest.unwrap()].placement.executors;
+        (most, comparison.predictor().arms()[0].accelerators, comparison.omissions().to_vec())
+    };
+    let (executors, known, omissions) = most(vec![gpus(8, 2), gpus(32, 2)]);
+    assert_eq!((executors, known), (2, Some(2)));
+    let refused = omissions.iter().find(|omission| omission.reason.contains("it has 2 GPUs")).unwrap();
+    assert_eq!(refused.configurations, 12, "six numbers of executors with each batch size");
+    assert!(refused.reason.contains("at most 2 executors"), "{}", refused.reason);
+    // Runs with one GPU and with two are of the same machine.
+    assert_eq!(most(vec![gpus(8, 1), gpus(32, 2)]).0, 2);
+    let shared = [8, 32].map(|batch_size| {
+        let mut job = gpus(batch_size, 2);
+        job.context.shares_accelerators = true;
+        job
+    });
+    assert_eq!(most(shared.to_vec()).0, 8, "executors share the GPUs");
 }
 
 #[test]
