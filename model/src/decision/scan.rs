@@ -294,7 +294,7 @@ impl Bills {
             memory_per_executor_mib: memory,
             accelerated: job.context.accelerator.is_some(),
         };
-        // Executors matter only if they share a GPU; each listed configuration is checked by itself.
+        // Executors matter only on a shared GPU; each listed configuration is checked by itself.
         let executors = question.executors.iter().min().copied().unwrap_or(1);
         let alone = |cores: &u32| Setting { executors, cores_per_executor: *cores, sampling_rate: 1.0 };
         let start = |cores: &u32| match Exclusion::of(job, alone(cores), memory) {
