@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Engine, Fingerprint, Fit, Host, Interpolation, NumberFormat, Resizing, Sample, Workload, printable};
+use crate::{
+    Configuration, Engine, Fingerprint, Fit, Host, Interpolation, NumberFormat, Resizing, Sample, Workload, printable,
+};
 
 /// Everything besides the features that must be equal for two completion times to be comparable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,15 +24,20 @@ pub struct Context {
 }
 
 impl Context {
-    /// Returns the context of a sample. Unknown fields are sorted by name, because the order in
-    /// which a tool writes them must not make contexts differ.
+    /// Returns the context of a sample.
     pub fn of(sample: &Sample) -> Self {
+        Self::new(sample.workload.clone(), &sample.configuration, sample.engine, &sample.host)
+    }
+
+    /// Returns the context of runs. Unknown fields are sorted by name, because the order in which a
+    /// tool writes them must not make contexts differ.
+    pub fn new(workload: Workload, configuration: &Configuration, engine: Engine, host: &Host) -> Self {
         let mut context = Self {
-            workload: sample.workload.clone(),
-            engine: sample.engine,
-            host: sample.host.without_addresses(),
-            accelerator: sample.configuration.accelerator.clone(),
-            shares_accelerators: sample.configuration.shares_accelerators,
+            workload,
+            engine,
+            host: host.without_addresses(),
+            accelerator: configuration.accelerator.clone(),
+            shares_accelerators: configuration.shares_accelerators,
         };
         for extra in [&mut context.workload.extra, &mut context.host.extra] {
             extra.sort_keys();

@@ -186,6 +186,18 @@ impl From<IncompleteRun> for IncompleteRow {
 }
 
 impl Job {
+    /// Returns a job without runs.
+    pub fn new(context: Context) -> Self {
+        Self { context, observations: Vec::new(), incomplete: Vec::new(), peaks: Vec::new() }
+    }
+
+    /// Adds the run of a sample. [`Job::sort_runs`] has to follow the last one.
+    pub fn add(&mut self, sample: &Sample) {
+        self.peaks.extend(PeakMemory::of(sample));
+        self.observations.extend(Observation::of(sample));
+        self.incomplete.extend(IncompleteRun::of(sample));
+    }
+
     /// Returns the number of runs, completed or not.
     pub fn runs(&self) -> usize {
         self.observations.len() + self.incomplete.len()
@@ -285,15 +297,7 @@ pub fn group_by_context(samples: &[Sample]) -> Vec<Job> {
     let mut jobs: BTreeMap<String, Job> = BTreeMap::new();
     for sample in samples {
         let context = Context::of(sample);
-        let job = jobs.entry(context.key()).or_insert_with(|| Job {
-            context,
-            observations: Vec::new(),
-            incomplete: Vec::new(),
-            peaks: Vec::new(),
-        });
-        job.peaks.extend(PeakMemory::of(sample));
-        job.observations.extend(Observation::of(sample));
-        job.incomplete.extend(IncompleteRun::of(sample));
+        jobs.entry(context.key()).or_insert_with(|| Job::new(context)).add(sample);
     }
     let mut jobs: Vec<Job> = jobs.into_values().collect();
     jobs.iter_mut().for_each(Job::sort_runs);

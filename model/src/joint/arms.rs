@@ -156,7 +156,7 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     let Some(first) = group.jobs.first() else { return arms };
     for lent in group.other_machines() {
         let context = Context { workload: first.context.workload.clone(), ..lent.context.clone() };
-        let template = Job { context, observations: Vec::new(), incomplete: Vec::new(), peaks: Vec::new() };
+        let template = Job::new(context);
         let arm = |batch: &u32| Some(FittedArm { is_lent: true, ..arm(group, &template, &[], *batch)? });
         arms.extend(batches.iter().filter_map(arm));
     }

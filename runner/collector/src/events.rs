@@ -16,12 +16,15 @@ use tokio::sync::watch;
 
 use super::access::Credential;
 use super::{Shared, failure, refusal};
+use crate::store::{Arrived, Store};
 
 /// Poll interval for samples that other processes write into the store. Posted samples are sent at
 /// once, and so are those of another collector that serves the same PostgreSQL database.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Samples per query of the store.
 const BATCH: usize = 100;
+/// Samples that are counted together in events of jobs.
+const JOB_BATCH: usize = 10_000;
 /// Reconnect delay for clients that lose the connection.
 const RETRY: Duration = Duration::from_secs(2);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -40,18 +43,32 @@ pub(super) struct News {
 #[serde(deny_unknown_fields)]
 pub(super) struct EventsQuery {
     after: Option<Uuid>,
+    #[serde(default)]
+    of: Of,
+}
+
+/// What the events are about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Of {
+    /// Each is a sample.
+    #[default]
+    Samples,
+    /// Each is a job with its number of new samples, which is all that the planner needs.
+    Jobs,
 }
 
 /// Sends every sample that arrives after the one given by `after` or `Last-Event-ID`, or else from
-/// now on. Each event is a `sample` with the sample's ID and its JSON as data.
+/// now on. Each event is a `sample` with the sample's ID and its JSON as data, or a `job` that has
+/// new samples.
 pub(super) async fn events(
     State(shared): State<Shared>,
     Extension(credential): Extension<Credential>,
     headers: HeaderMap,
     query: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Response {
-    let after = match query {
-        Ok(Query(query)) => query.after,
+    let EventsQuery { after, of } = match query {
+        Ok(Query(query)) => query,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
     };
     // A reconnecting client has read further than its original `after`.
@@ -65,7 +82,7 @@ pub(super) async fn events(
         Ok(position) => position,
         Err(error) => return failure(&error),
     };
-    let reader = Reader { shared, credential, news, after, waiting: VecDeque::new(), greeted: false };
+    let reader = Reader { shared, credential, news, of, after, waiting: VecDeque::new(), greeted: false };
     let stream = stream::unfold(reader, |mut reader| async {
         let event = reader.next().await?;
         Some((Ok::<Event, Infallible>(event), reader))
@@ -75,14 +92,41 @@ pub(super) async fn events(
     response
 }
 
+impl Of {
+    /// Returns the next events after a position, and the position of the last sample of these.
+    fn after(self, store: &Store, position: i64) -> anyhow::Result<(Vec<Event>, i64)> {
+        match self {
+            Self::Samples => {
+                let (lines, end) = store.lines_after(position, BATCH)?;
+                // The store holds only valid samples.
+                let id = |line: &str| parse_line(line).ok().map(|sample| sample.id.to_string());
+                let event = |line: String| Some(Event::default().event("sample").id(id(&line)?).data(line));
+                Ok((lines.into_iter().filter_map(event).collect(), end))
+            }
+            Self::Jobs => {
+                let (arrived, end, last_id) = store.arrived_after(position, JOB_BATCH)?;
+                let count = arrived.len();
+                let event = |(index, arrived): (usize, Arrived)| {
+                    let data = serde_json::json!({ "job": arrived.job, "samples": arrived.samples });
+                    let event = Event::default().event("job").data(data.to_string());
+                    // A client continues after the last event that had an id.
+                    if index + 1 == count { event.id(&last_id) } else { event }
+                };
+                Ok((arrived.into_iter().enumerate().map(event).collect(), end))
+            }
+        }
+    }
+}
+
 /// State of one event stream.
 struct Reader {
     shared: Shared,
     credential: Credential,
     news: watch::Receiver<News>,
+    of: Of,
     /// Position of the last sample read from the store.
     after: i64,
-    waiting: VecDeque<String>,
+    waiting: VecDeque<Event>,
     greeted: bool,
 }
 
@@ -96,17 +140,15 @@ impl Reader {
             return Some(Event::default().retry(RETRY).comment("samples follow as they arrive"));
         }
         loop {
-            if let Some(line) = self.waiting.pop_front() {
-                // The store holds only valid samples.
-                let id = parse_line(&line).ok()?.id;
-                return Some(Event::default().event("sample").id(id.to_string()).data(line));
+            if let Some(event) = self.waiting.pop_front() {
+                return Some(event);
             }
             if self.news.borrow_and_update().stopping {
                 return None;
             }
-            let after = self.after;
-            let (lines, end) = self.shared.storage.read(move |store| store.lines_after(after, BATCH)).await.ok()?;
-            if lines.is_empty() {
+            let (after, of) = (self.after, self.of);
+            let (events, end) = self.shared.storage.read(move |store| of.after(store, after)).await.ok()?;
+            if events.is_empty() {
                 // A token may have been revoked.
                 if !self.shared.gate.may_read(self.credential.hash).await {
                     return None;
@@ -115,7 +157,7 @@ impl Reader {
                 let _ = tokio::time::timeout(LOOK_AGAIN, self.news.changed()).await;
             }
             self.after = end;
-            self.waiting.extend(lines);
+            self.waiting.extend(events);
         }
     }
 }

@@ -8,6 +8,7 @@ mod connections;
 mod disk;
 mod events;
 mod health;
+mod jobs;
 mod log;
 mod metrics;
 mod planner;
@@ -227,6 +228,8 @@ fn router(shared: Shared) -> Router {
         .route("/api/v1/samples/{id}", get(samples::one).delete(samples::remove))
         .route("/api/v1/events", get(events::events))
         .route("/api/v1/workloads", get(samples::workloads))
+        .route("/api/v1/jobs", get(jobs::list))
+        .route("/api/v1/jobs/{job}", get(jobs::one))
         .route("/api/v1/runs", get(runs::list))
         .route("/healthz", get(health::health))
         .route("/readyz", get(health::ready))

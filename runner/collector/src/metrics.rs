@@ -12,9 +12,18 @@ use crate::Receipt;
 
 /// Upper bounds of the latency histogram, seconds.
 const BOUNDS_SECS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
-const SAMPLE: &str = "/api/v1/samples/";
-const ROUTES: [&str; 7] =
-    ["/api/v1/samples", "/api/v1/events", "/api/v1/workloads", "/api/v1/runs", "/metrics", "/healthz", "/readyz"];
+/// Beginnings of paths that end with an id.
+const WITH_ID: [(&str, &str); 2] = [("/api/v1/samples/", "/api/v1/samples/ID"), ("/api/v1/jobs/", "/api/v1/jobs/JOB")];
+const ROUTES: [&str; 8] = [
+    "/api/v1/samples",
+    "/api/v1/events",
+    "/api/v1/workloads",
+    "/api/v1/jobs",
+    "/api/v1/runs",
+    "/metrics",
+    "/healthz",
+    "/readyz",
+];
 
 /// Counters since the start.
 #[derive(Debug, Default)]
@@ -149,8 +158,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// Returns the route of a path, of which there are few.
 fn route(path: &str) -> &'static str {
-    if path.starts_with(SAMPLE) {
-        return "/api/v1/samples/ID";
+    if let Some((_, route)) = WITH_ID.iter().find(|(start, _)| path.starts_with(start)) {
+        return route;
     }
     ROUTES.into_iter().find(|route| *route == path).unwrap_or("planner")
 }

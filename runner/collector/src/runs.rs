@@ -20,6 +20,8 @@ const MAX_LIMIT: usize = 100_000;
 #[serde(deny_unknown_fields)]
 pub(super) struct RunsQuery {
     model: Option<String>,
+    /// Fingerprint of a job.
+    job: Option<String>,
     outcome: Option<Outcome>,
     /// Number of a run; only later ones are listed.
     after: Option<i64>,
@@ -38,16 +40,16 @@ pub(super) async fn list(State(shared): State<Shared>, query: Result<Query<RunsQ
         return refusal(StatusCode::BAD_REQUEST, format!("limit is {limit}; it must be 1 to {MAX_LIMIT}"));
     }
     let outcome = query.outcome.map(|outcome| outcome.as_str().to_owned());
-    let (model, after) = (query.model, query.after.unwrap_or(0));
-    let filter = RunsFilter { model, outcome, after, limit };
+    let (model, job, after) = (query.model, query.job, query.after.unwrap_or(0));
+    let filter = RunsFilter { model, job, outcome, after, limit };
     let wanted = filter.clone();
-    let runs = match shared.storage.read(move |store| store.runs(&wanted)).await {
-        Ok(runs) => runs,
+    let page = match shared.storage.read(move |store| store.runs(&wanted)).await {
+        Ok(page) => page,
         Err(error) => return failure(&error),
     };
-    let next = runs.last().filter(|_| runs.len() == limit).map(|last| next_page(&filter, last.number));
+    let next = page.runs.last().filter(|_| page.has_more).map(|last| next_page(&filter, last.number));
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    let mut response = (headers, text(&runs)).into_response();
+    let mut response = (headers, text(&page.runs)).into_response();
     if let Some(next) = next.and_then(|next| HeaderValue::from_str(&next).ok()) {
         response.headers_mut().insert(header::LINK, next);
     }
@@ -56,7 +58,7 @@ pub(super) async fn list(State(shared): State<Shared>, query: Result<Query<RunsQ
 
 fn next_page(filter: &RunsFilter, last: i64) -> String {
     // Names of CNNs have no characters with a meaning in a query; others are left to the client.
-    let pairs = [("model", &filter.model), ("outcome", &filter.outcome)];
+    let pairs = [("model", &filter.model), ("job", &filter.job), ("outcome", &filter.outcome)];
     let kept: String = pairs.iter().filter_map(|(name, value)| Some(format!("{name}={}&", value.as_ref()?))).collect();
     format!("</api/v1/runs?{kept}limit={}&after={last}>; rel=\"next\"", filter.limit)
 }

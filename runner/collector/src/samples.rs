@@ -171,6 +171,8 @@ pub(super) struct ListQuery {
     mode: Option<Mode>,
     engine: Option<Engine>,
     outcome: Option<Outcome>,
+    /// Fingerprint of a job.
+    job: Option<String>,
     since: Option<Timestamp>,
     after: Option<Uuid>,
     limit: Option<usize>,
@@ -206,6 +208,7 @@ pub(super) async fn list(
         mode: query.mode,
         engine: query.engine,
         outcome: query.outcome,
+        job: query.job,
         since: query.since,
         after: query.after,
         limit: Some(limit),

@@ -5,12 +5,34 @@
 #[path = "postgres/mod.rs"]
 mod server;
 
+/// Runs each test with a file and with a database.
+macro_rules! over_both {
+    ($($name:ident)*) => {
+        mod file {
+            $(#[test]
+            fn $name() {
+                super::$name(&crate::Place::file());
+            })*
+        }
+        mod database {
+            $(#[test]
+            fn $name() {
+                if let Some(place) = crate::Place::database() {
+                    super::$name(&place);
+                }
+            })*
+        }
+    };
+}
+
 #[path = "store/access.rs"]
 mod access;
 #[path = "store/faults.rs"]
 mod faults;
 #[path = "store/hostile.rs"]
 mod hostile;
+#[path = "store/jobs.rs"]
+mod jobs;
 
 use foreglow_collector::store::{Encoded, Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting};
 use foreglow_collector::token::Hash;
@@ -70,26 +92,6 @@ impl Place {
             (Location::Database(_), None) => panic!("a database has a server"),
         }
     }
-}
-
-/// Runs each test with a file and with a database.
-macro_rules! over_both {
-    ($($name:ident)*) => {
-        mod file {
-            $(#[test]
-            fn $name() {
-                super::$name(&crate::Place::file());
-            })*
-        }
-        mod database {
-            $(#[test]
-            fn $name() {
-                if let Some(place) = crate::Place::database() {
-                    super::$name(&place);
-                }
-            })*
-        }
-    };
 }
 
 over_both! {
@@ -223,7 +225,7 @@ fn a_page_ends_after_its_limit_and_names_where_the_next_one_begins(place: &Place
 type Counted = (u64, Option<(f64, f64, f64)>);
 
 fn all_runs(store: &Store) -> Vec<Counted> {
-    let runs = store.runs(&RunsFilter { limit: 100, ..RunsFilter::default() }).unwrap();
+    let runs = store.runs(&RunsFilter { limit: 100, ..RunsFilter::default() }).unwrap().runs;
     let times = |runs: &Runs| runs.times.map(|times| (times.mean_secs, times.least_secs, times.most_secs));
     runs.iter().map(|runs| (runs.samples, times(runs))).collect()
 }
@@ -242,7 +244,7 @@ fn equal_runs_are_counted_together_through_every_change(place: &Place) {
     store.remove(&[sample(3).id, sample(9).id], "me").unwrap();
     assert_eq!(all_runs(&store), [(2, Some((3.0, 2.0, 4.0))), (1, None)]);
     let filter = RunsFilter { outcome: Some("failed".into()), limit: 9, ..RunsFilter::default() };
-    assert_eq!(store.runs(&filter).unwrap().len(), 1);
+    assert_eq!(store.runs(&filter).unwrap().runs.len(), 1);
     let later = "2100-01-01T00:00:00Z".parse().unwrap();
     assert_eq!(store.remove_before(later, 100, "me").unwrap(), 3);
     assert_eq!(all_runs(&store), []);

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 pub(super) use rusqlite::types::Value;
 
 use super::encoded::RunKey;
-use super::runs::Sums;
+use super::runs::{AddedToJob, Sums};
 use super::{Encoded, postgres, sqlite};
 
 /// A row of an answer.
@@ -138,8 +138,8 @@ impl Transaction<'_> {
     }
 
     /// Stores the samples with unknown ids in their order, each with the number of its run; returns
-    /// for each whether it was stored.
-    pub(super) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<bool>> {
+    /// the position of each that was stored.
+    pub(super) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
         match self {
             Self::File(writing) => writing.add_samples(samples),
             Self::Server(writing) => writing.add_samples(samples),
@@ -154,26 +154,35 @@ impl Transaction<'_> {
         }
     }
 
-    /// Returns the numbers of these runs, of which none occurs twice. Those that the database does
-    /// not have get new ones, in their order.
-    pub(super) fn numbers_of(&self, runs: &[&RunKey]) -> Outcome<Vec<i64>> {
+    /// Returns the numbers of these runs, each with its job, of which none occurs twice. Those that
+    /// the database does not have get new ones, in their order.
+    pub(super) fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>> {
         match self {
             Self::File(writing) => writing.numbers_of(runs),
             Self::Server(writing) => writing.numbers_of(runs),
         }
     }
 
-    /// Adds numbers of new samples to those of their workloads, which may be new.
-    pub(super) fn add_to_workloads(&self, added: &[(&str, i64)]) -> Outcome<()> {
+    /// Adds the jobs that the database does not have: fingerprint and context of each.
+    pub(super) fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()> {
         match self {
-            Self::File(writing) => writing.add_to_workloads(added),
-            Self::Server(writing) => writing.add_to_workloads(added),
+            Self::File(writing) => writing.make_jobs(jobs),
+            Self::Server(writing) => writing.make_jobs(jobs),
+        }
+    }
+
+    /// Adds numbers of new samples to those of their jobs; fails with [`Failure::NoSuchRun`] if the
+    /// database does not have one of these.
+    pub(super) fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
+        match self {
+            Self::File(writing) => writing.add_to_jobs(added),
+            Self::Server(writing) => writing.add_to_jobs(added),
         }
     }
 
     /// Adds the figures of new samples to those of their runs; fails with [`Failure::NoSuchRun`] if
     /// the database does not have one of these.
-    pub(super) fn add_to_runs(&self, added: &[(i64, Sums)]) -> Outcome<()> {
+    pub(super) fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()> {
         match self {
             Self::File(writing) => writing.add_to_runs(added),
             Self::Server(writing) => writing.add_to_runs(added),

@@ -1,6 +1,6 @@
 //! Samples as the store writes them.
 
-use foreglow_shared::Sample;
+use foreglow_shared::{Context, Sample};
 
 use super::checksum::checksum;
 
@@ -67,6 +67,11 @@ impl RunKey {
         })
     }
 
+    /// Returns what the runs have in common with the other runs of their job.
+    pub(super) fn context(&self) -> Result<Context, serde_json::Error> {
+        context(&self.workload, &self.configuration, self.engine, &self.host)
+    }
+
     /// Returns the size of its texts, bytes.
     pub(super) fn size_bytes(&self) -> usize {
         self.model.len() + self.workload.len() + self.configuration.len() + self.host.len()
@@ -75,4 +80,16 @@ impl RunKey {
     pub(super) fn sampling_rate(&self) -> f64 {
         f64::from_bits(self.sampling_rate_bits)
     }
+}
+
+/// Returns the context of runs with these stored texts.
+pub(super) fn context(
+    workload: &str,
+    configuration: &str,
+    engine: &str,
+    host: &str,
+) -> Result<Context, serde_json::Error> {
+    let configuration = serde_json::from_str(configuration)?;
+    let engine = serde_json::from_value(engine.into())?;
+    Ok(Context::new(serde_json::from_str(workload)?, &configuration, engine, &serde_json::from_str(host)?))
 }

@@ -27,10 +27,11 @@ const MATCHING: &str = "FROM samples
       AND (CAST($3 AS TEXT) IS NULL OR model = $3) AND (CAST($4 AS TEXT) IS NULL OR mode = $4)
       AND (CAST($5 AS TEXT) IS NULL OR engine = $5) AND (CAST($6 AS TEXT) IS NULL OR outcome = $6)
       AND (CAST($7 AS BIGINT) IS NULL OR started_at_us >= $7)
+      AND (CAST($9 AS TEXT) IS NULL OR run IN (SELECT number FROM runs WHERE job = $9))
     ORDER BY seq LIMIT $8";
 
 /// Returns the parameters of [`MATCHING`].
-fn parameters(filter: &Filter, after: i64, end: i64, most: usize) -> [Value; 8] {
+fn parameters(filter: &Filter, after: i64, end: i64, most: usize) -> [Value; 9] {
     [
         Value::Integer(after),
         Value::Integer(end),
@@ -40,6 +41,7 @@ fn parameters(filter: &Filter, after: i64, end: i64, most: usize) -> [Value; 8] 
         maybe_text(filter.outcome.map(Outcome::as_str)),
         filter.since.map(|since| since.as_microsecond()).into(),
         Value::Integer(i64::try_from(most).unwrap_or(i64::MAX)),
+        maybe_text(filter.job.as_deref()),
     ]
 }
 
@@ -136,7 +138,7 @@ impl Store {
         self.has_seen_damage.get()
     }
 
-    fn saw_damage(&self, samples: usize) {
+    pub(super) fn saw_damage(&self, samples: usize) {
         if samples > 0 && !self.has_seen_damage.replace(true) {
             note(&format!(
                 "note: {} in {} differ from what was stored, and are left out; `foreglow serve --check` lists them",

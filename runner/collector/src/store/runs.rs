@@ -3,13 +3,17 @@
 //! The figures are kept with each write, so that a million samples answer as fast as a thousand.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use foreglow_shared::parse_line;
 
 use super::Store;
 use super::database::{Failure, Outcome, Row, Transaction, Value, maybe_text, text};
 use super::encoded::RunKey;
+use super::newest::Newest;
 
+/// Size of the runs that are listed at a time, and of the jobs.
+pub(super) const MOST_BYTES: usize = 8 << 20;
 /// Samples that an upgrade reads at a time.
 const BATCH: i64 = 1_000;
 /// Size of the keys of runs whose numbers are kept between writes.
@@ -54,6 +58,8 @@ pub struct Times {
 pub struct RunsFilter {
     /// Name of the CNN.
     pub model: Option<String>,
+    /// Fingerprint of the job.
+    pub job: Option<String>,
     /// How the runs ended.
     pub outcome: Option<String>,
     /// Only runs after this position.
@@ -62,33 +68,61 @@ pub struct RunsFilter {
     pub limit: usize,
 }
 
+/// Runs, and whether others follow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunsPage {
+    /// The runs, in the order of their first sample.
+    pub runs: Vec<Runs>,
+    /// Whether there are further runs.
+    pub has_more: bool,
+}
+
+/// Number of a run, and fingerprint of its job.
+#[derive(Clone, Debug)]
+pub(super) struct RunOfJob {
+    pub(super) number: i64,
+    pub(super) job: Arc<str>,
+}
+
 /// Numbers of known runs. They are kept between the writes of a connection, because a query for
 /// each run takes longer than adding its samples.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    of_key: HashMap<RunKey, i64>,
+    of_key: HashMap<RunKey, RunOfJob>,
     key_bytes: usize,
     /// Version of the database that has these runs.
     version: Option<i64>,
 }
 
-/// What samples of one write add to their runs, with the workloads of these.
+/// What samples of one write add to their runs, with the jobs of these.
 #[derive(Debug, Default)]
-pub(super) struct Added(BTreeMap<i64, (String, Sums)>);
+pub(super) struct Added(BTreeMap<i64, (Arc<str>, Sums)>);
+
+/// What new samples add to their job.
+#[derive(Clone, Debug)]
+pub(super) struct AddedToJob {
+    pub(super) job: Arc<str>,
+    pub(super) samples: i64,
+    /// Position of the newest one.
+    pub(super) latest: i64,
+}
 
 /// Figures of the samples of a run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     pub(super) samples: i64,
     pub(super) timed: i64,
     pub(super) sum: f64,
     pub(super) least: Option<f64>,
     pub(super) most: Option<f64>,
+    pub(super) newest: Newest,
 }
 
 impl Sums {
-    pub(super) fn count(&mut self, secs: Option<f64>) {
+    /// Counts the sample at a position.
+    pub(super) fn count(&mut self, position: i64, secs: Option<f64>) {
         self.samples += 1;
+        self.newest.add(position);
         if let Some(secs) = secs {
             self.timed += 1;
             self.sum += secs;
@@ -108,45 +142,62 @@ impl Numbers {
         Ok(())
     }
 
-    /// Returns the number of the run of each key. A run without stored samples gets a new one.
-    pub(super) fn of_runs(&mut self, transaction: &Transaction<'_>, keys: &[&RunKey]) -> Outcome<Vec<i64>> {
+    /// Returns the run of each key. A run without stored samples gets a new number.
+    pub(super) fn of_runs(&mut self, transaction: &Transaction<'_>, keys: &[&RunKey]) -> Outcome<Vec<RunOfJob>> {
         let mut is_unknown = HashSet::new();
         let unknown: Vec<&RunKey> =
             (keys.iter().copied()).filter(|key| !self.of_key.contains_key(*key) && is_unknown.insert(*key)).collect();
-        let numbers = if unknown.is_empty() { Vec::new() } else { transaction.numbers_of(&unknown)? };
-        for (key, number) in unknown.iter().zip(&numbers) {
-            self.key_bytes += key.size_bytes();
-            self.of_key.insert((*key).clone(), *number);
+        if !unknown.is_empty() {
+            self.look_up(transaction, &unknown)?;
         }
-        let number = |key: &&RunKey| self.of_key.get(*key).copied().ok_or(Failure::Unexpected(Value::Null));
-        let of_keys = keys.iter().map(number).collect();
+        let run = |key: &&RunKey| self.of_key.get(*key).cloned().ok_or(Failure::Unexpected(Value::Null));
+        let of_keys = keys.iter().map(run).collect();
         if self.key_bytes > MOST_KEY_BYTES {
             self.of_key.clear();
             self.key_bytes = 0;
         }
         of_keys
     }
+
+    /// Reads or makes the numbers of runs, and their jobs.
+    fn look_up(&mut self, transaction: &Transaction<'_>, unknown: &[&RunKey]) -> Outcome<()> {
+        let mut contexts = BTreeMap::new();
+        let mut jobs: Vec<Arc<str>> = Vec::with_capacity(unknown.len());
+        for key in unknown {
+            let context = key.context()?;
+            let job: Arc<str> = context.fingerprint().into();
+            contexts.insert(Arc::clone(&job), serde_json::to_string(&context)?);
+            jobs.push(job);
+        }
+        transaction.make_jobs(&Vec::from_iter(contexts.iter().map(|(job, context)| (&**job, context.as_str()))))?;
+        let keys: Vec<(&RunKey, &str)> = unknown.iter().zip(&jobs).map(|(key, job)| (*key, &**job)).collect();
+        let numbers = transaction.numbers_of(&keys)?;
+        for ((key, job), number) in unknown.iter().zip(&jobs).zip(numbers) {
+            self.key_bytes += key.size_bytes();
+            self.of_key.insert((*key).clone(), RunOfJob { number, job: Arc::clone(job) });
+        }
+        Ok(())
+    }
 }
 
 impl Added {
-    /// Counts a new sample.
-    pub(super) fn count(&mut self, run: i64, key: &RunKey, secs: Option<f64>) {
-        self.0.entry(run).or_insert_with(|| (key.workload.clone(), Sums::default())).1.count(secs);
+    /// Counts the new sample at a position.
+    pub(super) fn count(&mut self, run: &RunOfJob, position: i64, secs: Option<f64>) {
+        let of_run = self.0.entry(run.number).or_insert_with(|| (Arc::clone(&run.job), Sums::default()));
+        of_run.1.count(position, secs);
     }
 
     pub(super) fn store(&self, transaction: &Transaction<'_>) -> Outcome<()> {
-        let mut of_workload: BTreeMap<&str, i64> = BTreeMap::new();
-        for (workload, sums) in self.0.values() {
-            *of_workload.entry(workload).or_default() += sums.samples;
+        let mut of_jobs: BTreeMap<&Arc<str>, AddedToJob> = BTreeMap::new();
+        for (job, sums) in self.0.values() {
+            let new = || AddedToJob { job: Arc::clone(job), samples: 0, latest: 0 };
+            let of_job = of_jobs.entry(job).or_insert_with(new);
+            of_job.samples += sums.samples;
+            of_job.latest = of_job.latest.max(sums.newest.latest());
         }
-        transaction.add_to_workloads(&Vec::from_iter(of_workload))?;
-        transaction.add_to_runs(&Vec::from_iter(self.0.iter().map(|(run, (_, sums))| (*run, *sums))))
+        transaction.add_to_jobs(&Vec::from_iter(of_jobs.into_values()))?;
+        transaction.add_to_runs(&Vec::from_iter(self.0.iter().map(|(run, (_, sums))| (*run, sums))))
     }
-}
-
-fn parameters(run: i64, sums: &Sums) -> [Value; 6] {
-    let [run, samples, timed] = [run, sums.samples, sums.timed].map(Value::Integer);
-    [run, samples, timed, Value::Real(sums.sum), sums.least.into(), sums.most.into()]
 }
 
 /// Counts runs again from their samples, after some were removed.
@@ -154,30 +205,38 @@ pub(super) fn count_again(transaction: &Transaction<'_>, runs: &BTreeSet<i64>) -
     if runs.is_empty() {
         return Ok(());
     }
-    let figures = transaction.figures_of(runs)?;
-    let mut workloads = BTreeSet::new();
+    let mut figures = transaction.figures_of(runs)?;
+    let mut jobs = BTreeSet::new();
     for number in runs {
         let run = [Value::Integer(*number)];
-        for mut row in transaction.query("SELECT workload FROM runs WHERE number = $1", &run)? {
-            workloads.insert(row.text(0)?);
+        for mut row in transaction.query("SELECT job FROM runs WHERE number = $1", &run)? {
+            jobs.insert(row.text(0)?);
         }
+        let Sums { samples, timed, sum, least, most, newest } = figures.remove(number).unwrap_or_default();
+        let [samples, timed] = [samples, timed].map(Value::Integer);
+        let [run_number] = run.clone();
         transaction.execute(
-            "UPDATE runs SET samples = $2, timed = $3, sum_secs = $4, least_secs = $5, most_secs = $6
+            "UPDATE runs SET samples = $2, timed = $3, sum_secs = $4, least_secs = $5, most_secs = $6, newest = $7
              WHERE number = $1",
-            &parameters(*number, &figures.get(number).copied().unwrap_or_default()),
+            &[run_number, samples, timed, Value::Real(sum), least.into(), most.into(), text(newest.text())],
         )?;
         transaction.execute("DELETE FROM runs WHERE number = $1 AND samples = 0", &run)?;
     }
-    for workload in workloads {
-        let workload = [text(workload)];
-        transaction.execute(
-            "UPDATE workloads SET samples = (SELECT coalesce(sum(samples), 0) FROM runs WHERE workload = $1)
-             WHERE workload = $1",
-            &workload,
-        )?;
-        transaction.execute("DELETE FROM workloads WHERE workload = $1 AND samples = 0", &workload)?;
+    jobs.into_iter().try_for_each(|job| count_job(transaction, &job))
+}
+
+/// Counts a job again from its runs. It stays while it has runs, because a writer may know these.
+fn count_job(transaction: &Transaction<'_>, job: &str) -> Outcome<()> {
+    let of_job = [text(job)];
+    let (mut samples, mut latest) = (0, 0);
+    for mut row in transaction.query("SELECT samples, newest FROM runs WHERE job = $1", &of_job)? {
+        samples += row.integer(0)?;
+        latest = latest.max(Newest::parse(&row.text(1)?)?.latest());
     }
-    Ok(())
+    let update = "UPDATE jobs SET samples = $2, latest = $3 WHERE job = $1";
+    transaction.execute(update, &[text(job), Value::Integer(samples), Value::Integer(latest)])?;
+    let remove = "DELETE FROM jobs WHERE job = $1 AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.job = jobs.job)";
+    transaction.execute(remove, &of_job).map(drop)
 }
 
 /// Assigns the samples of a store of an earlier version to their runs.
@@ -199,34 +258,50 @@ pub(super) fn assign_all(transaction: &Transaction<'_>) -> Outcome<()> {
         }
         let runs = numbers.of_runs(transaction, &Vec::from_iter(samples.iter().map(|(_, key, _)| key)))?;
         let mut added = Added::default();
-        for ((seq, key, secs), run) in samples.iter().zip(runs) {
-            transaction.execute(write, &[Value::Integer(*seq), Value::Integer(run), (*secs).into()])?;
-            added.count(run, key, *secs);
+        for ((seq, _, secs), run) in samples.iter().zip(runs) {
+            transaction.execute(write, &[Value::Integer(*seq), Value::Integer(run.number), (*secs).into()])?;
+            added.count(&run, *seq, *secs);
         }
         added.store(transaction)?;
     }
 }
 
 impl Store {
-    /// Returns runs with their figures, in the order of their first sample.
+    /// Returns runs with their figures: at most as many as the filter says, and few enough for an
+    /// answer in memory.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn runs(&self, filter: &RunsFilter) -> anyhow::Result<Vec<Runs>> {
-        let query =
+    pub fn runs(&self, filter: &RunsFilter) -> anyhow::Result<RunsPage> {
+        let mut parameters = vec![
+            Value::Integer(filter.after),
+            maybe_text(filter.model.as_deref()),
+            maybe_text(filter.outcome.as_deref()),
+            Value::Integer(i64::try_from(filter.limit.saturating_add(1)).unwrap_or(i64::MAX)),
+        ];
+        parameters.extend(filter.job.as_deref().map(text));
+        // Written only if it applies, so that the index by job is used.
+        let of_job = if filter.job.is_some() { "AND job = $5" } else { "" };
+        let query = format!(
             "SELECT number, workload, configuration, sampling_rate, engine, outcome, host, samples, timed, sum_secs,
                  least_secs, most_secs
              FROM runs
              WHERE samples > 0 AND number > $1 AND (CAST($2 AS TEXT) IS NULL OR model = $2)
-                 AND (CAST($3 AS TEXT) IS NULL OR outcome = $3)
-             ORDER BY number LIMIT $4";
-        let of_filter = [
-            Value::Integer(filter.after),
-            maybe_text(filter.model.as_deref()),
-            maybe_text(filter.outcome.as_deref()),
-            Value::Integer(i64::try_from(filter.limit).unwrap_or(i64::MAX)),
-        ];
-        self.read(query, &of_filter, runs)
+                 AND (CAST($3 AS TEXT) IS NULL OR outcome = $3) {of_job}
+             ORDER BY number LIMIT $4"
+        );
+        let (mut page, mut bytes) = (RunsPage::default(), 0);
+        let read = self.database.each(&query, &parameters, &mut |row| {
+            let runs = runs(row)?;
+            bytes += runs.workload.len() + runs.configuration.len() + runs.host.len();
+            page.has_more = page.runs.len() == filter.limit || (bytes > MOST_BYTES && !page.runs.is_empty());
+            if !page.has_more {
+                page.runs.push(runs);
+            }
+            Ok(!page.has_more)
+        });
+        read.map_err(|failure| self.explain(&failure))?;
+        Ok(page)
     }
 }
 

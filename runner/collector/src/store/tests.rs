@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use foreglow_shared::group_by_context;
 use rusqlite::{Connection, params};
 
 use super::sqlite::schema;
@@ -98,7 +99,7 @@ fn a_store_of_the_first_version_gets_checksums_and_counts() {
     let findings = store.check().unwrap();
     assert!(findings.is_sound() && findings.samples == 1_500, "{findings:?}");
     assert_eq!(store.workloads().unwrap(), [(sample(1).workload, 1_500)]);
-    let runs = store.runs(&RunsFilter { limit: 100, ..RunsFilter::default() }).unwrap();
+    let runs = store.runs(&RunsFilter { limit: 100, ..RunsFilter::default() }).unwrap().runs;
     assert_eq!(runs.iter().map(|runs| runs.samples).collect::<Vec<_>>(), [1_500]);
     assert_eq!(runs[0].times.unwrap().mean_secs, 2.5);
     assert_eq!(store.waiting_for("http://a").unwrap(), [sample(7)]);
@@ -118,18 +119,26 @@ fn a_store_of_the_fourth_version_loses_its_index_by_run_and_counts_as_before() {
     let old = "DROP INDEX samples_by_start;
         CREATE INDEX samples_by_start ON samples (started_at_us);
         CREATE INDEX samples_by_run ON samples (run, secs);
+        CREATE TABLE workloads (workload TEXT PRIMARY KEY, samples INTEGER NOT NULL) WITHOUT ROWID;
+        DROP INDEX runs_by_job;
+        ALTER TABLE runs DROP COLUMN job;
+        ALTER TABLE runs DROP COLUMN newest;
+        DROP TABLE jobs;
         PRAGMA user_version = 4;";
     connection(&store).execute_batch(old).unwrap();
     drop(store);
     let mut store = open_at(&path).unwrap();
-    let index = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql NOT NULL";
-    let name: String = connection(&store).query_row(index, [], |row| row.get(0)).unwrap();
-    assert_eq!(name, "samples_by_start");
+    let index = "SELECT group_concat(name) FROM sqlite_master WHERE type = 'index' AND sql NOT NULL";
+    let names: String = connection(&store).query_row(index, [], |row| row.get(0)).unwrap();
+    assert_eq!(names, "samples_by_start,runs_by_job");
+    let job = store.jobs(None, 9).unwrap().jobs.remove(0);
+    assert_eq!((job.samples, job.latest), (3, 3));
+    assert_eq!(store.job(&job.job).unwrap().unwrap().job, group_by_context(&[sample(1), slow.clone()])[0]);
     assert!(store.check().unwrap().is_sound());
     store.insert(&[sample(4)]).unwrap();
     let counted = |store: &Store| {
-        let [runs] =
-            <[Runs; 1]>::try_from(store.runs(&RunsFilter { limit: 9, ..RunsFilter::default() }).unwrap()).unwrap();
+        let page = store.runs(&RunsFilter { limit: 9, ..RunsFilter::default() }).unwrap();
+        let [runs] = <[Runs; 1]>::try_from(page.runs).unwrap();
         let times = runs.times.unwrap();
         (runs.samples, times.mean_secs, times.least_secs, times.most_secs)
     };

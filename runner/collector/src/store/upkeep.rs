@@ -35,7 +35,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn count(&self) -> anyhow::Result<u64> {
-        self.integer("SELECT CAST(coalesce(sum(samples), 0) AS BIGINT) FROM workloads").map(i64::unsigned_abs)
+        self.integer("SELECT CAST(coalesce(sum(samples), 0) AS BIGINT) FROM jobs").map(i64::unsigned_abs)
     }
 
     /// Removes at most this number of samples of runs that were submitted before a time, with a

@@ -4,12 +4,13 @@ use foreglow_exit::unusable;
 
 use super::session::Session;
 use crate::store::Location;
-use crate::store::database::{Outcome, Row, Value};
+use crate::store::database::{Outcome, Row, Transaction, Value};
 use crate::store::failure::sentence;
+use crate::store::jobs::add_to_old_runs;
 
 /// Tables of each version. A change of the tables adds a step, which an existing store takes when
 /// it is opened.
-const STEPS: [&str; 1] = [VERSION_1];
+const STEPS: [&str; 2] = [VERSION_1, VERSION_2];
 
 /// The tables of version 4 of an SQLite store. Hash indexes, because a workload may be longer than
 /// an entry of a B-tree; the lock of the writers keeps their rows unique.
@@ -73,6 +74,19 @@ const VERSION_1: &str = "
     CREATE TABLE foreglow_store (version BIGINT NOT NULL);
     INSERT INTO foreglow_store VALUES (0);";
 
+/// Adds the jobs, which also count the workloads, and the newest samples of each run.
+const VERSION_2: &str = "
+    CREATE TABLE jobs (
+        job TEXT PRIMARY KEY,
+        context TEXT NOT NULL,
+        samples BIGINT NOT NULL DEFAULT 0,
+        latest BIGINT NOT NULL DEFAULT 0
+    );
+    ALTER TABLE runs ADD COLUMN job TEXT NOT NULL DEFAULT '';
+    ALTER TABLE runs ADD COLUMN newest TEXT NOT NULL DEFAULT '';
+    CREATE INDEX runs_by_job ON runs (job);
+    DROP TABLE workloads;";
+
 /// Where the version of the tables is; in no other program's database.
 const HAS_VERSION: &str = "SELECT to_regclass('foreglow_store') IS NOT NULL";
 const VERSION: &str = "SELECT version FROM foreglow_store";
@@ -106,17 +120,20 @@ pub(super) fn prepare(session: &mut Session, location: &Location, create: bool) 
 }
 
 fn upgrade(session: &mut Session) -> Outcome<()> {
-    let writing = session.begin()?;
+    let transaction = Transaction::Server(session.begin()?);
     // Another collector may have done it in the meantime.
-    let steps = version(|sql| writing.query(sql, &[]).and_then(|rows| first(&rows))).and_then(|found| {
-        STEPS.iter().skip(found).try_for_each(|step| writing.execute_batch(step))?;
+    let steps = version(|sql| transaction.query(sql, &[]).and_then(|rows| first(&rows))).and_then(|found| {
+        STEPS.iter().skip(found).try_for_each(|step| transaction.execute_batch(step))?;
+        if found == 1 {
+            add_to_old_runs(&transaction)?;
+        }
         let update = "UPDATE foreglow_store SET version = $1";
-        writing.execute(update, &[Value::Integer(i64::try_from(STEPS.len()).unwrap_or(i64::MAX))])
+        transaction.execute(update, &[Value::Integer(i64::try_from(STEPS.len()).unwrap_or(i64::MAX))])
     });
     match steps {
-        Ok(_) => writing.commit(),
+        Ok(_) => transaction.commit(),
         Err(failure) => {
-            writing.roll_back();
+            transaction.roll_back();
             Err(failure)
         }
     }

@@ -1,7 +1,7 @@
 //! Transactions that write, one at a time in all collectors.
 
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use tokio_postgres::types::ToSql;
 
@@ -11,7 +11,8 @@ use super::values::storable;
 use crate::store::Encoded;
 use crate::store::database::{Failure, Outcome, Row, Value};
 use crate::store::encoded::RunKey;
-use crate::store::runs::Sums;
+use crate::store::newest::{MOST_DIGITS, MOST_EQUAL, Newest};
+use crate::store::runs::{AddedToJob, Sums};
 
 /// Lock of the writers of a database: `FGLW`. Without it, a sample could become visible after one
 /// that has a later position, and readers that continue after a position would never see it.
@@ -58,7 +59,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Adds all samples with one statement.
-    pub(in crate::store) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<bool>> {
+    pub(in crate::store) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
         let models = column(samples, |new| storable(&new.run.model));
         let secs = column(samples, |new| new.secs);
         let (ids, lines) = (column(samples, |new| new.id.as_str()), column(samples, |new| new.line.as_str()));
@@ -75,7 +76,10 @@ impl<'a> Writing<'a> {
             ))
         })?;
         self.has_news.set(self.has_news.get() || !rows.is_empty());
-        let mut added: HashSet<&str> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+        let mut added: HashMap<&str, i64> = HashMap::with_capacity(rows.len());
+        for row in &rows {
+            added.insert(row.try_get(0)?, row.try_get(1)?);
+        }
         // A later sample with the same id is not new.
         Ok(samples.iter().map(|(new, _)| added.remove(new.id.as_str())).collect())
     }
@@ -88,9 +92,9 @@ impl<'a> Writing<'a> {
     }
 
     /// Returns the numbers of all runs with one query, and adds new runs with one statement.
-    pub(in crate::store) fn numbers_of(&self, runs: &[&RunKey]) -> Outcome<Vec<i64>> {
+    pub(in crate::store) fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>> {
         let found = self.find_runs(runs)?;
-        let new: Vec<&RunKey> =
+        let new: Vec<(&RunKey, &str)> =
             runs.iter().zip(&found).filter(|(_, number)| number.is_none()).map(|(run, _)| *run).collect();
         let mut of_new = Vec::new().into_iter();
         if !new.is_empty() {
@@ -101,7 +105,7 @@ impl<'a> Writing<'a> {
         found.into_iter().map(|known| number(known).ok_or(Failure::Unexpected(Value::Null))).collect()
     }
 
-    fn find_runs(&self, runs: &[&RunKey]) -> Outcome<Vec<Option<i64>>> {
+    fn find_runs(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<Option<i64>>> {
         let keys = Keys::of(runs);
         let rows = self.session.with_client(|connected| {
             let statement = self.session.prepared(connected, FIND_RUNS)?;
@@ -110,36 +114,51 @@ impl<'a> Writing<'a> {
         rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
     }
 
-    fn make_runs(&self, runs: &[&RunKey]) -> Outcome<()> {
+    fn make_runs(&self, runs: &[(&RunKey, &str)]) -> Outcome<()> {
         let keys = Keys::of(runs);
-        let models: Vec<String> = runs.iter().map(|run| storable(&run.model)).collect();
+        let models: Vec<String> = runs.iter().map(|(run, _)| storable(&run.model)).collect();
+        let jobs: Vec<&str> = runs.iter().map(|(_, job)| *job).collect();
         self.session.with_client(|connected| {
             let statement = self.session.prepared(connected, MAKE_RUNS)?;
             let mut parameters = keys.parameters().to_vec();
             parameters.push(&models);
+            parameters.push(&jobs);
             self.session.wait(connected.client().execute(&statement, &parameters)).map(drop)
         })
     }
 
-    pub(in crate::store) fn add_to_workloads(&self, added: &[(&str, i64)]) -> Outcome<()> {
-        let workloads: Vec<&str> = added.iter().map(|(workload, _)| *workload).collect();
-        let samples: Vec<i64> = added.iter().map(|(_, samples)| *samples).collect();
+    pub(in crate::store) fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()> {
+        let fingerprints: Vec<&str> = jobs.iter().map(|(job, _)| *job).collect();
+        let contexts: Vec<&str> = jobs.iter().map(|(_, context)| *context).collect();
         self.session.with_client(|connected| {
-            let statement = self.session.prepared(connected, ADD_TO_WORKLOADS)?;
-            self.session.wait(connected.client().execute(&statement, &[&workloads, &samples])).map(drop)
+            let statement = self.session.prepared(connected, MAKE_JOBS)?;
+            self.session.wait(connected.client().execute(&statement, &[&fingerprints, &contexts])).map(drop)
         })
     }
 
-    pub(in crate::store) fn add_to_runs(&self, added: &[(i64, Sums)]) -> Outcome<()> {
+    pub(in crate::store) fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
+        let jobs: Vec<&str> = added.iter().map(|added| &*added.job).collect();
+        let samples: Vec<i64> = added.iter().map(|added| added.samples).collect();
+        let latest: Vec<i64> = added.iter().map(|added| added.latest).collect();
+        self.session.with_client(|connected| {
+            let statement = self.session.prepared(connected, ADD_TO_JOBS)?;
+            let changed = self.session.wait(connected.client().execute(&statement, &[&jobs, &samples, &latest]))?;
+            if changed == added.len() as u64 { Ok(()) } else { Err(Failure::NoSuchRun) }
+        })
+    }
+
+    pub(in crate::store) fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()> {
         let numbers: Vec<i64> = added.iter().map(|(run, _)| *run).collect();
         let samples: Vec<i64> = added.iter().map(|(_, sums)| sums.samples).collect();
         let timed: Vec<i64> = added.iter().map(|(_, sums)| sums.timed).collect();
         let totals: Vec<f64> = added.iter().map(|(_, sums)| sums.sum).collect();
         let least: Vec<Option<f64>> = added.iter().map(|(_, sums)| sums.least).collect();
         let most: Vec<Option<f64>> = added.iter().map(|(_, sums)| sums.most).collect();
+        let newest: Vec<String> = added.iter().map(|(_, sums)| sums.newest.text()).collect();
         self.session.with_client(|connected| {
             let statement = self.session.prepared(connected, ADD_TO_RUNS)?;
-            let parameters: [&(dyn ToSql + Sync); 6] = [&numbers, &samples, &timed, &totals, &least, &most];
+            let parameters: [&(dyn ToSql + Sync); 8] =
+                [&numbers, &samples, &timed, &totals, &least, &most, &newest, &MOST_DIGITS];
             let changed = self.session.wait(connected.client().execute(&statement, &parameters))?;
             if changed == added.len() as u64 { Ok(()) } else { Err(Failure::NoSuchRun) }
         })
@@ -156,8 +175,14 @@ impl<'a> Writing<'a> {
     pub(in crate::store) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
         let query = "SELECT count(*), count(secs), coalesce(sum(secs), 0), min(secs), max(secs) FROM samples
              WHERE run = $1";
+        let newest_of = "SELECT seq FROM samples WHERE run = $1 ORDER BY seq DESC LIMIT $2";
         let mut figures = HashMap::with_capacity(runs.len());
         for run in runs {
+            let mut newest = Newest::default();
+            let most = i64::try_from(MOST_EQUAL).unwrap_or(i64::MAX);
+            for row in self.query(newest_of, &[Value::Integer(*run), Value::Integer(most)])? {
+                newest.add(row.integer(0)?);
+            }
             for row in self.query(query, &[Value::Integer(*run)])? {
                 let sums = Sums {
                     samples: row.integer(0)?,
@@ -165,6 +190,7 @@ impl<'a> Writing<'a> {
                     sum: row.real(2)?,
                     least: row.maybe_real(3)?,
                     most: row.maybe_real(4)?,
+                    newest: newest.clone(),
                 };
                 figures.insert(*run, sums);
             }
@@ -203,14 +229,14 @@ struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    fn of(runs: &[&'a RunKey]) -> Self {
+    fn of(runs: &[(&'a RunKey, &str)]) -> Self {
         Self {
-            workloads: runs.iter().map(|run| run.workload.as_str()).collect(),
-            configurations: runs.iter().map(|run| run.configuration.as_str()).collect(),
-            sampling_rates: runs.iter().map(|run| run.sampling_rate()).collect(),
-            engines: runs.iter().map(|run| run.engine).collect(),
-            outcomes: runs.iter().map(|run| run.outcome).collect(),
-            hosts: runs.iter().map(|run| run.host.as_str()).collect(),
+            workloads: runs.iter().map(|(run, _)| run.workload.as_str()).collect(),
+            configurations: runs.iter().map(|(run, _)| run.configuration.as_str()).collect(),
+            sampling_rates: runs.iter().map(|(run, _)| run.sampling_rate()).collect(),
+            engines: runs.iter().map(|(run, _)| run.engine).collect(),
+            outcomes: runs.iter().map(|(run, _)| run.outcome).collect(),
+            hosts: runs.iter().map(|(run, _)| run.host.as_str()).collect(),
         }
     }
 
@@ -230,7 +256,7 @@ const ADD: &str = "INSERT INTO samples (id, model, mode, engine, outcome, starte
             $9::bigint[], $10::double precision[]) WITH ORDINALITY
         AS new (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs, place)
     ORDER BY place
-    ON CONFLICT (id) DO NOTHING RETURNING id";
+    ON CONFLICT (id) DO NOTHING RETURNING id, seq";
 
 /// The number of each run, in the order of the arrays. The index is on the three texts together:
 /// each may be longer than an entry of a B-tree.
@@ -246,26 +272,27 @@ const FIND_RUNS: &str = "SELECT (
     ORDER BY place";
 
 /// The numbers follow the order of the arrays.
-const MAKE_RUNS: &str = "INSERT INTO runs (workload, configuration, sampling_rate, engine, outcome, host, model)
-    SELECT workload, configuration, sampling_rate, engine, outcome, host, model
-    FROM unnest($1::text[], $2::text[], $3::double precision[], $4::text[], $5::text[], $6::text[], $7::text[])
-        WITH ORDINALITY AS new (workload, configuration, sampling_rate, engine, outcome, host, model, place)
+const MAKE_RUNS: &str = "INSERT INTO runs (workload, configuration, sampling_rate, engine, outcome, host, model, job)
+    SELECT workload, configuration, sampling_rate, engine, outcome, host, model, job
+    FROM unnest($1::text[], $2::text[], $3::double precision[], $4::text[], $5::text[], $6::text[], $7::text[],
+            $8::text[])
+        WITH ORDINALITY AS new (workload, configuration, sampling_rate, engine, outcome, host, model, job, place)
     ORDER BY place";
 
-const ADD_TO_WORKLOADS: &str = "WITH new AS (
-        SELECT workload, samples FROM unnest($1::text[], $2::bigint[]) AS new (workload, samples)
-    ), updated AS (
-        UPDATE workloads SET samples = workloads.samples + new.samples FROM new
-        WHERE workloads.workload = new.workload RETURNING new.workload
-    )
-    INSERT INTO workloads (workload, samples)
-    SELECT workload, samples FROM new WHERE workload NOT IN (SELECT workload FROM updated)";
+const MAKE_JOBS: &str = "INSERT INTO jobs (job, context)
+    SELECT job, context FROM unnest($1::text[], $2::text[]) AS new (job, context)
+    ON CONFLICT (job) DO NOTHING";
+
+const ADD_TO_JOBS: &str = "UPDATE jobs SET samples = jobs.samples + new.samples,
+        latest = greatest(jobs.latest, new.latest)
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS new (job, samples, latest)
+    WHERE jobs.job = new.job";
 
 /// `least` and `greatest` leave out null.
 const ADD_TO_RUNS: &str = "UPDATE runs SET samples = runs.samples + new.samples, timed = runs.timed + new.timed,
         sum_secs = runs.sum_secs + new.sum_secs, least_secs = least(runs.least_secs, new.least_secs),
-        most_secs = greatest(runs.most_secs, new.most_secs)
+        most_secs = greatest(runs.most_secs, new.most_secs), newest = right(runs.newest || new.newest, $8)
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::double precision[], $5::double precision[],
-            $6::double precision[])
-        AS new (number, samples, timed, sum_secs, least_secs, most_secs)
+            $6::double precision[], $7::text[])
+        AS new (number, samples, timed, sum_secs, least_secs, most_secs, newest)
     WHERE runs.number = new.number";

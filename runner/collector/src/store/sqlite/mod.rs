@@ -13,7 +13,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavio
 use super::Encoded;
 use super::database::{Failure, Outcome, Row, Value};
 use super::encoded::RunKey;
-use super::runs::Sums;
+use super::newest::MOST_DIGITS;
+use super::runs::{AddedToJob, Sums};
 pub(super) use failure::sentence;
 
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -117,14 +118,14 @@ impl Writing<'_> {
         Ok(self.0.execute_batch(sql)?)
     }
 
-    pub(super) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<bool>> {
+    pub(super) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
         let mut add = self.0.prepare_cached(
             "INSERT OR IGNORE INTO samples
                  (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?;
         let add = |(new, run): &(&Encoded, i64)| {
-            Ok(add.execute(params![
+            let added = add.execute(params![
                 new.id,
                 new.run.model,
                 new.mode,
@@ -135,52 +136,65 @@ impl Writing<'_> {
                 new.checksum,
                 run,
                 new.secs,
-            ])? == 1)
+            ])?;
+            // The position is the row's number.
+            Ok((added == 1).then(|| self.0.last_insert_rowid()))
         };
         samples.iter().map(add).collect()
     }
 
-    pub(super) fn numbers_of(&self, runs: &[&RunKey]) -> Outcome<Vec<i64>> {
+    pub(super) fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>> {
         let mut find = self.0.prepare_cached(
             "SELECT number FROM runs WHERE workload = ?1 AND configuration = ?2 AND sampling_rate = ?3 AND engine = ?4
                  AND outcome = ?5 AND host = ?6",
         )?;
         let mut make = self.0.prepare_cached(
-            "INSERT INTO runs (workload, configuration, sampling_rate, engine, outcome, host, model)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING number",
+            "INSERT INTO runs (workload, configuration, sampling_rate, engine, outcome, host, model, job)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING number",
         )?;
-        let number = |run: &&RunKey| {
+        let number = |(run, job): &(&RunKey, &str)| {
             let rate = run.sampling_rate();
             let of_run = params![run.workload, run.configuration, rate, run.engine, run.outcome, run.host];
             if let Some(number) = find.query_row(of_run, |row| row.get(0)).optional()? {
                 return Ok(number);
             }
-            let of_run = params![run.workload, run.configuration, rate, run.engine, run.outcome, run.host, run.model];
+            let of_run =
+                params![run.workload, run.configuration, rate, run.engine, run.outcome, run.host, run.model, job];
             Ok(make.query_row(of_run, |row| row.get(0))?)
         };
         runs.iter().map(number).collect()
     }
 
-    pub(super) fn add_to_workloads(&self, added: &[(&str, i64)]) -> Outcome<()> {
-        let mut add = self.0.prepare_cached("UPDATE workloads SET samples = samples + ?2 WHERE workload = ?1")?;
-        let mut make = self.0.prepare_cached("INSERT INTO workloads (workload, samples) VALUES (?1, ?2)")?;
-        for of_workload in added {
-            if add.execute(*of_workload)? == 0 {
-                make.execute(*of_workload)?;
+    pub(super) fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()> {
+        let mut make = self.0.prepare_cached("INSERT OR IGNORE INTO jobs (job, context) VALUES (?1, ?2)")?;
+        for job in jobs {
+            make.execute(*job)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
+        let add = "UPDATE jobs SET samples = samples + ?2, latest = max(latest, ?3) WHERE job = ?1";
+        let mut add = self.0.prepare_cached(add)?;
+        for AddedToJob { job, samples, latest } in added {
+            if add.execute(params![&**job, samples, latest])? == 0 {
+                return Err(Failure::NoSuchRun);
             }
         }
         Ok(())
     }
 
-    pub(super) fn add_to_runs(&self, added: &[(i64, Sums)]) -> Outcome<()> {
+    pub(super) fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()> {
         let mut add = self.0.prepare_cached(
             "UPDATE runs SET samples = samples + ?2, timed = timed + ?3, sum_secs = sum_secs + ?4,
                  least_secs = CASE WHEN least_secs <= ?5 THEN least_secs ELSE coalesce(?5, least_secs) END,
-                 most_secs = CASE WHEN most_secs >= ?6 THEN most_secs ELSE coalesce(?6, most_secs) END
+                 most_secs = CASE WHEN most_secs >= ?6 THEN most_secs ELSE coalesce(?6, most_secs) END,
+                 newest = substr(newest || ?7, -?8)
              WHERE number = ?1",
         )?;
         for (run, sums) in added {
-            if add.execute(params![run, sums.samples, sums.timed, sums.sum, sums.least, sums.most])? == 0 {
+            let Sums { samples, timed, sum, least, most, newest } = sums;
+            if add.execute(params![run, samples, timed, sum, least, most, newest.text(), MOST_DIGITS])? == 0 {
                 return Err(Failure::NoSuchRun);
             }
         }
@@ -206,12 +220,12 @@ impl Writing<'_> {
     /// faster here, but each sample of a write would change another page of it.
     pub(super) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
         let mut figures: HashMap<i64, Sums> = runs.iter().map(|run| (*run, Sums::default())).collect();
-        let mut read = self.0.prepare_cached("SELECT run, secs FROM samples INDEXED BY samples_by_start")?;
+        let mut read = self.0.prepare_cached("SELECT run, secs, seq FROM samples INDEXED BY samples_by_start")?;
         let mut rows = read.query([])?;
         while let Some(row) = rows.next()? {
             let run: Option<i64> = row.get(0)?;
             if let Some(sums) = run.and_then(|run| figures.get_mut(&run)) {
-                sums.count(row.get(1)?);
+                sums.count(row.get(2)?, row.get(1)?);
             }
         }
         Ok(figures)

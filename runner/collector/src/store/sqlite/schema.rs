@@ -11,13 +11,14 @@ use crate::store::Location;
 use crate::store::checksum::checksum;
 use crate::store::database::Transaction;
 use crate::store::failure::sentence as explain;
+use crate::store::jobs::add_to_old_runs;
 use crate::store::runs::assign_all;
 
 /// `FGLW`, which marks an SQLite file as a Foreglow store.
 const APPLICATION_ID: i64 = 0x4647_4c57;
 /// Version of the tables below. A change of the tables increments it and adds a step to
 /// [`migrate`].
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 
 pub(in crate::store) const TABLES: &str = "
     CREATE TABLE samples (
@@ -110,6 +111,19 @@ const VERSION_5: &str = "
     DROP INDEX samples_by_start;
     CREATE INDEX samples_by_start ON samples (started_at_us, seq, run, secs);";
 
+/// Adds the jobs, which also count the workloads, and the newest samples of each run.
+const VERSION_6: &str = "
+    CREATE TABLE jobs (
+        job TEXT PRIMARY KEY,
+        context TEXT NOT NULL,
+        samples INTEGER NOT NULL DEFAULT 0,
+        latest INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+    ALTER TABLE runs ADD COLUMN job TEXT NOT NULL DEFAULT '';
+    ALTER TABLE runs ADD COLUMN newest TEXT NOT NULL DEFAULT '';
+    CREATE INDEX runs_by_job ON runs (job);
+    DROP TABLE workloads;";
+
 /// Memory of the connection that writes: a write of samples touches pages of all their indexes.
 const CACHE_KIB: i64 = 32 << 10;
 /// Pages of the write-ahead log, 4 KiB each, from which it is moved into the file. A write of a few
@@ -174,10 +188,14 @@ fn migrate(connection: &mut Connection) -> Outcome<()> {
     let transaction = Transaction::File(Writing(transaction));
     if found < 4 {
         transaction.execute_batch(VERSION_4)?;
-        assign_all(&transaction)?;
     }
     if found < 5 {
         transaction.execute_batch(VERSION_5)?;
+    }
+    if found < 6 {
+        transaction.execute_batch(VERSION_6)?;
+        // The tables of the runs are empty before version 4.
+        if found < 4 { assign_all(&transaction)? } else { add_to_old_runs(&transaction)? }
     }
     transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}"))?;
     transaction.commit()
