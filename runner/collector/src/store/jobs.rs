@@ -7,13 +7,11 @@ use foreglow_shared::{Context, Job, Workload, parse_line};
 
 use super::database::{Outcome, Row, Transaction, Value, text};
 use super::newest::Newest;
-use super::runs::count_again;
+use super::runs::{MOST_BYTES, count_again};
 use super::{Store, check, encoded};
 
 /// Runs of a job that are read at most. The planner fits no more.
 pub const MOST_RUNS: usize = 5_000;
-/// Size of the jobs that are listed at a time, and of the runs.
-pub(super) const MOST_BYTES: usize = 8 << 20;
 /// Samples that are read at a time, each of at most 64 KiB.
 const BATCH: usize = 64;
 /// Runs that an upgrade reads at a time.
@@ -93,7 +91,7 @@ impl Store {
         let of_job = [text(fingerprint)];
         let query = "SELECT job, context, samples, latest FROM jobs WHERE job = $1 AND samples > 0";
         let Some(found) = self.read(query, &of_job, listed)?.pop() else { return Ok(None) };
-        let mut job = Job::of_runs(serde_json::from_str::<Context>(&found.context)?, Vec::new());
+        let mut job = Job::new(serde_json::from_str::<Context>(&found.context)?);
         // The failure of a run says nothing about its configuration.
         let query = "SELECT samples, newest FROM runs WHERE job = $1 AND samples > 0 AND outcome <> 'failed'";
         let (mut newest, mut runs) = (Vec::new(), 0);

@@ -10,9 +10,10 @@ use foreglow_shared::parse_line;
 use super::Store;
 use super::database::{Failure, Outcome, Row, Transaction, Value, maybe_text, text};
 use super::encoded::RunKey;
-use super::jobs::MOST_BYTES;
 use super::newest::Newest;
 
+/// Size of the runs that are listed at a time, and of the jobs.
+pub(super) const MOST_BYTES: usize = 8 << 20;
 /// Samples that an upgrade reads at a time.
 const BATCH: i64 = 1_000;
 /// Size of the keys of runs whose numbers are kept between writes.

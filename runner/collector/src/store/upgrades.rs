@@ -22,7 +22,7 @@ fn keeps_its_samples(store: &mut Store) {
     assert!(findings.is_sound() && findings.samples == 4, "{findings:?}");
     assert_eq!(store.ids().unwrap(), (1..=4).map(|number| sample(number).id).collect::<Vec<_>>());
     assert_eq!((store.workloads().unwrap(), store.count().unwrap()), (vec![(sample(1).workload, 4)], 4));
-    let runs = store.runs(&RunsFilter { limit: 9, ..RunsFilter::default() }).unwrap();
+    let runs = store.runs(&RunsFilter { limit: 9, ..RunsFilter::default() }).unwrap().runs;
     let figures = |runs: &Runs| (runs.samples, runs.outcome.clone(), runs.times.map(|times| times.mean_secs));
     let completed = || "completed".to_owned();
     assert_eq!(

@@ -1,8 +1,11 @@
 //! Jobs, and the runs of one job that a predictor is fitted to.
 
+use std::io::{BufRead as _, BufReader};
+
 use foreglow_collector::store::{Arrived, Filter, Location, MOST_EQUAL, RunsFilter, Store};
 use foreglow_shared::{Context, Job, Outcome, Sample, group_by_context};
 
+use crate::faults::{agent, get, post, serve};
 use crate::{Place, sample};
 
 over_both! {
@@ -12,6 +15,7 @@ over_both! {
     runs_and_samples_are_those_of_one_job
     samples_that_arrive_are_counted_by_job
     a_store_without_jobs_gets_them_when_it_is_opened
+    the_collector_lists_jobs_answers_with_one_and_announces_their_new_samples
 }
 
 fn fingerprint(sample: &Sample) -> String {
@@ -137,4 +141,45 @@ fn a_store_without_jobs_gets_them_when_it_is_opened(place: &Place) {
     assert_eq!((job(&store, &samples[0]), store.jobs(None, 9).unwrap(), store.workloads().unwrap()), before);
     store.insert(&[run(31, 1, Outcome::Completed)]).unwrap();
     assert_eq!(store.job(&fingerprint(&samples[0])).unwrap().unwrap().runs, 31);
+}
+
+fn the_collector_lists_jobs_answers_with_one_and_announces_their_new_samples(place: &Place) {
+    let url = serve(&place.location);
+    let json = |path: &str| -> serde_json::Value {
+        let (status, answer) = get(&url, path);
+        assert_eq!(status, 200, "{path}: {answer}");
+        serde_json::from_str(&answer).unwrap()
+    };
+    assert_eq!(json("api/v1/jobs"), serde_json::json!({ "schema": 1, "last_id": null, "jobs": [] }));
+    let line = |sample: Sample| serde_json::to_string(&sample).unwrap() + "\n";
+    let samples = [sample(1), sample(2), of_model(3, "vgg16")].map(line);
+    assert_eq!(post(&agent(), &url, &samples.concat()).0, 200);
+    let jobs = json("api/v1/jobs");
+    let [newest, second] = [0, 1].map(|place: usize| jobs["jobs"][place].clone());
+    let models = [&newest, &second].map(|job| job["context"]["workload"]["model"].clone());
+    assert_eq!((models, &second["samples"]), (["vgg16".into(), "lenet5".into()], &2.into()));
+    assert_eq!(jobs["last_id"], sample(3).id.to_string());
+    assert_eq!(json(&format!("api/v1/jobs?before={}", newest["latest"]))["jobs"], serde_json::json!([second]));
+    let first = agent().get(format!("{url}api/v1/jobs?limit=1")).call().unwrap();
+    let next = format!("</api/v1/jobs?limit=1&before={}>; rel=\"next\"", newest["latest"]);
+    assert_eq!(first.headers()["link"].to_str().unwrap(), next);
+
+    let job = second["job"].as_str().unwrap();
+    let of_job = json(&format!("api/v1/jobs/{job}"));
+    assert_eq!(
+        serde_json::from_value::<Job>(of_job["job"].clone()).unwrap(),
+        group_by_context(&[sample(1), sample(2)])[0]
+    );
+    assert_eq!(of_job["runs"], 2);
+    assert_eq!(json(&format!("api/v1/runs?job={job}"))["runs"][0]["samples"], 2);
+    assert_eq!(get(&url, &format!("api/v1/samples?job={job}&limit=1")).1, samples[0]);
+    assert_eq!(get(&url, "api/v1/jobs/0").0, 404);
+    assert_eq!(get(&url, "api/v1/jobs?limit=0").0, 400);
+
+    let events = agent().get(format!("{url}api/v1/events?of=jobs&after={}", sample(2).id)).call().unwrap();
+    let mut lines = BufReader::new(events.into_body().into_reader()).lines().map(Result::unwrap);
+    let data = lines.find_map(|line| line.strip_prefix("data: ").map(str::to_owned)).unwrap();
+    let expected = serde_json::json!({ "job": newest["job"], "samples": 1 });
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&data).unwrap(), expected);
+    assert_eq!(lines.next().unwrap(), format!("id: {}", sample(3).id));
 }
