@@ -91,7 +91,7 @@ impl Store {
         let of_job = [text(fingerprint)];
         let query = "SELECT job, context, samples, latest FROM jobs WHERE job = $1 AND samples > 0";
         let Some(found) = self.read(query, &of_job, listed)?.pop() else { return Ok(None) };
-        let mut job = Job::new(serde_json::from_str::<Context>(&found.context)?);
+        let mut job = Job::of_runs(serde_json::from_str::<Context>(&found.context)?, Vec::new());
         // The failure of a run says nothing about its configuration.
         let query = "SELECT samples, newest FROM runs WHERE job = $1 AND samples > 0 AND outcome <> 'failed'";
         let (mut newest, mut runs) = (Vec::new(), 0);
