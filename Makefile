@@ -48,7 +48,7 @@ help:
 	@echo 'make sweep-paper  the published study on 24 slow cores: two hours; `make paper` writes docs/paper.md from its samples'
 	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some; parity-onnx does this for ONNX exports'
 	@echo 'make screenshots  the pictures of the planner in docs/'
-	@echo 'make campaign  FAULTS faults of a collector under load; none may lose or double an acknowledged sample; STORE=postgres on a PostgreSQL server'
+	@echo 'make campaign  FAULTS faults of a collector under load; none may lose, double or alter an acknowledged sample; STORE=postgres on a durable PostgreSQL server'
 	@echo 'make fuzz   fuzzes the readers of links and files'
 	@echo 'GPU=1 or GPU=0 after any of them: with or without GPU support, which doubles the time of the first build'
 
@@ -181,13 +181,21 @@ bench-decide: build
 # sqlite, postgres (a server that is started for it), or the URL of an empty database.
 SAMPLES := 1000000
 STORE := sqlite
-.PHONY: bench-collector campaign
+.PHONY: bench-collector bench-collector-clients campaign
 bench-collector: build
 	cargo build $(CARGO_FLAGS) --example bench_collector
 	target/release/examples/bench_collector $(SAMPLES) $(STORE)
 
-# Lets FAULTS faults happen to a collector, and checks that no acknowledged sample is lost or
-# doubled. STORE is sqlite, or postgres for a server that is started for it.
+# Measures the collector beside clients that are many, slow or hostile. PART selects one part, such
+# as connections.
+PART :=
+bench-collector-clients: build
+	cargo build $(CARGO_FLAGS) --example bench_collector_clients
+	target/release/examples/bench_collector_clients $(PART)
+
+# Lets FAULTS faults happen to a collector, and checks that no acknowledged sample is lost, doubled
+# or altered, and that the figures of runs are right. STORE is sqlite, or postgres for a server that
+# is started for it, with its default durability.
 FAULTS := 200
 campaign: build
 	cargo build $(CARGO_FLAGS) --example collector_faults

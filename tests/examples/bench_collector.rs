@@ -6,9 +6,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use foreglow_tests::collector::{Collector, Connection, own_cpu_secs, sample};
-use foreglow_tests::{postgres, workspace_dir};
+use foreglow_tests::figures::{self, figure, quantile};
+use foreglow_tests::postgres;
 use serde_json::{Value, json};
 
 /// Samples unless the first argument is another number.
@@ -36,26 +36,11 @@ fn main() -> anyhow::Result<()> {
     }
     figures.push(single_posts(&collector, samples)?);
     figures.push(figure("peak memory of the collector", collector.peak_mib()?, "MiB"));
-    for figure in &figures {
-        eprintln!(
-            "{:60} {:>10.1} {}",
-            figure["what"].as_str().unwrap_or_default(),
-            figure["value"],
-            figure["unit"].as_str().unwrap_or_default()
-        );
-    }
+    figures::print(&figures);
     // A URL may have a password.
     let kind = if kind == "sqlite" { "sqlite" } else { "postgres" };
     let name = if kind == "sqlite" { "collector.json" } else { "collector-postgres.json" };
-    let path = workspace_dir().join("target/bench").join(name);
-    std::fs::create_dir_all(path.parent().context("the file has a folder")?)?;
-    std::fs::write(&path, format!("{:#}\n", json!({ "store": kind, "samples": samples, "figures": figures })))?;
-    eprintln!("written to {}", path.display());
-    Ok(())
-}
-
-fn figure(what: &str, value: f64, unit: &str) -> Value {
-    json!({ "what": what, "value": (value * 10.0).round() / 10.0, "unit": unit })
+    figures::write(name, &json!({ "store": kind, "samples": samples, "figures": figures }))
 }
 
 /// Fills the store. The bodies are made before the clock starts, because the clients take their
@@ -155,11 +140,4 @@ fn timed(connection: &mut Connection, method: &str, path: &str, body: &str) -> a
     let (status, answer) = connection.send(method, path, body)?;
     anyhow::ensure!(status == 200, "{path}: {status} {answer}");
     Ok(started.elapsed().as_secs_f64() * 1e3)
-}
-
-fn quantile(times: &[f64], part: f64) -> f64 {
-    let mut sorted = times.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let place = ((sorted.len() - 1) as f64 * part).round();
-    sorted.get(place as usize).copied().unwrap_or(f64::NAN)
 }

@@ -63,14 +63,24 @@ impl Collector {
     /// # Errors
     /// The system does not say.
     pub fn peak_mib(&self) -> anyhow::Result<f64> {
+        self.memory_mib("VmHWM:")
+    }
+
+    /// Returns the memory of the process now, MiB.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn resident_mib(&self) -> anyhow::Result<f64> {
+        self.memory_mib("VmRSS:")
+    }
+
+    fn memory_mib(&self, field: &str) -> anyhow::Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = peak.and_then(|peak| peak.split_whitespace().next()).context("the system tells no peak")?;
+        let value = status.lines().find_map(|line| line.strip_prefix(field));
+        let kib = value.and_then(|value| value.split_whitespace().next()).context("the system tells no memory")?;
         Ok(kib.parse::<f64>()? / 1024.0)
     }
-}
 
-impl Collector {
     /// Returns the processor time of the process so far, seconds.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ mod cluster;
 pub mod collector;
 mod devtools;
 mod example;
+pub mod figures;
 mod file_host;
 mod firefox;
 mod gpu_rig;

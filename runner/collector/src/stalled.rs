@@ -3,12 +3,15 @@
 use std::future::Future as _;
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
+
+use super::connections::Connection;
 
 /// Limit on the time in which the client takes nothing of an answer.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -19,11 +22,12 @@ pub(super) struct DropStalled {
     stream: TcpStream,
     /// Runs while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
+    connection: Arc<Connection>,
 }
 
 impl DropStalled {
-    pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream, stalled: None }
+    pub(super) fn new(stream: TcpStream, connection: Arc<Connection>) -> Self {
+        Self { stream, stalled: None, connection }
     }
 
     fn poll_in_time<T>(
@@ -49,8 +53,13 @@ impl AsyncRead for DropStalled {
 }
 
 impl AsyncWrite for DropStalled {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
-        self.get_mut().poll_in_time(context, |stream, context| stream.poll_write(context, bytes))
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        let written =
+            self.as_mut().get_mut().poll_in_time(context, |stream, context| stream.poll_write(context, bytes));
+        if written.is_ready() {
+            self.connection.progress();
+        }
+        written
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {

@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::authority;
-use crate::foreglow::{Foreglow, Serving, get, line, post};
+use crate::foreglow::{self, Foreglow, Serving, get, line, post};
+use crate::{authority, listen, read_events};
 
 /// A limit of the collector, and time for a busy machine.
 const SOON: Duration = Duration::from_secs(40);
@@ -114,4 +114,33 @@ fn a_client_that_reads_nothing_does_not_hold_up_the_others() {
     assert!(workloads.contains(r#""samples":20001"#), "{workloads}");
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     drop(deaf);
+}
+
+#[test]
+fn slow_bodies_lock_nobody_out() {
+    let collector = Foreglow::new();
+    let server = Serving::start_with_few_descriptors(&collector, 256);
+    let mut slow: Vec<TcpStream> = (0..200).map(|_| connect(&server)).collect();
+    for stream in &mut slow {
+        // A place that was taken already is closed.
+        let _ = stream.write_all(b"POST /api/v1/samples HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 600\r\n\r\n{");
+    }
+    for _ in 0..4 {
+        std::thread::sleep(Duration::from_secs(1));
+        slow.iter_mut().for_each(|stream| drop(stream.write_all(b" ")));
+    }
+    for number in 0..20 {
+        assert_eq!(post(&server.url, &line(number)).0, 200);
+    }
+}
+
+#[test]
+fn idle_connections_do_not_end_an_event_stream() {
+    let collector = Foreglow::new();
+    let server = Serving::start_with_few_descriptors(&collector, 256);
+    let mut events = listen(&server.url, "", "");
+    let idle: Vec<TcpStream> = (0..400).map(|_| connect(&server)).collect();
+    assert_eq!(post(&server.url, &line(1)).0, 200);
+    assert_eq!(read_events(&mut events, 1), [foreglow::id(1)]);
+    drop(idle);
 }

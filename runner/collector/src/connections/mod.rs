@@ -2,13 +2,15 @@
 //!
 //! `axum::serve` waits for a request for ever, and accepts connections until the process has no
 //! file descriptors left. Here a connection has to send a request in time, a client that does not
-//! read is dropped, and a new connection replaces the one that has been idle for longest.
+//! read is dropped, and a new connection replaces the one whose client was quiet for longest.
 
-use std::collections::BTreeMap;
+mod places;
+mod traffic;
+
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use hyper::body::Incoming;
@@ -18,10 +20,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+pub(super) use self::places::Connection;
+use self::places::Connections;
+use self::traffic::{Received, Sent};
 use super::log::Client;
 use super::metrics::Metrics;
 use super::stalled::DropStalled;
@@ -38,26 +43,6 @@ const MOST_CONNECTIONS: u64 = 16_384;
 const OTHER_DESCRIPTORS: u64 = 128;
 /// Pause after an error of the system when a connection is accepted.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// The open connections.
-#[derive(Debug)]
-struct Connections {
-    most: usize,
-    /// By the number of the connection.
-    open: Mutex<BTreeMap<u64, Arc<Connection>>>,
-    /// Requests and connections so far, as a clock.
-    clock: AtomicU64,
-}
-
-/// A connection.
-#[derive(Debug, Default)]
-struct Connection {
-    is_busy: AtomicBool,
-    /// When its last request ended, by the clock of [`Connections`].
-    last_used: AtomicU64,
-    /// Told that another connection takes its place.
-    evicted: Notify,
-}
 
 /// Accepts connections until `stopping` is true, and then finishes the requests in progress.
 pub(super) async fn serve(
@@ -79,21 +64,20 @@ pub(super) async fn serve(
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        // Without a place the connection is closed: every other one is busy.
-        if let Some((number, connection)) = connections.enter() {
+        // Without a place the connection is closed: every other one is in use.
+        if let Some((number, connection)) = connections.enter(Instant::now()) {
             let (connections, router, stopping) = (Arc::clone(&connections), router.clone(), stopping.clone());
             let (tls, metrics) = (tls.clone(), Arc::clone(&metrics));
             tasks.spawn(async move {
                 metrics.connections.fetch_add(1, Ordering::Relaxed);
                 // An answer is not held back for more of it.
                 let _ = stream.set_nodelay(true);
-                let (connections, connection) = (connections.as_ref(), connection.as_ref());
-                match encrypt(stream, tls, connection).await {
+                match encrypt(stream, tls, &connection).await {
                     Some(Stream::Plain(stream)) => {
-                        answer(stream, Client(client), router, connections, connection, stopping).await;
+                        answer(stream, Client(client), router, connection, stopping).await;
                     }
                     Some(Stream::Encrypted(stream)) => {
-                        answer(*stream, Client(client), router, connections, connection, stopping).await;
+                        answer(*stream, Client(client), router, connection, stopping).await;
                     }
                     None => {}
                 }
@@ -113,8 +97,8 @@ enum Stream {
 }
 
 /// Does the handshake of TLS, if the collector uses it; `None` if it fails or takes too long.
-async fn encrypt(stream: TcpStream, tls: Option<Tls>, connection: &Connection) -> Option<Stream> {
-    let stream = DropStalled::new(stream);
+async fn encrypt(stream: TcpStream, tls: Option<Tls>, connection: &Arc<Connection>) -> Option<Stream> {
+    let stream = DropStalled::new(stream, Arc::clone(connection));
     let Some(tls) = tls else { return Some(Stream::Plain(stream)) };
     let handshake = timeout(HEAD_TIMEOUT, TlsAcceptor::from(tls.config()).accept(stream));
     tokio::select! {
@@ -128,21 +112,15 @@ async fn answer(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     client: Client,
     router: Router,
-    connections: &Connections,
-    connection: &Connection,
+    connection: Arc<Connection>,
     mut stopping: watch::Receiver<bool>,
 ) {
     let router = TowerToHyperService::new(router);
     let service = service_fn(|mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(client);
-        connection.is_busy.store(true, Ordering::Relaxed);
-        let answer = router.call(request);
-        async move {
-            let answer = answer.await;
-            connection.last_used.store(connections.tick(), Ordering::Relaxed);
-            connection.is_busy.store(false, Ordering::Relaxed);
-            answer
-        }
+        let connection = Arc::clone(&connection);
+        let answer = router.call(request.map(|body| Received::new(body, Arc::clone(&connection))));
+        async move { answer.await.map(|answer| answer.map(|body| Sent::new(body, connection))) }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES);
@@ -158,38 +136,6 @@ async fn answer(
                 answers.as_mut().graceful_shutdown();
             }
         }
-    }
-}
-
-impl Connections {
-    fn new(most: usize) -> Self {
-        Self { most, open: Mutex::default(), clock: AtomicU64::new(0) }
-    }
-
-    fn tick(&self) -> u64 {
-        self.clock.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Adds a connection. If there are too many, it takes the place of the one that has been idle
-    /// for longest; `None` if none is idle.
-    fn enter(&self) -> Option<(u64, Arc<Connection>)> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= self.most {
-            let idle = open.iter().filter(|(_, connection)| !connection.is_busy.load(Ordering::Relaxed));
-            let oldest = idle.min_by_key(|(_, connection)| connection.last_used.load(Ordering::Relaxed));
-            let oldest = oldest.map(|(number, _)| *number)?;
-            if let Some(connection) = open.remove(&oldest) {
-                connection.evicted.notify_one();
-            }
-        }
-        let number = self.tick();
-        let connection = Arc::new(Connection { last_used: AtomicU64::new(number), ..Connection::default() });
-        open.insert(number, Arc::clone(&connection));
-        Some((number, connection))
-    }
-
-    fn leave(&self, number: u64) {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
     }
 }
 
@@ -212,30 +158,4 @@ fn most_connections() -> usize {
 #[cfg(not(unix))]
 fn most_connections() -> usize {
     1_024
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_new_connection_takes_the_place_of_the_one_that_was_idle_for_longest() {
-        let connections = Connections::new(2);
-        let (first, one) = connections.enter().unwrap();
-        let (second, _) = connections.enter().unwrap();
-        one.last_used.store(connections.tick(), Ordering::Relaxed);
-        let (third, _) = connections.enter().unwrap();
-        let open: Vec<u64> = connections.open.lock().unwrap().keys().copied().collect();
-        assert_eq!(open, [first, third], "{second} was idle for longest");
-    }
-
-    #[test]
-    fn a_busy_connection_keeps_its_place() {
-        let connections = Connections::new(1);
-        let (number, connection) = connections.enter().unwrap();
-        connection.is_busy.store(true, Ordering::Relaxed);
-        assert!(connections.enter().is_none());
-        connections.leave(number);
-        assert!(connections.enter().is_some());
-    }
 }

@@ -1,0 +1,154 @@
+//! The open connections, and which of them gives its place to a new one.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+/// Time without progress after which a request that has begun may lose its place.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// What a connection waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The head of a request.
+    Head,
+    /// The body of a request.
+    Body,
+    /// The collector, such as for the next event.
+    Collector,
+    /// The client, which has to take a part of the answer.
+    Answer,
+}
+
+const PHASES: [Phase; 4] = [Phase::Head, Phase::Body, Phase::Collector, Phase::Answer];
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    accepted: Instant,
+    /// Index in [`PHASES`].
+    phase: AtomicU8,
+    /// Time of the last progress after `accepted`, ms.
+    progress_ms: AtomicU64,
+    /// Told that another connection takes its place.
+    pub(super) evicted: Notify,
+}
+
+impl Connection {
+    pub(crate) fn new() -> Self {
+        let (phase, progress_ms) = (AtomicU8::new(Phase::Head as u8), AtomicU64::new(0));
+        Self { accepted: Instant::now(), phase, progress_ms, evicted: Notify::new() }
+    }
+
+    /// Enters a phase, which counts as progress.
+    pub(super) fn enter(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+        self.progress();
+    }
+
+    /// Notes that the client has taken or sent something.
+    pub(crate) fn progress(&self) {
+        let millis = u64::try_from(self.accepted.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.progress_ms.store(millis, Ordering::Relaxed);
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        PHASES[usize::from(self.phase.load(Ordering::Relaxed)) % PHASES.len()]
+    }
+
+    /// Returns the time of the last progress, if the connection may lose its place.
+    fn replaceable(&self, now: Instant) -> Option<Instant> {
+        let progress = self.accepted + Duration::from_millis(self.progress_ms.load(Ordering::Relaxed));
+        let is_replaceable = match self.phase() {
+            Phase::Head => true,
+            Phase::Body | Phase::Answer => now.saturating_duration_since(progress) >= QUIET,
+            Phase::Collector => false,
+        };
+        is_replaceable.then_some(progress)
+    }
+}
+
+/// The open connections.
+#[derive(Debug)]
+pub(super) struct Connections {
+    most: usize,
+    /// By the number of the connection.
+    open: Mutex<BTreeMap<u64, Arc<Connection>>>,
+    next: AtomicU64,
+}
+
+impl Connections {
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, open: Mutex::default(), next: AtomicU64::new(0) }
+    }
+
+    /// Adds a connection. If there are too many, it takes the place of the one whose client has
+    /// done nothing for longest; `None` if all are in use.
+    pub(super) fn enter(&self, now: Instant) -> Option<(u64, Arc<Connection>)> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= self.most {
+            let quiet = open.iter().filter_map(|(number, connection)| Some((connection.replaceable(now)?, *number)));
+            let (_, number) = quiet.min()?;
+            if let Some(connection) = open.remove(&number) {
+                connection.evicted.notify_one();
+            }
+        }
+        let (number, connection) = (self.next.fetch_add(1, Ordering::Relaxed), Arc::new(Connection::new()));
+        open.insert(number, Arc::clone(&connection));
+        Some((number, connection))
+    }
+
+    pub(super) fn leave(&self, number: u64) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enter(connections: &Connections) -> (u64, Arc<Connection>) {
+        connections.enter(Instant::now()).unwrap()
+    }
+
+    fn open(connections: &Connections) -> Vec<u64> {
+        connections.open.lock().unwrap().keys().copied().collect()
+    }
+
+    #[test]
+    fn a_new_connection_takes_the_place_of_the_one_that_was_idle_for_longest() {
+        let connections = Connections::new(2);
+        let (first, one) = enter(&connections);
+        let (second, _) = enter(&connections);
+        std::thread::sleep(Duration::from_millis(20));
+        one.progress();
+        let (third, _) = enter(&connections);
+        assert_eq!(open(&connections), [first, third], "{second} was idle for longest");
+    }
+
+    #[test]
+    fn a_connection_that_waits_for_the_collector_keeps_its_place() {
+        let connections = Connections::new(1);
+        let (number, connection) = enter(&connections);
+        connection.enter(Phase::Collector);
+        let later = Instant::now() + Duration::from_secs(3_600);
+        assert!(connections.enter(later).is_none());
+        connections.leave(number);
+        assert!(connections.enter(later).is_some());
+    }
+
+    #[test]
+    fn a_request_whose_client_does_nothing_loses_its_place_after_a_while() {
+        for phase in [Phase::Body, Phase::Answer] {
+            let connections = Connections::new(1);
+            let (first, connection) = enter(&connections);
+            connection.enter(phase);
+            assert!(connections.enter(Instant::now()).is_none(), "{phase:?}: it has just begun");
+            let (second, _) = connections.enter(Instant::now() + QUIET).unwrap();
+            assert_eq!(open(&connections), [second], "instead of {first}");
+        }
+    }
+}

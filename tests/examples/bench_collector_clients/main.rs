@@ -1,0 +1,36 @@
+//! Benchmark of the collector beside clients that are many, slow or hostile. `make
+//! bench-collector-clients` prints the figures and writes `target/bench/collector-clients.json`.
+//! Clients and collector share the machine. An argument selects one part.
+
+mod connections;
+
+use std::time::Instant;
+
+use foreglow_tests::collector::Connection;
+use foreglow_tests::figures;
+use serde_json::{Value, json};
+
+/// A part of the benchmark, by its name.
+type Part = (&'static str, fn() -> anyhow::Result<Vec<Value>>);
+
+const PARTS: [Part; 1] = [("connections", connections::measure)];
+
+fn main() -> anyhow::Result<()> {
+    let only = std::env::args().nth(1);
+    let mut figures = Vec::new();
+    for (name, measure) in PARTS.iter().filter(|(name, _)| only.as_ref().is_none_or(|only| only == name)) {
+        eprintln!("{name}");
+        let of_part = measure()?;
+        figures::print(&of_part);
+        figures.extend(of_part);
+    }
+    figures::write("collector-clients.json", &json!({ "figures": figures }))
+}
+
+/// Sends a request on a new connection, and returns its time, ms.
+fn timed(address: &str, method: &str, path: &str, body: &str) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    let (status, answer) = Connection::open(address)?.send(method, path, body)?;
+    anyhow::ensure!(status == 200, "{path}: {status} {answer}");
+    Ok(started.elapsed().as_secs_f64() * 1e3)
+}
