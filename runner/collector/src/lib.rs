@@ -3,6 +3,7 @@
 
 mod access;
 pub mod address;
+mod answers;
 mod body;
 mod connections;
 mod disk;
@@ -37,6 +38,7 @@ use tokio::sync::{Semaphore, watch};
 
 pub use self::access::Access;
 use self::access::{Gate, sign_in};
+use self::answers::AnswerMemory;
 use self::body::BodyMemory;
 use self::events::News;
 pub use self::log::AccessLog;
@@ -54,6 +56,8 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_AFTER_SECS: HeaderValue = HeaderValue::from_static("1");
 /// Bodies that are parsed at the same time, each on a thread of its own.
 const PARSERS: usize = 2;
+/// Threads for work that blocks. Each keeps memory that it has once used.
+const BLOCKING_THREADS: usize = 16;
 /// Stores up to this size are checked completely before they are served; larger ones are checked
 /// for their structure, and each sample when it is read.
 const CHECKED_BYTES: u64 = 256 << 20;
@@ -63,6 +67,7 @@ const CHECKED_BYTES: u64 = 256 << 20;
 struct Shared {
     storage: Storage,
     bodies: BodyMemory,
+    answers: AnswerMemory,
     /// Bodies that are parsed at the same time.
     parsers: Arc<Semaphore>,
     gate: Arc<Gate>,
@@ -145,6 +150,7 @@ impl Collector {
         let is_damaged = check(&store)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
+            .max_blocking_threads(BLOCKING_THREADS)
             .enable_all()
             .build()
             .context("the threads that answer requests cannot be started")?;
@@ -166,6 +172,7 @@ impl Collector {
         let shared = Shared {
             storage,
             bodies: BodyMemory::new(),
+            answers: AnswerMemory::new(),
             parsers: Arc::new(Semaphore::new(PARSERS)),
             gate: Arc::new(gate),
             news: watch::Sender::new(News::default()),

@@ -35,7 +35,7 @@ use failure::sentence;
 pub use location::Location;
 pub(crate) use postgres::follow;
 pub use queue::{Rejected, Waiting};
-pub use read::Page;
+pub use read::{PART_BYTES, Page};
 pub use runs::{Runs, RunsFilter};
 pub use tokens::{DEFAULT_PER_MINUTE, Roles, Token};
 
@@ -225,13 +225,14 @@ impl Store {
         Ok(counts.into_iter().filter_map(workload).collect())
     }
 
-    /// Returns the samples after a position as JSON lines, and the position of the last one.
+    /// Returns the samples after a position as JSON lines, at most [`PART_BYTES`] and one line of
+    /// them, and the position of the last one.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn lines_after(&self, position: i64, most: usize) -> anyhow::Result<(Vec<String>, i64)> {
         let filter = Filter { limit: Some(most), ..Filter::default() };
-        let (lines, end) = self.page_lines(&filter, position, Page::ALL)?;
+        let (lines, end) = self.page_lines(&filter, position, Page::ALL, PART_BYTES)?;
         // A sample outside the limits would break every reader.
         Ok((lines.into_iter().filter(|line| parse_line(line).is_ok()).collect(), end))
     }
