@@ -213,7 +213,8 @@ fn check(store: &Store) -> anyhow::Result<bool> {
     if store.size_bytes()? > CHECKED_BYTES {
         return Ok(false);
     }
-    let damaged = store.check()?.damaged.len();
+    let findings = store.check()?;
+    let damaged = findings.damaged.len();
     if damaged > 0 {
         eprintln!(
             "foreglow: warning: {} in {} differ from what was stored, and are not served; `foreglow serve --check` lists them",
@@ -221,7 +222,14 @@ fn check(store: &Store) -> anyhow::Result<bool> {
             store.location()
         );
     }
-    Ok(damaged > 0)
+    if !findings.figures.is_empty() {
+        eprintln!(
+            "foreglow: warning: the figures of {} in {} are not those of the samples; `foreglow serve --check` lists them",
+            format_count(findings.figures.len(), "run"),
+            store.location()
+        );
+    }
+    Ok(!findings.is_sound())
 }
 
 fn host(listen: SocketAddr) -> String {
