@@ -49,7 +49,7 @@ pub(super) fn stored_line(mut row: Row) -> Outcome<StoredLine> {
 }
 
 impl Store {
-    /// Checks the structure of a file, every sample against its checksum and its columns against the
+    /// Checks the structure of a file, every sample against its checksum, its columns against the
     /// sample, and the figures of the runs.
     ///
     /// # Errors
@@ -112,8 +112,8 @@ impl Store {
         })
     }
 
-    /// Compares the figures of the runs with those of their samples, with one query, so that no write
-    /// comes between.
+    /// Compares the figures of the runs with those of their samples, with one query, so that no
+    /// write comes between.
     fn check_figures(&self, findings: &mut Findings) -> Outcome<()> {
         let query = "SELECT number, runs.samples, runs.timed, runs.sum_secs, runs.least_secs, runs.most_secs,
                  coalesce(counted.samples, 0), coalesce(counted.timed, 0), coalesce(counted.sum_secs, 0.0),

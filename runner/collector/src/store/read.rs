@@ -118,8 +118,8 @@ impl Store {
         Ok(page)
     }
 
-    /// Returns samples of a page after a position, as stored, and the position of the last one. They
-    /// end with the one that reaches this number of bytes. Damaged ones are left out, and
+    /// Returns samples of a page after a position, as stored, and the position of the last one.
+    /// They end with the one that reaches this number of bytes. Damaged ones are left out, and
     /// [`Store::has_seen_damage`] is set.
     ///
     /// # Errors
