@@ -17,8 +17,8 @@ const PART_TIMEOUT: Duration = Duration::from_secs(10);
 /// Limit on the time of a whole body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Memory of all bodies together, in units of [`UNIT_BYTES`].
-const UNITS: usize = 64;
-const UNIT_BYTES: usize = 1 << 20;
+const UNITS: usize = 64 << 10;
+const UNIT_BYTES: usize = 1 << 10;
 
 /// Memory for the bodies of all requests.
 #[derive(Clone, Debug)]
@@ -27,7 +27,34 @@ pub(super) struct BodyMemory(Arc<Semaphore>);
 /// A body, with its share of the memory.
 pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
-    memory: Vec<OwnedSemaphorePermit>,
+    pub(super) memory: Share,
+}
+
+/// A part of the memory of all bodies, which is free again when this is dropped.
+pub(super) struct Share {
+    all: Arc<Semaphore>,
+    units: Option<OwnedSemaphorePermit>,
+}
+
+impl Share {
+    /// Extends the share to this number of bytes, if it is smaller.
+    ///
+    /// # Errors
+    /// The answer to the sender: there is no memory left.
+    pub(super) fn extend_to(&mut self, bytes: usize) -> Result<(), Box<Response>> {
+        let held = self.units.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = bytes.div_ceil(UNIT_BYTES).saturating_sub(held);
+        if more == 0 {
+            return Ok(());
+        }
+        let more = u32::try_from(more).map_err(|_| busy())?;
+        let units = Arc::clone(&self.all).try_acquire_many_owned(more).map_err(|_| busy())?;
+        match &mut self.units {
+            Some(held) => held.merge(units),
+            none => *none = Some(units),
+        }
+        Ok(())
+    }
 }
 
 impl BodyMemory {
@@ -49,7 +76,8 @@ impl BodyMemory {
         }
         let end = Instant::now() + BODY_TIMEOUT;
         let mut parts = request.into_body().into_data_stream();
-        let mut body = Body { bytes: Vec::new(), memory: Vec::new() };
+        let memory = Share { all: Arc::clone(&self.0), units: None };
+        let mut body = Body { bytes: Vec::new(), memory };
         loop {
             let Ok(Ok(part)) = timeout_at(end, timeout(PART_TIMEOUT, parts.next())).await else {
                 return Err(too_slow());
@@ -64,10 +92,7 @@ impl BodyMemory {
             if body.bytes.len() + part.len() > MAX_BODY_BYTES {
                 return Err(too_large());
             }
-            while body.memory.len() * UNIT_BYTES < body.bytes.len() + part.len() {
-                let Ok(unit) = Arc::clone(&self.0).try_acquire_owned() else { return Err(busy()) };
-                body.memory.push(unit);
-            }
+            body.memory.extend_to(body.bytes.len() + part.len())?;
             body.bytes.extend_from_slice(&part);
         }
     }
@@ -96,4 +121,24 @@ fn too_slow() -> Box<Response> {
 
 fn refuse(status: StatusCode, sentence: impl std::fmt::Display) -> Box<Response> {
     Box::new(refusal(status, sentence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_keeps_its_memory_until_its_samples_are_stored() {
+        let memory = BodyMemory::new();
+        let request = Request::new(axum::body::Body::from(vec![b' '; 10 * UNIT_BYTES]));
+        let Ok(Body { bytes, memory: mut share }) = memory.read(request).await else { panic!("the body was refused") };
+        drop(bytes);
+        assert_eq!(memory.0.available_permits(), UNITS - 10);
+        assert!(share.extend_to(15 * UNIT_BYTES).is_ok() && share.extend_to(1).is_ok());
+        assert_eq!(memory.0.available_permits(), UNITS - 15);
+        let refused = share.extend_to((UNITS + 1) * UNIT_BYTES).unwrap_err();
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        drop(share);
+        assert_eq!(memory.0.available_permits(), UNITS);
+    }
 }

@@ -3,6 +3,7 @@
 
 mod access;
 pub mod address;
+mod answers;
 mod body;
 mod connections;
 mod disk;
@@ -38,6 +39,7 @@ use tokio::sync::{Semaphore, watch};
 
 pub use self::access::Access;
 use self::access::{Gate, sign_in};
+use self::answers::AnswerMemory;
 use self::body::BodyMemory;
 use self::events::News;
 pub use self::log::AccessLog;
@@ -55,6 +57,8 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_AFTER_SECS: HeaderValue = HeaderValue::from_static("1");
 /// Bodies that are parsed at the same time, each on a thread of its own.
 const PARSERS: usize = 2;
+/// Threads for work that blocks. Each keeps memory that it has once used.
+const BLOCKING_THREADS: usize = 16;
 /// Stores up to this size are checked completely before they are served; larger ones are checked
 /// for their structure, and each sample when it is read.
 const CHECKED_BYTES: u64 = 256 << 20;
@@ -64,6 +68,7 @@ const CHECKED_BYTES: u64 = 256 << 20;
 struct Shared {
     storage: Storage,
     bodies: BodyMemory,
+    answers: AnswerMemory,
     /// Bodies that are parsed at the same time.
     parsers: Arc<Semaphore>,
     gate: Arc<Gate>,
@@ -146,6 +151,7 @@ impl Collector {
         let is_damaged = check(&store)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
+            .max_blocking_threads(BLOCKING_THREADS)
             .enable_all()
             .build()
             .context("the threads that answer requests cannot be started")?;
@@ -167,6 +173,7 @@ impl Collector {
         let shared = Shared {
             storage,
             bodies: BodyMemory::new(),
+            answers: AnswerMemory::new(),
             parsers: Arc::new(Semaphore::new(PARSERS)),
             gate: Arc::new(gate),
             news: watch::Sender::new(News::default()),
@@ -207,7 +214,8 @@ fn check(store: &Store) -> anyhow::Result<bool> {
     if store.size_bytes()? > CHECKED_BYTES {
         return Ok(false);
     }
-    let damaged = store.check()?.damaged.len();
+    let findings = store.check()?;
+    let damaged = findings.damaged.len();
     if damaged > 0 {
         eprintln!(
             "foreglow: warning: {} in {} differ from what was stored, and are not served; `foreglow serve --check` lists them",
@@ -215,7 +223,14 @@ fn check(store: &Store) -> anyhow::Result<bool> {
             store.location()
         );
     }
-    Ok(damaged > 0)
+    if !findings.figures.is_empty() {
+        eprintln!(
+            "foreglow: warning: the figures of {} in {} are not those of the samples; `foreglow serve --check` lists them",
+            format_count(findings.figures.len(), "run"),
+            store.location()
+        );
+    }
+    Ok(!findings.is_sound())
 }
 
 fn host(listen: SocketAddr) -> String {

@@ -4,19 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::Json;
-use axum::body::{Body, Bytes};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line, write_csv};
-use futures_util::stream;
+use foreglow_shared::{Engine, Mode, Outcome, Timestamp, Uuid, parse_line};
 use serde::{Deserialize, Serialize};
 
 use super::access::Credential;
-use super::body::busy;
+use super::answers::{MAX_CSV_BYTES, as_csv, as_stream};
+use super::body::{Body, busy};
 use super::{Shared, failure, refusal};
-use crate::store::{Encoded, Filter, Page, Store};
+use crate::store::{Encoded, Filter};
 
 /// Default and maximum number of samples in an answer.
 const DEFAULT_LIMIT: usize = 10_000;
@@ -29,10 +28,6 @@ const MAX_LINES: usize = 20_000;
 const MAX_LINE_BYTES: usize = 64 << 10;
 /// Size of a body that is parsed faster than it is handed to another thread.
 const SMALL_BODY_BYTES: usize = 16 << 10;
-/// Samples that are read from the store at a time while an answer is sent.
-const STREAMED_SAMPLES: usize = 64;
-/// Size of the samples in a page of CSV, whose columns depend on all of them.
-const MAX_CSV_BYTES: u64 = 8 << 20;
 
 /// Result of posting samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -78,14 +73,16 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
         Ok(body) => body,
         Err(refused) => return *refused,
     };
-    let parsed = match body.bytes.len() {
-        0..=SMALL_BODY_BYTES => Ok(sort_out(&body.bytes)),
+    // The samples keep the memory until they are stored.
+    let Body { bytes, mut memory } = body;
+    let parsed = match bytes.len() {
+        0..=SMALL_BODY_BYTES => Ok(sort_out(&bytes)),
         // Parsing takes a second for a large body, and would hold up all other requests.
         _ => {
             let Ok(parser) = Arc::clone(&shared.parsers).acquire_owned().await else { return *busy() };
             let sorted = tokio::task::spawn_blocking(move || {
                 let _parser = parser;
-                sort_out(&body.bytes)
+                sort_out(&bytes)
             });
             sorted.await
         }
@@ -105,6 +102,9 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
             true => refusal(StatusCode::BAD_REQUEST, "the request has no samples; send one JSON object per line"),
             false => (StatusCode::BAD_REQUEST, Json(receipt)).into_response(),
         };
+    }
+    if let Err(refused) = memory.extend_to(samples.iter().map(|(_, sample)| sample.size_bytes()).sum()) {
+        return *refused;
     }
     let (lines, samples): (Vec<usize>, Vec<Encoded>) = samples.into_iter().unzip();
     let ids: Vec<String> = samples.iter().map(|sample| sample.id().to_owned()).collect();
@@ -224,14 +224,12 @@ pub(super) async fn list(
         Err(error) => return failure(&error),
     };
     let body = match format {
-        ListFormat::Jsonl => stream_of(shared, filter, start, page),
-        ListFormat::Csv => {
-            let read = move |store: &Store| store.page_lines(&filter, start, page);
-            match shared.storage.read(read).await {
-                Ok((lines, _)) => Body::from(as_csv(&lines)),
-                Err(error) => return failure(&error),
-            }
-        }
+        ListFormat::Jsonl => as_stream(shared, filter, start, page).await,
+        ListFormat::Csv => as_csv(&shared, filter, start, page).await,
+    };
+    let body = match body {
+        Ok(body) => body,
+        Err(refused) => return *refused,
     };
     let content_type = match format {
         ListFormat::Jsonl => "application/jsonl",
@@ -243,30 +241,6 @@ pub(super) async fn list(
         response.headers_mut().insert(header::LINK, next);
     }
     response
-}
-
-/// Returns the lines of a page as a body that is read from the store as the client takes it.
-fn stream_of(shared: Shared, filter: Filter, start: i64, page: Page) -> Body {
-    let part = Filter { limit: Some(STREAMED_SAMPLES), ..filter };
-    Body::from_stream(stream::try_unfold(start, move |after| {
-        let (shared, part) = (shared.clone(), part.clone());
-        async move {
-            if after >= page.end {
-                return Ok::<_, anyhow::Error>(None);
-            }
-            let (lines, end) = shared.storage.read(move |store| store.page_lines(&part, after, page)).await?;
-            let usable = lines.iter().filter(|line| parse_line(line).is_ok());
-            let text: String = usable.flat_map(|line| [line.as_str(), "\n"]).collect();
-            // Without further samples, such as after a removal, the position does not advance.
-            Ok(Some((Bytes::from(text), if end > after { end } else { page.end })))
-        }
-    }))
-}
-
-/// A sample outside the limits, from an earlier version, would break every reader.
-fn as_csv(lines: &[String]) -> String {
-    let samples: Vec<Sample> = lines.iter().filter_map(|line| parse_line(line).ok()).collect();
-    write_csv(&samples)
 }
 
 /// `GET /api/v1/samples/ID`: one sample as JSON.

@@ -107,6 +107,7 @@ over_both! {
     equal_runs_are_counted_together_through_every_change
     runs_are_counted_though_another_store_removes_them
     a_sample_that_was_altered_is_found_and_left_out
+    altered_columns_and_figures_are_found
     a_store_of_a_newer_version_is_rejected
     a_reader_sees_what_was_committed
     samples_of_any_size_and_with_any_character_are_stored
@@ -280,6 +281,32 @@ fn a_sample_that_was_altered_is_found_and_left_out(place: &Place) {
     assert!(store.has_seen_damage() && store.sample_line(sample(1).id).is_err());
     assert_eq!(store.remove(&[sample(1).id], "me").unwrap(), 1);
     assert!(store.check().unwrap().is_sound());
+}
+
+/// Each of these is served or selects what is served, and has no checksum of its own.
+fn altered_columns_and_figures_are_found(place: &Place) {
+    let mut store = place.open();
+    store.insert(&[sample(1), sample(2)]).unwrap();
+    store.insert(&[Sample { completion_time_secs: Some(0.1), ..sample(3) }]).unwrap();
+    store.remove(&[sample(2).id], "me").unwrap();
+    assert!(store.check().unwrap().is_sound());
+    for (column, other) in [("secs", "2.4"), ("model", "'lenet4'"), ("outcome", "'failed'"), ("started_at_us", "5")] {
+        place.alter(&format!("UPDATE samples SET {column} = {other} WHERE id = '{}'", sample(1).id));
+        let damaged = store.check().unwrap().damaged;
+        let ids: Vec<&str> = damaged.iter().map(|(_, id)| id.as_str()).collect();
+        assert_eq!(ids, [sample(1).id.to_string()], "{column}");
+        store.remove(&[sample(1).id], "me").unwrap();
+        store.insert(&[sample(1)]).unwrap();
+    }
+    for figure in ["samples = 3", "timed = 1", "sum_secs = sum_secs + 0.001", "least_secs = 0.2", "most_secs = 9.0"] {
+        place.alter(&format!("UPDATE runs SET {figure}"));
+        let findings = store.check().unwrap();
+        assert_eq!(findings.figures, ["run 1: its figures are not those of its samples"], "{figure}");
+        store.insert(&[sample(4)]).unwrap();
+        // A removal counts the run again.
+        store.remove(&[sample(4).id], "me").unwrap();
+        assert!(store.check().unwrap().is_sound(), "{figure}");
+    }
 }
 
 fn a_store_of_a_newer_version_is_rejected(place: &Place) {

@@ -105,7 +105,8 @@ fn check(location: Option<&Location>) -> anyhow::Result<()> {
     let structure = findings.structure.iter().map(|problem| format!("structure: {problem}"));
     let damaged =
         findings.damaged.iter().map(|(position, id)| format!("sample {position} ({id}) differs from what was stored"));
-    output::print(&structure.chain(damaged).map(|line| line + "\n").collect::<String>())?;
+    let lines = structure.chain(damaged).chain(findings.figures.iter().cloned());
+    output::print(&lines.map(|line| line + "\n").collect::<String>())?;
     anyhow::bail!(
         "the store {shown} is damaged; restore it from a copy, or remove the damaged samples with `foreglow samples remove ID`"
     )

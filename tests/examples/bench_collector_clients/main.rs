@@ -3,6 +3,7 @@
 //! Clients and collector share the machine. An argument selects one part.
 
 mod connections;
+mod memory;
 
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 /// A part of the benchmark, by its name.
 type Part = (&'static str, fn() -> anyhow::Result<Vec<Value>>);
 
-const PARTS: [Part; 1] = [("connections", connections::measure)];
+const PARTS: [Part; 2] = [("connections", connections::measure), ("memory", memory::measure)];
 
 fn main() -> anyhow::Result<()> {
     let only = std::env::args().nth(1);

@@ -36,7 +36,7 @@ use super::tls::Tls;
 /// before it.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// Limit on the bytes of a head.
-const HEAD_BYTES: usize = 64 << 10;
+const HEAD_BYTES: usize = 16 << 10;
 /// Limit on connections, if the process may have as many file descriptors.
 const MOST_CONNECTIONS: u64 = 16_384;
 /// File descriptors for everything else.

@@ -48,6 +48,11 @@ impl Encoded {
         })
     }
 
+    /// Returns the memory that the sample takes, bytes.
+    pub fn size_bytes(&self) -> usize {
+        size_of::<Self>() + self.id.len() + self.line.len() + self.run.size_bytes()
+    }
+
     /// Returns the id of the sample.
     pub fn id(&self) -> &str {
         &self.id

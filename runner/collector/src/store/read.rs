@@ -7,6 +7,9 @@ use super::database::{Value, maybe_text};
 use super::failure::damaged;
 use super::{Filter, Store, check};
 
+/// Size of the samples that are read at a time while an answer is sent.
+pub const PART_BYTES: usize = 128 << 10;
+
 /// Part of the samples that match a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
@@ -77,7 +80,7 @@ impl Store {
     /// As for [`Store::samples`].
     pub fn sample_lines(&self, filter: &Filter) -> anyhow::Result<Vec<String>> {
         let after = self.start(filter)?;
-        Ok(self.page_lines(filter, after, Page::ALL)?.0)
+        Ok(self.page_lines(filter, after, Page::ALL, usize::MAX)?.0)
     }
 
     /// Returns the position after which the samples of a filter begin.
@@ -118,18 +121,36 @@ impl Store {
     }
 
     /// Returns samples of a page after a position, as stored, and the position of the last one.
-    /// Damaged ones are left out, and [`Store::has_seen_damage`] is set.
+    /// They end with the one that reaches this number of bytes. Damaged ones are left out, and
+    /// [`Store::has_seen_damage`] is set.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn page_lines(&self, filter: &Filter, after: i64, page: Page) -> anyhow::Result<(Vec<String>, i64)> {
+    pub fn page_lines(
+        &self,
+        filter: &Filter,
+        after: i64,
+        page: Page,
+        most_bytes: usize,
+    ) -> anyhow::Result<(Vec<String>, i64)> {
         let query = format!("SELECT seq, id, checksum, line {MATCHING}");
         let most = filter.limit.unwrap_or(usize::MAX);
-        let rows = self.read(&query, &parameters(filter, after, page.end, most), check::stored_line)?;
-        let end = rows.last().map_or(after, |row| row.seq);
-        let all = rows.len();
-        let lines: Vec<String> = rows.into_iter().filter_map(|row| row.line.ok()).collect();
-        self.saw_damage(all - lines.len());
+        let (mut lines, mut end, mut bytes, mut damaged) = (Vec::new(), after, 0, 0);
+        self.database
+            .each(&query, &parameters(filter, after, page.end, most), &mut |row| {
+                let row = check::stored_line(row)?;
+                end = row.seq;
+                match row.line {
+                    Ok(line) => {
+                        bytes += line.len();
+                        lines.push(line);
+                    }
+                    Err(_) => damaged += 1,
+                }
+                Ok(bytes < most_bytes)
+            })
+            .map_err(|failure| self.explain(&failure))?;
+        self.saw_damage(damaged);
         Ok((lines, end))
     }
 

@@ -88,7 +88,7 @@ fn a_store_of_the_first_version_gets_checksums_and_counts() {
     old.pragma_update(None, "application_id", 0x4647_4c57).unwrap();
     old.pragma_update(None, "user_version", 1).unwrap();
     let add = "INSERT INTO samples (id, model, mode, engine, outcome, started_at_us, line)
-        VALUES (?1, 'lenet5', 'inference', 'local', 'completed', 0, ?2)";
+        VALUES (?1, 'lenet5', 'inference', 'local', 'completed', 1795255200000000, ?2)";
     for number in 1..=1_500 {
         old.execute(add, params![sample(number).id.to_string(), line(&sample(number)).unwrap()]).unwrap();
     }
