@@ -186,6 +186,12 @@ bench-collector: build
 	cargo build $(CARGO_FLAGS) --example bench_collector
 	target/release/examples/bench_collector $(SAMPLES) $(STORE)
 
+# Measures the page on collectors of 1,000 and of 1,000,000 samples in a real browser.
+.PHONY: bench-collector-page
+bench-collector-page: build | setup-test
+	cargo build $(CARGO_FLAGS) --example bench_collector_page
+	target/release/examples/bench_collector_page
+
 # Lets FAULTS faults happen to a collector, and checks that no acknowledged sample is lost or
 # doubled. STORE is sqlite, or postgres for a server that is started for it.
 FAULTS := 200
@@ -214,7 +220,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-machines bench-opening bench-page bench-input bench-overhead bench-core-share bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-machines bench-opening bench-page bench-collector-page bench-input bench-overhead bench-core-share bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 

@@ -7,6 +7,7 @@ use crate::data::job;
 use crate::panel::data::OpenFile;
 use crate::panel::keys::Keys;
 use crate::panel::share::Share;
+use crate::source::select_listed;
 use crate::state::Planner;
 
 /// The logo, and the actions on the whole page.
@@ -44,19 +45,30 @@ pub fn JobTitle() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let job = Memo::new(move |_| planner.job());
     let text = move |part: fn(&Job) -> String| move || job.with(|job| job.as_ref().map(part));
+    let others = Memo::new(move |_| planner.jobs.with(|jobs| planner.live.others(jobs)));
     let titles = Memo::new(move |_| {
-        planner.jobs.with(|jobs| jobs.iter().map(|job| job.context.title()).collect::<Vec<String>>())
+        let mut titles: Vec<String> = planner.jobs.with(|jobs| jobs.iter().map(|job| job.context.title()).collect());
+        titles.extend(others.with(|others| others.iter().map(|other| other.context.title()).collect::<Vec<String>>()));
+        titles
     });
     let choose = move |event| {
-        if let Ok(place) = event_target_value(&event).parse() {
-            planner.select(place);
+        let Ok(place) = event_target_value(&event).parse::<usize>() else { return };
+        let measured = planner.jobs.with_untracked(Vec::len);
+        match place.checked_sub(measured).and_then(|place| others.with_untracked(|others| others.get(place).cloned())) {
+            Some(other) => select_listed(planner, other),
+            None => planner.select(place),
         }
+    };
+    // Of many equal runs only the newest are fitted.
+    let newest_of = move || {
+        let all = job.with(|job| job.as_ref().and_then(|job| planner.live.all_runs(&job.context)));
+        all.map(|all| format!(", the newest of {all} runs"))
     };
     view! {
         <section class="job" aria-label="The job">
             <h1>{text(job::name)}</h1>
             <p class="circumstances">{text(job::circumstances)}</p>
-            <p class="extent">"Predicted for the whole job from " {text(job::extent)} "."</p>
+            <p class="extent">"Predicted for the whole job from " {text(job::extent)} {newest_of} "."</p>
             <Show when=move || titles.with(|titles| titles.len() > 1)>
                 <label class="choose-job">
                     <span>{move || format!("Show another of the {} measured jobs", titles.with(Vec::len))}</span>

@@ -1,71 +1,63 @@
-//! The collector that serves the page, if any: `GET api/v1/samples` on the same origin.
+//! The collector that serves the page, if any: its jobs, on the same origin.
 
-use std::collections::BTreeSet;
-
-use foreglow_shared::{ReadError, Sample, Uuid, read_json_lines};
-use gloo_net::http::{Request, Response};
+use foreglow_shared::Job;
+use gloo_net::http::Request;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use web_sys::RequestCache;
 
-const SAMPLES: &str = "./api/v1/samples";
-/// Samples per response; the page requests more until a response is shorter.
-const PAGE: usize = 10_000;
-/// The collector's content type. It tells a collector from a file host that answers every request
-/// with a page.
-const JSON_LINES: &str = "application/jsonl";
+use crate::state::Listed;
 
-/// The collector's response.
-#[derive(Default)]
-pub struct Collected {
-    /// Whether a collector exists. A page on a file host has none, which is not an error.
-    pub is_there: bool,
-    /// The samples received.
-    pub samples: Vec<Sample>,
-    /// Why samples are missing, in one sentence.
-    pub error: Option<String>,
+const JOBS: &str = "./api/v1/jobs";
+/// Jobs that the page offers, those with the newest samples first.
+const MOST_LISTED: usize = 200;
+
+/// The collector's jobs.
+#[derive(Deserialize)]
+pub struct Listing {
+    /// Id of the newest sample, after which the events continue.
+    pub last_id: Option<String>,
+    /// The jobs, those with the newest samples first.
+    pub jobs: Vec<Listed>,
 }
 
-/// Fetches all samples that arrived after the given one.
-pub async fn samples(after: Option<Uuid>) -> Collected {
-    let mut collected = Collected::default();
-    let mut seen = BTreeSet::new();
-    loop {
-        let last = collected.samples.last().map(|sample| sample.id).or(after);
-        let after = last.map(|id| format!("&after={id}")).unwrap_or_default();
-        let Some(response) = get(&format!("{SAMPLES}?limit={PAGE}{after}")).await else { break };
-        if response.status() == 401 {
-            collected.error = Some(
-                "The collector shows its samples to those who have signed in: open its address without index.html, or \
-                 open a link or a file here."
-                    .into(),
-            );
-            break;
-        }
-        let is_ours = response.headers().get("content-type").is_some_and(|kind| kind.starts_with(JSON_LINES));
-        if !response.ok() || !is_ours {
-            break;
-        }
-        collected.is_there = true;
-        let Ok(body) = response.text().await else { break };
-        let page = match read_json_lines(&body) {
-            Ok(page) => page,
-            Err(ReadError::Empty) => break,
-            Err(error) => {
-                collected.error = Some(format!("The collector's samples cannot be read: {error}."));
-                break;
-            }
-        };
-        let lines = page.len();
-        let new: Vec<Sample> = page.into_iter().filter(|sample| seen.insert(sample.id)).collect();
-        let stuck = new.is_empty();
-        collected.samples.extend(new);
-        if lines < PAGE || stuck {
-            break;
-        }
-    }
-    collected
+/// The runs of a job that are fitted.
+#[derive(Deserialize)]
+pub struct Runs {
+    /// The job.
+    pub job: Job,
+    /// Number of all its runs.
+    pub runs: usize,
 }
 
-async fn get(address: &str) -> Option<Response> {
+/// Fetches the list of jobs.
+///
+/// # Errors
+/// There is no collector, as on a file host, or it does not answer; one sentence if the user can
+/// change that.
+pub async fn jobs() -> Result<Listing, Option<String>> {
+    get(&format!("{JOBS}?limit={MOST_LISTED}")).await.map_err(|status| {
+        (status == 401).then(|| {
+            "The collector shows its samples to those who have signed in: open its address without index.html, or open a \
+             link or a file here."
+                .into()
+        })
+    })
+}
+
+/// Fetches the runs of a job; `None` if the collector does not have it.
+pub async fn runs(job: &str) -> Option<Runs> {
+    get(&format!("{JOBS}/{job}")).await.ok()
+}
+
+/// Fetches JSON. An error has the status, or 0 without an answer or with one of a file host, which
+/// may answer every request with a page.
+async fn get<T: DeserializeOwned>(address: &str) -> Result<T, u16> {
     // Samples arrive while the page is open, so that a cached response is stale.
-    Request::get(address).cache(RequestCache::NoStore).send().await.ok()
+    let response = Request::get(address).cache(RequestCache::NoStore).send().await.map_err(|_| 0_u16)?;
+    if !response.ok() {
+        return Err(response.status());
+    }
+    let body = response.text().await.map_err(|_| 0_u16)?;
+    serde_json::from_str(&body).map_err(|_| 0)
 }

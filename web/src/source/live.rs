@@ -1,80 +1,101 @@
-//! The collector's event stream: new samples appear on the page, which also shows when the
-//! collector is unreachable.
+//! The collector's jobs and its event stream: runs are fetched for the jobs that the page shows,
+//! and again when samples of these arrive.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use foreglow_shared::{Sample, parse_line};
+use foreglow_shared::{Job, JobDefinition, measured_choices};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use serde::Deserialize;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{Event, EventSource, MessageEvent};
 
-use super::{add_jobs, collector};
-use crate::data::job::jobs_of;
-use crate::state::{Connection, Planner};
+use super::add_jobs;
+use super::collector::{self, Listing, Runs};
+use crate::state::{Connection, Listed, Planner};
 
-const EVENTS: &str = "./api/v1/events";
+const EVENTS: &str = "./api/v1/events?of=jobs";
 /// Samples that arrive within this time are fitted together.
 const GATHER: Duration = Duration::from_millis(300);
 /// Delay between retries once the browser has given up reconnecting.
 const ASK_AGAIN: Duration = Duration::from_secs(3);
+/// Jobs that are fetched for a comparison of machine types.
+const MOST_COMPARED: usize = 50;
 
-/// Adds the samples that are new to the page and returns their number.
-pub fn take(planner: Planner, samples: Vec<Sample>) -> usize {
-    let live = planner.live;
-    let mut known = BTreeSet::new();
-    live.samples.with_value(|samples| known.extend(samples.iter().map(|sample| sample.id)));
-    let new: Vec<Sample> = samples.into_iter().filter(|sample| known.insert(sample.id)).collect();
-    let count = new.len();
-    if count > 0 {
-        live.samples.update_value(|known| known.extend(new));
-        let jobs = live.samples.with_value(|samples| jobs_of(samples));
-        if live.follows.get_untracked() {
-            planner.renew_jobs(jobs);
-        } else {
-            add_jobs(planner, jobs);
-        }
-    }
-    count
+/// New samples of a job.
+#[derive(Deserialize)]
+struct Arrived {
+    job: String,
+    samples: usize,
 }
 
-/// Replaces a file or a link by the collector's jobs.
+/// Takes the list of jobs.
+pub fn take_list(planner: Planner, Listing { last_id, jobs }: Listing) {
+    planner.live.last_id.set_value(last_id);
+    planner.live.listed.set(jobs);
+}
+
+/// Fetches the runs of a job, and those that it is compared with.
+pub async fn load(planner: Planner, fingerprint: &str) {
+    if let Some(job) = fetch(planner, fingerprint).await {
+        take(planner, vec![job]);
+        load_compared(planner).await;
+    }
+}
+
+/// Fetches and selects a job that the page only lists.
+pub fn select(planner: Planner, listed: Listed) {
+    spawn_local(async move {
+        let Some(job) = fetch(planner, &listed.job).await else { return };
+        let context = job.context.clone();
+        planner.add_job(planner.without_left_out(job));
+        if let Some(place) = planner.jobs.with_untracked(|jobs| jobs.iter().position(|job| job.context == context)) {
+            planner.select(place);
+        }
+        load_compared(planner).await;
+    });
+}
+
+/// Replaces a file or a link by the collector's newest job.
 pub fn show(planner: Planner) {
-    let live = planner.live;
-    live.follows.set(true);
+    planner.live.follows.set(true);
     planner.newer.set(None);
     planner.alert.set(None);
-    let jobs = live.samples.with_value(|samples| jobs_of(samples));
-    if !jobs.is_empty() {
-        planner.take_jobs(jobs.into_iter().map(|job| planner.without_left_out(job)).collect(), 0);
-    }
+    let newest = planner.live.listed.with_untracked(|listed| listed.first().cloned());
+    spawn_local(async move {
+        let Some(newest) = newest else { return };
+        if let Some(job) = fetch(planner, &newest.job).await {
+            planner.take_jobs(vec![planner.without_left_out(job)], 0);
+            load_compared(planner).await;
+        }
+    });
 }
 
 /// Opens the event stream.
 pub fn follow(planner: Planner) {
     let live = planner.live;
-    let after = live.last().map(|id| format!("?after={id}")).unwrap_or_default();
+    let after = live.last_id.get_value().map(|id| format!("&after={id}")).unwrap_or_default();
     let Ok(source) = EventSource::new(&format!("{EVENTS}{after}")) else { return };
     let opened = Closure::<dyn Fn(Event)>::new(move |_| {
         let was_away = live.connection.get_untracked() == Connection::Away;
         live.connection.set(Connection::Open);
         // An empty collector gave no sample to continue after, and after a reconnection it may be
         // another collector.
-        if was_away || live.last().is_none() {
-            spawn_local(async move { arrive(planner, collector::samples(live.last()).await.samples) });
+        if was_away || live.last_id.with_value(Option::is_none) {
+            spawn_local(async move { drop(ask(planner).await) });
         }
     });
-    let sample = Closure::<dyn Fn(MessageEvent)>::new(move |event: MessageEvent| {
-        let Some(Ok(sample)) = event.data().as_string().map(|line| parse_line(&line)) else { return };
-        let is_first = live.waiting.with_value(Vec::is_empty);
-        live.waiting.update_value(|waiting| waiting.push(sample));
-        if is_first {
-            set_timeout(
-                move || arrive(planner, live.waiting.try_update_value(std::mem::take).unwrap_or_default()),
-                GATHER,
-            );
+    let arrived = Closure::<dyn Fn(MessageEvent)>::new(move |event: MessageEvent| {
+        let Some(Ok(Arrived { job, samples })) = event.data().as_string().map(|data| serde_json::from_str(&data))
+        else {
+            return;
+        };
+        live.arrived.update(|arrived| *arrived += samples);
+        live.waiting.update_value(|waiting| waiting.push(job));
+        if !live.is_renewing.get_value() {
+            live.is_renewing.set_value(true);
+            renew_later(planner);
         }
     });
     let failed = Closure::<dyn Fn(Event)>::new({
@@ -90,27 +111,121 @@ pub fn follow(planner: Planner) {
     source.set_onopen(Some(opened.as_ref().unchecked_ref()));
     source.set_onerror(Some(failed.as_ref().unchecked_ref()));
     // Adding a listener only fails on a page that is closing.
-    let _ = source.add_event_listener_with_callback("sample", sample.as_ref().unchecked_ref());
+    let _ = source.add_event_listener_with_callback("job", arrived.as_ref().unchecked_ref());
     opened.forget();
-    sample.forget();
+    arrived.forget();
     failed.forget();
 }
 
-/// Checks whether a collector is reachable again. It reads all samples, because the collector may
-/// no longer have the last known one.
+/// Checks whether a collector is reachable again, which may no longer have the last known sample.
 fn ask_again(planner: Planner) {
     spawn_local(async move {
-        let collected = collector::samples(None).await;
-        if collected.is_there {
-            arrive(planner, collected.samples);
-            follow(planner);
-        } else {
-            set_timeout(move || ask_again(planner), ASK_AGAIN);
+        match ask(planner).await {
+            Ok(()) => follow(planner),
+            Err(_) => set_timeout(move || ask_again(planner), ASK_AGAIN),
         }
     });
 }
 
-fn arrive(planner: Planner, samples: Vec<Sample>) {
-    let new = take(planner, samples);
-    planner.live.arrived.update(|arrived| *arrived += new);
+/// Lists the jobs again, and fetches the runs of those that the page shows.
+async fn ask(planner: Planner) -> Result<(), Option<String>> {
+    take_list(planner, collector::jobs().await?);
+    let listed = planner.live.listed.get_untracked();
+    renew(planner, listed.into_iter().map(|listed| listed.job).collect()).await;
+    Ok(())
+}
+
+/// Fetches what has arrived, once at a time, so that an earlier answer never replaces a later one.
+fn renew_later(planner: Planner) {
+    let live = planner.live;
+    let start = move || {
+        spawn_local(async move {
+            let jobs = live.waiting.try_update_value(std::mem::take).unwrap_or_default();
+            let knows =
+                |job: &String| live.listed.with_untracked(|listed| listed.iter().any(|known| known.job == *job));
+            if !jobs.iter().all(knows)
+                && let Ok(listing) = collector::jobs().await
+            {
+                take_list(planner, listing);
+            }
+            renew(planner, jobs).await;
+            match live.waiting.with_value(Vec::is_empty) {
+                true => live.is_renewing.set_value(false),
+                false => renew_later(planner),
+            }
+        });
+    };
+    set_timeout(start, GATHER);
+}
+
+/// Fetches the runs of these jobs, as far as the page shows them. An empty page shows the newest.
+async fn renew(planner: Planner, jobs: Vec<String>) {
+    let shown: Vec<String> =
+        planner.jobs.with_untracked(|shown| shown.iter().map(|job| job.context.fingerprint()).collect());
+    if shown.is_empty() && planner.live.follows.get_untracked() {
+        if let Some(newest) = planner.live.listed.with_untracked(|listed| listed.first().cloned()) {
+            load(planner, &newest.job).await;
+        }
+        return;
+    }
+    let mut renewed = Vec::new();
+    for job in shown.iter().filter(|shown| jobs.contains(shown)) {
+        renewed.extend(fetch(planner, job).await);
+    }
+    take(planner, renewed);
+}
+
+/// Fetches the jobs that tell how the machine types of the selected job differ, if its own runs or
+/// those of other jobs are on several.
+async fn load_compared(planner: Planner) {
+    let Some(shown) = untrack(|| planner.job()) else { return };
+    let Some(run) = shown.observations.first() else { return };
+    let definition = JobDefinition::of(&shown.context);
+    let known = planner.jobs.get_untracked();
+    let mut others = untrack(|| planner.live.others(&known));
+    others.retain(|other| other.context.workload.mode == definition.mode);
+    let is_own = |other: &Listed| JobDefinition::of(&other.context) == definition;
+    if !others.iter().any(is_own) {
+        // Which machines were measured is known from the contexts; any run stands for theirs.
+        let stand_in = |other: &Listed| Job { observations: vec![*run], ..Job::new(other.context.clone()) };
+        let jobs: Vec<Job> = known.into_iter().chain(others.iter().map(stand_in)).collect();
+        if measured_choices(&jobs, &shown.context) < 2 {
+            return;
+        }
+    }
+    let (own, lenders): (Vec<Listed>, Vec<Listed>) = others.into_iter().partition(is_own);
+    let mut loaded = Vec::new();
+    for other in own.iter().chain(&lenders).take(MOST_COMPARED) {
+        loaded.extend(fetch(planner, &other.job).await);
+    }
+    planner.jobs.update(|jobs| {
+        for job in loaded {
+            if !jobs.iter().any(|known| known.context == job.context) {
+                jobs.push(job);
+            }
+        }
+    });
+}
+
+/// Fetches the runs of a job.
+async fn fetch(planner: Planner, fingerprint: &str) -> Option<Job> {
+    let Runs { job, runs } = collector::runs(fingerprint).await?;
+    let is_known = untrack(|| planner.live.all_runs(&job.context)).is_some();
+    if is_known || runs > job.runs() {
+        planner.live.larger.update(|larger| {
+            larger.retain(|(known, _)| *known != job.context);
+            if runs > job.runs() {
+                larger.push((job.context.clone(), runs));
+            }
+        });
+    }
+    Some(job)
+}
+
+/// Shows the runs of jobs of the collector.
+fn take(planner: Planner, jobs: Vec<Job>) {
+    match planner.live.follows.get_untracked() {
+        true => planner.renew_jobs(jobs),
+        false => add_jobs(planner, jobs),
+    }
 }

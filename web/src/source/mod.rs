@@ -10,14 +10,14 @@ mod network;
 pub mod saved;
 mod session;
 
-use foreglow_shared::Job;
+use foreglow_shared::{Job, ShortLink};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 pub use self::address::{base as page_address, follow as follow_address};
 pub use self::example::open as open_example;
 pub use self::file::{read as read_file, read_mapped};
-pub use self::live::show as show_collector;
+pub use self::live::{select as select_listed, show as show_collector};
 pub use self::message::follow as follow_messages;
 pub use self::network::with_px as networks_with_px;
 pub use self::session::follow as follow_session;
@@ -65,18 +65,20 @@ pub fn open(planner: Planner) {
     }
     planner.loading.set(!linked);
     spawn_local(async move {
-        let collected = collector::samples(None).await;
+        let listing = collector::jobs().await;
         // The user may have dropped a file before the collector answered.
         let free = !linked && planner.jobs.with_untracked(Vec::is_empty);
-        if let Some(error) = &collected.error
-            && free
-        {
-            planner.alert.set(Some(error.clone()));
-        }
-        if collected.is_there {
-            planner.live.follows.set(free);
-            live::take(planner, collected.samples);
-            live::follow(planner);
+        match listing {
+            Ok(listing) => {
+                planner.live.follows.set(free);
+                live::take_list(planner, listing);
+                if let Some(job) = first_job(planner, short.as_deref()) {
+                    live::load(planner, &job).await;
+                }
+                live::follow(planner);
+            }
+            Err(Some(error)) if free => planner.alert.set(Some(error)),
+            Err(_) => {}
         }
         if let Some(short) = short.as_ref().filter(|_| free)
             && let Err(error) = planner.open_fragment(short)
@@ -89,6 +91,14 @@ pub fn open(planner: Planner) {
             address::hold(planner);
         }
     });
+}
+
+/// The job to fetch first: that of a short link, that which the page shows, or the newest.
+fn first_job(planner: Planner, short: Option<&str>) -> Option<String> {
+    let linked = short.and_then(|short| ShortLink::from_fragment(short).ok()).map(|link| link.job);
+    let shown = || untrack(|| planner.job()).map(|job| job.context.fingerprint());
+    let newest = || planner.live.listed.with_untracked(|listed| listed.first().map(|listed| listed.job.clone()));
+    linked.or_else(shown).or_else(newest)
 }
 
 /// Adds the collector's jobs to those of an open link: other jobs to select, or newer runs of the

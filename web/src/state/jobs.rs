@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use super::Planner;
 use super::history::begin_scenario;
-use crate::data::job::Space;
+use crate::data::job::{Space, same_job};
 use crate::data::left_out::Run;
 use crate::data::workload::with_work;
 
@@ -16,23 +16,31 @@ impl Planner {
         self.select(selected);
     }
 
-    /// Replaces the collector's earlier jobs by its current ones. The question and the excluded
-    /// runs stay.
+    /// Replaces the runs of jobs of the collector by its current ones, and adds new jobs. The
+    /// question and the excluded runs stay.
     pub fn renew_jobs(&self, jobs: Vec<Job>) {
         let jobs: Vec<Job> = jobs.into_iter().map(|job| self.without_left_out(job)).collect();
         let Some(shown) = untrack(|| self.job()) else { return self.take_jobs(jobs, 0) };
-        let Some(place) = jobs.iter().position(|job| job.context == shown.context) else { return };
-        // A user who has not narrowed the choice gets the configurations that the new runs add.
-        let usual = |job: &Job| Space::of(&Question::about(&job.observations));
-        if self.space.get_untracked() == usual(&shown) {
-            self.space.set(usual(&jobs[place]));
+        let renewed = same_job(&jobs, &shown.context).filter(|job| **job != shown).cloned();
+        if let Some(renewed) = &renewed {
+            // A user who has not narrowed the choice gets the configurations that the new runs add.
+            let usual = |job: &Job| Space::of(&Question::about(&job.observations));
+            if self.space.get_untracked() == usual(&shown) {
+                self.space.set(usual(renewed));
+            }
         }
-        let is_new = jobs[place] != shown;
-        self.jobs.set(jobs);
-        self.selected.set(place);
-        if is_new {
+        jobs.into_iter().for_each(|job| self.add_job(job));
+        if renewed.is_some() {
             self.refit();
         }
+    }
+
+    /// Adds a job, or replaces its runs.
+    pub fn add_job(&self, job: Job) {
+        self.jobs.update(|jobs| match jobs.iter_mut().find(|known| known.context == job.context) {
+            Some(known) => *known = job,
+            None => jobs.push(job),
+        });
     }
 
     /// Removes the user's excluded runs from a job as it was measured.

@@ -1,6 +1,6 @@
 //! Links that the page opens.
 
-use foreglow_shared::{Job, LinkError, Question, ShortLink, View};
+use foreglow_shared::{LinkError, Question, ShortLink, View};
 use leptos::prelude::*;
 
 use super::Planner;
@@ -44,7 +44,7 @@ impl Planner {
                 self.selected.set(0);
             }
         });
-        self.add_compared(compared);
+        compared.into_iter().for_each(|job| self.add_job(job));
         self.ask(question);
         self.pins.set(pins);
         self.alert.set(None);
@@ -52,18 +52,6 @@ impl Planner {
             self.refit();
         }
         Ok(())
-    }
-
-    /// Adds the jobs with which a link compares its job.
-    fn add_compared(&self, compared: Vec<Job>) {
-        self.jobs.update(|jobs| {
-            for job in compared {
-                match jobs.iter_mut().find(|known| known.context == job.context) {
-                    Some(known) => *known = job,
-                    None => jobs.push(job),
-                }
-            }
-        });
     }
 
     /// Sets the question about the selected job.

@@ -1,7 +1,8 @@
-//! The collector's samples, and the connection to it.
+//! The collector's jobs, and the connection to it.
 
-use foreglow_shared::{Sample, Uuid};
+use foreglow_shared::{Context, Job};
 use leptos::prelude::*;
+use serde::Deserialize;
 
 /// State of the connection to the collector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,7 +16,16 @@ pub enum Connection {
     Away,
 }
 
-/// The collector's samples and connection.
+/// A job of the collector, whose runs the page may not have.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Listed {
+    /// Fingerprint of its context.
+    pub job: String,
+    /// What its runs have in common.
+    pub context: Context,
+}
+
+/// The collector's jobs and connection.
 #[derive(Clone, Copy)]
 pub struct Live {
     /// State of the connection.
@@ -24,10 +34,16 @@ pub struct Live {
     pub arrived: RwSignal<usize>,
     /// Whether the page shows the collector's jobs, not a file or a link.
     pub follows: RwSignal<bool>,
-    /// All samples of the collector.
-    pub samples: StoredValue<Vec<Sample>>,
-    /// Samples that arrived and are not yet fitted.
-    pub waiting: StoredValue<Vec<Sample>>,
+    /// The jobs, those with the newest samples first.
+    pub listed: RwSignal<Vec<Listed>>,
+    /// Jobs with more runs than are fitted, and the numbers of their runs.
+    pub larger: RwSignal<Vec<(Context, usize)>>,
+    /// Id of the newest sample when the jobs were listed.
+    pub last_id: StoredValue<Option<String>>,
+    /// Fingerprints of jobs with new samples.
+    pub waiting: StoredValue<Vec<String>>,
+    /// Whether the runs of such jobs are being fetched.
+    pub is_renewing: StoredValue<bool>,
 }
 
 impl Live {
@@ -37,13 +53,22 @@ impl Live {
             connection: RwSignal::new(Connection::None),
             arrived: RwSignal::new(0),
             follows: RwSignal::new(false),
-            samples: StoredValue::new(Vec::new()),
+            listed: RwSignal::new(Vec::new()),
+            larger: RwSignal::new(Vec::new()),
+            last_id: StoredValue::new(None),
             waiting: StoredValue::new(Vec::new()),
+            is_renewing: StoredValue::new(false),
         }
     }
 
-    /// Id of the last known sample.
-    pub fn last(&self) -> Option<Uuid> {
-        self.samples.with_value(|samples| samples.last().map(|sample| sample.id))
+    /// The listed jobs whose runs the page does not have; reactive.
+    pub fn others(&self, jobs: &[Job]) -> Vec<Listed> {
+        let is_other = |listed: &&Listed| !jobs.iter().any(|job| job.context == listed.context);
+        self.listed.with(|listed| listed.iter().filter(is_other).cloned().collect())
+    }
+
+    /// The number of all runs of a job, if the collector has more than are fitted; reactive.
+    pub fn all_runs(&self, context: &Context) -> Option<usize> {
+        self.larger.with(|larger| larger.iter().find(|(known, _)| known == context).map(|(_, runs)| *runs))
     }
 }
