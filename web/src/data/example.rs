@@ -1,8 +1,7 @@
 //! The built-in examples: measured jobs, and the question with which each opens.
 
-use foreglow_shared::{Job, LeftOut, Sample};
+use foreglow_shared::{Job, LeftOut};
 
-use crate::data::job::jobs_of;
 use crate::data::workload::with_work;
 
 /// The images of the published study's data set.
@@ -53,12 +52,11 @@ impl Example {
         }
     }
 
-    /// The question about the samples of [`Example::file`].
+    /// The question about the jobs of [`Example::file`].
     ///
     /// # Errors
-    /// The samples cannot be those of a job of the study's size; one sentence.
-    pub fn opening(self, samples: &[Sample]) -> Result<Opening, String> {
-        let measured = jobs_of(samples);
+    /// The runs cannot be those of a job of the study's size; one sentence.
+    pub fn opening(self, measured: Vec<Job>) -> Result<Opening, String> {
         let (jobs, deadline_secs) = match self {
             Self::Study => {
                 let whole = |job: &Job| with_work(job, &LeftOut::default(), STUDY_IMAGES, 1).map(|(job, _)| job);
@@ -82,11 +80,12 @@ mod tests {
     use foreglow_shared::read_samples;
 
     use super::*;
+    use crate::data::job::jobs_of;
 
     #[test]
     fn the_accuracy_example_has_whole_runs_with_seeds_for_each_way_to_train() {
         let samples = read_samples(include_bytes!("../../assets/mnist.jsonl")).unwrap();
-        let opening = Example::Accuracy.opening(&samples).unwrap();
+        let opening = Example::Accuracy.opening(jobs_of(&samples)).unwrap();
         assert_eq!((opening.deadline_secs, opening.min_accuracy), (Some(120.0), Some(0.97)));
         assert_eq!(opening.jobs.len(), 2, "two averaging intervals");
         for job in &opening.jobs {
@@ -109,7 +108,7 @@ mod tests {
                 text.push_str(&std::fs::read_to_string(path).unwrap());
             }
         }
-        let opening = Example::Study.opening(&read_samples(text.as_bytes()).unwrap()).unwrap();
+        let opening = Example::Study.opening(jobs_of(&read_samples(text.as_bytes()).unwrap())).unwrap();
         assert_eq!(opening.jobs[opening.first].context.workload.model, "resnet50");
         assert_eq!(opening.deadline_secs, Some(10_800.0));
         let cnns: BTreeSet<&str> = opening.jobs.iter().map(|job| job.context.workload.model.as_str()).collect();

@@ -1,33 +1,56 @@
 //! Loads a built-in example, once the user chooses it.
 
-use foreglow_shared::read_json_lines;
 use gloo_net::http::Request;
+use js_sys::Uint8Array;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
+use crate::client::{Errand, READER};
 use crate::data::example::{Example, Opening};
 use crate::state::Planner;
+use crate::worker::import::Imported;
+use crate::worker::messages::{FromErrand, ToErrand};
 
-/// Replaces the page's jobs by an example, and asks its question.
+/// Replaces the page's jobs by an example, and asks its question. A worker reads it as a file.
 pub fn open(planner: Planner, example: Example) {
+    planner.import.give_up();
     spawn_local(async move {
-        let text = match Request::get(example.file()).send().await {
-            Ok(response) if response.ok() => response.text().await.ok(),
+        let bytes = match Request::get(example.file()).send().await {
+            Ok(response) if response.ok() => response.binary().await.ok(),
             _ => None,
         };
-        let samples = text.and_then(|text| read_json_lines(&text).ok());
-        match samples.and_then(|samples| example.opening(&samples).ok()) {
-            Some(Opening { jobs, first, deadline_secs, min_accuracy }) => {
-                planner.alert.set(None);
-                planner.newer.set(None);
-                planner.live.follows.set(false);
-                planner.take_jobs(jobs, first);
-                planner.deadline_secs.set(deadline_secs);
-                planner.min_accuracy.set(min_accuracy);
+        let told = move |told: Result<FromErrand, String>| {
+            planner.import.give_up();
+            match told {
+                Ok(FromErrand::Imported(Ok(Imported::Jobs(jobs)))) => match example.opening(jobs) {
+                    Ok(opening) => show(planner, opening),
+                    Err(_) => fail(planner),
+                },
+                _ => fail(planner),
             }
-            None => planner.alert.set(Some(
-                "The example cannot be loaded: the server of this page does not respond. Try again later.".into(),
-            )),
+        };
+        let errand = bytes.and_then(|bytes| {
+            let bytes = Uint8Array::from(bytes.as_slice());
+            Errand::start(READER, &ToErrand::Import(None), Some(bytes.into()), told).ok()
+        });
+        match errand {
+            Some(errand) => planner.import.errand.set_value(Some(errand)),
+            None => fail(planner),
         }
     });
+}
+
+fn show(planner: Planner, Opening { jobs, first, deadline_secs, min_accuracy }: Opening) {
+    planner.alert.set(None);
+    planner.newer.set(None);
+    planner.live.follows.set(false);
+    planner.take_jobs(jobs, first);
+    planner.deadline_secs.set(deadline_secs);
+    planner.min_accuracy.set(min_accuracy);
+}
+
+fn fail(planner: Planner) {
+    planner
+        .alert
+        .set(Some("The example cannot be loaded: the server of this page does not respond. Try again later.".into()));
 }

@@ -1,5 +1,5 @@
-//! The collector's jobs and its event stream: runs are fetched for the jobs that the page shows, and
-//! again when samples of these arrive.
+//! The collector's jobs and its event stream: runs are fetched for the jobs that the page shows,
+//! and again when samples of these arrive.
 
 use std::time::Duration;
 
@@ -117,7 +117,7 @@ pub fn follow(planner: Planner) {
     failed.forget();
 }
 
-/// Checks whether a collector is reachable again, which may not have the last known sample any more.
+/// Checks whether a collector is reachable again, which may no longer have the last known sample.
 fn ask_again(planner: Planner) {
     spawn_local(async move {
         match ask(planner).await {
@@ -193,9 +193,9 @@ async fn load_compared(planner: Planner) {
             return;
         }
     }
-    others.sort_by_key(|other| !is_own(other));
+    let (own, lenders): (Vec<Listed>, Vec<Listed>) = others.into_iter().partition(is_own);
     let mut loaded = Vec::new();
-    for other in others.iter().take(MOST_COMPARED) {
+    for other in own.iter().chain(&lenders).take(MOST_COMPARED) {
         loaded.extend(fetch(planner, &other.job).await);
     }
     planner.jobs.update(|jobs| {
