@@ -2,8 +2,8 @@
 
     python3 bench/paper/report.py SAMPLES DOCS
 
-SAMPLES has CNN.jsonl, the study's grid, and memory/CNN.jsonl, other memory limits and partition
-sizes. The times of the scenarios and of the default predictor are those of `foreglow evaluate`. The
+SAMPLES has CNN.jsonl, the study's grid, memory/CNN.jsonl, other memory limits and partition sizes,
+and uneven/CNN.jsonl, a total number of cores on each number of executors. The times of the scenarios and of the default predictor are those of `foreglow evaluate`. The
 published figures are quoted from Myung and Yu, Electronics 9(9):1340, 2020.
 """
 
@@ -205,22 +205,54 @@ def scenarios(answers, grids):
     yield table(["CNN", "baseline: t1, t2, T", "4-2: t1, t2, T", "T is cut by"], times)
 
 
+def plan(samples, *options):
+    """The answer of `foreglow plan` on these samples."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.write("\n".join(map(json.dumps, samples)) + "\n")
+        file.flush()
+        answer = subprocess.run([FOREGLOW, "plan", file.name, *options, "--format", "json", "--quiet"], check=True, stdout=subprocess.PIPE)
+    return json.loads(answer.stdout)
+
+
 def held_out(samples):
     """MAPE and held intervals, percent, of the whole jobs on the 24 configurations, as `foreglow
     plan` predicts them from these samples."""
     fitted = [sample for sample in samples if sample["sampling_rate"] < 1]
     whole = means([sample for sample in samples if sample["sampling_rate"] == 1], size)
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        file.write("\n".join(json.dumps(sample) for sample in fitted if size(sample) in SIX) + "\n")
-        file.flush()
-        answer = subprocess.run([FOREGLOW, "plan", file.name, "--executors", "1-6", "--cores", "1-4", "--format", "json", "--quiet"], check=True,
-                                stdout=subprocess.PIPE)
+    answer = plan([sample for sample in fitted if size(sample) in SIX], "--executors", "1-6", "--cores", "1-4")
     errors, held = [], []
-    for row in json.loads(answer.stdout)["candidates"]:
+    for row in answer["candidates"]:
         secs = whole[row["executors"], row["cores_per_executor"]]
         errors.append(abs(row["completion_time_secs"] - secs) / secs)
         held.append(row["interval"]["lower_secs"] <= secs <= row["interval"]["upper_secs"])
     return 100 * statistics.mean(errors), 100 * statistics.mean(held)
+
+
+def uneven(folder, grids):
+    """The tables of a total number of cores on each number of executors, predicted from the runs
+    below the whole job on equal executors."""
+    for file in sorted(folder.glob("*.jsonl")):
+        samples = read(file)
+        whole = means(samples, lambda sample: sample["configuration"]["executors"])
+        total = next(sample["configuration"]["total_cores"] for sample in samples if "total_cores" in sample["configuration"])
+        equal = [sample for sample in grids[file.stem] if sample["sampling_rate"] < 1]
+        swept = means([sample for sample in grids[file.stem] if sample["sampling_rate"] == 1], size)
+        again = {(executors, total // executors): secs for executors, secs in whole.items() if total % executors == 0 and (executors, total // executors) in swept}
+        drift = 100 * statistics.mean(secs / swept[at] - 1 for at, secs in again.items())
+        rows, errors = [], []
+        for row in plan(equal, "--executors", f"1-{max(whole)}", "--total-cores", str(total))["candidates"]:
+            executors, secs, interval = row["executors"], row["completion_time_secs"], row["interval"]
+            measured = whole[executors]
+            least, more = divmod(total, executors)
+            is_held = interval["lower_secs"] <= measured <= interval["upper_secs"]
+            rows.append([executors, "+".join(map(str, [least + 1] * more + [least] * (executors - more))), f"{secs:.1f} s",
+                         f"{interval['lower_secs']:.1f} to {interval['upper_secs']:.1f} s", f"{measured:.1f} s", percent(100 * (secs / measured - 1)),
+                         "yes" if is_held else "no"])
+            errors.append(abs(secs / measured - 1))
+        yield (f"{TITLES[file.stem]}: the whole job on {total} cores, measured on {min(sample['started_at'] for sample in samples)[:10]} and predicted from the runs on "
+               f"1 % and 10 % of the images on equal executors of at most 4 cores; MAPE {percent(100 * statistics.mean(errors))}. The jobs on {' and '.join(f'{e} × {c}' for e, c in again)} took "
+               f"{percent(abs(drift))} {'less' if drift < 0 else 'more'} time than in the sweep that the prediction is from.")
+        yield table(["executors", "cores of each", "predicted", "90 % interval", "measured", "error", "in the interval"], rows)
 
 
 def predictors(grids, answers):
@@ -270,6 +302,10 @@ def main():
         "## Accuracy\n", *predictors(grids, answers), *scenarios(answers, grids),
         "## Effect of each feature\n", *effects(grids),
     ]
+    if (samples / "uneven").is_dir():
+        parts += ["## Uneven splits of cores\n",
+                  "The study's Table 7 divides a total number of cores as evenly as possible among the executors (`--total-cores`), so that some have one core more than "
+                  "the others.\n", *uneven(samples / "uneven", grids)]
     if (samples / "memory").is_dir():
         parts += ["## Memory and partition size\n", *memory(samples / "memory", grids)]
     (docs / "paper.md").write_text("\n".join(part if part.endswith("\n") else part + "\n" for part in parts))

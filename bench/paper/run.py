@@ -10,8 +10,10 @@ images of the smallest size that the CNNs accept, one image per task.
 Several configurations are measured at the same time, together on at most SLOTS slow cores (24, which
 is 1.2 processors), so that the small ones do not leave the machine idle. The quotas keep them apart.
 Each configuration has its file FOLDER/CNN/E-C.jsonl. The same command continues an interrupted
-sweep. Then samples/CNN.jsonl beside this script has all samples of a CNN, and samples/memory/CNN.jsonl
-those with other memory limits and partition sizes, without the fields that nothing reads.
+sweep. Then samples/CNN.jsonl beside this script has all samples of a CNN, samples/memory/CNN.jsonl
+those with other memory limits and partition sizes, and samples/uneven/CNN.jsonl those of a total
+number of cores on each number of executors (the study's Table 7), without the fields that nothing
+reads.
 """
 
 import json
@@ -42,6 +44,10 @@ REPEATED = [(2, 4), (4, 4), (6, 4)]
 # Memory limits, MiB, and partition sizes, images, on 2 executors of 2 cores and 10 % of the images.
 MEMORY = "64,96,128,192,256,512,1024,2048"
 PARTITIONS = "1,4,16"
+# CNNs whose whole job is measured on this total of cores, divided as evenly as possible among 1 to
+# 6 executors: 3+3+2 on 3.
+UNEVEN = ["resnet50", "xception"]
+TOTAL_CORES = 8
 
 
 def collect(cnn, output, *arguments):
@@ -66,6 +72,11 @@ def measure(folder, cnn, executors, cores):
 def measure_memory(folder, cnn):
     grid = ["--executors", "2", "--cores", "2", "--sampling-rate", "0.1"]
     collect(cnn, folder / "memory" / f"{cnn}.jsonl", *grid, "--memory", MEMORY, "--partition-size", PARTITIONS)
+
+
+def measure_uneven(folder, cnn):
+    grid = ["--executors", "1-6", "--total-cores", str(TOTAL_CORES), "--partition-size", "1", "--sampling-rate", "1"]
+    collect(cnn, folder / "uneven" / f"{cnn}.jsonl", *grid)
 
 
 def task_secs(sample):
@@ -121,7 +132,8 @@ def finish(folder, cnn):
     if failed:
         raise RuntimeError(f"{cnn}: {failed} of {len(outcomes)} runs did not complete; see the samples in {folder / cnn}")
     keep(files, SAMPLES / f"{cnn}.jsonl")
-    keep([folder / "memory" / f"{cnn}.jsonl"], SAMPLES / "memory" / f"{cnn}.jsonl")
+    for kind in ["memory"] + ["uneven"] * (cnn in UNEVEN):
+        keep([folder / kind / f"{cnn}.jsonl"], SAMPLES / kind / f"{cnn}.jsonl")
     print(f"{cnn}: {len(outcomes)} runs")
 
 
@@ -132,6 +144,7 @@ def main():
         for cnn in cnns:
             jobs.append((executors * cores, lambda cnn=cnn, size=(executors, cores): measure(folder, cnn, *size)))
     jobs += [(4, lambda cnn=cnn: measure_memory(folder, cnn)) for cnn in cnns]
+    jobs += [(TOTAL_CORES, lambda cnn=cnn: measure_uneven(folder, cnn)) for cnn in UNEVEN if cnn in cnns]
     try:
         # The images are generated once, before several processes read them.
         for cnn in cnns:

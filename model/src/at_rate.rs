@@ -1,11 +1,11 @@
 //! Predictions of many configurations at one sampling rate, with a cache.
 
+use foreglow_shared::CoreSplit;
+
 use crate::{Prediction, Predictor, Setting, Warning};
 
-/// Executors and cores per executor.
-type Configuration = (u32, u32);
 /// A configuration with its predicted time, seconds; `None` if no time is known.
-type Fastest = Option<(Configuration, f64)>;
+type Fastest = Option<(CoreSplit, f64)>;
 
 /// A predictor at one sampling rate that caches what configurations share: all oversubscribed ones
 /// take as long as the fastest that fits the machine's processors, unless they were measured.
@@ -13,7 +13,7 @@ pub(crate) struct AtRate<'a> {
     predictor: &'a Predictor,
     sampling_rate: f64,
     /// Predictions without a limit on processors, sorted by configuration.
-    unlimited: Vec<(Configuration, Prediction)>,
+    unlimited: Vec<(CoreSplit, Prediction)>,
     /// For each number of cores, capped at the measured range: the fastest fitting configuration of
     /// the first competing number of executors, of the first two, and so on.
     fastest: Vec<(u32, Vec<Fastest>)>,
@@ -25,16 +25,16 @@ impl<'a> AtRate<'a> {
     }
 
     /// Predicts a configuration, like [`Predictor::predict`].
-    pub(crate) fn predict(&mut self, executors: u32, cores_per_executor: u32) -> Prediction {
-        let setting = self.setting((executors, cores_per_executor));
+    pub(crate) fn predict(&mut self, split: CoreSplit) -> Prediction {
+        let setting = self.setting(split);
         if !setting.is_possible() {
             return Prediction::unknown(vec![Warning::Impossible]);
         }
         let Some(capacity) = self.predictor.capacity else { return self.predictor.unlimited(setting) };
         if !capacity.is_exceeded_by(setting) {
-            return self.unlimited((executors, cores_per_executor)).clone();
+            return self.unlimited(split).clone();
         }
-        let fitting = self.fitting(executors, cores_per_executor).unwrap_or((executors, cores_per_executor));
+        let fitting = self.fitting(split).unwrap_or(split);
         let mut prediction = self.unlimited(fitting).clone();
         if let Some(ratio) = self.predictor.measured_ratios.ratio(setting) {
             prediction.scale(ratio);
@@ -47,12 +47,12 @@ impl<'a> AtRate<'a> {
     /// in the measured range that fits the processors and has at most as many executors and cores.
     /// For each number of executors, only the fewest cores and the most that fit are compared.
     /// Training uses only the largest number of executors.
-    pub(crate) fn fitting(&mut self, executors: u32, cores_per_executor: u32) -> Option<Configuration> {
-        let setting = self.setting((executors, cores_per_executor));
+    pub(crate) fn fitting(&mut self, split: CoreSplit) -> Option<CoreSplit> {
+        let setting = self.setting(split);
         let capacity = self.predictor.capacity.filter(|capacity| capacity.is_exceeded_by(setting))?;
         let range = self.predictor.range;
-        let cores = range.cores.1.min(cores_per_executor);
-        let competing = capacity.numbers_of_executors(&range, executors);
+        let cores = range.cores.1.min(split.cores_per_executor);
+        let competing = capacity.numbers_of_executors(&range, split.executors);
         let last = competing.len().checked_sub(1)?;
         if capacity.averages {
             return self.fastest_of(competing.end - 1, cores).map(|(fastest, _)| fastest);
@@ -73,26 +73,26 @@ impl<'a> AtRate<'a> {
     fn fastest_of(&mut self, executors: u32, cores: u32) -> Fastest {
         let capacity = self.predictor.capacity?;
         capacity.cores(&self.predictor.range, executors, cores).fold(None, |fastest, cores| {
-            let configuration = (executors, cores);
-            let secs = self.unlimited(configuration).completion_time_secs;
-            quicker(fastest, secs.map(|secs| (configuration, secs)))
+            let split = CoreSplit::even(executors, cores);
+            let secs = self.unlimited(split).completion_time_secs;
+            quicker(fastest, secs.map(|secs| (split, secs)))
         })
     }
 
-    fn unlimited(&mut self, configuration: Configuration) -> &Prediction {
-        let place = match self.unlimited.binary_search_by_key(&configuration, |(known, _)| *known) {
+    fn unlimited(&mut self, split: CoreSplit) -> &Prediction {
+        let place = match self.unlimited.binary_search_by_key(&split, |(known, _)| *known) {
             Ok(place) => place,
             Err(place) => {
-                let prediction = self.predictor.unlimited(self.setting(configuration));
-                self.unlimited.insert(place, (configuration, prediction));
+                let prediction = self.predictor.unlimited(self.setting(split));
+                self.unlimited.insert(place, (split, prediction));
                 place
             }
         };
         &self.unlimited[place].1
     }
 
-    fn setting(&self, (executors, cores_per_executor): Configuration) -> Setting {
-        Setting { executors, cores_per_executor, sampling_rate: self.sampling_rate }
+    fn setting(&self, split: CoreSplit) -> Setting {
+        Setting::at(split, self.sampling_rate)
     }
 }
 

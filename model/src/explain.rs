@@ -1,6 +1,6 @@
 //! Explanations of a predictor's answers: parts, weights, held-out runs, and times of a whole grid.
 
-use foreglow_shared::Context;
+use foreglow_shared::{Context, CoreSplit};
 
 use crate::capacity::Capacity;
 use crate::{Explanation, Feature, Predictor, Setting};
@@ -33,7 +33,7 @@ impl Predictor {
     /// # [2,1,1024,8,0.01,1.0,null],[2,1,1024,8,0.1,5.5,null]]",
     /// # ).unwrap();
     /// let predictor = Predictor::fit(&context, &observations).unwrap();
-    /// let whole = Setting { executors: 2, cores_per_executor: 1, sampling_rate: 1.0 };
+    /// let whole = Setting::even(2, 1, 1.0);
     /// let (explanation, instead) = predictor.explain(whole).unwrap();
     /// assert_eq!(explanation.fitted, 4);
     /// assert_eq!(explanation.beyond, ["sampling rate"]);
@@ -46,9 +46,8 @@ impl Predictor {
     /// assert_eq!(instead, None);
     /// ```
     pub fn explain(&self, setting: Setting) -> Option<(Explanation, Option<Setting>)> {
-        let fitting = self.at_rate(setting.sampling_rate).fitting(setting.executors, setting.cores_per_executor);
-        let instead =
-            fitting.map(|(executors, cores_per_executor)| Setting { executors, cores_per_executor, ..setting });
+        let fitting = self.at_rate(setting.sampling_rate).fitting(setting.split());
+        let instead = fitting.map(|split| Setting::at(split, setting.sampling_rate));
         let asked = instead.unwrap_or(setting);
         asked.is_possible().then_some(())?;
         let questions = self.items.questions(&[asked]).ok()?;
@@ -92,7 +91,9 @@ impl Predictor {
         for (executors, times) in executors.iter().zip(&mut times) {
             let known = if surface.is_some() { self.predicted_alone(*executors, cores) } else { 0 };
             let rest = times[known..].iter_mut().zip(&cores[known..]);
-            rest.for_each(|(time, cores)| *time = whole_job.predict(*executors, *cores).completion_time_secs);
+            rest.for_each(|(time, cores)| {
+                *time = whole_job.predict(CoreSplit::even(*executors, *cores)).completion_time_secs
+            });
         }
         times
     }
@@ -118,7 +119,7 @@ impl Predictor {
     /// Returns the factors of a predicted time; `None` if one of the times is unknown.
     pub fn factors(&self, executors: u32, cores_per_executor: u32) -> Option<Factors> {
         let secs = |executors: u32, cores_per_executor: u32| {
-            self.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 }).completion_time_secs
+            self.predict(Setting::even(executors, cores_per_executor, 1.0)).completion_time_secs
         };
         let (smallest_secs, wide, asked) = (secs(1, 1)?, secs(executors, 1)?, secs(executors, cores_per_executor)?);
         let factors = [(Feature::InverseExecutors, wide / smallest_secs), (Feature::InverseCores, asked / wide)];

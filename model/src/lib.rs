@@ -40,12 +40,12 @@ pub use crate::advise::{Advice, Suggestion, Verdict, advise};
 pub use crate::comparison::{
     Comparison, MachineCandidate, MachineDecision, MachineLimits, Offer, Omission, Placement, Pricing,
 };
-pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, pareto_front};
+pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, decide_among, pareto_front};
 pub use crate::error::{DecideError, PartitionSizeUnknown};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::joint::{Arm, Basis, JointPredictor, SizesFrom};
 pub use crate::line::{Line, line_through};
-pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack};
+pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack, pack_split};
 pub use crate::memory::{BatchMemory, Bracket, Estimate, LargestBatch, MemoryRun, NetworkBytes, UsableMemory, Work};
 pub use crate::predictor::Predictor;
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};

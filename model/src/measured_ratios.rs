@@ -20,9 +20,7 @@ pub(crate) struct MeasuredRatios(Vec<MeasuredRatio>);
 /// The median of ln(measured time / bound) of one setting.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct MeasuredRatio {
-    executors: u32,
-    cores_per_executor: u32,
-    sampling_rate: f64,
+    setting: Setting,
     log_ratio: f64,
 }
 
@@ -36,10 +34,9 @@ impl MeasuredRatios {
             let bound = bound_secs(setting)?;
             let of_setting = runs.iter().filter(|run| Setting::of(run) == setting);
             let logs: Vec<f64> = of_setting.map(|run| libm::log(run.completion_time_secs / bound)).collect();
-            let Setting { executors, cores_per_executor, sampling_rate } = setting;
             let runs = logs.len() as f64;
             let log_ratio = median(&logs) * runs / (runs + PRIOR_RUNS);
-            log_ratio.is_finite().then_some(MeasuredRatio { executors, cores_per_executor, sampling_rate, log_ratio })
+            log_ratio.is_finite().then_some(MeasuredRatio { setting, log_ratio })
         };
         Self(settings.into_iter().filter_map(ratio).collect())
     }
@@ -47,16 +44,15 @@ impl MeasuredRatios {
     /// Returns the ratio of a configuration's time to the bound, at the measured sampling rate that
     /// is nearest to the setting's; `None` if the configuration was not measured.
     pub(crate) fn ratio(&self, setting: Setting) -> Option<f64> {
-        let distance = |at: &MeasuredRatio| libm::fabs(libm::log(at.sampling_rate / setting.sampling_rate));
-        let is_of = |at: &&MeasuredRatio| {
-            (at.executors, at.cores_per_executor) == (setting.executors, setting.cores_per_executor)
-        };
+        let distance = |at: &MeasuredRatio| libm::fabs(libm::log(at.setting.sampling_rate / setting.sampling_rate));
+        let is_of = |at: &&MeasuredRatio| at.setting.split() == setting.split();
         let nearest = self.0.iter().filter(is_of).min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
         Some(libm::exp(nearest.log_ratio))
     }
 
-    /// Returns the measured configurations, E and C.
+    /// Returns the measured configurations of equal executors, E and C.
     pub(crate) fn configurations(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.0.iter().map(|at| (at.executors, at.cores_per_executor))
+        let even = self.0.iter().filter(|at| at.setting.total_cores.is_none());
+        even.map(|at| (at.setting.executors, at.setting.cores_per_executor))
     }
 }

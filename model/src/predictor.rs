@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreglow_shared::{Context, Job, Observation, sort_by};
+use foreglow_shared::{Context, CoreSplit, Job, Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::at_rate::AtRate;
@@ -33,7 +33,7 @@ const ENOUGH_SETTINGS: usize = 3;
 ///     "[[1,1,1024,8,0.01,2.0,null],[1,1,1024,8,0.1,11.0,null],[2,1,1024,8,0.01,1.0,null],[2,1,1024,8,0.1,5.5,null]]",
 /// ).unwrap();
 /// let predictor = Predictor::fit(&context, &observations).unwrap();
-/// let whole = predictor.predict(Setting { executors: 1, cores_per_executor: 1, sampling_rate: 1.0 });
+/// let whole = predictor.predict(Setting::even(1, 1, 1.0));
 /// assert!((whole.completion_time_secs.unwrap() - 101.0).abs() < 10.0);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -148,15 +148,14 @@ impl Predictor {
     ///
     /// Never panics: if the samples do not determine a time, it is `None` and a warning says why.
     pub fn predict(&self, setting: Setting) -> Prediction {
-        let Setting { executors, cores_per_executor, sampling_rate } = setting;
-        self.at_rate(sampling_rate).predict(executors, cores_per_executor)
+        self.at_rate(setting.sampling_rate).predict(setting.split())
     }
 
     /// Returns [`Predictor::predict`] for the whole job (sampling rate 1) on each configuration, E
     /// and C. Faster if many of them are oversubscribed, because they share their bounds.
     pub fn predict_whole_job(&self, configurations: &[(u32, u32)]) -> Vec<Prediction> {
         let mut whole_job = self.at_rate(1.0);
-        configurations.iter().map(|(executors, cores)| whole_job.predict(*executors, *cores)).collect()
+        configurations.iter().map(|(executors, cores)| whole_job.predict(CoreSplit::even(*executors, *cores))).collect()
     }
 
     pub(crate) fn at_rate(&self, sampling_rate: f64) -> AtRate<'_> {
@@ -197,7 +196,7 @@ impl Predictor {
         if self.uncertainty.is_some() {
             return None;
         }
-        let first = Setting { executors: *executors.first()?, cores_per_executor: *cores.first()?, sampling_rate: 1.0 };
+        let first = Setting::even(*executors.first()?, *cores.first()?, 1.0);
         let along = |feature: Feature, counts: &[u32]| Along {
             name: feature.noun(),
             values: counts.iter().copied().map(f64::from).collect(),
@@ -210,10 +209,12 @@ impl Predictor {
         })
     }
 
-    /// Returns the configurations, E and C, whose spread the surface of a grid does not hold.
+    /// Returns the configurations of equal executors, E and C, whose spread the surface of a grid
+    /// does not hold.
     pub(crate) fn configurations_with_own_spread(&self) -> impl Iterator<Item = (u32, u32)> {
         let settings = self.ensemble.rows_with_own_spread().filter_map(|numeric| self.items.setting(numeric));
-        settings.map(|setting| (setting.executors, setting.cores_per_executor))
+        let even = settings.filter(|setting| setting.total_cores.is_none());
+        even.map(|setting| (setting.executors, setting.cores_per_executor))
     }
 
     /// Returns the numbers of executors and of cores that can be predicted: all, or only the
@@ -231,7 +232,7 @@ impl Predictor {
     pub(crate) fn predicted_alone(&self, executors: u32, cores: &[u32]) -> usize {
         let Some(capacity) = self.capacity else { return cores.len() };
         cores.partition_point(|cores_per_executor| {
-            let setting = Setting { executors, cores_per_executor: *cores_per_executor, sampling_rate: 1.0 };
+            let setting = Setting::even(executors, *cores_per_executor, 1.0);
             !(capacity.is_exceeded_by(setting) && capacity.has_fitting(&self.range, setting))
         })
     }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Setting;
 
-/// Smallest and largest measured numbers of executors and of cores per executor.
+/// Smallest and largest measured numbers of executors and of cores per executor. An uneven split
+/// has cores of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Range {
     pub(crate) executors: (u32, u32),
@@ -16,7 +17,7 @@ impl Range {
     pub(crate) fn of(settings: impl IntoIterator<Item = Setting>) -> Option<Self> {
         let one = |setting: Setting| Self {
             executors: (setting.executors, setting.executors),
-            cores: (setting.cores_per_executor, setting.cores_per_executor),
+            cores: (setting.split().fewest_cores(), setting.cores_per_executor),
         };
         let join = |a: (u32, u32), b: (u32, u32)| (a.0.min(b.0), a.1.max(b.1));
         settings

@@ -1,6 +1,6 @@
 //! Converts the runs of a job to a table of features.
 
-use foreglow_shared::{IncompleteRun, Job, Observation, sort_by};
+use foreglow_shared::{CoreSplit, IncompleteRun, Job, Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::{Column, Dataset, DatasetError, Feature, Features, FitError, Setting};
@@ -56,11 +56,7 @@ pub(crate) fn runs(job: &Job) -> Result<Vec<Run>, FitError> {
     });
     let bound = |run: &IncompleteRun| {
         let secs = run.at_least_secs.filter(|secs| secs.is_finite() && *secs > 0.0)?;
-        let setting = Setting {
-            executors: run.executors,
-            cores_per_executor: run.cores_per_executor,
-            sampling_rate: run.sampling_rate,
-        };
+        let setting = Setting::at(run.split(), run.sampling_rate);
         let (partition_size, memory_per_executor_mib) = (run.partition_size, run.memory_per_executor_mib);
         setting.is_possible().then_some(Run {
             setting,
@@ -152,11 +148,9 @@ impl Items {
             let place = self.asked.iter().position(|asked| *asked == item)?;
             numeric.get(place).copied()
         };
-        Some(Setting {
-            executors: value(Item::Executors)? as u32,
-            cores_per_executor: value(Item::Cores)? as u32,
-            sampling_rate: value(Item::SamplingRate)?,
-        })
+        let executors = value(Item::Executors)? as u32;
+        let slots = libm::round(f64::from(executors) * value(Item::Cores)?) as u32;
+        Some(Setting::at(CoreSplit::of_total(executors, slots)?, value(Item::SamplingRate)?))
     }
 }
 
@@ -183,7 +177,7 @@ impl Item {
     fn asked(self, setting: Setting) -> f64 {
         match self {
             Self::Executors => f64::from(setting.executors),
-            Self::Cores => f64::from(setting.cores_per_executor),
+            Self::Cores => Feature::InverseCores.value(setting),
             Self::SamplingRate => setting.sampling_rate,
             Self::PartitionSize | Self::Memory => f64::NAN,
         }

@@ -343,3 +343,25 @@ fn the_help_of_each_command_is_readable() {
         golden(&format!("help-{command}"), &Foreglow::new().run(&[command, "-h"]));
     }
 }
+
+#[test]
+fn an_uneven_split_is_named_and_billed_in_every_format() {
+    let predict = ["predict", "--executors", "2", "--total-cores", "3", "--format"];
+    let plan = ["plan", "--executors", "1-3", "--total-cores", "2,3", "--format"];
+    for format in ["table", "json", "csv"] {
+        golden(&format!("uneven-predict-{format}"), &lenet5(&[&predict[..], &[format]].concat()));
+        golden(&format!("uneven-plan-{format}"), &lenet5(&[&plan[..], &[format]].concat()));
+    }
+}
+
+#[test]
+fn totals_that_cannot_be_divided_are_refused() {
+    let refused = |arguments: &[&str], sentence: &str| {
+        let answer = lenet5(arguments);
+        assert!(answer.code == 2 && answer.stderr.contains(sentence), "{arguments:?}: {}", answer.stderr);
+    };
+    refused(&["predict", "-E", "3", "--total-cores", "2"], "without a core; give 3 or more");
+    refused(&["plan", "-E", "3-4", "--total-cores", "2"], "give 3 or more");
+    refused(&["predict", "-E", "3", "-C", "1", "--total-cores", "8"], "cannot be used with");
+    refused(&["predict", "-E", "3"], "--cores <C>");
+}

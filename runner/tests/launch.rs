@@ -124,3 +124,19 @@ fn the_shell_reads_what_is_exported() {
     let output = std::process::Command::new("sh").arg(script).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "it's|a $HOME|");
 }
+
+#[test]
+fn a_plan_with_an_uneven_split_runs_whole_and_is_refused_where_processes_are_equal() {
+    let home = Foreglow::new();
+    let uneven = MACHINES
+        .replace(r#""executors":1,"executors_per_machine":1"#, r#""executors":3,"executors_per_machine":3"#)
+        .replace(r#""cores_per_executor":4"#, r#""cores_per_executor":3,"total_cores":8"#);
+    let plan = home.write("plan.json", &uneven);
+    let whole = export(&home, &["slurm", &plan]);
+    assert!(whole.contains("--executors 3 --total-cores 8 ") && whole.contains("#SBATCH --cpus-per-task=8"), "{whole}");
+    for arguments in [&["slurm", &plan, "--", "python", "infer.py"][..], &["spark-submit", &plan]] {
+        let refused = home.run(&[&["export"], arguments].concat());
+        assert_eq!(refused.code, 2);
+        assert!(refused.stderr.contains("the plan recommends 3 executors, 8 cores (3+3+2)"), "{}", refused.stderr);
+    }
+}

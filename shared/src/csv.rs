@@ -21,8 +21,8 @@ const TEXT: &[&str] = &[
     "started_at",
 ];
 
-/// Optional columns of seconds.
-const SECS: &[&str] = &["completion_time_secs", "startup_secs"];
+/// Optional columns of numbers.
+const NUMBERS: &[&str] = &["completion_time_secs", "startup_secs", "configuration.total_cores"];
 
 /// Columns that every file must have.
 const REQUIRED: &[&str] = &[
@@ -132,7 +132,7 @@ fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>, delimiter: u8) -> V
 /// Converts a cell to JSON. Known numeric columns may have decimal commas; other columns are not
 /// guessed at.
 fn number_or_value(name: &str, text: &str, delimiter: u8) -> Value {
-    let is_number = REQUIRED.contains(&name) || SECS.contains(&name);
+    let is_number = REQUIRED.contains(&name) || NUMBERS.contains(&name);
     let number = if is_number && !TEXT.contains(&name) { with_point(text, delimiter) } else { None };
     value_of(name, number.as_deref().unwrap_or(text))
 }

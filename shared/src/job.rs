@@ -7,7 +7,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Context, Outcome, Sample, sort_by};
+use crate::{Context, CoreSplit, Outcome, Sample, sort_by};
 
 /// The measurements of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,14 +49,17 @@ impl From<PeakMemory> for (u32, u32, u32) {
     }
 }
 
-/// One completed run, as the predictor sees it. A link stores it as an array of its fields in their
-/// order; `disturbed` is omitted if it is false, so that older versions read these rows too.
+/// One completed run, as the predictor sees it. A link stores it as an array of its fields, with
+/// `total_cores` last; what is last and false or `None` is omitted, so that older versions read
+/// these rows too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
     /// Executor processes, E.
     pub executors: u32,
-    /// Task threads of an executor, C.
+    /// Task threads of an executor, C; in an uneven split those of the executors with the most.
     pub cores_per_executor: u32,
+    /// Task threads of all executors in an uneven split; `None` if each has C.
+    pub total_cores: Option<u32>,
     /// Upper bound on an executor's memory, MiB.
     pub memory_per_executor_mib: u32,
     /// Images of one task, P.
@@ -74,7 +77,9 @@ pub struct Observation {
 
 impl Serialize for Observation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut row = serializer.serialize_seq(Some(if self.disturbed { 8 } else { 7 }))?;
+        let is_uneven = self.total_cores.is_some();
+        let has_disturbed = self.disturbed || is_uneven;
+        let mut row = serializer.serialize_seq(Some(7 + usize::from(has_disturbed) + usize::from(is_uneven)))?;
         row.serialize_element(&self.executors)?;
         row.serialize_element(&self.cores_per_executor)?;
         row.serialize_element(&self.memory_per_executor_mib)?;
@@ -82,8 +87,11 @@ impl Serialize for Observation {
         row.serialize_element(&self.sampling_rate)?;
         row.serialize_element(&self.completion_time_secs)?;
         row.serialize_element(&self.startup_secs)?;
-        if self.disturbed {
-            row.serialize_element(&true)?;
+        if has_disturbed {
+            row.serialize_element(&self.disturbed)?;
+        }
+        if let Some(total) = self.total_cores {
+            row.serialize_element(&total)?;
         }
         row.end()
     }
@@ -95,41 +103,46 @@ impl<'de> Deserialize<'de> for Observation {
     }
 }
 
+fn next<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(row: &mut A, place: usize) -> Result<T, A::Error> {
+    row.next_element()?.ok_or_else(|| A::Error::invalid_length(place, &"a row of 7 values or more"))
+}
+
 struct RowVisitor;
 
 impl<'de> Visitor<'de> for RowVisitor {
     type Value = Observation;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a run as a row of 7 or 8 values")
+        f.write_str("a run as a row of 7 to 9 values")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut row: A) -> Result<Observation, A::Error> {
-        fn next<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(row: &mut A, place: usize) -> Result<T, A::Error> {
-            row.next_element()?.ok_or_else(|| A::Error::invalid_length(place, &RowVisitor))
-        }
-        Ok(Observation {
+        let mut run = Observation {
             executors: next(&mut row, 0)?,
             cores_per_executor: next(&mut row, 1)?,
+            total_cores: None,
             memory_per_executor_mib: next(&mut row, 2)?,
             partition_size: next(&mut row, 3)?,
             sampling_rate: next(&mut row, 4)?,
             completion_time_secs: next(&mut row, 5)?,
             startup_secs: next(&mut row, 6)?,
             disturbed: row.next_element()?.unwrap_or(false),
-        })
+        };
+        run.total_cores = row.next_element()?;
+        Ok(run)
     }
 }
 
-/// A run that ran out of memory or was stopped at a limit. A link stores it as an array, in the
-/// order of the fields.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "IncompleteRow", into = "IncompleteRow")]
+/// A run that ran out of memory or was stopped at a limit. A link stores it as an array of its
+/// fields, with `total_cores` last, which is omitted if it is `None`.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IncompleteRun {
     /// Executor processes, E.
     pub executors: u32,
-    /// Task threads of an executor, C.
+    /// Task threads of an executor, C; in an uneven split those of the executors with the most.
     pub cores_per_executor: u32,
+    /// Task threads of all executors in an uneven split; `None` if each has C.
+    pub total_cores: Option<u32>,
     /// Upper bound on an executor's memory, MiB.
     pub memory_per_executor_mib: u32,
     /// Images of one task, P.
@@ -155,33 +168,51 @@ pub enum IncompleteOutcome {
     TimedOut,
 }
 
-type IncompleteRow = (u32, u32, u32, u32, f64, IncompleteOutcome, Option<f64>);
-
-impl From<IncompleteRow> for IncompleteRun {
-    fn from(row: IncompleteRow) -> Self {
-        Self {
-            executors: row.0,
-            cores_per_executor: row.1,
-            memory_per_executor_mib: row.2,
-            partition_size: row.3,
-            sampling_rate: row.4,
-            outcome: row.5,
-            at_least_secs: row.6,
+impl Serialize for IncompleteRun {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut row = serializer.serialize_seq(Some(7 + usize::from(self.total_cores.is_some())))?;
+        row.serialize_element(&self.executors)?;
+        row.serialize_element(&self.cores_per_executor)?;
+        row.serialize_element(&self.memory_per_executor_mib)?;
+        row.serialize_element(&self.partition_size)?;
+        row.serialize_element(&self.sampling_rate)?;
+        row.serialize_element(&self.outcome)?;
+        row.serialize_element(&self.at_least_secs)?;
+        if let Some(total) = self.total_cores {
+            row.serialize_element(&total)?;
         }
+        row.end()
     }
 }
 
-impl From<IncompleteRun> for IncompleteRow {
-    fn from(run: IncompleteRun) -> Self {
-        (
-            run.executors,
-            run.cores_per_executor,
-            run.memory_per_executor_mib,
-            run.partition_size,
-            run.sampling_rate,
-            run.outcome,
-            run.at_least_secs,
-        )
+impl<'de> Deserialize<'de> for IncompleteRun {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(IncompleteVisitor)
+    }
+}
+
+struct IncompleteVisitor;
+
+impl<'de> Visitor<'de> for IncompleteVisitor {
+    type Value = IncompleteRun;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an incomplete run as a row of 7 or 8 values")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut row: A) -> Result<IncompleteRun, A::Error> {
+        let mut run = IncompleteRun {
+            executors: next(&mut row, 0)?,
+            cores_per_executor: next(&mut row, 1)?,
+            total_cores: None,
+            memory_per_executor_mib: next(&mut row, 2)?,
+            partition_size: next(&mut row, 3)?,
+            sampling_rate: next(&mut row, 4)?,
+            outcome: next(&mut row, 5)?,
+            at_least_secs: next(&mut row, 6)?,
+        };
+        run.total_cores = row.next_element()?;
+        Ok(run)
     }
 }
 
@@ -203,12 +234,22 @@ impl Job {
 }
 
 impl Observation {
+    /// Returns how the cores are divided among the executors.
+    pub fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
+    }
+
     /// Converts a sample; `None` unless its run completed.
     pub fn of(sample: &Sample) -> Option<Self> {
         let configuration = &sample.configuration;
         Some(Self {
             executors: configuration.executors,
             cores_per_executor: configuration.cores_per_executor,
+            total_cores: configuration.split().total_cores,
             memory_per_executor_mib: configuration.memory_per_executor_mib,
             partition_size: configuration.partition_size,
             sampling_rate: sample.sampling_rate,
@@ -227,10 +268,20 @@ impl Observation {
             .then(self.completion_time_secs.total_cmp(&other.completion_time_secs))
             .then(self.startup_secs.unwrap_or(0.0).total_cmp(&other.startup_secs.unwrap_or(0.0)))
             .then(self.disturbed.cmp(&other.disturbed))
+            .then(self.total_cores.cmp(&other.total_cores))
     }
 }
 
 impl IncompleteRun {
+    /// Returns how the cores are divided among the executors.
+    pub fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
+    }
+
     /// Converts a sample; `None` for completed runs, and for failed ones, whose failure says
     /// nothing about the configuration.
     pub fn of(sample: &Sample) -> Option<Self> {
@@ -246,6 +297,7 @@ impl IncompleteRun {
         Some(Self {
             executors: configuration.executors,
             cores_per_executor: configuration.cores_per_executor,
+            total_cores: configuration.split().total_cores,
             memory_per_executor_mib: configuration.memory_per_executor_mib,
             partition_size: configuration.partition_size,
             sampling_rate: sample.sampling_rate,
@@ -262,6 +314,7 @@ impl IncompleteRun {
             .then(self.sampling_rate.total_cmp(&other.sampling_rate))
             .then(self.outcome.cmp(&other.outcome))
             .then(self.at_least_secs.unwrap_or(0.0).total_cmp(&other.at_least_secs.unwrap_or(0.0)))
+            .then(self.total_cores.cmp(&other.total_cores))
     }
 }
 

@@ -40,6 +40,7 @@ mod separated;
 mod short_link;
 mod sorting;
 mod spark_submit;
+mod split;
 mod text;
 
 pub use crate::collect_command::{collect_command, shell_word};
@@ -77,6 +78,7 @@ pub use crate::separated::with_point;
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
 pub use crate::sorting::{map_of, sort, sort_by};
 pub use crate::spark_submit::{LABEL_PREFIX, spark_properties, spark_submit_arguments};
+pub use crate::split::CoreSplit;
 pub use crate::text::{NO_IMAGE_PX, TextInput};
 
 pub use jiff::{Timestamp, civil::Date};

@@ -43,6 +43,15 @@ pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
             return Err(SampleError::Range { field, value: count.to_string(), must: format!("from 1 to {most}") });
         }
     }
+    let split = configuration.split();
+    if let Some(total) = split.total_cores.filter(|_| !split.is_consistent()) {
+        let must = format!(
+            "the total of an uneven split: at least executors, above executors × (cores_per_executor - 1) and below \
+             executors × cores_per_executor, here {} × {}",
+            split.executors, split.cores_per_executor
+        );
+        return Err(SampleError::Range { field: "configuration.total_cores", value: total.to_string(), must });
+    }
     let names = [
         ("workload.model", Some(&workload.model)),
         ("configuration.accelerator", configuration.accelerator.as_ref()),

@@ -8,7 +8,9 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{MOST_CORES, MOST_EXECUTORS};
-use crate::{Context, IncompleteRun, Job, JobDefinition, Observation, PeakMemory, Question, WhatIf, measured_choices};
+use crate::{
+    Context, CoreSplit, IncompleteRun, Job, JobDefinition, Observation, PeakMemory, Question, WhatIf, measured_choices,
+};
 
 /// Prefix of the fragment in this version of the format.
 pub const FRAGMENT_PREFIX: &str = "v1.";
@@ -175,11 +177,15 @@ impl View {
     fn check(&self) -> Result<(), LinkError> {
         let form = |what: &str| Err(LinkError::Form(what.to_owned()));
         check_question(&self.question)?;
-        if self.configurations().any(|(e, c)| e == 0 || c == 0) {
+        let any = |is: fn(CoreSplit) -> bool| self.splits().any(is);
+        if any(|split| split.executors == 0 || split.cores_per_executor == 0) {
             return form(ZERO_CONFIGURATION);
         }
-        if self.configurations().any(|(e, c)| e > MOST_EXECUTORS || c > MOST_CORES) {
+        if any(|split| split.executors > MOST_EXECUTORS || split.cores_per_executor > MOST_CORES) {
             return form("it has a configuration with more executors or cores than a sample may have");
+        }
+        if any(|split| !split.is_consistent()) {
+            return form("a total number of cores does not match its executors");
         }
         let sound = |run: &Observation| {
             run.completion_time_secs.is_finite()
@@ -212,13 +218,13 @@ impl View {
     }
 
     /// Executors and cores of the runs and of the selected configuration.
-    fn configurations(&self) -> impl Iterator<Item = (u32, u32)> {
+    fn splits(&self) -> impl Iterator<Item = CoreSplit> {
         let completed = self.jobs().flat_map(|job| &job.observations).chain(&self.left_out.observations);
-        let completed = completed.map(|run| (run.executors, run.cores_per_executor));
+        let completed = completed.map(Observation::split);
         let incomplete = self.jobs().flat_map(|job| &job.incomplete).chain(&self.left_out.incomplete);
-        let incomplete = incomplete.map(|run| (run.executors, run.cores_per_executor));
+        let incomplete = incomplete.map(IncompleteRun::split);
         let looked_at = self.pins.iter().chain([&self.question.what_if]);
-        let looked_at = looked_at.map(|looked| (looked.executors, looked.cores_per_executor));
+        let looked_at = looked_at.map(|looked| looked.split());
         completed.chain(incomplete).chain(looked_at)
     }
 }

@@ -3,6 +3,8 @@
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use crate::CoreSplit;
+
 const SECS_PER_HOUR: f64 = 3600.0;
 const MIB_PER_GIB: f64 = 1024.0;
 
@@ -53,12 +55,22 @@ pub struct PriceSheet {
 pub struct Resources {
     /// Executor processes, E.
     pub executors: u32,
-    /// Task threads of an executor, C.
+    /// Task threads of an executor, C; in an uneven split those of the executors with the most.
     pub cores_per_executor: u32,
+    /// Task threads of all executors in an uneven split; `None` if each has C.
+    pub total_cores: Option<u32>,
     /// Memory of each executor, MiB.
     pub memory_per_executor_mib: u32,
     /// Whether each executor holds an accelerator.
     pub accelerated: bool,
+}
+
+impl Resources {
+    /// Returns how the cores are divided among the executors.
+    pub fn split(self) -> CoreSplit {
+        let Self { executors, cores_per_executor, total_cores, .. } = self;
+        CoreSplit { executors, cores_per_executor, total_cores }
+    }
 }
 
 fn is_zero(value: &f64) -> bool {
@@ -226,7 +238,7 @@ impl PriceSheet {
     fn hour(&self, resources: Resources) -> f64 {
         let accelerator = if resources.accelerated { self.accelerator_hour } else { 0.0 };
         self.executor_hour
-            + f64::from(resources.cores_per_executor) * self.core_hour
+            + resources.split().mean_cores() * self.core_hour
             + f64::from(resources.memory_per_executor_mib) / MIB_PER_GIB * self.gib_hour
             + accelerator
     }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Job, Observation, PriceSheet};
+use crate::{CoreSplit, Job, Observation, PriceSheet};
 
 /// Default probability with which a deadline or budget must be met.
 ///
@@ -48,6 +48,13 @@ pub struct WhatIf {
     pub executors: u32,
     /// Task threads of an executor, C.
     pub cores_per_executor: u32,
+}
+
+impl WhatIf {
+    /// Returns executors and cores.
+    pub fn split(self) -> CoreSplit {
+        CoreSplit::even(self.executors, self.cores_per_executor)
+    }
 }
 
 impl Question {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::CoreSplit;
 use crate::limits::{self, MOST_SECS};
 
 /// Version of the sample format; no other version is read.
@@ -80,8 +81,12 @@ pub struct Workload {
 pub struct Configuration {
     /// Executor processes, E.
     pub executors: u32,
-    /// Task threads of an executor, which process partitions in parallel, C.
+    /// Task threads of an executor, which process partitions in parallel, C. In an uneven split
+    /// those of the executors with the most.
     pub cores_per_executor: u32,
+    /// Task threads of all executors in an uneven split; absent if each has C.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_cores: Option<u32>,
     /// Upper bound on an executor's memory, MiB.
     pub memory_per_executor_mib: u32,
     /// Images of one task, P.
@@ -138,6 +143,13 @@ pub struct Accelerator {
     /// Fields of later versions, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl Configuration {
+    /// Returns how the cores are divided among the executors.
+    pub fn split(&self) -> CoreSplit {
+        CoreSplit::of_fields(self.executors, self.cores_per_executor, self.total_cores)
+    }
 }
 
 impl Host {

@@ -6,9 +6,10 @@ use crate::Resources;
 /// a local property).
 pub const LABEL_PREFIX: &str = "spark.foreglow.";
 
-/// Returns the Spark properties that give an application exactly these executors on every cluster
-/// manager. A standalone master takes E from `spark.cores.max`, YARN and Kubernetes take it from
-/// `spark.executor.instances`, and each ignores the other property.
+/// Returns the Spark properties that give an application exactly these executors, each with C
+/// cores, on every cluster manager. A standalone master takes E from `spark.cores.max`, YARN and
+/// Kubernetes take it from `spark.executor.instances`, and each ignores the other property. All
+/// executors of an application have equally many cores, so Spark has no uneven splits.
 ///
 /// An executor has one accelerator, which its tasks share.
 ///
@@ -20,6 +21,7 @@ pub const LABEL_PREFIX: &str = "spark.foreglow.";
 /// let resources = Resources {
 ///     executors: 3,
 ///     cores_per_executor: 2,
+///     total_cores: None,
 ///     memory_per_executor_mib: 2048,
 ///     accelerated: false,
 /// };
@@ -28,7 +30,7 @@ pub const LABEL_PREFIX: &str = "spark.foreglow.";
 /// assert!(properties.contains(&("spark.executor.instances", "3".to_owned())));
 /// ```
 pub fn spark_properties(resources: Resources) -> Vec<(&'static str, String)> {
-    let Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated } = resources;
+    let Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated, .. } = resources;
     let mut properties = vec![
         ("spark.dynamicAllocation.enabled", "false".to_owned()),
         ("spark.executor.instances", executors.to_string()),
@@ -50,6 +52,7 @@ pub fn spark_properties(resources: Resources) -> Vec<(&'static str, String)> {
 /// let resources = Resources {
 ///     executors: 3,
 ///     cores_per_executor: 2,
+///     total_cores: None,
 ///     memory_per_executor_mib: 2048,
 ///     accelerated: false,
 /// };

@@ -33,6 +33,7 @@ fn job(processors: Option<u32>, (executors, cores): (&[u32], &[u32]), rates: &[f
             observations.push(Observation {
                 executors,
                 cores_per_executor,
+                total_cores: None,
                 memory_per_executor_mib: 1024,
                 partition_size: 8,
                 sampling_rate,
@@ -60,7 +61,7 @@ fn main() -> anyhow::Result<()> {
         question.executors = (1..=executors).collect();
         question.cores_per_executor = (1..=cores).collect();
         question.deadline_secs = Some(20.0);
-        let far = Setting { executors, cores_per_executor: cores, sampling_rate: 1.0 };
+        let far = Setting::even(executors, cores, 1.0);
         // The first decision fits what the later ones reuse.
         decide(&predictor, &job, &question)?;
         let mut taken = Vec::new();

@@ -21,6 +21,7 @@ pub fn cluster_job() -> Job {
         Observation {
             executors,
             cores_per_executor,
+            total_cores: None,
             memory_per_executor_mib: 4096,
             partition_size: 40,
             sampling_rate,

@@ -108,6 +108,7 @@ pub(crate) fn job() -> Job {
                 observations.push(Observation {
                     executors,
                     cores_per_executor,
+                    total_cores: None,
                     memory_per_executor_mib: 4096,
                     partition_size: 40,
                     sampling_rate,

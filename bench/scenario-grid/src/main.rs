@@ -77,6 +77,7 @@ fn read(path: &PathBuf) -> anyhow::Result<Vec<Observation>> {
         observations.push(Observation {
             executors,
             cores_per_executor,
+            total_cores: None,
             memory_per_executor_mib: 4096,
             partition_size: 40,
             sampling_rate,

@@ -18,9 +18,9 @@ pub enum FitError {
     OneObservation,
     /// All runs have the same setting.
     #[error(
-        "all {runs} samples are of one setting (executors {}, cores per executor {}, sampling rate {}); collect others with another sampling rate, \
+        "all {runs} samples are of one setting ({}, sampling rate {}); collect others with another sampling rate, \
          number of executors or number of cores",
-        .setting.executors, .setting.cores_per_executor, .setting.sampling_rate
+        .setting.split(), .setting.sampling_rate
     )]
     AllEqual {
         /// Number of runs.

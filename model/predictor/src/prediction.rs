@@ -309,5 +309,10 @@ impl fmt::Display for Warning {
 
 /// Formats a value for users.
 pub fn show(feature: &str, value: f64) -> String {
-    if feature == Feature::SamplingRate.noun() { format_rate(value) } else { value.to_string() }
+    match feature {
+        _ if feature == Feature::SamplingRate.noun() => format_rate(value),
+        // The mean of an uneven split.
+        _ if feature == Feature::InverseCores.noun() => (libm::round(value * 100.0) / 100.0).to_string(),
+        _ => value.to_string(),
+    }
 }

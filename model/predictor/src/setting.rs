@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use foreglow_shared::Observation;
+use foreglow_shared::{CoreSplit, Observation};
 use serde::{Deserialize, Serialize};
 
 /// A configuration and a sampling rate.
@@ -11,8 +11,12 @@ use serde::{Deserialize, Serialize};
 pub struct Setting {
     /// Executor processes, E; 1 or more.
     pub executors: u32,
-    /// Task threads of an executor, C; 1 or more.
+    /// Task threads of an executor, C; 1 or more. In an uneven split those of the executors with
+    /// the most.
     pub cores_per_executor: u32,
+    /// Task threads of all executors in an uneven split; `None` if each has C.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_cores: Option<u32>,
     /// Sampling rate, SR, in (0, 1].
     pub sampling_rate: f64,
 }
@@ -30,20 +34,41 @@ pub enum Feature {
 }
 
 impl Setting {
+    /// Returns a setting of equal executors.
+    pub const fn even(executors: u32, cores_per_executor: u32, sampling_rate: f64) -> Self {
+        Self::at(CoreSplit::even(executors, cores_per_executor), sampling_rate)
+    }
+
+    /// Returns a setting of these executors and cores.
+    pub const fn at(split: CoreSplit, sampling_rate: f64) -> Self {
+        let CoreSplit { executors, cores_per_executor, total_cores } = split;
+        Self { executors, cores_per_executor, total_cores, sampling_rate }
+    }
+
     /// Returns the setting of a run.
     pub fn of(run: &Observation) -> Self {
-        Self { executors: run.executors, cores_per_executor: run.cores_per_executor, sampling_rate: run.sampling_rate }
+        Self::at(run.split(), run.sampling_rate)
     }
 
-    /// Returns the number of parallel task threads, E·C.
+    /// Returns how the cores are divided among the executors.
+    pub const fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
+    }
+
+    /// Returns the number of parallel task threads, E·C or the total of an uneven split.
     pub fn slots(&self) -> u32 {
-        self.executors.saturating_mul(self.cores_per_executor)
+        self.split().slots()
     }
 
-    /// Compares settings by E, C and SR.
+    /// Compares settings by E, mean C and SR.
     pub fn order(&self, other: &Self) -> Ordering {
-        let counts = |setting: &Self| (setting.executors, setting.cores_per_executor);
-        counts(self).cmp(&counts(other)).then(self.sampling_rate.total_cmp(&other.sampling_rate))
+        let counts = |setting: &Self| (setting.executors, setting.split().mean_cores());
+        let ((e, c), (other_e, other_c)) = (counts(self), counts(other));
+        e.cmp(&other_e).then(c.total_cmp(&other_c)).then(self.sampling_rate.total_cmp(&other.sampling_rate))
     }
 
     /// Whether the setting is valid: at least one executor and one core, and a sampling rate in (0,
@@ -75,11 +100,12 @@ impl Feature {
         }
     }
 
-    /// Returns the value before the transform: E, C or SR.
+    /// Returns the value before the transform: E, C or SR. C of an uneven split is the mean number
+    /// of cores of its executors, so that E·C is the number of task threads.
     pub fn value(self, setting: Setting) -> f64 {
         match self {
             Self::InverseExecutors => f64::from(setting.executors),
-            Self::InverseCores => f64::from(setting.cores_per_executor),
+            Self::InverseCores => setting.split().mean_cores(),
             Self::SamplingRate => setting.sampling_rate,
         }
     }
@@ -88,7 +114,7 @@ impl Feature {
     ///
     /// ```
     /// # use foreglow_predictor::{Feature, Setting};
-    /// let setting = Setting { executors: 4, cores_per_executor: 2, sampling_rate: 0.1 };
+    /// let setting = Setting::even(4, 2, 0.1);
     /// assert_eq!(Feature::InverseExecutors.transform(setting), 0.25);
     /// ```
     pub fn transform(self, setting: Setting) -> f64 {

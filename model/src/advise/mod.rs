@@ -231,8 +231,7 @@ impl<'a> Contenders<'a> {
 
 /// Returns the contrast of the whole job on a candidate.
 fn whole(candidate: &Candidate) -> Contrast {
-    let Candidate { executors, cores_per_executor, .. } = *candidate;
-    Contrast::of(Setting { executors, cores_per_executor, sampling_rate: 1.0 })
+    Contrast::of(Setting::at(candidate.split(), 1.0))
 }
 
 /// Returns a candidate's cost relative to the best (executor-hours without prices), or its time if
@@ -275,10 +274,10 @@ fn suggestion(
     secs: Option<f64>,
     narrowing: Option<f64>,
 ) -> Suggestion {
-    let Setting { executors, cores_per_executor, sampling_rate } = setting;
+    let Setting { executors, cores_per_executor, total_cores, sampling_rate } = setting;
     let memory_per_executor_mib = question.memory_per_executor_mib;
     let accelerated = job.context.accelerator.is_some();
-    let resources = Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated };
+    let resources = Resources { executors, cores_per_executor, total_cores, memory_per_executor_mib, accelerated };
     Suggestion {
         executors,
         cores_per_executor,

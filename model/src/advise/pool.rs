@@ -51,7 +51,7 @@ pub(super) fn settings(job: &Job, question: &Question) -> Vec<Setting> {
     for executors in thinned(&question.executors) {
         for &cores_per_executor in &cores {
             for &sampling_rate in &rates {
-                settings.push(Setting { executors, cores_per_executor, sampling_rate });
+                settings.push(Setting::even(executors, cores_per_executor, sampling_rate));
             }
         }
     }

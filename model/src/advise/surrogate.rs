@@ -27,7 +27,7 @@ pub(super) struct Contrast([f64; EFFECTS]);
 impl Contrast {
     pub(super) fn of(setting: Setting) -> Self {
         let e = libm::log(f64::from(setting.executors));
-        let c = libm::log(f64::from(setting.cores_per_executor));
+        let c = libm::log(setting.split().mean_cores());
         let s = libm::log(setting.sampling_rate);
         Self([1.0, e, c, s, e * e, c * c, s * s, e * c, e * s, c * s])
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     fn at(executors: u32, cores_per_executor: u32, sampling_rate: f64) -> Contrast {
-        Contrast::of(Setting { executors, cores_per_executor, sampling_rate })
+        Contrast::of(Setting::even(executors, cores_per_executor, sampling_rate))
     }
 
     #[test]

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use foreglow_shared::{Catalog, CatalogError, Engine, IncompleteOutcome, PriceSheet, sort_by};
+use foreglow_shared::{
+    Catalog, CatalogError, CoreSplit, Engine, IncompleteOutcome, IncompleteRun, PriceSheet, sort_by,
+};
 
 use super::kept::Cache;
 use super::{Comparison, MOST_CANDIDATES, Omission, Placement, Pricing, Timed};
 use crate::capacity::Capacity;
 use crate::decision::{Footprint, expected_peak_mib};
-use crate::{Arm, Basis, DecideError, ExecutorSize, JointPredictor, PartitionSizeUnknown, Setting, pack};
+use crate::{Arm, Basis, DecideError, ExecutorSize, JointPredictor, PartitionSizeUnknown, Setting, pack_split};
 
 /// Memory above the expected peak that an executor is given, and the unit that it is rounded up
 /// to, MiB.
@@ -29,6 +31,9 @@ pub struct Offer {
     pub executors: Vec<u32>,
     /// Numbers of cores per executor; empty for 1 to the largest measured one of each machine type.
     pub cores_per_executor: Vec<u32>,
+    /// Total numbers of cores, each divided among every number of executors, in place of
+    /// `cores_per_executor`; empty for equal executors.
+    pub total_cores: Vec<u32>,
     /// Memory of each executor, MiB; `None` for what the measured peaks need, or else the largest
     /// measured one.
     pub memory_per_executor_mib: Option<u32>,
@@ -85,8 +90,8 @@ impl Comparison {
                               machine type with --machine when you measure, or give --catalog or --prices";
                 omissions.add(&arm.machine, 0, reason.to_owned());
             }
-            for (executors, cores) in configurations {
-                match timed(&predictor, index, (executors, cores), &pricing[index], offer) {
+            for split in configurations {
+                match timed(&predictor, index, split, &pricing[index], offer) {
                     Ok(timed) => candidates.push(timed),
                     Err(reason) => omissions.add(&arm.machine, 1, reason),
                 }
@@ -112,7 +117,8 @@ impl Comparison {
 }
 
 fn check(offer: &Offer) -> Result<(), DecideError> {
-    let counts = offer.executors.iter().chain(&offer.cores_per_executor).chain(&offer.memory_per_executor_mib);
+    let counts = [&offer.executors, &offer.cores_per_executor, &offer.total_cores];
+    let counts = counts.into_iter().flatten().chain(&offer.memory_per_executor_mib);
     if counts.chain(&offer.batch_sizes).chain(&offer.partition_size).any(|count| *count == 0) {
         return Err(DecideError::ZeroConfiguration);
     }
@@ -148,7 +154,7 @@ fn pricing(arm: &Arm, offer: &Offer) -> Pricing {
 }
 
 /// Returns the executors and cores to compare on an arm.
-fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Vec<(u32, u32)> {
+fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Vec<CoreSplit> {
     let arm = &predictor.arms()[index];
     // Other batch sizes of a machine type tell its range too, and the other machine types tell
     // that of one that borrows from them.
@@ -168,8 +174,11 @@ fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Ve
         counts
     };
     let executors = distinct(&offer.executors, runs().map(|run| run.executors).max());
+    if !offer.total_cores.is_empty() {
+        return CoreSplit::all(&executors, &distinct(&offer.total_cores, None));
+    }
     let cores = distinct(&offer.cores_per_executor, runs().map(|run| run.cores_per_executor).max());
-    executors.iter().flat_map(|executors| cores.iter().map(move |cores| (*executors, *cores))).collect()
+    executors.iter().flat_map(|executors| cores.iter().map(|cores| CoreSplit::even(*executors, *cores))).collect()
 }
 
 /// Packs and predicts one configuration.
@@ -179,11 +188,12 @@ fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Ve
 fn timed(
     predictor: &JointPredictor,
     index: usize,
-    (executors, cores): (u32, u32),
+    split: CoreSplit,
     pricing: &Pricing,
     offer: &Offer,
 ) -> Result<Timed, String> {
     let (arm, fitted) = (&predictor.arms()[index], predictor.fitted(index));
+    let CoreSplit { executors, cores_per_executor: cores, total_cores } = split;
     let peak = expected_peak_mib(&fitted.memory.peaks, cores, fitted.partition_size);
     let enough = peak.map(|mib| ((mib * SPARE_MEMORY) as u32).div_ceil(MEMORY_STEP_MIB) * MEMORY_STEP_MIB);
     let memory = offer.memory_per_executor_mib.or(enough).unwrap_or(fitted.memory_per_executor_mib);
@@ -216,6 +226,7 @@ fn timed(
         arm: index,
         executors,
         cores_per_executor: cores,
+        total_cores,
         memory_per_executor_mib: memory,
         machines: 0,
         executors_per_machine: 0,
@@ -224,7 +235,7 @@ fn timed(
         Some(machine) => {
             let holds_accelerator = arm.accelerator.is_some() && !arm.shares_accelerators;
             let size = ExecutorSize { cores, memory_mib: memory, holds_accelerator };
-            let packing = pack(machine, executors, size).map_err(|error| error.to_string())?;
+            let packing = pack_split(machine, split, size).map_err(|error| error.to_string())?;
             placement.machines = packing.machines;
             placement.executors_per_machine = packing.executors_per_machine;
             if packing.machines > 1 && arm.engine == Engine::Local && offer.executors.is_empty() {
@@ -236,21 +247,20 @@ fn timed(
             }
         }
         None => {
-            let setting = Setting { executors, cores_per_executor: cores, sampling_rate: 1.0 };
+            let setting = Setting::at(split, 1.0);
             let capacity = Capacity::of(&fitted.job.context);
             if let Some(capacity) = capacity.filter(|capacity| capacity.is_exceeded_by(setting)) {
                 return Err(capacity.refusal(setting));
             }
         }
     }
-    let prediction = predictor.predict(index, executors, cores);
+    let prediction = predictor.predict_split(index, split);
     let Some(secs) = prediction.completion_time_secs else {
         let why = prediction.warnings.first().map_or_else(|| "its time is unknown".to_owned(), ToString::to_string);
         return Err(why);
     };
-    let stopped = fitted.job.incomplete.iter().filter(|run| {
-        run.outcome == IncompleteOutcome::TimedOut && (run.executors, run.cores_per_executor) == (executors, cores)
-    });
+    let is_stopped = |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split;
+    let stopped = fitted.job.incomplete.iter().filter(is_stopped);
     let at_least_secs = stopped.filter_map(|run| run.at_least_secs).fold(0.0, f64::max);
     Ok(Timed { placement, secs, spread: prediction.spread, at_least_secs })
 }

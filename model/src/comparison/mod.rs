@@ -14,7 +14,7 @@ mod notable;
 
 use std::sync::Arc;
 
-use foreglow_shared::{Catalog, MachineType, Resources};
+use foreglow_shared::{Catalog, CoreSplit, MachineType, Resources};
 use serde::{Deserialize, Serialize};
 
 pub use self::billing::Pricing;
@@ -34,14 +34,28 @@ pub struct Placement {
     pub arm: usize,
     /// Executor processes, E, on all machines together.
     pub executors: u32,
-    /// Task threads of an executor, C.
+    /// Task threads of an executor, C; in an uneven split those of the executors with the most.
     pub cores_per_executor: u32,
+    /// Task threads of all executors in an uneven split; absent if each has C.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_cores: Option<u32>,
     /// Memory of each executor, MiB.
     pub memory_per_executor_mib: u32,
     /// Machines; 0 if the machine type is not in the catalog.
     pub machines: u32,
     /// Executors of a full machine; 0 if the machine type is not in the catalog.
     pub executors_per_machine: u32,
+}
+
+impl Placement {
+    /// Returns how the cores are divided among the executors.
+    pub fn split(self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
+    }
 }
 
 /// All configurations of a job over all machine types, with their predicted times.
@@ -140,7 +154,7 @@ impl Comparison {
 
     /// Predicts the time of a configuration again, with its interval and warnings.
     pub fn predict(&self, placement: Placement) -> Prediction {
-        self.predictor.predict(placement.arm, placement.executors, placement.cores_per_executor)
+        self.predictor.predict_split(placement.arm, placement.split())
     }
 }
 
@@ -150,6 +164,11 @@ impl Comparison {
     pub fn describe(&self, placement: Placement) -> String {
         let Placement { executors, cores_per_executor, machines, executors_per_machine: full, .. } = placement;
         let machine = &self.predictor.arms()[placement.arm].machine;
+        let is_in_catalog = machines > 0;
+        if placement.total_cores.is_some() {
+            let count = if is_in_catalog { format!("{machines} × ") } else { String::new() };
+            return format!("{count}{machine}, {}", placement.split());
+        }
         let plural = |count: u32| if count == 1 { "" } else { "s" };
         let cores = format!("{cores_per_executor} core{}", plural(cores_per_executor));
         let counted = |count: u32| format!("{count} executor{} of {cores}", plural(count));
@@ -169,6 +188,7 @@ fn resources(placement: Placement, accelerated: bool) -> Resources {
     Resources {
         executors: placement.executors,
         cores_per_executor: placement.cores_per_executor,
+        total_cores: placement.total_cores,
         memory_per_executor_mib: placement.memory_per_executor_mib,
         accelerated,
     }

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, PriceSheet, Question, Resources, format_count};
+use foreglow_shared::{
+    CoreSplit, IncompleteOutcome, IncompleteRun, Job, PriceSheet, Question, Resources, format_count,
+};
 use serde::{Deserialize, Serialize};
 
 use super::front::order;
@@ -20,8 +22,11 @@ const ROUNDING: f64 = 1e-9;
 pub struct Candidate {
     /// Executor processes, E.
     pub executors: u32,
-    /// Task threads of an executor, C.
+    /// Task threads of an executor, C; in an uneven split those of the executors with the most.
     pub cores_per_executor: u32,
+    /// Task threads of all executors in an uneven split; absent if each has C.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_cores: Option<u32>,
     /// Memory of each executor, MiB.
     pub memory_per_executor_mib: u32,
     /// Prediction for the whole job (sampling rate 1).
@@ -78,11 +83,13 @@ pub enum Exclusion {
 }
 
 impl Candidate {
-    pub(super) fn of(prediction: Prediction, job: &Job, question: &Question, executors: u32, cores: u32) -> Self {
+    pub(super) fn of(prediction: Prediction, job: &Job, question: &Question, split: CoreSplit) -> Self {
         let memory = question.memory_per_executor_mib;
+        let CoreSplit { executors, cores_per_executor, total_cores } = split;
         let resources = Resources {
             executors,
-            cores_per_executor: cores,
+            cores_per_executor,
+            total_cores,
             memory_per_executor_mib: memory,
             accelerated: job.context.accelerator.is_some(),
         };
@@ -92,16 +99,15 @@ impl Candidate {
         let is_priced = question.prices.covers(resources.accelerated);
         // The cost increases with the time, so a budget is a time limit as well.
         let affordable = |money| question.prices.affordable_secs(resources, money).unwrap_or(0.0);
-        let deadline =
-            question.deadline_secs.map(|limit| Limit::of(limit, &prediction, timed_out(job, executors, cores)));
-        let budget =
-            question.budget.map(|money| Limit::of(affordable(money), &prediction, timed_out(job, executors, cores)));
+        let deadline = question.deadline_secs.map(|limit| Limit::of(limit, &prediction, timed_out(job, split)));
+        let budget = question.budget.map(|money| Limit::of(affordable(money), &prediction, timed_out(job, split)));
         let kept =
             |limit: Option<Limit>| burden.is_some() && limit.is_none_or(|limit| limit.is_kept(question.probability));
         let limits = || [deadline, budget].into_iter().flatten();
         Self {
             executors,
-            cores_per_executor: cores,
+            cores_per_executor,
+            total_cores,
             memory_per_executor_mib: memory,
             // Both limits are met if the tighter one is.
             success_probability: limits()
@@ -110,10 +116,19 @@ impl Candidate {
                 .filter(|_| is_priced || question.budget.is_none()),
             meets_deadline: kept(deadline),
             within_budget: kept(budget),
-            exclusion: Exclusion::of(job, Setting { executors, cores_per_executor: cores, sampling_rate: 1.0 }, memory),
+            exclusion: Exclusion::of(job, Setting::at(split, 1.0), memory),
             prediction,
             cost,
             burden,
+        }
+    }
+
+    /// Returns how the cores are divided among the executors.
+    pub fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
         }
     }
 
@@ -131,7 +146,7 @@ impl Candidate {
     pub(super) fn by_time(&self, other: &Self) -> Ordering {
         let unknown = (f64::INFINITY, f64::INFINITY);
         order(self.time_and_burden().unwrap_or(unknown), other.time_and_burden().unwrap_or(unknown))
-            .then((self.executors, self.cores_per_executor).cmp(&(other.executors, other.cores_per_executor)))
+            .then((self.executors, self.split().slots()).cmp(&(other.executors, other.split().slots())))
     }
 
     /// What the front is made of.
@@ -194,11 +209,8 @@ impl Limit {
 
 /// Returns the longest time after which a run of this configuration was stopped, seconds; 0 if none
 /// was.
-fn timed_out(job: &Job, executors: u32, cores_per_executor: u32) -> f64 {
-    let same = |run: &&IncompleteRun| {
-        run.outcome == IncompleteOutcome::TimedOut
-            && (run.executors, run.cores_per_executor) == (executors, cores_per_executor)
-    };
+fn timed_out(job: &Job, split: CoreSplit) -> f64 {
+    let same = |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split;
     job.incomplete.iter().filter(same).filter_map(|run| run.at_least_secs).fold(0.0, f64::max)
 }
 

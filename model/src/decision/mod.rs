@@ -7,7 +7,7 @@ mod memory;
 mod peak;
 mod scan;
 
-use foreglow_shared::{Job, Question, sort};
+use foreglow_shared::{CoreSplit, Job, Question, sort};
 use serde::{Deserialize, Serialize};
 
 pub use self::candidate::{Candidate, Exclusion};
@@ -65,7 +65,29 @@ pub struct Decision {
 /// [`DecideError`]: there are no configurations or more than a million, a count is zero, a limit or
 /// the probability is out of range, or the price sheet is invalid.
 pub fn decide(predictor: &Predictor, job: &Job, question: &Question) -> Result<Decision, DecideError> {
-    weigh(predictor, job, question, &[])
+    decide_on_grid(predictor, job, question, &[])
+}
+
+/// Decides like [`decide`] among these configurations instead of the question's executors and
+/// cores; their executors need not be equal. At most 4,096.
+///
+/// # Errors
+/// The errors of [`decide`].
+pub fn decide_among(
+    predictor: &Predictor,
+    job: &Job,
+    question: &Question,
+    splits: &[CoreSplit],
+) -> Result<Decision, DecideError> {
+    check(question)?;
+    let mut splits = splits.to_vec();
+    sort(&mut splits);
+    splits.dedup();
+    match splits.len() {
+        0 => Err(DecideError::NoConfiguration),
+        count if count > MAX_LISTED => Err(DecideError::TooMany(count)),
+        _ => Ok(weigh(predictor, job, question, splits, &[])),
+    }
 }
 
 /// Decides like [`decide`], and reuses the predictions of an earlier decision by the same
@@ -79,11 +101,45 @@ pub fn decide_again(
     question: &Question,
     earlier: &Decision,
 ) -> Result<Decision, DecideError> {
-    weigh(predictor, job, question, &earlier.candidates)
+    decide_on_grid(predictor, job, question, &earlier.candidates)
 }
 
-/// Compares all configurations; `known` are candidates of the same predictor, sorted by E and C.
-fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candidate]) -> Result<Decision, DecideError> {
+/// Compares all configurations of the question; `known` are candidates of the same predictor,
+/// sorted by E and C.
+fn decide_on_grid(
+    predictor: &Predictor,
+    job: &Job,
+    question: &Question,
+    known: &[Candidate],
+) -> Result<Decision, DecideError> {
+    check(question)?;
+    let executors = distinct(&question.executors);
+    let cores = distinct(&question.cores_per_executor);
+    let count = executors.len().saturating_mul(cores.len());
+    if count == 0 {
+        return Err(DecideError::NoConfiguration);
+    }
+    if executors[0] == 0 || cores[0] == 0 {
+        return Err(DecideError::ZeroConfiguration);
+    }
+    if count > MAX_CONFIGURATIONS {
+        return Err(DecideError::TooMany(count));
+    }
+    let pairs = || executors.iter().flat_map(|e| cores.iter().map(move |c| (*e, *c)));
+    let (answerable_executors, answerable_cores) = predictor.answerable(&executors, &cores);
+    let listed: Vec<(u32, u32)> = match answerable_executors.len() * answerable_cores.len() {
+        _ if count <= MAX_LISTED => pairs().collect(),
+        // One candidate is enough to say why there is no prediction.
+        0 => pairs().take(1).collect(),
+        _ => scan(predictor, job, question, &answerable_executors, &answerable_cores)
+            .map_or_else(|| pairs().collect(), |scanned| scanned.listed(MAX_FRONT)),
+    };
+    let listed = listed.into_iter().map(|(e, c)| CoreSplit::even(e, c)).collect();
+    Ok(Decision { weighed: count, ..weigh(predictor, job, question, listed, known) })
+}
+
+/// Checks the limits, prices and memory of a question.
+fn check(question: &Question) -> Result<(), DecideError> {
     question.prices.check()?;
     let is_none = |limit: &f64| !(limit.is_finite() && *limit > 0.0);
     if let Some(deadline) = question.deadline_secs.filter(is_none) {
@@ -95,37 +151,26 @@ fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candida
     if !(question.probability > 0.0 && question.probability < 1.0) {
         return Err(DecideError::Probability(question.probability));
     }
-    let executors = distinct(&question.executors);
-    let cores = distinct(&question.cores_per_executor);
-    let count = executors.len().saturating_mul(cores.len());
-    if count == 0 {
-        return Err(DecideError::NoConfiguration);
-    }
-    if executors[0] == 0 || cores[0] == 0 || question.memory_per_executor_mib == 0 {
-        return Err(DecideError::ZeroConfiguration);
-    }
-    if count > MAX_CONFIGURATIONS {
-        return Err(DecideError::TooMany(count));
-    }
-    let pairs = || executors.iter().flat_map(|e| cores.iter().map(move |c| (*e, *c)));
-    let (answerable_executors, answerable_cores) = predictor.answerable(&executors, &cores);
-    let listed = match answerable_executors.len() * answerable_cores.len() {
-        _ if count <= MAX_LISTED => pairs().collect(),
-        // One candidate is enough to say why there is no prediction.
-        0 => pairs().take(1).collect(),
-        _ => scan(predictor, job, question, &answerable_executors, &answerable_cores)
-            .map_or_else(|| pairs().collect(), |scanned| scanned.listed(MAX_FRONT)),
-    };
+    if question.memory_per_executor_mib == 0 { Err(DecideError::ZeroConfiguration) } else { Ok(()) }
+}
+
+/// Predicts and compares the listed configurations.
+fn weigh(
+    predictor: &Predictor,
+    job: &Job,
+    question: &Question,
+    listed: Vec<CoreSplit>,
+    known: &[Candidate],
+) -> Decision {
     let mut whole_job = predictor.at_rate(1.0);
-    let mut prediction = |e: u32, c: u32| match known
-        .binary_search_by_key(&(e, c), |known| (known.executors, known.cores_per_executor))
-    {
+    let mut prediction = |split: CoreSplit| match known.binary_search_by_key(&split, Candidate::split) {
         Ok(place) => known[place].prediction.clone(),
-        Err(_) => whole_job.predict(e, c),
+        Err(_) => whole_job.predict(split),
     };
+    let weighed = listed.len();
     let candidates: Vec<Candidate> =
-        listed.into_iter().map(|(e, c)| Candidate::of(prediction(e, c), job, question, e, c)).collect();
-    Ok(Decision::among(candidates, count, question))
+        listed.into_iter().map(|split| Candidate::of(prediction(split), job, question, split)).collect();
+    Decision::among(candidates, weighed, question)
 }
 
 impl Decision {

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use foreglow_numeric::exponentials;
-use foreglow_shared::{Job, Question, Resources};
+use foreglow_shared::{CoreSplit, Job, Question, Resources};
 
 use super::candidate::ranking;
 use super::front::pareto_front;
@@ -75,8 +75,12 @@ pub(super) fn scan(
     let is_priced = question.prices.covers(job.context.accelerator.is_some());
     let budget = if is_priced { question.budget } else { question.budget.map(|_| 0.0) };
     // An incomplete run overrides the prediction of its configuration.
-    let mut stopped: Vec<(u32, u32)> =
-        job.incomplete.iter().map(|run| (run.executors, run.cores_per_executor)).collect();
+    let mut stopped: Vec<(u32, u32)> = job
+        .incomplete
+        .iter()
+        .filter(|run| run.total_cores.is_none())
+        .map(|run| (run.executors, run.cores_per_executor))
+        .collect();
     stopped.retain(|(e, c)| executors.binary_search(e).is_ok() && cores.binary_search(c).is_ok());
     let best = Best { near: Vec::new(), passed_over: &stopped };
     let mut scan = Scan { question, budget, bills, executors, cores, stairs: Stairs::of(&surface), best };
@@ -117,10 +121,12 @@ fn oversubscribed(predictor: &Predictor, executors: &[u32], cores: &[u32], stopp
     };
     let mut whole_job = predictor.at_rate(1.0);
     let mut is_beaten = |(e, c): (u32, u32)| {
-        whole_job.fitting(e, c).is_some_and(|fitting| {
-            let is_there = executors.binary_search(&fitting.0).is_ok() && cores.binary_search(&fitting.1).is_ok();
-            is_there && !stopped.contains(&fitting)
-        })
+        whole_job.fitting(CoreSplit::even(e, c)).is_some_and(
+            |CoreSplit { executors: e, cores_per_executor: c, .. }| {
+                let is_there = executors.binary_search(&e).is_ok() && cores.binary_search(&c).is_ok();
+                is_there && !stopped.contains(&(e, c))
+            },
+        )
     };
     (0..executors.len()).flat_map(row).filter(|configuration| !is_beaten(*configuration)).collect()
 }
@@ -291,6 +297,7 @@ impl Bills {
         let executor = |cores: &u32| Resources {
             executors: 1,
             cores_per_executor: *cores,
+            total_cores: None,
             memory_per_executor_mib: memory,
             accelerated: job.context.accelerator.is_some(),
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foreglow_shared::{Context, Engine, IncompleteOutcome, Job, JobGroup};
+use foreglow_shared::{Context, CoreSplit, Engine, IncompleteOutcome, Job, JobGroup};
 
 use super::arms::FittedArm;
 use crate::{Column, Dataset, DatasetError, Feature, Features, Meaning};
@@ -32,8 +32,7 @@ struct Row {
     engine: &'static str,
     device: String,
     cnn: String,
-    executors: u32,
-    cores: u32,
+    split: CoreSplit,
     images: f64,
     batch_size: u32,
     partition_size: u32,
@@ -94,17 +93,10 @@ impl Columns {
     }
 
     /// Builds the features of a question about the whole job on an arm.
-    pub(super) fn question(
-        &self,
-        arm: &FittedArm,
-        executors: u32,
-        cores: u32,
-        images: f64,
-    ) -> Result<Features, DatasetError> {
+    pub(super) fn question(&self, arm: &FittedArm, split: CoreSplit, images: f64) -> Result<Features, DatasetError> {
         let context = &arm.job.context;
         let row = Row {
-            executors,
-            cores,
+            split,
             images,
             partition_size: arm.partition_size,
             memory_mib: arm.memory_per_executor_mib,
@@ -117,8 +109,8 @@ impl Columns {
         let number = |name: &str, of: fn(&Row) -> f64| Column::numeric(name, rows.iter().map(of).collect(), None);
         let name = |name: &str, of: fn(&Row) -> &str| Column::category(name, rows.iter().map(of));
         let mut columns = vec![
-            number(Feature::InverseExecutors.noun(), |row| f64::from(row.executors)),
-            number(Feature::InverseCores.noun(), |row| f64::from(row.cores)),
+            number(Feature::InverseExecutors.noun(), |row| f64::from(row.split.executors)),
+            number(Feature::InverseCores.noun(), |row| row.split.mean_cores()),
             number(Self::IMAGES, |row| row.images),
         ];
         let others = [
@@ -144,8 +136,7 @@ impl Row {
             engine,
             device: accelerator.unwrap_or_else(|| "CPU".to_owned()),
             cnn: format!("{} {} px", context.workload.model, context.workload.image_px),
-            executors: 1,
-            cores: 1,
+            split: CoreSplit::even(1, 1),
             images: 0.0,
             batch_size: context.workload.batch_size,
             partition_size: 1,
@@ -163,8 +154,7 @@ fn rows(job: &Job) -> Vec<Row> {
     let images = workload.images as f64 * f64::from(workload.epochs);
     let common = Row::of(&job.context);
     let completed = job.observations.iter().map(|run| Row {
-        executors: run.executors,
-        cores: run.cores_per_executor,
+        split: run.split(),
         images: images * run.sampling_rate,
         partition_size: run.partition_size,
         memory_mib: run.memory_per_executor_mib,
@@ -176,8 +166,7 @@ fn rows(job: &Job) -> Vec<Row> {
         let is_bound = run.outcome == IncompleteOutcome::TimedOut;
         let secs = run.at_least_secs.filter(|secs| is_bound && secs.is_finite() && *secs > 0.0)?;
         Some(Row {
-            executors: run.executors,
-            cores: run.cores_per_executor,
+            split: run.split(),
             images: images * run.sampling_rate,
             partition_size: run.partition_size,
             memory_mib: run.memory_per_executor_mib,
@@ -198,8 +187,7 @@ fn fitting(group: &JobGroup, rows: Vec<Row>) -> Vec<Row> {
             .find_map(|job| job.context.host.processors)
     };
     let fits = |row: &Row| {
-        row.engine != Engine::Local.as_str()
-            || processors(&row.machine).is_none_or(|count| row.executors.saturating_mul(row.cores) <= count)
+        row.engine != Engine::Local.as_str() || processors(&row.machine).is_none_or(|count| row.split.slots() <= count)
     };
     let kept: BTreeSet<String> =
         rows.iter().filter(|row| fits(row) && !row.is_bound).map(|row| row.machine.clone()).collect();

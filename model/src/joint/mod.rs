@@ -13,7 +13,7 @@ mod columns;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use foreglow_shared::{Job, JobDefinition, JobGroup};
+use foreglow_shared::{CoreSplit, Job, JobDefinition, JobGroup};
 
 pub use self::arms::{Arm, Basis, SizesFrom};
 use self::arms::{FittedArm, arms};
@@ -123,14 +123,23 @@ impl JointPredictor {
         &self.definition
     }
 
+    /// Predicts the completion time of the whole job on equal executors of an arm, like
+    /// [`JointPredictor::predict_split`].
+    ///
+    /// # Panics
+    /// The index is not below the number of arms.
+    pub fn predict(&self, arm: usize, executors: u32, cores_per_executor: u32) -> Prediction {
+        self.predict_split(arm, CoreSplit::even(executors, cores_per_executor))
+    }
+
     /// Predicts the completion time of the whole job on an arm, as if the machines had processors
     /// for all executors: how many machines that takes is the caller's concern.
     ///
     /// # Panics
     /// The index is not below the number of arms.
-    pub fn predict(&self, arm: usize, executors: u32, cores_per_executor: u32) -> Prediction {
+    pub fn predict_split(&self, arm: usize, split: CoreSplit) -> Prediction {
         let fitted = &self.fitted[arm];
-        let setting = Setting { executors, cores_per_executor, sampling_rate: fitted.whole_job };
+        let setting = Setting::at(split, fitted.whole_job);
         if !setting.is_possible() {
             return Prediction::unknown(vec![Warning::Impossible]);
         }
@@ -140,7 +149,7 @@ impl JointPredictor {
         }
         let joint = self.joint().and_then(|(columns, joint)| {
             let images = self.definition.images_processed();
-            let asked = columns.question(fitted, executors, cores_per_executor, images).ok()?;
+            let asked = columns.question(fitted, split, images).ok()?;
             joint.predict(&asked).ok()?.pop().map(without_larger_job)
         });
         joint.or(own).unwrap_or_else(|| Prediction::unknown(vec![Warning::NotPositive]))
@@ -165,6 +174,6 @@ fn without_larger_job(mut prediction: Prediction) -> Prediction {
 }
 
 fn distinct_settings(job: &Job) -> usize {
-    let key = |setting: Setting| (setting.executors, setting.cores_per_executor, setting.sampling_rate.to_bits());
+    let key = |setting: Setting| (setting.split(), setting.sampling_rate.to_bits());
     job.observations.iter().map(|run| key(Setting::of(run))).collect::<BTreeSet<_>>().len()
 }

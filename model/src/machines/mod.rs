@@ -4,4 +4,4 @@ mod bill;
 mod packing;
 
 pub use self::bill::{Bill, Rental};
-pub use self::packing::{ExecutorSize, Packing, PackingError, SYSTEM_MIB, pack};
+pub use self::packing::{ExecutorSize, Packing, PackingError, SYSTEM_MIB, pack, pack_split};

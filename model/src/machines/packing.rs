@@ -1,10 +1,15 @@
 //! Packing of executors on machines of one type.
 //!
-//! An executor occupies C processors, its memory and, on GPUs, one accelerator. All executors of a
-//! job are equal, so the number on a machine is the least of the three quotients, and the machines
-//! are filled one after another.
+//! An executor occupies C processors, its memory and, on GPUs, one accelerator. Of equal executors,
+//! the number on a machine is the least of the three quotients, and the machines are filled one
+//! after another.
+//!
+//! In an uneven split some executors have C processors and the others C − 1. A machine with n
+//! executors has room for min(n, N − n·(C − 1)) of C processors, which is concave in n. Of all ways
+//! to place the executors on a number of machines, equally many on each therefore leave the most
+//! room.
 
-use foreglow_shared::MachineType;
+use foreglow_shared::{CoreSplit, MachineType};
 use serde::{Deserialize, Serialize};
 
 /// Memory that the operating system and the runner keep for themselves on each machine, MiB.
@@ -110,4 +115,34 @@ pub fn pack(machine: &MachineType, executors: u32, size: ExecutorSize) -> Result
     let by_accelerators = if size.holds_accelerator { machine.accelerator_count() } else { u32::MAX };
     let executors_per_machine = by_cores.min(by_memory).min(by_accelerators);
     Ok(Packing { machines: executors.div_ceil(executors_per_machine), executors_per_machine })
+}
+
+/// Packs the executors of a split, of which those with the most cores have this size.
+///
+/// ```
+/// # use foreglow_model::{ExecutorSize, pack_split};
+/// # use foreglow_shared::{Catalog, CoreSplit};
+/// let catalog = Catalog::built_in();
+/// let size = ExecutorSize { cores: 3, memory_mib: 1024, holds_accelerator: false };
+/// // 3+2+2+2 cores: a machine of 4 processors holds 3 or 2+2 of them.
+/// let split = CoreSplit::of_total(4, 9).unwrap();
+/// assert_eq!(pack_split(catalog.find("c5.xlarge").unwrap(), split, size).unwrap().machines, 3);
+/// ```
+///
+/// # Errors
+/// [`PackingError`]: an executor does not fit on a machine.
+pub fn pack_split(machine: &MachineType, split: CoreSplit, size: ExecutorSize) -> Result<Packing, PackingError> {
+    let executors = split.executors;
+    let equal = pack(machine, executors, size)?;
+    let fewest = split.fewest_cores();
+    let smaller = pack(machine, executors, ExecutorSize { cores: fewest, ..size })?;
+    let room = |executors: u32| u64::from(executors.min(machine.processors - executors * fewest));
+    let is_enough = |machines: &u32| {
+        let (each, with_one_more) = (executors / machines, executors % machines);
+        let more = if with_one_more > 0 { u64::from(with_one_more) * room(each + 1) } else { 0 };
+        more + u64::from(machines - with_one_more) * room(each) >= u64::from(split.larger_executors())
+    };
+    let machines = (smaller.machines..equal.machines).find(is_enough);
+    let uneven = |machines: u32| Packing { machines, executors_per_machine: executors.div_ceil(machines) };
+    Ok(machines.map_or(equal, uneven))
 }

@@ -120,11 +120,11 @@ impl Curve {
         let is_smaller = |setting: Setting| {
             !capacity.is_exceeded_by(setting)
                 && setting.executors <= row.setting.executors
-                && setting.cores_per_executor <= row.setting.cores_per_executor
+                && setting.split().mean_cores() <= row.setting.split().mean_cores()
         };
         let at = |other: &AveragedRun| {
-            let Setting { executors, cores_per_executor, .. } = other.setting;
-            self.at(&AveragedRun { setting: Setting { executors, cores_per_executor, ..row.setting }, ..*row })
+            let setting = Setting::at(other.setting.split(), row.setting.sampling_rate);
+            self.at(&AveragedRun { setting, ..*row })
         };
         let fastest = fitted.iter().filter(|other| is_smaller(other.setting)).filter_map(at).min_by(f64::total_cmp);
         fastest.or_else(|| self.at(row))

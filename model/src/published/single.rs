@@ -31,7 +31,7 @@ pub(crate) struct Single {
 impl Column {
     fn of(self, row: &AveragedRun) -> f64 {
         match self {
-            Self::InverseCores => 1.0 / f64::from(row.setting.cores_per_executor),
+            Self::InverseCores => 1.0 / row.setting.split().mean_cores(),
             Self::InverseExecutors => 1.0 / f64::from(row.setting.executors),
             Self::SamplingRate => row.setting.sampling_rate,
             Self::Memory => f64::from(row.memory_per_executor_mib) / 1024.0,

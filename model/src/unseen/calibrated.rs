@@ -9,13 +9,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use foreglow_numeric::dot;
-use foreglow_shared::{Context, Job, Observation};
+use foreglow_shared::{Context, CoreSplit, Job, Observation};
 
 use super::costs::INPUT;
 use super::layer::Layer;
 use super::layer_times::LayerTimes;
 use super::preparation::{Preparation, beside};
-use super::transfer::{Configuration, MeasuredCnn, TransferredJob, images, key, log_secs_per_image, mean, undisturbed};
+use super::transfer::{MeasuredCnn, TransferredJob, images, key, log_secs_per_image, mean, undisturbed};
 use crate::Spread;
 use foreglow_numeric::nnls;
 
@@ -70,11 +70,11 @@ impl TransferredJob {
             return None;
         }
         let new = [preparation.secs(cnn.input), own];
-        let mut merged: BTreeMap<[u64; 5], Vec<(f64, Observation)>> = BTreeMap::new();
+        let mut merged: BTreeMap<_, Vec<(f64, Observation)>> = BTreeMap::new();
         for measured in &known {
             let size = images(&context.workload) / images(&measured.job.context.workload);
             for run in undisturbed(measured.job) {
-                let at = (run.executors, run.cores_per_executor);
+                let at = run.split();
                 let (Some(total), Some(factors)) = (measured.totals.get(&at), factors.get(&at)) else { continue };
                 let completion_time_secs = run.completion_time_secs * size * dot(factors, &new) / libm::exp(*total);
                 let moved = Observation { completion_time_secs, disturbed: false, ..*run };
@@ -96,14 +96,14 @@ struct Known<'a> {
     /// Preparation of an image, and the sum over its layers, seconds.
     secs: [f64; 2],
     /// ln of the time per image, by configuration.
-    totals: BTreeMap<Configuration, f64>,
+    totals: BTreeMap<CoreSplit, f64>,
 }
 
 /// Returns the factors of preparation and layers in each configuration, with the least squared
 /// relative error over the CNNs.
-fn factors(known: &[Known<'_>]) -> BTreeMap<Configuration, [f64; 2]> {
-    let configurations: BTreeSet<Configuration> = known.iter().flat_map(|cnn| cnn.totals.keys().copied()).collect();
-    let fit = |at: Configuration| {
+fn factors(known: &[Known<'_>]) -> BTreeMap<CoreSplit, [f64; 2]> {
+    let configurations: BTreeSet<CoreSplit> = known.iter().flat_map(|cnn| cnn.totals.keys().copied()).collect();
+    let fit = |at: CoreSplit| {
         let totals = known.iter().filter_map(|cnn| Some((cnn.secs, libm::exp(*cnn.totals.get(&at)?))));
         let mut rows: Vec<Vec<f64>> = totals.map(|(secs, total)| secs.map(|secs| secs / total).to_vec()).collect();
         let mut target = vec![1.0; rows.len()];
@@ -122,9 +122,9 @@ fn share_of_layers(factors: &[f64; 2], secs: &[f64; 2]) -> f64 {
 
 /// Returns the error of each CNN as one of the sum over its layers: the root mean square of ln t
 /// over its configurations.
-fn errors(known: &[Known<'_>], factors: &BTreeMap<Configuration, [f64; 2]>) -> Vec<f64> {
+fn errors(known: &[Known<'_>], factors: &BTreeMap<CoreSplit, [f64; 2]>) -> Vec<f64> {
     let error = |cnn: &Known<'_>| {
-        let square = |(at, total): (&Configuration, &f64)| {
+        let square = |(at, total): (&CoreSplit, &f64)| {
             let factors = factors.get(at)?;
             let error = (total - libm::log(dot(factors, &cnn.secs))) / share_of_layers(factors, &cnn.secs);
             Some(error * error)
@@ -203,6 +203,7 @@ mod tests {
         let of = |executors: u32, sampling_rate: f64| Observation {
             executors,
             cores_per_executor: 1,
+            total_cores: None,
             memory_per_executor_mib: 1024,
             partition_size: 8,
             sampling_rate,
@@ -236,7 +237,7 @@ mod tests {
         let (layers, parts) = cnn(count, channels, side);
         let new = LayeredCnn { layers: &layers, input: 3072.0 };
         let transferred = TransferredJob::calibrated(others, &times(), context(4000), new).unwrap();
-        let at = Setting { executors: 2, cores_per_executor: 1, sampling_rate: 1.0 };
+        let at = Setting::even(2, 1, 1.0);
         let prediction = Predictor::fit_transferred(&transferred).unwrap().predict(at);
         let interval = prediction.interval.unwrap();
         let expected = 4000.0 * (parts[0] + parts[1]) / 2.0;

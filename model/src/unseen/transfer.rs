@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use foreglow_shared::{Context, Job, Observation, Workload};
+use foreglow_shared::{Context, CoreSplit, Job, Observation, Workload};
 
 use super::{CostedRun, GraphCosts, Layer, RunParts, UnseenCnn};
 use crate::Spread;
@@ -26,9 +26,6 @@ const USUAL_DIFFERENCE: f64 = 0.05;
 const USUAL_RUNS: f64 = 3.0;
 /// A CNN counts as 1 ÷ (this + |ln of the ratio of its time to the new one's|).
 const CLOSE: f64 = 0.1;
-
-/// Executors and cores per executor.
-pub(super) type Configuration = (u32, u32);
 
 /// A CNN that was run on the machine.
 #[derive(Clone, Debug)]
@@ -59,8 +56,7 @@ impl TransferredJob {
     /// a run.
     pub fn new(measured: &[MeasuredCnn], context: Context, costs: &GraphCosts) -> Option<Self> {
         let measured: Vec<&MeasuredCnn> = measured.iter().filter(|cnn| !cnn.job.observations.is_empty()).collect();
-        let times: Vec<BTreeMap<Configuration, f64>> =
-            measured.iter().map(|cnn| log_secs_per_image(&cnn.job)).collect();
+        let times: Vec<BTreeMap<CoreSplit, f64>> = measured.iter().map(|cnn| log_secs_per_image(&cnn.job)).collect();
         let factors = Factors::fit(&times);
         let reference = reference(&times)?;
         let at_reference: Vec<f64> = (0..measured.len()).map(|cnn| factors.log(&times, cnn, reference)).collect();
@@ -69,7 +65,7 @@ impl TransferredJob {
         let batch_size = f64::from(context.workload.batch_size);
         let prediction = predictor.predict(costs, batch_size)?;
         let log = libm::log(prediction.completion_time_secs?);
-        let mut merged: BTreeMap<[u64; 5], Vec<(f64, Observation)>> = BTreeMap::new();
+        let mut merged: BTreeMap<_, Vec<(f64, Observation)>> = BTreeMap::new();
         for (cnn, own) in measured.iter().zip(&at_reference) {
             let weight = 1.0 / (CLOSE + (log - own).abs());
             let size = images(&context.workload) / images(&cnn.job.context.workload);
@@ -106,14 +102,14 @@ impl MeasuredCnn {
 /// ln of the time per image as a sum of one term of the CNN and one of the configuration.
 struct Factors {
     cnns: Vec<f64>,
-    configurations: BTreeMap<Configuration, f64>,
+    configurations: BTreeMap<CoreSplit, f64>,
     residuals: Vec<f64>,
 }
 
 impl Factors {
-    fn fit(times: &[BTreeMap<Configuration, f64>]) -> Self {
+    fn fit(times: &[BTreeMap<CoreSplit, f64>]) -> Self {
         let mut cnns = vec![0.0; times.len()];
-        let mut configurations: BTreeMap<Configuration, f64> =
+        let mut configurations: BTreeMap<CoreSplit, f64> =
             times.iter().flat_map(|times| times.keys().map(|key| (*key, 0.0))).collect();
         for _ in 0..ROUNDS {
             for (cnn, times) in cnns.iter_mut().zip(times) {
@@ -126,7 +122,7 @@ impl Factors {
                 *factor = sum / (count + SHRINKAGE);
             }
         }
-        let of = |(times, cnn): (&BTreeMap<Configuration, f64>, &f64)| -> Vec<f64> {
+        let of = |(times, cnn): (&BTreeMap<CoreSplit, f64>, &f64)| -> Vec<f64> {
             times.iter().map(|(key, log)| log - cnn - configurations[key]).collect()
         };
         let residuals = times.iter().zip(&cnns).flat_map(of).collect();
@@ -134,7 +130,7 @@ impl Factors {
     }
 
     /// Returns ln of a CNN's time per image: as measured, or from the factors.
-    fn log(&self, times: &[BTreeMap<Configuration, f64>], cnn: usize, at: Configuration) -> f64 {
+    fn log(&self, times: &[BTreeMap<CoreSplit, f64>], cnn: usize, at: CoreSplit) -> f64 {
         let fitted = || self.cnns[cnn] + self.configurations.get(&at).copied().unwrap_or(0.0);
         times[cnn].get(&at).copied().unwrap_or_else(fitted)
     }
@@ -151,20 +147,20 @@ impl Factors {
 }
 
 /// Returns the configuration that most CNNs were run on, and of those the smallest.
-fn reference(times: &[BTreeMap<Configuration, f64>]) -> Option<Configuration> {
-    let mut counts: BTreeMap<Configuration, usize> = BTreeMap::new();
+fn reference(times: &[BTreeMap<CoreSplit, f64>]) -> Option<CoreSplit> {
+    let mut counts: BTreeMap<CoreSplit, usize> = BTreeMap::new();
     times.iter().flat_map(BTreeMap::keys).for_each(|key| *counts.entry(*key).or_default() += 1);
     let most = *counts.values().max()?;
     let common = counts.into_iter().filter(|(_, count)| *count == most).map(|(key, _)| key);
-    common.min_by_key(|(executors, cores)| (executors.saturating_mul(*cores), *executors))
+    common.min_by_key(|split| (split.slots(), split.executors))
 }
 
 /// Returns ln of the time that one core needs for an image, by configuration.
-pub(super) fn log_secs_per_image(job: &Job) -> BTreeMap<Configuration, f64> {
+pub(super) fn log_secs_per_image(job: &Job) -> BTreeMap<CoreSplit, f64> {
     let whole = images(&job.context.workload);
-    let mut runs: BTreeMap<Configuration, Vec<&Observation>> = BTreeMap::new();
+    let mut runs: BTreeMap<CoreSplit, Vec<&Observation>> = BTreeMap::new();
     for run in undisturbed(job) {
-        runs.entry((run.executors, run.cores_per_executor)).or_default().push(run);
+        runs.entry(run.split()).or_default().push(run);
     }
     let log = |runs: Vec<&Observation>| {
         let largest = runs.iter().map(|run| run.sampling_rate).fold(0.0, f64::max);
@@ -181,7 +177,7 @@ pub(super) fn undisturbed(job: &Job) -> impl Iterator<Item = &Observation> {
 }
 
 fn slots(run: &Observation) -> f64 {
-    f64::from(run.executors) * f64::from(run.cores_per_executor)
+    f64::from(run.split().slots())
 }
 
 /// Returns the images that a whole job passes through its CNN.
@@ -189,10 +185,8 @@ pub(super) fn images(workload: &Workload) -> f64 {
     workload.images as f64 * f64::from(workload.epochs)
 }
 
-pub(super) fn key(run: &Observation) -> [u64; 5] {
-    let [executors, cores, memory, partition] =
-        [run.executors, run.cores_per_executor, run.memory_per_executor_mib, run.partition_size].map(u64::from);
-    [executors, cores, memory, partition, run.sampling_rate.to_bits()]
+pub(super) fn key(run: &Observation) -> (CoreSplit, [u32; 2], u64) {
+    (run.split(), [run.memory_per_executor_mib, run.partition_size], run.sampling_rate.to_bits())
 }
 
 /// Returns the weighted geometric mean of runs of one setting, with the mean of their start-ups.
@@ -237,6 +231,7 @@ mod tests {
         let of = |executors: u32, sampling_rate: f64| Observation {
             executors,
             cores_per_executor: 1,
+            total_cores: None,
             memory_per_executor_mib: 1024,
             partition_size: 8,
             sampling_rate,
@@ -260,7 +255,7 @@ mod tests {
     fn the_runs_of_other_cnns_predict_a_new_one_and_its_scaling() {
         let (predictor, costs) = asked(&[measured(8, 32), measured(12, 64), measured(20, 48)]);
         for executors in [1, 2] {
-            let prediction = predictor.predict(Setting { executors, cores_per_executor: 1, sampling_rate: 1.0 });
+            let prediction = predictor.predict(Setting::even(executors, 1, 1.0));
             let expected = secs(&costs, 4000.0, executors);
             let error = (prediction.completion_time_secs.unwrap() / expected - 1.0).abs();
             assert!(error < 0.15, "{executors}: {error}");
@@ -272,7 +267,7 @@ mod tests {
     #[test]
     fn a_single_cnn_gives_a_wider_interval_than_many() {
         let width = |others: &[MeasuredCnn]| {
-            let at = Setting { executors: 1, cores_per_executor: 1, sampling_rate: 1.0 };
+            let at = Setting::even(1, 1, 1.0);
             let interval = asked(others).0.predict(at).interval.unwrap();
             interval.upper_secs / interval.lower_secs
         };
@@ -285,7 +280,7 @@ mod tests {
     fn the_interval_of_a_transfer_is_wider_than_that_of_runs() {
         let others = [measured(8, 32), measured(12, 64)];
         let transferred = TransferredJob::new(&others, context("new", 4000), &costs(14, 60)).unwrap();
-        let at = Setting { executors: 2, cores_per_executor: 1, sampling_rate: 0.1 };
+        let at = Setting::even(2, 1, 0.1);
         let ends = |predictor: Predictor| predictor.predict(at).interval.unwrap();
         let own = ends(Predictor::fit_job(&transferred.job).unwrap());
         let wide = ends(Predictor::fit_transferred(&transferred).unwrap());

@@ -71,7 +71,7 @@ fn question() -> Question {
 }
 
 fn whole(executors: u32, cores_per_executor: u32) -> Setting {
-    Setting { executors, cores_per_executor, sampling_rate: 1.0 }
+    Setting::even(executors, cores_per_executor, 1.0)
 }
 
 /// Returns by how much the recommended configuration costs more than the best one, as a share;
@@ -83,6 +83,7 @@ fn regret(law: &Law, runs: &[Observation], question: &Question) -> f64 {
         let resources = Resources {
             executors: e,
             cores_per_executor: c,
+            total_cores: None,
             memory_per_executor_mib: question.memory_per_executor_mib,
             accelerated: false,
         };
@@ -106,7 +107,7 @@ fn collecting_secs(runs: &[Observation]) -> f64 {
 fn three(law: &Law) -> Vec<Observation> {
     [(1, 1, 0.01), (1, 1, 0.03), (2, 1, 0.01)]
         .map(|(executors, cores_per_executor, sampling_rate)| {
-            law.run(Setting { executors, cores_per_executor, sampling_rate })
+            law.run(Setting::even(executors, cores_per_executor, sampling_rate))
         })
         .to_vec()
 }
@@ -123,6 +124,7 @@ fn follow(law: &Law, question: &Question) -> (Vec<Observation>, Advice) {
         runs.push(law.run(Setting {
             executors: next.executors,
             cores_per_executor: next.cores_per_executor,
+            total_cores: None,
             sampling_rate: next.sampling_rate,
         }));
     }
@@ -134,7 +136,7 @@ fn grid(law: &Law) -> Vec<Observation> {
     for executors in EXECUTORS {
         for cores_per_executor in CORES {
             for sampling_rate in [0.01, 0.1] {
-                runs.push(law.run(Setting { executors, cores_per_executor, sampling_rate }));
+                runs.push(law.run(Setting::even(executors, cores_per_executor, sampling_rate)));
             }
         }
     }
@@ -293,6 +295,7 @@ fn over_memory(cores_per_executor: u32) -> IncompleteRun {
     IncompleteRun {
         executors: 1,
         cores_per_executor,
+        total_cores: None,
         memory_per_executor_mib: 1024,
         partition_size: 8,
         sampling_rate: 0.01,
@@ -333,7 +336,7 @@ fn suggestions_are_sorted_by_narrowing_per_second() {
 #[test]
 fn the_first_suggestions_are_two_sampling_rates_and_larger_configurations() {
     let law = any_law();
-    let mut runs = vec![law.run(Setting { executors: 1, cores_per_executor: 1, sampling_rate: 0.01 })];
+    let mut runs = vec![law.run(Setting::even(1, 1, 0.01))];
     let advice = advise(&job(&runs), &question()).unwrap();
     let Verdict::First { reason } = &advice.verdict else { panic!("{:?}", advice.verdict) };
     assert!(reason.contains("nothing can be learned from one"), "{reason}");
@@ -341,7 +344,7 @@ fn the_first_suggestions_are_two_sampling_rates_and_larger_configurations() {
     assert_eq!(first, [(1, 1), (8, 1), (1, 4)]);
     for suggestion in advice.suggestions {
         let Suggestion { executors, cores_per_executor, sampling_rate, .. } = suggestion;
-        runs.push(law.run(Setting { executors, cores_per_executor, sampling_rate }));
+        runs.push(law.run(Setting::even(executors, cores_per_executor, sampling_rate)));
     }
     assert!(!matches!(advise(&job(&runs), &question()).unwrap().verdict, Verdict::First { .. }));
 }

@@ -32,9 +32,7 @@ fn no_sample_and_one_sample_are_too_few() {
 fn samples_of_one_setting_cannot_be_fitted() {
     let runs = [run(2, 1, 0.1, 2.0), run(2, 1, 0.1, 2.0), run(2, 1, 0.1, 2.2)];
     assert_eq!(error(&runs), FitError::AllEqual { runs: 3, setting: Setting::of(&runs[0]) });
-    assert!(
-        error(&runs).to_string().starts_with("all 3 samples are of one setting (executors 2, cores per executor 1")
-    );
+    assert!(error(&runs).to_string().starts_with("all 3 samples are of one setting (2 executors of 1 core"));
 }
 
 #[test]
@@ -64,7 +62,7 @@ fn empty_configurations_are_named() {
 fn two_samples_suffice_for_the_feature_that_they_vary() {
     let runs = [run(1, 1, 0.1, 2.0), run(1, 2, 0.1, 1.1)];
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
-    let between = predictor.predict(Setting { executors: 1, cores_per_executor: 2, sampling_rate: 0.1 });
+    let between = predictor.predict(Setting::even(1, 2, 0.1));
     assert!((between.completion_time_secs.unwrap() - 1.1).abs() < 0.1, "{between:?}");
     assert_eq!(between.interval, None, "two samples give no error estimate");
 }
@@ -97,7 +95,7 @@ fn features_that_only_vary_together_get_a_warning_if_the_question_separates_them
 fn an_invalid_setting_is_unknown() {
     let predictor = Predictor::fit(&context(None), &good()).unwrap();
     for (executors, cores_per_executor, sampling_rate) in [(0, 1, 1.0), (1, 0, 1.0), (1, 1, 0.0), (1, 1, f64::NAN)] {
-        let prediction = predictor.predict(Setting { executors, cores_per_executor, sampling_rate });
+        let prediction = predictor.predict(Setting::even(executors, cores_per_executor, sampling_rate));
         assert_eq!((prediction.completion_time_secs, prediction.warnings), (None, vec![Warning::Impossible]));
     }
 }
@@ -107,7 +105,7 @@ fn superlinear_speed_up_is_never_extrapolated_below_zero() {
     let runs = full(&[1, 2], &[1], &[0.01, 0.1], |e, _, s| (1.0 + 100.0 * s) * if e > 1.5 { 0.2 } else { 1.0 });
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     for executors in [3, 40, 1000, u32::MAX] {
-        let secs = predictor.predict(Setting { executors, cores_per_executor: 1, sampling_rate: 1.0 });
+        let secs = predictor.predict(Setting::even(executors, 1, 1.0));
         assert!(secs.completion_time_secs.is_none_or(|secs| secs > 0.0 && secs.is_finite()));
     }
 }
@@ -116,6 +114,6 @@ fn superlinear_speed_up_is_never_extrapolated_below_zero() {
 fn times_that_span_nine_orders_of_magnitude_can_be_fitted() {
     let runs = full(&[1, 2, 3], &[1, 2], &[1e-9, 1e-4, 0.1], |e, c, s| 1e9 * s / (e * c));
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
-    let secs = predictor.predict(Setting { executors: 1, cores_per_executor: 1, sampling_rate: 1.0 });
+    let secs = predictor.predict(Setting::even(1, 1, 1.0));
     assert!((secs.completion_time_secs.unwrap() - 1e9).abs() < 0.05e9);
 }

@@ -1,7 +1,7 @@
 //! Bills of whole machines, against bills made by hand.
 
-use foreglow_model::{ExecutorSize, PackingError, Rental, pack};
-use foreglow_shared::{Catalog, MachineType};
+use foreglow_model::{ExecutorSize, PackingError, Rental, pack, pack_split};
+use foreglow_shared::{Catalog, CoreSplit, MachineType};
 
 /// One job on one machine type: executors, cores, memory in MiB, on GPUs or not; seconds of run and
 /// start-up; spot or not.
@@ -159,6 +159,43 @@ fn more_executors_never_take_fewer_machines_and_no_machine_is_left_empty() {
             let held = |machines: u32| machines * packing.executors_per_machine;
             assert!(held(packing.machines) >= executors && held(packing.machines - 1) < executors);
             last = packing.machines;
+        }
+    }
+}
+
+/// Returns the fewest machines that hold executors of these sizes, by trying every placement.
+fn fewest_machines(processors: u32, most: u32, larger: u32, smaller: u32, cores: u32) -> u32 {
+    if larger + smaller == 0 {
+        return 0;
+    }
+    let fits = |a: u32, b: u32| a + b > 0 && a + b <= most && a * cores + b * (cores - 1) <= processors;
+    let ways = (0..=larger).flat_map(|a| (0..=smaller).map(move |b| (a, b))).filter(|(a, b)| fits(*a, *b));
+    // Only full machines matter.
+    let is_full = |(a, b): &(u32, u32)| (*a == larger || !fits(a + 1, *b)) && (*b == smaller || !fits(*a, b + 1));
+    ways.filter(is_full)
+        .map(|(a, b)| 1 + fewest_machines(processors, most, larger - a, smaller - b, cores))
+        .min()
+        .unwrap()
+}
+
+#[test]
+fn an_uneven_split_takes_as_few_machines_as_any_placement() {
+    for name in ["c5.large", "c5.xlarge", "c5.2xlarge", "m5.xlarge"] {
+        let machine = machine(name);
+        for memory_mib in [512, 2048] {
+            for executors in 1..=7 {
+                for total in executors..=machine.processors * 3 {
+                    let split = CoreSplit::of_total(executors, total).unwrap();
+                    let cores = split.cores_per_executor;
+                    let size = ExecutorSize { cores, memory_mib, holds_accelerator: false };
+                    let Ok(packing) = pack_split(&machine, split, size) else { continue };
+                    let most = pack(&machine, 1, ExecutorSize { cores: 1, ..size }).unwrap().executors_per_machine;
+                    let larger = split.larger_executors();
+                    let fewest = fewest_machines(machine.processors, most, larger, executors - larger, cores);
+                    assert_eq!(packing.machines, fewest, "{split} on {name}");
+                    assert!(packing.machines * packing.executors_per_machine >= executors);
+                }
+            }
         }
     }
 }

@@ -165,7 +165,7 @@ fn extrapolation_gets_a_warning_except_to_larger_sampling_rates() {
     let runs: Vec<Observation> = full(&[2, 3], &[1, 2], &[0.05, 0.1], multiplicative);
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     assert_eq!(predictor.predict(whole(2, 1)).warnings, []);
-    let outside = predictor.predict(Setting { executors: 5, cores_per_executor: 4, sampling_rate: 0.01 }).warnings;
+    let outside = predictor.predict(Setting::even(5, 4, 0.01)).warnings;
     let said: Vec<String> = outside.iter().map(Warning::to_string).collect();
     assert_eq!(said.len(), 3, "{said:?}");
     assert!(said[0].starts_with("executors 5 lies outside the measured samples (2 to 3)"), "{said:?}");

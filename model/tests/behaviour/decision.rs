@@ -223,16 +223,14 @@ fn repeated() -> Vec<Observation> {
 fn repeats_tell_the_noise_of_measured_configurations_where_none_can_be_held_out() {
     let runs = repeated();
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
-    let spread = |cores_per_executor: u32| {
-        predictor.predict(Setting { executors: 1, cores_per_executor, sampling_rate: 1.0 }).spread
-    };
+    let spread = |cores_per_executor: u32| predictor.predict(Setting::even(1, cores_per_executor, 1.0)).spread;
     let measured = spread(1).unwrap();
     assert_eq!(Some(&measured), spread(2).as_ref(), "the noise is pooled");
     assert!(measured.probability_below(600.0 / 9.6) > 0.99 && measured.probability_below(1.01) < 0.9);
     assert_eq!(spread(4), None, "not measured");
     let single = [runs[0], runs[3]];
     let predictor = Predictor::fit(&context(None), &single).unwrap();
-    assert_eq!(predictor.predict(Setting { executors: 1, cores_per_executor: 1, sampling_rate: 1.0 }).spread, None);
+    assert_eq!(predictor.predict(Setting::even(1, 1, 1.0)).spread, None);
 }
 
 #[test]
@@ -286,6 +284,7 @@ fn incomplete(cores: u32, memory: u32, outcome: IncompleteOutcome) -> Incomplete
     IncompleteRun {
         executors: 1,
         cores_per_executor: cores,
+        total_cores: None,
         memory_per_executor_mib: memory,
         partition_size: 8,
         sampling_rate: 0.01,

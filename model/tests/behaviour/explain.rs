@@ -21,6 +21,7 @@ fn runs() -> Vec<Observation> {
         Observation {
             executors,
             cores_per_executor,
+            total_cores: None,
             memory_per_executor_mib: 1024,
             partition_size: 8,
             sampling_rate,
@@ -34,7 +35,7 @@ fn runs() -> Vec<Observation> {
 }
 
 fn whole(executors: u32, cores_per_executor: u32) -> Setting {
-    Setting { executors, cores_per_executor, sampling_rate: 1.0 }
+    Setting::even(executors, cores_per_executor, 1.0)
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub fn run(executors: u32, cores_per_executor: u32, sampling_rate: f64, completi
     Observation {
         executors,
         cores_per_executor,
+        total_cores: None,
         memory_per_executor_mib: 1024,
         partition_size: 8,
         sampling_rate,
@@ -62,7 +63,7 @@ pub fn additive(e: f64, c: f64, _: f64) -> f64 {
 
 /// The whole job on a configuration.
 pub fn whole(executors: u32, cores_per_executor: u32) -> Setting {
-    Setting { executors, cores_per_executor, sampling_rate: 1.0 }
+    Setting::even(executors, cores_per_executor, 1.0)
 }
 
 pub fn secs(predictor: &Predictor, setting: Setting) -> f64 {

@@ -112,6 +112,7 @@ fn out_of_memory_and_stopped_configurations_are_not_recommended() {
     let ended = |outcome| IncompleteRun {
         executors: first.0,
         cores_per_executor: first.1,
+        total_cores: None,
         memory_per_executor_mib: question.memory_per_executor_mib,
         partition_size: 1,
         sampling_rate: 1.0,

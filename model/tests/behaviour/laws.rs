@@ -22,7 +22,7 @@ fn config() -> ProptestConfig {
 
 fn settings() -> Vec<Setting> {
     let mut settings = vec![whole(1, 1), whole(3, 2), whole(2, 5), whole(7, 1)];
-    settings.push(Setting { executors: 2, cores_per_executor: 2, sampling_rate: 0.03 });
+    settings.push(Setting::even(2, 2, 0.03));
     settings
 }
 
@@ -80,7 +80,7 @@ proptest! {
         runs in any_runs(), executors in 0u32.., cores_per_executor in 0u32.., sampling_rate in -0.5f64..2.0
     ) {
         let predictor = Predictor::fit(&context(Some(4)), &runs).unwrap();
-        let prediction = predictor.predict(Setting { executors, cores_per_executor, sampling_rate });
+        let prediction = predictor.predict(Setting::even(executors, cores_per_executor, sampling_rate));
         if let (Some(secs), Some(interval)) = (prediction.completion_time_secs, prediction.interval) {
             prop_assert!(secs > 0.0 && secs.is_finite());
             prop_assert!((0.0..=secs).contains(&interval.lower_secs) && interval.upper_secs >= secs);
@@ -95,7 +95,7 @@ proptest! {
         rates.push(1.0);
         rates.sort_by(f64::total_cmp);
         let at = |sampling_rate: &f64| {
-            let setting = Setting { executors, cores_per_executor, sampling_rate: *sampling_rate };
+            let setting = Setting::even(executors, cores_per_executor, *sampling_rate);
             predictor.predict(setting).completion_time_secs.unwrap()
         };
         let times: Vec<f64> = rates.iter().map(at).collect();

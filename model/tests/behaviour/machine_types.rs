@@ -37,6 +37,7 @@ fn run(executors: u32, cores_per_executor: u32, sampling_rate: f64, secs: f64) -
     Observation {
         executors,
         cores_per_executor,
+        total_cores: None,
         memory_per_executor_mib: 1024,
         partition_size: 8,
         sampling_rate,
@@ -277,6 +278,7 @@ fn configurations_that_ran_out_of_memory_on_one_machine_type_are_offered_on_none
     jobs[0].incomplete.push(IncompleteRun {
         executors: 1,
         cores_per_executor: 2,
+        total_cores: None,
         memory_per_executor_mib: 1024,
         partition_size: 8,
         sampling_rate: 0.01,

@@ -30,3 +30,4 @@ mod simulated;
 mod simulation;
 mod splits;
 mod spread;
+mod uneven;

@@ -19,7 +19,7 @@ fn amdahl(e: f64, c: f64, s: f64) -> f64 {
 }
 
 fn at(executors: u32, cores_per_executor: u32, sampling_rate: f64) -> Setting {
-    Setting { executors, cores_per_executor, sampling_rate }
+    Setting::even(executors, cores_per_executor, sampling_rate)
 }
 
 fn fit(runs: &[Observation]) -> Predictor {

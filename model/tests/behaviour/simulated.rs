@@ -63,8 +63,9 @@ impl SimulatedJob {
         }
     }
 
-    fn secs(&self, Setting { executors, cores_per_executor, sampling_rate }: Setting) -> f64 {
-        let (e, c) = (f64::from(executors), f64::from(cores_per_executor));
+    fn secs(&self, setting: Setting) -> f64 {
+        let (e, c) = (f64::from(setting.executors), setting.split().mean_cores());
+        let sampling_rate = setting.sampling_rate;
         let scaled = libm::pow(e, self.powers.0) * libm::pow(c, self.powers.1);
         match self.law {
             // Powers, and a constant per executor.
@@ -109,7 +110,7 @@ impl Plan {
         let mut grid = Vec::new();
         for &executors in executors {
             for &cores_per_executor in cores {
-                grid.extend(rates.iter().map(|&rate| Setting { executors, cores_per_executor, sampling_rate: rate }));
+                grid.extend(rates.iter().map(|&rate| Setting::even(executors, cores_per_executor, rate)));
             }
         }
         let most = grid.len().min(SAMPLES.1);
@@ -120,7 +121,7 @@ impl Plan {
         let twice = |counts: &[u32]| [counts, &[2 * counts[counts.len() - 1]]].concat();
         let mut asked = Vec::new();
         for executors in twice(executors) {
-            let whole = |cores_per_executor| Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+            let whole = |cores_per_executor| Setting::even(executors, cores_per_executor, 1.0);
             asked.extend(twice(cores).into_iter().map(whole));
         }
         Self { samples, asked }

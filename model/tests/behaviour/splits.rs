@@ -128,6 +128,7 @@ fn the_runs_of_a_job_are_a_table_that_rivals_can_answer() {
     let run = |executors: u32, sampling_rate: f64| Observation {
         executors,
         cores_per_executor: 2,
+        total_cores: None,
         memory_per_executor_mib: 512,
         partition_size: 8,
         sampling_rate,

@@ -7,6 +7,8 @@ use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
 
 /// Maximum length of a list.
 const MAX_COUNTS: usize = 10_000;
+/// Maximum number of cores of all executors.
+const MOST_TOTAL_CORES: u32 = 1_000_000;
 const SECS_A_DAY: f64 = 86_400.0;
 
 /// Distinct counts in ascending order.
@@ -100,6 +102,16 @@ pub fn one_executors(text: &str) -> Result<u32, String> {
 /// Parses one number of cores per executor.
 pub fn one_cores(text: &str) -> Result<u32, String> {
     one(&cores(text)?)
+}
+
+/// Parses total numbers of cores.
+pub fn total_cores(text: &str) -> Result<Counts, String> {
+    counts(text).and_then(|counts| at_most(counts, MOST_TOTAL_CORES, "cores"))
+}
+
+/// Parses one total number of cores.
+pub fn one_total_cores(text: &str) -> Result<u32, String> {
+    one(&total_cores(text)?)
 }
 
 fn at_most(counts: Counts, most: u32, what: &str) -> Result<Counts, String> {

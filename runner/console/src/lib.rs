@@ -1,5 +1,5 @@
-//! What the commands share: their arguments (`grammar`, `question`, `place`, `catalog`), the
-//! samples that they ask about (`ask`), progress, and answers in every format (`answer`).
+//! What the commands share: their arguments (`grammar`, `question`, `split`, `place`, `catalog`),
+//! the samples that they ask about (`ask`), progress, and answers in every format (`answer`).
 //!
 //! Nothing here runs a CNN, so that answers are built and tested without Burn.
 
@@ -15,4 +15,5 @@ pub mod progress;
 pub mod question;
 pub mod sample_table;
 pub mod samples_file;
+pub mod split;
 pub mod table;

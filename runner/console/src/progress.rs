@@ -179,9 +179,8 @@ impl Going {
 pub fn describe(run: &Run) -> String {
     let configuration = &run.configuration;
     format!(
-        "{} × {} cores, {} MiB, P {}, SR {}",
-        configuration.executors,
-        configuration.cores_per_executor,
+        "{} cores, {} MiB, P {}, SR {}",
+        configuration.split().short(),
         configuration.memory_per_executor_mib,
         configuration.partition_size,
         format_rate(run.sampling_rate)

@@ -14,7 +14,7 @@ pub fn one(sample: &Sample) -> String {
     let mut rows = vec![
         ("job", format!("{} {}", workload.model, workload.mode.as_str())),
         (workload.noun(), format!("{} of {size} {unit}, {} at once", workload.images, workload.batch_size)),
-        ("executors × cores", format!("{} × {}", configuration.executors, configuration.cores_per_executor)),
+        ("executors × cores", configuration.split().short()),
         ("executor memory", format!("{} MiB", configuration.memory_per_executor_mib)),
         ("partition size", configuration.partition_size.to_string()),
         ("sampling rate", format_rate(sample.sampling_rate)),
@@ -54,7 +54,7 @@ pub fn repeated(combinations: &[(Run, Vec<f64>)]) -> Option<String> {
         let interval = |(lower, upper)| format!("{} to {}", format_duration(lower), format_duration(upper));
         Some(vec![
             configuration.executors.to_string(),
-            configuration.cores_per_executor.to_string(),
+            configuration.split().cores(),
             configuration.memory_per_executor_mib.to_string(),
             configuration.partition_size.to_string(),
             workload.input_size().0.to_string(),
@@ -87,7 +87,7 @@ pub fn many(samples: &[Sample]) -> String {
         let configuration = &sample.configuration;
         vec![
             configuration.executors.to_string(),
-            configuration.cores_per_executor.to_string(),
+            configuration.split().cores(),
             configuration.memory_per_executor_mib.to_string(),
             configuration.partition_size.to_string(),
             format_rate(sample.sampling_rate),

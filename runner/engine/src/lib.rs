@@ -25,7 +25,7 @@ use foreglow_exit::Interrupt;
 use foreglow_machine::device::Chosen;
 use foreglow_machine::{Use, processor_name, processors};
 use foreglow_protocol::{Assignment, Evaluation, Training};
-use foreglow_shared::{Configuration, Host, Mode, Sample, Workload};
+use foreglow_shared::{Configuration, CoreSplit, Host, Mode, Sample, Workload};
 use serde_json::{Map, Value, json};
 
 pub use self::account::broken_images;
@@ -195,10 +195,12 @@ impl Job {
     }
 
     /// Returns a configuration on this job's device.
-    pub fn configuration(&self, executors: u32, cores: u32, memory_mib: u32, partition_size: u32) -> Configuration {
+    pub fn configuration(&self, split: CoreSplit, memory_mib: u32, partition_size: u32) -> Configuration {
+        let CoreSplit { executors, cores_per_executor, total_cores } = split;
         Configuration {
             executors,
-            cores_per_executor: cores,
+            cores_per_executor,
+            total_cores,
             memory_per_executor_mib: memory_mib,
             partition_size,
             accelerator: self.device.accelerator().map(str::to_owned),
@@ -228,7 +230,7 @@ impl Job {
 
     /// Returns the processors of an executor that runs alone; empty if it is not pinned.
     pub fn processors_of_one(&self, cores: u32) -> Vec<u32> {
-        if self.core_share.is_some() { Vec::new() } else { processors::of_executor(0, 1, cores) }
+        if self.core_share.is_some() { Vec::new() } else { processors::of_executor(0, CoreSplit::even(1, cores)) }
     }
 
     /// Returns the field of a sample with the normalisation of the images, if it is not the
@@ -238,7 +240,8 @@ impl Job {
     }
 
     /// Returns the assignment of an executor.
-    fn assignment(&self, executor: usize, configuration: &Configuration, sampling_rate: f64) -> Assignment {
+    fn assignment(&self, executor: u32, configuration: &Configuration, sampling_rate: f64) -> Assignment {
+        let split = configuration.split();
         Assignment {
             model: self.workload.model.clone(),
             network: self.workload.network_file(),
@@ -250,14 +253,14 @@ impl Job {
             resizing: self.workload.resizing(),
             batch_size: self.workload.batch_size,
             partition_size: configuration.partition_size,
-            threads: configuration.cores_per_executor,
+            threads: split.cores_of(executor),
             memory_mib: Some(configuration.memory_per_executor_mib),
             // Slow cores outnumber the processors, and the system spreads them best.
             processors: match self.core_share {
-                None => processors::of_executor(executor, configuration.executors, configuration.cores_per_executor),
+                None => processors::of_executor(executor, split),
                 Some(_) => Vec::new(),
             },
-            place: self.device.place(executor),
+            place: self.device.place(executor as usize),
             source: self.source.clone(),
             images: self.workload.images,
             sampling_rate,

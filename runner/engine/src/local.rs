@@ -43,12 +43,15 @@ pub fn measure(
         None => Monitor::default(),
         Some(path) => {
             let Configuration { executors, cores_per_executor, .. } = *configuration;
-            let run = json!({
+            let mut run = json!({
                 "sample": id,
                 "executors": executors,
                 "cores_per_executor": cores_per_executor,
                 "sampling_rate": sampling_rate,
             });
+            if let Some(total) = configuration.split().total_cores {
+                run["total_cores"] = json!(total);
+            }
             Monitor::writing_to(monitor::open(path)?, run)
         }
     };
@@ -116,13 +119,11 @@ impl Run<'_> {
     /// seconds.
     fn execute(&mut self) -> Result<f64, Stop> {
         (self.progress)(Progress::Starting);
-        let executors = self.configuration.executors as usize;
-        let assignments: Vec<_> = (0..executors)
+        let assignments: Vec<_> = (0..self.configuration.executors)
             .map(|executor| self.job.assignment(executor, self.configuration, self.sampling_rate))
             .collect();
         let own: Vec<Vec<u32>> = assignments.iter().map(|assignment| assignment.processors.clone()).collect();
-        let slots = self.configuration.executors.saturating_mul(self.configuration.cores_per_executor);
-        let slots = (f64::from(slots) * self.job.core_share.unwrap_or(1.0)).ceil() as u32;
+        let slots = (f64::from(self.configuration.split().slots()) * self.job.core_share.unwrap_or(1.0)).ceil() as u32;
         self.machine = Some(Machine::before(slots, processors::of_all(&own), &self.job.device.pci_bus_ids()));
         let submitted = Instant::now();
         let mut fleet =
@@ -194,10 +195,11 @@ impl Run<'_> {
     /// Gives each free slot the next partition until all results have arrived.
     fn hand_out(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<(), Stop> {
         let mut left = self.partitions.total();
-        for _slot in 0..self.configuration.cores_per_executor {
-            for executor in 0..self.configuration.executors as usize {
+        let split = self.configuration.split();
+        for slot in 0..split.cores_per_executor {
+            for executor in (0..split.executors).filter(|executor| slot < split.cores_of(*executor)) {
                 if let Some(partition) = self.partitions.next() {
-                    fleet.hand_out(executor, partition);
+                    fleet.hand_out(executor as usize, partition);
                 }
             }
         }

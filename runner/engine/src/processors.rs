@@ -1,17 +1,19 @@
-//! Pinning of executors: each has C processors of its own if the machine has E·C.
+//! Pinning of executors: each has as many processors of its own as cores, if the machine has enough
+//! for all.
 
 use std::cmp::Reverse;
 use std::sync::OnceLock;
 
 use foreglow_machine::processors;
+use foreglow_shared::CoreSplit;
 
 /// Returns the processors for an executor, by the system's numbers, out of those that this process
 /// may use. Empty if there are too few for all executors, or if they are unknown.
-pub fn of_executor(executor: usize, executors: u32, cores: u32) -> Vec<u32> {
+pub fn of_executor(executor: u32, split: CoreSplit) -> Vec<u32> {
     let order = order();
     // A CPU quota, as in containers, may allow fewer processors than there are.
     let usable = processors().map_or(0, |count| (count as usize).min(order.len()));
-    share(&order[..usable], executor, executors, cores)
+    share(&order[..usable], executor, split)
 }
 
 /// Returns the processors that the executors run on: those they are pinned to, or all if they are
@@ -27,11 +29,13 @@ fn order() -> &'static [u32] {
 }
 
 /// Returns disjoint shares of the processors.
-fn share(order: &[u32], executor: usize, executors: u32, cores: u32) -> Vec<u32> {
-    let (executors, cores) = (executors as usize, cores as usize);
-    let all = executors.checked_mul(cores).filter(|all| *all <= order.len() && executor < executors);
-    let Some(all) = all else { return Vec::new() };
-    let mut share = order[..all].chunks(cores).nth(executor).unwrap_or_default().to_vec();
+fn share(order: &[u32], executor: u32, split: CoreSplit) -> Vec<u32> {
+    if split.slots() as usize > order.len() || executor >= split.executors {
+        return Vec::new();
+    }
+    let first: u32 = (0..executor).map(|before| split.cores_of(before)).sum();
+    let mut share: Vec<u32> =
+        order.iter().skip(first as usize).take(split.cores_of(executor) as usize).copied().collect();
     share.sort_unstable();
     share
 }
@@ -76,13 +80,19 @@ mod tests {
     fn executors_have_disjoint_processors_or_none() {
         let order = [0, 2, 4, 6, 1, 3, 5, 7];
         let shares = |executors, cores| -> Vec<_> {
-            (0..executors as usize).map(|executor| share(&order, executor, executors, cores)).collect()
+            (0..executors).map(|executor| share(&order, executor, CoreSplit::even(executors, cores))).collect()
         };
         assert_eq!(shares(2, 2), [[0, 2], [4, 6]]);
         assert_eq!(shares(1, 8), [[0, 1, 2, 3, 4, 5, 6, 7]]);
         assert_eq!(shares(3, 3), [[0u32; 0]; 3], "nine slots and eight processors");
-        assert_eq!(share(&order, 2, 2, 1), [0u32; 0], "the index exceeds the number of executors");
-        assert_eq!(share(&order, 0, u32::MAX, u32::MAX), [0u32; 0]);
+        assert_eq!(share(&order, 2, CoreSplit::even(2, 1)), [0u32; 0], "the index exceeds the number of executors");
+        assert_eq!(share(&order, 0, CoreSplit::even(u32::MAX, u32::MAX)), [0u32; 0]);
+        let uneven = |total: u32| {
+            let split = CoreSplit::of_total(3, total).unwrap();
+            [0, 1, 2].map(|executor| share(&order, executor, split))
+        };
+        assert_eq!(uneven(8), [vec![0, 2, 4], vec![1, 3, 6], vec![5, 7]]);
+        assert_eq!(uneven(10), [[0u32; 0]; 3], "ten slots and eight processors");
     }
 
     #[cfg(target_os = "linux")]

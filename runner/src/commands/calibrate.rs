@@ -16,7 +16,7 @@ use foreglow_engine::{Engine, Job};
 use foreglow_exit::Interrupt;
 use foreglow_machine::device::Wish;
 use foreglow_machine::warnings_of;
-use foreglow_shared::{Outcome, Sample};
+use foreglow_shared::{CoreSplit, Outcome, Sample};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::{WorkloadArgs, default_partition_size, prepare};
@@ -206,7 +206,8 @@ fn measure(
     sampling_rate: f64,
     (progress, interrupt): (&Progress, &Interrupt),
 ) -> anyhow::Result<Sample> {
-    let configuration = job.configuration(executors, cores, DEFAULT_MEMORY_MIB, default_partition_size(job));
+    let configuration =
+        job.configuration(CoreSplit::even(executors, cores), DEFAULT_MEMORY_MIB, default_partition_size(job));
     let mut say = |step| progress.run(step);
     let sample = Engine::Local.measure(job, &configuration, sampling_rate, interrupt, &mut say)?;
     warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));

@@ -6,10 +6,10 @@ use foreglow_console::progress::{Progress, note};
 use foreglow_console::sample_table;
 use foreglow_engine::sweep::{self, Forecast, Grid, Limits, Run, Tally};
 use foreglow_engine::{self as engine, Engine, Job};
-use foreglow_exit::{Interrupt, Interrupted};
+use foreglow_exit::{Interrupt, Interrupted, unusable};
 use foreglow_machine::{Warning, warnings_of};
 use foreglow_model::Repetitions;
-use foreglow_shared::{Context, Outcome, Sample, Uuid, format_count, write_csv, write_jsonl};
+use foreglow_shared::{Context, CoreSplit, Outcome, Sample, Uuid, format_count, write_csv, write_jsonl};
 
 use super::dry_run::list;
 use super::engine_args::EngineArgs;
@@ -67,6 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut engine = args.engine.engine()?;
     if let Engine::Spark(_) = &engine {
         args.training.check_cluster()?;
+        check_even(&grid)?;
     }
     let prices = args.budget.prices(&job)?;
     let budget = args.budget.budget(prices.clone(), &job)?;
@@ -167,6 +168,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Refuses what Spark cannot express.
+fn check_even(grid: &Grid) -> anyhow::Result<()> {
+    let is_uneven = |split: &&CoreSplit| split.total_cores.is_some();
+    match grid.splits.iter().find(is_uneven) {
+        None => Ok(()),
+        Some(split) => Err(unusable(format!(
+            "Spark gives every executor of an application equally many cores, so it cannot run {split}; give --cores, or \
+             leave --engine spark out"
+        ))),
+    }
+}
+
 /// Returns the samples of the grid to measure again: outliers among their repetitions, and
 /// disturbed runs.
 fn to_redo(engine: &Engine, job: &Job, runs: &[Run], known: &[Sample]) -> Vec<Sample> {
@@ -179,8 +192,7 @@ fn to_redo(engine: &Engine, job: &Job, runs: &[Run], known: &[Sample]) -> Vec<Sa
 
 /// Warns about a grid that exceeds this machine.
 fn say_before(args: &Args, job: &Job, grid: &Grid, engine: &Engine, progress: &Progress) {
-    let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
-    let slots = most(&grid.executors).saturating_mul(most(&grid.cores));
+    let slots = grid.splits.iter().map(|split| split.slots()).max().unwrap_or(1);
     warn(job, engine.processors(job), slots, args.grid.bounds_memory(), progress);
 }
 

@@ -15,7 +15,9 @@ use foreglow_engine::{self as engine, Engine};
 use foreglow_exit::{Interrupt, Interrupted};
 use foreglow_machine::warnings_of;
 use foreglow_model::{Grid, Prediction, Predictor, Scenario, Setting};
-use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context};
+use foreglow_shared::{
+    Context, CoreSplit, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context,
+};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
@@ -128,7 +130,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     bench.prepare()?;
     bench.measure("Small samples", &bench.small())?;
     let (executors, cores_per_executor) = plan.left_out;
-    let whole = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+    let whole = Setting::even(executors, cores_per_executor, 1.0);
     let predicted = fit(&without(bench.known()?, plan.left_out))?.predict(whole);
     let checked = bench.measure("The whole job, to check the prediction", &bench.whole())?;
 
@@ -213,7 +215,8 @@ impl Bench<'_> {
     }
 
     fn run(&self, (executors, cores): (u32, u32), sampling_rate: f64, repetition: u32) -> Run {
-        let configuration = self.job.configuration(executors, cores, DEFAULT_MEMORY_MIB, self.partition_size);
+        let configuration =
+            self.job.configuration(CoreSplit::even(executors, cores), DEFAULT_MEMORY_MIB, self.partition_size);
         Run { workload: self.job.workload.clone(), configuration, sampling_rate, repetition }
     }
 
@@ -303,9 +306,8 @@ fn link(job: Job, question: Question, planner: &str) -> String {
 /// Returns a deadline that the fastest configuration meets with this probability and slower ones
 /// miss, if the difference is large enough. Rounded up to whole seconds from 10 s on.
 fn usual_deadline_secs(plan: Plan, predictor: &Predictor, probability: f64) -> Option<f64> {
-    let predict = |(executors, cores_per_executor)| {
-        predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 })
-    };
+    let predict =
+        |(executors, cores_per_executor)| predictor.predict(Setting::even(executors, cores_per_executor, 1.0));
     let slowest = predict(plan.grid[0]).completion_time_secs?;
     let kept = |prediction: Prediction| {
         let ratio = prediction.spread.map_or(1.0, |spread| spread.quantile(probability));

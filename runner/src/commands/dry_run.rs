@@ -1,7 +1,8 @@
 //! The dry run of a sweep: its runs with their expected time and cost.
 
 use foreglow_console::output::Format;
-use foreglow_console::table::{Align, csv, table};
+use foreglow_console::split;
+use foreglow_console::table::{Align, table};
 use foreglow_data::images_in_sample;
 use foreglow_engine::sweep::{Forecast, Run, cost};
 use foreglow_shared::{PriceSheet, format_count, format_duration, format_rate};
@@ -56,7 +57,10 @@ pub fn list(runs: &[Run], forecast: &Forecast, prices: &PriceSheet, format: Form
             let list = table(&columns, rows);
             format!("{list}\n{}", sum(&planned, prices))
         }
-        Format::Csv => csv(&NAMES, planned.iter().map(Planned::numbers)),
+        Format::Csv => {
+            let total = |planned: &Planned| planned.run.configuration.split().total_cores;
+            split::csv(&NAMES, planned.iter().map(|planned| (total(planned), planned.numbers())))
+        }
         Format::Json => planned.iter().map(Planned::json).collect(),
     }
 }
@@ -93,6 +97,7 @@ impl<'a> Planned<'a> {
     fn cells(&self) -> Vec<String> {
         let mut cells = self.numbers();
         cells.truncate(SHOWN);
+        cells[1] = self.run.configuration.split().cores();
         cells[4] = self.run.workload.input_size().0.to_string();
         cells[6] = format_rate(self.run.sampling_rate);
         cells[8] = (self.run.repetition + 1).to_string();

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use foreglow_console::grammar::{self, Counts, Mibs, Rates, duration_secs, mibs, money, rates, share};
 use foreglow_console::question::read_prices;
+use foreglow_console::split::splits;
 use foreglow_engine::Job;
 use foreglow_engine::sweep::{Budget, Grid};
 use foreglow_exit::unusable;
-use foreglow_shared::{PriceSheet, Workload};
+use foreglow_shared::{CoreSplit, PriceSheet, Workload};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::{check_sizes, default_partition_size};
@@ -27,6 +28,11 @@ pub struct GridArgs {
     /// Threads per executor, C: 1,2,4 or 1-4
     #[arg(long, short = 'C', value_name = "LIST", value_parser = grammar::cores, default_value = "1,2", allow_negative_numbers = true)]
     cores: Counts,
+
+    /// Threads of all executors together instead, divided as evenly as possible: 8 or 4-12; 8 for 3
+    /// executors are 3, 3 and 2. Fewer threads than executors are left out
+    #[arg(long, value_name = "LIST", conflicts_with = "cores", value_parser = grammar::total_cores, allow_negative_numbers = true)]
+    total_cores: Option<Counts>,
 
     /// Memory limits of an executor: 2048 (MiB), 512m, 2g [default: 2048]
     #[arg(long, value_name = "SIZE,…", value_parser = mibs, allow_negative_numbers = true)]
@@ -104,19 +110,24 @@ impl GridArgs {
     pub fn grid(&self, job: &Job, workloads: Vec<Workload>) -> anyhow::Result<Grid> {
         let Self { cores: Counts(cores), sampling_rate: Rates(rates), .. } = self;
         let executors = self.executors.as_ref().map(|Counts(executors)| executors.clone());
+        let executors = executors.unwrap_or_else(|| default_executors(job));
+        let even = |executors: &u32| cores.iter().map(|cores| CoreSplit::even(*executors, *cores)).collect::<Vec<_>>();
+        let splits = match &self.total_cores {
+            None => executors.iter().flat_map(even).collect(),
+            Some(Counts(totals)) => splits(&executors, totals, job.workload.mode)?,
+        };
         let memory_mib = self.memory.as_ref().map_or_else(|| vec![DEFAULT_MEMORY_MIB], |Mibs(mibs)| mibs.clone());
         let sizes = self.partition_size.as_ref().map(|Counts(sizes)| sizes.clone());
         let grid = Grid {
             workloads,
-            executors: executors.unwrap_or_else(|| default_executors(job)),
-            cores: cores.clone(),
+            splits,
             memory_mib,
             partition_sizes: sizes.unwrap_or_else(|| vec![default_partition_size(job)]),
             sampling_rates: rates.clone(),
             repeat: self.repeat.unwrap_or(if self.precision.is_some() { MOST_REPEATS } else { 1 }),
         };
         for workload in &grid.workloads {
-            check_sizes(&job.with(workload.clone()), &grid.executors, &grid.partition_sizes)?;
+            check_sizes(&job.with(workload.clone()), &executors, &grid.partition_sizes)?;
         }
         Ok(grid)
     }

@@ -4,12 +4,13 @@
 use foreglow_console::answer::{Basis, DecisionAnswer, MachineAnswer, Startup, fit};
 use foreglow_console::ask::{Selection, Source};
 use foreglow_console::catalog::CatalogArgs;
-use foreglow_console::grammar::{Counts, count, counts, large_count, money};
+use foreglow_console::grammar::{Counts, count, counts, large_count, money, total_cores};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::{QuestionArgs, read_prices};
+use foreglow_console::split::splits;
 use foreglow_exit::unusable;
-use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
-use foreglow_shared::{Catalog, DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet, Sample};
+use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer, Predictor};
+use foreglow_shared::{Catalog, DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet, Question, Sample};
 
 use crate::never_run::{Differences, NeverRun, never_run};
 
@@ -24,6 +25,11 @@ pub struct Args {
 
     #[command(flatten)]
     question: QuestionArgs,
+
+    /// Candidate total numbers of cores instead of --cores, each divided as evenly as possible
+    /// among every number of executors: 8 or 4-12; 8 for 3 executors are 3, 3 and 2
+    #[arg(long, value_name = "LIST", conflicts_with = "cores", help_heading = "Question", value_parser = total_cores, allow_negative_numbers = true)]
+    total_cores: Option<Counts>,
 
     #[command(flatten)]
     machines: MachineArgs,
@@ -115,6 +121,13 @@ impl Args {
         };
         Differences { image_px: self.image_px, batch_size, images: *images, epochs: *epochs }
     }
+
+    /// Decides a question about one machine type.
+    fn decide(&self, job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<DecisionAnswer> {
+        let Some(Counts(totals)) = &self.total_cores else { return DecisionAnswer::new(job, predictor, question) };
+        let splits = splits(&question.executors, totals, job.context.workload.mode)?;
+        DecisionAnswer::among(job, predictor, question, (&splits, totals.clone()))
+    }
 }
 
 /// Prints the decision; fails if no configuration meets the deadline.
@@ -123,7 +136,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(NeverRun { job, predictor, basis }) = never_run(&args.source, &samples, args.differences())? {
         args.machines.check_never_run(&basis)?;
         let question = args.question.about(&job)?;
-        let answer = DecisionAnswer::new(&job, &predictor, &question)?.based_on(basis);
+        let answer = args.decide(&job, &predictor, &question)?.based_on(basis);
         output::print(&answer.render(args.format))?;
         return answer.check();
     }
@@ -138,7 +151,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         Selection::Context(job) => {
             let question = args.question.about(&job)?;
-            let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
+            let answer = args.decide(&job, &fit(&job)?, &question)?;
             output::print(&answer.render(args.format))?;
             return answer.check();
         }
@@ -182,10 +195,15 @@ fn compare(args: &Args, mut group: JobGroup) -> anyhow::Result<MachineAnswer> {
         machines: machines.clone(),
         executors: list(&question.executors),
         cores_per_executor: list(&question.cores),
+        total_cores: list(&args.total_cores),
         memory_per_executor_mib: question.bill.memory,
         batch_sizes: list(batch_size),
         partition_size: *partition_size,
     };
+    if !offer.total_cores.is_empty() {
+        let executors = if offer.executors.is_empty() { &[1][..] } else { &offer.executors };
+        splits(executors, &offer.total_cores, group.definition.mode)?;
+    }
     let runs: Vec<Observation> = group.jobs.iter().flat_map(|job| job.observations.iter().copied()).collect();
     let startup = Startup::of(&runs);
     let limits = MachineLimits {

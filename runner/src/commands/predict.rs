@@ -7,6 +7,7 @@ use foreglow_console::ask::Source;
 use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::Bill;
+use foreglow_console::split::split;
 use foreglow_exit::unusable;
 use foreglow_model::Setting;
 use foreglow_shared::{Sample, Workload};
@@ -16,6 +17,7 @@ use crate::never_run::{Differences, NeverRun, never_run};
 /// Predict the completion time and the cost of the job on one configuration. A CNN that was never
 /// run here is predicted from the others in the samples: --model vgg16 or --model net.onnx.
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("size").required(true).args(["cores", "total_cores"])))]
 pub struct Args {
     #[command(flatten)]
     source: Source,
@@ -26,7 +28,12 @@ pub struct Args {
 
     /// Cores per executor
     #[arg(long, short = 'C', value_name = "C", help_heading = "Question", value_parser = grammar::one_cores, allow_negative_numbers = true)]
-    cores: u32,
+    cores: Option<u32>,
+
+    /// Cores of all executors together, divided as evenly as possible: 8 for 3 executors are 3, 3
+    /// and 2
+    #[arg(long, value_name = "T", help_heading = "Question", value_parser = grammar::one_total_cores, allow_negative_numbers = true)]
+    total_cores: Option<u32>,
 
     /// Share of the images that the job processes, above 0 and at most 1
     #[arg(long, value_name = "SR", help_heading = "Question", default_value_t = 1.0, value_parser = grammar::rate, allow_negative_numbers = true)]
@@ -85,8 +92,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     };
     let question = args.bill.about(&job)?;
-    let setting =
-        Setting { executors: args.executors, cores_per_executor: args.cores, sampling_rate: args.sampling_rate };
+    let split = split(args.executors, args.cores.unwrap_or(1), args.total_cores, job.context.workload.mode)?;
+    let setting = Setting::at(split, args.sampling_rate);
     let answer = PredictionAnswer::new(&job, &predictor, setting, &question, args.partition_size).based_on(basis);
     output::print(&answer.render(args.format))?;
     answer.check()
@@ -99,9 +106,12 @@ impl Args {
         let samples = with(samples, "--image-px", image_px.map(u64::from), |workload| workload.image_px.into(), "")?;
         let samples =
             with(samples, "--batch-size", batch_size.map(u64::from), |workload| workload.batch_size.into(), "")?;
-        let (executors, cores, asked) = (self.executors, self.cores, images.unwrap_or_default());
-        let plan =
-            format!("; `foreglow plan --images {asked} --executors {executors} --cores {cores}` predicts others");
+        let (executors, asked) = (self.executors, images.unwrap_or_default());
+        let cores = match (self.cores, self.total_cores) {
+            (_, Some(total)) => format!("--total-cores {total}"),
+            (cores, None) => format!("--cores {}", cores.unwrap_or(1)),
+        };
+        let plan = format!("; `foreglow plan --images {asked} --executors {executors} {cores}` predicts others");
         with(samples, "--images", images, |workload| workload.images, &plan)
     }
 }

@@ -7,6 +7,7 @@ use foreglow_console::output::{self, Format};
 use foreglow_console::progress::{Progress, note, result};
 use foreglow_console::sample_table;
 use foreglow_console::samples_file::SamplesFile;
+use foreglow_console::split::split;
 use foreglow_engine::{self as engine, Engine, Job};
 use foreglow_exit::{Interrupt, unusable};
 use foreglow_machine::warnings_of;
@@ -42,6 +43,11 @@ pub struct Args {
     /// Threads per executor, C
     #[arg(long, short = 'C', value_name = "C", default_value_t = 1, help_heading = "Configuration", value_parser = grammar::one_cores, allow_negative_numbers = true)]
     cores: u32,
+
+    /// Threads of all executors together, divided as evenly as possible: 8 for 3 executors are 3,
+    /// 3 and 2
+    #[arg(long, value_name = "T", conflicts_with = "cores", help_heading = "Configuration", value_parser = grammar::one_total_cores, allow_negative_numbers = true)]
+    total_cores: Option<u32>,
 
     /// Memory limit of an executor: 2048 (MiB), 512m, 2g [default: 2048]
     #[arg(long, value_name = "SIZE", help_heading = "Configuration", value_parser = grammar::mib, allow_negative_numbers = true)]
@@ -101,16 +107,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let memory_mib = args.memory.unwrap_or(DEFAULT_MEMORY_MIB);
     let mut job = args.training.job(args.workload.job()?, &args.workload)?;
     args.keep(&mut job)?;
+    let split = split(args.executors, args.cores, args.total_cores, job.workload.mode)?;
     let partition_size = args.partition_size.unwrap_or_else(|| default_partition_size(&job));
     check_sizes(&job, &[args.executors], &[partition_size])?;
     let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
 
     let mut upload = args.upload.start()?;
     let progress = Progress::default();
-    let slots = args.executors.saturating_mul(args.cores);
-    warn(&job, job.host().processors, slots, args.memory.is_some(), &progress);
+    warn(&job, job.host().processors, split.slots(), args.memory.is_some(), &progress);
     prepare(&job, &progress)?;
-    let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
+    let configuration = job.configuration(split, memory_mib, partition_size);
     if let Some(warning) = batch_memory::warning(&job, &configuration) {
         progress.line(&format!("warning: {warning}"));
     }

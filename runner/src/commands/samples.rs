@@ -231,7 +231,7 @@ fn rows(samples: &[Sample], outliers: &BTreeSet<Uuid>) -> String {
         vec![
             id[id.len() - SHOWN_LETTERS..].to_owned(),
             sample.workload.model.clone(),
-            format!("{} × {}", configuration.executors, configuration.cores_per_executor),
+            configuration.split().short(),
             configuration.memory_per_executor_mib.to_string(),
             configuration.partition_size.to_string(),
             format_rate(sample.sampling_rate),

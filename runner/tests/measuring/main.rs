@@ -29,3 +29,5 @@ mod trained_networks;
 mod training;
 #[cfg(test)]
 mod training_rounds;
+#[cfg(test)]
+mod uneven;

@@ -71,6 +71,7 @@ impl Run<'_> {
             configuration: Configuration {
                 executors,
                 cores_per_executor,
+                total_cores: None,
                 memory_per_executor_mib,
                 partition_size: labels.value("partition_size", COUNT)?,
                 accelerator: text("accelerator").or(resource),

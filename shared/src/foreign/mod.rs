@@ -159,6 +159,7 @@ impl TableRow<'_> {
         let incomplete = |outcome, at_least_secs| IncompleteRun {
             executors,
             cores_per_executor,
+            total_cores: None,
             memory_per_executor_mib,
             partition_size,
             sampling_rate,
@@ -169,6 +170,7 @@ impl TableRow<'_> {
             "completed" => job.observations.push(Observation {
                 executors,
                 cores_per_executor,
+                total_cores: None,
                 memory_per_executor_mib,
                 partition_size,
                 sampling_rate,

@@ -35,6 +35,7 @@ fn out_of_memory() -> IncompleteRun {
     IncompleteRun {
         executors: 2,
         cores_per_executor: 4,
+        total_cores: None,
         memory_per_executor_mib: 512,
         partition_size: 40,
         sampling_rate: 0.1,
@@ -316,4 +317,22 @@ fn a_link_holds_the_jobs_that_its_job_is_compared_with_and_damage_to_them_is_fou
     let mut damaged = compared;
     damaged.compared[0].observations[0].completion_time_secs = -1.0;
     assert!(matches!(View::from_link(&damaged.to_fragment()), Err(LinkError::Form(_))));
+}
+
+#[test]
+fn runs_of_an_uneven_split_round_trip_through_a_link() {
+    let mut uneven = measured();
+    let even = uneven.job.observations[0];
+    let split = Observation { executors: 3, cores_per_executor: 3, total_cores: Some(8), ..even };
+    uneven.job.observations.extend([split, Observation { disturbed: true, ..split }]);
+    uneven.job.incomplete =
+        vec![IncompleteRun { executors: 3, cores_per_executor: 2, total_cores: Some(4), ..out_of_memory() }];
+    assert_eq!(View::from_link(&uneven.to_fragment()), Ok(uneven.clone()));
+    let rows = serde_json::to_value(&uneven).unwrap();
+    assert_eq!(rows["observations"][0].as_array().unwrap().len(), 7, "equal executors are stored as before");
+    assert_eq!(rows["observations"][3][8], 8);
+    assert_eq!(rows["incomplete"][0][7], 4);
+
+    uneven.job.observations[3].total_cores = Some(6);
+    assert!(matches!(View::from_link(&uneven.to_fragment()), Err(LinkError::Form(_))), "six are two each");
 }

@@ -8,8 +8,13 @@ fn sheet(rest: &str) -> Result<PriceSheet, PriceError> {
 }
 
 /// Two executors of 4 cores and 2 GiB each.
-const TWO: Resources =
-    Resources { executors: 2, cores_per_executor: 4, memory_per_executor_mib: 2048, accelerated: false };
+const TWO: Resources = Resources {
+    executors: 2,
+    cores_per_executor: 4,
+    total_cores: None,
+    memory_per_executor_mib: 2048,
+    accelerated: false,
+};
 
 #[test]
 fn cost_is_the_sum_of_all_prices_times_the_hours() {

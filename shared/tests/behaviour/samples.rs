@@ -269,3 +269,37 @@ fn samples_with_semicolons_and_decimal_commas_are_read() {
 fn csv_cells(text: &str) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
+
+/// The example with three executors, of which the largest have three cores.
+fn with_total(total_cores: u32) -> Result<Sample, SampleError> {
+    let mut value: Value = serde_json::from_str(EXAMPLE).unwrap();
+    value["configuration"]["executors"] = json!(3);
+    value["configuration"]["cores_per_executor"] = json!(3);
+    value["configuration"]["total_cores"] = json!(total_cores);
+    parse_line(&value.to_string())
+}
+
+#[test]
+fn an_uneven_split_round_trips_in_every_format() {
+    let uneven = with_total(8).unwrap();
+    assert_eq!(uneven.configuration.split().to_string(), "3 executors, 8 cores (3+3+2)");
+    let both = [sample(), uneven];
+    assert_eq!(read(&write_jsonl(&both)).unwrap(), both);
+    let csv = write_csv(&both);
+    assert!(csv.lines().next().unwrap().contains("configuration.total_cores"));
+    assert_eq!(read(&csv).unwrap(), both);
+    assert!(!write_csv(&[sample()]).contains("total_cores"), "equal executors are written as before");
+}
+
+#[test]
+fn a_total_of_cores_must_be_one_that_the_executors_can_have() {
+    for (total, is_right) in [(2, false), (6, false), (7, true), (8, true), (9, true), (10, false)] {
+        assert_eq!(with_total(total).is_ok(), is_right, "{total}");
+    }
+    assert_eq!(with_total(9).unwrap().configuration.split(), foreglow_shared::CoreSplit::even(3, 3));
+    let refused = with_total(6).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("configuration.total_cores is 6; it must be the total of an uneven split"),
+        "{refused}"
+    );
+}

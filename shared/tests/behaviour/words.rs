@@ -19,6 +19,7 @@ pub fn observation(executors: u32, cores_per_executor: u32, sampling_rate: f64, 
     Observation {
         executors,
         cores_per_executor,
+        total_cores: None,
         memory_per_executor_mib: 4096,
         partition_size: 40,
         sampling_rate,

@@ -88,7 +88,7 @@ async fn every_figure_is_explained() -> anyhow::Result<()> {
     let (predictor, _) = answer(&view)?;
     let (_host, browser) = open(&view).await?;
     let WhatIf { executors, cores_per_executor } = view.question.what_if;
-    let setting = foreglow_model::Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+    let setting = foreglow_model::Setting::even(executors, cores_per_executor, 1.0);
     let (explanation, _) = predictor.explain(setting).context("it can be explained")?;
 
     // The list of configurations is drawn a frame after the answer.
@@ -122,7 +122,7 @@ async fn a_larger_job_reuses_the_same_runs_at_smaller_sampling_rates() -> anyhow
     view.job.observations.iter_mut().for_each(|run| run.sampling_rate /= 2.0);
     let (predictor, _) = answer(&view)?;
     let WhatIf { executors, cores_per_executor } = view.question.what_if;
-    let setting = foreglow_model::Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+    let setting = foreglow_model::Setting::even(executors, cores_per_executor, 1.0);
     let secs = predictor.predict(setting).completion_time_secs.context("it has a time")?.to_string();
     browser.wait_until("the larger job", async |page| Ok(page.secs("what-if-time").await? == secs)).await?;
 

@@ -192,8 +192,7 @@ async fn every_chart_saves_its_data_and_its_image() -> anyhow::Result<()> {
     let mut checked = 0;
     for row in saved.as_str().context("a file is text")?.lines().skip(1) {
         let fields: Vec<&str> = row.split(',').collect();
-        let setting =
-            Setting { executors: fields[0].parse()?, cores_per_executor: fields[1].parse()?, sampling_rate: 1.0 };
+        let setting = Setting::even(fields[0].parse()?, fields[1].parse()?, 1.0);
         let secs = predictor.predict(setting).completion_time_secs.context("it has a time")?;
         // The grid sums in another order, so that the last digits may differ.
         assert!((fields[2].parse::<f64>()? / secs - 1.0).abs() < 1e-9, "{row}");
@@ -212,7 +211,7 @@ async fn the_level_1_curves_show_their_points_and_factors() -> anyhow::Result<()
     for (effect, picture) in effects.effects.iter().zip(["effect-executors", "effect-cores", "effect-rate"]) {
         let place = browser.element(picture).await?;
         assert_eq!(place.find_all(By::Testid("scaled-point")).await?.len(), effect.points.len(), "{picture}");
-        let setting = Setting { executors: 4, cores_per_executor: 2, sampling_rate: 1.0 };
+        let setting = Setting::even(4, 2, 1.0);
         let factor = effects.at(effect.feature, effect.feature.value(setting)).context("level 1 has an answer")?;
         let shown = place.find(By::Testid("factor")).await?.attr("data-value").await?;
         assert_eq!(shown, Some(factor.to_string()), "{picture}");

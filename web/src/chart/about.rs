@@ -76,7 +76,7 @@ impl About {
                 let without = if held_out_secs.is_some() { " by a fit without it" } else { "" };
                 Some(format!(
                     "{}, {} of the images: measured {}, predicted {}{without}, {off} {side}",
-                    named(WhatIf { executors: setting.executors, cores_per_executor: setting.cores_per_executor }),
+                    setting.split(),
                     format_rate(setting.sampling_rate),
                     format_duration(measured_secs),
                     format_duration(predicted),
@@ -109,6 +109,8 @@ fn money(planner: Planner, configuration: WhatIf, secs: f64) -> String {
 pub fn value_in_words(feature: Feature, value: f64) -> String {
     match feature {
         Feature::InverseExecutors => counted(value as u32, "executor"),
+        // The mean of an uneven split.
+        Feature::InverseCores if value.fract() > 0.0 => format!("{value:.2} cores"),
         Feature::InverseCores => counted(value as u32, "core"),
         Feature::SamplingRate => format!("{} of the images", format_rate(value)),
     }
@@ -130,9 +132,7 @@ fn of_configuration(planner: Planner, configuration: WhatIf) -> Option<String> {
     let selected = planner.selected.get();
     let runs: Vec<String> = planner.jobs.with(|jobs| {
         let runs = jobs.get(selected).map(|job| job.observations.as_slice()).unwrap_or_default();
-        let own = runs.iter().filter(|run| {
-            (run.executors, run.cores_per_executor) == (configuration.executors, configuration.cores_per_executor)
-        });
+        let own = runs.iter().filter(|run| run.split() == configuration.split());
         own.map(|run| format!("{} on {}", format_duration(run.completion_time_secs), format_rate(run.sampling_rate)))
             .collect()
     });

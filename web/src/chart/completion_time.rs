@@ -234,7 +234,7 @@ impl Drawing for CompletionTimes {
         });
         let measured = self.times.runs.iter().map(|Measured { run, whole_job_secs }| {
             let secs = digits(Some(run.completion_time_secs));
-            let (executors, cores) = (run.executors.to_string(), run.cores_per_executor.to_string());
+            let (executors, cores) = (run.executors.to_string(), run.split().cores());
             vec![
                 "measured".into(),
                 executors,

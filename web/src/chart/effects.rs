@@ -98,7 +98,7 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
 /// product: `×0.66 for 4 cores · …`.
 fn in_words(planner: Planner, effects: &Effects) -> String {
     let WhatIf { executors, cores_per_executor } = planner.what_if.get();
-    let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+    let setting = Setting::even(executors, cores_per_executor, 1.0);
     let factor = |effect: &foreglow_model::Effect| {
         let value = effect.feature.value(setting);
         let factor = effects.at(effect.feature, value)?;
@@ -188,7 +188,7 @@ impl Drawing for Alone {
         let published = planner.published()?;
         let effects = published.effects.as_ref().ok()?;
         let WhatIf { executors, cores_per_executor } = planner.what_if.get();
-        let value = self.feature.value(Setting { executors, cores_per_executor, sampling_rate: 1.0 });
+        let value = self.feature.value(Setting::even(executors, cores_per_executor, 1.0));
         let scaled = effects.at(self.feature, value)?;
         let (cx, cy) = self.px((value, scaled));
         let anchor = if cx > self.frame.width / 2.0 { "end" } else { "start" };

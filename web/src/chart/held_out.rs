@@ -1,7 +1,7 @@
 //! Hold-out errors of the predictor: every measured setting, predicted by a fit without it.
 
-use foreglow_model::{HeldOut, Setting};
-use foreglow_shared::{WhatIf, format_percent, sort_by};
+use foreglow_model::HeldOut;
+use foreglow_shared::{format_percent, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -138,9 +138,8 @@ impl Drawing for Checked {
     }
 
     fn moving(&self, planner: Planner) -> Option<Markup> {
-        let WhatIf { executors, cores_per_executor } = planner.what_if.get();
-        let is_own =
-            |run: &&HeldOut| (run.setting.executors, run.setting.cores_per_executor) == (executors, cores_per_executor);
+        let what_if = planner.what_if.get().split();
+        let is_own = |run: &&HeldOut| run.setting.split() == what_if;
         let mut moving = Markup::new();
         moving.circles("run own", self.runs.iter().filter(is_own).map(|run| self.px(run)).collect(), 5.0);
         Some(moving)
@@ -172,9 +171,8 @@ impl Drawing for Checked {
         Sheet::new(
             &columns,
             self.runs.iter().map(|run| {
-                let Setting { executors, cores_per_executor, sampling_rate } = run.setting;
-                let counts = [executors, cores_per_executor].map(|count| count.to_string());
-                let numbers = [sampling_rate, run.measured_secs, run.predicted_secs, error_percent(run)];
+                let counts = [run.setting.executors.to_string(), run.setting.split().cores()];
+                let numbers = [run.setting.sampling_rate, run.measured_secs, run.predicted_secs, error_percent(run)];
                 counts.into_iter().chain(numbers.map(|number| digits(Some(number)))).collect()
             }),
         )

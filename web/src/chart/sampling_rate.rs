@@ -96,13 +96,12 @@ impl Drawing for Shares {
         let curve: Vec<(f64, f64)> = (0..=STEPS)
             .map(rate)
             .filter_map(|sampling_rate| {
-                let secs = predicted_secs(&fitted.predictor, Setting { executors, cores_per_executor, sampling_rate })?;
+                let secs =
+                    predicted_secs(&fitted.predictor, Setting::even(executors, cores_per_executor, sampling_rate))?;
                 Some((sampling_rate, secs))
             })
             .collect();
-        let is_own = |run: &&Observation| {
-            (run.executors, run.cores_per_executor) == (what_if.executors, what_if.cores_per_executor)
-        };
+        let is_own = |run: &&Observation| run.split() == what_if.split();
         let mut moving = Markup::new();
         moving.path("curve", &path(curve.iter().map(|point| self.px(*point))));
         let place = |run: &Observation| self.px((run.sampling_rate, run.completion_time_secs));
@@ -135,7 +134,7 @@ impl Drawing for Shares {
         Sheet::new(
             &columns,
             self.runs.iter().map(|run| {
-                let configuration = [run.executors, run.cores_per_executor].map(|count| count.to_string());
+                let configuration = [run.executors.to_string(), run.split().cores()];
                 let numbers = [run.sampling_rate, run.completion_time_secs].map(|number| digits(Some(number)));
                 configuration.into_iter().chain(numbers).collect()
             }),

@@ -156,6 +156,7 @@ mod tests {
             .map(|&(executors, cores_per_executor, sampling_rate)| Observation {
                 executors,
                 cores_per_executor,
+                total_cores: None,
                 memory_per_executor_mib: 1024,
                 partition_size: 8,
                 sampling_rate,

@@ -76,6 +76,7 @@ mod tests {
         Candidate {
             executors,
             cores_per_executor: 1,
+            total_cores: None,
             memory_per_executor_mib: 1024,
             prediction: Prediction {
                 completion_time_secs: Some(secs),

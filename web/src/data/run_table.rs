@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use foreglow_shared::{IncompleteOutcome, Job, LeftOut, sort_by};
+use foreglow_shared::{CoreSplit, IncompleteOutcome, Job, LeftOut, sort_by};
 
 use crate::data::left_out::Run;
 
@@ -98,15 +98,11 @@ pub fn window(count: usize, top: f64, height: f64, row_height: f64) -> Range<usi
 }
 
 impl Row {
-    /// Executors, cores, memory, partition size.
-    pub fn features(&self) -> (u32, u32, u32, u32) {
+    /// Executors and cores, memory, partition size.
+    pub fn features(&self) -> (CoreSplit, u32, u32) {
         match self.run {
-            Run::Completed(run) => {
-                (run.executors, run.cores_per_executor, run.memory_per_executor_mib, run.partition_size)
-            }
-            Run::Incomplete(run) => {
-                (run.executors, run.cores_per_executor, run.memory_per_executor_mib, run.partition_size)
-            }
+            Run::Completed(run) => (run.split(), run.memory_per_executor_mib, run.partition_size),
+            Run::Incomplete(run) => (run.split(), run.memory_per_executor_mib, run.partition_size),
         }
     }
 
@@ -138,10 +134,10 @@ impl Row {
     }
 
     fn value(&self, column: Column) -> Option<f64> {
-        let (executors, cores, memory, partition_size) = self.features();
+        let (split, memory, partition_size) = self.features();
         Some(match column {
-            Column::Executors => executors.into(),
-            Column::Cores => cores.into(),
+            Column::Executors => split.executors.into(),
+            Column::Cores => split.mean_cores(),
             Column::Memory => memory.into(),
             Column::PartitionSize => partition_size.into(),
             Column::SamplingRate => self.sampling_rate(),
@@ -151,7 +147,8 @@ impl Row {
 
     /// The text that the filter matches: `2x4 10% completed excluded`.
     fn text(&self) -> String {
-        let (executors, cores, memory, _) = self.features();
+        let (split, memory, _) = self.features();
+        let (executors, cores) = (split.executors, split.cores());
         let rate = self.sampling_rate() * 100.0;
         let left_out = if self.left_out { " excluded" } else { "" };
         format!("{executors}x{cores} {rate}% {memory}mib {}{left_out}", self.outcome())
@@ -168,6 +165,7 @@ mod tests {
         Run::Completed(Observation {
             executors,
             cores_per_executor: 2,
+            total_cores: None,
             memory_per_executor_mib: 1024,
             partition_size: 8,
             sampling_rate: 0.1,
@@ -181,6 +179,7 @@ mod tests {
         let incomplete = Run::Incomplete(IncompleteRun {
             executors: 1,
             cores_per_executor: 2,
+            total_cores: None,
             memory_per_executor_mib: 512,
             partition_size: 8,
             sampling_rate: 1.0,
@@ -209,6 +208,17 @@ mod tests {
         assert_eq!(arranged(Column::Executors, false, "2x2 10%"), [3]);
         assert_eq!(arranged(Column::Executors, false, "memory"), [1]);
         assert!(arranged(Column::Executors, false, "3x2 excluded").is_empty());
+    }
+
+    #[test]
+    fn an_uneven_split_is_found_by_its_cores_and_sorts_by_their_mean() {
+        let Run::Completed(run) = completed(3, 6.0) else { return };
+        let uneven = Run::Completed(Observation { cores_per_executor: 2, total_cores: Some(5), ..run });
+        let rows = [rows(), vec![Row { run: uneven, left_out: false }]].concat();
+        let arranged =
+            |column, words: &str| arrange(&rows, &Arrangement { column, descending: false, words: words.into() });
+        assert_eq!(arranged(Column::Executors, "3x2+2+1"), [4]);
+        assert_eq!(arranged(Column::Cores, "")[0], 4, "five cores on three executors are fewer than two each");
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl Reason {
 /// Explains every figure of the configuration that the question inspects.
 pub fn reasons(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Reason> {
     let WhatIf { executors, cores_per_executor } = question.what_if;
-    let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+    let setting = Setting::even(executors, cores_per_executor, 1.0);
     let prediction = predictor.predict(setting);
     let Some(secs) = prediction.completion_time_secs else {
         let warnings = prediction.warnings.iter().map(|warning| format!("{warning}.")).collect();
@@ -35,6 +35,7 @@ pub fn reasons(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Rea
     let resources = Resources {
         executors,
         cores_per_executor,
+        total_cores: None,
         memory_per_executor_mib: question.memory_per_executor_mib,
         accelerated: job.context.accelerator.is_some(),
     };
@@ -213,6 +214,7 @@ mod tests {
         let run = |(executors, cores_per_executor, sampling_rate): (u32, u32, f64)| Observation {
             executors,
             cores_per_executor,
+            total_cores: None,
             memory_per_executor_mib: 2048,
             partition_size: 8,
             sampling_rate,
@@ -231,10 +233,7 @@ mod tests {
         let mut question = Question::about(&job.observations);
         question.deadline_secs = Some(400.0);
         question.what_if = WhatIf { executors: 2, cores_per_executor: 1 };
-        let secs = predictor
-            .predict(Setting { executors: 2, cores_per_executor: 1, sampling_rate: 1.0 })
-            .completion_time_secs
-            .unwrap();
+        let secs = predictor.predict(Setting::even(2, 1, 1.0)).completion_time_secs.unwrap();
         let reasons = reasons(&predictor, &job, &question);
         let titles: Vec<&str> = reasons.iter().map(|reason| reason.title.split(':').next().unwrap()).collect();
         assert_eq!(titles, ["Completion time", "Effect of each resource", "Interval", "Probability", "Cost"]);
@@ -242,7 +241,13 @@ mod tests {
         assert!(reasons[0].lines[0].contains("12 runs of 12 different settings"), "{:?}", reasons[0].lines);
         assert!(reasons[0].parts.len() > 1);
         let cost = question.prices.cost(
-            Resources { executors: 2, cores_per_executor: 1, memory_per_executor_mib: 2048, accelerated: false },
+            Resources {
+                executors: 2,
+                cores_per_executor: 1,
+                total_cores: None,
+                memory_per_executor_mib: 2048,
+                accelerated: false,
+            },
             secs,
         );
         assert!(reasons[4].title.ends_with(&format_money(cost.unwrap(), "USD")));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foreglow_model::Decision;
-use foreglow_shared::{Configuration, View, collect_command};
+use foreglow_shared::{Configuration, CoreSplit, View, collect_command};
 use leptos::prelude::*;
 use serde_json::json;
 
@@ -66,20 +66,30 @@ fn print() {
 fn runs_csv(view: &View) -> String {
     let mut text = String::from(
         "configuration.executors,configuration.cores_per_executor,configuration.memory_per_executor_mib,\
-         configuration.partition_size,sampling_rate,outcome,completion_time_secs,startup_secs,left_out\n",
+         configuration.partition_size,sampling_rate,outcome,completion_time_secs,startup_secs,left_out",
     );
-    for row in rows(&view.job, &view.left_out) {
-        let (executors, cores, memory, partition_size) = row.features();
+    let rows = rows(&view.job, &view.left_out);
+    let has_uneven = rows.iter().any(|row| row.features().0.total_cores.is_some());
+    text.push_str(if has_uneven { ",configuration.total_cores\n" } else { "\n" });
+    for row in rows {
+        let (split, memory, partition_size) = row.features();
         let (secs, startup) = times(&row);
         let shown = |secs: Option<f64>| secs.map(|secs| secs.to_string()).unwrap_or_default();
         text.push_str(&format!(
-            "{executors},{cores},{memory},{partition_size},{},{},{},{},{}\n",
+            "{},{},{memory},{partition_size},{},{},{},{},{}",
+            split.executors,
+            split.cores_per_executor,
             row.sampling_rate(),
             row.outcome(),
             shown(secs),
             shown(startup),
             row.left_out,
         ));
+        if has_uneven {
+            text.push(',');
+            text.extend(split.total_cores.map(|total| total.to_string()));
+        }
+        text.push('\n');
     }
     text
 }
@@ -150,10 +160,12 @@ fn everything(planner: Planner, view: &View) -> String {
 fn commands(view: &View) -> String {
     let mut commands: Vec<String> = Vec::new();
     for row in rows(&view.job, &view.left_out) {
-        let (executors, cores_per_executor, memory_per_executor_mib, partition_size) = row.features();
+        let (CoreSplit { executors, cores_per_executor, total_cores }, memory_per_executor_mib, partition_size) =
+            row.features();
         let configuration = Configuration {
             executors,
             cores_per_executor,
+            total_cores,
             memory_per_executor_mib,
             partition_size,
             accelerator: view.job.context.accelerator.clone(),

@@ -2,7 +2,7 @@
 //! rows are rendered.
 
 use foreglow_model::Setting;
-use foreglow_shared::{format_duration, format_rate};
+use foreglow_shared::{CoreSplit, format_duration, format_rate};
 use leptos::html::Div;
 use leptos::prelude::*;
 
@@ -113,10 +113,10 @@ fn all_left_out(planner: Planner) -> usize {
 }
 
 /// The identity of a row: a different run at the same place is a different row.
-fn row_key(row: &Row) -> (u32, u32, u32, u32, u64, u64, bool) {
-    let (executors, cores, memory, partition_size) = row.features();
+fn row_key(row: &Row) -> (CoreSplit, u32, u32, u64, u64, bool) {
+    let (split, memory, partition_size) = row.features();
     let bits = |number: f64| number.to_bits();
-    (executors, cores, memory, partition_size, bits(row.sampling_rate()), row.secs().map_or(0, bits), row.left_out)
+    (split, memory, partition_size, bits(row.sampling_rate()), row.secs().map_or(0, bits), row.left_out)
 }
 
 /// A column header that sorts by its column.
@@ -155,9 +155,9 @@ fn Head(column: Column, label: &'static str, class: &'static str, arrangement: R
 #[component]
 fn RunRow(place: usize, row: Row) -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let (executors, cores, memory, partition_size) = row.features();
+    let (split, memory, partition_size) = row.features();
     let time = row.secs().map_or_else(|| row.outcome().replace('_', " "), format_duration);
-    let label = format!("{executors} × {cores}, {} of the images, {time}: included", format_rate(row.sampling_rate()));
+    let label = format!("{}, {} of the images, {time}: included", split.short(), format_rate(row.sampling_rate()));
     // The relative error of the fitted predictor on the run.
     let off = move || {
         let Run::Completed(run) = row.run else { return String::new() };
@@ -167,8 +167,8 @@ fn RunRow(place: usize, row: Row) -> impl IntoView {
     };
     view! {
         <tr class:out=row.left_out aria-rowindex=(place + 2).to_string() data-testid="run">
-            <td class="number">{executors}</td>
-            <td class="number">{cores}</td>
+            <td class="number">{split.executors}</td>
+            <td class="number">{split.cores()}</td>
             <td class="number">{format_rate(row.sampling_rate())}</td>
             <td class="number" data-secs=row.secs().map(|secs| secs.to_string())>{time}</td>
             <td class="number wide">{memory}</td>

@@ -72,7 +72,7 @@ impl Rates {
     /// The resources of a configuration.
     pub fn resources(&self, executors: u32, cores_per_executor: u32) -> Resources {
         let Self { memory_per_executor_mib, accelerated, .. } = *self;
-        Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated }
+        Resources { executors, cores_per_executor, total_cores: None, memory_per_executor_mib, accelerated }
     }
 }
 

@@ -108,12 +108,8 @@ pub fn measured(whole_job_secs: &[Option<f64>], observations: &[Observation]) ->
 /// Computes [`Measured::whole_job_secs`] for each run. The scale is computed once per setting,
 /// because there may be thousands of runs.
 pub fn whole_job_secs(predictor: &Predictor, observations: &[Observation]) -> Vec<Option<f64>> {
-    let order = |a: &Setting, b: &Setting| {
-        let counts = |setting: &Setting| (setting.executors, setting.cores_per_executor);
-        counts(a).cmp(&counts(b)).then(a.sampling_rate.total_cmp(&b.sampling_rate))
-    };
     let mut settings: Vec<Setting> = observations.iter().map(Setting::of).collect();
-    sort_by(&mut settings, order);
+    sort_by(&mut settings, Setting::order);
     settings.dedup();
     let scale = |setting: &Setting| {
         let secs = |sampling_rate: f64| predicted_secs(predictor, Setting { sampling_rate, ..*setting });
@@ -121,7 +117,7 @@ pub fn whole_job_secs(predictor: &Predictor, observations: &[Observation]) -> Ve
     };
     let scales: Vec<Option<f64>> = settings.iter().map(scale).collect();
     let scaled = |run: &Observation| {
-        let place = settings.binary_search_by(|setting| order(setting, &Setting::of(run))).ok()?;
+        let place = settings.binary_search_by(|setting| setting.order(&Setting::of(run))).ok()?;
         Some(run.completion_time_secs * scales[place]?)
     };
     observations.iter().map(scaled).collect()

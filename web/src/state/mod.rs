@@ -127,7 +127,7 @@ impl Planner {
         let what_if = RwSignal::new(question.what_if);
         let prediction = Memo::new(move |_| {
             let WhatIf { executors, cores_per_executor } = what_if.get();
-            let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+            let setting = Setting::even(executors, cores_per_executor, 1.0);
             fit.with(Fit::fitted).map(|fitted| fitted.predictor.predict(setting))
         });
         Self {
@@ -207,7 +207,7 @@ impl Planner {
     /// The prediction for the whole job on a configuration; reactive.
     pub fn predict(&self, configuration: WhatIf) -> Option<Prediction> {
         let WhatIf { executors, cores_per_executor } = configuration;
-        let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+        let setting = Setting::even(executors, cores_per_executor, 1.0);
         self.fitted().map(|fitted| fitted.predictor.predict(setting))
     }
 
@@ -233,6 +233,7 @@ impl Planner {
         Resources {
             executors: configuration.executors,
             cores_per_executor: configuration.cores_per_executor,
+            total_cores: None,
             memory_per_executor_mib: self.space.with(|space| space.memory_per_executor_mib),
             accelerated: self
                 .jobs

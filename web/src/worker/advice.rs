@@ -84,6 +84,7 @@ fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
     let configuration = Configuration {
         executors: suggestion.executors,
         cores_per_executor: suggestion.cores_per_executor,
+        total_cores: None,
         memory_per_executor_mib: suggestion.memory_per_executor_mib,
         partition_size: suggestion.partition_size,
         accelerator: context.accelerator.clone(),

@@ -47,7 +47,7 @@ pub fn rehearse(answer: &str, job: &Job, question: &Question) {
     let Ok(FromFit::Answer(_, Ok(fitted))) = serde_json::from_str(answer) else { return };
     let predictor = &fitted.predictor;
     let WhatIf { executors, cores_per_executor } = question.what_if;
-    black_box(predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 }));
+    black_box(predictor.predict(Setting::even(executors, cores_per_executor, 1.0)));
     // The second decision reuses the predictions of the first, as after a change of the deadline.
     if let Ok(decision) = decide(predictor, job, question) {
         drop(black_box(decide_again(predictor, job, question, &decision)));
@@ -87,7 +87,7 @@ fn settings(job: &Job) -> Vec<Setting> {
     let least = job.observations.iter().map(|run| run.sampling_rate).fold(1.0, f64::min);
     let pairs = executors.iter().flat_map(|e| cores.iter().map(|c| (*e, *c)));
     let at = |executors: u32, cores_per_executor: u32| {
-        [1.0, least].map(|sampling_rate| Setting { executors, cores_per_executor, sampling_rate })
+        [1.0, least].map(|sampling_rate| Setting::even(executors, cores_per_executor, sampling_rate))
     };
     pairs.flat_map(|(executors, cores)| at(executors, cores)).collect()
 }
@@ -112,6 +112,7 @@ mod tests {
                 observations.push(Observation {
                     executors,
                     cores_per_executor,
+                    total_cores: None,
                     memory_per_executor_mib: 1024,
                     partition_size: 8,
                     sampling_rate,
@@ -132,7 +133,7 @@ mod tests {
         let FromFit::Answer(7, Ok(arrived)) = serde_json::from_str(&wire).unwrap() else { unreachable!() };
         for executors in 1..9 {
             for cores_per_executor in 1..9 {
-                let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+                let setting = Setting::even(executors, cores_per_executor, 1.0);
                 assert_eq!(arrived.predictor.predict(setting), fitted.predictor.predict(setting));
             }
         }
@@ -183,7 +184,7 @@ mod tests {
         decide(predictor, job, &question).unwrap();
         for (executors, cores_per_executor) in grid.executors.iter().flat_map(|e| grid.cores.iter().map(|c| (*e, *c))) {
             for sampling_rate in [0.01, 0.04, 0.1, 0.6, 1.0] {
-                predictor.predict(Setting { executors, cores_per_executor, sampling_rate });
+                predictor.predict(Setting::even(executors, cores_per_executor, sampling_rate));
             }
             predictor.factors(executors, cores_per_executor);
         }

@@ -28,7 +28,7 @@ fn dataset(runs: &[&Observation]) -> Result<Dataset, DatasetError> {
     };
     let features = Features::new(vec![
         column("executors", |run| f64::from(run.executors)),
-        column("cores_per_executor", |run| f64::from(run.cores_per_executor)),
+        column("cores_per_executor", |run| run.split().mean_cores()),
         column("sampling_rate", |run| run.sampling_rate),
     ])?;
     let secs = runs.iter().map(|run| run.completion_time_secs).collect();

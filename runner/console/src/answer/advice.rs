@@ -204,6 +204,7 @@ fn command(context: &Context, suggestion: &Suggestion, place: Option<(&str, &str
     let configuration = Configuration {
         executors,
         cores_per_executor,
+        total_cores: None,
         memory_per_executor_mib,
         partition_size,
         accelerator: context.accelerator.clone(),

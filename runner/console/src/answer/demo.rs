@@ -1,11 +1,11 @@
 //! Answer of the demo: samples, scenarios, the decision, and a prediction with its measurement.
 
 use foreglow_model::{Interval, Prediction, ScenarioRow};
-use foreglow_shared::{Sample, format_duration, format_percent};
+use foreglow_shared::{CoreSplit, Sample, format_duration, format_percent};
 use serde::Serialize;
 
 use super::decision::Row;
-use super::{DecisionAnswer, SCHEMA, ScenarioTableAnswer, configuration, json};
+use super::{DecisionAnswer, SCHEMA, ScenarioTableAnswer, json};
 use crate::output::Format;
 
 /// Answer of the demo.
@@ -62,7 +62,7 @@ impl Check {
             "CHECK: the whole job on {}, predicted without any run on it\n  \
              predicted {}, measured {}: {} off\n  \
              The table above says {}, because it was fitted with that run as well.\n",
-            configuration(self.executors, self.cores_per_executor),
+            CoreSplit::even(self.executors, self.cores_per_executor),
             time(self.predicted_secs),
             time(self.measured_secs),
             self.error_percent.map_or_else(|| "unknown".into(), format_percent),

@@ -43,12 +43,6 @@ fn json(answer: &impl serde::Serialize) -> String {
     text + "\n"
 }
 
-/// Formats a configuration, such as `2 executors of 4 cores`.
-fn configuration(executors: u32, cores_per_executor: u32) -> String {
-    let noun = |count: u32, noun: &str| if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") };
-    format!("{} of {}", noun(executors, "executor"), noun(cores_per_executor, "core"))
-}
-
 /// Formats an interval, such as `11.20 s to 13.50 s`.
 fn range(interval: &Interval) -> String {
     format!("{} to {}", format_duration(interval.lower_secs), format_duration(interval.upper_secs))

@@ -1,13 +1,16 @@
 //! Predicted completion time of one configuration.
 
 use foreglow_model::{Exclusion, Interval, Prediction, Predictor, Setting, Warning};
-use foreglow_shared::{Context, Job, PriceSheet, Question, Resources, format_duration, format_money, format_rate};
+use foreglow_shared::{
+    Context, CoreSplit, Job, PriceSheet, Question, Resources, format_duration, format_money, format_rate,
+};
 use serde::Serialize;
 
-use super::{SCHEMA, configuration, cost_note, cost_unknown, json, notes, probability, range};
+use super::{SCHEMA, cost_note, cost_unknown, json, notes, probability, range};
 use crate::answer::Basis;
 use crate::output::Format;
-use crate::table::{csv, number};
+use crate::split;
+use crate::table::number;
 
 /// Prediction for a job on one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,6 +23,9 @@ pub struct PredictionAnswer {
     never_run: Option<Basis>,
     executors: u32,
     cores_per_executor: u32,
+    /// Absent if each executor has as many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_cores: Option<u32>,
     memory_per_executor_mib: u32,
     sampling_rate: f64,
     /// Present if it was asked for.
@@ -48,11 +54,11 @@ impl PredictionAnswer {
     ) -> Self {
         let Question { memory_per_executor_mib, ref prices, .. } = *question;
         let accelerator = job.context.accelerator.as_deref();
-        let Setting { executors, cores_per_executor, sampling_rate } = setting;
+        let Setting { executors, cores_per_executor, total_cores, sampling_rate } = setting;
         let Prediction { completion_time_secs, interval, mut warnings, .. } = predictor.predict(setting);
         warnings.extend(predictor.warnings());
         let accelerated = accelerator.is_some();
-        let resources = Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated };
+        let resources = Resources { executors, cores_per_executor, total_cores, memory_per_executor_mib, accelerated };
         let cost = completion_time_secs.and_then(|secs| prices.cost(resources, secs));
         Self {
             schema: SCHEMA,
@@ -61,6 +67,7 @@ impl PredictionAnswer {
             never_run: None,
             executors,
             cores_per_executor,
+            total_cores,
             memory_per_executor_mib,
             sampling_rate,
             partition_size,
@@ -111,10 +118,9 @@ impl PredictionAnswer {
             line("cost", "unknown".into());
         }
         let memory = self.memory_per_executor_mib;
-        line(
-            "configuration",
-            format!("{}, {memory} MiB per executor", configuration(self.executors, self.cores_per_executor)),
-        );
+        let Self { executors, cores_per_executor, total_cores, .. } = *self;
+        let split = CoreSplit { executors, cores_per_executor, total_cores };
+        line("configuration", format!("{split}, {memory} MiB per executor"));
         line("sampling rate", format_rate(self.sampling_rate));
         if let Some(size) = self.partition_size {
             line("partition size", size.to_string());
@@ -157,6 +163,6 @@ impl PredictionAnswer {
             self.prices.currency.clone(),
             self.predictor.to_owned(),
         ];
-        csv(&columns, [row])
+        split::csv(&columns, [(self.total_cores, row)])
     }
 }

@@ -1,11 +1,11 @@
 //! Simulation of a Spark application on other configurations from its event log.
 
 use foreglow_model::{Interval, Predictor, Setting, SimulatedTime, Simulation};
-use foreglow_shared::{Outcome, Resources, format_duration, spark_submit_arguments};
+use foreglow_shared::{CoreSplit, Outcome, Resources, format_duration, spark_submit_arguments};
 use foreglow_spark_log::{Ending, Run};
 use serde::Serialize;
 
-use super::{SCHEMA, configuration, json, range};
+use super::{SCHEMA, json, range};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
@@ -86,7 +86,7 @@ impl SimulationAnswer {
         let candidates: Vec<Candidate> = configurations
             .map(|(executors, cores_per_executor)| {
                 let simulated = simulation.at(executors, cores_per_executor);
-                let setting = Setting { executors, cores_per_executor, sampling_rate: asked.sampling_rate };
+                let setting = Setting::even(executors, cores_per_executor, asked.sampling_rate);
                 let prediction = predictor.map(|predictor| predictor.predict(setting));
                 Candidate {
                     executors,
@@ -108,6 +108,7 @@ impl SimulationAnswer {
                 spark_submit_arguments(Resources {
                     executors: smallest.executors,
                     cores_per_executor: smallest.cores_per_executor,
+                    total_cores: None,
                     memory_per_executor_mib,
                     accelerated: run.executors().any(|executor| !executor.resources.is_empty()),
                 })
@@ -169,7 +170,7 @@ impl SimulationAnswer {
         let mut text =
             format!("{}, {}, Spark {}\n\n", known(&self.application), known(&self.name), known(&self.spark_version));
         let mut line = |name: &str, value: String| text.push_str(&format!("{name:<15} {value}\n"));
-        let own = configuration(self.executors, self.cores_per_executor);
+        let own = CoreSplit::even(self.executors, self.cores_per_executor);
         line("measured", format!("{} on {own}", format_duration(self.measured_secs)));
         if let Some(simulated) = self.simulated_secs {
             let off = if self.measured_secs > 0.0 {
@@ -188,7 +189,7 @@ impl SimulationAnswer {
         text += &self.candidates_table();
         if let (Some(smallest), Some(deadline)) = (&self.smallest, self.deadline_secs) {
             let (what, time) =
-                (configuration(smallest.executors, smallest.cores_per_executor), format_duration(deadline));
+                (CoreSplit::even(smallest.executors, smallest.cores_per_executor), format_duration(deadline));
             text += &format!("\nThe fewest cores that meet the deadline of {time}: {what}.\n");
         }
         if let Some(arguments) = &self.spark_submit {

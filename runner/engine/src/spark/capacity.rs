@@ -120,7 +120,7 @@ impl Shortage {
 
 impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated } = self.resources;
+        let Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated, .. } = self.resources;
         let gpu = if accelerated { ", a GPU" } else { "" };
         let (workers, fit, fit_now) = (self.workers, self.fit, self.fit_now);
         let asked =
@@ -154,7 +154,7 @@ mod tests {
     const DEAD: &str = r#"{"state":"DEAD","cores":60,"coresfree":60,"memory":40960,"memoryfree":40960}"#;
 
     fn asked(executors: u32, cores_per_executor: u32, memory_per_executor_mib: u32, accelerated: bool) -> Resources {
-        Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated }
+        Resources { executors, cores_per_executor, total_cores: None, memory_per_executor_mib, accelerated }
     }
 
     #[test]

@@ -40,6 +40,7 @@ pub fn resources(configuration: &Configuration) -> Resources {
     Resources {
         executors: configuration.executors,
         cores_per_executor: configuration.cores_per_executor,
+        total_cores: configuration.split().total_cores,
         memory_per_executor_mib: configuration.memory_per_executor_mib,
         accelerated: configuration.accelerator.is_some(),
     }
@@ -196,7 +197,7 @@ mod tests {
             shipped: (!is_there).then_some(Path::new("/usr/bin/foreglow")),
             program: is_there.then_some(Path::new("/opt/foreglow")),
         };
-        let arguments = submission.arguments(job, &job.configuration(3, 4, 4096, 40)).join("\n");
+        let arguments = submission.arguments(job, &job.configuration(CoreSplit::even(3, 4), 4096, 40)).join("\n");
         arguments.replace("--conf\n", "--conf ").replace(concat!("=", env!("CARGO_PKG_VERSION")), "=VERSION")
     }
 

@@ -54,11 +54,7 @@ impl Forecast {
 
     /// Returns the completion time of a run, seconds; `None` without any known run.
     pub fn completion_secs(&self, run: &Run) -> Option<f64> {
-        let setting = Setting {
-            executors: run.configuration.executors,
-            cores_per_executor: run.configuration.cores_per_executor,
-            sampling_rate: run.sampling_rate,
-        };
+        let setting = Setting::at(run.configuration.split(), run.sampling_rate);
         let predictor = self.predictors.iter().find(|(context, _)| context.workload == run.workload);
         let predicted = predictor.and_then(|(_, predictor)| predictor.predict(setting).completion_time_secs);
         predicted.or_else(|| self.pace.completion_secs(run))
@@ -91,7 +87,7 @@ impl Pace {
 
     /// Returns the pixels or words per slot, counting at most as many slots as processors.
     fn work_of(&self, run: &Run) -> f64 {
-        let slots = run.configuration.executors.saturating_mul(run.configuration.cores_per_executor);
+        let slots = run.configuration.split().slots();
         let slots = slots.min(self.processors.unwrap_or(slots)).max(1);
         let images = images_in_sample(run.workload.images, run.sampling_rate) * u64::from(run.workload.epochs);
         images as f64 * input_work(&run.workload) / f64::from(slots)
@@ -105,6 +101,7 @@ pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> Option<f64> {
     let resources = Resources {
         executors: configuration.executors,
         cores_per_executor: configuration.cores_per_executor,
+        total_cores: configuration.split().total_cores,
         memory_per_executor_mib: configuration.memory_per_executor_mib,
         accelerated: configuration.accelerator.is_some(),
     };

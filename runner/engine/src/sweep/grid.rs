@@ -1,7 +1,7 @@
 //! The grid of runs of a sweep, their order, and the runs that are still to be made.
 
 use foreglow_data::true_rate;
-use foreglow_shared::{Outcome, Sample, Workload};
+use foreglow_shared::{CoreSplit, Outcome, Sample, Workload};
 
 use super::Run;
 use crate::{Engine, Job};
@@ -11,10 +11,8 @@ use crate::{Engine, Job};
 pub struct Grid {
     /// Workload for each image size and batch size.
     pub workloads: Vec<Workload>,
-    /// Numbers of executors, E.
-    pub executors: Vec<u32>,
-    /// Cores per executor, C.
-    pub cores: Vec<u32>,
+    /// Executors and their cores.
+    pub splits: Vec<CoreSplit>,
     /// Executor memory, MiB.
     pub memory_mib: Vec<u32>,
     /// Partition sizes, P.
@@ -35,17 +33,15 @@ impl Grid {
         for repetition in 0..self.repeat {
             for (sampling_rate, workloads) in &scales {
                 for workload in workloads {
-                    for &executors in &self.executors {
-                        for &cores in &self.cores {
-                            for &memory_mib in &self.memory_mib {
-                                for &partition_size in &self.partition_sizes {
-                                    runs.push(Run {
-                                        workload: (*workload).clone(),
-                                        configuration: job.configuration(executors, cores, memory_mib, partition_size),
-                                        sampling_rate: *sampling_rate,
-                                        repetition,
-                                    });
-                                }
+                    for &split in &self.splits {
+                        for &memory_mib in &self.memory_mib {
+                            for &partition_size in &self.partition_sizes {
+                                runs.push(Run {
+                                    workload: (*workload).clone(),
+                                    configuration: job.configuration(split, memory_mib, partition_size),
+                                    sampling_rate: *sampling_rate,
+                                    repetition,
+                                });
                             }
                         }
                     }

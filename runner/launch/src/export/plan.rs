@@ -2,7 +2,8 @@
 
 use foreglow_exit::unusable;
 use foreglow_shared::{
-    Configuration, Context, Engine, JobDefinition, Mode, Resources, Workload, collect_command, spark_submit_arguments,
+    Configuration, Context, CoreSplit, Engine, JobDefinition, Mode, Resources, Workload, collect_command,
+    spark_submit_arguments,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -27,6 +28,7 @@ struct Choice {
     machines: Option<u32>,
     executors: u32,
     cores_per_executor: u32,
+    total_cores: Option<u32>,
     memory_per_executor_mib: u32,
     batch_size: Option<u32>,
     partition_size: Option<u32>,
@@ -77,6 +79,9 @@ impl Plan {
         let nodes = choice.machines.unwrap_or(1);
         let (processes, needs, command) = match command {
             Some(command) => {
+                choice.check_even(
+                    "a task gives every process equally many; plan with --cores, or leave the command out",
+                )?;
                 let (cores, memory_mib) = (choice.cores_per_executor, choice.memory_per_executor_mib);
                 (choice.executors, Needs { cores, memory_mib, gpus }, command)
             }
@@ -88,7 +93,7 @@ impl Plan {
                     ));
                 }
                 let needs = Needs {
-                    cores: choice.executors.saturating_mul(choice.cores_per_executor),
+                    cores: choice.split().slots(),
                     memory_mib: choice
                         .executors
                         .saturating_mul(choice.memory_per_executor_mib)
@@ -119,9 +124,11 @@ impl Plan {
     /// The plan is inconsistent.
     pub fn spark_submit(&self) -> anyhow::Result<String> {
         let (context, choice) = self.choice()?;
+        choice.check_even("Spark gives every executor equally many; plan with --cores")?;
         Ok(spark_submit_arguments(Resources {
             executors: choice.executors,
             cores_per_executor: choice.cores_per_executor,
+            total_cores: None,
             memory_per_executor_mib: choice.memory_per_executor_mib,
             accelerated: choice.accelerator.is_some() || context.accelerator.is_some(),
         }))
@@ -148,6 +155,24 @@ impl Plan {
     }
 }
 
+impl Choice {
+    fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
+    }
+
+    /// Refuses an uneven split of cores where the target has none.
+    fn check_even(&self, why: &str) -> anyhow::Result<()> {
+        match self.total_cores {
+            None => Ok(()),
+            Some(_) => Err(unusable(format!("the plan recommends {}, and {why}", self.split()))),
+        }
+    }
+}
+
 /// Returns the command that runs the whole job and records its time.
 fn whole_job(context: &Context, choice: &Choice) -> anyhow::Result<String> {
     let usual = match context.workload.mode {
@@ -157,6 +182,7 @@ fn whole_job(context: &Context, choice: &Choice) -> anyhow::Result<String> {
     let configuration: Configuration = serde_json::from_value(json!({
         "executors": choice.executors,
         "cores_per_executor": choice.cores_per_executor,
+        "total_cores": choice.total_cores,
         "memory_per_executor_mib": choice.memory_per_executor_mib,
         "partition_size": choice.partition_size.unwrap_or(usual),
         "accelerator": choice.accelerator.as_ref().or(context.accelerator.as_ref()),

@@ -17,7 +17,7 @@ use foreglow_data::{DataSet, Drawing, Format, Kind, Packing, Source, Split, draw
 use foreglow_engine::{Engine, Job};
 use foreglow_exit::{Interrupt, Interrupted, unusable};
 use foreglow_machine::device::Wish;
-use foreglow_shared::Workload;
+use foreglow_shared::{CoreSplit, Workload};
 
 use self::report::{CnnSpeed, Report, Test};
 use super::run::DEFAULT_MEMORY_MIB;
@@ -295,7 +295,7 @@ fn colour_of(workload: &Workload) -> anyhow::Result<Colour> {
 fn cnn_speed(job: &Job, interrupt: &Interrupt, progress: &Progress) -> anyhow::Result<CnnSpeed> {
     job.prepare(&mut |there, all| progress.images("drawing images", there, all))?;
     let images = u32::try_from(job.workload.images).unwrap_or(u32::MAX);
-    let configuration = job.configuration(1, 1, DEFAULT_MEMORY_MIB, images);
+    let configuration = job.configuration(CoreSplit::even(1, 1), DEFAULT_MEMORY_MIB, images);
     let sample = Engine::Local.measure(job, &configuration, 1.0, interrupt, &mut |step| progress.run(step))?;
     let reason = sample.reason.clone().unwrap_or_default();
     let forward_secs = sample.extra.get("phases").and_then(|phases| phases.get("forward_secs")?.as_f64());

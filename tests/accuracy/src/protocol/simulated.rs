@@ -126,6 +126,7 @@ impl Simulated {
         Observation {
             executors,
             cores_per_executor,
+            total_cores: None,
             memory_per_executor_mib: 4096,
             partition_size: 8,
             sampling_rate,

@@ -5,7 +5,8 @@ use foreglow_shared::{format_duration, format_probability};
 use super::{DecisionAnswer, Row};
 use crate::answer::{cost_note, json, notes, probability, range};
 use crate::output::Format;
-use crate::table::{Align, csv, number, table};
+use crate::split;
+use crate::table::{Align, number, table};
 
 impl DecisionAnswer {
     /// Renders the answer in a format.
@@ -102,14 +103,18 @@ impl DecisionAnswer {
             ),
         ];
         let mut shown: Vec<&Row> = Vec::new();
-        let mut text = format!("{verdict}\n\n");
+        let mut lines = Vec::new();
         for (name, row) in named {
             let Some(row) = row.as_ref().filter(|row| !shown.contains(row)) else { continue };
             shown.push(row);
-            let configuration = row.configuration();
-            text.push_str(&format!("  {name:<14}{configuration:<26}{:<16}{}\n", row.time(), self.money(row)));
+            lines.push((name, row));
         }
-        text
+        let letters = |(_, row): &(&str, &Row)| row.configuration().chars().count() + 2;
+        let width = lines.iter().map(letters).max().unwrap_or(0).max(26);
+        let line = |(name, row): &(&str, &Row)| {
+            format!("  {name:<14}{:<width$}{:<16}{}\n", row.configuration(), row.time(), self.money(row))
+        };
+        format!("{verdict}\n\n{}", lines.iter().map(line).collect::<String>())
     }
 
     /// Returns the heading of the probability column: the limits in the question, or `None` without
@@ -135,7 +140,7 @@ impl DecisionAnswer {
         };
         vec![
             row.executors.to_string(),
-            row.cores_per_executor.to_string(),
+            row.split().cores(),
             row.time(),
             row.interval.as_ref().map_or_else(|| "unknown".into(), range),
             self.money(row),
@@ -194,7 +199,7 @@ impl DecisionAnswer {
                 row.exclusion.is_some().to_string(),
             ]
         };
-        csv(&columns, self.candidates.iter().map(cells))
+        split::csv(&columns, self.candidates.iter().map(|row| (row.total_cores, cells(row))))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Smaller configurations that are predicted to be faster than larger ones.
 
 use foreglow_model::Warning;
+use foreglow_shared::CoreSplit;
 use serde::Serialize;
 
 use super::Row;
-use crate::answer::configuration;
 
 /// Ratios up to this one are rounding or noise.
 const NOTABLE: f64 = 1.02;
@@ -26,7 +26,7 @@ impl Inversion {
             |row: &Row| row.warnings.iter().any(|one| matches!(one, Warning::Oversubscribed { .. }));
         let times: Vec<((u32, u32), f64)> = rows
             .iter()
-            .filter(|row| !is_oversubscribed(row))
+            .filter(|row| !is_oversubscribed(row) && row.total_cores.is_none())
             .filter_map(|row| Some(((row.executors, row.cores_per_executor), row.completion_time_secs?)))
             .collect();
         let pairs = times.iter().flat_map(|larger| times.iter().map(move |smaller| (smaller, larger)));
@@ -42,9 +42,9 @@ impl Inversion {
         format!(
             "{} is predicted to take {:.2} times as long as {}, which is smaller: either this job does not scale that far, or \
              samples of one of the two are outliers. Measure both again to decide.",
-            configuration(self.larger.0, self.larger.1),
+            CoreSplit::even(self.larger.0, self.larger.1),
             self.ratio,
-            configuration(self.smaller.0, self.smaller.1),
+            CoreSplit::even(self.smaller.0, self.smaller.1),
         )
     }
 }

@@ -6,16 +6,16 @@ mod inversion;
 mod startup;
 
 use foreglow_exit::unusable;
-use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide};
+use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide, decide_among};
 use foreglow_shared::{
-    Context, Engine, Job, Question, Resources, WhatIf, format_duration, format_money, format_probability,
+    Context, CoreSplit, Engine, Job, Question, Resources, WhatIf, format_duration, format_money, format_probability,
     spark_submit_arguments,
 };
 use serde::Serialize;
 
 use self::inversion::Inversion;
 pub use self::startup::Startup;
-use super::{SCHEMA, configuration, cost_unknown};
+use super::{SCHEMA, cost_unknown};
 use crate::answer::Basis;
 
 /// Answer to a question about a job.
@@ -28,6 +28,9 @@ pub struct DecisionAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     never_run: Option<Basis>,
     question: Question,
+    /// Total numbers of cores that were divided among the executors; absent for equal executors.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    total_cores: Vec<u32>,
     pub(super) recommended: Option<Row>,
     /// `spark-submit` arguments of the recommended configuration, for jobs run by Spark.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,6 +62,9 @@ pub struct DecisionAnswer {
 pub(super) struct Row {
     executors: u32,
     cores_per_executor: u32,
+    /// Absent if each executor has as many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_cores: Option<u32>,
     memory_per_executor_mib: u32,
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
@@ -86,6 +92,24 @@ impl DecisionAnswer {
     /// The question has no answer: no candidate configuration, or too many.
     pub fn new(job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<Self> {
         let decision = decide(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
+        Ok(Self::of(job, predictor, question, decision))
+    }
+
+    /// Decides the question among these splits of total numbers of cores.
+    ///
+    /// # Errors
+    /// There is no split, or there are too many.
+    pub fn among(
+        job: &Job,
+        predictor: &Predictor,
+        question: &Question,
+        (splits, total_cores): (&[CoreSplit], Vec<u32>),
+    ) -> anyhow::Result<Self> {
+        let decision = decide_among(predictor, job, question, splits).map_err(|error| unusable(error.to_string()))?;
+        Ok(Self { total_cores, ..Self::of(job, predictor, question, decision) })
+    }
+
+    fn of(job: &Job, predictor: &Predictor, question: &Question, decision: Decision) -> Self {
         let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto, weighed } = decision;
         let mut on_front = vec![false; candidates.len()];
         pareto.iter().for_each(|index| on_front[*index] = true);
@@ -97,15 +121,20 @@ impl DecisionAnswer {
         let front = || pareto.iter().map(|index| &rows[*index]);
         let next_faster = recommended.as_ref().and_then(|row| front().rfind(|other| other.is_faster_than(row)));
         let next_cheaper = recommended.as_ref().and_then(|row| front().find(|other| other.is_cheaper_than(row)));
-        let spark_submit = recommended.as_ref().filter(|_| job.context.engine == Engine::Spark).map(|row| {
+        let spark_submit = recommended
+            .as_ref()
+            .filter(|_| job.context.engine == Engine::Spark)
+            .filter(|row| row.total_cores.is_none());
+        let spark_submit = spark_submit.map(|row| {
             spark_submit_arguments(Resources {
                 executors: row.executors,
                 cores_per_executor: row.cores_per_executor,
+                total_cores: None,
                 memory_per_executor_mib: row.memory_per_executor_mib,
                 accelerated: job.context.accelerator.is_some(),
             })
         });
-        Ok(Self {
+        Self {
             schema: SCHEMA,
             context: job.context.clone(),
             spark_submit,
@@ -114,6 +143,7 @@ impl DecisionAnswer {
             warnings: predictor.warnings(),
             cost_unknown: cost_unknown(&question.prices, job.context.accelerator.as_deref()),
             question: question.clone(),
+            total_cores: Vec::new(),
             startup: Startup::of(&job.observations),
             larger_is_slower: Inversion::among(&rows),
             next_faster: next_faster.cloned(),
@@ -124,7 +154,7 @@ impl DecisionAnswer {
             recommended,
             weighed,
             candidates: rows,
-        })
+        }
     }
 
     /// Says that the CNN was never run, and what its predictions are based on.
@@ -252,6 +282,7 @@ fn row(candidate: Candidate, on_pareto_front: bool) -> Row {
     Row {
         executors: candidate.executors,
         cores_per_executor: candidate.cores_per_executor,
+        total_cores: candidate.total_cores,
         memory_per_executor_mib: candidate.memory_per_executor_mib,
         completion_time_secs: candidate.prediction.completion_time_secs,
         interval: candidate.prediction.interval,
@@ -272,8 +303,16 @@ impl Row {
         self.completion_time_secs.map_or_else(|| "unknown".into(), format_duration)
     }
 
+    fn split(&self) -> CoreSplit {
+        CoreSplit {
+            executors: self.executors,
+            cores_per_executor: self.cores_per_executor,
+            total_cores: self.total_cores,
+        }
+    }
+
     fn configuration(&self) -> String {
-        configuration(self.executors, self.cores_per_executor)
+        self.split().to_string()
     }
 
     fn takes_at_most(&self, secs: f64) -> bool {

@@ -6,7 +6,8 @@ use foreglow_shared::{format_duration, format_money, format_probability};
 use super::{MachineAnswer, MachineRow};
 use crate::answer::{json, notes, range};
 use crate::output::Format;
-use crate::table::{Align, csv, number, table};
+use crate::split;
+use crate::table::{Align, number, table};
 
 impl MachineAnswer {
     /// Renders the answer in a format.
@@ -207,7 +208,7 @@ impl MachineAnswer {
         let count = |count: Option<u32>| number(count.map(f64::from));
         let rows = named.into_iter().flat_map(|(what, rows)| rows.iter().map(move |row| (what, row)));
         let cells = rows.map(|(what, row)| {
-            vec![
+            let cells = vec![
                 what.to_owned(),
                 row.machine.clone(),
                 count(row.machines),
@@ -224,8 +225,9 @@ impl MachineAnswer {
                 number(row.hourly_cost),
                 number(row.success_probability),
                 row.is_feasible.to_string(),
-            ]
+            ];
+            (row.total_cores, cells)
         });
-        csv(&columns, cells)
+        split::csv(&columns, cells)
     }
 }

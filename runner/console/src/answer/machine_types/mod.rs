@@ -61,6 +61,9 @@ struct MachineRow {
     /// Executors of a full machine; `None` if the machine type is not in the catalog.
     executors_per_machine: Option<u32>,
     cores_per_executor: u32,
+    /// Absent if each executor has as many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_cores: Option<u32>,
     memory_per_executor_mib: u32,
     batch_size: u32,
     partition_size: u32,
@@ -97,6 +100,7 @@ impl MachineRow {
             executors: placement.executors,
             executors_per_machine: in_catalog(placement.executors_per_machine),
             cores_per_executor: placement.cores_per_executor,
+            total_cores: placement.total_cores,
             memory_per_executor_mib: placement.memory_per_executor_mib,
             batch_size: arm.batch_size,
             partition_size: arm.partition_size,
@@ -146,10 +150,12 @@ impl MachineAnswer {
         let at = |place: Option<usize>| place.map(|place| rows[place].clone());
         let all = |places: Vec<usize>| places.into_iter().map(|place| rows[place].clone()).collect();
         let recommended = at(recommended);
-        let spark_submit = recommended.as_ref().filter(|row| row.engine == Engine::Spark).map(|row| {
+        let spark_submit = recommended.as_ref().filter(|row| row.engine == Engine::Spark && row.total_cores.is_none());
+        let spark_submit = spark_submit.map(|row| {
             spark_submit_arguments(foreglow_shared::Resources {
                 executors: row.executors,
                 cores_per_executor: row.cores_per_executor,
+                total_cores: None,
                 memory_per_executor_mib: row.memory_per_executor_mib,
                 accelerated: row.accelerator.is_some(),
             })
