@@ -303,7 +303,7 @@ impl Bills {
         };
         // Executors matter only on a shared GPU; each listed configuration is checked by itself.
         let executors = question.executors.iter().min().copied().unwrap_or(1);
-        let alone = |cores: &u32| Setting { executors, cores_per_executor: *cores, sampling_rate: 1.0 };
+        let alone = |cores: &u32| Setting::even(executors, *cores, 1.0);
         let start = |cores: &u32| match Exclusion::of(job, alone(cores), memory) {
             Some(_) => f64::INFINITY,
             None => prices.executor_start * (1.0 - prices.discount),

@@ -329,7 +329,7 @@ fn completed_runs_refute_out_of_memory_at_larger_sampling_rates() {
     let mut job = job(&runs());
     job.incomplete.push(IncompleteRun { sampling_rate: 1.0, ..incomplete(2, 1024, IncompleteOutcome::OutOfMemory) });
     let excluded = |cores_per_executor, sampling_rate| {
-        Exclusion::of(&job, Setting { executors: 1, cores_per_executor, sampling_rate }, 1024).is_some()
+        Exclusion::of(&job, Setting::even(1, cores_per_executor, sampling_rate), 1024).is_some()
     };
     // Runs with up to 4 cores completed at sampling rate 0.1.
     assert!(excluded(2, 1.0) && excluded(4, 0.5) && !excluded(2, 0.1) && !excluded(4, 0.05));
@@ -343,7 +343,7 @@ fn a_gpu_out_of_memory_excludes_at_any_memory_of_the_executors_and_only_as_many_
     let over = IncompleteRun { executors: 2, ..incomplete(2, 512, IncompleteOutcome::OutOfAcceleratorMemory) };
     job.incomplete.push(over);
     let excluded = |job: &Job, executors, cores_per_executor| {
-        Exclusion::of(job, Setting { executors, cores_per_executor, sampling_rate: 1.0 }, 65_536)
+        Exclusion::of(job, Setting::even(executors, cores_per_executor, 1.0), 65_536)
     };
     let exclusion = excluded(&job, 1, 2).unwrap();
     assert_eq!(exclusion, Exclusion::OutOfAcceleratorMemory { cores_per_executor: 2, partition_size: 8 });
