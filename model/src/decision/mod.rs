@@ -10,7 +10,6 @@ mod scan;
 use foreglow_shared::{Job, Question, sort};
 use serde::{Deserialize, Serialize};
 
-use self::candidate::keeps_accuracy;
 pub use self::candidate::{Candidate, Exclusion};
 pub use self::front::pareto_front;
 pub(crate) use self::memory::Footprint;
@@ -112,9 +111,8 @@ fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candida
         return Err(DecideError::TooMany(count));
     }
     let pairs = || executors.iter().flat_map(|e| cores.iter().map(move |c| (*e, *c)));
-    let workload = &job.context.workload;
-    let accuracies = Accuracy::by_executors(&job.accuracies, workload.images, workload.epochs);
-    let accuracy = |e: u32| accuracies.iter().find(|(measured, _)| *measured == e).map(|(_, accuracy)| accuracy);
+    let accurate = question.min_accuracy.map(|least| accurate_executors(job, least));
+    let keeps_accuracy = |e: u32| accurate.as_ref().is_none_or(|accurate| accurate.contains(&e));
     let (answerable_executors, answerable_cores) = predictor.answerable(&executors, &cores);
     let listed = match answerable_executors.len() * answerable_cores.len() {
         _ if count <= MAX_LISTED => pairs().collect(),
@@ -123,7 +121,7 @@ fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candida
         _ => {
             let scanned = |executors: &[u32]| scan(predictor, job, question, executors, &answerable_cores);
             let mut accurate = answerable_executors.clone();
-            accurate.retain(|e| keeps_accuracy(accuracy(*e), question));
+            accurate.retain(|e| keeps_accuracy(*e));
             // The best of all may not be accurate enough.
             let best =
                 if (1..answerable_executors.len()).contains(&accurate.len()) { scanned(&accurate) } else { None };
@@ -138,9 +136,16 @@ fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candida
         Ok(place) => known[place].prediction.clone(),
         Err(_) => whole_job.predict(e, c),
     };
-    let candidate = |(e, c): (u32, u32)| Candidate::of(prediction(e, c), accuracy(e).cloned(), job, question, (e, c));
+    let candidate = |(e, c): (u32, u32)| Candidate::of(prediction(e, c), keeps_accuracy(e), job, question, (e, c));
     let candidates: Vec<Candidate> = listed.into_iter().map(candidate).collect();
     Ok(Decision::among(candidates, count, question))
+}
+
+/// Returns the numbers of executors that are known to train to this accuracy.
+fn accurate_executors(job: &Job, least: f64) -> Vec<u32> {
+    let workload = &job.context.workload;
+    let known = Accuracy::by_executors(&job.accuracies, workload.images, workload.epochs);
+    known.into_iter().filter(|(_, accuracy)| accuracy.keeps(least)).map(|(executors, _)| executors).collect()
 }
 
 impl Decision {

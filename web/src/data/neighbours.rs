@@ -88,7 +88,6 @@ mod tests {
             success_probability: None,
             meets_deadline: true,
             within_budget: true,
-            accuracy: None,
             keeps_accuracy: true,
             exclusion: None,
         }

@@ -101,8 +101,14 @@ impl DecisionAnswer {
         let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto, weighed } = decision;
         let mut on_front = vec![false; candidates.len()];
         pareto.iter().for_each(|index| on_front[*index] = true);
-        let rows: Vec<Row> =
-            candidates.into_iter().zip(on_front).map(|(candidate, front)| row(candidate, front)).collect();
+        let workload = &job.context.workload;
+        let known = Accuracy::by_executors(&job.accuracies, workload.images, workload.epochs);
+        let accuracy = |executors: u32| known.iter().find(|(measured, _)| *measured == executors);
+        let row = |(candidate, front): (Candidate, bool)| Row {
+            accuracy: accuracy(candidate.executors).map(|(_, accuracy)| accuracy.clone()),
+            ..row(candidate, front)
+        };
+        let rows: Vec<Row> = candidates.into_iter().zip(on_front).map(row).collect();
         let at = |index: Option<usize>| index.map(|index| rows[index].clone());
         let recommended = at(recommended);
         // The front is ordered from the fastest to the cheapest.
@@ -296,7 +302,7 @@ fn row(candidate: Candidate, on_pareto_front: bool) -> Row {
         meets_deadline: candidate.meets_deadline,
         within_budget: candidate.within_budget,
         exclusion: candidate.exclusion,
-        accuracy: candidate.accuracy,
+        accuracy: None,
         keeps_accuracy: candidate.keeps_accuracy,
         on_pareto_front,
         warnings: candidate.prediction.warnings,

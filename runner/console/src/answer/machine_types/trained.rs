@@ -14,7 +14,7 @@ pub(super) struct TrainedRow {
     executors: u32,
     batch_size: u32,
     average_every: Option<u32>,
-    accuracy: Accuracy,
+    pub(super) accuracy: Accuracy,
     /// Whether the accuracy is at least the minimum.
     keeps_accuracy: bool,
     /// Time of the fastest configuration that trains like this; `None` if none can be compared.
