@@ -6,7 +6,7 @@
 use std::fmt;
 
 use foreglow_numeric::student_t::exceeded_with;
-use foreglow_shared::{TrainedAccuracy, format_integer, format_percent, sort_by};
+use foreglow_shared::{TrainedAccuracy, format_integer, format_percent};
 use serde::{Deserialize, Serialize};
 
 use crate::DecideError;
@@ -30,32 +30,38 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// Aggregates the whole runs on this many executors. Of several learning rates and schedules,
-    /// the one with the highest lower end counts. `None` without a whole run.
-    pub fn of(runs: &[TrainedAccuracy], images: u64, epochs: u32, executors: u32) -> Option<Self> {
-        let is_whole = |run: &&TrainedAccuracy| (run.executors, run.images, run.epochs) == (executors, images, epochs);
-        let mut whole: Vec<&TrainedAccuracy> = runs.iter().filter(is_whole).collect();
-        // Also by accuracy, so that sums do not depend on the order of the runs.
-        sort_by(&mut whole, |a: &&TrainedAccuracy, b: &&TrainedAccuracy| {
-            a.conditions.cmp(&b.conditions).then(a.seed.cmp(&b.seed)).then(a.accuracy.total_cmp(&b.accuracy))
-        });
-        let alike = whole.chunk_by(|a, b| a.conditions == b.conditions).map(Self::over);
-        alike.max_by(|a, b| a.lower.is_some().cmp(&b.lower.is_some()).then(a.bound().total_cmp(&b.bound())))
+    /// Aggregates the whole runs by number of executors, ascending. The runs are sorted by
+    /// [`TrainedAccuracy::order`], as those of a job are. Of several learning rates and schedules,
+    /// the one with the highest lower end counts.
+    pub fn by_executors(runs: &[TrainedAccuracy], images: u64, epochs: u32) -> Vec<(u32, Self)> {
+        let mut known: Vec<(u32, Self)> = Vec::new();
+        for alike in runs.chunk_by(|a, b| {
+            (a.executors, a.images, a.epochs, &a.conditions) == (b.executors, b.images, b.epochs, &b.conditions)
+        }) {
+            let first = &alike[0];
+            if (first.images, first.epochs) != (images, epochs) {
+                continue;
+            }
+            let accuracy = Self::over(alike);
+            match known.last_mut().filter(|(executors, _)| *executors == first.executors) {
+                Some((_, best)) if accuracy.rank() > best.rank() => *best = accuracy,
+                Some(_) => {}
+                None => known.push((first.executors, accuracy)),
+            }
+        }
+        known
     }
 
-    /// Aggregates the whole runs by number of executors, ascending.
-    pub fn by_executors(runs: &[TrainedAccuracy], images: u64, epochs: u32) -> Vec<(u32, Self)> {
-        let mut executors: Vec<u32> = runs.iter().map(|run| run.executors).collect();
-        sort_by(&mut executors, u32::cmp);
-        executors.dedup();
-        executors.into_iter().filter_map(|count| Some((count, Self::of(runs, images, epochs, count)?))).collect()
+    /// An interval is better than none, and then the higher bound.
+    fn rank(&self) -> (bool, f64) {
+        (self.lower.is_some(), self.bound())
     }
 
     /// Aggregates runs with equal conditions, sorted by seed. Runs with the same seed are one
     /// observation, because they learn the same.
-    fn over(runs: &[&TrainedAccuracy]) -> Self {
+    fn over(runs: &[TrainedAccuracy]) -> Self {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let of_seed = |runs: &[&TrainedAccuracy]| mean(&runs.iter().map(|run| run.accuracy).collect::<Vec<f64>>());
+        let of_seed = |runs: &[TrainedAccuracy]| mean(&runs.iter().map(|run| run.accuracy).collect::<Vec<f64>>());
         let seeds: Vec<f64> = runs.chunk_by(|a, b| a.seed == b.seed).map(of_seed).collect();
         let (average, count) = (mean(&seeds), seeds.len());
         let half = (count > 1).then(|| {

@@ -115,16 +115,15 @@ fn a_minimum_that_nothing_keeps_ends_with_the_most_accurate_in_one_sentence() {
 
 #[test]
 fn runs_on_few_of_the_images_are_no_evidence_of_the_accuracy() {
-    let small: String =
-        (0..4).map(|number| line(number, (1 + number % 2, 1), 0.05 + 0.05 * f64::from(number), Some(0.9))).collect();
-    let answer = plan(&small, &["--min-accuracy", "80%"]);
+    let samples = |accuracy: Option<f64>| -> String {
+        let run = |number: u32| line(number, (1 + number % 2, 1), 0.05 * f64::from(1 + number / 2), accuracy);
+        (0..8).map(run).collect()
+    };
+    let answer = plan(&samples(Some(0.9)), &["--min-accuracy", "80%"]);
     assert_eq!(answer.code, 1, "{answer:?}");
     assert!(answer.stderr.contains("in runs on at most 2,400 images"), "{answer:?}");
     assert!(!answer.stdout.contains("90.00 %"), "{answer:?}");
-    let none = plan(
-        &(0..4).map(|number| line(number, (1 + number % 2, 1), 0.1, None)).collect::<String>(),
-        &["--min-accuracy", "80%"],
-    );
+    let none = plan(&samples(None), &["--min-accuracy", "80%"]);
     assert!(none.stderr.contains("no run measured the accuracy"), "{none:?}");
 }
 

@@ -56,11 +56,11 @@ impl TrainedAccuracy {
         let (on, accuracy) =
             measured.into_iter().find_map(|(on, score)| Some((on, score?.get("accuracy")?.as_f64()?)))?;
         let mut conditions = format!("on {on} images");
-        if let Some(rate) = training["learning_rate"].as_f64() {
-            conditions.push_str(&format!(", learning rate {rate}"));
-        }
-        for setting in ["schedule", "optimizer"] {
-            conditions.push_str(&described(&training[setting]));
+        for (name, words) in [("learning_rate", ", learning rate "), ("schedule", ", "), ("optimizer", ", ")] {
+            if let Some(setting) = training.get(name) {
+                conditions.push_str(words);
+                conditions.push_str(&described(setting));
+            }
         }
         Some(Self {
             executors: sample.configuration.executors,
@@ -78,26 +78,27 @@ impl TrainedAccuracy {
         self.executors > 0 && (0.0..=1.0).contains(&self.accuracy)
     }
 
-    pub(crate) fn order(&self, other: &Self) -> Ordering {
-        let key = |run: &Self| (run.executors, run.images, run.epochs, run.seed);
-        key(self)
-            .cmp(&key(other))
+    /// Orders runs so that repetitions with other seeds follow each other.
+    pub fn order(&self, other: &Self) -> Ordering {
+        (self.executors, self.images, self.epochs)
+            .cmp(&(other.executors, other.images, other.epochs))
             .then_with(|| self.conditions.cmp(&other.conditions))
+            .then(self.seed.cmp(&other.seed))
             .then(self.accuracy.total_cmp(&other.accuracy))
     }
 }
 
-/// Describes a setting and its parameters: `, cosine`, `, sgd momentum 0.9`.
+/// Describes a setting with its parameters, from its JSON: `0.02`, `cosine`, `sgd momentum 0.9`.
 fn described(setting: &Value) -> String {
-    let named = |(name, parameters): (&String, &Value)| {
-        let parameters = parameters.as_object().into_iter().flatten();
-        let parameters: String = parameters.map(|(name, value)| format!(" {name} {value}")).collect();
-        format!(", {name}{parameters}")
-    };
-    match setting {
-        Value::String(name) => format!(", {name}"),
-        _ => setting.as_object().into_iter().flatten().map(named).collect(),
+    let mut words = String::new();
+    for letter in setting.to_string().chars() {
+        match letter {
+            '"' | '{' | '}' => {}
+            ':' | ',' => words.push(' '),
+            letter => words.push(letter),
+        }
     }
+    words
 }
 
 impl Workload {

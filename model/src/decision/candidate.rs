@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::front::order;
 use super::memory::{Footprint, is_out_of_memory};
-use crate::{Accuracy, Prediction, Setting};
+use crate::{Prediction, Setting};
 
 /// Tolerance when probabilities are compared: a deadline exactly at a quantile is met with that
 /// probability.
@@ -47,9 +47,6 @@ pub struct Candidate {
     /// Whether the budget is met with the requested probability. Without a budget, true if the time
     /// is known; with one, false if the price sheet does not cover the hardware.
     pub within_budget: bool,
-    /// The accuracy that was measured on as many executors; `None` if it was not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accuracy: Option<Accuracy>,
     /// Whether the accuracy is known to be at least the minimum of the question. Without a minimum,
     /// true.
     pub keeps_accuracy: bool,
@@ -91,7 +88,7 @@ pub enum Exclusion {
 impl Candidate {
     pub(super) fn of(
         prediction: Prediction,
-        accuracy: Option<Accuracy>,
+        keeps_accuracy: bool,
         job: &Job,
         question: &Question,
         split: CoreSplit,
@@ -128,8 +125,7 @@ impl Candidate {
                 .filter(|_| is_priced || question.budget.is_none()),
             meets_deadline: kept(deadline),
             within_budget: kept(budget),
-            keeps_accuracy: keeps_accuracy(accuracy.as_ref(), question),
-            accuracy,
+            keeps_accuracy,
             exclusion: Exclusion::of(job, Setting::at(split, 1.0), memory),
             prediction,
             cost,
@@ -168,11 +164,6 @@ impl Candidate {
     pub fn time_and_burden(&self) -> Option<(f64, f64)> {
         Some((self.prediction.completion_time_secs?, self.burden?))
     }
-}
-
-/// Whether an accuracy is known to be at least the minimum of the question.
-pub(super) fn keeps_accuracy(accuracy: Option<&Accuracy>, question: &Question) -> bool {
-    question.min_accuracy.is_none_or(|least| accuracy.is_some_and(|accuracy| accuracy.keeps(least)))
 }
 
 /// Returns the prices that rank the candidates: those of the question, or 1 per executor-hour if

@@ -11,7 +11,6 @@ mod scan;
 use foreglow_shared::{CoreSplit, Job, Question, sort};
 use serde::{Deserialize, Serialize};
 
-use self::candidate::keeps_accuracy;
 pub use self::candidate::{Candidate, Exclusion};
 pub use self::front::pareto_front;
 pub(crate) use self::memory::Footprint;
@@ -138,9 +137,9 @@ fn decide_on_grid(
         0 => pairs().take(1).collect(),
         _ => {
             let scanned = |executors: &[u32]| scan(predictor, job, question, executors, &answerable_cores);
-            let accuracies = accuracies(job);
+            let keeping = Accurate::of(job, question);
             let mut accurate = answerable_executors.clone();
-            accurate.retain(|e| keeps_accuracy(of_executors(&accuracies, *e), question));
+            accurate.retain(|e| keeping.has(*e));
             // The best of all may not be accurate enough.
             let best =
                 if (1..answerable_executors.len()).contains(&accurate.len()) { scanned(&accurate) } else { None };
@@ -152,14 +151,17 @@ fn decide_on_grid(
     Ok(Decision { weighed: count, ..weigh(predictor, job, question, listed, known) })
 }
 
-/// Aggregates the measured accuracies of a job by number of executors.
-fn accuracies(job: &Job) -> Vec<(u32, Accuracy)> {
-    let workload = &job.context.workload;
-    Accuracy::by_executors(&job.accuracies, workload.images, workload.epochs)
-}
+/// Numbers of executors that are known to train to the question's accuracy.
+struct Accurate(Option<Vec<u32>>);
 
-fn of_executors(accuracies: &[(u32, Accuracy)], executors: u32) -> Option<&Accuracy> {
-    accuracies.iter().find(|(measured, _)| *measured == executors).map(|(_, accuracy)| accuracy)
+impl Accurate {
+    fn of(job: &Job, question: &Question) -> Self {
+        Self(question.min_accuracy.map(|least| accurate_executors(job, least)))
+    }
+
+    fn has(&self, executors: u32) -> bool {
+        self.0.as_ref().is_none_or(|accurate| accurate.contains(&executors))
+    }
 }
 
 /// Checks the limits, prices and memory of a question.
@@ -192,12 +194,19 @@ fn weigh(
         Ok(place) => known[place].prediction.clone(),
         Err(_) => whole_job.predict(split),
     };
-    let accuracies = accuracies(job);
-    let accuracy = |split: CoreSplit| of_executors(&accuracies, split.executors).cloned();
+    let accurate = Accurate::of(job, question);
     let weighed = listed.len();
-    let candidate = |split| Candidate::of(prediction(split), accuracy(split), job, question, split);
+    let candidate =
+        |split: CoreSplit| Candidate::of(prediction(split), accurate.has(split.executors), job, question, split);
     let candidates: Vec<Candidate> = listed.into_iter().map(candidate).collect();
     Decision::among(candidates, weighed, question)
+}
+
+/// Returns the numbers of executors that are known to train to this accuracy.
+fn accurate_executors(job: &Job, least: f64) -> Vec<u32> {
+    let workload = &job.context.workload;
+    let known = Accuracy::by_executors(&job.accuracies, workload.images, workload.epochs);
+    known.into_iter().filter(|(_, accuracy)| accuracy.keeps(least)).map(|(executors, _)| executors).collect()
 }
 
 impl Decision {

@@ -47,7 +47,6 @@ mod tests {
             success_probability: None,
             meets_deadline: true,
             within_budget: true,
-            accuracy: None,
             keeps_accuracy: true,
             exclusion: None,
         }

@@ -243,7 +243,8 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Op
 /// Aggregates the accuracies of a way to learn by number of executors.
 fn accuracies(group: &JobGroup, learning: Learning) -> Vec<(u32, Accuracy)> {
     let jobs = group.jobs.iter().filter(|job| Learning::of(job) == learning);
-    let runs: Vec<TrainedAccuracy> = jobs.flat_map(|job| job.accuracies.iter().cloned()).collect();
+    let mut runs: Vec<TrainedAccuracy> = jobs.flat_map(|job| job.accuracies.iter().cloned()).collect();
+    sort_by(&mut runs, TrainedAccuracy::order);
     Accuracy::by_executors(&runs, group.definition.images, group.definition.epochs)
 }
 

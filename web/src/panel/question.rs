@@ -1,6 +1,6 @@
 //! The question: the size of the job, the budget, the probability, the memory and the prices.
 
-use foreglow_shared::{Mode, number};
+use foreglow_shared::{MOST_MEMORY_MIB, Mode, number};
 use leptos::prelude::*;
 
 use crate::data::duration::{compact_duration, parse_duration};
@@ -244,7 +244,7 @@ fn MinAccuracy() -> impl IntoView {
     };
     let is_measured = Memo::new(move |_| planner.job().is_some_and(|job| !job.accuracies.is_empty()));
     view! {
-        <Show when=move || is_measured.get()>
+        {move || is_measured.get().then(|| view! {
             <NumberField
                 name="min-accuracy"
                 label="Minimum accuracy"
@@ -253,7 +253,7 @@ fn MinAccuracy() -> impl IntoView {
                 written=Signal::derive(move || planner.min_accuracy.get().map(percent).unwrap_or_default())
                 set
             />
-        </Show>
+        })}
     }
 }
 
@@ -265,25 +265,21 @@ fn percent(share: f64) -> String {
 #[component]
 fn Memory() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let set = move |event| {
-        if let Some(mib) = event_target_value(&event).parse::<u32>().ok().filter(|mib| *mib > 0) {
-            planner.space.update(|space| space.memory_per_executor_mib = mib);
+    let set = |planner: Planner, mib: Option<f64>| {
+        let mib = mib.filter(|mib| *mib >= 1.0 && *mib <= f64::from(MOST_MEMORY_MIB) && mib.fract() == 0.0);
+        if let Some(mib) = mib {
+            planner.space.update(|space| space.memory_per_executor_mib = mib as u32);
         }
+        mib.is_some()
     };
     view! {
-        <div class="field memory">
-            <label for="memory">"Memory of an executor"</label>
-            <div class="with-unit">
-                <input
-                    id="memory"
-                    type="number"
-                    min="1"
-                    prop:value=move || planner.space.with(|space| space.memory_per_executor_mib).to_string()
-                    on:change=set
-                />
-                <span>"MiB"</span>
-            </div>
-            <p class="note">"affects the cost, not the time"</p>
-        </div>
+        <NumberField
+            name="memory"
+            label="Memory of an executor"
+            notes=["affects the cost, not the time", "Write a whole number of MiB, such as 2048."]
+            unit="MiB"
+            written=Signal::derive(move || planner.space.with(|space| space.memory_per_executor_mib.to_string()))
+            set
+        />
     }
 }

@@ -70,8 +70,7 @@ fn rows(table: &MachineTable) -> String {
     let rows: String = table.trained.iter().map(row).collect();
     format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"accuracy-title\"><table \
-         data-testid=\"accuracy-table\"><thead><tr><th scope=\"col\">Executors</th><th scope=\"col\" class=\"number\">Mini-batches \
-         between averages</th><th scope=\"col\" class=\"number wide\">Batch size</th><th scope=\"col\" \
+         data-testid=\"accuracy-table\"><thead><tr><th scope=\"col\">Executors</th><th scope=\"col\" class=\"number\">Averaged every</th><th scope=\"col\" class=\"number wide\">Batch size</th><th scope=\"col\" \
          class=\"number\">Accuracy</th><th scope=\"col\" class=\"number wide\">95 % interval</th><th scope=\"col\" class=\"number \
          wide\">Seeds</th><th scope=\"col\" class=\"number\">Shortest time</th><th scope=\"col\" class=\"number\">Cost</th><th \
          scope=\"col\" class=\"wide\"><span class=\"out-of-sight\">Remark</span></th></tr></thead><tbody>{rows}</tbody></table></div>"
@@ -92,7 +91,7 @@ fn way(row: &TrainedSetting) -> (u32, Option<u32>) {
 
 fn keys(trained: &[TrainedSetting]) -> String {
     let key = |(place, (batch, every)): (usize, (u32, Option<u32>))| {
-        let every = every.map(|every| format!(", averaged every {every}")).unwrap_or_default();
+        let every = every.map(|every| format!(", averaged every {every} mini-batches")).unwrap_or_default();
         format!("<span class=\"key line {}\">batch size {batch}{every}</span>", front::shade(Some(place)))
     };
     ways(trained).into_iter().enumerate().map(key).collect()
@@ -146,10 +145,9 @@ fn picture(trained: &[TrainedSetting], limits: &MachineLimits) -> Markup {
         let (left, (low, high)) = (x.px(secs), ends(row));
         let mut point = Markup::new();
         if high > low {
-            point.line((left, y.px(low)), (left, y.px(high)));
-            for end in [low, high] {
-                point.line((left - BAR_END, y.px(end)), (left + BAR_END, y.px(end)));
-            }
+            let (bottom, top, start, width) = (y.px(low), y.px(high), left - BAR_END, 2.0 * BAR_END);
+            let bar = format!("M{left} {bottom}V{top}M{start:.2} {top}h{width}M{start:.2} {bottom}h{width}");
+            point.path("interval", &bar);
         }
         let middle = y.px(row.accuracy.mean * 100.0);
         point.circle("dot", (left, middle), 6.0);

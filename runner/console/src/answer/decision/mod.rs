@@ -131,7 +131,13 @@ impl DecisionAnswer {
         let mut on_front = vec![false; candidates.len()];
         pareto.iter().for_each(|index| on_front[*index] = true);
         let partition_size = predictor.partition_size(job);
-        let row = |(candidate, on_front)| row(candidate, partition_size, on_front);
+        let workload = &job.context.workload;
+        let known = Accuracy::by_executors(&job.accuracies, workload.images, workload.epochs);
+        let accuracy = |executors: u32| known.iter().find(|(measured, _)| *measured == executors);
+        let row = |(candidate, front): (Candidate, bool)| Row {
+            accuracy: accuracy(candidate.executors).map(|(_, accuracy)| accuracy.clone()),
+            ..row(candidate, partition_size, front)
+        };
         let rows: Vec<Row> = candidates.into_iter().zip(on_front).map(row).collect();
         let at = |index: Option<usize>| index.map(|index| rows[index].clone());
         let recommended = at(recommended);
@@ -330,7 +336,7 @@ fn row(candidate: Candidate, partition_size: Option<u32>, on_pareto_front: bool)
         meets_deadline: candidate.meets_deadline,
         within_budget: candidate.within_budget,
         exclusion: candidate.exclusion,
-        accuracy: candidate.accuracy,
+        accuracy: None,
         keeps_accuracy: candidate.keeps_accuracy,
         on_pareto_front,
         warnings: candidate.prediction.warnings,
