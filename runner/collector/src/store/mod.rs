@@ -10,7 +10,9 @@ mod checksum;
 mod database;
 mod encoded;
 mod failure;
+mod jobs;
 mod location;
+mod newest;
 mod postgres;
 mod queue;
 mod read;
@@ -24,7 +26,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use anyhow::Context as _;
 use foreglow_exit::{note, unusable};
-use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, Workload, parse_line};
+use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line};
 
 pub use audit::{AuditLine, user};
 pub use backup::restore;
@@ -32,11 +34,13 @@ use database::{Database, Failure, Row, Transaction, Value, text};
 pub use encoded::Encoded;
 pub use failure::Unavailable;
 use failure::sentence;
+pub use jobs::{Arrived, JobPage, JobRuns, ListedJob, MOST_RUNS};
 pub use location::Location;
+pub use newest::MOST_EQUAL;
 pub(crate) use postgres::follow;
 pub use queue::{Rejected, Waiting};
 pub use read::{PART_BYTES, Page};
-pub use runs::{Runs, RunsFilter};
+pub use runs::{Runs, RunsFilter, RunsPage};
 pub use tokens::{DEFAULT_PER_MINUTE, Roles, Token};
 
 /// An open store.
@@ -71,6 +75,8 @@ pub struct Filter {
     pub engine: Option<Engine>,
     /// Outcome of the run.
     pub outcome: Option<Outcome>,
+    /// Fingerprint of the job.
+    pub job: Option<String>,
     /// Earliest submission time.
     pub since: Option<Timestamp>,
     /// ID of a sample; only later arrivals are selected.
@@ -209,22 +215,6 @@ impl Store {
         Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
     }
 
-    /// Returns all workloads with their number of samples, sorted by their JSON.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn workloads(&self) -> anyhow::Result<Vec<(Workload, u64)>> {
-        let query = "SELECT workload, samples FROM workloads";
-        let mut counts = self.read(query, &[], |mut row| Ok((row.text(0)?, row.integer(1)?)))?;
-        // A server may order texts in another way.
-        counts.sort_unstable();
-        // The workload of a sample from before the limits may not be one.
-        let workload = |(text, samples): (String, i64)| {
-            serde_json::from_str(&text).ok().map(|workload| (workload, samples.unsigned_abs()))
-        };
-        Ok(counts.into_iter().filter_map(workload).collect())
-    }
-
     /// Returns the samples after a position as JSON lines, at most [`PART_BYTES`] and one line of
     /// them, and the position of the last one.
     ///
@@ -321,18 +311,20 @@ fn insert(
     let mut added = runs::Added::default();
     let samples: Vec<&Encoded> = requests.iter().copied().flatten().collect();
     let runs = numbers.of_runs(transaction, &Vec::from_iter(samples.iter().map(|sample| &sample.run)))?;
-    let new_samples: Vec<(&Encoded, i64)> = samples.into_iter().zip(runs).collect();
-    let is_new = transaction.add_samples(&new_samples)?;
+    let with_runs: Vec<(&Encoded, i64)> =
+        samples.iter().zip(&runs).map(|(sample, run)| (*sample, run.number)).collect();
+    let positions = transaction.add_samples(&with_runs)?;
+    let is_known = |(_, position): &(&&Encoded, &Option<i64>)| position.is_none();
     let known: HashSet<&str> =
-        new_samples.iter().zip(&is_new).filter(|(_, is_new)| !**is_new).map(|((new, _), _)| new.id.as_str()).collect();
+        samples.iter().zip(&positions).filter(is_known).map(|(sample, _)| sample.id.as_str()).collect();
     let stored = if known.is_empty() { HashMap::new() } else { transaction.lines_of(&Vec::from_iter(known))? };
-    let mut outcomes = new_samples.iter().zip(is_new);
+    let mut outcomes = samples.iter().zip(&runs).zip(positions);
     let inserted = requests.iter().map(|samples| {
         let mut inserted = Inserted::default();
-        for (index, ((new, run), is_new)) in outcomes.by_ref().take(samples.len()).enumerate() {
-            if is_new {
+        for (index, ((new, run), position)) in outcomes.by_ref().take(samples.len()).enumerate() {
+            if let Some(position) = position {
                 inserted.new += 1;
-                added.count(*run, &new.run, new.secs);
+                added.count(run, position, new.secs);
             } else if stored.get(&new.id).is_some_and(|stored| is_same(stored, &new.line)) {
                 inserted.known += 1;
             } else {
