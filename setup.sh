@@ -159,8 +159,8 @@ for_test() {
     install "Firefox (for the page's main path)" firefox-esr
   fi
   # Needed by one test, which is skipped without Slurm, for the same reason.
-  if ! have slurmctld && may_install && grep -qs '^ID=debian$' /etc/os-release; then
-    install "Slurm (for the exported scripts)" slurmctld slurmd slurm-client munge
+  if ! { have slurmctld && have slurmdbd && have mariadbd; } && may_install && grep -qs '^ID=debian$' /etc/os-release; then
+    install "Slurm with its accounting (for the exported scripts)" slurmctld slurmd slurm-client munge slurmdbd mariadb-server
   fi
   # Needed by the tests of shared stores, which start a server of their own and are skipped
   # without it.

@@ -133,9 +133,14 @@ impl Predictor {
     /// # Errors
     /// [`PartitionSizeUnknown`]: it is another, and the runs do not tell its effect.
     pub fn with_partition_size(mut self, job: &Job, partition_size: u32) -> Result<Self, PartitionSizeUnknown> {
-        let usual = commonest(job.observations.iter().map(|run| f64::from(run.partition_size)).collect());
-        let is_usual = usual == f64::from(partition_size);
+        let is_usual = self.partition_size(job) == Some(partition_size);
         if self.assume_partition_size(partition_size) || is_usual { Ok(self) } else { Err(PartitionSizeUnknown) }
+    }
+
+    /// Returns the partition size of the predictions; `None` without runs.
+    pub fn partition_size(&self, job: &Job) -> Option<u32> {
+        let most = || commonest(job.observations.iter().map(|run| f64::from(run.partition_size)).collect()) as u32;
+        self.items.partition_size().or_else(|| (!job.observations.is_empty()).then(most))
     }
 
     /// Predicts with another partition size than that of most runs. Returns whether the runs tell

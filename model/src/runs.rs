@@ -125,6 +125,12 @@ impl Items {
         Dataset::new(features, secs, runs.iter().map(|run| run.stopped).collect())?.with_disturbed(&disturbed)
     }
 
+    /// Returns the partition size of questions; `None` if it is not a feature of the table.
+    pub(crate) fn partition_size(&self) -> Option<u32> {
+        let usual = self.usual.iter().find(|(item, _)| *item == Item::PartitionSize);
+        usual.map(|(_, usual)| *usual as u32)
+    }
+
     /// Assumes another partition size for questions. Returns whether it is a feature of the table.
     pub(crate) fn assume_partition_size(&mut self, partition_size: u32) -> bool {
         let usual = self.usual.iter_mut().find(|(item, _)| *item == Item::PartitionSize);

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[cfg(unix)]
+#[path = "launch/cluster.rs"]
+mod cluster;
 mod foreglow;
 #[cfg(unix)]
 #[path = "launch/slurm.rs"]
@@ -22,6 +25,11 @@ fn export(home: &Foreglow, arguments: &[&str]) -> String {
     answer.stdout
 }
 
+/// SkyPilot copies the program; the path of the built one differs between machines.
+fn binary(system: &str) -> &'static [&'static str] {
+    if system == "skypilot" { &["--binary", "/opt/foreglow"] } else { &[] }
+}
+
 fn golden(name: &str, text: &str) {
     insta::with_settings!({ prepend_module_to_snapshot => true }, { insta::assert_snapshot!(name, text) });
 }
@@ -32,7 +40,8 @@ fn a_plan_becomes_a_task_of_each_system() {
     let plan = home.write("plan.json", MACHINES);
     for system in ["slurm", "kubernetes", "skypilot"] {
         let site = ["--queue", "night", "--token-from", "foreglow", "--upload", "timing.example.org:8787"];
-        golden(system, &export(&home, &[&[system, &plan], &site[..]].concat()));
+        let authorities = ["--ca-from", if system == "kubernetes" { "foreglow-ca" } else { "/etc/ssl/team.pem" }];
+        golden(system, &export(&home, &[&[system, &plan], &site[..], &authorities, binary(system)].concat()));
     }
     assert_eq!(
         export(&home, &["spark-submit", &plan]).lines().count(),
@@ -41,19 +50,38 @@ fn a_plan_becomes_a_task_of_each_system() {
     );
 }
 
+/// The plan with four executors on two machines.
+fn on_two_machines() -> String {
+    let changes = [
+        (r#""machines":1,"executors":1,"#, r#""machines":2,"executors":4,"#),
+        (r#""executors_per_machine":1"#, r#""executors_per_machine":2"#),
+        (r#""engine":"local""#, r#""engine":"spark""#),
+    ];
+    changes.iter().fold(MACHINES.to_owned(), |plan, (from, to)| {
+        assert!(plan.contains(from), "{from}");
+        plan.replace(from, to)
+    })
+}
+
 #[test]
 fn a_command_of_the_user_gets_a_process_for_each_executor() {
     let home = Foreglow::new();
-    let several = MACHINES
-        .replace(
-            r#""machines":1,"executors":1,"executors_per_machine":1"#,
-            r#""machines":2,"executors":4,"executors_per_machine":2"#,
-        )
-        .replace(r#""engine":"local""#, r#""engine":"spark""#);
-    let plan = home.write("plan.json", &several);
+    let plan = home.write("plan.json", &on_two_machines());
     let refused = home.run(&["export", "slurm", &plan]);
     assert!(refused.code == 2 && refused.stderr.contains("give your job's command after `--`"), "{}", refused.stderr);
-    golden("own-command", &export(&home, &["slurm", &plan, "--time", "90m", "--", "python", "infer.py", "my images"]));
+    let command = ["--time", "90m", "--", "python", "infer.py", "my images"];
+    for (system, name) in
+        [("slurm", "own-command"), ("kubernetes", "own-command-kubernetes"), ("skypilot", "own-command-skypilot")]
+    {
+        golden(name, &export(&home, &[&[system, &plan], &command[..]].concat()));
+    }
+}
+
+#[test]
+fn a_plan_without_a_machine_type_asks_for_resources() {
+    let home = Foreglow::new();
+    let any = MACHINES.replace(r#""machine":"g5.xlarge","machines":1,"#, "");
+    golden("skypilot-any-machine", &export(&home, &["skypilot", &home.write("plan.json", &any), "--", "./infer"]));
 }
 
 #[test]
@@ -82,16 +110,22 @@ fn each_machine_type_measures_sends_and_ends() {
     let machines = ["--measure", "c5.xlarge,g5.xlarge", "--upload", "https://timing.example.org", "--time", "1h"];
     let arguments = ["--output", &folder, "--", "--model", "lenet5", "-E", "1,2"];
     for system in ["slurm", "kubernetes", "skypilot"] {
-        export(&home, &[&[system], &machines[..], &arguments].concat());
+        export(&home, &[&[system], &machines[..], binary(system), &arguments].concat());
     }
     let mut files: Vec<String> =
         std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     files.sort();
     let expected = ["measure-c5-xlarge.sh", "measure-c5-xlarge.yaml", "measure-g5-xlarge.sh", "measure-g5-xlarge.yaml"];
     assert_eq!(files, expected);
-    golden("measure", &std::fs::read_to_string(format!("{folder}/measure-c5-xlarge.sh")).unwrap());
+    let text = |file: &str| std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
+    golden("measure", &text("measure-c5-xlarge.sh"));
+    golden("measure-skypilot", &text("measure-c5-xlarge.yaml"));
     export(&home, &[&["kubernetes"], &machines[..], &arguments].concat());
-    golden("measure-kubernetes", &std::fs::read_to_string(format!("{folder}/measure-c5-xlarge.yaml")).unwrap());
+    golden("measure-kubernetes", &text("measure-g5-xlarge.yaml"));
+    let unknown = ["export", "kubernetes", "--measure", "mine.large", "--upload", "https://timing.example.org"];
+    let unknown = home.run(&[&unknown[..], &["--", "--model", "lenet5"]].concat());
+    assert!(unknown.code == 0 && !unknown.stdout.contains("resources:"), "{}", unknown.stdout);
+    assert!(unknown.stderr.contains("The job of mine.large asks for no processors"), "{}", unknown.stderr);
     let wrong = [&["slurm"], &machines[..], &["--", "--modle", "lenet5"]].concat();
     let refused = home.run(&[&["export"], &wrong[..]].concat());
     assert!(refused.code == 2 && refused.stderr.contains("options of `foreglow collect`"), "{}", refused.stderr);
@@ -105,7 +139,11 @@ fn what_plan_prints_is_what_export_reads() {
     assert_eq!(script.code, 0, "{}", script.stderr);
     assert!(script.stdout.contains("#SBATCH --cpus-per-task=2\n"), "{}", script.stdout);
     assert!(script.stdout.contains("#SBATCH --time=0-00:01:00\n"), "{}", script.stdout);
-    assert!(script.stdout.contains("srun foreglow collect --model lenet5 --images 20000"), "{}", script.stdout);
+    assert!(script.stdout.contains("srun --cpus-per-task=2 foreglow collect --model lenet5"), "{}", script.stdout);
+    let measured = foreglow_shared::read_samples(&std::fs::read(SAMPLES).unwrap()).unwrap();
+    let size = measured.iter().find(|sample| sample.workload.model == "lenet5").unwrap().configuration.partition_size;
+    let option = format!(" --partition-size {size} ");
+    assert!(script.stdout.contains(&option), "{option}: {}", script.stdout);
     let none = home.run_with_input(&["export", "slurm", "-"], "{}");
     assert!(none.code == 2 && none.stderr.contains("that is not a plan"), "{}", none.stderr);
     let hopeless = home.run(&["plan", SAMPLES, "--model", "lenet5", "--deadline", "1ms", "--format", "json"]);
@@ -118,9 +156,29 @@ fn what_plan_prints_is_what_export_reads() {
 fn the_shell_reads_what_is_exported() {
     let home = Foreglow::new();
     let plan = home.write("plan.json", MACHINES);
-    let script = export(&home, &["slurm", &plan, "--", "printf", "%s|", "it's", "a $HOME"]);
-    // In place of `srun`, which is Slurm's: the rest of the script is a shell's.
-    let script = home.write("job.sh", &script.replace("srun ", ""));
-    let output = std::process::Command::new("sh").arg(script).output().unwrap();
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), "it's|a $HOME|");
+    let run = |script: &str| {
+        // A stub of Slurm's `srun`, which marks what it starts.
+        let stub = "srun() { shift; \"$@\" | sed 's/^/started: /'; }\n";
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &format!("{stub}{script}")]).current_dir(home.path(""));
+        String::from_utf8(shell.output().unwrap().stdout).unwrap()
+    };
+    let words = export(&home, &["slurm", &plan, "--", "printf", "%s|", "it's", "a $HOME"]);
+    assert_eq!(run(&words).trim_end(), "started: it's|a $HOME|");
+
+    // One word is a line for the shell, and all of it runs as the job.
+    std::fs::create_dir(home.path("inner")).unwrap();
+    let line = "cd inner && echo $(basename $PWD) $$";
+    let slurm = run(&export(&home, &["slurm", &plan, "--", line]));
+    assert!(slurm.starts_with("started: inner "), "{slurm}");
+    let task = export(&home, &["skypilot", &plan, "--", line]);
+    let (_, lines) = task.split_once("run: |\n").unwrap();
+    let lines: String = lines.lines().map(|line| format!("{}\n", line.trim_start())).collect();
+    assert!(run(&lines).starts_with("inner "), "{lines}");
+    let job = export(&home, &["kubernetes", &plan, "--", line]);
+    let command = job.lines().find_map(|line| line.trim().strip_prefix("command: ")).unwrap();
+    let command: Vec<String> = serde_json::from_str(command).unwrap();
+    // Kubernetes replaces `$$`.
+    let kubernetes = run(&command[2].replace("$$", "$"));
+    assert!(kubernetes.trim_end().rsplit(' ').next().unwrap().parse::<u32>().is_ok(), "{kubernetes}");
 }

@@ -3,3 +3,8 @@
 
 pub mod export;
 pub mod finished;
+
+/// Prefix of the names of Slurm's jobs that run `foreglow collect`, which records their samples.
+const SLURM_NAME: &str = "foreglow-";
+/// Label of Kubernetes' Jobs that run `foreglow collect`, with its value.
+const KUBERNETES_LABEL: (&str, &str) = ("app.kubernetes.io/name", "foreglow");

@@ -7,12 +7,13 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use foreglow_collector::address::url;
 use foreglow_console::ask::read_bytes;
+use foreglow_console::catalog::CatalogArgs;
 use foreglow_console::grammar::{self, duration_secs};
 use foreglow_console::output;
 use foreglow_console::progress::note;
 use foreglow_exit::unusable;
-use foreglow_launch::export::{Plan, Site, System, Task, name, sending};
-use foreglow_shared::shell_word;
+use foreglow_launch::export::{Needs, Plan, Share, Site, System, Task, name, sending, shell};
+use foreglow_shared::{Catalog, CatalogError, shell_word};
 
 use super::collect;
 
@@ -51,7 +52,8 @@ struct TaskArgs {
     #[arg(value_name = "PLAN", default_value = "-", conflicts_with = "measure")]
     plan: PathBuf,
 
-    /// Command of the job, once for each executor; with --measure the options of `foreglow collect`
+    /// Command of the job, once for each executor, or a quoted line for the shell; with --measure
+    /// the options of `foreglow collect`
     #[arg(value_name = "COMMAND", last = true)]
     command: Vec<String>,
 
@@ -80,9 +82,21 @@ struct TaskArgs {
     #[arg(long, value_name = "NAME")]
     token_from: Option<String>,
 
+    /// Where the task finds the collector's certificate authorities (FOREGLOW_CA): a ConfigMap of
+    /// Kubernetes (key `ca.pem`), a file of Slurm's machines, a file here for SkyPilot
+    #[arg(long, value_name = "NAME")]
+    ca_from: Option<String>,
+
+    /// Foreglow for SkyPilot's machines [default: this program]
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+
     /// Interruptible machines, for SkyPilot
     #[arg(long)]
     spot: bool,
+
+    #[command(flatten)]
+    catalog: CatalogArgs,
 
     /// File, such as job.sh, or folder for the files [default: standard output, for one file]
     #[arg(long, value_name = "FILE|FOLDER")]
@@ -100,9 +114,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             return output::print(&format!("{arguments}\n"));
         }
     };
-    let tasks = if args.measure.is_empty() { vec![planned(args)?] } else { measurements(args)? };
-    let site =
-        Site { queue: args.queue.clone(), image: args.image.clone(), token: args.token_from.clone(), spot: args.spot };
+    let tasks = if args.measure.is_empty() { vec![planned(args)?] } else { measurements(args, system)? };
+    let site = site(args, system)?;
     match (&args.output, tasks.as_slice()) {
         (None, [task]) => output::print(&system.file(task, &site)),
         (None, _) => Err(unusable("there is a file for each machine type; name a folder for them with --output")),
@@ -119,6 +132,32 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             })
         }
     }
+}
+
+/// Returns the settings of the system.
+fn site(args: &TaskArgs, system: System) -> anyhow::Result<Site> {
+    // SkyPilot copies local files, from whatever folder the task is started in.
+    let local = |path: &Path| {
+        let path = std::path::absolute(path).with_context(|| format!("{} has no absolute path", path.display()))?;
+        Ok::<String, anyhow::Error>(path.display().to_string())
+    };
+    let (authorities, binary) = match (system, &args.binary) {
+        (System::Skypilot, binary) => {
+            let own = std::env::current_exe().context("the path of this program is unknown; name it with --binary");
+            let binary = binary.clone().map_or(own, Ok)?;
+            (args.ca_from.as_deref().map(|file| local(file.as_ref())).transpose()?, local(&binary)?)
+        }
+        (_, Some(_)) => return Err(unusable("--binary is for SkyPilot, which copies it; leave it out")),
+        (_, None) => (args.ca_from.clone(), String::new()),
+    };
+    Ok(Site {
+        queue: args.queue.clone(),
+        image: args.image.clone(),
+        token: args.token_from.clone(),
+        authorities,
+        binary,
+        spot: args.spot,
+    })
 }
 
 /// Whether a path is that of a file: it has an extension such as `sh` and is no folder. A version
@@ -138,8 +177,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 fn planned(args: &TaskArgs) -> anyhow::Result<Task> {
     let command = match args.command.as_slice() {
         [] => None,
-        // One word is a line for the shell.
-        [line] => Some(line.clone()),
+        [line] => Some(shell(line)),
         words => Some(in_shell(words)),
     };
     Plan::read(&read_bytes(&args.plan)?)?.task(command, args.upload.as_deref(), args.time)
@@ -154,29 +192,40 @@ struct Collect {
 }
 
 /// Returns a task for each machine type, which measures and sends the samples.
-fn measurements(args: &TaskArgs) -> anyhow::Result<Vec<Task>> {
+fn measurements(args: &TaskArgs, system: System) -> anyhow::Result<Vec<Task>> {
     let upload = args
         .upload
         .as_deref()
         .ok_or_else(|| unusable("the samples of a machine that ends are lost; name the collector with --upload URL"))?;
     Collect::try_parse_from(&args.command)
         .map_err(|error| unusable(format!("after `--` come options of `foreglow collect`: {error}")))?;
+    let catalog = args.catalog.read()?;
     let task = |machine: &String| {
+        let resources = resources(&catalog, machine);
+        if let (System::Kubernetes, Err(error)) = (system, &resources) {
+            note(&format!("The job of {machine} asks for no processors, memory or GPUs: {error}"));
+        }
         let words = ["foreglow", "collect", "--machine", machine.as_str()].map(str::to_owned);
         let words: Vec<String> = words.into_iter().chain(args.command.iter().cloned()).collect();
         Task {
             name: name(&["measure", machine]),
             machine: Some(machine.clone()),
             nodes: 1,
-            exclusive: true,
             processes: 1,
-            needs: None,
+            share: Share::Machine(resources.ok()),
             gpu: None,
             limit_secs: args.time,
             command: sending(&in_shell(&words), upload),
+            runs_foreglow: true,
         }
     };
     Ok(args.measure.iter().map(task).collect())
+}
+
+/// Returns what a machine type has.
+fn resources(catalog: &Catalog, machine: &str) -> Result<Needs, CatalogError> {
+    let found = catalog.find(machine)?;
+    Ok(Needs { cores: found.processors, memory_mib: found.memory_mib, gpus: found.accelerator_count() })
 }
 
 fn in_shell(words: &[String]) -> String {

@@ -33,18 +33,28 @@ pub struct Task {
     pub machine: Option<String>,
     /// Number of machines.
     pub nodes: u32,
-    /// Whether nothing else may run on the machines, as for measurements.
-    pub exclusive: bool,
     /// Processes on all nodes together.
     pub processes: u32,
-    /// What each process needs; `None` for the whole machine.
-    pub needs: Option<Needs>,
+    /// What the processes get of the machines.
+    pub share: Share,
     /// Name of the GPU, if the plan has one.
     pub gpu: Option<String>,
     /// Time after which the job is ended.
     pub limit_secs: Option<f64>,
-    /// Command, quoted for a shell.
+    /// Program and its arguments, quoted for a shell.
     pub command: String,
+    /// Whether the command is `foreglow collect`, which the machines must have.
+    pub runs_foreglow: bool,
+}
+
+/// What the processes of a task get of their machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Resources for each process.
+    Each(Needs),
+    /// A whole machine, on which nothing else may run, as for measurements; what it has, if that is
+    /// known.
+    Machine(Option<Needs>),
 }
 
 /// Resources of one process.
@@ -67,6 +77,11 @@ pub struct Site {
     pub image: String,
     /// Secret of Kubernetes, or file of Slurm, with the collector's token.
     pub token: Option<String>,
+    /// The collector's certificate authorities, PEM: a ConfigMap of Kubernetes, a file of Slurm's
+    /// machines, or a local file for SkyPilot.
+    pub authorities: Option<String>,
+    /// Local file of Foreglow that SkyPilot copies to the machines.
+    pub binary: String,
     /// Interruptible machines, for SkyPilot.
     pub spot: bool,
 }
@@ -98,11 +113,16 @@ pub fn name(parts: &[&str]) -> String {
     name.trim_matches('-').to_owned()
 }
 
+/// Returns the command that passes a line to a shell.
+pub fn shell(line: &str) -> String {
+    format!("sh -c {}", shell_word(line))
+}
+
 /// Returns a command that measures and then sends what was not sent in the meantime, or fails: the
 /// machine may end with the task, and its store with it.
 pub fn sending(collect: &str, upload: &str) -> String {
     let upload = shell_word(upload);
-    format!("sh -c {}", shell_word(&format!("{collect} --upload {upload} && foreglow upload --to {upload}")))
+    shell(&format!("{collect} --upload {upload} && foreglow upload --to {upload}"))
 }
 
 /// Returns whole minutes, rounded up.

@@ -7,9 +7,9 @@ use foreglow_shared::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{ENGINE_MIB, Needs, Task, name, sending};
+use super::{ENGINE_MIB, Needs, Share, Task, name, sending};
 
-/// Images per task of a plan over one machine type, which does not tell it.
+/// Images per task of a plan that does not tell it, as those of earlier versions.
 const PARTITION_SIZE: u32 = 8;
 
 /// A plan, of one configuration or of several machine types.
@@ -75,6 +75,7 @@ impl Plan {
         })?;
         let gpus = u32::from(choice.accelerator.is_some() || context.accelerator.is_some());
         let nodes = choice.machines.unwrap_or(1);
+        let runs_foreglow = command.is_none();
         let (processes, needs, command) = match command {
             Some(command) => {
                 let (cores, memory_mib) = (choice.cores_per_executor, choice.memory_per_executor_mib);
@@ -104,12 +105,12 @@ impl Plan {
             name: name(&[&context.workload.model, mode]),
             machine: choice.machine.clone(),
             nodes,
-            exclusive: false,
             processes,
-            needs: Some(needs),
+            share: Share::Each(needs),
             gpu: choice.accelerator.clone().or(context.accelerator),
             limit_secs: Some(limit_secs),
             command,
+            runs_foreglow,
         })
     }
 

@@ -2,23 +2,28 @@
 
 use foreglow_shared::shell_word;
 
-use super::{Needs, Site, Task, minutes};
+use super::{Needs, Share, Site, Task, minutes};
+use crate::SLURM_NAME;
 
 const MINUTES_PER_HOUR: u64 = 60;
 const HOURS_PER_DAY: u64 = 24;
 
 pub(super) fn script(task: &Task, site: &Site) -> String {
-    let mut options = vec![format!("--job-name={}", task.name), format!("--nodes={}", task.nodes)];
+    let mark = if task.runs_foreglow { SLURM_NAME } else { "" };
+    let mut options = vec![format!("--job-name={mark}{}", task.name), format!("--nodes={}", task.nodes)];
     options.push(format!("--ntasks={}", task.processes));
-    if let Some(Needs { cores, memory_mib, gpus }) = task.needs {
-        options.push(format!("--cpus-per-task={cores}"));
-        options.push(format!("--mem-per-cpu={}M", memory_mib.div_ceil(cores.max(1))));
-        if gpus > 0 {
-            options.push(format!("--gpus-per-task={gpus}"));
+    let mut step = "srun".to_owned();
+    match task.share {
+        Share::Each(Needs { cores, memory_mib, gpus }) => {
+            options.push(format!("--cpus-per-task={cores}"));
+            options.push(format!("--mem-per-cpu={}M", memory_mib.div_ceil(cores.max(1))));
+            if gpus > 0 {
+                options.push(format!("--gpus-per-task={gpus}"));
+            }
+            // From version 22.05 on, `srun` does not take this from the job.
+            step.push_str(&format!(" --cpus-per-task={cores}"));
         }
-    }
-    if task.exclusive {
-        options.extend(["--exclusive".to_owned(), "--mem=0".to_owned()]);
+        Share::Machine(_) => options.extend(["--exclusive".to_owned(), "--mem=0".to_owned()]),
     }
     if let Some(secs) = task.limit_secs {
         options.push(format!("--time={}", time(minutes(secs))));
@@ -26,8 +31,12 @@ pub(super) fn script(task: &Task, site: &Site) -> String {
     options.extend(task.machine.as_ref().map(|machine| format!("--constraint={machine}")));
     options.extend(site.queue.as_ref().map(|queue| format!("--partition={queue}")));
     let options: String = options.iter().map(|option| format!("#SBATCH {option}\n")).collect();
-    let token = site.token.as_ref().map(|file| format!("export FOREGLOW_TOKEN_FILE={}\n", shell_word(file)));
-    format!("#!/bin/sh\n{options}set -eu\n{}srun {}\n", token.unwrap_or_default(), task.command)
+    let files = [("FOREGLOW_TOKEN_FILE", &site.token), ("FOREGLOW_CA", &site.authorities)];
+    let export = |(name, file): (&str, &Option<String>)| {
+        file.as_ref().map(|file| format!("export {name}={}\n", shell_word(file)))
+    };
+    let exports: String = files.into_iter().filter_map(export).collect();
+    format!("#!/bin/sh\n{options}set -eu\n{exports}{step} {}\n", task.command)
 }
 
 /// Returns a time in Slurm's format, days-hours:minutes:seconds.

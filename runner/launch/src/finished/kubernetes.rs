@@ -4,7 +4,8 @@ use foreglow_exit::unusable;
 use foreglow_shared::{Outcome, Timestamp};
 use serde_json::Value;
 
-use super::{BYTES_PER_MIB, Finished, mebibytes};
+use super::{BYTES_PER_MIB, Finished, OWN_RUN, mebibytes};
+use crate::KUBERNETES_LABEL;
 
 const MACHINE: &str = "node.kubernetes.io/instance-type";
 
@@ -60,6 +61,9 @@ fn name(job: &Value) -> &str {
 }
 
 fn finished(job: &Value) -> Result<Finished, &'static str> {
+    if job["metadata"]["labels"][KUBERNETES_LABEL.0] == KUBERNETES_LABEL.1 {
+        return Err(OWN_RUN);
+    }
     let (spec, status) = (&job["spec"], &job["status"]);
     let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let holds = |kind: &str| conditions.iter().find(|one| one["type"] == kind && one["status"] == "True");

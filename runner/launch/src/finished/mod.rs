@@ -18,6 +18,10 @@ const NEEDED: [(&str, &str); 6] = [
     ("partition_size", "--partition-size"),
 ];
 
+/// Why a job that Foreglow ran itself is left out: the cluster counts its executors as one task.
+const OWN_RUN: &str = "ran `foreglow collect`, which recorded its samples itself: they are in the collector, or in the \
+                       store of its machine";
+
 const BYTES_PER_MIB: f64 = 1024.0 * 1024.0;
 
 /// A finished job.
@@ -70,8 +74,11 @@ pub fn samples(kind: Kind, text: &[u8], labels: &Labels, engine: &str) -> anyhow
         Kind::Slurm => slurm::jobs(&text)?,
         Kind::Kubernetes => kubernetes::jobs(&text)?,
     };
-    if jobs.is_empty() && notes.is_empty() {
-        return Err(unusable("it lists no jobs; write it again after a job has finished"));
+    if jobs.is_empty() {
+        return Err(match notes.as_slice() {
+            [] => unusable("it lists no jobs; write it again after a job has finished"),
+            notes => unusable(format!("no finished job can be used; {}", notes.join("; "))),
+        });
     }
     let missing: Vec<&str> =
         NEEDED.iter().filter(|(name, _)| labels.get(name).is_none()).map(|(_, flag)| *flag).collect();
@@ -207,6 +214,30 @@ mod tests {
     }
 
     #[test]
+    fn jobs_that_foreglow_ran_itself_are_left_out() {
+        let own = "20|foreglow-resnet18-inference|COMPLETED|130|2026-11-21T10:00:00|8||cpu=8,mem=16G|\n\
+            20.0|sh|COMPLETED|120|2026-11-21T10:00:05|8|1|cpu=8,mem=16G,node=1|\n\
+            21|mine|COMPLETED|130|2026-11-21T10:00:00|8||cpu=8,mem=16G|\n\
+            21.0|foreglow|COMPLETED|120|2026-11-21T10:00:05|8|1|cpu=8,mem=16G,node=1|\n";
+        let (found, notes) = samples(Kind::Slurm, format!("{SACCT}{own}").as_bytes(), &labels(), "local").unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        for job in ["job 20", "job 21"] {
+            let said = format!("{job} ran `foreglow collect`, which recorded its samples itself");
+            assert!(notes.iter().any(|note| note.starts_with(&said)), "{notes:?}");
+        }
+        let header = SACCT.lines().next().unwrap();
+        let error = samples(Kind::Slurm, format!("{header}\n{own}").as_bytes(), &Labels::default(), "local");
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("no finished job can be used; job 20 ran `foreglow collect`"), "{error}");
+        let job = r#"{"kind":"Job","metadata":{"name":"j","uid":"u1","labels":{"app.kubernetes.io/name":"foreglow"}},
+            "spec":{"template":{"spec":{"containers":[{"resources":{"limits":{"cpu":"2","memory":"4Gi"}}}]}}},
+            "status":{"startTime":"2026-11-21T10:00:00Z","completionTime":"2026-11-21T10:02:00Z",
+            "conditions":[{"type":"Complete","status":"True"}]}}"#;
+        let error = samples(Kind::Kubernetes, job.as_bytes(), &labels(), "local").unwrap_err().to_string();
+        assert!(error.starts_with("no finished job can be used; j ran `foreglow collect`"), "{error}");
+    }
+
+    #[test]
     fn jobs_of_kubernetes_are_samples() {
         let jobs = r#"{"kind":"List","items":[
             {"kind":"Job","metadata":{"name":"resnet18-inference-x1","uid":"u1"},
@@ -243,7 +274,8 @@ mod tests {
             let error = samples(kind, empty.as_bytes(), &Labels::default(), "local").unwrap_err().to_string();
             assert_eq!(error, "it lists no jobs; write it again after a job has finished");
         }
-        let error = samples(Kind::Slurm, b"JobID|State\n1|COMPLETED\n", &labels(), "local").unwrap_err().to_string();
+        let error =
+            samples(Kind::Slurm, b"JobID|JobName|State\n1|a|COMPLETED\n", &labels(), "local").unwrap_err().to_string();
         assert!(error.contains("lacks ElapsedRaw"), "{error}");
         assert_eq!(Kind::of(b"{\"schema\":1}"), None);
         assert_eq!(Kind::of(b"model,secs\n"), None);

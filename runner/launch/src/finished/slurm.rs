@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use foreglow_exit::unusable;
 use foreglow_shared::{Outcome, Timestamp};
 
-use super::{BYTES_PER_MIB, Finished, mebibytes};
+use super::{BYTES_PER_MIB, Finished, OWN_RUN, mebibytes};
+use crate::SLURM_NAME;
 
 /// Columns that are needed; others are ignored.
-const COLUMNS: [&str; 7] = ["JobID", "State", "ElapsedRaw", "Start", "AllocCPUS", "NTasks", "AllocTRES"];
+const COLUMNS: [&str; 8] = ["JobID", "JobName", "State", "ElapsedRaw", "Start", "AllocCPUS", "NTasks", "AllocTRES"];
 
 type Row<'a> = BTreeMap<&'a str, &'a str>;
 
@@ -52,6 +53,9 @@ fn finished(id: &str, job: &Row<'_>, step: Option<&Row<'_>>) -> Result<Finished,
         _ => return Err("has not ended"),
     };
     let step = step.ok_or("has no step of srun")?;
+    if get(job, "JobName").starts_with(SLURM_NAME) || get(step, "JobName") == "foreglow" {
+        return Err(OWN_RUN);
+    }
     let number = |column: &str| get(step, column).parse::<u32>().ok().filter(|number| *number > 0);
     let tasks = number("NTasks").ok_or("has no number of tasks")?;
     let cores = number("AllocCPUS").ok_or("has no number of processors")?;

@@ -60,6 +60,9 @@ pub(super) struct Row {
     executors: u32,
     cores_per_executor: u32,
     memory_per_executor_mib: u32,
+    /// Images per task of the predictions; absent without runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition_size: Option<u32>,
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     cost: Option<f64>,
@@ -89,8 +92,9 @@ impl DecisionAnswer {
         let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto, weighed } = decision;
         let mut on_front = vec![false; candidates.len()];
         pareto.iter().for_each(|index| on_front[*index] = true);
-        let rows: Vec<Row> =
-            candidates.into_iter().zip(on_front).map(|(candidate, front)| row(candidate, front)).collect();
+        let partition_size = predictor.partition_size(job);
+        let row = |(candidate, on_front)| row(candidate, partition_size, on_front);
+        let rows: Vec<Row> = candidates.into_iter().zip(on_front).map(row).collect();
         let at = |index: Option<usize>| index.map(|index| rows[index].clone());
         let recommended = at(recommended);
         // The front is ordered from the fastest to the cheapest.
@@ -248,11 +252,12 @@ fn told_apart(one: f64, other: f64) -> (String, String) {
     (1..9).map(both).find(|(one, other)| one != other).unwrap_or_else(|| both(9))
 }
 
-fn row(candidate: Candidate, on_pareto_front: bool) -> Row {
+fn row(candidate: Candidate, partition_size: Option<u32>, on_pareto_front: bool) -> Row {
     Row {
         executors: candidate.executors,
         cores_per_executor: candidate.cores_per_executor,
         memory_per_executor_mib: candidate.memory_per_executor_mib,
+        partition_size,
         completion_time_secs: candidate.prediction.completion_time_secs,
         interval: candidate.prediction.interval,
         cost: candidate.cost,
