@@ -38,7 +38,7 @@ help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
 	@echo 'make check  format, prose, lints and unit tests of what changed: seconds'
 	@echo 'make test   lints and every test, the browser tests included'
-	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
+	@echo 'make bench  the benchmarks of this machine (docs/performance.md: what it leaves out); each writes target/bench/NAME.json'
 	@echo 'make bench-gpu  the CNNs on the GPU, in at most 10 minutes; bench-gpu-archive packs it for a bare machine'
 	@echo 'make accuracy  accuracy of every predictor on own, simulated and public runs (DATA), with and without outliers; writes target/accuracy.json and docs/accuracy.md'
 	@echo 'make accuracy-check  compares a quick run with the committed figures; fails if one is more than 5 % worse'
@@ -49,6 +49,7 @@ help:
 	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some; parity-onnx does this for ONNX exports'
 	@echo 'make screenshots  the pictures of the planner in docs/'
 	@echo 'make campaign  FAULTS faults of a collector under load; none may lose or double an acknowledged sample; STORE=postgres on a PostgreSQL server'
+	@echo 'make schemas  checks the exported tasks against the schemas of Kubernetes and SkyPilot'
 	@echo 'make fuzz   fuzzes the readers of links and files'
 	@echo 'GPU=1 or GPU=0 after any of them: with or without GPU support, which doubles the time of the first build'
 
@@ -208,6 +209,12 @@ bench-page: build | setup-test
 screenshots: build | setup-test
 	cargo build $(CARGO_FLAGS) --example screenshots
 	target/release/examples/screenshots docs/screenshots
+
+# Checks the golden files of `foreglow export` against the schemas that Kubernetes and SkyPilot
+# publish with their Python packages.
+.PHONY: schemas
+schemas:
+	runner/tests/launch/schemas.sh
 
 # Fuzzes the readers of links and files, for SECS seconds per target.
 SECS := 1200
