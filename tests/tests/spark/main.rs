@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 
 mod accelerators;
+mod exported;
 mod faults;
 mod killed;
 mod missing;

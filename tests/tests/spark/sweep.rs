@@ -5,6 +5,7 @@ use std::path::Path;
 use foreglow_shared::{Outcome, Sample};
 use foreglow_tests::{Answer, Cluster, HistoryServer};
 
+use crate::exported::spark_submit_takes_what_is_exported;
 use crate::support::{collect, event_log, run, samples, without_executors_words};
 
 #[test]
@@ -58,6 +59,7 @@ fn a_sweep_gives_the_samples_that_the_event_logs_confirm() -> anyhow::Result<()>
     let arguments = plan["spark_submit"].as_str().unwrap();
     let cores = recommended["executors"].as_u64().unwrap() * recommended["cores_per_executor"].as_u64().unwrap();
     assert!(arguments.contains(&format!("--conf spark.cores.max={cores} ")), "{arguments}");
+    spark_submit_takes_what_is_exported(&cluster, home.path(), &plan)?;
     let table = Answer::of(home.path(), &["evaluate", file.to_str().unwrap(), "--format", "json"])?.json()?;
     assert!(table.to_string().contains("\"4-2\""), "{table}");
     Ok(())
