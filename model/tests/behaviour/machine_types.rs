@@ -315,6 +315,7 @@ fn a_gpu_out_of_memory_excludes_the_gpus_with_no_more_memory_whatever_the_execut
         let over = IncompleteRun {
             executors: 1,
             cores_per_executor: 2,
+            total_cores: None,
             memory_per_executor_mib: 1024,
             partition_size: 8,
             sampling_rate: 0.01,
@@ -354,6 +355,7 @@ fn what_ran_out_of_memory_with_a_smaller_batch_does_so_with_a_larger_one() {
     smaller.incomplete.push(IncompleteRun {
         executors: 1,
         cores_per_executor: 1,
+        total_cores: None,
         memory_per_executor_mib: 1024,
         partition_size: 8,
         sampling_rate: 0.01,

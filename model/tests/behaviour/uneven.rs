@@ -149,7 +149,7 @@ fn a_comparison_packs_and_bills_uneven_splits() {
     let mut context: Context = cluster();
     context.host.machine = Some("c5.xlarge".into());
     let observations = full(&[1, 2, 4], &[1, 2, 4], &[0.1, 1.0], |e, c, s| 10.0 + 3e4 * s / (e * c));
-    let job = Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() };
+    let job = Job::of_runs(context, observations);
     let definition = JobDefinition::of(&job.context);
     let group = JobGroup { definition, jobs: vec![job], lenders: Vec::new() };
     let joint = JointPredictor::fit(&group).unwrap();

@@ -8,9 +8,7 @@ use foreglow_data::{images_in_sample, true_rate};
 use foreglow_exit::{Interrupt, Interrupted};
 use foreglow_machine::{MACHINE, Machine, Use, WARNINGS};
 use foreglow_protocol::{BrokenImage, Report};
-use foreglow_shared::{
-    Configuration, EXCEEDED_MEMORY, Engine as EngineName, Outcome, SCHEMA, Sample, Timestamp, Uuid,
-};
+use foreglow_shared::{Configuration, EXCEEDED_MEMORY, Engine as EngineName, Outcome, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
 use super::account::Account;

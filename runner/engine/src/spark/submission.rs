@@ -135,6 +135,8 @@ fn labels(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String
 mod tests {
     use foreglow_shared::Mode;
 
+    use foreglow_shared::CoreSplit;
+
     use super::*;
     use crate::TrainingJob;
     use foreglow_data::Kind;

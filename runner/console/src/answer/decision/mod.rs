@@ -7,8 +7,8 @@ mod startup;
 
 use foreglow_exit::unusable;
 use foreglow_model::{
-    Accuracy, AccuracyUnknown, Candidate, Decision, Exclusion, Interval, Neighbours, Predictor, Spread, Warning, decide,
-    decide_among,
+    Accuracy, AccuracyUnknown, Candidate, Decision, Exclusion, Interval, Neighbours, Predictor, Spread, Warning,
+    decide, decide_among,
 };
 use foreglow_shared::{
     Context, CoreSplit, Engine, Job, Question, Resources, WhatIf, format_duration, format_money, format_probability,
