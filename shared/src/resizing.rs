@@ -13,8 +13,8 @@ const RESIZE_PX: &str = "resize_px";
 const INTERPOLATION: &str = "interpolation";
 
 /// Resizing of images: the workload's fields `resize`, `resize_px` and `interpolation`, which are
-/// absent for the defaults, as in samples of earlier versions. Jobs that differ in it are not comparable,
-/// because it takes a part of their time.
+/// absent for the defaults, as in samples of earlier versions. Jobs that differ in it are not
+/// comparable, because it takes a part of their time.
 ///
 /// ```
 /// # use foreglow_shared::{Resizing, Workload};

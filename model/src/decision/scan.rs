@@ -301,7 +301,8 @@ impl Bills {
             memory_per_executor_mib: memory,
             accelerated: job.context.accelerator.is_some(),
         };
-        // Executors matter only if they share a GPU; each listed configuration is checked by itself.
+        // The number of executors matters only if they share a GPU; each listed configuration is
+        // checked by itself.
         let executors = question.executors.iter().min().copied().unwrap_or(1);
         let alone = |cores: &u32| Setting::even(executors, *cores, 1.0);
         let start = |cores: &u32| match Exclusion::of(job, alone(cores), memory) {

@@ -33,7 +33,7 @@ fn scanned<T: Copy + Default>(
     add: impl Fn(T, T) -> Option<T>,
 ) -> Option<Vec<T>> {
     let mut sums = from.to_vec();
-    for first in (0..from.len()).filter(|at| at / stride % length == 0) {
+    for first in (0..from.len()).filter(|at| (at / stride).is_multiple_of(length)) {
         let mut total = T::default();
         for step in 0..length {
             let at = first + stride * if sum.is_reversed { length - 1 - step } else { step };

@@ -48,8 +48,8 @@ fn has_bias(step: &Step) -> bool {
     step.arguments.len() > 2
 }
 
-/// Returns the tensor of a step's argument: the initialiser, or for folded numbers one with the name
-/// of the node.
+/// Returns the tensor of a step's argument: the initialiser, or for folded numbers one with the
+/// name of the node.
 fn tensor(file: &OnnxFile, step: &Step, place: usize, field: &str) -> StoredTensor {
     let weights = &file.network.weights;
     let of_node = format!("{}.{field}", step.name);

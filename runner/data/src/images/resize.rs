@@ -31,7 +31,7 @@ pub fn options(Resizing { fit, resize_px, interpolation }: Resizing, size: [u32;
 }
 
 /// Returns the start and the length of the part of a side that the centre of its resized image
-/// shows. The centre starts at a whole pixel, a half rounded to an even one, as torchvision does it.
+/// shows. The centre starts at a whole pixel; a half is rounded to the even one, as in torchvision.
 fn shown(length: u32, resized: u64, px: u32) -> (f64, f64) {
     // Exact: lengths are far below 2⁵³.
     let (scale, margin) = (f64::from(length) / resized as f64, resized.saturating_sub(u64::from(px)));
@@ -48,8 +48,8 @@ mod tests {
     use crate::set::{Item, Layout};
 
     /// The numbers are Pillow's, version 13.0, of an image `im` with these pixels:
-    /// `r = im.resize((20, 13), Image.BILINEAR)`, or BICUBIC, or to 13 × 13 pixels; then the crop of
-    /// 8 pixels at `int(round((r.width - 8) / 2.0))`, as torchvision's `CenterCrop` does it.
+    /// `r = im.resize((20, 13), Image.BILINEAR)`, or BICUBIC, or to 13 × 13 pixels; then the crop
+    /// of 8 pixels at `int(round((r.width - 8) / 2.0))`, as in torchvision's `CenterCrop`.
     #[test]
     fn the_centre_of_a_resized_image_has_pillows_pixels() {
         let bytes = (0..31 * 20).map(|i| (i % 31, i / 31)).map(|(x, y)| ((x * 37 + y * 59 + x * y * 3) % 256) as u8);
