@@ -26,6 +26,9 @@ pub enum DecideError {
     /// The probability is outside (0, 1).
     #[error("the probability is {0}; it must be between 0 and 1, such as 0.9")]
     Probability(f64),
+    /// The minimum accuracy is outside (0, 1].
+    #[error("the minimum accuracy is {0}; it must be above 0 and at most 1, such as 0.97")]
+    Accuracy(f64),
     /// The price sheet is invalid or lacks a price.
     #[error("the price sheet cannot be used: {0}")]
     Prices(#[from] PriceError),

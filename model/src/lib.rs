@@ -15,6 +15,7 @@
 //! these. The same observations, in any order, therefore give the same bytes natively and in the
 //! browser.
 
+mod accuracy;
 mod advise;
 mod at_rate;
 mod capacity;
@@ -36,9 +37,10 @@ mod runs;
 mod simulation;
 mod unseen;
 
+pub use crate::accuracy::{Accuracy, AccuracyUnknown};
 pub use crate::advise::{Advice, Suggestion, Verdict, advise};
 pub use crate::comparison::{
-    Comparison, MachineCandidate, MachineDecision, MachineLimits, Offer, Omission, Placement, Pricing,
+    Comparison, MachineCandidate, MachineDecision, MachineLimits, Offer, Omission, Placement, Pricing, TrainedSetting,
 };
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, pareto_front};
 pub use crate::error::{DecideError, PartitionSizeUnknown};

@@ -60,12 +60,7 @@ impl Predictor {
     /// # Errors
     /// [`FitError`]: says what is wrong or missing, and what to collect.
     pub fn fit(context: &Context, observations: &[Observation]) -> Result<Self, FitError> {
-        Self::fit_job(&Job {
-            context: context.clone(),
-            observations: observations.to_vec(),
-            incomplete: Vec::new(),
-            peaks: Vec::new(),
-        })
+        Self::fit_job(&Job::of_runs(context.clone(), observations.to_vec()))
     }
 
     /// Fits the measurements of one job; stopped runs are lower bounds.

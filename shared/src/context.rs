@@ -71,6 +71,9 @@ impl Context {
         if *epochs > 1 {
             title.push_str(&format!(", {epochs} epochs"));
         }
+        if let Some(every) = self.workload.average_every().filter(|every| *every > 1) {
+            title.push_str(&format!(", averaged every {every} mini-batches"));
+        }
         title.push_str(&format!(", {}", self.engine.as_str()));
         if let Some(machine) = &self.host.machine {
             title.push_str(&format!(", {machine}"));

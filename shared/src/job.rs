@@ -7,7 +7,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Context, Outcome, Sample, sort_by};
+use crate::{Context, Outcome, Sample, TrainedAccuracy, sort_by};
 
 /// The measurements of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub struct Job {
     /// Peak memory of executors in completed runs, by cores and partition size, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peaks: Vec<PeakMemory>,
+    /// The accuracies of completed training runs, on all and on few of the images.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accuracies: Vec<TrainedAccuracy>,
 }
 
 /// Peak memory of an executor over the completed runs with the same cores and partition size. A
@@ -188,7 +191,12 @@ impl From<IncompleteRun> for IncompleteRow {
 impl Job {
     /// Returns a job without runs.
     pub fn new(context: Context) -> Self {
-        Self { context, observations: Vec::new(), incomplete: Vec::new(), peaks: Vec::new() }
+        Self::of_runs(context, Vec::new())
+    }
+
+    /// Returns a job with completed runs and nothing else.
+    pub fn of_runs(context: Context, observations: Vec<Observation>) -> Self {
+        Self { context, observations, incomplete: Vec::new(), peaks: Vec::new(), accuracies: Vec::new() }
     }
 
     /// Adds the run of a sample. [`Job::sort_runs`] has to follow the last one.
@@ -196,6 +204,7 @@ impl Job {
         self.peaks.extend(PeakMemory::of(sample));
         self.observations.extend(Observation::of(sample));
         self.incomplete.extend(IncompleteRun::of(sample));
+        self.accuracies.extend(TrainedAccuracy::of(sample));
     }
 
     /// Returns the number of runs, completed or not.
@@ -211,6 +220,7 @@ impl Job {
         let key = |peak: &PeakMemory| (peak.cores_per_executor, peak.partition_size, Reverse(peak.peak_mib));
         sort_by(&mut self.peaks, |a, b| key(a).cmp(&key(b)));
         self.peaks.dedup_by_key(|peak| (peak.cores_per_executor, peak.partition_size));
+        sort_by(&mut self.accuracies, TrainedAccuracy::order);
     }
 }
 

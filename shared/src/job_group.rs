@@ -1,10 +1,12 @@
-//! Groups the measurements of one job over all configurations: machine types, engines, batches.
+//! Groups the measurements of one job over all configurations: machine types, engines, batches,
+//! averaging intervals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::accuracy::AVERAGE_EVERY;
 use crate::{Context, Job, Mode, Sample, Workload, group_by_context, sort_by};
 
 /// A job: what is to be done, whatever runs it. Everything else of a sample is configuration.
@@ -39,7 +41,8 @@ pub struct JobGroup {
 impl JobDefinition {
     /// Returns the job of a context.
     pub fn of(context: &Context) -> Self {
-        let Workload { model, mode, image_px, images, epochs, batch_size: _, extra } = context.workload.clone();
+        let Workload { model, mode, image_px, images, epochs, batch_size: _, mut extra } = context.workload.clone();
+        extra.remove(AVERAGE_EVERY);
         Self { model, mode, image_px, images, epochs, extra }
     }
 
@@ -117,20 +120,22 @@ fn other_machines<'a>(own: &[&Job], lenders: &[&'a Job]) -> Vec<&'a Job> {
     found.into_values().collect()
 }
 
-/// Returns how many combinations of machine type, batch size and partition size the job of a
-/// context was measured with, and on how many more machine types other CNNs tell its time.
+/// Returns how many combinations of machine type, batch size, averaging interval and partition size
+/// the job of a context was measured with, and on how many more machine types other CNNs tell its
+/// time.
 pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
     let definition = JobDefinition::of(context);
     let has_times = |job: &&Job| job.context.workload.mode == definition.mode && !job.observations.is_empty();
     let (own, lenders): (Vec<&Job>, Vec<&Job>) =
         jobs.iter().filter(has_times).partition(|job| JobDefinition::of(&job.context) == definition);
-    let mut choices: BTreeSet<(String, u32, u32)> = BTreeSet::new();
+    let mut choices: BTreeSet<(String, u32, Option<u32>, u32)> = BTreeSet::new();
     for job in &own {
-        let (machine, batch_size) = (job.context.machine_name(), job.context.workload.batch_size);
+        let machine = job.context.machine_name();
+        let (batch_size, average_every) = (job.context.workload.batch_size, job.context.workload.average_every());
         let mut sizes: Vec<u32> = job.observations.iter().map(|run| run.partition_size).collect();
         sort_by(&mut sizes, u32::cmp);
         sizes.dedup();
-        choices.extend(sizes.into_iter().map(|size| (machine.clone(), batch_size, size)));
+        choices.extend(sizes.into_iter().map(|size| (machine.clone(), batch_size, average_every, size)));
     }
     choices.len() + other_machines(&own, &lenders).len()
 }

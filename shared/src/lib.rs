@@ -8,6 +8,7 @@
 //! This crate must never read a file, a clock, the network or a source of randomness: the same
 //! input gives the same bytes on every machine and in the browser.
 
+mod accuracy;
 mod classes;
 mod collect_command;
 mod confusion;
@@ -42,6 +43,7 @@ mod sorting;
 mod spark_submit;
 mod text;
 
+pub use crate::accuracy::TrainedAccuracy;
 pub use crate::collect_command::{collect_command, shell_word};
 pub use crate::confusion::{ClassQuality, Confusion};
 pub use crate::context::Context;

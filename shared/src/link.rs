@@ -8,7 +8,10 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{MOST_CORES, MOST_EXECUTORS};
-use crate::{Context, IncompleteRun, Job, JobDefinition, Observation, PeakMemory, Question, WhatIf, measured_choices};
+use crate::{
+    Context, IncompleteRun, Job, JobDefinition, Observation, PeakMemory, Question, TrainedAccuracy, WhatIf,
+    measured_choices,
+};
 
 /// Prefix of the fragment in this version of the format.
 pub const FRAGMENT_PREFIX: &str = "v1.";
@@ -47,6 +50,8 @@ struct Fields {
     incomplete: Vec<IncompleteRun>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     peaks: Vec<PeakMemory>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    accuracies: Vec<TrainedAccuracy>,
     question: Question,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pins: Vec<WhatIf>,
@@ -58,15 +63,18 @@ struct Fields {
 
 impl From<Fields> for View {
     fn from(fields: Fields) -> Self {
-        let Fields { context, observations, incomplete, peaks, question, pins, left_out, compared } = fields;
-        Self { job: Job { context, observations, incomplete, peaks }, question, pins, left_out, compared }
+        let Fields { context, observations, incomplete, peaks, accuracies, question, pins, left_out, compared } =
+            fields;
+        let job = Job { context, observations, incomplete, peaks, accuracies };
+        Self { job, question, pins, left_out, compared }
     }
 }
 
 impl From<View> for Fields {
     fn from(view: View) -> Self {
-        let View { job: Job { context, observations, incomplete, peaks }, question, pins, left_out, compared } = view;
-        Self { context, observations, incomplete, peaks, question, pins, left_out, compared }
+        let View { job, question, pins, left_out, compared } = view;
+        let Job { context, observations, incomplete, peaks, accuracies } = job;
+        Self { context, observations, incomplete, peaks, accuracies, question, pins, left_out, compared }
     }
 }
 
@@ -203,6 +211,9 @@ impl View {
         if self.jobs().flat_map(|job| &job.peaks).any(is_empty) {
             return form("a peak memory entry contains a zero");
         }
+        if !self.jobs().flat_map(|job| &job.accuracies).all(TrainedAccuracy::is_valid) {
+            return form("an accuracy is not between 0 and 1");
+        }
         Ok(())
     }
 
@@ -247,6 +258,9 @@ pub(crate) fn check_question(question: &Question) -> Result<(), LinkError> {
     }
     if question.budget.is_some_and(|money| !(money.is_finite() && money > 0.0)) {
         return form("its budget is not an amount above 0");
+    }
+    if question.min_accuracy.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+        return form("its minimum accuracy is not above 0 and at most 1");
     }
     if !(question.probability > 0.0 && question.probability < 1.0) {
         return form("its probability is not between 0 and 1");

@@ -25,6 +25,9 @@ pub struct Question {
     /// Largest cost, in the currency of the prices; `None` means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
+    /// Least accuracy of the trained CNN, in (0, 1]; `None` accepts any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_accuracy: Option<f64>,
     /// Probability with which the deadline and the budget must be met, in (0, 1). At 1/2 and below,
     /// the predicted time itself is compared.
     #[serde(default = "median")]
@@ -59,6 +62,7 @@ impl Question {
         Self {
             deadline_secs: None,
             budget: None,
+            min_accuracy: None,
             probability: DEFAULT_PROBABILITY,
             executors: (1..=largest(|run| run.executors)).collect(),
             cores_per_executor: (1..=largest(|run| run.cores_per_executor)).collect(),

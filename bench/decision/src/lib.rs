@@ -118,7 +118,7 @@ pub(crate) fn job() -> Job {
             }
         }
     }
-    Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
+    Job::of_runs(context, observations)
 }
 
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {

@@ -65,6 +65,7 @@ pub fn machine_figures(clock: impl Fn() -> f64) -> MachineFigures {
     let limits = MachineLimits {
         deadline_secs: Some(600.0),
         budget: None,
+        min_accuracy: None,
         max_hourly_cost: None,
         probability: 0.9,
         spot: false,

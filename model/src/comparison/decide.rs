@@ -7,7 +7,7 @@ use super::kept::{Kept, Predicted, Weights};
 use super::limits::{MachineLimits, is_in_time, keeps_hourly_cost, keeps_money};
 use super::notable::{Notable, SAME_MONEY, cheapest, front, thinned};
 use super::{Comparison, Placement, Timed};
-use crate::{DecideError, Prediction, Spread};
+use crate::{Accuracy, DecideError, Prediction, Spread};
 
 /// A configuration with its predicted time and its cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,9 @@ pub struct MachineCandidate {
     pub success_probability: Option<f64>,
     /// Whether all limits are met with the requested probability.
     pub is_feasible: bool,
+    /// The accuracy that was measured; `None` if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Accuracy>,
 }
 
 /// The answer: the notable configurations, and which of them is what, as indices into
@@ -138,7 +141,9 @@ impl Comparison {
             let rate = self.rate(candidate.placement, limits);
             costs.push(rate.map_or(f64::INFINITY, |rate| rate.cost(candidate.secs)));
             let late = quantiles.late_secs(candidate, limits.probability);
-            late_secs.push(keeps_money(rate, candidate.secs, late, limits).then_some(late));
+            let is_kept =
+                self.keeps_accuracy(candidate.placement, limits) && keeps_money(rate, candidate.secs, late, limits);
+            late_secs.push(is_kept.then_some(late));
         }
         let machine_of = self.machine_of_arms();
         Weights {
@@ -162,17 +167,29 @@ impl Comparison {
         self.predictor.arms().iter().map(|arm| arm.machine.as_str()).map(number).collect()
     }
 
-    fn rate(&self, placement: Placement, limits: &MachineLimits) -> Option<Rate> {
+    pub(super) fn rate(&self, placement: Placement, limits: &MachineLimits) -> Option<Rate> {
         self.pricing[placement.arm].rate(placement, limits.spot, limits.startup_secs)
     }
 
+    /// Whether a configuration is known to be as accurate as the limits ask.
+    pub(super) fn keeps_accuracy(&self, placement: Placement, limits: &MachineLimits) -> bool {
+        limits.min_accuracy.is_none_or(|least| {
+            let accuracy = self.predictor.accuracy(placement.arm, placement.executors);
+            accuracy.is_some_and(|accuracy| accuracy.keeps(least))
+        })
+    }
+
     /// Returns the point of the front with the highest probability, above 1/2, to meet the deadline
-    /// and the budget. What costs too much per hour is not on that front.
+    /// and the budget. What costs too much per hour or is not accurate enough is not on that front.
     fn likeliest(&self, weights: &Weights, limits: &MachineLimits) -> Option<usize> {
-        let allowed = limits.max_hourly_cost.map(|most| {
+        let is_limited = limits.max_hourly_cost.is_some() || limits.min_accuracy.is_some();
+        let allowed = is_limited.then(|| {
             let cost = |(place, cost): (usize, &f64)| {
-                let rate = self.rate(self.candidates[place].placement, limits);
-                if rate.is_some_and(|rate| keeps_hourly_cost(rate, most)) { *cost } else { f64::INFINITY }
+                let placement = self.candidates[place].placement;
+                let keeps_cost = limits
+                    .max_hourly_cost
+                    .is_none_or(|most| self.rate(placement, limits).is_some_and(|rate| keeps_hourly_cost(rate, most)));
+                if keeps_cost && self.keeps_accuracy(placement, limits) { *cost } else { f64::INFINITY }
             };
             let costs: Vec<f64> = weights.costs.iter().enumerate().map(cost).collect();
             (front(&costs), costs)
@@ -232,6 +249,7 @@ impl Comparison {
                 hourly_cost: self.rate(timed.placement, limits).map(|rate| rate.hourly()),
                 success_probability: self.success_probability(timed, limits),
                 is_feasible: weighed.feasible[*place],
+                accuracy: self.predictor.accuracy(timed.placement.arm, timed.placement.executors).cloned(),
             }
         };
         MachineDecision {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::billing::Rate;
 use crate::DecideError;
+use crate::accuracy::check_accuracy;
 
 /// What a configuration has to meet, and which prices apply.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +16,9 @@ pub struct MachineLimits {
     pub budget: Option<f64>,
     /// Largest price of all machines per hour.
     pub max_hourly_cost: Option<f64>,
+    /// Least accuracy of the trained CNN, in (0, 1].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_accuracy: Option<f64>,
     /// Probability with which the deadline and the budget must be met, in (0, 1).
     pub probability: f64,
     /// Whether machines are rented at spot prices.
@@ -30,6 +34,7 @@ impl MachineLimits {
             deadline_secs: question.deadline_secs,
             budget: question.budget,
             max_hourly_cost: None,
+            min_accuracy: question.min_accuracy,
             probability: question.probability,
             spot: false,
             startup_secs: 0.0,
@@ -47,6 +52,7 @@ impl MachineLimits {
         if let Some(cost) = self.max_hourly_cost.filter(is_none) {
             return Err(DecideError::HourlyCost(cost));
         }
+        check_accuracy(self.min_accuracy)?;
         if !(self.probability > 0.0 && self.probability < 1.0) {
             return Err(DecideError::Probability(self.probability));
         }

@@ -11,6 +11,7 @@ mod decide;
 mod kept;
 mod limits;
 mod notable;
+mod trained;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub use self::build::Offer;
 pub use self::decide::{MachineCandidate, MachineDecision};
 use self::kept::Cache;
 pub use self::limits::MachineLimits;
+pub use self::trained::TrainedSetting;
 use crate::{JointPredictor, Prediction, Spread};
 
 /// Most configurations of one comparison.
@@ -145,15 +147,15 @@ impl Comparison {
 }
 
 impl Comparison {
-    /// Returns the machines of a configuration and their executors:
-    /// `3 × c5.xlarge, 2 executors of 2 cores each`.
+    /// Returns the machines of a configuration and their executors, and the averaging interval if
+    /// several were measured: `3 × c5.xlarge, 2 executors of 2 cores each`.
     pub fn describe(&self, placement: Placement) -> String {
         let Placement { executors, cores_per_executor, machines, executors_per_machine: full, .. } = placement;
         let machine = &self.predictor.arms()[placement.arm].machine;
         let plural = |count: u32| if count == 1 { "" } else { "s" };
         let cores = format!("{cores_per_executor} core{}", plural(cores_per_executor));
         let counted = |count: u32| format!("{count} executor{} of {cores}", plural(count));
-        match machines {
+        let text = match machines {
             0 => format!("{machine}, {}", counted(executors)),
             1 => format!("1 × {machine}, {}", counted(executors)),
             _ if executors == machines * full => format!("{machines} × {machine}, {} each", counted(full)),
@@ -161,6 +163,13 @@ impl Comparison {
                 let last = executors - (machines - 1) * full;
                 format!("{machines} × {machine}, {}, the last {last}", counted(full))
             }
+        };
+        let arms = self.predictor.arms();
+        let every = arms[placement.arm].average_every;
+        match every.filter(|_| arms.iter().any(|arm| arm.average_every != every)) {
+            Some(1) => format!("{text}, averaged every mini-batch"),
+            Some(every) => format!("{text}, averaged every {every} mini-batches"),
+            None => text,
         }
     }
 }

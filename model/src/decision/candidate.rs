@@ -42,6 +42,9 @@ pub struct Candidate {
     /// Whether the budget is met with the requested probability. Without a budget, true if the time
     /// is known; with one, false if the price sheet does not cover the hardware.
     pub within_budget: bool,
+    /// Whether the accuracy is known to be at least the minimum of the question. Without a minimum,
+    /// true.
+    pub keeps_accuracy: bool,
     /// Why the configuration must not be recommended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclusion: Option<Exclusion>,
@@ -78,7 +81,13 @@ pub enum Exclusion {
 }
 
 impl Candidate {
-    pub(super) fn of(prediction: Prediction, job: &Job, question: &Question, executors: u32, cores: u32) -> Self {
+    pub(super) fn of(
+        prediction: Prediction,
+        keeps_accuracy: bool,
+        job: &Job,
+        question: &Question,
+        (executors, cores): (u32, u32),
+    ) -> Self {
         let memory = question.memory_per_executor_mib;
         let resources = Resources {
             executors,
@@ -110,6 +119,7 @@ impl Candidate {
                 .filter(|_| is_priced || question.budget.is_none()),
             meets_deadline: kept(deadline),
             within_budget: kept(budget),
+            keeps_accuracy,
             exclusion: Exclusion::of(job, Setting { executors, cores_per_executor: cores, sampling_rate: 1.0 }, memory),
             prediction,
             cost,
@@ -117,9 +127,10 @@ impl Candidate {
         }
     }
 
-    /// Whether the configuration is possible and meets the deadline and the budget.
+    /// Whether the configuration is possible, meets the deadline and the budget, and is accurate
+    /// enough.
     pub fn is_feasible(&self) -> bool {
-        self.is_possible() && self.meets_deadline && self.within_budget
+        self.is_possible() && self.meets_deadline && self.within_budget && self.keeps_accuracy
     }
 
     /// Whether the time is known and nothing excludes the configuration.

@@ -15,7 +15,8 @@ pub use self::front::pareto_front;
 pub(crate) use self::memory::Footprint;
 pub(crate) use self::peak::expected_peak_mib;
 use self::scan::scan;
-use crate::{DecideError, Predictor};
+use crate::accuracy::check_accuracy;
+use crate::{Accuracy, DecideError, Predictor};
 
 /// Limit on the configurations of one decision.
 pub(crate) const MAX_CONFIGURATIONS: usize = 1_000_000;
@@ -46,8 +47,9 @@ pub struct Decision {
     pub fastest: Option<usize>,
     /// The cheapest candidate, whatever the limits.
     pub cheapest: Option<usize>,
-    /// The candidate with the highest probability to meet the limits; of equals the cheapest.
-    /// `None` without limits, or if this probability is at most 1/2 for all candidates.
+    /// The candidate with the highest probability to meet the deadline and the budget, of those
+    /// that are accurate enough; of equals the cheapest. `None` without limits, or if this
+    /// probability is at most 1/2 for all candidates.
     pub likeliest: Option<usize>,
     /// The Pareto front of time and cost, by ascending time.
     pub pareto: Vec<usize>,
@@ -95,6 +97,7 @@ fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candida
     if !(question.probability > 0.0 && question.probability < 1.0) {
         return Err(DecideError::Probability(question.probability));
     }
+    check_accuracy(question.min_accuracy)?;
     let executors = distinct(&question.executors);
     let cores = distinct(&question.cores_per_executor);
     let count = executors.len().saturating_mul(cores.len());
@@ -108,13 +111,23 @@ fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candida
         return Err(DecideError::TooMany(count));
     }
     let pairs = || executors.iter().flat_map(|e| cores.iter().map(move |c| (*e, *c)));
+    let accurate = question.min_accuracy.map(|least| accurate_executors(job, least));
+    let keeps_accuracy = |e: u32| accurate.as_ref().is_none_or(|accurate| accurate.contains(&e));
     let (answerable_executors, answerable_cores) = predictor.answerable(&executors, &cores);
     let listed = match answerable_executors.len() * answerable_cores.len() {
         _ if count <= MAX_LISTED => pairs().collect(),
         // One candidate is enough to say why there is no prediction.
         0 => pairs().take(1).collect(),
-        _ => scan(predictor, job, question, &answerable_executors, &answerable_cores)
-            .map_or_else(|| pairs().collect(), |scanned| scanned.listed(MAX_FRONT)),
+        _ => {
+            let scanned = |executors: &[u32]| scan(predictor, job, question, executors, &answerable_cores);
+            let mut accurate = answerable_executors.clone();
+            accurate.retain(|e| keeps_accuracy(*e));
+            // The best of all may not be accurate enough.
+            let best =
+                if (1..answerable_executors.len()).contains(&accurate.len()) { scanned(&accurate) } else { None };
+            scanned(&answerable_executors)
+                .map_or_else(|| pairs().collect(), |all| all.listed(MAX_FRONT, best.and_then(|scanned| scanned.best)))
+        }
     };
     let mut whole_job = predictor.at_rate(1.0);
     let mut prediction = |e: u32, c: u32| match known
@@ -123,9 +136,16 @@ fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candida
         Ok(place) => known[place].prediction.clone(),
         Err(_) => whole_job.predict(e, c),
     };
-    let candidates: Vec<Candidate> =
-        listed.into_iter().map(|(e, c)| Candidate::of(prediction(e, c), job, question, e, c)).collect();
+    let candidate = |(e, c): (u32, u32)| Candidate::of(prediction(e, c), keeps_accuracy(e), job, question, (e, c));
+    let candidates: Vec<Candidate> = listed.into_iter().map(candidate).collect();
     Ok(Decision::among(candidates, count, question))
+}
+
+/// Returns the numbers of executors that are known to train to this accuracy.
+fn accurate_executors(job: &Job, least: f64) -> Vec<u32> {
+    let workload = &job.context.workload;
+    let known = Accuracy::by_executors(&job.accuracies, workload.images, workload.epochs);
+    known.into_iter().filter(|(_, accuracy)| accuracy.keeps(least)).map(|(executors, _)| executors).collect()
 }
 
 impl Decision {
@@ -134,12 +154,13 @@ impl Decision {
         let feasible = || possible().filter(|index| candidates[*index].is_feasible());
         let recommended =
             if question.wants_speed() { fastest(&candidates, feasible()) } else { cheapest(&candidates, feasible()) };
-        let most = possible()
+        let accurate = || possible().filter(|index| candidates[*index].keeps_accuracy);
+        let most = accurate()
             .filter_map(|index| candidates[index].success_probability)
             .max_by(f64::total_cmp)
             .filter(|most| *most > 0.5);
         let likeliest = most.and_then(|most| {
-            cheapest(&candidates, possible().filter(|index| candidates[*index].success_probability == Some(most)))
+            cheapest(&candidates, accurate().filter(|index| candidates[*index].success_probability == Some(most)))
         });
         let (indices, points): (Vec<usize>, Vec<(f64, f64)>) =
             possible().filter_map(|index| Some((index, candidates[index].time_and_burden()?))).unzip();

@@ -34,15 +34,15 @@ pub(super) struct Scanned {
 }
 
 impl Scanned {
-    /// Returns the best, those to evaluate individually, and at most `most` points of the front
-    /// including both ends, sorted by E and C.
-    pub(super) fn listed(&self, most: usize) -> Vec<(u32, u32)> {
+    /// Returns the best, those to evaluate individually, another one, and at most `most` points of
+    /// the front including both ends, sorted by E and C.
+    pub(super) fn listed(&self, most: usize, other: Option<(u32, u32)>) -> Vec<(u32, u32)> {
         let last = self.front.len().saturating_sub(1);
         let places = self.front.len().min(most);
         let place = |index: usize| last * index / places.saturating_sub(1).max(1);
         let mut listed: Vec<(u32, u32)> = (0..places).map(|index| self.front[place(index)].configuration).collect();
         listed.extend(&self.passed_over);
-        listed.extend(self.best);
+        listed.extend(self.best.into_iter().chain(other));
         listed.sort_unstable();
         listed.dedup();
         listed

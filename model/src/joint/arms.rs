@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use foreglow_shared::{
-    Context, Engine, Hardware, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, sort_by,
+    Context, Engine, Hardware, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, TrainedAccuracy, Workload,
+    sort_by,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Predictor;
 use crate::capacity::Capacity;
+use crate::{Accuracy, Predictor};
 
-/// A machine type with its engine, accelerator and batch size.
+/// A machine type with its engine, accelerator, batch size and averaging interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
     /// Name of the machine type, or a description of the hardware.
@@ -31,6 +32,9 @@ pub struct Arm {
     pub accelerators: Option<u32>,
     /// Images per forward pass.
     pub batch_size: u32,
+    /// Mini-batches between two averages of the executors; `None` unless the job trains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub average_every: Option<u32>,
     /// Images of one task, P: the size of most runs.
     pub partition_size: u32,
     /// Completed runs of the arm.
@@ -39,6 +43,25 @@ pub struct Arm {
     pub basis: Basis,
     /// Which runs the memory and the partition size are taken from.
     pub sizes_from: SizesFrom,
+}
+
+/// What of a configuration, besides the number of executors, decides what a CNN learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Learning {
+    batch_size: u32,
+    average_every: Option<u32>,
+}
+
+impl Learning {
+    fn of(job: &Job) -> Self {
+        let workload = &job.context.workload;
+        Self { batch_size: workload.batch_size, average_every: workload.average_every() }
+    }
+
+    fn write(self, workload: &mut Workload) {
+        workload.batch_size = self.batch_size;
+        workload.set_average_every(self.average_every);
+    }
 }
 
 /// Which runs the memory of an executor and the images of one task are taken from.
@@ -95,6 +118,9 @@ pub(crate) struct FittedArm {
     pub(crate) memory_per_executor_mib: u32,
     sizes_from: SizesFrom,
     pub(crate) own: Option<Predictor>,
+    /// The measured accuracies by number of executors, ascending, on whatever machine type: it does
+    /// not change what the CNN learns.
+    pub(crate) accuracies: Vec<(u32, Accuracy)>,
     /// Whether a partition size was asked for whose effect on the time the runs do not tell.
     pub(crate) is_size_unknown: bool,
     /// Whether only other CNNs ran on the hardware.
@@ -113,6 +139,7 @@ impl FittedArm {
             processors: host.processors,
             accelerators: Capacity::of(&self.job.context).and_then(|capacity| capacity.accelerators),
             batch_size: workload.batch_size,
+            average_every: workload.average_every(),
             partition_size: self.partition_size,
             runs: self.job.observations.len(),
             basis: match (&self.own, has_joint) {
@@ -126,45 +153,45 @@ impl FittedArm {
     }
 }
 
-/// Returns the arms of a group: each hardware on which a run completed with each batch size of the
-/// group, sorted by name; then those on which only other CNNs ran.
+/// Returns the arms of a group: each hardware on which a run completed with each batch size and
+/// averaging interval of the group, sorted by name; then those on which only other CNNs ran.
 pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
-    let mut by_arm: BTreeMap<(Hardware, u32), Vec<&Job>> = BTreeMap::new();
+    let mut by_arm: BTreeMap<(Hardware, Learning), Vec<&Job>> = BTreeMap::new();
     for job in &group.jobs {
-        by_arm.entry((job.context.hardware(), job.context.workload.batch_size)).or_default().push(job);
+        by_arm.entry((job.context.hardware(), Learning::of(job))).or_default().push(job);
     }
     let has_times = |jobs: &[&Job]| jobs.iter().any(|job| !job.observations.is_empty());
     let measured =
-        |side: &dyn Fn(&(Hardware, u32)) -> bool| by_arm.iter().any(|(key, jobs)| side(key) && has_times(jobs));
+        |side: &dyn Fn(&(Hardware, Learning)) -> bool| by_arm.iter().any(|(key, jobs)| side(key) && has_times(jobs));
     let mut hardware_of: Vec<&Hardware> = by_arm.keys().map(|(hardware, _)| hardware).collect();
     hardware_of.dedup();
     hardware_of.retain(|hardware| measured(&|(own, _)| own == *hardware));
-    let mut batches: Vec<u32> = by_arm.keys().map(|(_, batch)| *batch).collect();
-    sort_by(&mut batches, u32::cmp);
-    batches.dedup();
-    batches.retain(|batch| measured(&|(_, own)| own == batch));
+    let mut learnings: Vec<Learning> = by_arm.keys().map(|(_, learning)| *learning).collect();
+    sort_by(&mut learnings, Learning::cmp);
+    learnings.dedup();
+    learnings.retain(|learning| measured(&|(_, own)| own == learning));
     let mut arms = Vec::new();
     for hardware in hardware_of {
         // The machine with the most accelerators, because machines of one name may differ in that.
         let alike = by_arm.iter().filter(|((own, _), _)| own == hardware).flat_map(|(_, jobs)| jobs);
         let Some(template) = alike.rev().max_by_key(|job| job.context.host.accelerators.len()) else { continue };
-        for batch in &batches {
-            let own = by_arm.get(&(hardware.clone(), *batch)).cloned().unwrap_or_default();
-            arms.extend(arm(group, template, &own, *batch));
+        for learning in &learnings {
+            let own = by_arm.get(&(hardware.clone(), *learning)).cloned().unwrap_or_default();
+            arms.extend(arm(group, template, &own, *learning));
         }
     }
     let Some(first) = group.jobs.first() else { return arms };
     for lent in group.other_machines() {
         let context = Context { workload: first.context.workload.clone(), ..lent.context.clone() };
         let template = Job::new(context);
-        let arm = |batch: &u32| Some(FittedArm { is_lent: true, ..arm(group, &template, &[], *batch)? });
-        arms.extend(batches.iter().filter_map(arm));
+        let arm = |learning: &Learning| Some(FittedArm { is_lent: true, ..arm(group, &template, &[], *learning)? });
+        arms.extend(learnings.iter().filter_map(arm));
     }
     arms
 }
 
-/// Returns the arm of a batch size with its own runs; `None` if no run of the group completed.
-fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Option<FittedArm> {
+/// Returns the arm of a way to learn with its own runs; `None` if no run of the group completed.
+fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Option<FittedArm> {
     let asked = group.definition.images_processed();
     let images = |job: &Job| job.context.workload.images as f64 * f64::from(job.context.workload.epochs);
     let largest_run = own.iter().flat_map(|job| {
@@ -172,13 +199,8 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Optio
         job.observations.iter().map(move |run| run.sampling_rate * images)
     });
     let total = largest_run.fold(asked, f64::max);
-    let mut job = Job {
-        context: own.first().map_or_else(|| template.context.clone(), |job| job.context.clone()),
-        observations: Vec::new(),
-        incomplete: Vec::new(),
-        peaks: Vec::new(),
-    };
-    job.context.workload.batch_size = batch_size;
+    let mut job = Job::new(own.first().map_or_else(|| template.context.clone(), |job| job.context.clone()));
+    learning.write(&mut job.context.workload);
     job.context.host.accelerators.clone_from(&template.context.host.accelerators);
     for part in own {
         let share = images(part) / total;
@@ -192,7 +214,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Optio
         job.peaks.extend(part.peaks);
     }
     job.sort_runs();
-    let memory = memory(group, template, batch_size);
+    let memory = memory(group, template, learning.batch_size);
     let of_group: Vec<Observation> = group.jobs.iter().flat_map(|job| &job.observations).copied().collect();
     let sources = [
         (SizesFrom::Own, &job.observations),
@@ -208,6 +230,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Optio
         partition_size,
         memory_per_executor_mib,
         sizes_from,
+        accuracies: accuracies(group, learning),
         job,
         memory,
         own: None,
@@ -216,13 +239,20 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Optio
     })
 }
 
+/// Aggregates the accuracies of a way to learn by number of executors.
+fn accuracies(group: &JobGroup, learning: Learning) -> Vec<(u32, Accuracy)> {
+    let jobs = group.jobs.iter().filter(|job| Learning::of(job) == learning);
+    let mut runs: Vec<TrainedAccuracy> = jobs.flat_map(|job| job.accuracies.iter().cloned()).collect();
+    sort_by(&mut runs, TrainedAccuracy::order);
+    Accuracy::by_executors(&runs, group.definition.images, group.definition.epochs)
+}
+
 /// Collects what all arms tell of memory. A larger batch never needs less, so that failures of
 /// smaller ones count too, and those of a GPU wherever GPUs have no more memory.
 fn memory(group: &JobGroup, template: &Job, batch_size: u32) -> Job {
     let context = &template.context;
     let is_alike = |job: &&Job| job.context.accelerator.is_some() == context.accelerator.is_some();
-    let mut memory =
-        Job { context: template.context.clone(), observations: Vec::new(), incomplete: Vec::new(), peaks: Vec::new() };
+    let mut memory = Job::new(template.context.clone());
     for job in group.jobs.iter().filter(is_alike) {
         if job.context.workload.batch_size == batch_size {
             memory.observations.extend(&job.observations);

@@ -21,6 +21,7 @@ pub(super) struct Columns {
     /// Whether there are runs of other jobs.
     cnn: bool,
     batch_size: bool,
+    average_every: bool,
     partition_size: bool,
     memory: bool,
 }
@@ -36,6 +37,8 @@ struct Row {
     cores: u32,
     images: f64,
     batch_size: u32,
+    /// 1 if the job does not train.
+    average_every: u32,
     partition_size: u32,
     memory_mib: u32,
     secs: f64,
@@ -83,6 +86,7 @@ impl Columns {
             device: varies(&|row| row.device.clone()),
             cnn: rows.iter().any(|row| row.cnn != rows[0].cnn),
             batch_size: rows.iter().any(|row| row.batch_size != rows[0].batch_size),
+            average_every: rows.iter().any(|row| row.average_every != rows[0].average_every),
             partition_size: varies(&|row| row.partition_size.to_string()),
             memory: varies(&|row| row.memory_mib.to_string()),
         };
@@ -123,6 +127,7 @@ impl Columns {
         ];
         let others = [
             (self.batch_size, number("batch size", |row| f64::from(row.batch_size))),
+            (self.average_every, number("averaging interval", |row| f64::from(row.average_every))),
             (self.partition_size, number("partition size", |row| f64::from(row.partition_size))),
             (self.memory, number("memory per executor", |row| f64::from(row.memory_mib))),
             (self.machine, name(Self::MACHINE, |row| &row.machine)),
@@ -148,6 +153,7 @@ impl Row {
             cores: 1,
             images: 0.0,
             batch_size: context.workload.batch_size,
+            average_every: context.workload.average_every().unwrap_or(1),
             partition_size: 1,
             memory_mib: 1,
             secs: 0.0,

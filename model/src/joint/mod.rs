@@ -1,11 +1,11 @@
 //! One predictor over all configurations of a job: machine types, engines, accelerators and batch
 //! sizes as well as executors and cores.
 //!
-//! An [`Arm`] is what a user chooses besides E and C: a machine type with its engine, accelerator
-//! and batch size. An arm with enough runs of its own answers by a [`Predictor`] of these alone.
-//! All runs of all arms, and those of other jobs on the same machine types, are rows of one
-//! [`TablePredictor`], in which the machine type is a category; it answers for the arms with few
-//! runs.
+//! An [`Arm`] is what a user chooses besides E and C: a machine type with its engine, accelerator,
+//! batch size and averaging interval. An arm with enough runs of its own answers by a [`Predictor`]
+//! of these alone. All runs of all arms, and those of other jobs on the same machine types, are
+//! rows of one [`TablePredictor`], in which the machine type is a category; it answers for the arms
+//! with few runs.
 
 mod arms;
 mod columns;
@@ -13,13 +13,13 @@ mod columns;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use foreglow_shared::{Job, JobDefinition, JobGroup};
+use foreglow_shared::{Job, JobDefinition, JobGroup, TrainedAccuracy};
 
 pub use self::arms::{Arm, Basis, SizesFrom};
 use self::arms::{FittedArm, arms};
 use self::columns::Columns;
 use crate::runs::check;
-use crate::{Dataset, FitError, Prediction, Predictor, Setting, TablePredictor, Warning};
+use crate::{Accuracy, AccuracyUnknown, Dataset, FitError, Prediction, Predictor, Setting, TablePredictor, Warning};
 
 /// Distinct settings from which on an arm answers by its own runs.
 const ENOUGH_SETTINGS: usize = 6;
@@ -35,7 +35,7 @@ const ENOUGH_SETTINGS: usize = 6;
 /// #     "engine":"local","host":{}}"#).unwrap();
 /// #     context.host.machine = Some(machine.into());
 /// #     let observations = serde_json::from_str(rows).unwrap();
-/// #     Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
+/// #     Job::of_runs(context, observations)
 /// # };
 /// // Rows of a link: E, C, memory in MiB, P, SR, seconds, start-up seconds.
 /// let slow = job("slow", "[[1,1,512,8,0.1,11.0,null],[1,1,512,8,0.2,21.0,null],
@@ -53,6 +53,8 @@ const ENOUGH_SETTINGS: usize = 6;
 #[derive(Clone, Debug)]
 pub struct JointPredictor {
     definition: JobDefinition,
+    /// Why no accuracy of the job is known; `None` if one is.
+    accuracy_unknown: Option<AccuracyUnknown>,
     arms: Vec<Arm>,
     fitted: Vec<FittedArm>,
     /// All runs as one table; `None` if there is a single arm, or nothing completed.
@@ -83,7 +85,11 @@ impl JointPredictor {
         }
         let table = if is_alone { None } else { Columns::of(group) };
         let arms = fitted.iter().map(|arm| arm.describe(table.is_some())).collect();
-        Ok(Self { definition: group.definition.clone(), arms, fitted, table, joint: OnceLock::new() })
+        let definition = group.definition.clone();
+        let accuracies: Vec<TrainedAccuracy> =
+            group.jobs.iter().flat_map(|job| job.accuracies.iter().cloned()).collect();
+        let accuracy_unknown = AccuracyUnknown::of(&accuracies, definition.images, definition.epochs);
+        Ok(Self { definition, accuracy_unknown, arms, fitted, table, joint: OnceLock::new() })
     }
 
     /// Returns the fit of all runs.
@@ -116,6 +122,21 @@ impl JointPredictor {
     /// Returns the arms: what can be chosen besides executors and cores.
     pub fn arms(&self) -> &[Arm] {
         &self.arms
+    }
+
+    /// Returns the accuracy that was measured with an arm's batch size and averaging interval on
+    /// this many executors; `None` if none was.
+    ///
+    /// # Panics
+    /// The index is not below the number of arms.
+    pub fn accuracy(&self, arm: usize, executors: u32) -> Option<&Accuracy> {
+        let known = &self.fitted[arm].accuracies;
+        known.iter().find(|(measured, _)| *measured == executors).map(|(_, accuracy)| accuracy)
+    }
+
+    /// Returns why no accuracy of the job is known; `None` if one is.
+    pub fn accuracy_unknown(&self) -> Option<AccuracyUnknown> {
+        self.accuracy_unknown
     }
 
     /// Returns the job that is predicted.

@@ -84,7 +84,7 @@ impl TransferredJob {
         let share = factors.values().map(|factors| share_of_layers(factors, &new)).sum::<f64>() / factors.len() as f64;
         let uncertainty = spread_of(&errors(&known, &factors), share)?;
         let observations = merged.into_values().filter_map(|runs| mean(&runs)).collect();
-        let mut job = Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() };
+        let mut job = Job::of_runs(context, observations);
         job.sort_runs();
         Some(Self { job, uncertainty })
     }
@@ -216,12 +216,7 @@ mod tests {
             family: format!("{count} {channels}"),
             costs: GraphCosts::from_values(values).unwrap(),
             layers,
-            job: Job {
-                context: context(1000),
-                observations: vec![of(1, 0.1), of(1, 0.5), of(2, 0.1), of(2, 0.5)],
-                incomplete: Vec::new(),
-                peaks: Vec::new(),
-            },
+            job: Job::of_runs(context(1000), vec![of(1, 0.1), of(1, 0.5), of(2, 0.1), of(2, 0.5)]),
             parts: vec![RunParts {
                 slots: 1.0,
                 images: 100.0,

@@ -80,12 +80,7 @@ impl TransferredJob {
                 merged.entry(key(run)).or_default().push((weight, moved));
             }
         }
-        let mut job = Job {
-            context,
-            observations: merged.into_values().filter_map(|runs| mean(&runs)).collect(),
-            incomplete: Vec::new(),
-            peaks: Vec::new(),
-        };
+        let mut job = Job::of_runs(context, merged.into_values().filter_map(|runs| mean(&runs)).collect());
         job.sort_runs();
         let uncertainty = prediction.spread?.with(&factors.spread()?)?;
         Some(Self { job, uncertainty })
@@ -246,7 +241,7 @@ mod tests {
         };
         let observations = vec![of(1, 0.02), of(1, 0.1), of(2, 0.02), of(2, 0.1)];
         let context = context(&format!("cnn{layers}x{channels}"), 1000);
-        let job = Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() };
+        let job = Job::of_runs(context, observations);
         MeasuredCnn { family: format!("family {layers}"), costs, layers: Vec::new(), job, parts: Vec::new() }
     }
 

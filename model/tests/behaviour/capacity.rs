@@ -113,7 +113,7 @@ fn where_gpus_are_shared_or_unknown_they_bound_nothing() {
 #[test]
 fn no_configuration_beyond_the_gpus_is_recommended_or_advised() {
     let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], multiplicative);
-    let job = Job { context: with_gpus(2), observations: runs, incomplete: Vec::new(), peaks: Vec::new() };
+    let job = Job::of_runs(with_gpus(2), runs);
     let predictor = Predictor::fit_job(&job).unwrap();
     for deadline_secs in [None, Some(1e6)] {
         let executors = (1..=16).collect();

@@ -16,7 +16,7 @@ pub fn context(processors: Option<u32>) -> Context {
 
 /// The measurements of a job on an unknown machine.
 pub fn job(runs: &[Observation]) -> Job {
-    Job { context: context(None), observations: runs.to_vec(), incomplete: Vec::new(), peaks: Vec::new() }
+    Job::of_runs(context(None), runs.to_vec())
 }
 
 /// A job on a cluster, where the host's processors are not a limit.

@@ -20,6 +20,7 @@ const LIMITS: MachineLimits = MachineLimits {
     deadline_secs: None,
     budget: None,
     max_hourly_cost: None,
+    min_accuracy: None,
     probability: 0.9,
     spot: false,
     startup_secs: 0.0,
@@ -47,7 +48,7 @@ fn run(executors: u32, cores_per_executor: u32, sampling_rate: f64, secs: f64) -
 }
 
 fn job(machine: &str, observations: Vec<Observation>) -> Job {
-    Job { context: context(machine, 8), observations, incomplete: Vec::new(), peaks: Vec::new() }
+    Job::of_runs(context(machine, 8), observations)
 }
 
 fn group(jobs: Vec<Job>) -> JobGroup {

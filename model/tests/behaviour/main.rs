@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 
+mod accuracy;
 mod advise;
 mod bills;
 #[cfg(target_arch = "wasm32")]

@@ -53,9 +53,9 @@ impl Source {
         read_files(&self.files)
     }
 
-    /// Selects what samples are of: one context, or one job with several batch sizes or on several
-    /// machine types, some of which may have runs of other CNNs alone. `compares` asks for the
-    /// second even if there is one context.
+    /// Selects what samples are of: one context, or one job with several batch sizes or averaging
+    /// intervals or on several machine types, some of which may have runs of other CNNs alone.
+    /// `compares` asks for the second even if there is one context.
     ///
     /// # Errors
     /// As [`Source::job`].
@@ -112,8 +112,8 @@ impl Source {
                 let is_one_job = matching.iter().all(|job| JobDefinition::of(&job.context) == definition);
                 let several = match is_one_job {
                     true => {
-                        "the samples hold one job on several machine types or with several batch sizes, which `plan` \
-                         compares; choose one with --context N"
+                        "the samples hold one job on several machine types, or with several batch sizes or averaging \
+                         intervals, which `plan` compares; choose one with --context N"
                     }
                     false => {
                         "the samples contain several jobs; choose one with --context N, or by its CNN with --model NAME"

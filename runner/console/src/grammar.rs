@@ -168,6 +168,11 @@ pub fn probability(text: &str) -> Result<f64, String> {
     share(text).map_err(|_| "write a probability between 0 and 1, such as 0.9 or 90%".to_owned())
 }
 
+/// Parses a minimum accuracy: `0.97`, `97%`.
+pub fn accuracy(text: &str) -> Result<f64, String> {
+    rate(text).map_err(|_| "write an accuracy above 0 and at most 1, such as 0.97 or 97%".to_owned())
+}
+
 fn fraction(text: &str) -> Option<f64> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     match text.trim().strip_suffix('%') {

@@ -7,7 +7,7 @@ use foreglow_shared::{Job, Observation, PriceSheet, Question, format_duration};
 
 use crate::answer::Startup;
 use crate::ask::{name, read_bytes};
-use crate::grammar::{Counts, cores, duration_secs, executors, mib, money, probability};
+use crate::grammar::{Counts, accuracy, cores, duration_secs, executors, mib, money, probability};
 use crate::progress::note;
 
 /// Question to the predictor.
@@ -25,6 +25,12 @@ pub struct QuestionArgs {
     /// Most that the job may cost, in the currency of the prices: 5, 0.25
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     pub budget: Option<f64>,
+
+    /// Least accuracy of the trained CNN: 97% or 0.97. Only configurations qualify whose accuracy
+    /// was measured on all images: the lower end of its 95 % interval over the seeds, or the value
+    /// of a single run
+    #[arg(long, value_name = "SHARE", value_parser = accuracy, allow_negative_numbers = true)]
+    pub min_accuracy: Option<f64>,
 
     /// Probability with which the job must meet the deadline and the budget: 0.9 or 90%
     /// [default: 90%]
@@ -77,6 +83,7 @@ impl QuestionArgs {
         self.bill.change(question)?;
         question.deadline_secs = self.deadline_secs(&job.observations)?.or(question.deadline_secs);
         question.budget = self.budget.or(question.budget);
+        question.min_accuracy = self.min_accuracy.or(question.min_accuracy);
         question.probability = self.probability.unwrap_or(question.probability);
         if let Some(Counts(executors)) = &self.executors {
             question.executors.clone_from(executors);

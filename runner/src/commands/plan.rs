@@ -191,6 +191,7 @@ fn compare(args: &Args, mut group: JobGroup) -> anyhow::Result<MachineAnswer> {
     let limits = MachineLimits {
         deadline_secs: question.deadline_secs(&runs)?,
         budget: question.budget,
+        min_accuracy: question.min_accuracy,
         max_hourly_cost: *max_hourly_cost,
         probability: question.probability.unwrap_or(DEFAULT_PROBABILITY),
         spot: *spot,

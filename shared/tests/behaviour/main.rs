@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 
+mod accuracies;
 mod contexts;
 mod foreign;
 mod formats;

@@ -30,15 +30,11 @@ pub fn observation(executors: u32, cores_per_executor: u32, sampling_rate: f64, 
 
 pub fn view(observations: Vec<Observation>) -> View {
     View {
-        job: Job {
-            context: foreglow_shared::Context::of(&sample()),
-            observations,
-            incomplete: Vec::new(),
-            peaks: Vec::new(),
-        },
+        job: Job::of_runs(foreglow_shared::Context::of(&sample()), observations),
         question: Question {
             deadline_secs: Some(600.0),
             budget: None,
+            min_accuracy: None,
             probability: 0.9,
             executors: vec![1, 2, 4],
             cores_per_executor: vec![1, 2],

@@ -1,5 +1,6 @@
 //! Answers in all output formats. `docs/answers.md` specifies the JSON.
 
+mod accuracy;
 mod advice;
 mod basis;
 mod decision;

@@ -29,6 +29,7 @@ struct Choice {
     cores_per_executor: u32,
     memory_per_executor_mib: u32,
     batch_size: Option<u32>,
+    average_every: Option<u32>,
     partition_size: Option<u32>,
     accelerator: Option<String>,
     engine: Option<Engine>,
@@ -138,7 +139,8 @@ impl Plan {
         let job = self.job.clone().ok_or_else(|| unusable("that is not a plan: the job is missing"))?;
         let JobDefinition { model, mode, image_px, images, epochs, extra } = job;
         let batch_size = choice.batch_size.ok_or_else(|| unusable("that is not a plan: the batch size is missing"))?;
-        let workload = Workload { model, mode, image_px, images, epochs, batch_size, extra };
+        let mut workload = Workload { model, mode, image_px, images, epochs, batch_size, extra };
+        workload.set_average_every(choice.average_every);
         let context = serde_json::from_value(json!({
             "workload": workload,
             "engine": choice.engine.unwrap_or(Engine::Local),

@@ -3,6 +3,7 @@
 use foreglow_shared::{format_duration, format_probability};
 
 use super::{DecisionAnswer, Row};
+use crate::answer::accuracy::{ACCURACY_COLUMNS, accuracy_cell, accuracy_cells, accuracy_notes, with_accuracy};
 use crate::answer::{cost_note, json, notes, probability, range};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
@@ -32,9 +33,19 @@ impl DecisionAnswer {
             (interval.as_str(), Align::Left),
             ("cost", Align::Right),
             (limit.as_str(), Align::Right),
+            ("accuracy", Align::Left),
             ("", Align::Left),
         ];
-        text.push_str(&table(&columns, self.candidates.iter().map(|row| self.cells(row))));
+        // Only the runs of training jobs have an accuracy.
+        let accuracy = columns.len() - 2;
+        let has_accuracy = self.candidates.iter().any(|row| row.accuracy.is_some());
+        let kept = |place: &usize| has_accuracy || *place != accuracy;
+        let columns: Vec<(&str, Align)> = (0..columns.len()).filter(kept).map(|place| columns[place]).collect();
+        let cells = |row| {
+            let cells = self.cells(row);
+            (0..cells.len()).filter(kept).map(|place| cells[place].clone()).collect()
+        };
+        text.push_str(&table(&columns, self.candidates.iter().map(cells)));
         if self.weighed > self.candidates.len() {
             text.push_str(&format!(
                 "\n{} configurations were compared; the table shows the named ones and the Pareto front.\n",
@@ -52,6 +63,8 @@ impl DecisionAnswer {
             self.question.memory_per_executor_mib,
         ));
         text.push_str(&self.cost_unknown.as_deref().map_or_else(String::new, cost_note));
+        let recommended = self.recommended.as_ref().and_then(|row| row.accuracy.as_ref());
+        text.push_str(&accuracy_notes(self.candidates.iter().filter_map(|row| row.accuracy.as_ref()), recommended));
         if let Some(startup) = &self.startup {
             text.push_str(&format!("{}\n", startup.describe()));
         }
@@ -82,12 +95,14 @@ impl DecisionAnswer {
             _ if is_priced => "cheapest configuration",
             _ => "configuration of the fewest executor-hours",
         };
+        let accurate = with_accuracy(self.question.min_accuracy);
         let verdict = match (&self.recommended, self.wish()) {
             (Some(_), Some(wish)) => {
-                format!("The {best} that is {wish} with a probability of at least {probability}:")
+                format!("The {best}{accurate} that is {wish} with a probability of at least {probability}:")
             }
-            (Some(_), None) => format!("The {best}, at any speed:"),
-            (None, Some(wish)) => format!("No configuration is {wish} with a probability of {probability}."),
+            (Some(_), None) => format!("The {best}{accurate}, at any speed:"),
+            (None, Some(wish)) => format!("No configuration{accurate} is {wish} with a probability of {probability}."),
+            (None, None) if !accurate.is_empty() => format!("No configuration{accurate} is known."),
             (None, None) => "No configuration has a known time.".to_owned(),
         };
         let named = [
@@ -140,6 +155,7 @@ impl DecisionAnswer {
             row.interval.as_ref().map_or_else(|| "unknown".into(), range),
             self.money(row),
             self.success(row),
+            accuracy_cell(row.accuracy.as_ref()),
             mark.to_owned(),
         ]
     }
@@ -175,8 +191,9 @@ impl DecisionAnswer {
             "within_budget",
             "out_of_memory",
         ];
+        let columns = [&columns[..], &ACCURACY_COLUMNS].concat();
         let cells = |row: &Row| {
-            vec![
+            let mut cells = vec![
                 row.executors.to_string(),
                 row.cores_per_executor.to_string(),
                 row.memory_per_executor_mib.to_string(),
@@ -192,7 +209,9 @@ impl DecisionAnswer {
                 number(row.success_probability),
                 row.within_budget.to_string(),
                 row.exclusion.is_some().to_string(),
-            ]
+            ];
+            cells.extend(accuracy_cells(row.accuracy.as_ref()));
+            cells
         };
         csv(&columns, self.candidates.iter().map(cells))
     }

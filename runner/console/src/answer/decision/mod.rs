@@ -6,7 +6,9 @@ mod inversion;
 mod startup;
 
 use foreglow_exit::unusable;
-use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide};
+use foreglow_model::{
+    Accuracy, AccuracyUnknown, Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide,
+};
 use foreglow_shared::{
     Context, Engine, Job, Question, Resources, WhatIf, format_duration, format_money, format_probability,
     spark_submit_arguments,
@@ -15,6 +17,7 @@ use serde::Serialize;
 
 use self::inversion::Inversion;
 pub use self::startup::Startup;
+use super::accuracy::{Inaccuracy, accuracy_unknown};
 use super::{SCHEMA, configuration, cost_unknown};
 use crate::answer::Basis;
 
@@ -52,6 +55,9 @@ pub struct DecisionAnswer {
     larger_is_slower: Option<Inversion>,
     /// Warnings about the samples; warnings about a configuration are in its row.
     warnings: Vec<Warning>,
+    /// Why no accuracy is known; `None` if one is.
+    #[serde(skip)]
+    accuracy_unknown: Option<AccuracyUnknown>,
 }
 
 /// A configuration with its prediction.
@@ -77,6 +83,12 @@ pub(super) struct Row {
     meets_deadline: bool,
     within_budget: bool,
     exclusion: Option<Exclusion>,
+    /// The measured accuracy of the trained CNN; `None` if it was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<Accuracy>,
+    /// Whether the accuracy is known to be at least the minimum.
+    #[serde(skip)]
+    keeps_accuracy: bool,
     /// Whether no other configuration is both as fast and as cheap.
     on_pareto_front: bool,
     warnings: Vec<Warning>,
@@ -93,7 +105,13 @@ impl DecisionAnswer {
         let mut on_front = vec![false; candidates.len()];
         pareto.iter().for_each(|index| on_front[*index] = true);
         let partition_size = predictor.partition_size(job);
-        let row = |(candidate, on_front)| row(candidate, partition_size, on_front);
+        let workload = &job.context.workload;
+        let known = Accuracy::by_executors(&job.accuracies, workload.images, workload.epochs);
+        let accuracy = |executors: u32| known.iter().find(|(measured, _)| *measured == executors);
+        let row = |(candidate, on_front): (Candidate, bool)| Row {
+            accuracy: accuracy(candidate.executors).map(|(_, accuracy)| accuracy.clone()),
+            ..row(candidate, partition_size, on_front)
+        };
         let rows: Vec<Row> = candidates.into_iter().zip(on_front).map(row).collect();
         let at = |index: Option<usize>| index.map(|index| rows[index].clone());
         let recommended = at(recommended);
@@ -119,6 +137,7 @@ impl DecisionAnswer {
             cost_unknown: cost_unknown(&question.prices, job.context.accelerator.as_deref()),
             question: question.clone(),
             startup: Startup::of(&job.observations),
+            accuracy_unknown: accuracy_unknown(job),
             larger_is_slower: Inversion::among(&rows),
             next_faster: next_faster.cloned(),
             next_cheaper: next_cheaper.cloned(),
@@ -163,6 +182,9 @@ impl DecisionAnswer {
     /// Explains why no configuration is recommended.
     fn shortfall(&self, fastest: &Row, cheapest: &Row) -> String {
         let Question { deadline_secs, budget, probability, .. } = self.question;
+        if let Some(reason) = self.inaccuracy() {
+            return reason;
+        }
         if let (Some(budget), Some(reason)) = (budget, &self.cost_unknown) {
             let budget = self.amount(budget);
             return format!("no configuration is known to cost at most {budget}: {reason}");
@@ -212,6 +234,24 @@ impl DecisionAnswer {
                 advise` says which), or decide by the predicted time with --probability 0.5"
             ),
         }
+    }
+
+    /// Returns why no configuration is accurate enough, or meets the other limits as well; `None`
+    /// without a minimum accuracy.
+    fn inaccuracy(&self) -> Option<String> {
+        let possible = || self.candidates.iter().filter(|row| row.burden.is_some() && row.exclusion.is_none());
+        let measured = |row: &Row| Some((row.configuration(), row.accuracy.clone()?));
+        let accurate = possible().filter(|row| row.keeps_accuracy);
+        let secs = |row: &&Row| row.completion_time_secs.unwrap_or(f64::INFINITY);
+        let fastest = accurate.min_by(|a, b| secs(a).total_cmp(&secs(b)));
+        let inaccuracy = Inaccuracy {
+            least: self.question.min_accuracy?,
+            wish: self.wish(),
+            fastest: fastest.map(|row| (row.configuration(), row.time())),
+            measured: possible().filter_map(measured).collect(),
+            unknown: self.accuracy_unknown,
+        };
+        Some(inaccuracy.describe())
     }
 
     /// Returns the limits in the question, such as `done within 15.00 s for at most USD 5.00`;
@@ -267,6 +307,8 @@ fn row(candidate: Candidate, partition_size: Option<u32>, on_pareto_front: bool)
         meets_deadline: candidate.meets_deadline,
         within_budget: candidate.within_budget,
         exclusion: candidate.exclusion,
+        accuracy: None,
+        keeps_accuracy: candidate.keeps_accuracy,
         on_pareto_front,
         warnings: candidate.prediction.warnings,
     }

@@ -4,6 +4,7 @@ use foreglow_model::{SizesFrom, Warning};
 use foreglow_shared::{format_duration, format_money, format_probability};
 
 use super::{MachineAnswer, MachineRow};
+use crate::answer::accuracy::{ACCURACY_COLUMNS, accuracy_cell, accuracy_cells, accuracy_notes, with_accuracy};
 use crate::answer::{json, notes, range};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
@@ -28,6 +29,7 @@ impl MachineAnswer {
             text.push_str("\nNo other configuration is both as fast and as cheap:\n");
             text.push_str(&self.rows(&self.pareto));
         }
+        text.push_str(&self.accuracies());
         let were = if self.weighed == 1 { "configuration was" } else { "configurations were" };
         text.push_str(&format!("\n{} {were} compared.", self.weighed));
         text.push_str(&self.prices());
@@ -40,6 +42,8 @@ impl MachineAnswer {
         if let Some(arguments) = &self.spark_submit {
             text.push_str(&format!("\nThe recommended one for spark-submit:\n  {arguments}\n"));
         }
+        let recommended = self.recommended.as_ref().and_then(|row| row.accuracy.as_ref());
+        text.push_str(&accuracy_notes(self.trained.iter().map(|row| &row.accuracy), recommended));
         text + &self.remarks()
     }
 
@@ -50,13 +54,15 @@ impl MachineAnswer {
             _ => "cheapest",
         };
         let probability = format_probability(self.limits.probability);
+        let accurate = with_accuracy(self.limits.min_accuracy);
         let verdict = match (&self.recommended, self.wish()) {
-            (Some(_), Some(wish)) => {
-                format!("The {best} configuration that is {wish} with a probability of at least {probability}:")
-            }
-            (Some(_), None) => format!("The {best} configuration, at any speed:"),
+            (Some(_), Some(wish)) => format!(
+                "The {best} configuration{accurate} that is {wish} with a probability of at least {probability}:"
+            ),
+            (Some(_), None) => format!("The {best} configuration{accurate}, at any speed:"),
+            (None, None) if !accurate.is_empty() => format!("No configuration{accurate} is known."),
             (None, Some(wish)) if self.cheapest.is_some() || self.fastest_is_late() => {
-                format!("No configuration is {wish} with a probability of {probability}.")
+                format!("No configuration{accurate} is {wish} with a probability of {probability}.")
             }
             (None, _) => "No configuration has a known price.".to_owned(),
         };
@@ -81,6 +87,7 @@ impl MachineAnswer {
     fn rows(&self, rows: &[MachineRow]) -> String {
         let has_batches = self.measured.iter().any(|arm| arm.batch_size != self.measured[0].batch_size);
         let limit = if self.limits.deadline_secs.is_some() || self.limits.budget.is_some() { "chance" } else { "" };
+        let accuracy = if self.trained.is_empty() { "" } else { "accuracy" };
         let columns = [
             ("machines", Align::Left),
             (if has_batches { "batch" } else { "" }, Align::Right),
@@ -89,6 +96,7 @@ impl MachineAnswer {
             ("90 % interval", Align::Left),
             ("cost", Align::Right),
             (limit, Align::Right),
+            (accuracy, Align::Left),
             ("from", Align::Left),
         ];
         let cells = |row: &MachineRow| {
@@ -100,6 +108,7 @@ impl MachineAnswer {
                 row.interval.as_ref().map_or_else(|| "unknown".into(), range),
                 self.money(row),
                 row.success_probability.map_or_else(String::new, format_probability),
+                accuracy_cell(row.accuracy.as_ref()),
                 row.basis.borrowed_from().unwrap_or("its own runs").to_owned(),
             ]
         };
@@ -195,7 +204,9 @@ impl MachineAnswer {
             "hourly_cost",
             "success_probability",
             "is_feasible",
+            "average_every",
         ];
+        let columns = [&columns[..], &ACCURACY_COLUMNS].concat();
         let named = [
             ("recommended", self.recommended.as_slice()),
             ("fastest", self.fastest.as_slice()),
@@ -207,7 +218,7 @@ impl MachineAnswer {
         let count = |count: Option<u32>| number(count.map(f64::from));
         let rows = named.into_iter().flat_map(|(what, rows)| rows.iter().map(move |row| (what, row)));
         let cells = rows.map(|(what, row)| {
-            vec![
+            let mut cells = vec![
                 what.to_owned(),
                 row.machine.clone(),
                 count(row.machines),
@@ -224,7 +235,10 @@ impl MachineAnswer {
                 number(row.hourly_cost),
                 number(row.success_probability),
                 row.is_feasible.to_string(),
-            ]
+                count(row.average_every),
+            ];
+            cells.extend(accuracy_cells(row.accuracy.as_ref()));
+            cells
         });
         csv(&columns, cells)
     }

@@ -1,17 +1,19 @@
 //! The decision over all machine types that were measured.
 
 mod forms;
+mod trained;
 
 use foreglow_exit::unusable;
 use foreglow_model::{
-    Arm, Basis, Comparison, Interval, MachineCandidate, MachineDecision, MachineLimits, Omission, Pricing, SizesFrom,
-    Warning,
+    Accuracy, AccuracyUnknown, Arm, Basis, Comparison, Interval, MachineCandidate, MachineDecision, MachineLimits,
+    Omission, Pricing, SizesFrom, Warning,
 };
 use foreglow_shared::{
     Date, Engine, JobDefinition, PriceSheet, format_duration, format_money, format_probability, spark_submit_arguments,
 };
 use serde::Serialize;
 
+use self::trained::TrainedRow;
 use super::{SCHEMA, Startup};
 
 /// Answer to a question about a job on several machine types.
@@ -35,6 +37,12 @@ pub struct MachineAnswer {
     best_per_machine: Vec<MachineRow>,
     /// The Pareto front of time and cost, by ascending time.
     pareto: Vec<MachineRow>,
+    /// The ways to train whose accuracy was measured, the most accurate first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    trained: Vec<TrainedRow>,
+    /// Why no accuracy is known; `None` if one is.
+    #[serde(skip)]
+    accuracy_unknown: Option<AccuracyUnknown>,
     /// Number of configurations that were compared.
     weighed: usize,
     /// What was not compared, and why.
@@ -63,6 +71,9 @@ struct MachineRow {
     cores_per_executor: u32,
     memory_per_executor_mib: u32,
     batch_size: u32,
+    /// Mini-batches between two averages; `None` unless the job trains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    average_every: Option<u32>,
     partition_size: u32,
     /// Which runs the memory and the partition size are taken from.
     sizes_from: SizesFrom,
@@ -74,6 +85,9 @@ struct MachineRow {
     hourly_cost: Option<f64>,
     success_probability: Option<f64>,
     is_feasible: bool,
+    /// The measured accuracy of the trained CNN; `None` if it was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<Accuracy>,
     /// What the time is predicted from: runs of this machine type and batch size, or of others.
     basis: Basis,
     /// Date of the price; `None` if unknown.
@@ -99,6 +113,7 @@ impl MachineRow {
             cores_per_executor: placement.cores_per_executor,
             memory_per_executor_mib: placement.memory_per_executor_mib,
             batch_size: arm.batch_size,
+            average_every: arm.average_every,
             partition_size: arm.partition_size,
             sizes_from: arm.sizes_from,
             accelerator: arm.accelerator.clone(),
@@ -109,6 +124,7 @@ impl MachineRow {
             hourly_cost: candidate.hourly_cost,
             success_probability: candidate.success_probability,
             is_feasible: candidate.is_feasible,
+            accuracy: candidate.accuracy.clone(),
             basis: arm.basis,
             price_date: match pricing {
                 Pricing::Machines(machine) => machine.date,
@@ -170,6 +186,8 @@ impl MachineAnswer {
             likeliest: at(likeliest),
             best_per_machine: all(best_per_machine),
             pareto: all(pareto),
+            trained: TrainedRow::all(comparison, &limits),
+            accuracy_unknown: comparison.predictor().accuracy_unknown(),
             weighed,
             omitted: comparison.omissions().to_vec(),
             measured: comparison.predictor().arms().to_vec(),
@@ -193,6 +211,9 @@ impl MachineAnswer {
                 if reasons.is_empty() { "no time can be predicted; collect more".into() } else { reasons.join("\n") };
             anyhow::bail!("no configuration can be compared:\n{reasons}");
         };
+        if let Some(reason) = self.inaccuracy() {
+            anyhow::bail!("{reason}");
+        }
         if let Some(deadline) = self.limits.deadline_secs.filter(|_| self.fastest_is_late()) {
             anyhow::bail!(
                 "no configuration is predicted to meet the deadline of {}: the fastest, {}, takes {}; allow more time, or \

@@ -1,0 +1,60 @@
+//! The ways to train whose accuracy was measured, beside their times.
+
+use super::{Comparison, MachineLimits, Placement};
+use crate::Accuracy;
+
+/// A way to train whose accuracy was measured, whatever the machine type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainedSetting {
+    /// Executor processes, E.
+    pub executors: u32,
+    /// Images of an executor's mini-batch.
+    pub batch_size: u32,
+    /// Mini-batches between two averages; `None` if the samples do not say it.
+    pub average_every: Option<u32>,
+    /// The measured accuracy.
+    pub accuracy: Accuracy,
+    /// Whether it is at least the minimum of the limits.
+    pub is_accurate: bool,
+    /// The fastest configuration that trains like this; `None` if none can be compared.
+    pub fastest: Option<Placement>,
+    /// Its predicted time, seconds.
+    pub secs: Option<f64>,
+    /// Its cost; `None` if no price is known.
+    pub cost: Option<f64>,
+}
+
+impl Comparison {
+    /// Returns the ways to train whose accuracy was measured, the most accurate first.
+    pub fn trained(&self, limits: &MachineLimits) -> Vec<TrainedSetting> {
+        let mut trained: Vec<TrainedSetting> = Vec::new();
+        let arms = self.predictor.arms();
+        for (index, arm) in arms.iter().enumerate() {
+            let learning = (arm.batch_size, arm.average_every);
+            if trained.iter().any(|known| (known.batch_size, known.average_every) == learning) {
+                continue;
+            }
+            for (executors, accuracy) in &self.predictor.fitted(index).accuracies {
+                // Candidates are in ascending order of time.
+                let fastest = self.candidates.iter().find(|candidate| {
+                    let of = &arms[candidate.placement.arm];
+                    candidate.placement.executors == *executors && (of.batch_size, of.average_every) == learning
+                });
+                let rate = fastest.and_then(|fastest| self.rate(fastest.placement, limits));
+                trained.push(TrainedSetting {
+                    executors: *executors,
+                    batch_size: arm.batch_size,
+                    average_every: arm.average_every,
+                    is_accurate: limits.min_accuracy.is_none_or(|least| accuracy.keeps(least)),
+                    accuracy: accuracy.clone(),
+                    fastest: fastest.map(|fastest| fastest.placement),
+                    secs: fastest.map(|fastest| fastest.secs),
+                    cost: rate.zip(fastest).map(|(rate, fastest)| rate.cost(fastest.secs)),
+                });
+            }
+        }
+        // The sort is stable: ties keep the order of the arms and executors.
+        trained.sort_by(|a, b| b.accuracy.mean.total_cmp(&a.accuracy.mean));
+        trained
+    }
+}

@@ -1,0 +1,102 @@
+//! The accuracy of a trained CNN beside its time.
+
+use foreglow_model::{Accuracy, AccuracyUnknown};
+use foreglow_shared::{Job, format_rate};
+
+/// What tells why no configuration meets a question with a minimum accuracy.
+pub(super) struct Inaccuracy {
+    /// The minimum.
+    pub(super) least: f64,
+    /// The other limits, such as `done within 15.00 s`.
+    pub(super) wish: Option<String>,
+    /// The fastest configuration that is accurate enough, and its time.
+    pub(super) fastest: Option<(String, String)>,
+    /// The configurations whose accuracy was measured.
+    pub(super) measured: Vec<(String, Accuracy)>,
+    /// Why no accuracy is known.
+    pub(super) unknown: Option<AccuracyUnknown>,
+}
+
+impl Inaccuracy {
+    /// Returns the reason in one sentence.
+    pub(super) fn describe(self) -> String {
+        let least = format_rate(self.least);
+        if let Some((fastest, time)) = self.fastest {
+            let wish = self.wish.unwrap_or_else(|| "possible".to_owned());
+            return format!(
+                "no configuration with an accuracy of at least {least} is {wish} with the required probability: the fastest \
+                 of them, {fastest}, takes {time}; relax the limits or lower --min-accuracy"
+            );
+        }
+        let most = self.measured.into_iter().max_by(|(_, a), (_, b)| a.bound().total_cmp(&b.bound()));
+        match (most, self.unknown) {
+            (Some((configuration, accuracy)), _) => format!(
+                "no configuration is known to have an accuracy of at least {least}: the most accurate, {configuration}, has \
+                 {accuracy}; lower --min-accuracy, or measure with more epochs or other learning rates"
+            ),
+            (None, Some(unknown)) => {
+                format!("no configuration is known to have an accuracy of at least {least}: {unknown}")
+            }
+            (None, None) => format!(
+                "no configuration is known to have an accuracy of at least {least}: it was measured on none of those to \
+                 choose from; offer others with --executors"
+            ),
+        }
+    }
+}
+
+/// Returns why no accuracy of a job is known; `None` if one is.
+pub(super) fn accuracy_unknown(job: &Job) -> Option<AccuracyUnknown> {
+    AccuracyUnknown::of(&job.accuracies, job.context.workload.images, job.context.workload.epochs)
+}
+
+/// Formats an accuracy: `97.64 % (97.37–97.91 %)`, `not measured`.
+pub(super) fn accuracy_cell(accuracy: Option<&Accuracy>) -> String {
+    accuracy.map_or_else(|| "not measured".to_owned(), Accuracy::to_string)
+}
+
+/// Returns a minimum accuracy for a sentence: ` with an accuracy of at least 97 %`; nothing without
+/// a minimum.
+pub(super) fn with_accuracy(least: Option<f64>) -> String {
+    least.map_or_else(String::new, |least| format!(" with an accuracy of at least {}", format_rate(least)))
+}
+
+/// Returns the notes on accuracies, one line each, after an empty line: what was tested, what the
+/// interval is, and whether the recommended configuration has a single run. Nothing if no accuracy
+/// was measured.
+pub(super) fn accuracy_notes<'a>(
+    measured: impl Iterator<Item = &'a Accuracy>,
+    recommended: Option<&Accuracy>,
+) -> String {
+    let mut conditions: Vec<&str> = measured.map(|accuracy| accuracy.conditions.as_str()).collect();
+    conditions.sort_unstable();
+    conditions.dedup();
+    if conditions.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "\nAccuracy: mean over the seeds of runs on all images, with its 95 % interval; {}.\n",
+        conditions.join("; or ")
+    );
+    if recommended.is_some_and(|accuracy| accuracy.runs == 1) {
+        text.push_str(
+            "Note: the accuracy of the recommended configuration is that of a single run, which may be lucky; repeat it with \
+             another --seed.\n",
+        );
+    }
+    text
+}
+
+/// The columns of an accuracy in CSV.
+pub(super) const ACCURACY_COLUMNS: [&str; 4] = ["accuracy", "accuracy_lower", "accuracy_upper", "accuracy_runs"];
+
+/// Returns the cells of [`ACCURACY_COLUMNS`]; empty if the accuracy was not measured.
+pub(super) fn accuracy_cells(accuracy: Option<&Accuracy>) -> [String; 4] {
+    let number = |of: fn(&Accuracy) -> Option<f64>| crate::table::number(accuracy.and_then(of));
+    [
+        number(|accuracy| Some(accuracy.mean)),
+        number(|accuracy| accuracy.lower),
+        number(|accuracy| accuracy.upper),
+        accuracy.map_or_else(String::new, |accuracy| accuracy.runs.to_string()),
+    ]
+}
