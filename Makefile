@@ -349,6 +349,11 @@ bench-training: build
 bench-mnist: build
 	python3 bench/mnist/run.py
 
+# The built-in example of accuracy beside time: 20 minutes.
+.PHONY: example-mnist
+example-mnist: build
+	python3 bench/mnist/example.py
+
 # Measures the CNNs on this machine's GPU, and PyTorch if PYTORCH names a Python that has it: at
 # most 10 minutes.
 .PHONY: bench-gpu bench-gpu-archive

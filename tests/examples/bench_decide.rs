@@ -42,7 +42,7 @@ fn job(processors: Option<u32>, (executors, cores): (&[u32], &[u32]), rates: &[f
             });
         }
     }
-    Ok(Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() })
+    Ok(Job::of_runs(context, observations))
 }
 
 fn main() -> anyhow::Result<()> {

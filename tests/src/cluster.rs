@@ -32,7 +32,7 @@ pub fn cluster_job() -> Job {
     let pairs = [1, 2, 4, 8].into_iter().flat_map(|e| [1, 2, 4].map(|c| (e, c)));
     let shares = pairs.flat_map(|(e, c)| [0.01, 0.1].map(|rate| (e, c, rate)));
     let whole = [(8, 4, 1.0), (4, 4, 1.0)];
-    Job { context, observations: shares.chain(whole).map(run).collect(), incomplete: Vec::new(), peaks: Vec::new() }
+    Job::of_runs(context, shares.chain(whole).map(run).collect())
 }
 
 /// A view of that job with all configurations up to the given counts, a deadline of ten minutes and

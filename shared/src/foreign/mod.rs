@@ -150,7 +150,7 @@ impl TableRow<'_> {
         }
         let memory_per_executor_mib = self.whole(Field::MemoryPerExecutorMib)?;
         let partition_size = self.whole(Field::PartitionSize)?;
-        let job = jobs.entry(context.key()).or_insert_with(|| Job::of_runs(context, Vec::new()));
+        let job = jobs.entry(context.key()).or_insert_with(|| Job::new(context));
         let incomplete = |outcome, at_least_secs| IncompleteRun {
             executors,
             cores_per_executor,

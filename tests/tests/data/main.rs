@@ -1,6 +1,7 @@
 //! Samples in the planner: loading, listing, excluding and exporting them, in a real browser with a
 //! real collector.
 
+mod accuracy;
 mod networks;
 mod sign_in;
 

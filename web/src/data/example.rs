@@ -16,6 +16,9 @@ pub enum Example {
     Study,
     /// Two CNNs, inference and training: `make sweep`.
     Training,
+    /// LeNet-5 on MNIST, trained on 1–4 executors that average every mini-batch or every 8:
+    /// `make example-mnist`.
+    Accuracy,
 }
 
 /// The jobs of an example and its question.
@@ -27,6 +30,8 @@ pub struct Opening {
     pub first: usize,
     /// Deadline of the question, seconds.
     pub deadline_secs: Option<f64>,
+    /// Minimum accuracy of the question.
+    pub min_accuracy: Option<f64>,
 }
 
 impl Example {
@@ -35,6 +40,7 @@ impl Example {
         match self {
             Self::Study => "./study.jsonl",
             Self::Training => "./example.jsonl",
+            Self::Accuracy => "./mnist.jsonl",
         }
     }
 
@@ -43,6 +49,7 @@ impl Example {
         match self {
             Self::Study => "resnet50",
             Self::Training => "resnet18",
+            Self::Accuracy => "lenet5",
         }
     }
 
@@ -59,9 +66,12 @@ impl Example {
                 (measured.iter().map(whole).collect::<Result<_, _>>()?, Some(3.0 * 3600.0))
             }
             Self::Training => (measured, None),
+            // One executor is too slow, and four are too inaccurate.
+            Self::Accuracy => (measured, Some(120.0)),
         };
+        let min_accuracy = (self == Self::Accuracy).then_some(0.97);
         let first = jobs.iter().position(|job: &Job| job.context.workload.model == self.first_cnn()).unwrap_or(0);
-        Ok(Opening { jobs, first, deadline_secs })
+        Ok(Opening { jobs, first, deadline_secs, min_accuracy })
     }
 }
 
@@ -72,6 +82,22 @@ mod tests {
     use foreglow_shared::read_samples;
 
     use super::*;
+
+    #[test]
+    fn the_accuracy_example_has_whole_runs_with_seeds_for_each_way_to_train() {
+        let samples = read_samples(include_bytes!("../../assets/mnist.jsonl")).unwrap();
+        let opening = Example::Accuracy.opening(&samples).unwrap();
+        assert_eq!((opening.deadline_secs, opening.min_accuracy), (Some(120.0), Some(0.97)));
+        assert_eq!(opening.jobs.len(), 2, "two averaging intervals");
+        for job in &opening.jobs {
+            let executors: BTreeSet<u32> = job.accuracies.iter().map(|run| run.executors).collect();
+            for count in executors {
+                let runs = job.accuracies.iter().filter(|run| run.executors == count);
+                let seeds: BTreeSet<u64> = runs.map(|run| run.seed).collect();
+                assert!(seeds.len() >= 3, "{} with {count} executors: {seeds:?}", job.context.title());
+            }
+        }
+    }
 
     #[test]
     fn the_study_opens_with_200_000_images_on_24_configurations_of_each_cnn() {

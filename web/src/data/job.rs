@@ -23,6 +23,8 @@ pub struct Limits {
     pub deadline_secs: Option<f64>,
     /// Budget, in the price sheet's currency.
     pub budget: Option<f64>,
+    /// Least accuracy of the trained CNN, in (0, 1].
+    pub min_accuracy: Option<f64>,
     /// Minimum probability of meeting each limit.
     pub probability: f64,
 }
@@ -91,8 +93,8 @@ pub fn measured_up_to(job: &Job) -> (u32, u32) {
 impl Limits {
     /// Extracts the limits of a question.
     pub fn of(question: &Question) -> Self {
-        let Question { deadline_secs, budget, probability, .. } = *question;
-        Self { deadline_secs, budget, probability }
+        let Question { deadline_secs, budget, min_accuracy, probability, .. } = *question;
+        Self { deadline_secs, budget, min_accuracy, probability }
     }
 }
 
@@ -108,10 +110,11 @@ impl Space {
 
     /// Reassembles the question.
     pub fn ask(&self, limits: Limits, prices: PriceSheet, what_if: WhatIf) -> Question {
-        let Limits { deadline_secs, budget, probability } = limits;
+        let Limits { deadline_secs, budget, min_accuracy, probability } = limits;
         Question {
             deadline_secs,
             budget,
+            min_accuracy,
             probability,
             executors: self.executors.clone(),
             cores_per_executor: self.cores_per_executor.clone(),
@@ -164,7 +167,7 @@ mod tests {
                 disturbed: false,
             })
             .collect();
-        Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
+        Job::of_runs(context, observations)
     }
 
     #[test]

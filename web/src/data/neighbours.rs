@@ -88,6 +88,7 @@ mod tests {
             success_probability: None,
             meets_deadline: true,
             within_budget: true,
+            keeps_accuracy: true,
             exclusion: None,
         }
     }

@@ -32,6 +32,8 @@ pub fn with_work(job: &Job, left_out: &LeftOut, images: u64, epochs: u32) -> Res
         observations: job.observations.iter().map(completed).collect(),
         incomplete: job.incomplete.iter().map(incomplete).collect(),
         peaks: job.peaks.clone(),
+        // Each tells its own images and epochs.
+        accuracies: job.accuracies.clone(),
     };
     (other.context.workload.images, other.context.workload.epochs) = (images, epochs);
     let left_out = LeftOut {

@@ -116,6 +116,7 @@ impl Row {
             pareto: decision.pareto.contains(&place),
             remark: match (recommended, decision.fastest == Some(place), candidate.meets_deadline) {
                 _ if candidate.exclusion.is_some() => "out of memory",
+                _ if !candidate.keeps_accuracy => "accuracy too low or unknown",
                 (true, ..) => "recommended",
                 (_, true, false) => "fastest, still too late",
                 (_, false, false) => "too late",

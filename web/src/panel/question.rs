@@ -1,6 +1,6 @@
 //! The question: the size of the job, the budget, the probability, the memory and the prices.
 
-use foreglow_shared::{Mode, number};
+use foreglow_shared::{MOST_MEMORY_MIB, Mode, number};
 use leptos::prelude::*;
 
 use crate::data::duration::{compact_duration, parse_duration};
@@ -23,6 +23,7 @@ pub fn QuestionPanel() -> impl IntoView {
             <Budget />
             <Work />
             <Probability />
+            <MinAccuracy />
             <details class="more">
                 <summary data-testid="more-question">
                     <span class="edit">"Prices and memory"</span>
@@ -134,102 +135,151 @@ fn Work() -> impl IntoView {
     }
 }
 
+/// A field for a number.
 #[component]
-fn Budget() -> impl IntoView {
+fn NumberField(
+    /// Name in tests and style sheets.
+    name: &'static str,
+    /// Label.
+    label: &'static str,
+    /// The note, and what it says of an invalid number.
+    notes: [&'static str; 2],
+    /// Unit of the number.
+    #[prop(into)]
+    unit: Signal<String>,
+    /// The number as text.
+    #[prop(into)]
+    written: Signal<String>,
+    /// Takes a number, or nothing if the field is empty. Returns whether it is valid.
+    set: fn(Planner, Option<f64>) -> bool,
+) -> impl IntoView {
     let planner = expect_context::<Planner>();
     let mistake = RwSignal::new(false);
     let set = move |event| {
         let text = event_target_value(&event);
-        let money = number(text.trim()).filter(|money| *money > 0.0);
-        mistake.set(money.is_none() && !text.trim().is_empty());
-        if !mistake.get_untracked() {
-            planner.budget.set(money);
-        }
+        let text = text.trim().trim_end_matches('%').trim();
+        let value = number(text);
+        mistake.set((value.is_none() && !text.is_empty()) || !set(planner, value));
     };
     view! {
-        <div class="field budget">
-            <label for="budget">"Budget"</label>
+        <div class=format!("field {name}")>
+            <label for=name>{label}</label>
             <div class="with-unit">
                 <input
-                    id="budget"
+                    id=name
                     type="text"
                     inputmode="decimal"
                     autocomplete="off"
                     placeholder="none"
-                    data-testid="budget"
-                    aria-describedby="budget-note"
+                    data-testid=name
+                    aria-describedby=format!("{name}-note")
                     aria-invalid=move || mistake.get().to_string()
-                    prop:value=move || planner.budget.get().map(|money| money.to_string()).unwrap_or_default()
+                    prop:value=written
                     on:change=set
                 />
-                <span>{move || planner.prices.with(|prices| prices.currency.clone())}</span>
+                <span>{unit}</span>
             </div>
-            <p id="budget-note" class="note" class:wrong=move || mistake.get() role="status">
-                {move || if mistake.get() { "Write an amount of money above 0, such as 5." } else { "for the whole job" }}
+            <p id=format!("{name}-note") class="note" class:wrong=move || mistake.get() role="status">
+                {move || notes[usize::from(mistake.get())]}
             </p>
         </div>
+    }
+}
+
+#[component]
+fn Budget() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let set = |planner: Planner, money: Option<f64>| {
+        let is_valid = money.is_none_or(|money| money > 0.0);
+        if is_valid {
+            planner.budget.set(money);
+        }
+        is_valid
+    };
+    view! {
+        <NumberField
+            name="budget"
+            label="Budget"
+            notes=["for the whole job", "Write an amount of money above 0, such as 5."]
+            unit=Signal::derive(move || planner.prices.with(|prices| prices.currency.clone()))
+            written=Signal::derive(move || planner.budget.get().map(|money| money.to_string()).unwrap_or_default())
+            set
+        />
     }
 }
 
 #[component]
 fn Probability() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let mistake = RwSignal::new(false);
-    let set = move |event| {
-        let percent = number(event_target_value(&event).trim().trim_end_matches('%').trim());
+    let set = |planner: Planner, percent: Option<f64>| {
         let probability = percent.map(|percent| percent / 100.0).filter(|share| *share > 0.0 && *share < 1.0);
-        mistake.set(probability.is_none());
         if let Some(probability) = probability {
             planner.probability.set(probability);
         }
+        probability.is_some()
     };
-    let written = move || ((planner.probability.get() * 1e6).round() / 1e4).to_string();
     view! {
-        <div class="field probability">
-            <label for="probability">"Probability"</label>
-            <div class="with-unit">
-                <input
-                    id="probability"
-                    type="text"
-                    inputmode="decimal"
-                    autocomplete="off"
-                    data-testid="probability"
-                    aria-describedby="probability-note"
-                    aria-invalid=move || mistake.get().to_string()
-                    prop:value=written
-                    on:change=set
-                />
-                <span>"%"</span>
-            </div>
-            <p id="probability-note" class="note" class:wrong=move || mistake.get() role="status">
-                {move || if mistake.get() { "Write a percentage above 0 and below 100, such as 90." } else { "of meeting each limit" }}
-            </p>
-        </div>
+        <NumberField
+            name="probability"
+            label="Probability"
+            notes=["of meeting each limit", "Write a percentage above 0 and below 100, such as 90."]
+            unit="%"
+            written=Signal::derive(move || percent(planner.probability.get()))
+            set
+        />
     }
+}
+
+/// The minimum accuracy, if the runs of the job measured theirs.
+#[component]
+fn MinAccuracy() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let set = |planner: Planner, percent: Option<f64>| {
+        let least = percent.map(|percent| percent / 100.0);
+        let is_valid = least.is_none_or(|least| least > 0.0 && least <= 1.0);
+        if is_valid {
+            planner.min_accuracy.set(least);
+        }
+        is_valid
+    };
+    let is_measured = Memo::new(move |_| planner.job().is_some_and(|job| !job.accuracies.is_empty()));
+    view! {
+        {move || is_measured.get().then(|| view! {
+            <NumberField
+                name="min-accuracy"
+                label="Minimum accuracy"
+                notes=["of the trained CNN", "Write a percentage above 0, at most 100, such as 97."]
+                unit="%"
+                written=Signal::derive(move || planner.min_accuracy.get().map(percent).unwrap_or_default())
+                set
+            />
+        })}
+    }
+}
+
+/// Formats a share as percent, without its sign.
+fn percent(share: f64) -> String {
+    ((share * 1e6).round() / 1e4).to_string()
 }
 
 #[component]
 fn Memory() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let set = move |event| {
-        if let Some(mib) = event_target_value(&event).parse::<u32>().ok().filter(|mib| *mib > 0) {
-            planner.space.update(|space| space.memory_per_executor_mib = mib);
+    let set = |planner: Planner, mib: Option<f64>| {
+        let mib = mib.filter(|mib| *mib >= 1.0 && *mib <= f64::from(MOST_MEMORY_MIB) && mib.fract() == 0.0);
+        if let Some(mib) = mib {
+            planner.space.update(|space| space.memory_per_executor_mib = mib as u32);
         }
+        mib.is_some()
     };
     view! {
-        <div class="field memory">
-            <label for="memory">"Memory of an executor"</label>
-            <div class="with-unit">
-                <input
-                    id="memory"
-                    type="number"
-                    min="1"
-                    prop:value=move || planner.space.with(|space| space.memory_per_executor_mib).to_string()
-                    on:change=set
-                />
-                <span>"MiB"</span>
-            </div>
-            <p class="note">"affects the cost, not the time"</p>
-        </div>
+        <NumberField
+            name="memory"
+            label="Memory of an executor"
+            notes=["affects the cost, not the time", "Write a whole number of MiB, such as 2048."]
+            unit="MiB"
+            written=Signal::derive(move || planner.space.with(|space| space.memory_per_executor_mib.to_string()))
+            set
+        />
     }
 }

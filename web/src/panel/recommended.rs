@@ -158,6 +158,9 @@ fn shortfall(planner: Planner, fastest: &Candidate, likeliest: Option<&Candidate
         format!("{} × {cores}", counted(candidate.executors, "executor"))
     };
     let deadline = planner.deadline_secs.get();
+    if planner.min_accuracy.get().is_some() {
+        return "No configuration of these runs is known to have this accuracy within the other limits.".into();
+    }
     if let Some(reason) = planner.unpriced().filter(|_| planner.budget.get().is_some()) {
         return format!("No configuration is known to keep the budget: {reason}.");
     }

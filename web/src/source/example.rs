@@ -17,12 +17,13 @@ pub fn open(planner: Planner, example: Example) {
         };
         let samples = text.and_then(|text| read_json_lines(&text).ok());
         match samples.and_then(|samples| example.opening(&samples).ok()) {
-            Some(Opening { jobs, first, deadline_secs }) => {
+            Some(Opening { jobs, first, deadline_secs, min_accuracy }) => {
                 planner.alert.set(None);
                 planner.newer.set(None);
                 planner.live.follows.set(false);
                 planner.take_jobs(jobs, first);
                 planner.deadline_secs.set(deadline_secs);
+                planner.min_accuracy.set(min_accuracy);
             }
             None => planner.alert.set(Some(
                 "The example cannot be loaded: the server of this page does not respond. Try again later.".into(),

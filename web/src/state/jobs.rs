@@ -70,9 +70,9 @@ impl Planner {
         Ok(())
     }
 
-    /// Selects a job. Deadline, budget, what-if and pins belong to a job and are reset; probability
-    /// and the user's own prices stay. Published prices for other hardware are replaced by those
-    /// for the job's.
+    /// Selects a job. Deadline, budget, minimum accuracy, what-if and pins belong to a job and are
+    /// reset; probability and the user's own prices stay. Published prices for other hardware are
+    /// replaced by those for the job's.
     pub fn select(&self, selected: usize) {
         begin_scenario();
         self.selected.set(selected);
@@ -85,6 +85,7 @@ impl Planner {
         }
         self.deadline_secs.set(None);
         self.budget.set(None);
+        self.min_accuracy.set(None);
         self.space.set(Space::of(&question));
         self.what_if.set(question.what_if);
         self.pins.set(Vec::new());

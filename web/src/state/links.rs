@@ -71,6 +71,7 @@ impl Planner {
         self.space.set(Space::of(&question));
         self.deadline_secs.set(question.deadline_secs);
         self.budget.set(question.budget);
+        self.min_accuracy.set(question.min_accuracy);
         self.probability.set(question.probability);
         self.prices.set(question.prices);
         self.what_if.set(question.what_if);

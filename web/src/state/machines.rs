@@ -50,13 +50,14 @@ impl Planner {
         });
     }
 
-    /// All jobs, if the selected one was measured with several machine types, batch sizes or
-    /// partition sizes; reactive.
+    /// All jobs, if the selected one was measured with several machine types, batch sizes,
+    /// averaging intervals or partition sizes, or its accuracy was; reactive.
     fn compared_jobs(self) -> Compared {
         let selected = self.selected.get();
         self.jobs.with(|jobs| {
-            let context = &jobs.get(selected)?.context;
-            (measured_choices(jobs, context) > 1).then(|| (JobDefinition::of(context), jobs.clone()))
+            let Job { context, accuracies, .. } = jobs.get(selected)?;
+            let compares = !accuracies.is_empty() || measured_choices(jobs, context) > 1;
+            compares.then(|| (JobDefinition::of(context), jobs.clone()))
         })
     }
 

@@ -44,6 +44,8 @@ pub struct Planner {
     pub deadline_secs: RwSignal<Option<f64>>,
     /// Budget, in the price sheet's currency.
     pub budget: RwSignal<Option<f64>>,
+    /// Least accuracy of the trained CNN, in (0, 1].
+    pub min_accuracy: RwSignal<Option<f64>>,
     /// Minimum probability of meeting each limit.
     pub probability: RwSignal<f64>,
     /// The configurations to choose from.
@@ -101,6 +103,7 @@ impl Planner {
         let fit = RwSignal::new(Fit::None);
         let deadline_secs = RwSignal::new(None);
         let budget = RwSignal::new(None);
+        let min_accuracy = RwSignal::new(None);
         let probability = RwSignal::new(question.probability);
         let jobs = RwSignal::new(Vec::<Job>::new());
         let selected = RwSignal::new(0);
@@ -108,8 +111,12 @@ impl Planner {
         let prices = RwSignal::new(question.prices);
         let earlier = StoredValue::new(None::<(Arc<Fitted>, Arc<Decision>)>);
         let decide_with = move |fitted: Arc<Fitted>| {
-            let limits =
-                Limits { deadline_secs: deadline_secs.get(), budget: budget.get(), probability: probability.get() };
+            let limits = Limits {
+                deadline_secs: deadline_secs.get(),
+                budget: budget.get(),
+                min_accuracy: min_accuracy.get(),
+                probability: probability.get(),
+            };
             let question = space.get().ask(limits, prices.get(), question.what_if);
             let job = jobs.with(|jobs| jobs.get(selected.get()).cloned())?;
             let known = earlier.get_value().filter(|(predicted, _)| Arc::ptr_eq(predicted, &fitted));
@@ -135,6 +142,7 @@ impl Planner {
             selected,
             deadline_secs,
             budget,
+            min_accuracy,
             probability,
             space,
             prices,
@@ -184,6 +192,7 @@ impl Planner {
         let limits = Limits {
             deadline_secs: self.deadline_secs.get(),
             budget: self.budget.get(),
+            min_accuracy: self.min_accuracy.get(),
             probability: self.probability.get(),
         };
         self.space.get().ask(limits, self.prices.get(), WhatIf { executors: 1, cores_per_executor: 1 })

@@ -44,7 +44,8 @@ pub enum Evaluated {
 /// State of the comparison of machine types.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Machines {
-    /// The job was measured with one machine type, batch size and partition size.
+    /// The job was measured with one machine type, batch size, averaging interval and partition
+    /// size, and without its accuracy.
     None,
     /// Running.
     Running,

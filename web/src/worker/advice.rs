@@ -103,7 +103,7 @@ mod tests {
                 "engine":"local","host":{"cpu":"Some CPU"}}"#,
         )
         .unwrap();
-        Job { context, observations: Vec::new(), incomplete: Vec::new(), peaks: Vec::new() }
+        Job::new(context)
     }
 
     #[test]

@@ -122,7 +122,7 @@ mod tests {
             }
         }
         observations.push(Observation { sampling_rate: 1.0, completion_time_secs: 99.0, ..observations[0] });
-        Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
+        Job::of_runs(context, observations)
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn runs(observations: Vec<Observation>) -> Job {
         "host": {},
     }))
     .expect("the context of a simulated job has every field");
-    Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
+    Job::of_runs(context, observations)
 }
 
 /// Executors and cores, the sampling rate, and seconds.

@@ -1,10 +1,11 @@
 //! The comparison of machine types as HTML. The worker writes it, so that the page carries neither
 //! the table nor the code that would build it.
 
+use foreglow_model::MachineLimits;
 use foreglow_shared::{format_duration, format_money, format_probability};
 use serde::{Deserialize, Serialize};
 
-use super::{MachineRow, MachineTable, TypePrice, front};
+use super::{MachineRow, MachineTable, TypePrice, accuracy, front};
 use crate::data::machine_choice::{Devices, MachineChoice};
 use crate::data::text::escaped;
 
@@ -31,11 +32,13 @@ pub struct ComparedHtml {
 
 impl ComparedHtml {
     /// Writes a comparison.
-    pub fn of(table: &MachineTable, choice: &MachineChoice, deadline_secs: Option<f64>) -> Self {
-        let body = match compares(table) {
-            false => String::new(),
+    pub fn of(table: &MachineTable, choice: &MachineChoice, limits: &MachineLimits) -> Self {
+        let accuracy = accuracy::section(table, limits);
+        let body = match table.compares() {
+            false => accuracy,
             true => {
-                format!("{}{}{}{}", devices(choice), rows(table), picture(table, deadline_secs), list(table, choice))
+                let picture = picture(table, limits.deadline_secs);
+                format!("{}{}{picture}{accuracy}{}", devices(choice), rows(table), list(table, choice))
             }
         };
         Self { recommended: recommended(table), in_short: in_short(table), body }
@@ -56,14 +59,8 @@ fn money(table: &MachineTable, row: &MachineRow) -> String {
     row.cost.map_or_else(|| "unknown".to_owned(), |cost| escaped(&format_money(cost, &table.currency)))
 }
 
-/// Whether several machine types or batch sizes are compared. The table and the chart do not
-/// compare partition sizes.
-fn compares(table: &MachineTable) -> bool {
-    table.types.len() > 1 || table.batch_sizes.len() > 1
-}
-
 fn in_short(table: &MachineTable) -> String {
-    let row = table.recommended.and_then(|place| table.rows.get(place)).filter(|_| compares(table));
+    let row = table.recommended.and_then(|place| table.rows.get(place)).filter(|_| table.compares());
     let text = |row: &MachineRow| {
         let cost = row.cost.map(|cost| format!(" · {}", format_money(cost, &table.currency)));
         format!("{} · {}{}", described(table, row), time(row), cost.unwrap_or_default())
@@ -72,20 +69,27 @@ fn in_short(table: &MachineTable) -> String {
 }
 
 fn recommended(table: &MachineTable) -> String {
-    if !compares(table) {
+    if !table.compares() {
         return String::new();
     }
     let at = |place: Option<usize>| table.rows.get(place?);
     let note = match table.types.len() {
+        0 | 1 if table.averaging_intervals > 1 => {
+            "The best of all batch sizes and averaging intervals. Below, that of the selected runs."
+        }
         0 | 1 => "The best of all batch sizes. Below, that of the selected runs.",
         _ => "The best of all machine types. Below, the machine type of the selected runs.",
     };
     match (at(table.recommended), at(table.fastest)) {
         (Some(row), _) => {
             let chance = row.success_probability.map(|chance| format!(", probability {}", format_probability(chance)));
+            let accuracy = match row.accuracy.as_str() {
+                "" => String::new(),
+                accuracy => format!("<span data-testid=\"recommended-accuracy\">Accuracy: {accuracy}</span>"),
+            };
             format!(
                 "<strong data-testid=\"recommended-machines\">{}</strong><span data-testid=\"recommended-machines-time\" \
-                 data-secs=\"{}\">{}, {}{}</span><span class=\"hush\">{note}</span>",
+                 data-secs=\"{}\">{}, {}{}</span>{accuracy}<span class=\"hush\">{note}</span>",
                 escaped(&described(table, row)),
                 row.secs.unwrap_or_default(),
                 time(row),
@@ -121,13 +125,14 @@ fn rows(table: &MachineTable) -> String {
         .iter()
         .filter_map(|place| Some(row(table, table.rows.get(*place)?, table.recommended == Some(*place))))
         .collect();
+    let accuracy = if table.trained.is_empty() { "" } else { "<th scope=\"col\" class=\"wide\">Accuracy</th>" };
     format!(
         "<p class=\"says\">The best of each machine type, of {} configurations: the cheapest that meets the limits. Whole \
          machines are billed by the second, with the provider's minimum.</p><div class=\"scroll\" tabindex=\"0\" \
          role=\"region\" aria-labelledby=\"machines-title\"><table data-testid=\"machine-table\"><thead><tr><th \
          scope=\"col\">Machines</th><th scope=\"col\" class=\"number\">Completion time</th><th scope=\"col\" class=\"number \
          wide\">90 % interval</th><th scope=\"col\" class=\"number\">Cost</th><th scope=\"col\" class=\"number \
-         wide\">Probability</th><th scope=\"col\" class=\"wide\"><span class=\"out-of-sight\">Remark</span></th></tr></thead>\
+         wide\">Probability</th>{accuracy}<th scope=\"col\" class=\"wide\"><span class=\"out-of-sight\">Remark</span></th></tr></thead>\
          <tbody>{rows}</tbody></table></div>{}",
         table.weighed,
         more(table.best.len()),
@@ -152,6 +157,10 @@ fn row(table: &MachineTable, row: &MachineRow, is_recommended: bool) -> String {
         |(lower, upper)| format!("{} – {}", format_duration(lower), format_duration(upper)),
     );
     let chance = row.success_probability.map(format_probability).unwrap_or_default();
+    let accuracy = match table.trained.is_empty() {
+        true => String::new(),
+        false => format!("<td class=\"wide\">{}</td>", escaped(&row.accuracy)),
+    };
     let verdict = match (is_recommended, row.is_feasible) {
         (true, _) => Some("recommended".to_owned()),
         (false, false) => Some("misses the limits".to_owned()),
@@ -167,7 +176,7 @@ fn row(table: &MachineTable, row: &MachineRow, is_recommended: bool) -> String {
     let data = |name: &str, value: Option<f64>| value.map(|value| format!(" {name}=\"{value}\"")).unwrap_or_default();
     format!(
         "<tr class=\"{class}\" data-machine=\"{}\"><th scope=\"row\">{}</th><td class=\"number\"{}>{}</td><td \
-         class=\"number wide\">{interval}</td><td class=\"number\"{}>{}</td><td class=\"number wide\">{}</td><td \
+         class=\"number wide\">{interval}</td><td class=\"number\"{}>{}</td><td class=\"number wide\">{}</td>{accuracy}<td \
          class=\"wide remark\">{remark}</td></tr>",
         escaped(&row.machine),
         escaped(&described(table, row)),

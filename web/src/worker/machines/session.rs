@@ -9,6 +9,7 @@ use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observatio
 use super::html::{ComparedHtml, MachineHtml};
 use super::{MachineQuestion, MachineRow, MachineTable, TypePrice, pick, pick_html};
 use crate::data::machine_choice::{MachineChoice, MachinePick};
+use crate::data::text::capitalised;
 
 /// The jobs of the page, with everything that no question changes.
 pub struct Session(Result<Fitted, String>);
@@ -75,8 +76,8 @@ impl Session {
         let picked = pick::answer(&pick, &predictor, offer, &limits, &question.context, question.what_if);
         let Some((_, table)) = &fitted.table else { return failed("the job has no runs", &asked.choice) };
         MachineHtml {
-            compared: (!is_known).then(|| ComparedHtml::of(table, &asked.choice, limits.deadline_secs)),
-            picked: pick_html::picked(table, &picked, &pick),
+            compared: (!is_known).then(|| ComparedHtml::of(table, &asked.choice, &limits)),
+            picked: if table.offers_choice() { pick_html::picked(table, &picked, &pick) } else { String::new() },
         }
     }
 }
@@ -157,6 +158,11 @@ impl Fitted {
         let mut batch_sizes: Vec<u32> = self.predictor.arms().iter().map(|arm| arm.batch_size).collect();
         sort_by(&mut batch_sizes, u32::cmp);
         batch_sizes.dedup();
+        let mut intervals: Vec<Option<u32>> = self.predictor.arms().iter().map(|arm| arm.average_every).collect();
+        foreglow_shared::sort(&mut intervals);
+        intervals.dedup();
+        let unknown = self.predictor.accuracy_unknown();
+        let unknown = unknown.filter(|unknown| unknown.is_partial() || limits.min_accuracy.is_some());
         Ok(MachineTable {
             currency: comparison.currency().to_owned(),
             weighed: decision.weighed,
@@ -169,6 +175,9 @@ impl Fitted {
             unmeasured,
             batch_sizes,
             partition_sizes: self.predictor.partition_sizes(),
+            averaging_intervals: intervals.len(),
+            trained: comparison.trained(limits),
+            accuracy_unknown: unknown.map(|unknown| capitalised(&unknown.to_string())),
             omitted: comparison.omissions().iter().map(|left| format!("{}: {}", left.machine, left.reason)).collect(),
         })
     }
@@ -235,7 +244,14 @@ pub(super) fn row(comparison: &Comparison, candidate: &MachineCandidate) -> Mach
         machine: arm.machine.clone(),
         description: comparison.describe(placement),
         memory_per_executor_mib: placement.memory_per_executor_mib,
+        executors: placement.executors,
         batch_size: arm.batch_size,
+        average_every: arm.average_every,
+        accuracy: match (&candidate.accuracy, comparison.predictor().accuracy_unknown()) {
+            (Some(accuracy), _) => accuracy.to_string(),
+            (None, None) => "not measured".to_owned(),
+            (None, Some(_)) => String::new(),
+        },
         secs: prediction.completion_time_secs,
         interval_secs: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
         cost: candidate.cost,
