@@ -187,7 +187,8 @@ fn the_shell_reads_what_is_exported() {
 fn a_plan_with_an_uneven_split_runs_whole_and_is_refused_where_processes_are_equal() {
     let home = Foreglow::new();
     let uneven = MACHINES
-        .replace(r#""executors":1,"executors_per_machine":1"#, r#""executors":3,"executors_per_machine":3"#)
+        .replace(r#""executors":1,"#, r#""executors":3,"#)
+        .replace(r#""executors_per_machine":1"#, r#""executors_per_machine":3"#)
         .replace(r#""cores_per_executor":4"#, r#""cores_per_executor":3,"total_cores":8"#);
     let plan = home.write("plan.json", &uneven);
     let whole = export(&home, &["slurm", &plan]);

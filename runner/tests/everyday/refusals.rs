@@ -28,7 +28,10 @@ const INVALID: [(&[&str], &str); 54] = [
     (&["plan", SAMPLES, "--context", "0"], "write a whole number, 1 or more"),
     (&["plan", "/"], "/ is a folder; give a file"),
     (&["plan", "/dev/null"], "there are no samples in it"),
-    (&["predict", SAMPLES], "the following required arguments were not provided: --executors <E> --cores <C>"),
+    (
+        &["predict", SAMPLES],
+        "the following required arguments were not provided: --executors <E> <--cores <C>|--total-cores <T>>",
+    ),
     (&["predict", SAMPLES, "-E", "1-2", "-C", "1"], "this command takes one number"),
     (&["predict", SAMPLES, "-E", "1", "-C", "1", "--sampling-rate", "200%"], "write a share of the images"),
     (&["run", "--model", "nosuch"], "there is no CNN nosuch; choose one of"),

@@ -246,7 +246,9 @@ fn only_a_disturbed_run_is_longer_than_the_row_of_earlier_versions() {
         assert_eq!(serde_json::from_str::<Observation>(&row(&run)).unwrap(), run);
     }
     assert!(serde_json::from_str::<Observation>("[1,2,4096]").is_err());
-    assert!(serde_json::from_str::<Observation>("[1,2,4096,40,0.5,3.0,1.25,true,1]").is_err());
+    let uneven = serde_json::from_str::<Observation>("[3,3,4096,40,0.5,3.0,1.25,false,8]").unwrap();
+    assert_eq!(uneven.total_cores, Some(8));
+    assert!(serde_json::from_str::<Observation>("[3,3,4096,40,0.5,3.0,1.25,true,8,1]").is_err());
 }
 
 fn any_view() -> impl Strategy<Value = View> {
