@@ -412,7 +412,7 @@ fn jobs_are_listed_and_read_and_their_new_samples_announced(home: &Foreglow) {
     };
     assert_eq!(json("/api/v1/jobs"), serde_json::json!({ "schema": 1, "last_id": null, "jobs": [] }));
     let other = line(3).replace("lenet5", "vgg16");
-    post(&server.url, &[line(1), line(2), other.clone()].join("\n"));
+    post(&server.url, &[line(1), line(2), other].join("\n"));
     let jobs = json("/api/v1/jobs");
     let [newest, second] = [0, 1].map(|place| jobs["jobs"][place].clone());
     let models = [&newest, &second].map(|job| job["context"]["workload"]["model"].clone());

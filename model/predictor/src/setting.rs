@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use foreglow_shared::{CoreSplit, Observation};
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A configuration and a sampling rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Setting {
     /// Executor processes, E; 1 or more.
     pub executors: u32,
@@ -15,10 +16,25 @@ pub struct Setting {
     /// the most.
     pub cores_per_executor: u32,
     /// Task threads of all executors in an uneven split; `None` if each has C.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub total_cores: Option<u32>,
     /// Sampling rate, SR, in (0, 1].
     pub sampling_rate: f64,
+}
+
+/// A text omits a missing total, as earlier versions wrote it. A binary format has every field.
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let has_total = self.total_cores.is_some() || !serializer.is_human_readable();
+        let mut fields = serializer.serialize_struct("Setting", 3 + usize::from(has_total))?;
+        fields.serialize_field("executors", &self.executors)?;
+        fields.serialize_field("cores_per_executor", &self.cores_per_executor)?;
+        if has_total {
+            fields.serialize_field("total_cores", &self.total_cores)?;
+        }
+        fields.serialize_field("sampling_rate", &self.sampling_rate)?;
+        fields.end()
+    }
 }
 
 /// A feature of the published predictor, with its transform (the paper, Table 8).

@@ -143,7 +143,7 @@ fn a_large_grid_is_reduced_without_losing_the_accurate_ones() {
         ..Question::about(&job.observations)
     };
     let large = decision(&job, &question);
-    let small = decision(&job, &Question { executors: vec![1, 2], ..question.clone() });
+    let small = decision(&job, &Question { executors: vec![1, 2], ..question });
     let best = |decision: &Decision| {
         let candidate = &decision.candidates[decision.recommended.unwrap()];
         (candidate.executors, candidate.cores_per_executor)
