@@ -5,7 +5,7 @@ use anyhow::Context as _;
 use foreglow_tests::{Answer, Browser};
 use serde_json::{Value, json};
 
-use super::{click, open_page, script};
+use super::{address_changes_from, click, open_page, script, url};
 
 const FILE: &str = "web/assets/mnist.jsonl";
 
@@ -43,10 +43,12 @@ async fn the_accuracy_example_opens_with_its_question_and_the_digits_of_the_comm
     assert_eq!(points.await?, json!(trained.len()));
 
     assert_eq!(plan(home.path(), "99%")?.code, Some(1));
+    let before = url(&browser).await?;
     browser.set("min-accuracy", "99").await?;
     let refused = async |page: &Browser| Ok(page.text("recommended-machines").await?.starts_with("No "));
     browser.wait_until("no recommendation", refused).await?;
     assert!(browser.text("no-recommendation").await?.contains("accuracy"));
+    address_changes_from(&browser, &before).await?;
     browser.page.refresh().await?;
     assert_eq!(browser.element("min-accuracy").await?.value().await?.as_deref(), Some("99"), "the link keeps it");
     browser.close().await
