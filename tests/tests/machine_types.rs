@@ -82,7 +82,7 @@ async fn the_page_names_the_machines_of_the_command_line_with_the_same_digits() 
         assert!(dots.len() >= TYPES.len(), "the chart shows the best of each machine type");
     }
     let errors = browser.console_errors().await?;
-    assert!(errors.iter().all(|error| error.contains("api/v1/samples")), "{errors:?}");
+    assert!(errors.iter().all(|error| error.contains("api/v1/jobs")), "{errors:?}");
     browser.close().await
 }
 

@@ -91,7 +91,7 @@ async fn every_job_of_the_example_gives_the_same_digits_as_the_command_line() ->
         }
     }
     let errors = browser.console_errors().await?;
-    assert!(errors.iter().all(|error| error.contains("api/v1/samples")), "{errors:?}");
+    assert!(errors.iter().all(|error| error.contains("api/v1/jobs")), "{errors:?}");
     browser.close().await
 }
 

@@ -16,7 +16,7 @@ async fn open_file(browser: &Browser, path: &Path) -> anyhow::Result<()> {
 /// for samples.
 pub async fn no_errors(browser: &Browser) -> anyhow::Result<()> {
     let mut errors = browser.console_errors().await?;
-    errors.retain(|error| !error.contains("/api/v1/samples"));
+    errors.retain(|error| !error.contains("/api/v1/jobs"));
     anyhow::ensure!(errors.is_empty(), "{errors:?}");
     Ok(())
 }
