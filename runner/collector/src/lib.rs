@@ -15,7 +15,6 @@ mod metrics;
 mod planner;
 mod runs;
 mod samples;
-mod stalled;
 mod storage;
 pub mod store;
 mod tls;

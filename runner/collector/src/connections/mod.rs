@@ -5,6 +5,7 @@
 //! read is dropped, and a new connection replaces the one whose client was quiet for longest.
 
 mod places;
+mod stalled;
 mod traffic;
 
 use std::pin::pin;
@@ -26,10 +27,10 @@ use tokio_rustls::TlsAcceptor;
 
 pub(super) use self::places::Connection;
 use self::places::Connections;
+use self::stalled::DropStalled;
 use self::traffic::{Received, Sent};
 use super::log::Client;
 use super::metrics::Metrics;
-use super::stalled::DropStalled;
 use super::tls::Tls;
 
 /// Limit on the time until the head of a request is complete, from the connection or the request

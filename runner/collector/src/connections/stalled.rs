@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-use super::connections::Connection;
+use super::Connection;
 
 /// Limit on the time in which the client takes nothing of an answer.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
