@@ -215,6 +215,11 @@ async fn a_saved_scenario_restores_its_what_if_and_one_of_an_earlier_version_ope
         for (const one of saved) one.fragment = one.fragment.split('&')[0];
         localStorage[key] = JSON.stringify(saved); return saved.length";
     assert_eq!(browser.page.execute(cut, vec![]).await?.json(), &json!(1));
+    // The page writes the address after the answer.
+    let is_kept = async |page: &Browser| {
+        Ok(page.page.current_url().await?.as_str().ends_with("&machine=g4dn.xlarge&memory=4096"))
+    };
+    browser.wait_until("the opened what-if in the address", is_kept).await?;
     browser.page.refresh().await?;
     browser.answered().await?;
     shows(&["g4dn.xlarge", "4096 MiB"]).await?;
