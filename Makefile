@@ -152,10 +152,10 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
-# Replays the search for a configuration on the public table of TrimTuner (DATA=FOLDER).
+# Replays searches for a configuration on public tables (DATA=FOLDER).
 .PHONY: bench-search
 bench-search:
-	cargo run $(CARGO_FLAGS) -p foreglow-accuracy --example search -- $(DATA)
+	cargo run --release --locked -p foreglow-accuracy --example search -- $(DATA)
 
 # Measures the published grid in the planner in a real browser, and natively on one core and on two.
 .PHONY: bench-grid-page
@@ -238,7 +238,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-machines bench-opening bench-page bench-collector-page bench-input bench-overhead bench-core-share bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-decide bench-search bench-planner bench-machines bench-opening bench-page bench-collector-page bench-input bench-overhead bench-core-share bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 

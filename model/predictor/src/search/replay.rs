@@ -17,6 +17,9 @@ pub struct Replay {
     pub spent: f64,
     /// Runs after which the strategy's own rule said to stop; `None` if it never did.
     pub stopped_after: Option<usize>,
+    /// The regret at that moment, or after all runs if it never said so; `None` if no run met the
+    /// deadline.
+    pub regret_at_stop: Option<f64>,
 }
 
 /// Replays a search: `secs` has the time of each configuration. Makes `most` runs, whatever the
@@ -41,6 +44,8 @@ pub fn replay(
     assert!(optimum.is_finite(), "a configuration meets the deadline");
     let mut probes: Vec<Probe> = Vec::new();
     let mut stopped_after = None;
+    let mut regret_at_stop = None;
+    let regret = |probes: &[Probe]| table.best(probes, deadline).map(|best| cost(best.candidate) / optimum - 1.0);
     for run in 0..most.min(table.len()) {
         let next = match first.get(run) {
             Some(candidate) => Some(*candidate),
@@ -48,6 +53,7 @@ pub fn replay(
                 let proposal = table.propose(&probes, deadline, strategy)?;
                 if proposal.is_enough && stopped_after.is_none() {
                     stopped_after = Some(probes.len());
+                    regret_at_stop = regret(&probes);
                 }
                 proposal.next
             }
@@ -57,8 +63,9 @@ pub fn replay(
     }
     Ok(Replay {
         probes: probes.len(),
-        regret: table.best(&probes, deadline).map(|best| cost(best.candidate) / optimum - 1.0),
+        regret: regret(&probes),
         spent: probes.iter().map(|probe| cost(probe.candidate)).sum::<f64>() / optimum,
         stopped_after,
+        regret_at_stop: if stopped_after.is_some() { regret_at_stop } else { regret(&probes) },
     })
 }
