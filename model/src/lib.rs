@@ -34,6 +34,7 @@ mod range;
 mod rates;
 mod repetitions;
 mod runs;
+mod scaling;
 mod simulation;
 mod unseen;
 
@@ -54,6 +55,7 @@ pub use crate::memory::{BatchMemory, Bracket, Estimate, LargestBatch, MemoryRun,
 pub use crate::predictor::Predictor;
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::repetitions::Repetitions;
+pub use crate::scaling::{Gain, Measured, Scaling, ScalingRow, WeakScaling, efficiency, speed_up};
 pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
 pub use crate::unseen::{
     Calibration, ConvolutionSizes, CostedLayer, CostedRun, GraphCosts, Layer, LayerKind, LayerTimes, LayeredCnn,

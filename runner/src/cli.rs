@@ -10,7 +10,7 @@ pub use self::refusal::sentence;
 
 use crate::commands::{
     advise, calibrate, collect, completions, demo, devices, evaluate, executor, export, import, link, machines, man,
-    models, pack, plan, predict, read_test, run, samples, serve, simulate, store, tokens, upload,
+    models, pack, plan, predict, read_test, run, samples, scaling, serve, simulate, store, tokens, upload,
 };
 
 /// Version and commit. The build script finds the commit and the rest of what `--version` prints.
@@ -54,6 +54,7 @@ pub enum Command {
     Evaluate(evaluate::Args),
     Predict(predict::Args),
     Plan(plan::Args),
+    Scaling(scaling::Args),
     Advise(advise::Args),
     Export(Box<export::Args>),
     Simulate(simulate::Args),
@@ -86,6 +87,7 @@ impl Command {
             Self::Evaluate(args) => evaluate::run(&args),
             Self::Predict(args) => predict::run(&args),
             Self::Plan(args) => plan::run(&args),
+            Self::Scaling(args) => scaling::run(&args),
             Self::Advise(args) => advise::run(&args),
             Self::Export(args) => export::run(&args),
             Self::Simulate(args) => simulate::run(&args),

@@ -44,6 +44,16 @@ fn a_plan_is_readable_in_every_format() {
 }
 
 #[test]
+fn scaling_is_readable_in_every_format() {
+    let ask = |format| lenet5(&["scaling", "--format", format]);
+    golden("scaling-table", &ask("table"));
+    golden("scaling-json", &ask("json"));
+    golden("scaling-csv", &ask("csv"));
+    let elsewhere = lenet5(&["scaling", "--machine", "c5.xlarge"]);
+    assert!(elsewhere.code == 2 && elsewhere.stderr.contains("no sample ran on c5.xlarge, but on"), "{elsewhere:?}");
+}
+
+#[test]
 fn a_plan_for_a_budget_is_readable() {
     golden("plan-budget", &lenet5(&["plan", "--budget", "0.000303"]));
     golden("plan-budget-and-deadline", &lenet5(&["plan", "--deadline", "15s", "--budget", "0.00028"]));

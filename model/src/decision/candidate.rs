@@ -149,7 +149,7 @@ impl Candidate {
     }
 
     /// Whether the time is known and nothing excludes the configuration.
-    pub(super) fn is_possible(&self) -> bool {
+    pub(crate) fn is_possible(&self) -> bool {
         self.burden.is_some() && self.exclusion.is_none()
     }
 

@@ -23,6 +23,7 @@ mod machine_types;
 mod metric;
 mod physical_laws;
 mod rivals;
+mod scaling;
 mod scenarios;
 mod scikit_learn;
 mod search;

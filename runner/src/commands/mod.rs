@@ -26,6 +26,7 @@ pub mod predict;
 pub mod read_test;
 pub mod run;
 pub mod samples;
+pub mod scaling;
 pub mod serve;
 pub mod simulate;
 pub mod store;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use foreglow_model::{efficiency, speed_up};
 use foreglow_shared::{Observation, WhatIf};
 use leptos::prelude::*;
 
@@ -151,7 +152,7 @@ impl SpeedUps {
 fn gained(gain: Gain, (count, speed_up): (u32, f64)) -> f64 {
     match gain {
         Gain::SpeedUp => speed_up,
-        Gain::Efficiency => speed_up / f64::from(count),
+        Gain::Efficiency => efficiency(speed_up, f64::from(count)),
     }
 }
 
@@ -163,7 +164,7 @@ impl Series {
             Over::Cores => fitted.predictor.times(&[of], &asked).concat(),
         };
         let alone = times.first().copied().flatten();
-        let point = |(count, secs): (&u32, &Option<f64>)| Some((*count, alone? / (*secs)?));
+        let point = |(count, secs): (&u32, &Option<f64>)| Some((*count, speed_up(alone?, (*secs)?)));
         Self { of, points: asked.iter().zip(&times).filter_map(point).collect() }
     }
 }

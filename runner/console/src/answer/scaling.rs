@@ -1,0 +1,282 @@
+//! Strong and weak scaling: time, speed-up, efficiency and cost of each configuration.
+
+use foreglow_exit::unusable;
+use foreglow_model::{Exclusion, Gain, Interval, Measured, Predictor, Scaling, ScalingRow, Warning, WeakScaling};
+use foreglow_shared::{
+    Context, Job, PriceSheet, Question, WhatIf, format_count, format_duration, format_integer, format_money,
+};
+use serde::Serialize;
+
+use super::{SCHEMA, configuration, cost_note, cost_unknown, json, notes, probability, range};
+use crate::output::Format;
+use crate::table::{Align, csv, number, table};
+
+/// Scaling of a job on one machine type.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScalingAnswer {
+    schema: u32,
+    context: Context,
+    predictor: &'static str,
+    /// The configuration that the others are compared with.
+    smallest: WhatIf,
+    /// Images of a slot in weak scaling.
+    images_per_slot: f64,
+    prices: PriceSheet,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_unknown: Option<String>,
+    configurations: Vec<Row>,
+    /// Warnings about the samples; warnings about a configuration are in its row.
+    warnings: Vec<Warning>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Row {
+    executors: u32,
+    cores_per_executor: u32,
+    memory_per_executor_mib: u32,
+    cost: Option<f64>,
+    cost_factor: Option<f64>,
+    strong: Scaled,
+    weak: Scaled,
+    exclusion: Option<Exclusion>,
+    warnings: Vec<Warning>,
+}
+
+/// Time and gain of one configuration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Scaled {
+    sampling_rate: f64,
+    completion_time_secs: Option<f64>,
+    interval: Option<Interval>,
+    speed_up: Option<f64>,
+    speed_up_interval: Option<Bounds>,
+    efficiency: Option<f64>,
+    /// What was measured on the configuration; `None` if its values are predicted alone.
+    measured: Option<Runs>,
+}
+
+/// Interval of a number without a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Bounds {
+    lower: f64,
+    upper: f64,
+}
+
+/// Runs on one configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Runs {
+    runs: usize,
+    completion_time_secs: f64,
+    speed_up: Option<f64>,
+}
+
+impl ScalingAnswer {
+    /// Compares the configurations of a question.
+    ///
+    /// # Errors
+    /// There is no candidate configuration, or no time is known.
+    pub fn new(job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<Self> {
+        let scaling = Scaling::of(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
+        let Some(Scaling { smallest: (executors, cores_per_executor), images_per_slot, rows }) = scaling else {
+            anyhow::bail!(
+                "no configuration is known to have a time and to fit into its memory; `foreglow plan` says why"
+            )
+        };
+        Ok(Self {
+            schema: SCHEMA,
+            context: job.context.clone(),
+            predictor: Predictor::NAME,
+            smallest: WhatIf { executors, cores_per_executor },
+            images_per_slot,
+            prices: question.prices.clone(),
+            cost_unknown: cost_unknown(&question.prices, job.context.accelerator.as_deref()),
+            configurations: rows.into_iter().map(Row::of).collect(),
+            warnings: predictor.warnings(),
+        })
+    }
+
+    /// Renders the answer in a format.
+    pub fn render(&self, format: Format) -> String {
+        match format {
+            Format::Table => self.table(),
+            Format::Json => json(self),
+            Format::Csv => self.csv(),
+        }
+    }
+
+    fn table(&self) -> String {
+        let WhatIf { executors, cores_per_executor } = self.smallest;
+        let smallest = configuration(executors, cores_per_executor);
+        let images = self.context.workload.images;
+        let interval = self.configurations.iter().find_map(|row| row.strong.interval.as_ref());
+        let interval =
+            interval.map_or_else(|| "interval".into(), |interval| format!("{} interval", probability(interval)));
+        let columns = |last| {
+            [
+                ("executors", Align::Right),
+                ("cores", Align::Right),
+                ("time", Align::Right),
+                (interval.as_str(), Align::Left),
+                ("measured", Align::Left),
+                ("speed-up", Align::Right),
+                ("interval", Align::Left),
+                ("efficiency", Align::Right),
+                (last, Align::Right),
+            ]
+        };
+        let cells = |row: &Row, scaled: &Scaled, last: String| {
+            let counts = [row.executors, row.cores_per_executor].map(|count| count.to_string());
+            counts.into_iter().chain(scaled.cells()).chain([last]).collect()
+        };
+        let strong = |row: &Row| cells(row, &row.strong, row.cost_factor.map_or_else(unknown, times));
+        let weak = |row: &Row| cells(row, &row.weak, format_integer((images as f64 * row.weak.sampling_rate) as u64));
+        let mut text = format!(
+            "{}\n\nStrong scaling: the same images on each configuration. Speed-up and cost relative to {smallest}.\n\n{}",
+            self.context.title(),
+            table(&columns("cost"), self.configurations.iter().map(strong)),
+        );
+        text.push_str(&format!(
+            "\nWeak scaling: {} images for each slot (executors × cores). Speed-up in images per second.\n\n{}",
+            format_integer(self.images_per_slot.round() as u64),
+            table(&columns("images"), self.configurations.iter().map(weak)),
+        ));
+        text.push_str("\nTimes are predicted; the median of the runs is beside them where the same was measured.\n");
+        let prices = &self.prices;
+        let cost = self.configurations.iter().find(|row| row.is(self.smallest)).and_then(|row| row.cost);
+        if let Some(cost) = cost {
+            let money = format_money(cost, &prices.currency);
+            text.push_str(&format!("Cost of 1.00×: {money} ({}, {}).\n", prices.name, prices.date));
+        }
+        text.push_str(&self.cost_unknown.as_deref().map_or_else(String::new, cost_note));
+        text + &notes(&[self.common_warnings(), self.warnings.clone()].concat())
+    }
+
+    /// Returns the warnings of the configurations, each once.
+    fn common_warnings(&self) -> Vec<Warning> {
+        let mut distinct: Vec<Warning> = Vec::new();
+        for warning in self.configurations.iter().flat_map(|row| &row.warnings) {
+            if !distinct.contains(warning) {
+                distinct.push(warning.clone());
+            }
+        }
+        distinct
+    }
+
+    fn csv(&self) -> String {
+        let columns = [
+            "scaling",
+            "executors",
+            "cores_per_executor",
+            "memory_per_executor_mib",
+            "sampling_rate",
+            "completion_time_secs",
+            "lower_secs",
+            "upper_secs",
+            "speed_up",
+            "speed_up_lower",
+            "speed_up_upper",
+            "efficiency",
+            "measured_runs",
+            "measured_secs",
+            "measured_speed_up",
+            "cost",
+            "cost_factor",
+            "currency",
+            "out_of_memory",
+        ];
+        let cells = |name: &str, row: &Row, scaled: &Scaled, costs: [Option<f64>; 2]| {
+            let counts = [row.executors, row.cores_per_executor, row.memory_per_executor_mib];
+            let (interval, bounds, runs) = (scaled.interval, scaled.speed_up_interval, scaled.measured);
+            let numbers = [
+                Some(scaled.sampling_rate),
+                scaled.completion_time_secs,
+                interval.map(|interval| interval.lower_secs),
+                interval.map(|interval| interval.upper_secs),
+                scaled.speed_up,
+                bounds.map(|bounds| bounds.lower),
+                bounds.map(|bounds| bounds.upper),
+                scaled.efficiency,
+                runs.map(|runs| runs.runs as f64),
+                runs.map(|runs| runs.completion_time_secs),
+                runs.and_then(|runs| runs.speed_up),
+                costs[0],
+                costs[1],
+            ];
+            let mut cells = vec![name.to_owned()];
+            cells.extend(counts.map(|count| count.to_string()));
+            cells.extend(numbers.map(number));
+            cells.extend([self.prices.currency.clone(), row.exclusion.is_some().to_string()]);
+            cells
+        };
+        let strong =
+            self.configurations.iter().map(|row| cells("strong", row, &row.strong, [row.cost, row.cost_factor]));
+        let weak = self.configurations.iter().map(|row| cells("weak", row, &row.weak, [None; 2]));
+        csv(&columns, strong.chain(weak))
+    }
+}
+
+impl Row {
+    fn of(row: ScalingRow) -> Self {
+        let ScalingRow { candidate, strong, cost_factor, weak: WeakScaling { sampling_rate, prediction, gain } } = row;
+        let (secs, interval) = (candidate.prediction.completion_time_secs, candidate.prediction.interval);
+        Self {
+            executors: candidate.executors,
+            cores_per_executor: candidate.cores_per_executor,
+            memory_per_executor_mib: candidate.memory_per_executor_mib,
+            cost: candidate.cost,
+            cost_factor,
+            strong: Scaled::of(1.0, secs, interval, strong),
+            weak: Scaled::of(sampling_rate, prediction.completion_time_secs, prediction.interval, gain),
+            exclusion: candidate.exclusion,
+            warnings: candidate.prediction.warnings,
+        }
+    }
+
+    fn is(&self, configuration: WhatIf) -> bool {
+        (self.executors, self.cores_per_executor) == (configuration.executors, configuration.cores_per_executor)
+    }
+}
+
+impl Scaled {
+    fn of(sampling_rate: f64, secs: Option<f64>, interval: Option<Interval>, gain: Gain) -> Self {
+        let Gain { speed_up, interval: bounds, efficiency, measured } = gain;
+        Self {
+            sampling_rate,
+            completion_time_secs: secs,
+            interval,
+            speed_up,
+            speed_up_interval: bounds.map(|(lower, upper)| Bounds { lower, upper }),
+            efficiency,
+            measured: measured.map(|Measured { runs, completion_time_secs, speed_up }| Runs {
+                runs,
+                completion_time_secs,
+                speed_up,
+            }),
+        }
+    }
+
+    /// Returns the cells from the time to the efficiency.
+    fn cells(&self) -> [String; 6] {
+        let measured = self.measured.map(|Runs { runs, completion_time_secs, .. }| {
+            format!("{} ({})", format_duration(completion_time_secs), format_count(runs, "run"))
+        });
+        let bounds = self.speed_up_interval.map(|Bounds { lower, upper }| format!("{lower:.2} to {upper:.2}"));
+        [
+            self.completion_time_secs.map_or_else(unknown, format_duration),
+            self.interval.as_ref().map_or_else(unknown, range),
+            measured.unwrap_or_default(),
+            self.speed_up.map_or_else(unknown, times),
+            bounds.unwrap_or_default(),
+            self.efficiency.map_or_else(unknown, |share| format!("{:.0} %", share * 100.0)),
+        ]
+    }
+}
+
+fn unknown() -> String {
+    "unknown".to_owned()
+}
+
+/// Formats a factor: `1.85×`.
+fn times(factor: f64) -> String {
+    format!("{factor:.2}×")
+}
