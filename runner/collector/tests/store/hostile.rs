@@ -1,6 +1,9 @@
 //! Requests that the collector cannot serve, or that ask for more than it has.
 
-use crate::faults::{agent, lines, serve, wait_for};
+use std::io::Write as _;
+use std::net::TcpStream;
+
+use crate::faults::{agent, lines, post, serve, wait_for};
 use crate::{Place, server};
 
 /// Returns the status and the delay that the answer to a post names.
@@ -29,4 +32,24 @@ fn a_database_that_does_not_answer_names_a_delay() {
     assert_eq!(refused(&url), (503, Some("1".to_owned())));
     let answer = agent().get(format!("{url}api/v1/runs")).call().unwrap();
     assert_eq!((answer.status().as_u16(), answer.headers()["retry-after"].as_bytes()), (503, &b"1"[..]));
+}
+
+#[test]
+fn bodies_that_have_hardly_begun_take_no_memory_from_the_others() {
+    let place = Place::file();
+    let url = serve(&place.location);
+    wait_for(&url, "readyz", 200);
+    let host = url.trim_start_matches("http://").trim_end_matches('/');
+    let slow: Vec<TcpStream> = (0..200)
+        .map(|_| {
+            let mut stream = TcpStream::connect(host).unwrap();
+            write!(stream, "POST /api/v1/samples HTTP/1.1\r\nhost: {host}\r\ncontent-length: 600\r\n\r\n{{").unwrap();
+            stream
+        })
+        .collect();
+    for number in 1..=20 {
+        let (status, answer) = post(&agent(), &url, &lines([number].into_iter()));
+        assert_eq!(status, 200, "{answer}");
+    }
+    drop(slow);
 }
