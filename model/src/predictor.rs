@@ -239,10 +239,16 @@ impl Predictor {
 
     /// Predicts as if the machine had enough processors.
     pub(crate) fn unlimited(&self, setting: Setting) -> Prediction {
+        self.unlimited_with(&self.items, setting)
+    }
+
+    /// Predicts as if the machine had enough processors, with the partition size that these
+    /// features assume.
+    pub(crate) fn unlimited_with(&self, items: &Items, setting: Setting) -> Prediction {
         let places = self.rates.places(setting.sampling_rate);
         let at = |sampling_rate: f64| Setting { sampling_rate, ..setting };
         let asked: Vec<Setting> = std::iter::once(setting).chain(places.iter().map(|rate| at(*rate))).collect();
-        let answers = self.items.questions(&asked).and_then(|questions| self.ensemble.predict(&questions));
+        let answers = items.questions(&asked).and_then(|questions| self.ensemble.predict(&questions));
         let mut answers = answers.unwrap_or_default().into_iter();
         let Some(mut prediction) = answers.next() else { return Prediction::unknown(vec![Warning::NotPositive]) };
         // Samples are collected to predict larger sampling rates, so this needs no warning.

@@ -408,6 +408,25 @@ fn a_batch_size_that_was_not_measured_is_named_with_those_that_were() {
     assert!(answer.stderr.contains("batch size 16: it was not measured, only 8"), "{}", answer.stderr);
 }
 
+/// One machine type with partitions of 8 images, and with quicker ones of 32.
+#[test]
+fn the_best_partition_size_is_named_and_another_one_can_be_asked_for() {
+    let home = Foreglow::new();
+    let sized = |(size, speed): (u32, f64)| {
+        let runs = (100 * size..).zip(GRID).map(move |(number, run)| line(number, "c5.xlarge", run, speed));
+        runs.map(move |line| line.replace("\"partition_size\":8", &format!("\"partition_size\":{size}")))
+    };
+    let lines: Vec<String> = [(8, 1.0), (32, 1.3)].into_iter().flat_map(sized).collect();
+    let file = home.write("sizes.jsonl", &(lines.join("\n") + "\n"));
+    let size = |arguments: &[&str]| {
+        let answer = home.run(&[&["plan", &file, "--format", "json"], arguments].concat());
+        json(&answer)["recommended"]["partition_size"].as_u64()
+    };
+    assert_eq!((size(&[]), size(&["--partition-size", "8"])), (Some(32), Some(8)));
+    let table = home.run(&["plan", &file]).stdout;
+    assert!(table.contains("partition size 32") && table.contains("  partition  "), "{table}");
+}
+
 /// resnet18 on c5.xlarge, and mobilenet_v2 there, on m5.2xlarge and on a machine with a GPU.
 fn lent() -> String {
     let mut lines = Vec::new();

@@ -37,9 +37,9 @@ pub struct Offer {
     /// Memory of each executor, MiB; `None` for what the measured peaks need, or else the largest
     /// measured one.
     pub memory_per_executor_mib: Option<u32>,
-    /// Batch sizes; empty for all that were measured.
+    /// Batch sizes, measured or between measured ones; empty for all that were measured.
     pub batch_sizes: Vec<u32>,
-    /// Images of one task; `None` for those of most runs of each machine type.
+    /// Images of one task; `None` for the best of the measured sizes of each machine type.
     pub partition_size: Option<u32>,
 }
 
@@ -55,6 +55,12 @@ impl Comparison {
         let predictor = match offer.partition_size {
             Some(size) => Arc::new(Arc::unwrap_or_clone(predictor).with_partition_size(size)),
             None => predictor,
+        };
+        let is_measured = |size: &u32| predictor.arms().iter().any(|arm| arm.batch_size == *size);
+        let unmeasured: Vec<u32> = offer.batch_sizes.iter().filter(|size| !is_measured(size)).copied().collect();
+        let predictor = match unmeasured.as_slice() {
+            [] => predictor,
+            sizes => Arc::new(Arc::unwrap_or_clone(predictor).with_batch_sizes(sizes)),
         };
         let arms = predictor.arms();
         let pricing: Vec<Pricing> = arms.iter().map(|arm| pricing(arm, offer)).collect();
@@ -104,7 +110,8 @@ impl Comparison {
         }
         let is_measured = |size: &u32| arms.iter().any(|arm| arm.batch_size == *size);
         for size in offer.batch_sizes.iter().filter(|size| !is_measured(size)) {
-            let measured: BTreeSet<u32> = arms.iter().map(|arm| arm.batch_size).collect();
+            let measured = arms.iter().filter(|arm| arm.basis != Basis::Interpolated);
+            let measured: BTreeSet<u32> = measured.map(|arm| arm.batch_size).collect();
             let measured: Vec<String> = measured.iter().map(u32::to_string).collect();
             let reason =
                 format!("it was not measured, only {}; collect two or three runs with it", measured.join(", "));
@@ -160,6 +167,10 @@ fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Ve
     // that of one that borrows from them.
     let alike: Vec<usize> = (0..predictor.arms().len())
         .filter(|other| {
+            // Other partition sizes have the same runs.
+            if predictor.fitted(*other).must_be_shown_to_fit {
+                return false;
+            }
             let other = &predictor.arms()[*other];
             matches!(arm.basis, Basis::Borrowed | Basis::OtherCnns)
                 || (&other.machine, other.engine, &other.accelerator) == (&arm.machine, arm.engine, &arm.accelerator)
@@ -221,6 +232,13 @@ fn timed(
     }
     if let Some(expected) = footprint.expected_over_memory(&fitted.memory) {
         return Err(format!("each executor is expected to need {expected} MiB and has {memory}; give it more"));
+    }
+    if !fitted.may_fit(footprint) {
+        return Err(format!(
+            "no run with partitions of {} images or more and as many cores completed there with a batch of {} or more, so \
+             whether they fit into memory is not known; measure one",
+            fitted.partition_size, arm.batch_size
+        ));
     }
     let mut placement = Placement {
         arm: index,

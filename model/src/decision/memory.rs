@@ -68,14 +68,24 @@ impl Footprint {
 
     /// Whether a completed run on at least as many images refutes such a failure.
     fn is_cleared(self, job: &Job, outcome: IncompleteOutcome) -> bool {
-        let is_within = |run: &Observation| match outcome {
-            IncompleteOutcome::OutOfAcceleratorMemory => {
-                let is_shared = job.context.shares_accelerators;
-                self.needs_no_more_than(run) && (!is_shared || run.executors >= self.executors)
-            }
+        let clears = |run: &Observation| match outcome {
+            IncompleteOutcome::OutOfAcceleratorMemory => self.is_within_accelerator(run, job),
             _ => self.is_within(run),
         };
-        job.observations.iter().any(|run| run.sampling_rate >= self.sampling_rate && is_within(run))
+        job.observations.iter().any(|run| run.sampling_rate >= self.sampling_rate && clears(run))
+    }
+
+    /// Whether a completed run of the job shows that the footprint fits into memory.
+    pub(crate) fn is_shown_by(self, job: &Job) -> bool {
+        let on_gpu = job.context.accelerator.is_some();
+        let shows = |run: &Observation| if on_gpu { self.is_within_accelerator(run, job) } else { self.is_within(run) };
+        job.observations.iter().any(shows)
+    }
+
+    /// Whether this footprint needs no more of the accelerator's memory than a run did.
+    fn is_within_accelerator(self, run: &Observation, job: &Job) -> bool {
+        let is_shared = job.context.shares_accelerators;
+        self.needs_no_more_than(run) && (!is_shared || run.executors >= self.executors)
     }
 
     fn needs_no_more_than(self, run: &Observation) -> bool {

@@ -1,6 +1,7 @@
 //! What a user chooses besides executors and cores.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use foreglow_shared::{
     Context, Engine, Hardware, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, TrainedAccuracy, Workload,
@@ -9,6 +10,7 @@ use foreglow_shared::{
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
+use crate::runs::Items;
 use crate::{Accuracy, Predictor};
 
 /// A machine type with its engine, accelerator, batch size and averaging interval.
@@ -35,7 +37,7 @@ pub struct Arm {
     /// Mini-batches between two averages of the executors; `None` unless the job trains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_every: Option<u32>,
-    /// Images of one task, P: the size of most runs.
+    /// Images of one task, P. The size of most runs comes first, and then each other measured one.
     pub partition_size: u32,
     /// Completed runs of the arm.
     pub runs: usize,
@@ -85,6 +87,8 @@ pub enum Basis {
     Own,
     /// From few runs of the arm, or none, and from runs of other arms.
     Borrowed,
+    /// From runs with smaller and with larger batches: none had this batch size.
+    Interpolated,
     /// From runs of other CNNs on this machine type: the job itself never ran there.
     OtherCnns,
     /// From nothing: too little was measured.
@@ -98,6 +102,7 @@ impl Basis {
         match self {
             Self::Own | Self::Unknown => None,
             Self::Borrowed => Some("few runs and other machines"),
+            Self::Interpolated => Some("other batch sizes"),
             Self::OtherCnns => Some("other CNNs there"),
         }
     }
@@ -108,23 +113,30 @@ impl Basis {
 pub(crate) struct FittedArm {
     /// Measurements; sampling rates are shares of the largest number of images that was run or is
     /// asked for.
-    pub(crate) job: Job,
+    pub(crate) job: Arc<Job>,
     /// The sampling rate of the whole job.
     pub(crate) whole_job: f64,
     /// Peaks, out-of-memory runs and completed runs of all arms with this batch size and kind of
     /// device, because the memory that an executor needs does not depend on the machine type.
-    pub(crate) memory: Job,
+    pub(crate) memory: Arc<Job>,
     pub(crate) partition_size: u32,
     pub(crate) memory_per_executor_mib: u32,
-    sizes_from: SizesFrom,
-    pub(crate) own: Option<Predictor>,
+    pub(super) sizes_from: SizesFrom,
+    pub(crate) own: Option<Arc<Predictor>>,
+    /// The features of `own`, with the partition size that it assumes.
+    pub(super) items: Option<Items>,
     /// The measured accuracies by number of executors, ascending, on whatever machine type: it does
     /// not change what the CNN learns.
     pub(crate) accuracies: Vec<(u32, Accuracy)>,
     /// Whether a partition size was asked for whose effect on the time the runs do not tell.
     pub(crate) is_size_unknown: bool,
     /// Whether only other CNNs ran on the hardware.
-    is_lent: bool,
+    pub(super) is_lent: bool,
+    /// Whether no run had the batch size.
+    pub(super) is_interpolated: bool,
+    /// Whether the partition or batch size is not the usual one, so that nothing is offered whose
+    /// memory was not measured.
+    pub(crate) must_be_shown_to_fit: bool,
 }
 
 impl FittedArm {
@@ -141,10 +153,11 @@ impl FittedArm {
             batch_size: workload.batch_size,
             average_every: workload.average_every(),
             partition_size: self.partition_size,
-            runs: self.job.observations.len(),
+            runs: if self.is_interpolated { 0 } else { self.job.observations.len() },
             basis: match (&self.own, has_joint) {
                 (Some(_), _) => Basis::Own,
                 (None, true) if self.is_lent => Basis::OtherCnns,
+                (None, true) if self.is_interpolated => Basis::Interpolated,
                 (None, true) => Basis::Borrowed,
                 (None, false) => Basis::Unknown,
             },
@@ -232,11 +245,14 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Op
         memory_per_executor_mib,
         sizes_from,
         accuracies: accuracies(group, learning),
-        job,
-        memory,
+        job: Arc::new(job),
+        memory: Arc::new(memory),
         own: None,
+        items: None,
         is_size_unknown: false,
         is_lent: false,
+        is_interpolated: false,
+        must_be_shown_to_fit: false,
     })
 }
 

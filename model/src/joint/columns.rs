@@ -59,6 +59,11 @@ impl Columns {
         self.partition_size
     }
 
+    /// Whether the batch size is a column.
+    pub(super) fn has_batch_size(&self) -> bool {
+        self.batch_size
+    }
+
     /// Builds the table of a group; `None` if nothing completed.
     pub(super) fn of(group: &JobGroup) -> Option<(Self, Dataset)> {
         let own: Vec<Row> = group.jobs.iter().flat_map(rows).collect();

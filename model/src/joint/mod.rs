@@ -2,21 +2,23 @@
 //! sizes as well as executors and cores.
 //!
 //! An [`Arm`] is what a user chooses besides E and C: a machine type with its engine, accelerator,
-//! batch size and averaging interval. An arm with enough runs of its own answers by a [`Predictor`]
-//! of these alone. All runs of all arms, and those of other jobs on the same machine types, are
-//! rows of one [`TablePredictor`], in which the machine type is a category; it answers for the arms
-//! with few runs.
+//! batch size, averaging interval and partition size. An arm with enough runs of its own answers by
+//! a [`Predictor`] of these alone. All runs of all arms, and those of other jobs on the same machine
+//! types, are rows of one [`TablePredictor`], in which the machine type is a category; it answers
+//! for the arms with few runs.
 
 mod arms;
+mod choices;
 mod columns;
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use foreglow_shared::{CoreSplit, Job, JobDefinition, JobGroup, TrainedAccuracy};
 
 pub use self::arms::{Arm, Basis, SizesFrom};
 use self::arms::{FittedArm, arms};
+use self::choices::between;
 use self::columns::Columns;
 use crate::runs::check;
 use crate::{Accuracy, AccuracyUnknown, Dataset, FitError, Prediction, Predictor, Setting, TablePredictor, Warning};
@@ -80,16 +82,29 @@ impl JointPredictor {
         let is_alone = fitted.len() == 1;
         for arm in &mut fitted {
             if is_alone || distinct_settings(&arm.job) >= ENOUGH_SETTINGS {
-                arm.own = Predictor::fit_job(&arm.job).ok();
+                arm.own = Predictor::fit_job(&arm.job).ok().map(Arc::new);
+                arm.items = arm.own.as_ref().map(|own| own.items.clone());
             }
         }
         let table = if is_alone { None } else { Columns::of(group) };
-        let arms = fitted.iter().map(|arm| arm.describe(table.is_some())).collect();
         let definition = group.definition.clone();
         let accuracies: Vec<TrainedAccuracy> =
             group.jobs.iter().flat_map(|job| job.accuracies.iter().cloned()).collect();
         let accuracy_unknown = AccuracyUnknown::of(&accuracies, definition.images, definition.epochs);
-        Ok(Self { definition, accuracy_unknown, arms, fitted, table, joint: OnceLock::new() })
+        let (arms, joint_of_all) = (Vec::new(), OnceLock::new());
+        let joint = Self { definition, accuracy_unknown, arms, fitted: Vec::new(), table, joint: joint_of_all };
+        let has_column = joint.has_partition_size();
+        let fitted = fitted.into_iter().flat_map(|arm| arm.with_each_size(has_column)).collect();
+        Ok(joint.with_arms(fitted))
+    }
+
+    fn with_arms(self, fitted: Vec<FittedArm>) -> Self {
+        let arms = fitted.iter().map(|arm| arm.describe(self.table.is_some())).collect();
+        Self { arms, fitted, ..self }
+    }
+
+    fn has_partition_size(&self) -> bool {
+        self.table.as_ref().is_some_and(|(columns, _)| columns.has_partition_size())
     }
 
     /// Returns the fit of all runs.
@@ -105,18 +120,26 @@ impl JointPredictor {
         runs.map(|run| run.partition_size).collect::<BTreeSet<u32>>().into_iter().collect()
     }
 
-    /// Predicts with this partition size instead of that of most runs.
+    /// Predicts with this partition size alone.
     pub fn with_partition_size(mut self, partition_size: u32) -> Self {
-        let is_column = self.table.as_ref().is_some_and(|(columns, _)| columns.has_partition_size());
-        for (fitted, arm) in self.fitted.iter_mut().zip(&mut self.arms) {
-            let is_feature = match &mut fitted.own {
-                Some(own) => own.assume_partition_size(partition_size),
-                None => is_column,
-            };
-            fitted.is_size_unknown = !is_feature && fitted.partition_size != partition_size;
-            (fitted.partition_size, arm.partition_size) = (partition_size, partition_size);
+        let has_column = self.has_partition_size();
+        let mut fitted = std::mem::take(&mut self.fitted);
+        fitted.dedup_by(|later, first| Arc::ptr_eq(&later.job, &first.job));
+        for arm in &mut fitted {
+            arm.assume_partition_size(partition_size, has_column);
         }
-        self
+        self.with_arms(fitted)
+    }
+
+    /// Adds arms for those of these batch sizes that no run had, if they are between two measured
+    /// ones whose effect the fit of all runs tells.
+    pub fn with_batch_sizes(mut self, batch_sizes: &[u32]) -> Self {
+        if self.table.as_ref().is_some_and(|(columns, _)| columns.has_batch_size()) {
+            let added = between(&self.fitted, batch_sizes);
+            self.fitted.extend(added);
+        }
+        let fitted = std::mem::take(&mut self.fitted);
+        self.with_arms(fitted)
     }
 
     /// Returns the arms: what can be chosen besides executors and cores.
@@ -164,7 +187,7 @@ impl JointPredictor {
         if !setting.is_possible() {
             return Prediction::unknown(vec![Warning::Impossible]);
         }
-        let own = fitted.own.as_ref().map(|own| own.unlimited(setting));
+        let own = fitted.own.as_ref().zip(fitted.items.as_ref()).map(|(own, items)| own.unlimited_with(items, setting));
         if let Some(own) = own.as_ref().filter(|own| own.completion_time_secs.is_some()) {
             return own.clone();
         }

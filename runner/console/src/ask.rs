@@ -2,12 +2,14 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use anyhow::Context as _;
 use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_exit::{unreadable, unusable};
 use foreglow_shared::{
-    Job, JobDefinition, JobGroup, ReadError, Sample, format_count, group_by_context, group_by_definition, read_samples,
+    Job, JobDefinition, JobGroup, ReadError, Sample, format_count, group_by_context, group_by_definition,
+    measured_choices, read_samples,
 };
 
 use crate::grammar::place;
@@ -53,9 +55,9 @@ impl Source {
         read_files(&self.files)
     }
 
-    /// Selects what samples are of: one context, or one job with several batch sizes or averaging
-    /// intervals or on several machine types, some of which may have runs of other CNNs alone.
-    /// `compares` asks for the second even if there is one context.
+    /// Selects what samples are of: one context, or one job with several batch sizes, averaging
+    /// intervals or partition sizes or on several machine types, some of which may have runs of
+    /// other CNNs alone. `compares` asks for the second even if there is one context.
     ///
     /// # Errors
     /// As [`Source::job`].
@@ -65,12 +67,15 @@ impl Source {
         }
         // Contexts in which no run completed stay, because they may tell what runs out of memory.
         let completed = |group: &JobGroup| group.jobs.iter().filter(|job| !job.observations.is_empty()).count();
+        let has_choices = |group: &JobGroup| {
+            completed(group) > 1
+                || group.jobs.iter().any(|job| measured_choices(from_ref(job), &job.context) > 1)
+                || !group.other_machines().is_empty()
+        };
         let mut groups = group_by_definition(samples);
         groups.retain(|group| completed(group) > 0 && self.is_of_model(&group.definition.model));
         match (groups.pop(), groups.is_empty()) {
-            (Some(group), true) if compares || completed(&group) > 1 || !group.other_machines().is_empty() => {
-                Ok(Selection::Group(Box::new(group)))
-            }
+            (Some(group), true) if compares || has_choices(&group) => Ok(Selection::Group(Box::new(group))),
             _ => self.pick(samples).map(|job| Selection::Context(Box::new(job))),
         }
     }

@@ -1,5 +1,7 @@
 //! `foreglow link`: creates and opens share links.
 
+use std::slice::from_ref;
+
 use foreglow_collector::address::is_loopback;
 use foreglow_console::answer::{DecisionAnswer, MachineAnswer, SCHEMA, Startup, fit};
 use foreglow_console::ask::{Selection, Source};
@@ -11,7 +13,7 @@ use foreglow_console::table::csv;
 use foreglow_exit::unusable;
 use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
 use foreglow_shared::{
-    Catalog, Job, JobDefinition, LeftOut, Observation, Question, View, group_by_context, group_jobs,
+    Catalog, Job, JobDefinition, LeftOut, Observation, Question, View, group_by_context, group_jobs, measured_choices,
 };
 use serde_json::json;
 
@@ -77,7 +79,7 @@ fn open(link: &str, args: &Args) -> anyhow::Result<()> {
     let view = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
     let View { job, mut question, compared, .. } = view;
     args.question.change(&mut question, &job)?;
-    if !compared.is_empty() {
+    if !compared.is_empty() || measured_choices(from_ref(&job), &job.context) > 1 {
         let answer = compare(&job, compared, &question, &args.question)?;
         output::print(&answer.render(args.format))?;
         return answer.check();
@@ -87,7 +89,7 @@ fn open(link: &str, args: &Args) -> anyhow::Result<()> {
     answer.check()
 }
 
-/// Answers over all machine types and batch sizes of a link, as the page does.
+/// Answers over all machine types, batch sizes and partition sizes of a link, as the page does.
 fn compare(job: &Job, compared: Vec<Job>, question: &Question, given: &QuestionArgs) -> anyhow::Result<MachineAnswer> {
     let definition = JobDefinition::of(&job.context);
     let jobs = std::iter::once(job.clone()).chain(compared).collect();

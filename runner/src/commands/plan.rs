@@ -15,9 +15,9 @@ use foreglow_shared::{Catalog, DEFAULT_PROBABILITY, Job, JobGroup, Observation, 
 use crate::never_run::{Differences, NeverRun, never_run};
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
-/// compare all others: executors and cores, and machine types and batch sizes if the samples have
-/// several. A CNN that was never run here is predicted from the others in the samples: --model
-/// vgg16 or --model net.onnx.
+/// compare all others: executors and cores, and machine types, batch and partition sizes if the
+/// samples have several. A CNN that was never run here is predicted from the others in the
+/// samples: --model vgg16 or --model net.onnx.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -63,11 +63,12 @@ struct MachineArgs {
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     max_hourly_cost: Option<f64>,
 
-    /// Batch sizes to choose from: 8,32 [default: all that were measured]
+    /// Batch sizes to choose from, measured or between measured ones: 8,32 [default: all that were
+    /// measured]
     #[arg(long, value_name = "LIST", value_parser = counts, allow_negative_numbers = true)]
     batch_size: Option<Counts>,
 
-    /// Images of one task [default: those of most runs of each machine type]
+    /// Images of one task [default: the best of the measured sizes of each machine type]
     #[arg(long, value_name = "P", value_parser = count, allow_negative_numbers = true)]
     partition_size: Option<u32>,
 

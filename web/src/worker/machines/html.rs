@@ -75,9 +75,9 @@ fn recommended(table: &MachineTable) -> String {
     let at = |place: Option<usize>| table.rows.get(place?);
     let note = match table.types.len() {
         0 | 1 if table.averaging_intervals > 1 => {
-            "The best of all batch sizes and averaging intervals. Below, that of the selected runs."
+            "The best of all batch and partition sizes and averaging intervals. Below, that of the selected runs."
         }
-        0 | 1 => "The best of all batch sizes. Below, that of the selected runs.",
+        0 | 1 => "The best of all batch and partition sizes. Below, that of the selected runs.",
         _ => "The best of all machine types. Below, the machine type of the selected runs.",
     };
     match (at(table.recommended), at(table.fastest)) {
@@ -188,12 +188,16 @@ fn row(table: &MachineTable, row: &MachineRow, is_recommended: bool) -> String {
     )
 }
 
-/// The configuration, with its batch size if several were measured.
+/// The configuration, with its batch and partition size if several were measured.
 fn described(table: &MachineTable, row: &MachineRow) -> String {
-    match table.batch_sizes.len() {
-        0 | 1 => row.description.clone(),
-        _ => format!("{}, batch size {}", row.description, row.batch_size),
+    let mut text = row.description.clone();
+    if table.batch_sizes.len() > 1 {
+        text.push_str(&format!(", batch size {}", row.batch_size));
     }
+    if table.partition_sizes.len() > 1 {
+        text.push_str(&format!(", partition size {}", row.partition_size));
+    }
+    text
 }
 
 fn picture(table: &MachineTable, deadline_secs: Option<f64>) -> String {

@@ -97,6 +97,8 @@ pub struct MachineRow {
     /// The measured accuracy of the trained CNN: `97.64 % (97.37–97.91 %)`, `not measured`; empty
     /// if that of no configuration was measured.
     pub accuracy: String,
+    /// Images of one task.
+    pub partition_size: u32,
     /// Predicted time of the whole job, seconds.
     pub secs: Option<f64>,
     /// 90 % interval, seconds.

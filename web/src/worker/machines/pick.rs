@@ -27,6 +27,24 @@ pub struct Picked {
     pub warnings: Vec<String>,
 }
 
+/// Returns the partition size of most runs where the user looks, if several were measured.
+pub fn usual_size(pick: &MachinePick, predictor: &JointPredictor, job: &Context) -> Option<u32> {
+    let (machine, batch_size) = asked(pick, job);
+    usual(predictor, &machine, batch_size).filter(|_| predictor.partition_sizes().len() > 1)
+}
+
+/// The machine type and the batch size that the user looks at.
+fn asked(pick: &MachinePick, job: &Context) -> (String, u32) {
+    let machine = pick.machine.clone().unwrap_or_else(|| job.machine_name());
+    (machine, pick.batch_size.unwrap_or(job.workload.batch_size))
+}
+
+fn usual(predictor: &JointPredictor, machine: &str, batch_size: u32) -> Option<u32> {
+    let arms = predictor.arms();
+    let usual = arms.iter().find(|arm| arm.machine == machine && arm.batch_size == batch_size);
+    usual.or(arms.first()).map(|arm| arm.partition_size)
+}
+
 /// Predicts the configuration, with the catalog and the price sheet of `offer`. The predictor
 /// assumes the partition size that was picked.
 pub fn answer(
@@ -37,11 +55,8 @@ pub fn answer(
     job: &Context,
     what_if: WhatIf,
 ) -> Picked {
-    let machine = pick.machine.clone().unwrap_or_else(|| job.machine_name());
-    let batch_size = pick.batch_size.unwrap_or(job.workload.batch_size);
-    let arms = predictor.arms();
-    let usual = arms.iter().find(|arm| arm.machine == machine && arm.batch_size == batch_size).or(arms.first());
-    let partition_size = pick.partition_size.or(usual.map(|arm| arm.partition_size)).unwrap_or(1);
+    let (machine, batch_size) = asked(pick, job);
+    let partition_size = pick.partition_size.or_else(|| usual(predictor, &machine, batch_size)).unwrap_or(1);
     let offer = Offer {
         machines: vec![machine.clone()],
         executors: vec![what_if.executors],

@@ -72,7 +72,9 @@ impl Session {
             }
         }
         let offer = fitted.offer(&asked);
-        let predictor = fitted.of_size(pick.partition_size);
+        // The controls show one size, so that the what-if is about this one.
+        let size = pick.partition_size.or_else(|| pick::usual_size(&pick, &fitted.predictor, &question.context));
+        let predictor = fitted.of_size(size);
         let picked = pick::answer(&pick, &predictor, offer, &limits, &question.context, question.what_if);
         let Some((_, table)) = &fitted.table else { return failed("the job has no runs", &asked.choice) };
         MachineHtml {
@@ -250,6 +252,7 @@ pub(super) fn row(comparison: &Comparison, candidate: &MachineCandidate) -> Mach
             (None, None) => "not measured".to_owned(),
             (None, Some(_)) => String::new(),
         },
+        partition_size: arm.partition_size,
         secs: prediction.completion_time_secs,
         interval_secs: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
         cost: candidate.cost,

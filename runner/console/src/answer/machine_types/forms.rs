@@ -1,6 +1,6 @@
 //! Output formats of a decision over machine types.
 
-use foreglow_model::{SizesFrom, Warning};
+use foreglow_model::{Arm, SizesFrom, Warning};
 use foreglow_shared::{format_duration, format_money, format_probability};
 
 use super::{MachineAnswer, MachineRow};
@@ -78,20 +78,38 @@ impl MachineAnswer {
         for (name, row) in named {
             let Some(row) = row.as_ref().filter(|row| !shown.contains(row)) else { continue };
             shown.push(row);
-            lines.push(vec![name.to_owned(), row.description.clone(), row.time(), self.money(row)]);
+            lines.push(vec![name.to_owned(), self.described(row), row.time(), self.money(row)]);
         }
         let columns = [("", Align::Left), ("machines", Align::Left), ("time", Align::Right), ("cost", Align::Right)];
         let table = if lines.is_empty() { String::new() } else { format!("\n{}", table(&columns, lines)) };
         format!("{verdict}\n{table}")
     }
 
+    /// Returns the machines and executors, with the batch and the partition size if there are
+    /// several.
+    fn described(&self, row: &MachineRow) -> String {
+        let mut text = row.description.clone();
+        if self.vary(|arm| arm.batch_size) {
+            text.push_str(&format!(", batch size {}", row.batch_size));
+        }
+        if self.vary(|arm| arm.partition_size) {
+            text.push_str(&format!(", partition size {}", row.partition_size));
+        }
+        text
+    }
+
+    fn vary(&self, size: fn(&Arm) -> u32) -> bool {
+        self.measured.iter().any(|arm| size(arm) != size(&self.measured[0]))
+    }
+
     fn rows(&self, rows: &[MachineRow]) -> String {
-        let has_batches = self.measured.iter().any(|arm| arm.batch_size != self.measured[0].batch_size);
+        let (has_batches, has_sizes) = (self.vary(|arm| arm.batch_size), self.vary(|arm| arm.partition_size));
         let limit = if self.limits.deadline_secs.is_some() || self.limits.budget.is_some() { "chance" } else { "" };
         let accuracy = if self.trained.is_empty() { "" } else { "accuracy" };
         let columns = [
             ("machines", Align::Left),
             (if has_batches { "batch" } else { "" }, Align::Right),
+            (if has_sizes { "partition" } else { "" }, Align::Right),
             ("memory each", Align::Right),
             ("time", Align::Right),
             ("90 % interval", Align::Left),
@@ -103,7 +121,8 @@ impl MachineAnswer {
         let cells = |row: &MachineRow| {
             vec![
                 row.description.clone(),
-                if has_batches { row.batch_size.to_string() } else { String::new() },
+                row.batch_size.to_string(),
+                row.partition_size.to_string(),
                 format!("{} MiB", row.memory_per_executor_mib),
                 row.time(),
                 row.interval.as_ref().map_or_else(|| "unknown".into(), range),

@@ -1,0 +1,86 @@
+//! Partition sizes and batch sizes of the arms: what else a user chooses on a machine type.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use foreglow_shared::Job;
+
+use super::arms::FittedArm;
+use crate::decision::Footprint;
+
+impl FittedArm {
+    /// Returns the arm with its usual partition size, and then with each other size that completed
+    /// runs had and whose effect on the time the runs tell.
+    pub(super) fn with_each_size(self, has_column: bool) -> Vec<Self> {
+        // A fit of the arm alone tells nothing of sizes that only other machine types ran.
+        let runs = match &self.own {
+            Some(_) => &self.job.observations,
+            None => &self.shown_by().observations,
+        };
+        let sizes: BTreeSet<u32> = runs.iter().map(|run| run.partition_size).collect();
+        let other = |size: u32| {
+            let mut arm = Self { must_be_shown_to_fit: true, ..self.clone() };
+            (size != self.partition_size && arm.assume_partition_size(size, has_column)).then_some(arm)
+        };
+        let others: Vec<Self> = sizes.into_iter().filter_map(other).collect();
+        std::iter::once(self).chain(others).collect()
+    }
+
+    /// Predicts with another partition size. Returns whether the runs tell its effect.
+    pub(super) fn assume_partition_size(&mut self, partition_size: u32, has_column: bool) -> bool {
+        let is_feature = match &mut self.items {
+            Some(items) => items.assume_partition_size(partition_size),
+            None => has_column,
+        };
+        self.is_size_unknown = !is_feature && self.partition_size != partition_size;
+        self.partition_size = partition_size;
+        is_feature
+    }
+
+    /// Returns the arm with a batch size that no run had, if this one has a larger one. A smaller
+    /// batch never needs more memory.
+    pub(super) fn with_smaller_batch(&self, batch_size: u32) -> Self {
+        let mut job = Job::clone(&self.job);
+        job.context.workload.batch_size = batch_size;
+        // How long a larger batch took bounds nothing.
+        job.incomplete.clear();
+        Self {
+            job: Arc::new(job),
+            own: None,
+            items: None,
+            // What the CNN learns depends on the batch size.
+            accuracies: Vec::new(),
+            must_be_shown_to_fit: true,
+            is_interpolated: true,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the runs that show what fits into memory: GPUs of other machine types may have more.
+    fn shown_by(&self) -> &Job {
+        if self.job.context.accelerator.is_some() { &self.job } else { &self.memory }
+    }
+
+    /// Whether a configuration may be offered: the usual sizes always, others only if a completed
+    /// run needed no less memory, or if measured peaks tell what an executor needs.
+    pub(crate) fn may_fit(&self, footprint: Footprint) -> bool {
+        let has_peaks = self.job.context.accelerator.is_none() && !self.memory.peaks.is_empty();
+        !self.must_be_shown_to_fit || has_peaks || footprint.is_shown_by(self.shown_by())
+    }
+}
+
+/// Returns arms with these batch sizes, which no run had, on each hardware of the arms: those that
+/// are between two measured ones with the same averaging interval.
+pub(super) fn between(arms: &[FittedArm], batch_sizes: &[u32]) -> Vec<FittedArm> {
+    let workload = |arm: &FittedArm| (arm.job.context.workload.average_every(), arm.job.context.workload.batch_size);
+    let measured: BTreeSet<(Option<u32>, u32)> = arms.iter().map(workload).collect();
+    let smaller_of = |arm: &FittedArm, batch_size: u32| {
+        let (interval, measured_size) = workload(arm);
+        let sizes = || measured.iter().filter(|(other, _)| *other == interval).map(|(_, size)| *size);
+        let next = sizes().find(|size| *size >= batch_size);
+        let is_between = next == Some(measured_size) && measured_size != batch_size;
+        (is_between && sizes().any(|size| size < batch_size)).then(|| arm.with_smaller_batch(batch_size))
+    };
+    let known = arms.iter().filter(|arm| !arm.is_lent);
+    known.flat_map(|arm| batch_sizes.iter().filter_map(|size| smaller_of(arm, *size)).collect::<Vec<_>>()).collect()
+}
