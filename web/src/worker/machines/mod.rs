@@ -67,15 +67,10 @@ pub struct MachineTable {
 }
 
 impl MachineTable {
-    /// Whether several machine types, batch sizes or averaging intervals are compared. The table
-    /// and the chart do not compare partition sizes.
+    /// Whether several machine types, batch or partition sizes or averaging intervals are compared.
     pub fn compares(&self) -> bool {
-        self.types.len() > 1 || self.batch_sizes.len() > 1 || self.averaging_intervals > 1
-    }
-
-    /// Whether there is anything to pick besides executors and cores.
-    pub fn offers_choice(&self) -> bool {
-        self.compares() || self.partition_sizes.len() > 1
+        let sizes = self.batch_sizes.len().max(self.partition_sizes.len());
+        self.types.len() > 1 || sizes > 1 || self.averaging_intervals > 1
     }
 }
 

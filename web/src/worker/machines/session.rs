@@ -79,7 +79,7 @@ impl Session {
         let Some((_, table)) = &fitted.table else { return failed("the job has no runs", &asked.choice) };
         MachineHtml {
             compared: (!is_known).then(|| ComparedHtml::of(table, &asked.choice, &limits)),
-            picked: if table.offers_choice() { pick_html::picked(table, &picked, &pick) } else { String::new() },
+            picked: if table.compares() { pick_html::picked(table, &picked, &pick) } else { String::new() },
         }
     }
 }
