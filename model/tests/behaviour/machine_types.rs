@@ -603,6 +603,7 @@ fn a_partition_size_is_not_chosen_with_more_cores_than_completed_with_it() {
         memory_per_executor_mib: 1024,
         partition_size: 64,
         sampling_rate: 0.01,
+        total_cores: None,
         outcome: IncompleteOutcome::OutOfMemory,
         at_least_secs: None,
     });
