@@ -3,11 +3,11 @@
 use foreglow_exit::unusable;
 use foreglow_model::{Exclusion, Gain, Interval, Measured, Predictor, Scaling, ScalingRow, Warning, WeakScaling};
 use foreglow_shared::{
-    Context, Job, PriceSheet, Question, WhatIf, format_count, format_duration, format_integer, format_money,
+    Context, CoreSplit, Job, PriceSheet, Question, WhatIf, format_count, format_duration, format_integer, format_money,
 };
 use serde::Serialize;
 
-use super::{SCHEMA, configuration, cost_note, cost_unknown, json, notes, probability, range};
+use super::{SCHEMA, cost_note, cost_unknown, json, notes, probability, range};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
@@ -106,7 +106,7 @@ impl ScalingAnswer {
 
     fn table(&self) -> String {
         let WhatIf { executors, cores_per_executor } = self.smallest;
-        let smallest = configuration(executors, cores_per_executor);
+        let smallest = CoreSplit::even(executors, cores_per_executor);
         let images = self.context.workload.images;
         let interval = self.configurations.iter().find_map(|row| row.strong.interval.as_ref());
         let interval =
