@@ -203,7 +203,7 @@ pub fn sample(number: u64) -> String {
         "{{\"schema\":1,\"id\":\"{}\",\"workload\":{{\"model\":\"lenet5\",\"mode\":\"inference\",\"image_px\":28,\
          \"images\":{images},\"epochs\":1,\"batch_size\":8}},\"configuration\":{{\"executors\":{executors},\
          \"cores_per_executor\":{cores},\"memory_per_executor_mib\":1024,\"partition_size\":8,\"accelerator\":null}},\
-         \"sampling_rate\":{rate},\"outcome\":\"completed\",\"completion_time_secs\":{secs},\"engine\":\"local\",\
+         \"sampling_rate\":{rate:?},\"outcome\":\"completed\",\"completion_time_secs\":{secs:?},\"engine\":\"local\",\
          \"runner_version\":\"0.1.0\",\"host\":{{\"cpu\":\"A\",\"adapter\":null}},\
          \"started_at\":\"2026-11-21T10:00:00Z\"}}\n",
         id(number)

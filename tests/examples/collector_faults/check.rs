@@ -53,8 +53,8 @@ struct Figures {
     runs: BTreeMap<String, Vec<f64>>,
 }
 
-/// What equal runs have in common.
-const KEY: [&str; 6] = ["workload", "configuration", "sampling_rate", "engine", "outcome", "host"];
+/// What equal runs have in common, besides the sampling rate.
+const KEY: [&str; 5] = ["workload", "configuration", "engine", "outcome", "host"];
 
 impl Figures {
     fn count(&mut self, sample: &Value) -> anyhow::Result<()> {
@@ -94,5 +94,6 @@ impl Figures {
 }
 
 fn key(of: &Value) -> String {
-    KEY.map(|field| of[field].to_string()).join(" ")
+    // The same rate may be written 1 or 1.0.
+    format!("{} {:?}", KEY.map(|field| of[field].to_string()).join(" "), of["sampling_rate"].as_f64())
 }
