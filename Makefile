@@ -126,7 +126,7 @@ lint: | setup-lint
 # The programs of tests/examples are linted but not built here.
 TESTS := --lib --bins --tests
 unit: build | setup-test
-	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run $(CARGO_FLAGS) $(TESTS); else cargo test $(CARGO_FLAGS) $(TESTS); fi
+	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --no-fail-fast $(CARGO_FLAGS) $(TESTS); else cargo test --no-fail-fast $(CARGO_FLAGS) $(TESTS); fi
 	cargo test $(CARGO_FLAGS) --doc
 
 # The loss curves that take the software adapter minutes, which `make test` leaves out.
