@@ -41,6 +41,14 @@ impl AnswerMemory {
         Self(Arc::new(Semaphore::new(UNITS)))
     }
 
+    /// Takes the memory of an answer that is streamed.
+    ///
+    /// # Errors
+    /// The answer to the client: there is no memory left.
+    pub(super) async fn take_for_stream(&self) -> Result<OwnedSemaphorePermit, Box<Response>> {
+        self.take(STREAM_UNITS).await
+    }
+
     async fn take(&self, units: u32) -> Result<OwnedSemaphorePermit, Box<Response>> {
         match timeout(PATIENCE, Arc::clone(&self.0).acquire_many_owned(units)).await {
             Ok(Ok(units)) => Ok(units),
@@ -54,7 +62,7 @@ impl AnswerMemory {
 /// # Errors
 /// The answer to the client: there is no memory left.
 pub(super) async fn as_stream(shared: Shared, filter: Filter, start: i64, page: Page) -> Result<Body, Box<Response>> {
-    let memory = Arc::new(shared.answers.take(STREAM_UNITS).await?);
+    let memory = Arc::new(shared.answers.take_for_stream().await?);
     let part = Filter { limit: Some(STREAMED_SAMPLES), ..filter };
     Ok(Body::from_stream(stream::try_unfold(start, move |after| {
         let (shared, part, memory) = (shared.clone(), part.clone(), Arc::clone(&memory));

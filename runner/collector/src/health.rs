@@ -68,6 +68,7 @@ pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
         store_bytes,
         free_bytes: shared.store.as_deref().and_then(disk::free_bytes),
         queued_writes: shared.storage.queued(),
+        listeners: shared.events.listeners(),
         is_damaged: shared.storage.is_damaged(),
     };
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], shared.metrics.text(&gauges)).into_response()

@@ -40,7 +40,7 @@ pub use self::access::Access;
 use self::access::{Gate, sign_in};
 use self::answers::AnswerMemory;
 use self::body::BodyMemory;
-use self::events::News;
+use self::events::{Events, News};
 pub use self::log::AccessLog;
 use self::metrics::Metrics;
 pub use self::samples::{Receipt, Rejection};
@@ -72,6 +72,7 @@ struct Shared {
     parsers: Arc<Semaphore>,
     gate: Arc<Gate>,
     news: watch::Sender<News>,
+    events: Events,
     metrics: Arc<Metrics>,
     log: Option<AccessLog>,
     /// Path of the store, if it is a file.
@@ -176,6 +177,7 @@ impl Collector {
             parsers: Arc::new(Semaphore::new(PARSERS)),
             gate: Arc::new(gate),
             news: watch::Sender::new(News::default()),
+            events: Events::new(),
             metrics: Arc::new(Metrics::default()),
             log,
             store: location.file().map(Arc::from),
@@ -184,6 +186,7 @@ impl Collector {
         };
         let news = shared.news.clone();
         let others = tokio::spawn(store::follow(location, move || news.send_modify(|news| news.posted += 1)));
+        let events = tokio::spawn(shared.events.clone().read(shared.storage.clone(), shared.news.subscribe()));
         let upkeep = tokio::spawn(upkeep::keep_up(shared.clone(), tls.clone(), keep));
         let (stop, stopping) = watch::channel(false);
         let server = connections::serve(listener, router(shared.clone()), tls, Arc::clone(&shared.metrics), stopping);
@@ -198,6 +201,7 @@ impl Collector {
         // Requests in progress have until then.
         let _ = tokio::time::timeout(STOP_TIMEOUT, server).await;
         others.abort();
+        events.abort();
         upkeep.abort();
         upkeep::mark_used(&shared).await;
         Ok(())

@@ -55,6 +55,7 @@ pub(super) struct Gauges {
     pub(super) store_bytes: Option<u64>,
     pub(super) free_bytes: Option<u64>,
     pub(super) queued_writes: usize,
+    pub(super) listeners: usize,
     pub(super) is_damaged: bool,
 }
 
@@ -128,6 +129,7 @@ impl Metrics {
         for (name, kind, help, value) in [
             ("foreglow_store_errors_total", "counter", "Writes that failed.", load(&self.store_errors)),
             ("foreglow_connections", "gauge", "Open connections.", load(&self.connections)),
+            ("foreglow_listeners", "gauge", "Open event streams.", Some(gauges.listeners as u64)),
             ("foreglow_stored_samples", "gauge", "Samples in the store.", gauges.samples),
             ("foreglow_store_bytes", "gauge", "Size of the store with its log.", gauges.store_bytes),
             ("foreglow_disk_free_bytes", "gauge", "Free space of the store's disk.", gauges.free_bytes),

@@ -27,6 +27,8 @@ macro_rules! over_both {
 
 #[path = "store/access.rs"]
 mod access;
+#[path = "store/events.rs"]
+mod events;
 #[path = "store/faults.rs"]
 mod faults;
 #[path = "store/hostile.rs"]

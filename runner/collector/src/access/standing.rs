@@ -1,9 +1,10 @@
 //! Who sends a request, and what that sender may do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use foreglow_shared::Timestamp;
@@ -16,6 +17,10 @@ use crate::token::Hash;
 
 /// Name of the token of `--token` in logs.
 const OWN_TOKEN: &str = "--token";
+/// Time for which all listeners with the same token share an answer of the store.
+const SHARED_FOR: Duration = Duration::from_millis(500);
+/// Tokens of listeners whose answers are kept.
+const MOST_LISTENING: usize = 10_000;
 
 /// State of the access control.
 pub(crate) struct Gate {
@@ -28,8 +33,17 @@ pub(crate) struct Gate {
     tokens: Mutex<Store>,
     /// Last use of each token that is not stored yet.
     used: Mutex<BTreeMap<String, Timestamp>>,
+    /// Answers of the store about the tokens of listeners, by hash.
+    listening: Mutex<HashMap<Option<[u8; 32]>, MayRead>>,
     pub(super) hosts: Hosts,
     pub(super) rates: Rates,
+}
+
+/// Whether a listener may read, and when the store said so.
+#[derive(Clone, Copy, Debug)]
+struct MayRead {
+    at: Instant,
+    answer: bool,
 }
 
 /// Sender of a request.
@@ -54,6 +68,7 @@ impl Gate {
             is_protected: AtomicBool::new(is_public || access.token.is_some() || access.has_tokens),
             tokens: Mutex::new(tokens),
             used: Mutex::default(),
+            listening: Mutex::default(),
             hosts: Hosts::new(&access.hosts, !access.is_local(address)),
             rates: Rates::default(),
         }
@@ -103,8 +118,19 @@ impl Gate {
 
     /// Returns whether a sender may still read, for answers that never end.
     pub(crate) async fn may_read(self: &Arc<Self>, sent: Option<Hash>) -> bool {
+        let token = sent.map(|hash| hash.0);
+        let known = self.listening.lock().unwrap_or_else(PoisonError::into_inner).get(&token).copied();
+        if let Some(known) = known.filter(|known| known.at.elapsed() < SHARED_FOR) {
+            return known.answer;
+        }
         // A store that cannot be read for a moment ends no stream.
-        self.standing(sent).await.map_or(true, |standing| standing.may(|roles| roles.read))
+        let answer = self.standing(sent).await.map_or(true, |standing| standing.may(|roles| roles.read));
+        let mut listening = self.listening.lock().unwrap_or_else(PoisonError::into_inner);
+        if listening.len() >= MOST_LISTENING {
+            listening.clear();
+        }
+        listening.insert(token, MayRead { at: Instant::now(), answer });
+        answer
     }
 
     /// Returns the last use of each token since the last call.

@@ -135,17 +135,17 @@ impl Store {
         Ok(self.read("SELECT id FROM samples ORDER BY seq DESC LIMIT 1", &[], |mut row| row.text(0))?.pop())
     }
 
-    /// Returns the jobs of the samples after a position, with the position and the id of the last
-    /// of these.
+    /// Returns the jobs of the samples between two positions, with the position and the id of the
+    /// last of these.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn arrived_after(&self, position: i64, most: usize) -> anyhow::Result<(Vec<Arrived>, i64, String)> {
+    pub fn arrived_after(&self, position: i64, until: i64, most: usize) -> anyhow::Result<(Vec<Arrived>, i64, String)> {
         let query = "SELECT samples.seq, samples.id, runs.job FROM samples JOIN runs ON runs.number = samples.run
-             WHERE samples.seq > $1 ORDER BY samples.seq LIMIT $2";
+             WHERE samples.seq > $1 AND samples.seq <= $2 ORDER BY samples.seq LIMIT $3";
         let most = Value::Integer(i64::try_from(most).unwrap_or(i64::MAX));
         let (mut counts, mut end, mut last) = (BTreeMap::<String, usize>::new(), position, String::new());
-        self.each(query, &[Value::Integer(position), most], &mut |mut row| {
+        self.each(query, &[Value::Integer(position), Value::Integer(until), most], &mut |mut row| {
             (end, last) = (row.integer(0)?, row.text(1)?);
             *counts.entry(row.text(2)?).or_default() += 1;
             Ok(true)

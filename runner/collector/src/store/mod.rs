@@ -215,14 +215,14 @@ impl Store {
         Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
     }
 
-    /// Returns the samples after a position as JSON lines, at most [`PART_BYTES`] and one line of
-    /// them, and the position of the last one.
+    /// Returns the samples between two positions as JSON lines, at most [`PART_BYTES`] and one line
+    /// of them, and the position of the last one.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn lines_after(&self, position: i64, most: usize) -> anyhow::Result<(Vec<String>, i64)> {
+    pub fn lines_after(&self, position: i64, until: i64, most: usize) -> anyhow::Result<(Vec<String>, i64)> {
         let filter = Filter { limit: Some(most), ..Filter::default() };
-        let (lines, end) = self.page_lines(&filter, position, Page::ALL, PART_BYTES)?;
+        let (lines, end) = self.page_lines(&filter, position, Page { end: until, next: None }, PART_BYTES)?;
         // A sample outside the limits would break every reader.
         Ok((lines.into_iter().filter(|line| parse_line(line).is_ok()).collect(), end))
     }

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 
 use foreglow_collector::store::{Arrived, Filter, Location, MOST_EQUAL, RunsFilter, Store};
-use foreglow_shared::{Context, Job, Outcome, Sample, group_by_context};
+use foreglow_shared::{Context, Job, Outcome, Sample, group_by_context, parse_line};
 
 use crate::faults::{agent, get, post, serve};
 use crate::{Place, sample};
@@ -111,15 +111,19 @@ fn samples_that_arrive_are_counted_by_job(place: &Place) {
     let mut store = place.open();
     store.insert(&[of_model(1, "a")]).unwrap();
     let start = store.end().unwrap();
-    assert_eq!(store.arrived_after(start, 9).unwrap().0, []);
+    assert_eq!(store.arrived_after(start, i64::MAX, 9).unwrap().0, []);
     store.insert(&[of_model(2, "b"), of_model(3, "a"), of_model(4, "b")]).unwrap();
-    let (mut arrived, end, last_id) = store.arrived_after(start, 9).unwrap();
+    let (mut arrived, end, last_id) = store.arrived_after(start, i64::MAX, 9).unwrap();
     arrived.sort_by_key(|arrived| arrived.samples);
     let expected =
         [("a", 1), ("b", 2)].map(|(model, samples)| Arrived { job: fingerprint(&of_model(1, model)), samples });
     assert_eq!((arrived.as_slice(), end), (&expected[..], store.end().unwrap()));
     assert_eq!(last_id, sample(4).id.to_string());
-    assert_eq!(store.arrived_after(start, 2).unwrap().2, sample(3).id.to_string());
+    assert_eq!(store.arrived_after(start, i64::MAX, 2).unwrap().2, sample(3).id.to_string());
+    assert_eq!(store.arrived_after(start, end - 1, 9).unwrap().2, sample(3).id.to_string());
+    let ids = |lines: Vec<String>| lines.iter().map(|line| parse_line(line).unwrap().id).collect::<Vec<_>>();
+    let (lines, last) = store.lines_after(start, end - 1, 9).unwrap();
+    assert_eq!((ids(lines), last), (vec![sample(2).id, sample(3).id], end - 1));
 }
 
 fn a_store_without_jobs_gets_them_when_it_is_opened(place: &Place) {
