@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 
 use foreglow_collector::store::{Arrived, Filter, Location, MOST_EQUAL, RunsFilter, Store};
-use foreglow_shared::{Context, Job, Outcome, Sample, group_by_context, parse_line};
+use foreglow_shared::{Context, Job, Mode, Outcome, Sample, group_by_context, parse_line};
 
 use crate::faults::{agent, get, post, serve};
 use crate::{Place, sample};
@@ -14,6 +14,7 @@ over_both! {
     jobs_are_listed_with_the_newest_first_in_pages
     runs_and_samples_are_those_of_one_job
     samples_that_arrive_are_counted_by_job
+    a_job_that_trains_has_the_accuracies_of_its_runs
     a_store_without_jobs_gets_them_when_it_is_opened
     the_collector_lists_jobs_answers_with_one_and_announces_their_new_samples
 }
@@ -124,6 +125,26 @@ fn samples_that_arrive_are_counted_by_job(place: &Place) {
     let ids = |lines: Vec<String>| lines.iter().map(|line| parse_line(line).unwrap().id).collect::<Vec<_>>();
     let (lines, last) = store.lines_after(start, end - 1, 9).unwrap();
     assert_eq!((ids(lines), last), (vec![sample(2).id, sample(3).id], end - 1));
+}
+
+fn a_job_that_trains_has_the_accuracies_of_its_runs(place: &Place) {
+    let trained = |number: u128, executors: u32, accuracy: f64| {
+        let mut sample = run(number, executors, Outcome::Completed);
+        sample.workload.mode = Mode::Training;
+        let training = serde_json::json!({ "held_out": { "accuracy": accuracy }, "learning_rate": 0.02 });
+        sample.extra.extend([("training".into(), training), ("seed".into(), (number as u64).into())]);
+        sample
+    };
+    let samples = [trained(1, 1, 0.97), trained(2, 1, 0.96), trained(3, 2, 0.91), trained(4, 2, 0.93)];
+    place.open().insert(&samples).unwrap();
+    let url = serve(&place.location);
+    let (status, answer) = get(&url, &format!("api/v1/jobs/{}", fingerprint(&samples[0])));
+    assert_eq!(status, 200, "{answer}");
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let job: Job = serde_json::from_value(answer["job"].clone()).unwrap();
+    let accuracies: Vec<(u32, f64)> = job.accuracies.iter().map(|run| (run.executors, run.accuracy)).collect();
+    assert_eq!(accuracies, [(1, 0.97), (1, 0.96), (2, 0.91), (2, 0.93)]);
+    assert_eq!(job, group_by_context(&samples)[0], "the same as from the samples");
 }
 
 fn a_store_without_jobs_gets_them_when_it_is_opened(place: &Place) {
