@@ -21,6 +21,7 @@ mod tls;
 pub mod token;
 mod upkeep;
 pub mod upload;
+mod workloads;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -245,7 +246,7 @@ fn router(shared: Shared) -> Router {
         .route("/api/v1/samples", get(samples::list).post(samples::accept))
         .route("/api/v1/samples/{id}", get(samples::one).delete(samples::remove))
         .route("/api/v1/events", get(events::events))
-        .route("/api/v1/workloads", get(samples::workloads))
+        .route("/api/v1/workloads", get(workloads::list))
         .route("/api/v1/jobs", get(jobs::list))
         .route("/api/v1/jobs/{job}", get(jobs::one))
         .route("/api/v1/runs", get(runs::list))

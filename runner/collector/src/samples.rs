@@ -287,17 +287,3 @@ fn accepted_format(headers: &HeaderMap) -> ListFormat {
     let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
     if accepted.is_some_and(|accepted| accepted.contains("text/csv")) { ListFormat::Csv } else { ListFormat::Jsonl }
 }
-
-/// `GET /api/v1/workloads`: all workloads with samples.
-pub(super) async fn workloads(State(shared): State<Shared>) -> Response {
-    match shared.storage.read(|store| store.workloads()).await {
-        Ok(counts) => {
-            let workloads: Vec<_> = counts
-                .into_iter()
-                .map(|(workload, samples)| serde_json::json!({ "workload": workload, "samples": samples }))
-                .collect();
-            Json(serde_json::json!({ "schema": 1, "workloads": workloads })).into_response()
-        }
-        Err(error) => failure(&error),
-    }
-}

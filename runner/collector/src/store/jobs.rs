@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foreglow_shared::{Context, Job, Workload, parse_line};
+use foreglow_shared::{Context, Job, parse_line};
 
 use super::database::{Outcome, Row, Transaction, Value, text};
 use super::newest::Newest;
@@ -110,21 +110,6 @@ impl Store {
         }
         job.sort_runs();
         Ok(Some(JobRuns { job, runs }))
-    }
-
-    /// Returns all workloads with their number of samples, sorted by their JSON.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn workloads(&self) -> anyhow::Result<Vec<(Workload, u64)>> {
-        let mut counts: BTreeMap<String, (Workload, u64)> = BTreeMap::new();
-        self.each("SELECT job, context, samples, latest FROM jobs WHERE samples > 0", &[], &mut |row| {
-            let job = listed(row)?;
-            let workload = serde_json::from_str::<Context>(&job.context)?.workload;
-            counts.entry(serde_json::to_string(&workload)?).or_insert((workload, 0)).1 += job.samples;
-            Ok(true)
-        })?;
-        Ok(counts.into_values().collect())
     }
 
     /// Returns the id of the newest sample; `None` if the store is empty.

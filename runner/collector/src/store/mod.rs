@@ -20,6 +20,7 @@ mod runs;
 mod sqlite;
 mod tokens;
 mod upkeep;
+mod workloads;
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -42,6 +43,7 @@ pub use queue::{Rejected, Waiting};
 pub use read::{PART_BYTES, Page};
 pub use runs::{Runs, RunsFilter, RunsPage};
 pub use tokens::{DEFAULT_PER_MINUTE, Roles, Token};
+pub use workloads::{CountedWorkload, WorkloadPage};
 
 /// An open store.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use foreglow_shared::group_by_context;
+use foreglow_shared::{Workload, group_by_context};
 use rusqlite::{Connection, params};
 
 use super::sqlite::schema;
@@ -18,6 +18,12 @@ pub(crate) fn sample(number: u128) -> Sample {
     let mut sample = parse_line(&LINE.replace('\n', "")).unwrap();
     sample.id = Uuid::from_u128((0x0189 << 112) | (7 << 76) | (2 << 62) | number);
     sample
+}
+
+/// Returns the first workloads with their numbers of samples.
+pub(crate) fn workloads(store: &Store) -> Vec<(Workload, u64)> {
+    let listed = store.workloads(None, 9).unwrap().workloads;
+    listed.iter().map(|counted| (serde_json::from_str(&counted.workload).unwrap(), counted.samples)).collect()
 }
 
 fn inserted(new: usize, known: usize) -> Inserted {
@@ -98,14 +104,14 @@ fn a_store_of_the_first_version_gets_checksums_and_counts() {
     let mut store = open_at(&path).unwrap();
     let findings = store.check().unwrap();
     assert!(findings.is_sound() && findings.samples == 1_500, "{findings:?}");
-    assert_eq!(store.workloads().unwrap(), [(sample(1).workload, 1_500)]);
+    assert_eq!(workloads(&store), [(sample(1).workload, 1_500)]);
     let runs = store.runs(&RunsFilter { limit: 100, ..RunsFilter::default() }).unwrap().runs;
     assert_eq!(runs.iter().map(|runs| runs.samples).collect::<Vec<_>>(), [1_500]);
     assert_eq!(runs[0].times.unwrap().mean_secs, 2.5);
     assert_eq!(store.waiting_for("http://a").unwrap(), [sample(7)]);
     assert_eq!(store.insert(&[sample(1), sample(2_000)]).unwrap(), inserted(1, 1));
     store.remove(&[sample(2).id], "me").unwrap();
-    assert_eq!(store.workloads().unwrap(), [(sample(1).workload, 1_500)]);
+    assert_eq!(workloads(&store), [(sample(1).workload, 1_500)]);
 }
 
 #[test]

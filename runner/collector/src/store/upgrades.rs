@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::tests::sample;
+use super::tests::{sample, workloads};
 use super::*;
 use crate::token::Hash;
 
@@ -21,7 +21,7 @@ fn keeps_its_samples(store: &mut Store) {
     let findings = store.check().unwrap();
     assert!(findings.is_sound() && findings.samples == 4, "{findings:?}");
     assert_eq!(store.ids().unwrap(), (1..=4).map(|number| sample(number).id).collect::<Vec<_>>());
-    assert_eq!((store.workloads().unwrap(), store.count().unwrap()), (vec![(sample(1).workload, 4)], 4));
+    assert_eq!((workloads(store), store.count().unwrap()), (vec![(sample(1).workload, 4)], 4));
     let runs = store.runs(&RunsFilter { limit: 9, ..RunsFilter::default() }).unwrap().runs;
     let figures = |runs: &Runs| (runs.samples, runs.outcome.clone(), runs.times.map(|times| times.mean_secs));
     let completed = || "completed".to_owned();
@@ -36,9 +36,9 @@ fn keeps_its_samples(store: &mut Store) {
     assert_eq!(store.rejected().unwrap()[0].reason, "a newer schema");
     // The triggers of these versions would count a second time.
     store.insert(&[sample(9)]).unwrap();
-    assert_eq!((store.workloads().unwrap()[0].1, store.position(sample(9).id).unwrap()), (5, 6));
+    assert_eq!((workloads(store)[0].1, store.position(sample(9).id).unwrap()), (5, 6));
     store.remove(&[sample(9).id], "me").unwrap();
-    assert_eq!(store.workloads().unwrap()[0].1, 4);
+    assert_eq!(workloads(store)[0].1, 4);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use foreglow_collector::store::{Arrived, Filter, Location, MOST_EQUAL, RunsFilte
 use foreglow_shared::{Context, Job, Mode, Outcome, Sample, group_by_context, parse_line};
 
 use crate::faults::{agent, get, post, serve};
-use crate::{Place, sample};
+use crate::{Place, sample, workloads};
 
 over_both! {
     a_job_below_the_bound_has_all_of_its_runs
@@ -152,7 +152,7 @@ fn a_store_without_jobs_gets_them_when_it_is_opened(place: &Place) {
     let samples: Vec<Sample> = (1..=30).map(|number| run(number, 1 + number as u32 % 2, Outcome::Completed)).collect();
     store.insert(&samples).unwrap();
     store.insert(&[of_model(99, "vgg16")]).unwrap();
-    let before = (job(&store, &samples[0]), store.jobs(None, 9).unwrap(), store.workloads().unwrap());
+    let before = (job(&store, &samples[0]), store.jobs(None, 9).unwrap(), workloads(&store));
     drop(store);
     let number = match place.location {
         Location::File(_) => "PRAGMA user_version = 5",
@@ -163,7 +163,7 @@ fn a_store_without_jobs_gets_them_when_it_is_opened(place: &Place) {
          ALTER TABLE runs DROP COLUMN job; ALTER TABLE runs DROP COLUMN newest; {number}"
     ));
     let mut store = place.open();
-    assert_eq!((job(&store, &samples[0]), store.jobs(None, 9).unwrap(), store.workloads().unwrap()), before);
+    assert_eq!((job(&store, &samples[0]), store.jobs(None, 9).unwrap(), workloads(&store)), before);
     store.insert(&[run(31, 1, Outcome::Completed)]).unwrap();
     assert_eq!(store.job(&fingerprint(&samples[0])).unwrap().unwrap().runs, 31);
 }

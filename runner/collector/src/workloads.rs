@@ -1,0 +1,62 @@
+//! `GET /api/v1/workloads`: the workloads with their number of samples.
+
+use std::fmt::Write as _;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+
+use super::{Shared, failure, refusal};
+use crate::store::CountedWorkload;
+
+const DEFAULT_LIMIT: usize = 1_000;
+const MAX_LIMIT: usize = 10_000;
+
+/// Query of the list.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WorkloadsQuery {
+    /// Fingerprint of a job; only workloads after that of the job are listed.
+    after: Option<String>,
+    limit: Option<usize>,
+}
+
+/// Lists the workloads in the order of their JSON. If there are more, the `Link` header has the
+/// next page.
+pub(super) async fn list(
+    State(shared): State<Shared>,
+    query: Result<Query<WorkloadsQuery>, QueryRejection>,
+) -> Response {
+    let WorkloadsQuery { after, limit } = match query {
+        Ok(Query(query)) => query,
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
+    };
+    let limit = limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return refusal(StatusCode::BAD_REQUEST, format!("limit is {limit}; it must be 1 to {MAX_LIMIT}"));
+    }
+    let page = match shared.storage.read(move |store| store.workloads(after.as_deref(), limit)).await {
+        Ok(page) => page,
+        Err(error) => return failure(&error),
+    };
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    let mut response = (headers, text(&page.workloads)).into_response();
+    let next = page.next.map(|job| format!("</api/v1/workloads?limit={limit}&after={job}>; rel=\"next\""));
+    if let Some(next) = next.and_then(|next| HeaderValue::from_str(&next).ok()) {
+        response.headers_mut().insert(header::LINK, next);
+    }
+    response
+}
+
+/// Returns the list. Workloads are stored as JSON.
+fn text(workloads: &[CountedWorkload]) -> String {
+    let mut text = String::from("{\"schema\":1,\"workloads\":[");
+    for (index, CountedWorkload { workload, samples }) in workloads.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        // Writing to a string does not fail.
+        let _ = write!(text, "{comma}\n{{\"workload\":{workload},\"samples\":{samples}}}");
+    }
+    text + "]}\n"
+}
