@@ -27,6 +27,8 @@ macro_rules! over_both {
 
 #[path = "store/access.rs"]
 mod access;
+#[path = "store/damage.rs"]
+mod damage;
 #[path = "store/events.rs"]
 mod events;
 #[path = "store/faults.rs"]

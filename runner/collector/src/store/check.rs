@@ -1,9 +1,11 @@
 //! Detection of damage: of the file's structure, and of each sample.
 
+use std::collections::BTreeSet;
+
 use foreglow_shared::parse_line;
 
 use super::checksum::checksum;
-use super::database::{Database, Outcome, Row};
+use super::database::{Database, Outcome, Row, Value};
 use super::failure::damaged;
 use super::{Encoded, Store};
 
@@ -30,22 +32,101 @@ impl Findings {
     }
 }
 
+/// Part of the samples, checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// Samples in it, damaged ones included.
+    pub samples: u64,
+    /// Positions and ids of the samples that differ from what was stored.
+    pub damaged: Vec<(i64, String)>,
+    /// Position of the last one; `None` if no samples follow.
+    pub end: Option<i64>,
+}
+
 /// A row whose checksum was verified.
 #[derive(Clone, Debug)]
 pub(super) struct StoredLine {
     pub(super) seq: i64,
-    /// `Err` has the id, as far as it is readable.
-    pub(super) line: Result<String, String>,
+    /// The id, as far as it is readable.
+    pub(super) id: String,
+    /// `None` if it differs from what was stored.
+    pub(super) line: Option<String>,
 }
 
 /// Reads a row of `seq, id, checksum, line`.
 pub(super) fn stored_line(mut row: Row) -> Outcome<StoredLine> {
     let seq = row.integer(0)?;
     let (id, line) = (row.bytes(1), row.bytes(3));
-    let damaged = || String::from_utf8_lossy(&id).into_owned();
     let is_same = matches!(row.maybe_integer(2), Ok(Some(sum)) if sum == checksum(&id, &line));
-    let line = if is_same { String::from_utf8(line).map_err(|_| damaged()) } else { Err(damaged()) };
-    Ok(StoredLine { seq, line })
+    let line = if is_same { String::from_utf8(line).ok() } else { None };
+    let id = String::from_utf8(id).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Ok(StoredLine { seq, id, line })
+}
+
+/// Columns of [`StoredSample`].
+pub(super) const COLUMNS: &str = "seq, id, checksum, line, model, mode, engine, outcome, started_at_us, secs, run";
+
+/// A row of [`COLUMNS`].
+#[derive(Clone, Debug)]
+pub(super) struct StoredSample {
+    pub(super) seq: i64,
+    pub(super) id: String,
+    /// `None` if it differs from what was stored.
+    pub(super) line: Option<String>,
+    model: Vec<u8>,
+    mode: Vec<u8>,
+    engine: Vec<u8>,
+    outcome: Vec<u8>,
+    started_at_us: Option<i64>,
+    /// `None` if the column has no number.
+    secs: Option<Option<f64>>,
+    pub(super) run: Option<i64>,
+}
+
+impl StoredSample {
+    pub(super) fn read(mut row: Row) -> Outcome<Self> {
+        let [model, mode, engine, outcome] = [4, 5, 6, 7].map(|column| row.bytes(column));
+        let (started_at_us, secs) = (row.maybe_integer(8).ok().flatten(), row.maybe_real(9).ok());
+        let run = row.maybe_integer(10).ok().flatten();
+        let StoredLine { seq, id, line } = stored_line(row)?;
+        Ok(Self { seq, id, line, model, mode, engine, outcome, started_at_us, secs, run })
+    }
+
+    /// Returns the row that a sample is stored as.
+    pub(super) fn of(new: &Encoded, seq: i64, run: i64) -> Self {
+        Self {
+            seq,
+            id: new.id.clone(),
+            line: Some(new.line.clone()),
+            model: new.run.model.clone().into_bytes(),
+            mode: new.mode.into(),
+            engine: new.run.engine.into(),
+            outcome: new.run.outcome.into(),
+            started_at_us: Some(new.started_at_us),
+            secs: Some(new.secs),
+            run: Some(run),
+        }
+    }
+
+    /// Whether the columns that queries select by are those of a sample.
+    pub(super) fn has_columns_of(&self, right: &Encoded) -> bool {
+        // A server stores no NUL.
+        let models = [right.run.model.clone(), right.run.model.replace('\0', "\u{fffd}")];
+        models.iter().any(|model| model.as_bytes() == self.model)
+            && right.mode.as_bytes() == self.mode
+            && right.run.engine.as_bytes() == self.engine
+            && right.run.outcome.as_bytes() == self.outcome
+            && self.started_at_us == Some(right.started_at_us)
+            && self.secs == Some(right.secs)
+    }
+
+    /// Whether it is as it was stored.
+    fn is_sound(&self) -> bool {
+        let Some(line) = &self.line else { return false };
+        // Samples outside the limits, from an earlier version, are in no answer.
+        let encoded = parse_line(line).ok().and_then(|sample| Encoded::new(&sample).ok());
+        encoded.is_none_or(|right| self.has_columns_of(&right))
+    }
 }
 
 impl Store {
@@ -57,8 +138,8 @@ impl Store {
     pub fn check(&self) -> anyhow::Result<Findings> {
         let mut findings = Findings { structure: self.structure("integrity_check")?, ..Findings::default() };
         if findings.structure.is_empty() {
-            let checked = self.check_samples(&mut findings).and_then(|()| self.check_figures(&mut findings));
-            checked.map_err(|failure| self.explain(&failure))?;
+            let Slice { samples, damaged, .. } = self.check_slice(0, usize::MAX)?;
+            (findings.samples, findings.damaged, findings.figures) = (samples, damaged, self.check_runs()?);
         }
         Ok(findings)
     }
@@ -83,38 +164,50 @@ impl Store {
         Ok(problems.into_iter().filter(|problem| problem != "ok").collect())
     }
 
-    fn check_samples(&self, findings: &mut Findings) -> Outcome<()> {
-        let query = "SELECT seq, id, checksum, line, model, mode, engine, outcome, started_at_us, secs FROM samples
-             ORDER BY seq";
-        self.database.each(query, &[], &mut |mut row| {
-            let columns: Vec<Vec<u8>> = (4..8).map(|column| row.bytes(column)).collect();
-            let (started_at_us, secs) = (row.maybe_integer(8).ok().flatten(), row.maybe_real(9));
-            let StoredLine { seq, line } = stored_line(row)?;
-            findings.samples += 1;
-            // Samples outside the limits, from an earlier version, are in no answer.
-            let sample = line.as_ref().ok().and_then(|line| parse_line(line).ok());
-            let encoded = sample.and_then(|sample| Encoded::new(&sample).ok());
-            let is_same = encoded.as_ref().is_none_or(|right| {
-                // A server stores no NUL.
-                let model = [right.run.model.clone(), right.run.model.replace('\0', "\u{fffd}")];
-                let texts = [right.mode, right.run.engine, right.run.outcome];
-                model.iter().any(|model| model.as_bytes() == columns[0])
-                    && texts.iter().zip(&columns[1..]).all(|(right, text)| right.as_bytes() == text)
-                    && started_at_us == Some(right.started_at_us)
-                    && secs.is_ok_and(|secs| secs == right.secs)
-            });
-            match (line, encoded) {
-                (Err(id), _) => findings.damaged.push((seq, id)),
-                (Ok(_), Some(right)) if !is_same => findings.damaged.push((seq, right.id)),
-                _ => {}
+    /// Checks at most this number of samples after a position.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn check_slice(&self, after: i64, most: usize) -> anyhow::Result<Slice> {
+        let query = format!("SELECT {COLUMNS} FROM samples WHERE seq > $1 ORDER BY seq LIMIT $2");
+        let (mut slice, mut last) = (Slice::default(), None);
+        let parameters = [Value::Integer(after), Value::Integer(i64::try_from(most).unwrap_or(i64::MAX))];
+        let read = self.database.each(&query, &parameters, &mut |row| {
+            let sample = StoredSample::read(row)?;
+            slice.samples += 1;
+            last = Some(sample.seq);
+            if !sample.is_sound() {
+                slice.damaged.push((sample.seq, sample.id));
             }
             Ok(true)
-        })
+        });
+        read.map_err(|failure| self.explain(&failure))?;
+        slice.end = last.filter(|_| slice.samples >= most as u64);
+        Ok(slice)
+    }
+
+    /// Returns the positions among these that have a sound sample, or none any more.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn sound_among(&self, positions: &[i64]) -> anyhow::Result<BTreeSet<i64>> {
+        let mut sound = BTreeSet::new();
+        for position in positions {
+            let damaged = self.check_slice(position - 1, 1)?.damaged;
+            if damaged.iter().all(|(found, _)| found != position) {
+                sound.insert(*position);
+            }
+        }
+        Ok(sound)
     }
 
     /// Compares the figures of the runs with those of their samples, with one query, so that no
-    /// write comes between.
-    fn check_figures(&self, findings: &mut Findings) -> Outcome<()> {
+    /// write comes between. Returns a sentence about each run that differs.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn check_runs(&self) -> anyhow::Result<Vec<String>> {
+        let mut figures = Vec::new();
         let query = "SELECT number, runs.samples, runs.timed, runs.sum_secs, runs.least_secs, runs.most_secs,
                  coalesce(counted.samples, 0), coalesce(counted.timed, 0), coalesce(counted.sum_secs, 0.0),
                  counted.least_secs, counted.most_secs
@@ -124,7 +217,7 @@ impl Store {
                  FROM samples GROUP BY run
              ) AS counted ON counted.run = runs.number
              ORDER BY number";
-        self.database.each(query, &[], &mut |row| {
+        let read = self.database.each(query, &[], &mut |row| {
             let counts = |first: usize| Ok::<_, super::Failure>((row.integer(first)?, row.integer(first + 1)?));
             let limits = |first: usize| Ok::<_, super::Failure>((row.maybe_real(first)?, row.maybe_real(first + 1)?));
             let is_same = counts(1).ok() == counts(6).ok()
@@ -132,10 +225,12 @@ impl Store {
                 && row.real(3).is_ok_and(|sum| row.real(8).is_ok_and(|right| is_close(sum, right)));
             if !is_same {
                 let number = row.integer(0)?;
-                findings.figures.push(format!("run {number}: its figures are not those of its samples"));
+                figures.push(format!("run {number}: its figures are not those of its samples"));
             }
             Ok(true)
-        })
+        });
+        read.map_err(|failure| self.explain(&failure))?;
+        Ok(figures)
     }
 }
 

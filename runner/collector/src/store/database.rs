@@ -146,11 +146,11 @@ impl Transaction<'_> {
         }
     }
 
-    /// Returns the stored lines of samples by their ids.
-    pub(super) fn lines_of(&self, ids: &[&str]) -> Outcome<HashMap<String, String>> {
+    /// Returns the [`COLUMNS`](super::check::COLUMNS) of the samples with these ids.
+    pub(super) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<Row>> {
         match self {
-            Self::File(writing) => writing.lines_of(ids),
-            Self::Server(writing) => writing.lines_of(ids),
+            Self::File(writing) => writing.rows_of(ids),
+            Self::Server(writing) => writing.rows_of(ids),
         }
     }
 

@@ -146,7 +146,7 @@ impl Store {
         let positions = positions.iter().copied().chain(std::iter::repeat(0)).take(BATCH);
         let rows = self.read(&query, &Vec::from_iter(positions.map(Value::Integer)), check::stored_line)?;
         let all = rows.len();
-        let lines: Vec<String> = rows.into_iter().filter_map(|row| row.line.ok()).collect();
+        let lines: Vec<String> = rows.into_iter().filter_map(|row| row.line).collect();
         self.saw_damage(all - lines.len());
         Ok(lines)
     }

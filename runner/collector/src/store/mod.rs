@@ -11,6 +11,7 @@ mod database;
 mod encoded;
 mod failure;
 mod jobs;
+mod known;
 mod location;
 mod newest;
 mod postgres;
@@ -23,7 +24,7 @@ mod upkeep;
 mod workloads;
 
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use anyhow::Context as _;
 use foreglow_exit::{note, unusable};
@@ -36,6 +37,7 @@ pub use encoded::Encoded;
 pub use failure::Unavailable;
 use failure::sentence;
 pub use jobs::{Arrived, JobPage, JobRuns, ListedJob, MOST_RUNS};
+use known::{Known, Settled};
 pub use location::Location;
 pub use newest::MOST_EQUAL;
 pub(crate) use postgres::follow;
@@ -58,7 +60,7 @@ pub struct Store {
 /// Result of inserting samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inserted {
-    /// Samples that were not in the store.
+    /// Samples that were not in the store, and those that replaced a damaged one.
     pub new: usize,
     /// Samples that were already in the store.
     pub known: usize,
@@ -319,7 +321,7 @@ fn insert(
     let is_known = |(_, position): &(&&Encoded, &Option<i64>)| position.is_none();
     let known: HashSet<&str> =
         samples.iter().zip(&positions).filter(is_known).map(|(sample, _)| sample.id.as_str()).collect();
-    let stored = if known.is_empty() { HashMap::new() } else { transaction.lines_of(&Vec::from_iter(known))? };
+    let mut known = Known::read(transaction, &Vec::from_iter(known))?;
     let mut outcomes = samples.iter().zip(&runs).zip(positions);
     let inserted = requests.iter().map(|samples| {
         let mut inserted = Inserted::default();
@@ -327,23 +329,20 @@ fn insert(
             if let Some(position) = position {
                 inserted.new += 1;
                 added.count(run, position, new.secs);
-            } else if stored.get(&new.id).is_some_and(|stored| is_same(stored, &new.line)) {
-                inserted.known += 1;
-            } else {
-                inserted.conflicts.push(index);
+                continue;
+            }
+            match known.settle(transaction, new, run.number)? {
+                Settled::Same => inserted.known += 1,
+                Settled::Other => inserted.conflicts.push(index),
+                Settled::Replaced => inserted.new += 1,
             }
         }
-        inserted
+        Ok(inserted)
     });
-    let inserted = inserted.collect();
+    let inserted = inserted.collect::<database::Outcome<_>>()?;
     added.store(transaction)?;
+    known.count_again(transaction)?;
     Ok(inserted)
-}
-
-/// Returns whether two lines have the same content, in any order of fields.
-fn is_same(stored: &str, line: &str) -> bool {
-    let value = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok();
-    stored == line || value(stored).is_some_and(|stored| Some(stored) == value(line))
 }
 
 /// Returns the id in a stored line, whether or not the sample is valid.

@@ -58,8 +58,8 @@ impl Store {
         let found = self.read(query, &[Value::Text(id.to_string())], check::stored_line)?.pop();
         match found.map(|row| row.line) {
             None => Ok(None),
-            Some(Ok(line)) => Ok(Some(line)),
-            Some(Err(_)) => {
+            Some(Some(line)) => Ok(Some(line)),
+            Some(None) => {
                 self.saw_damage(1);
                 Err(damaged(&self.location, &format!("the sample {id} differs from what was stored")))
             }
@@ -141,11 +141,11 @@ impl Store {
                 let row = check::stored_line(row)?;
                 end = row.seq;
                 match row.line {
-                    Ok(line) => {
+                    Some(line) => {
                         bytes += line.len();
                         lines.push(line);
                     }
-                    Err(_) => damaged += 1,
+                    None => damaged += 1,
                 }
                 Ok(bytes < most_bytes)
             })

@@ -7,8 +7,9 @@ use tokio_postgres::types::ToSql;
 
 use super::CHANNEL;
 use super::session::Session;
-use super::values::storable;
+use super::values::{storable, values};
 use crate::store::Encoded;
+use crate::store::check::COLUMNS;
 use crate::store::database::{Failure, Outcome, Row, Value};
 use crate::store::encoded::RunKey;
 use crate::store::newest::{MOST_DIGITS, MOST_EQUAL, Newest};
@@ -164,12 +165,13 @@ impl<'a> Writing<'a> {
         })
     }
 
-    pub(in crate::store) fn lines_of(&self, ids: &[&str]) -> Outcome<HashMap<String, String>> {
+    pub(in crate::store) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<Row>> {
+        let find = format!("SELECT {COLUMNS} FROM samples WHERE id = ANY ($1)");
         let rows = self.session.with_client(|connected| {
-            let statement = self.session.prepared(connected, "SELECT id, line FROM samples WHERE id = ANY ($1)")?;
+            let statement = self.session.prepared(connected, &find)?;
             self.session.wait(connected.client().query(&statement, &[&ids]))
         })?;
-        rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+        rows.iter().map(|row| Ok(Row(values(row)?))).collect()
     }
 
     pub(in crate::store) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {

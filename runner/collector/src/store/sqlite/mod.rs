@@ -11,7 +11,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params, params_from_iter};
 
 use super::Encoded;
-use super::database::{Failure, Outcome, Row, Value};
+use super::check::COLUMNS;
+use super::database::{Failure, Outcome, Row, Value, text};
 use super::encoded::RunKey;
 use super::newest::MOST_DIGITS;
 use super::runs::{AddedToJob, Sums};
@@ -201,14 +202,13 @@ impl Writing<'_> {
         Ok(())
     }
 
-    pub(super) fn lines_of(&self, ids: &[&str]) -> Outcome<HashMap<String, String>> {
-        let mut find = self.0.prepare_cached("SELECT line FROM samples WHERE id = ?1")?;
-        let mut lines = HashMap::with_capacity(ids.len());
+    pub(super) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<Row>> {
+        let find = format!("SELECT {COLUMNS} FROM samples WHERE id = $1");
+        let mut rows = Vec::with_capacity(ids.len());
         for id in ids {
-            let line: Option<String> = find.query_row([id], |row| row.get(0)).optional()?;
-            lines.extend(line.map(|line| ((*id).to_owned(), line)));
+            rows.extend(self.query(&find, &[text(*id)])?);
         }
-        Ok(lines)
+        Ok(rows)
     }
 
     /// Returns a number that changes when another connection has changed the file.
