@@ -17,20 +17,20 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// `GET /healthz`: whether the collector answers, and its samples are as they were stored.
 pub(super) async fn health(State(shared): State<Shared>) -> Response {
-    match shared.storage.is_damaged() {
-        false => "ok\n".into_response(),
-        true => {
-            let sentence = "samples in the store are damaged; `foreglow serve --check` lists them\n";
-            (StatusCode::SERVICE_UNAVAILABLE, sentence).into_response()
-        }
+    match shared.storage.integrity().sentence() {
+        None => "ok\n".into_response(),
+        Some(sentence) => (StatusCode::SERVICE_UNAVAILABLE, sentence + "\n").into_response(),
     }
 }
 
 /// `GET /readyz`: whether a sample that is sent now would be stored. The store is locked for a
-/// write to find out.
+/// write to find out. Damaged samples are named, and hinder no others.
 pub(super) async fn ready(State(shared): State<Shared>) -> Response {
     match problem(&shared).await {
-        None => "ready\n".into_response(),
+        None => {
+            let damage = shared.storage.integrity().sentence();
+            damage.map_or_else(|| "ready\n".to_owned(), |damage| format!("ready, but {damage}\n")).into_response()
+        }
         Some(problem) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {problem}\n")).into_response(),
     }
 }
@@ -62,6 +62,8 @@ pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
         Err(error) if error.is::<foreglow_exit::UnusableInput>() || error.is::<Unavailable>() => (None, None),
         Err(error) => return failure(&error),
     };
+    let integrity = shared.storage.integrity();
+    let found = integrity.found();
     let gauges = Gauges {
         version: shared.version.to_string(),
         samples,
@@ -69,7 +71,11 @@ pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
         free_bytes: shared.store.as_deref().and_then(disk::free_bytes),
         queued_writes: shared.storage.queued(),
         listeners: shared.events.listeners(),
-        is_damaged: shared.storage.is_damaged(),
+        is_damaged: integrity.is_damaged(),
+        damaged_samples: found.samples(),
+        damaged_runs: found.runs,
+        checked_samples: found.checked,
+        checked_at_secs: found.completed_at.and_then(|at| u64::try_from(at.as_second()).ok()),
     };
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], shared.metrics.text(&gauges)).into_response()
 }

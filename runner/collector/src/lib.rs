@@ -5,10 +5,12 @@ mod access;
 pub mod address;
 mod answers;
 mod body;
+mod checks;
 mod connections;
 mod disk;
 mod events;
 mod health;
+mod integrity;
 mod jobs;
 mod log;
 mod metrics;
@@ -34,7 +36,6 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use foreglow_exit::{Signals, UnusableInput, unusable};
-use foreglow_shared::format_count;
 use tokio::sync::{Semaphore, watch};
 
 pub use self::access::Access;
@@ -42,6 +43,7 @@ use self::access::{Gate, sign_in};
 use self::answers::AnswerMemory;
 use self::body::BodyMemory;
 use self::events::{Events, News};
+use self::integrity::Integrity;
 pub use self::log::AccessLog;
 use self::metrics::Metrics;
 pub use self::samples::{Receipt, Rejection};
@@ -59,9 +61,6 @@ const RETRY_AFTER_SECS: HeaderValue = HeaderValue::from_static("1");
 const PARSERS: usize = 2;
 /// Threads for work that blocks. Each keeps memory that it has once used.
 const BLOCKING_THREADS: usize = 16;
-/// Stores up to this size are checked completely before they are served; larger ones are checked
-/// for their structure, and each sample when it is read.
-const CHECKED_BYTES: u64 = 256 << 20;
 
 /// State shared by all requests.
 #[derive(Clone)]
@@ -149,7 +148,7 @@ impl Collector {
     /// The structure of the store is damaged, the worker threads cannot be started, or the socket
     /// fails.
     pub fn run(self, store: Store) -> anyhow::Result<()> {
-        let is_damaged = check(&store)?;
+        let integrity = Integrity::of(&store, integrity::CHECKED_BYTES)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(BLOCKING_THREADS)
@@ -158,7 +157,7 @@ impl Collector {
             .context("the threads that answer requests cannot be started")?;
         let gate = Gate::new(&self.access, self.address, store.reader()?);
         let location = store.location().clone();
-        let (storage, closed) = Storage::start(store, is_damaged)?;
+        let (storage, closed) = Storage::start(store, integrity)?;
         let outcome = runtime.block_on(self.answer(storage, gate, location));
         runtime.shutdown_timeout(STOP_TIMEOUT);
         // An error says that it is closed.
@@ -186,6 +185,7 @@ impl Collector {
             is_tls: tls.is_some(),
         };
         let news = shared.news.clone();
+        let checks = tokio::spawn(checks::keep_checking(shared.storage.clone(), location.clone()));
         let others = tokio::spawn(store::follow(location, move || news.send_modify(|news| news.posted += 1)));
         let events = tokio::spawn(shared.events.clone().read(shared.storage.clone(), shared.news.subscribe()));
         let upkeep = tokio::spawn(upkeep::keep_up(shared.clone(), tls.clone(), keep));
@@ -201,40 +201,12 @@ impl Collector {
         stop.send_replace(true);
         // Requests in progress have until then.
         let _ = tokio::time::timeout(STOP_TIMEOUT, server).await;
-        others.abort();
-        events.abort();
-        upkeep.abort();
+        for task in [others, checks, events, upkeep] {
+            task.abort();
+        }
         upkeep::mark_used(&shared).await;
         Ok(())
     }
-}
-
-/// Checks a store before it is served; returns whether samples are damaged.
-///
-/// # Errors
-/// The structure is damaged.
-fn check(store: &Store) -> anyhow::Result<bool> {
-    store.check_structure()?;
-    if store.size_bytes()? > CHECKED_BYTES {
-        return Ok(false);
-    }
-    let findings = store.check()?;
-    let damaged = findings.damaged.len();
-    if damaged > 0 {
-        eprintln!(
-            "foreglow: warning: {} in {} differ from what was stored, and are not served; `foreglow serve --check` lists them",
-            format_count(damaged, "sample"),
-            store.location()
-        );
-    }
-    if !findings.figures.is_empty() {
-        eprintln!(
-            "foreglow: warning: the figures of {} in {} are not those of the samples; `foreglow serve --check` lists them",
-            format_count(findings.figures.len(), "run"),
-            store.location()
-        );
-    }
-    Ok(!findings.is_sound())
 }
 
 fn host(listen: SocketAddr) -> String {

@@ -3,13 +3,13 @@
 //! Readers wait for no writer, and posts that arrive during a write share the
 //! next one, with one write to the disk for all of them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use crate::integrity::Integrity;
 use crate::store::{Encoded, Inserted, Store, Unavailable};
 
 /// Connections that read at the same time.
@@ -27,8 +27,7 @@ pub(super) struct Storage {
     readers: Arc<Mutex<Vec<Store>>>,
     free_readers: Arc<Semaphore>,
     writer: mpsc::Sender<Write>,
-    /// Whether a damaged sample was found.
-    is_damaged: Arc<AtomicBool>,
+    integrity: Arc<Integrity>,
 }
 
 enum Write {
@@ -42,7 +41,7 @@ impl Storage {
     ///
     /// # Errors
     /// The store cannot be read, or the thread cannot be started.
-    pub(super) fn start(store: Store, is_damaged: bool) -> anyhow::Result<(Self, Receiver<()>)> {
+    pub(super) fn start(store: Store, integrity: Integrity) -> anyhow::Result<(Self, Receiver<()>)> {
         let readers = (0..READERS).map(|_| store.reader()).collect::<anyhow::Result<Vec<Store>>>()?;
         let (writer, writes) = mpsc::channel(QUEUE);
         let (ending, ended) = std::sync::mpsc::channel();
@@ -57,7 +56,7 @@ impl Storage {
             writer,
             readers: Arc::new(Mutex::new(readers)),
             free_readers: Arc::new(Semaphore::new(READERS)),
-            is_damaged: Arc::new(AtomicBool::new(is_damaged)),
+            integrity: Arc::new(integrity),
         };
         Ok((storage, ended))
     }
@@ -86,13 +85,15 @@ impl Storage {
         work: impl FnOnce(&Store) -> anyhow::Result<T> + Send + 'static,
     ) -> anyhow::Result<T> {
         let permit = Arc::clone(&self.free_readers).acquire_owned().await.context("the collector is stopping")?;
-        let (readers, is_damaged) = (Arc::clone(&self.readers), Arc::clone(&self.is_damaged));
+        let (readers, integrity) = (Arc::clone(&self.readers), self.integrity());
         tokio::task::spawn_blocking(move || {
             let _permit = permit;
             let reader = readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let reader = reader.context("a connection to the store is missing")?;
             let outcome = work(&reader);
-            is_damaged.fetch_or(reader.has_seen_damage(), Ordering::Relaxed);
+            if reader.take_seen_damage() {
+                integrity.saw_damage();
+            }
             readers.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
             outcome
         })
@@ -105,9 +106,9 @@ impl Storage {
         self.writer.max_capacity() - self.writer.capacity()
     }
 
-    /// Whether a damaged sample was found at the start or since.
-    pub(super) fn is_damaged(&self) -> bool {
-        self.is_damaged.load(Ordering::Relaxed)
+    /// Returns what is known of damaged samples.
+    pub(super) fn integrity(&self) -> Arc<Integrity> {
+        Arc::clone(&self.integrity)
     }
 }
 

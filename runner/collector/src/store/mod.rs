@@ -53,6 +53,8 @@ pub struct Store {
     database: Database,
     location: Location,
     has_seen_damage: Cell<bool>,
+    /// Whether a damaged sample was left out since [`Store::take_seen_damage`].
+    sees_damage: Cell<bool>,
     /// Numbers of the runs after the latest write of samples.
     numbers: runs::Numbers,
 }
@@ -148,7 +150,8 @@ impl Store {
     }
 
     fn new(database: Database, location: Location) -> Self {
-        Self { database, location, has_seen_damage: Cell::new(false), numbers: runs::Numbers::default() }
+        let [has_seen_damage, sees_damage] = [false; 2].map(Cell::new);
+        Self { database, location, has_seen_damage, sees_damage, numbers: runs::Numbers::default() }
     }
 
     /// Returns the place of the store.

@@ -159,7 +159,15 @@ impl Store {
         self.has_seen_damage.get()
     }
 
+    /// Returns whether a damaged sample was left out since the last call.
+    pub(crate) fn take_seen_damage(&self) -> bool {
+        self.sees_damage.take()
+    }
+
     pub(super) fn saw_damage(&self, samples: usize) {
+        if samples > 0 {
+            self.sees_damage.set(true);
+        }
         if samples > 0 && !self.has_seen_damage.replace(true) {
             note(&format!(
                 "note: {} in {} differ from what was stored, and are left out; `foreglow serve --check` lists them",

@@ -1,12 +1,14 @@
-//! Damaged samples: replaced when they are sent again.
+//! Damaged samples: replaced when they are sent again, and found while they are served.
 
 use foreglow_collector::store::{Filter, Inserted, Location};
 use foreglow_shared::Sample;
 
+use crate::faults::{agent, get, lines, post, serve, wait_for};
 use crate::{Place, inserted, sample};
 
 over_both! {
     a_damaged_sample_is_replaced_at_its_place_when_it_is_sent_again
+    damage_that_arises_while_the_store_is_served_is_reported_until_the_sample_is_sent_again
 }
 
 fn a_damaged_sample_is_replaced_at_its_place_when_it_is_sent_again(place: &Place) {
@@ -40,4 +42,34 @@ fn a_damaged_sample_is_replaced_at_its_place_when_it_is_sent_again(place: &Place
     assert_eq!(store.insert(std::slice::from_ref(&late)).unwrap(), inserted(1, 0));
     assert_eq!(store.samples(&Filter::default()).unwrap(), [late, other, sample(3)]);
     assert!(store.check().unwrap().is_sound());
+}
+
+fn damage_that_arises_while_the_store_is_served_is_reported_until_the_sample_is_sent_again(place: &Place) {
+    let url = serve(&place.location);
+    assert_eq!(post(&agent(), &url, &lines(1..4)).0, 200);
+    assert_eq!(get(&url, "healthz"), (200, "ok\n".to_owned()));
+    place.alter("UPDATE samples SET line = replace(line, '2.5', '2.4') WHERE seq = 2");
+    assert_eq!(get(&url, "api/v1/samples").1, lines([1, 3].into_iter()));
+    let sentence = wait_for(&url, "healthz", 503);
+    assert!(sentence.contains("damaged sample") && sentence.contains("foreglow serve --check"), "{sentence}");
+    let counted = |name: &str| {
+        let metrics = get(&url, "metrics").1;
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
+        line.unwrap_or_else(|| panic!("{name} in {metrics}"))
+    };
+    let started = std::time::Instant::now();
+    while counted("foreglow_damaged_samples") != "1" {
+        assert!(started.elapsed().as_secs() < 60, "the check in the background has not found it");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!((counted("foreglow_checked_samples"), counted("foreglow_store_damaged")), ("3".into(), "1".into()));
+    assert!(counted("foreglow_checked_seconds").parse::<u64>().unwrap() > 1_700_000_000);
+    let (status, sentence) = get(&url, "readyz");
+    assert!(status == 200 && sentence.starts_with("ready, but the store has 1 damaged sample; "), "{sentence}");
+
+    let (status, receipt) = post(&agent(), &url, &lines(1..4));
+    assert_eq!((status, receipt.as_str()), (200, r#"{"new":1,"known":2,"rejected":[]}"#));
+    assert_eq!(get(&url, "api/v1/samples").1, lines(1..4));
+    assert_eq!(wait_for(&url, "healthz", 200), "ok\n");
+    assert_eq!(counted("foreglow_damaged_samples"), "0");
 }
