@@ -3,6 +3,7 @@
 //! Clients and collector share the machine. An argument selects one part.
 
 mod connections;
+mod listeners;
 mod memory;
 
 use std::time::Instant;
@@ -14,7 +15,8 @@ use serde_json::{Value, json};
 /// A part of the benchmark, by its name.
 type Part = (&'static str, fn() -> anyhow::Result<Vec<Value>>);
 
-const PARTS: [Part; 2] = [("connections", connections::measure), ("memory", memory::measure)];
+const PARTS: [Part; 3] =
+    [("connections", connections::measure), ("listeners", listeners::measure), ("memory", memory::measure)];
 
 fn main() -> anyhow::Result<()> {
     let only = std::env::args().nth(1);
