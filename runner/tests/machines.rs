@@ -250,6 +250,59 @@ fn one_context_is_answered_as_before() {
     assert_eq!(both.code, 2);
 }
 
+#[test]
+fn the_next_run_is_proposed_over_machine_types_with_the_command_that_makes_it() {
+    let home = Foreglow::new();
+    let file = home.write("samples.jsonl", &samples());
+    let ask = |more: &[&str]| home.run(&[&["advise", &file], more].concat());
+    let new = ["--machines", "c5.xlarge,m5.xlarge,c7i.large"];
+    let answer = ask(&[&new[..], &["--format", "json"]].concat());
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let answer = json(&answer);
+    assert_eq!((answer["schema"].as_u64(), answer["saves"].as_str()), (Some(1), Some("money")));
+    assert!(answer["recommended"].as_str().unwrap().contains("c5.xlarge"), "{answer}");
+    let runs = answer["runs"].as_array().unwrap();
+    let machines: Vec<&str> = runs.iter().map(|run| run["machine"].as_str().unwrap()).collect();
+    assert!(machines.iter().all(|machine| ["c5.xlarge", "m5.xlarge", "c7i.large"].contains(machine)), "{machines:?}");
+    // It costs half as much per hour for half of the processors, and may be faster.
+    let first = &runs[0];
+    assert_eq!((first["machine"].as_str(), first["is_new_machine"].as_bool()), (Some("c7i.large"), Some(true)));
+    let command = first["command"].as_str().unwrap();
+    assert!(command.starts_with("foreglow collect --model resnet18 "), "{command}");
+    assert!(command.ends_with(" --machine c7i.large"), "{command}");
+    let words: Vec<&str> = command.split(' ').skip(1).chain(["--dry-run", "--format", "json"]).collect();
+    let listed = home.run(&words);
+    assert_eq!(listed.code, 0, "{command}: {}", listed.stderr);
+    let table = ask(&new);
+    assert!(table.stdout.contains("CONTINUE: a run is expected to save up to "), "{}", table.stdout);
+    assert!(
+        table.stdout.contains("Run on a c7i.large machine, then ask again:\n  foreglow collect "),
+        "{}",
+        table.stdout
+    );
+    let csv = ask(&[&new[..], &["--format", "csv"]].concat()).stdout;
+    assert!(csv.starts_with("machine,is_new_machine,executors,"), "{csv}");
+    assert_eq!(csv.lines().count(), runs.len() + 1);
+    // Machine types that were measured are enough without any option.
+    let measured = json(&ask(&["--deadline", "10m", "--format", "json"]));
+    assert_eq!(measured["limits"]["deadline_secs"], 600.0);
+    let one = ask(&["--context", "1", "--format", "json"]);
+    assert!(json(&one)["suggestions"].is_array(), "{one:?}");
+}
+
+#[test]
+fn machine_types_that_cannot_be_asked_about_are_refused_or_named() {
+    let home = Foreglow::new();
+    let file = home.write("samples.jsonl", &samples());
+    let unknown = home.run(&["advise", &file, "--machines", "c5.huge"]);
+    assert_eq!((unknown.code, unknown.stdout.as_str()), (2, ""));
+    assert!(unknown.stderr.contains("there is no machine type c5.huge in the catalog"), "{}", unknown.stderr);
+    let both = home.run(&["advise", &file, "--context", "1", "--machines", "c5.xlarge"]);
+    assert_eq!(both.code, 2, "{both:?}");
+    let gpu = home.run(&["advise", &file, "--machines", "c5.xlarge,g4dn.xlarge"]);
+    assert!(gpu.stdout.contains("g4dn.xlarge: it has GPUs, and the job never ran on a GPU"), "{gpu:?}");
+}
+
 /// Candidates of two machine types, and a run of the first.
 const CANDIDATES: &str = "type,machines,price_per_hour\nsmall,1,0.5\nsmall,2,1.5\nfast,1,2.5\n";
 const RUN: &str = "type,machines,secs\nsmall,1,2000.5\n";
@@ -346,6 +399,14 @@ fn the_next_run_of_any_table_of_candidates_is_proposed_until_none_is_worth_it() 
     assert!(table.starts_with("Stop: ") && table.contains("best"), "{table}");
     let none = home.run(&["advise", "--candidates", &candidates, "--price", "cost"]);
     assert_eq!((none.code, none.stderr.contains("there is no column cost")), (2, true), "{}", none.stderr);
+    // Published strategies can be replayed on the same table.
+    for strategy in ["cherrypick", "random"] {
+        let runs = home.write("runs.csv", "type,machines,secs\nsmall,1,2000\nfast,8,130\nfast,1,770\n");
+        let arguments = ["advise", "--candidates", &candidates, "--input", &runs, "--strategy", strategy];
+        let next = json(&home.run(&[&arguments[..], &["--format", "json"]].concat()));
+        assert!(next["next"].is_object(), "{next}");
+        assert_eq!((next["expected_saving"].is_null(), next["best"].is_object()), (strategy == "random", true));
+    }
     let unknown = ask("huge,1,100\n", "json");
     assert!(unknown.stderr.contains("line 2 is no configuration of"), "{}", unknown.stderr);
 }

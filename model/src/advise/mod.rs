@@ -11,14 +11,15 @@
 //! prediction for large-scale advanced analytics", NSDI 2016, §3.4 (choose runs by the reduction of
 //! the predictions' variance for their cost).
 
-mod pool;
+pub(crate) mod pool;
 mod surrogate;
 
 use foreglow_numeric::median;
 use foreglow_shared::{Job, Question, Resources, sort_by};
 use serde::{Deserialize, Serialize};
 
-use self::surrogate::{Contrast, Surrogate};
+use self::surrogate::Surrogate;
+pub(crate) use self::surrogate::{Contrast, EFFECTS, PRIOR};
 use crate::{Candidate, DecideError, Decision, FitError, Predictor, Setting, decide};
 
 /// Stopping threshold: the expected saving, as a share of the cost, below which more samples are
@@ -27,13 +28,13 @@ pub const ENOUGH: f64 = 0.02;
 /// Stopping threshold: the narrowing of the decision below which no sample is worth it.
 pub const LEAST_NARROWING: f64 = 0.02;
 /// Samples that narrow the decision by less are not suggested.
-const WORTH_NAMING: f64 = 0.005;
+pub(crate) const WORTH_NAMING: f64 = 0.005;
 /// Default standard deviation of ln t between equal runs if the predictor has no error estimate,
 /// and bounds of the estimate.
-const USUAL_NOISE: f64 = 0.1;
-const NOISE: std::ops::RangeInclusive<f64> = 0.02..=0.5;
+pub(crate) const USUAL_NOISE: f64 = 0.1;
+pub(crate) const NOISE: std::ops::RangeInclusive<f64> = 0.02..=0.5;
 /// Probability one standard deviation above the median of a normal distribution.
-const ONE_DEVIATION: f64 = 0.841_344_746_068_542_9;
+pub(crate) const ONE_DEVIATION: f64 = 0.841_344_746_068_542_9;
 
 /// What to collect next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -127,7 +128,7 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
 
 /// Suggests the first samples: two sampling rates on one configuration, then one configuration with
 /// more of each resource.
-fn first(job: &Job, question: &Question, error: &FitError) -> Result<Advice, DecideError> {
+pub(crate) fn first(job: &Job, question: &Question, error: &FitError) -> Result<Advice, DecideError> {
     question.prices.check()?;
     let pool = pool::settings(job, question);
     let first = job.observations.iter().map(Setting::of).chain(pool.iter().copied()).min_by(|a, b| a.order(b));
@@ -298,7 +299,7 @@ fn startup_secs(job: &Job) -> f64 {
 
 /// Estimates the time of a setting from the first run, seconds: proportional to the images and
 /// inversely proportional to the task threads, plus start-up.
-fn rough_secs(job: &Job, setting: Setting) -> Option<f64> {
+pub(crate) fn rough_secs(job: &Job, setting: Setting) -> Option<f64> {
     let run = job.observations.first()?;
     let share = |setting: Setting| setting.sampling_rate / f64::from(setting.slots().max(1));
     Some(run.completion_time_secs * share(setting) / share(Setting::of(run)) + startup_secs(job))

@@ -6,13 +6,13 @@ use crate::capacity::Capacity;
 use crate::{Exclusion, Setting};
 
 /// Sampling rates offered in addition to the measured ones.
-const RATES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
+pub(crate) const RATES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
 /// Limit on the counts of a resource: the ends and geometric steps between them.
 const MOST_COUNTS: usize = 8;
 
 /// Thins a list of counts: short lists are kept, long ones are reduced to the ends and geometric
 /// steps.
-pub(super) fn thinned(counts: &[u32]) -> Vec<u32> {
+pub(crate) fn thinned(counts: &[u32]) -> Vec<u32> {
     let mut sorted = counts.to_vec();
     sort(&mut sorted);
     sorted.dedup();

@@ -8,10 +8,11 @@
 
 use crate::Setting;
 
-const EFFECTS: usize = 10;
+/// Number of coefficients of a setting's ln t.
+pub(crate) const EFFECTS: usize = 10;
 /// Prior standard deviations. The level is unknown to orders of magnitude; the power of a resource
 /// is between about −1 and 1; a quadratic term changes it by some tenths over a decade.
-const PRIOR: [f64; EFFECTS] = [10.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.03, 0.1, 0.03, 0.03];
+pub(crate) const PRIOR: [f64; EFFECTS] = [10.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.03, 0.1, 0.03, 0.03];
 
 /// Posterior covariance of the coefficients.
 #[derive(Clone, Debug)]
@@ -22,10 +23,10 @@ pub(super) struct Surrogate {
 
 /// Coefficient weights of a setting's ln t, or of the difference of two settings.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Contrast([f64; EFFECTS]);
+pub(crate) struct Contrast([f64; EFFECTS]);
 
 impl Contrast {
-    pub(super) fn of(setting: Setting) -> Self {
+    pub(crate) fn of(setting: Setting) -> Self {
         let e = libm::log(f64::from(setting.executors));
         let c = libm::log(setting.split().mean_cores());
         let s = libm::log(setting.sampling_rate);
@@ -34,6 +35,12 @@ impl Contrast {
 
     pub(super) fn minus(self, other: Self) -> Self {
         Self(std::array::from_fn(|effect| self.0[effect] - other.0[effect]))
+    }
+
+    /// Returns the covariance of two settings whose coefficients have these prior deviations.
+    pub(crate) fn product(&self, other: &Self, deviations: &[f64; EFFECTS]) -> f64 {
+        let terms = self.0.iter().zip(&other.0).zip(deviations);
+        terms.map(|((a, b), deviation)| a * b * deviation * deviation).sum()
     }
 
     fn dot(self, other: &[f64; EFFECTS]) -> f64 {

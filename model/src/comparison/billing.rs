@@ -26,7 +26,7 @@ pub enum Pricing {
 
 /// The cost of one configuration as a function of its time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rate {
+pub(crate) struct Rate {
     /// Cost of a charged second of all machines.
     per_second: f64,
     /// Fixed charge.
@@ -44,7 +44,7 @@ enum Terms {
 
 impl Rate {
     /// Returns the cost of a run of `secs` seconds.
-    pub(super) fn cost(&self, secs: f64) -> f64 {
+    pub(crate) fn cost(&self, secs: f64) -> f64 {
         let secs = secs + self.startup_secs;
         let billed = match self.terms {
             Terms::Rounded(terms) => terms.billed_secs(secs),
@@ -54,7 +54,7 @@ impl Rate {
     }
 
     /// Returns the price of all machines per hour.
-    pub(super) fn hourly(&self) -> f64 {
+    pub(crate) fn hourly(&self) -> f64 {
         self.per_second * SECS_PER_HOUR
     }
 }
@@ -62,7 +62,7 @@ impl Rate {
 impl Pricing {
     /// Returns the cost function of a configuration; `None` without a price, or without a spot
     /// price if one is asked for.
-    pub(super) fn rate(&self, placement: Placement, spot: bool, startup_secs: f64) -> Option<Rate> {
+    pub(crate) fn rate(&self, placement: Placement, spot: bool, startup_secs: f64) -> Option<Rate> {
         match self {
             Self::Machines(machine) => Some(Rate {
                 per_second: f64::from(placement.machines) * machine.price(spot)? / SECS_PER_HOUR,

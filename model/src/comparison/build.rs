@@ -11,6 +11,7 @@ use super::kept::Cache;
 use super::{Comparison, MOST_CANDIDATES, Omission, Placement, Pricing, Timed};
 use crate::capacity::Capacity;
 use crate::decision::{Footprint, expected_peak_mib};
+use crate::joint::FittedArm;
 use crate::{Arm, Basis, DecideError, ExecutorSize, JointPredictor, PartitionSizeUnknown, Setting, pack_split};
 
 /// Memory above the expected peak that an executor is given, and the unit that it is rounded up
@@ -141,14 +142,14 @@ fn check(offer: &Offer) -> Result<(), DecideError> {
     }
 }
 
-fn is_offered(arm: &Arm, offer: &Offer) -> bool {
+pub(crate) fn is_offered(arm: &Arm, offer: &Offer) -> bool {
     let among = |names: &[String]| names.is_empty() || names.contains(&arm.machine);
     among(&offer.machines) && (offer.batch_sizes.is_empty() || offer.batch_sizes.contains(&arm.batch_size))
 }
 
 /// Returns the prices of an arm: those of the catalog, or else those of the sheet if it covers the
 /// hardware.
-fn pricing(arm: &Arm, offer: &Offer) -> Pricing {
+pub(crate) fn pricing(arm: &Arm, offer: &Offer) -> Pricing {
     let in_catalog = offer.catalog.as_ref().and_then(|catalog| catalog.find(&arm.machine).ok());
     if let Some(machine) = in_catalog.filter(|_| arm.is_named) {
         return Pricing::Machines(machine.clone());
@@ -204,6 +205,28 @@ fn timed(
     offer: &Offer,
 ) -> Result<Timed, String> {
     let (arm, fitted) = (&predictor.arms()[index], predictor.fitted(index));
+    let placement = Placement { arm: index, ..place((arm, fitted), split, pricing, offer)? };
+    let prediction = predictor.predict_split(index, split);
+    let Some(secs) = prediction.completion_time_secs else {
+        let why = prediction.warnings.first().map_or_else(|| "its time is unknown".to_owned(), ToString::to_string);
+        return Err(why);
+    };
+    let is_stopped = |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split;
+    let stopped = fitted.job.incomplete.iter().filter(is_stopped);
+    let at_least_secs = stopped.filter_map(|run| run.at_least_secs).fold(0.0, f64::max);
+    Ok(Timed { placement, secs, spread: prediction.spread, at_least_secs })
+}
+
+/// Packs the executors of one configuration on machines, each with the memory that it needs.
+///
+/// # Errors
+/// A sentence that says why it cannot run.
+pub(crate) fn place(
+    (arm, fitted): (&Arm, &FittedArm),
+    split: CoreSplit,
+    pricing: &Pricing,
+    offer: &Offer,
+) -> Result<Placement, String> {
     let CoreSplit { executors, cores_per_executor: cores, total_cores } = split;
     let peak = expected_peak_mib(&fitted.memory.peaks, cores, fitted.partition_size);
     let enough = peak.map(|mib| ((mib * SPARE_MEMORY) as u32).div_ceil(MEMORY_STEP_MIB) * MEMORY_STEP_MIB);
@@ -241,7 +264,7 @@ fn timed(
         ));
     }
     let mut placement = Placement {
-        arm: index,
+        arm: 0,
         executors,
         cores_per_executor: cores,
         total_cores,
@@ -272,15 +295,7 @@ fn timed(
             }
         }
     }
-    let prediction = predictor.predict_split(index, split);
-    let Some(secs) = prediction.completion_time_secs else {
-        let why = prediction.warnings.first().map_or_else(|| "its time is unknown".to_owned(), ToString::to_string);
-        return Err(why);
-    };
-    let is_stopped = |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split;
-    let stopped = fitted.job.incomplete.iter().filter(is_stopped);
-    let at_least_secs = stopped.filter_map(|run| run.at_least_secs).fold(0.0, f64::max);
-    Ok(Timed { placement, secs, spread: prediction.spread, at_least_secs })
+    Ok(placement)
 }
 
 /// Reasons by machine type, each with the number of its configurations.

@@ -172,7 +172,7 @@ impl Comparison {
     }
 
     /// Whether a configuration is known to be as accurate as the limits ask.
-    pub(super) fn keeps_accuracy(&self, placement: Placement, limits: &MachineLimits) -> bool {
+    pub(crate) fn keeps_accuracy(&self, placement: Placement, limits: &MachineLimits) -> bool {
         limits.min_accuracy.is_none_or(|least| {
             let accuracy = self.predictor.accuracy(placement.arm, placement.executors);
             accuracy.is_some_and(|accuracy| accuracy.keeps(least))

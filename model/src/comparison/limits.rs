@@ -41,7 +41,7 @@ impl MachineLimits {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), DecideError> {
+    pub(crate) fn check(&self) -> Result<(), DecideError> {
         let is_none = |limit: &f64| !(limit.is_finite() && *limit > 0.0);
         if let Some(deadline) = self.deadline_secs.filter(is_none) {
             return Err(DecideError::Deadline(deadline));
@@ -59,7 +59,7 @@ impl MachineLimits {
         Ok(())
     }
 
-    pub(super) fn wants_speed(&self) -> bool {
+    pub(crate) fn wants_speed(&self) -> bool {
         self.budget.is_some() && self.deadline_secs.is_none()
     }
 }
@@ -71,7 +71,7 @@ pub(super) fn is_in_time(late: f64, limits: &MachineLimits) -> bool {
 }
 
 /// Returns whether the machines cost at most this per hour.
-pub(super) fn keeps_hourly_cost(rate: Rate, most: f64) -> bool {
+pub(crate) fn keeps_hourly_cost(rate: Rate, most: f64) -> bool {
     rate.hourly() <= most * (1.0 + 1e-9)
 }
 

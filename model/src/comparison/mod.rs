@@ -5,11 +5,11 @@
 //! prices and limits to these, in time linear in the number of configurations, because they are
 //! kept in the order of their times.
 
-mod billing;
-mod build;
+pub(crate) mod billing;
+pub(crate) mod build;
 mod decide;
 mod kept;
-mod limits;
+pub(crate) mod limits;
 mod notable;
 mod trained;
 
@@ -76,12 +76,12 @@ pub struct Comparison {
 
 /// A configuration with its predicted time.
 #[derive(Clone, Debug)]
-struct Timed {
-    placement: Placement,
-    secs: f64,
-    spread: Option<Spread>,
+pub(crate) struct Timed {
+    pub(crate) placement: Placement,
+    pub(crate) secs: f64,
+    pub(crate) spread: Option<Spread>,
     /// A run of the same configuration was stopped after this time, seconds; 0 if none was.
-    at_least_secs: f64,
+    pub(crate) at_least_secs: f64,
 }
 
 /// Configurations that cannot be compared, and why.
@@ -96,6 +96,11 @@ pub struct Omission {
 }
 
 impl Comparison {
+    /// Returns the configurations, ascending by time.
+    pub(crate) fn timed(&self) -> &[Timed] {
+        &self.candidates
+    }
+
     /// Returns the number of configurations with a known time that run out of no resource.
     pub fn len(&self) -> usize {
         self.candidates.len()

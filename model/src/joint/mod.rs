@@ -16,8 +16,9 @@ use std::sync::{Arc, OnceLock};
 
 use foreglow_shared::{CoreSplit, Job, JobDefinition, JobGroup, TrainedAccuracy};
 
+pub(crate) use self::arms::FittedArm;
+use self::arms::arms;
 pub use self::arms::{Arm, Basis, SizesFrom};
-use self::arms::{FittedArm, arms};
 use self::choices::between;
 use self::columns::Columns;
 use crate::runs::check;
@@ -182,8 +183,14 @@ impl JointPredictor {
     /// # Panics
     /// The index is not below the number of arms.
     pub fn predict_split(&self, arm: usize, split: CoreSplit) -> Prediction {
+        self.predict_share(arm, split, 1.0)
+    }
+
+    /// Predicts the completion time of a share of the job, as [`JointPredictor::predict_split`]
+    /// does for the whole.
+    pub(crate) fn predict_share(&self, arm: usize, split: CoreSplit, share: f64) -> Prediction {
         let fitted = &self.fitted[arm];
-        let setting = Setting::at(split, fitted.whole_job);
+        let setting = Setting::at(split, fitted.whole_job * share);
         if !setting.is_possible() {
             return Prediction::unknown(vec![Warning::Impossible]);
         }
@@ -192,7 +199,7 @@ impl JointPredictor {
             return own.clone();
         }
         let joint = self.joint().and_then(|(columns, joint)| {
-            let images = self.definition.images_processed();
+            let images = self.definition.images_processed() * share;
             let asked = columns.question(fitted, split, images).ok()?;
             joint.predict(&asked).ok()?.pop().map(without_larger_job)
         });

@@ -21,6 +21,7 @@ mod large_grid;
 mod laws;
 mod machine_types;
 mod metric;
+mod next_run;
 mod physical_laws;
 mod rivals;
 mod scaling;

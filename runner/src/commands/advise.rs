@@ -2,15 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use foreglow_console::answer::AdviceAnswer;
-use foreglow_console::ask::Source;
+use foreglow_console::answer::{AdviceAnswer, NextRunsAnswer};
+use foreglow_console::ask::{Selection, Source};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
+use foreglow_exit::unusable;
+use foreglow_model::next_runs;
+use foreglow_shared::{JobGroup, MachineType};
 
 use super::advise_table::TableArgs;
+use super::machine_args::{Compared, MachineArgs};
 
-/// Recommend which samples to collect next, by how much each narrows the decision for the time it
-/// takes, and when to stop; or, with --candidates, which configuration of any table to run next.
+/// Recommend which samples to collect next, and when to stop: by how much each narrows the decision
+/// for the time it takes, or over several machine types by what it is expected to save for its
+/// cost, which machine type first included. With --candidates: which configuration of any table to
+/// run next.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -18,6 +24,9 @@ pub struct Args {
 
     #[command(flatten)]
     question: QuestionArgs,
+
+    #[command(flatten)]
+    machines: MachineArgs,
 
     #[command(flatten)]
     table: TableArgs,
@@ -38,11 +47,39 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         output::print(&answer.render(args.format))?;
         return answer.check();
     }
-    let job = args.source.job()?;
-    let question = args.question.about(&job)?;
     let place = place(args);
     let place = place.as_ref().map(|(option, path)| (*option, path.as_str()));
-    output::print(&AdviceAnswer::new(&job, &question, place)?.render(args.format))
+    let samples = args.source.samples()?;
+    match args.source.selection(&samples, args.machines.is_given())? {
+        Selection::Context(_) if args.machines.is_given() => Err(unusable(
+            "--context selects one configuration of a job, and the other options compare several; leave one out",
+        )),
+        Selection::Context(job) => {
+            let question = args.question.about(&job)?;
+            output::print(&AdviceAnswer::new(&job, &question, place)?.render(args.format))
+        }
+        Selection::Group(group) => output::print(&over_machines(args, *group, place)?.render(args.format)),
+    }
+}
+
+/// Advises over all machine types: the measured ones, and those that were not, if the user names
+/// them or a catalog of them.
+fn over_machines(args: &Args, group: JobGroup, place: Option<(&str, &str)>) -> anyhow::Result<NextRunsAnswer> {
+    let Compared { group, comparison, offer, limits, .. } = args.machines.compare(&args.question, None, group)?;
+    let MachineArgs { machines, catalog, max_hourly_cost, .. } = &args.machines;
+    let is_asked = |machine: &MachineType| match machines.as_slice() {
+        [] => catalog.is_given(),
+        names => names.contains(&machine.name),
+    };
+    let is_measured =
+        |machine: &MachineType| comparison.predictor().arms().iter().any(|arm| arm.machine == machine.name);
+    let is_cheap = |machine: &MachineType| max_hourly_cost.is_none_or(|most| machine.hourly_price <= most);
+    let all = offer.catalog.iter().flat_map(|catalog| &catalog.machines);
+    let unmeasured: Vec<MachineType> =
+        all.filter(|machine| is_asked(machine) && !is_measured(machine) && is_cheap(machine)).cloned().collect();
+    let next =
+        next_runs(&group, &comparison, &offer, &limits, &unmeasured).map_err(|error| unusable(error.to_string()))?;
+    NextRunsAnswer::new(&comparison, limits, next, place)
 }
 
 /// Returns the option, with its value, that tells the printed command where to save its sample;

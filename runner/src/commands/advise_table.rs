@@ -6,7 +6,7 @@ use csv::StringRecord;
 use foreglow_console::answer::{Properties, SearchAnswer};
 use foreglow_console::evaluation::Records;
 use foreglow_exit::unusable;
-use foreglow_model::{Column, Features, Meaning, Probe, SearchTable};
+use foreglow_model::{Column, Features, Meaning, Probe, SearchTable, Strategy};
 
 const SECS_PER_HOUR: f64 = 3600.0;
 
@@ -16,7 +16,7 @@ const SECS_PER_HOUR: f64 = 3600.0;
 pub struct TableArgs {
     /// Table of configurations to choose from: CSV, TSV or JSON Lines with a column for each
     /// property and the price per hour
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "store", "model", "context"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "store", "model", "context", "machines", "catalog", "spot", "max_hourly_cost", "batch_size", "partition_size", "images", "epochs"])]
     candidates: Option<PathBuf>,
 
     /// Table of runs that were made, with the same columns and the time in seconds
@@ -35,6 +35,26 @@ pub struct TableArgs {
     /// be repeated
     #[arg(long, value_name = "COLUMN", requires = "candidates")]
     workers: Vec<String>,
+
+    /// How the next run is chosen; the others are there to replay published searches
+    #[arg(long, value_enum, requires = "candidates", default_value_t)]
+    strategy: StrategyName,
+
+    /// Seed of --strategy random
+    #[arg(long, value_name = "N", requires = "candidates", default_value_t = 1)]
+    seed: u64,
+}
+
+/// Strategies by name.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum StrategyName {
+    /// The most expected saving for the money that the run costs
+    #[default]
+    Foreglow,
+    /// CherryPick: the most expected improvement of a Gaussian process
+    Cherrypick,
+    /// A random configuration that was not run yet; never stops
+    Random,
 }
 
 /// A table of text cells.
@@ -69,7 +89,12 @@ impl TableArgs {
             Some(file) => self.probes(&Cells::read(file)?, &candidates, &columns)?,
             None => Vec::new(),
         };
-        SearchAnswer::new(&table, &candidates.properties(&columns), &probes, deadline_secs).map(Some)
+        let strategy = match self.strategy {
+            StrategyName::Foreglow => Strategy::Saving,
+            StrategyName::Cherrypick => Strategy::ExpectedImprovement,
+            StrategyName::Random => Strategy::Random(self.seed),
+        };
+        SearchAnswer::new(&table, &candidates.properties(&columns), &probes, deadline_secs, strategy).map(Some)
     }
 
     /// Returns the runs, each with the candidate that has its properties.

@@ -15,6 +15,7 @@ pub mod export;
 mod grid_args;
 pub mod import;
 pub mod link;
+mod machine_args;
 pub mod machines;
 pub mod man;
 pub mod models;

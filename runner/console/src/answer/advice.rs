@@ -189,7 +189,7 @@ impl AdviceAnswer {
 }
 
 /// Returns the command that collects a sample; `None` if `foreglow collect` cannot measure the job.
-fn command(context: &Context, suggestion: &Suggestion, place: Option<(&str, &str)>) -> Option<String> {
+pub(super) fn command(context: &Context, suggestion: &Suggestion, place: Option<(&str, &str)>) -> Option<String> {
     let workload = &context.workload;
     let is_taken = match (Architecture::named(&workload.model).map(|it| &it.input), workload.text()) {
         (Some(Input::Images { px, .. }), None) => px.contains(&workload.image_px),

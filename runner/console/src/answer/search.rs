@@ -34,6 +34,8 @@ pub struct SearchAnswer {
     warnings: Vec<Warning>,
     #[serde(skip)]
     deadline_secs: Option<f64>,
+    #[serde(skip)]
+    strategy: Strategy,
 }
 
 /// Columns and cells of a configuration.
@@ -63,10 +65,10 @@ impl SearchAnswer {
         properties: &[Properties],
         probes: &[Probe],
         deadline_secs: Option<f64>,
+        strategy: Strategy,
     ) -> anyhow::Result<Self> {
         let deadline = deadline_secs.unwrap_or(f64::INFINITY);
-        let proposal =
-            table.propose(probes, deadline, Strategy::Saving).map_err(|error| unusable(error.to_string()))?;
+        let proposal = table.propose(probes, deadline, strategy).map_err(|error| unusable(error.to_string()))?;
         let Proposal { next, cost, expected_saving, is_enough, .. } = proposal;
         let of = |row: usize| properties[row].clone();
         let best = table.best(probes, deadline);
@@ -85,6 +87,7 @@ impl SearchAnswer {
             is_enough,
             warnings: SearchTable::warnings(probes, &|row| properties[row].to_string()),
             deadline_secs,
+            strategy,
         })
     }
 
@@ -123,6 +126,9 @@ impl SearchAnswer {
     fn table(&self) -> String {
         let verdict = match (&self.next, self.is_enough, &self.fastest) {
             (None, ..) => "Stop: every configuration was run.",
+            (_, true, _) if self.strategy == Strategy::ExpectedImprovement => {
+                "Stop: no further run is expected to save 10 % of the best cost."
+            }
             (_, true, _) => "Stop: no further run is expected to save 2 % of the best cost.",
             (_, false, Some(_)) => "Go on: no run met the deadline yet.",
             (_, false, None) => "Go on: run the next configuration and ask again.",

@@ -1,0 +1,252 @@
+//! The configurations to choose from, and the runs that can be made: on measured machine types and
+//! on those that were never measured.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use foreglow_shared::{CoreSplit, Engine, Job, MachineType, Observation};
+
+use super::belief::{Location, Point};
+use super::site::{Site, sites};
+use crate::advise::pool::{RATES, thinned};
+use crate::advise::{NOISE, ONE_DEVIATION, USUAL_NOISE};
+use crate::comparison::billing::Rate;
+use crate::comparison::build::place;
+use crate::comparison::limits::keeps_hourly_cost;
+use crate::joint::FittedArm;
+use crate::{Arm, Comparison, JointPredictor, MachineLimits, Offer, Placement, Setting, Spread};
+
+/// Device, way to learn, configuration and the bits of the share of the job.
+type Guess = (usize, usize, CoreSplit, u64);
+
+/// What can be chosen and run.
+pub(super) struct Space<'a> {
+    predictor: &'a JointPredictor,
+    pub(super) sites: Vec<Site<'a>>,
+    /// Whether the runs so far differ in their executors, and in their cores.
+    pub(super) varied: (bool, bool),
+    /// Times of configurations on machine types that were never measured.
+    guesses: RefCell<BTreeMap<Guess, Option<f64>>>,
+}
+
+/// A configuration of the whole job.
+pub(super) struct Choice {
+    pub(super) site: usize,
+    pub(super) placement: Placement,
+    pub(super) secs: f64,
+    /// Whether the runs so far tell the time; otherwise it is guessed from other configurations.
+    pub(super) is_known: bool,
+    pub(super) spread: Option<Spread>,
+    pub(super) at_least_secs: f64,
+    /// Cost of a time; `None` if no price is known.
+    pub(super) rate: Option<Rate>,
+}
+
+/// A run that can be made.
+pub(super) struct Run {
+    pub(super) site: usize,
+    pub(super) placement: Placement,
+    pub(super) sampling_rate: f64,
+    /// The images of the run as a share of the job's.
+    pub(super) share: f64,
+    pub(super) secs: f64,
+    pub(super) rate: Option<Rate>,
+}
+
+impl<'a> Space<'a> {
+    pub(super) fn of(predictor: &'a JointPredictor, offer: &Offer, unmeasured: &'a [MachineType]) -> Self {
+        let arms = predictor.arms();
+        let sites = sites(arms, offer, unmeasured);
+        let runs = || (0..arms.len()).flat_map(|arm| &predictor.fitted(arm).job.observations);
+        let varies = |count: fn(&Observation) -> u32| runs().any(|run| runs().next().map(count) != Some(count(run)));
+        let varied = (varies(|run| run.executors), varies(|run| run.cores_per_executor));
+        Self { predictor, sites, varied, guesses: RefCell::default() }
+    }
+
+    pub(super) fn arm(&self, site: &Site) -> &'a Arm {
+        &self.predictor.arms()[site.arm]
+    }
+
+    pub(super) fn fitted(&self, site: &Site) -> &'a FittedArm {
+        self.predictor.fitted(site.arm)
+    }
+
+    /// Whether the job never ran on the machine type of a site.
+    pub(super) fn is_new(&self, site: &Site) -> bool {
+        let machine = &self.arm(site).machine;
+        let has_runs = |arm: &Arm| arm.machine == *machine && arm.runs > 0;
+        site.unmeasured.is_some() || !self.predictor.arms().iter().any(has_runs)
+    }
+
+    /// Returns all runs so far as points, and the noise between equal runs.
+    pub(super) fn runs_so_far(&self) -> (Vec<Point>, f64) {
+        let (mut points, mut noises) = (Vec::new(), Vec::new());
+        for site in self.sites.iter().filter(|site| site.owns_runs_of(self.arm(site))) {
+            let fitted = self.fitted(site);
+            for run in &fitted.job.observations {
+                let share = run.sampling_rate / fitted.whole_job;
+                points.push(Point::new(site.location, run.split(), share));
+            }
+            let first = fitted.job.observations.first().zip(fitted.own.as_ref());
+            let spread = first.and_then(|(run, own)| own.predict(Setting::of(run)).spread);
+            noises.extend(spread.map(|spread| libm::log(spread.quantile(ONE_DEVIATION))));
+        }
+        noises.retain(|noise: &f64| noise.is_finite());
+        let noise = if noises.is_empty() { USUAL_NOISE } else { foreglow_numeric::median(noises) };
+        (points, noise.clamp(*NOISE.start(), *NOISE.end()))
+    }
+
+    /// Lists the configurations of the whole job: those of the comparison, and those whose time the
+    /// runs do not tell yet.
+    pub(super) fn choices(&self, comparison: &Comparison, offer: &Offer, limits: &MachineLimits) -> Vec<Choice> {
+        let rate = |site: &Site, placement| site.pricing.rate(placement, limits.spot, limits.startup_secs);
+        let mut choices: Vec<Choice> = Vec::new();
+        for timed in comparison.timed() {
+            // The first sites are those of the arms.
+            let site = timed.placement.arm;
+            choices.push(Choice {
+                site,
+                placement: timed.placement,
+                secs: timed.secs,
+                is_known: true,
+                spread: timed.spread.clone(),
+                at_least_secs: timed.at_least_secs,
+                rate: rate(&self.sites[site], timed.placement),
+            });
+        }
+        let known: BTreeSet<(usize, CoreSplit)> =
+            choices.iter().map(|choice| (choice.site, choice.placement.split())).collect();
+        let is_open = |(_, site): &(usize, &Site)| site.is_offered && site.has_runs;
+        for (index, site) in self.sites.iter().enumerate().filter(is_open) {
+            for placement in self.placements(site, offer) {
+                if known.contains(&(index, placement.split())) {
+                    continue;
+                }
+                let Some(secs) = self.secs(site, placement.split(), 1.0) else { continue };
+                choices.push(Choice {
+                    site: index,
+                    placement,
+                    secs,
+                    is_known: false,
+                    spread: None,
+                    at_least_secs: 0.0,
+                    rate: rate(site, placement),
+                });
+            }
+        }
+        let keeps_hourly = |choice: &Choice| match (limits.max_hourly_cost, choice.rate) {
+            (Some(most), Some(rate)) => keeps_hourly_cost(rate, most),
+            _ => true,
+        };
+        choices.retain(|choice| keeps_hourly(choice) && comparison.keeps_accuracy(choice.placement, limits));
+        choices
+    }
+
+    /// Lists the runs that can be made on a site: on one machine if the executors share one, with a
+    /// partition for each task thread, and never one that was made before.
+    pub(super) fn runs(&self, index: usize, offer: &Offer, limits: &MachineLimits) -> Vec<Run> {
+        let site = &self.sites[index];
+        if !site.has_runs {
+            return Vec::new();
+        }
+        let (arm, fitted) = (self.arm(site), self.fitted(site));
+        let workload = &fitted.job.context.workload;
+        let images = workload.images as f64 * f64::from(workload.epochs);
+        let of_job = images / self.predictor.definition().images_processed();
+        let own = &fitted.job;
+        let made = |run: &Observation| run.sampling_rate / fitted.whole_job / of_job;
+        let mut rates: Vec<f64> = RATES.to_vec();
+        rates.extend(own.observations.iter().map(made).filter(|rate| *rate < 0.999));
+        rates.sort_by(f64::total_cmp);
+        rates.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+        let mut runs = Vec::new();
+        for placement in self.placements(site, offer) {
+            let split = placement.split();
+            if arm.engine == Engine::Local && placement.machines > 1 {
+                continue;
+            }
+            for sampling_rate in &rates {
+                let share = sampling_rate * of_job;
+                let is_large_enough =
+                    images * sampling_rate >= f64::from(split.slots()) * f64::from(arm.partition_size);
+                let was_made = site.owns_runs_of(arm) && was_made(own, split, share * fitted.whole_job);
+                if !is_large_enough || was_made {
+                    continue;
+                }
+                let Some(secs) = self.secs(site, split, share) else { continue };
+                let rate = site.pricing.rate(placement, limits.spot, limits.startup_secs);
+                runs.push(Run { site: index, placement, sampling_rate: *sampling_rate, share, secs, rate });
+            }
+        }
+        runs
+    }
+
+    /// Returns the configurations of a site that fit its machines.
+    fn placements(&self, site: &Site, offer: &Offer) -> Vec<Placement> {
+        let (arm, fitted) = (self.arm(site), self.fitted(site));
+        let processors = match (site.pricing.machine_type(), arm.engine) {
+            (Some(machine), _) => Some(machine.processors),
+            (None, Engine::Local) => arm.processors,
+            (None, _) => None,
+        };
+        let measured = |count: fn(&Observation) -> u32| {
+            let arms = 0..self.predictor.arms().len();
+            arms.flat_map(|arm| &self.predictor.fitted(arm).job.observations).map(count).max().unwrap_or(1)
+        };
+        let counts = |given: &[u32], measured: u32, most: Option<u32>| match given {
+            [] => thinned(&(1..=most.unwrap_or(measured)).collect::<Vec<u32>>()),
+            given => thinned(given),
+        };
+        // On a cluster, executors take more machines.
+        let most_executors = processors.filter(|_| arm.engine == Engine::Local);
+        let executors = counts(&offer.executors, measured(|run| run.executors), most_executors);
+        let cores = counts(&offer.cores_per_executor, measured(|run| run.cores_per_executor), processors);
+        let mut placements = Vec::new();
+        for executors in executors {
+            for cores in &cores {
+                let placed = place((arm, fitted), CoreSplit::even(executors, *cores), &site.pricing, offer);
+                placements.extend(placed.map(|placement| Placement { arm: site.arm, ..placement }));
+            }
+        }
+        placements
+    }
+
+    /// Returns the time of a share of the job: what the runs tell, or else that of a configuration
+    /// that was run, by the number of task threads; on a machine type that was never measured, the
+    /// geometric mean of the others.
+    fn secs(&self, site: &Site, split: CoreSplit, share: f64) -> Option<f64> {
+        if site.unmeasured.is_none() {
+            return self.secs_of_arm(site.arm, split, share);
+        }
+        let Location { device, learning, .. } = site.location;
+        let key = (device, learning, split, share.to_bits());
+        if let Some(known) = self.guesses.borrow().get(&key) {
+            return *known;
+        }
+        let is_like = |other: &&Site| {
+            let location = other.location;
+            other.unmeasured.is_none() && other.has_runs && (location.device, location.learning) == (device, learning)
+        };
+        let times = self.sites.iter().filter(is_like).filter_map(|other| self.secs_of_arm(other.arm, split, share));
+        let logs: Vec<f64> = times.map(libm::log).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let guess = (!logs.is_empty()).then(|| libm::exp(mean));
+        self.guesses.borrow_mut().insert(key, guess);
+        guess
+    }
+
+    fn secs_of_arm(&self, arm: usize, split: CoreSplit, share: f64) -> Option<f64> {
+        let known = |split: CoreSplit| self.predictor.predict_share(arm, split, share).completion_time_secs;
+        known(split).or_else(|| {
+            let run = self.predictor.fitted(arm).job.observations.first()?.split();
+            Some(known(run)? * f64::from(run.slots()) / f64::from(split.slots()))
+        })
+    }
+}
+
+/// Whether a run of this configuration and sampling rate completed or was stopped.
+fn was_made(job: &Job, split: CoreSplit, sampling_rate: f64) -> bool {
+    let is_equal = |of: CoreSplit, rate: f64| of == split && (rate / sampling_rate - 1.0).abs() < 1e-6;
+    job.observations.iter().any(|run| is_equal(run.split(), run.sampling_rate))
+        || job.incomplete.iter().any(|run| is_equal(run.split(), run.sampling_rate))
+}

@@ -1,0 +1,181 @@
+//! What a run is expected to save: the knowledge gradient (Frazier, Powell and Dayanik, "The
+//! knowledge-gradient policy for correlated normal beliefs", INFORMS Journal on Computing 21(4),
+//! 2009).
+
+use foreglow_numeric::median;
+
+use super::belief::{Belief, Known, Point};
+use super::space::{Choice, Run, Space};
+use crate::advise::ONE_DEVIATION;
+use crate::{MachineLimits, Spread};
+
+/// Outcomes of a run that are weighed: quantiles of equal probability.
+const OUTCOMES: usize = 16;
+/// Most configurations that may turn out to be the best.
+const MOST_CONTENDERS: usize = 150;
+/// Standard deviations by which a configuration may turn out to be better than expected.
+const OPTIMISM: f64 = 2.5;
+/// Degrees of freedom from which on Student's t is a normal distribution.
+const NORMAL: f64 = 1e7;
+
+/// What is at stake: the recommended configuration and those that may turn out to be better.
+pub(super) struct Stakes<'a> {
+    space: &'a Space<'a>,
+    belief: &'a Belief,
+    limits: MachineLimits,
+    /// Standard deviations by which a late time is above the expected one.
+    late_deviations: f64,
+    /// Whether money is to be saved; otherwise time.
+    pub(super) saves_money: bool,
+    best: Option<Contender<'a>>,
+    contenders: Vec<Contender<'a>>,
+    /// For each site, the standard deviation of its predictions as a share of the belief's, at most
+    /// 1: where the predictor is surer, a run changes less.
+    doubts: Vec<f64>,
+    /// Standard normal quantiles.
+    outcomes: Vec<f64>,
+}
+
+/// A configuration that is the best, or may turn out to be.
+struct Contender<'a> {
+    choice: &'a Choice,
+    known: Known,
+    /// Standard deviation of ln t by the predictor; `None` if unknown.
+    deviation: Option<f64>,
+    /// ln of the late time, which is exceeded too rarely to matter, as a share of the expected one,
+    /// by the predictor; `None` if unknown.
+    late_log: Option<f64>,
+}
+
+impl<'a> Stakes<'a> {
+    /// `best` is the place of the recommended configuration among the choices.
+    pub(super) fn new(
+        space: &'a Space<'a>,
+        belief: &'a Belief,
+        choices: &'a [Choice],
+        best: Option<usize>,
+        limits: MachineLimits,
+    ) -> Self {
+        let has_price = choices.iter().any(|choice| choice.rate.is_some());
+        let quantile = |probability: f64| {
+            Spread::student_t(1.0, NORMAL).map_or(0.0, |spread| libm::log(spread.quantile(probability)))
+        };
+        let outcomes = (0..OUTCOMES).map(|place| quantile((place as f64 + 0.5) / OUTCOMES as f64)).collect();
+        let late_deviations = quantile(limits.probability).max(0.0);
+        let contender = |choice: &'a Choice| {
+            let site = &space.sites[choice.site];
+            let known = belief.of(Point::new(site.location, choice.placement.split(), 1.0));
+            let log = |probability: f64| {
+                let log = choice.spread.as_ref().map(|spread| libm::log(spread.quantile(probability)));
+                log.filter(|log| log.is_finite())
+            };
+            let late_log = log(limits.probability).map(|log| log.max(0.0));
+            Contender { choice, known, deviation: log(ONE_DEVIATION), late_log }
+        };
+        let saves_money = has_price && !limits.wants_speed();
+        let mut stakes = Self {
+            space,
+            belief,
+            limits,
+            late_deviations,
+            saves_money,
+            best: None,
+            contenders: Vec::new(),
+            doubts: Vec::new(),
+            outcomes,
+        };
+        let best = best.map(|place| contender(&choices[place]));
+        let least = best.as_ref().map(|best| stakes.objective(best, 0.0));
+        // Without a price, a configuration cannot be compared with those that have one.
+        let comparable = choices.iter().filter(|choice| choice.rate.is_some() || !has_price);
+        let all: Vec<Contender> = comparable.map(contender).collect();
+        stakes.doubts = (0..space.sites.len()).map(|site| stakes.doubt(&all, site)).collect();
+        let optimistic = |one: Contender<'a>| {
+            let log = -OPTIMISM * one.known.variance.sqrt();
+            stakes.keeps(&one, log, 0.0).then(|| (stakes.objective(&one, log), one))
+        };
+        let mut promising: Vec<(f64, Contender)> = all.into_iter().filter_map(optimistic).collect();
+        promising.retain(|(objective, _)| least.is_none_or(|least| *objective < least));
+        promising.sort_by(|a, b| a.0.total_cmp(&b.0));
+        promising.truncate(MOST_CONTENDERS);
+        stakes.contenders = promising.into_iter().map(|(_, one)| one).collect();
+        stakes.best = best;
+        stakes
+    }
+
+    /// Returns whether a run on a site may change the decision.
+    pub(super) fn matters(&self, site: usize) -> bool {
+        self.best.iter().chain(&self.contenders).any(|one| one.choice.site == site)
+    }
+
+    /// Returns the expected saving of the decision after a run, as a share of the cost (or time) of
+    /// the recommended configuration: E[(f(best) − min f)⁺] over the outcomes of the run, where the
+    /// minimum is over what may then be recommended. Without a recommended configuration, the
+    /// probability that there is one after the run.
+    pub(super) fn saving(&self, run: &Run) -> f64 {
+        let site = &self.space.sites[run.site];
+        let told = self.belief.of(Point::new(site.location, run.placement.split(), run.share));
+        let after = |one: &Contender| {
+            let change = self.belief.change(&one.known, &told);
+            let left = (one.known.variance - change * change).max(0.0) + self.belief.noise();
+            // The predictor does not promise narrower intervals.
+            let late_log = one.late_log.unwrap_or(self.late_deviations * left.sqrt());
+            (self.doubts[one.choice.site] * change, late_log)
+        };
+        let is_open = |one: &&Contender<'a>| one.choice.is_known || self.tells(run, one.choice);
+        let open: Vec<(&Contender, (f64, f64))> =
+            self.contenders.iter().filter(is_open).map(|one| (one, after(one))).collect();
+        let best = self.best.as_ref().map(|best| (best, after(best).0));
+        let at =
+            |one: &Contender, change: f64, outcome: f64| self.objective(one, change * outcome - change * change / 2.0);
+        let mut sum = 0.0;
+        for outcome in &self.outcomes {
+            let possible = open.iter().filter(|(one, (change, late))| self.keeps(one, change * outcome, *late));
+            let least = possible.map(|(one, (change, _))| at(one, *change, *outcome)).fold(f64::INFINITY, f64::min);
+            sum += match best {
+                Some((best, change)) => (at(best, change, *outcome) - least).max(0.0),
+                None => f64::from(least.is_finite()),
+            };
+        }
+        let whole = self.best.as_ref().map_or(1.0, |best| self.objective(best, 0.0));
+        sum / OUTCOMES as f64 / whole
+    }
+
+    /// Returns the median over the configurations of a site that the predictor knows.
+    fn doubt(&self, all: &[Contender], site: usize) -> f64 {
+        let of_site = all.iter().filter(|one| one.choice.site == site);
+        let share = |one: &Contender| {
+            one.deviation.map(|deviation| deviation / (one.known.variance + self.belief.noise()).sqrt())
+        };
+        let shares: Vec<f64> = of_site.filter_map(share).collect();
+        if shares.is_empty() { 1.0 } else { median(shares).min(1.0) }
+    }
+
+    /// Whether a configuration whose time is only guessed may be recommended after a run: the run
+    /// is on its machine type, and the runs then tell what more executors and cores bring.
+    fn tells(&self, run: &Run, choice: &Choice) -> bool {
+        let (of_run, of_choice) = (self.space.sites[run.site].location, self.space.sites[choice.site].location);
+        let (executors_vary, cores_vary) = self.space.varied;
+        let reaches = |varies: bool, count: u32, asked: u32| varies || asked == count || count > 1;
+        of_run == of_choice
+            && reaches(executors_vary, run.placement.executors, choice.placement.executors)
+            && reaches(cores_vary, run.placement.cores_per_executor, choice.placement.cores_per_executor)
+    }
+
+    /// Returns the cost, or the time, of a configuration that takes e^`log` times the expected
+    /// time.
+    fn objective(&self, one: &Contender, log: f64) -> f64 {
+        let secs = one.choice.secs * libm::exp(log);
+        match one.choice.rate.filter(|_| self.saves_money) {
+            Some(rate) => rate.cost(secs),
+            None => secs,
+        }
+    }
+
+    /// Whether a configuration meets the limits if it takes e^`log` times the expected time.
+    fn keeps(&self, one: &Contender, log: f64, late_log: f64) -> bool {
+        let late = (one.choice.secs * libm::exp(log + late_log)).max(one.choice.at_least_secs);
+        let in_money = |budget: f64| one.choice.rate.is_some_and(|rate| rate.cost(late) <= budget);
+        self.limits.deadline_secs.is_none_or(|deadline| late <= deadline) && self.limits.budget.is_none_or(in_money)
+    }
+}

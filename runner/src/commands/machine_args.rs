@@ -1,0 +1,154 @@
+//! What `plan` and `advise` compare besides executors and cores: machine types, prices and sizes.
+
+use foreglow_console::answer::{Basis, Startup};
+use foreglow_console::catalog::CatalogArgs;
+use foreglow_console::grammar::{Counts, count, counts, large_count, money};
+use foreglow_console::question::{QuestionArgs, read_prices};
+use foreglow_console::split::splits;
+use foreglow_exit::unusable;
+use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
+use foreglow_shared::{Catalog, DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet};
+
+/// What to compare besides executors and cores.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Machine types")]
+pub struct MachineArgs {
+    /// Machine types to choose from: c5.xlarge,c5.4xlarge [default: all that were measured]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub machines: Vec<String>,
+
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+
+    /// Spot prices: cheaper, but the provider may take the machines back at any time
+    #[arg(long)]
+    pub spot: bool,
+
+    /// Largest price of all machines together per hour
+    #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
+    pub max_hourly_cost: Option<f64>,
+
+    /// Batch sizes to choose from, measured or between measured ones: 8,32 [default: all that were
+    /// measured]
+    #[arg(long, value_name = "LIST", value_parser = counts, allow_negative_numbers = true)]
+    pub batch_size: Option<Counts>,
+
+    /// Images of one task [default: the best of the measured sizes of each machine type]
+    #[arg(long, value_name = "P", value_parser = count, allow_negative_numbers = true)]
+    pub partition_size: Option<u32>,
+
+    /// Images of the job [default: those of the samples' jobs]
+    #[arg(long, value_name = "N", value_parser = large_count, allow_negative_numbers = true)]
+    pub images: Option<u64>,
+
+    /// Passes over the images [default: those of the samples' jobs]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub epochs: Option<u32>,
+}
+
+/// A job with all its configurations.
+pub struct Compared {
+    pub group: JobGroup,
+    pub comparison: Comparison,
+    pub offer: Offer,
+    pub limits: MachineLimits,
+    pub startup: Option<Startup>,
+}
+
+impl MachineArgs {
+    /// Returns whether the user asks for something that only a comparison of machine types
+    /// answers.
+    pub fn is_given(&self) -> bool {
+        !self.machines.is_empty()
+            || self.catalog.is_given()
+            || self.spot
+            || self.max_hourly_cost.is_some()
+            || self.batch_size.is_some()
+            || self.partition_size.is_some()
+            || self.images.is_some()
+            || self.epochs.is_some()
+    }
+
+    /// Refuses what only a CNN that was run has: other machine types, and several batch sizes.
+    pub fn check_never_run(&self, basis: &Basis) -> anyhow::Result<()> {
+        let several = self.batch_size.as_ref().is_some_and(|Counts(sizes)| sizes.len() > 1);
+        let option = match self {
+            Self { machines, .. } if !machines.is_empty() => "--machines",
+            Self { catalog, .. } if catalog.is_given() => "--catalog",
+            Self { spot: true, .. } => "--spot",
+            Self { max_hourly_cost: Some(_), .. } => "--max-hourly-cost",
+            Self { partition_size: Some(_), .. } => "--partition-size",
+            _ if several => "--batch-size with several sizes",
+            _ => return Ok(()),
+        };
+        Err(unusable(format!("{} {option} needs runs of it; leave it out", basis.describe())))
+    }
+
+    /// Compares all configurations of a job; `total_cores` are divided among every number of
+    /// executors, in place of the cores of the question.
+    ///
+    /// # Errors
+    /// A file cannot be read, a machine type is in no catalog, or nothing can be fitted.
+    pub fn compare(
+        &self,
+        question: &QuestionArgs,
+        total_cores: Option<&Counts>,
+        mut group: JobGroup,
+    ) -> anyhow::Result<Compared> {
+        let Self { machines, catalog, spot, max_hourly_cost, batch_size, partition_size, images, epochs } = self;
+        let given = question.bill.prices.as_deref().map(read_prices).transpose()?;
+        let catalog = match &given {
+            // The built-in catalog is no reason to refuse the prices that the user gives.
+            Some(sheet) if !catalog.is_given() && sheet.currency != Catalog::built_in().currency => {
+                Catalog { currency: sheet.currency.clone(), machines: Vec::new(), left_out: 0 }
+            }
+            _ => catalog.read()?,
+        };
+        group.definition.images = images.unwrap_or(group.definition.images);
+        group.definition.epochs = epochs.unwrap_or(group.definition.epochs);
+        for name in machines {
+            let is_measured = group.jobs.iter().any(|job| job.context.machine_name() == *name);
+            if !is_measured {
+                catalog.find(name).map_err(|error| unusable(error.to_string()))?;
+            }
+        }
+        // Machine types that are in no catalog are priced by their cores and memory, if all are.
+        let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
+        let usual = || {
+            let accelerator = group.jobs.first().and_then(|job| job.context.accelerator.as_deref());
+            Some(PriceSheet::usual_for(accelerator)).filter(|sheet| sheet.currency == catalog.currency)
+        };
+        let sheet = given.or_else(|| if group.jobs.iter().any(is_in_catalog) { None } else { usual() });
+        let list = |counts: Option<&Counts>| counts.map_or_else(Vec::new, |Counts(counts)| counts.clone());
+        let offer = Offer {
+            catalog: Some(catalog),
+            sheet,
+            machines: machines.clone(),
+            executors: list(question.executors.as_ref()),
+            cores_per_executor: list(question.cores.as_ref()),
+            total_cores: list(total_cores),
+            memory_per_executor_mib: question.bill.memory,
+            batch_sizes: list(batch_size.as_ref()),
+            partition_size: *partition_size,
+        };
+        if !offer.total_cores.is_empty() {
+            let executors = if offer.executors.is_empty() { &[1][..] } else { &offer.executors };
+            splits(executors, &offer.total_cores, group.definition.mode)?;
+        }
+        let runs: Vec<Observation> = group.jobs.iter().flat_map(|job| job.observations.iter().copied()).collect();
+        let startup = Startup::of(&runs);
+        let limits = MachineLimits {
+            deadline_secs: question.deadline_secs(&runs)?,
+            budget: question.budget,
+            min_accuracy: question.min_accuracy,
+            max_hourly_cost: *max_hourly_cost,
+            probability: question.probability.unwrap_or(DEFAULT_PROBABILITY),
+            spot: *spot,
+            // Whole machines are billed while executors start.
+            startup_secs: startup.as_ref().map_or(0.0, Startup::median_secs),
+        };
+        let predictor = JointPredictor::fit(&group).map_err(|error| unusable(error.to_string()))?;
+        let comparison = Comparison::of(predictor, &offer).map_err(|error| unusable(error.to_string()))?;
+        Ok(Compared { group, comparison, offer, limits, startup })
+    }
+}
