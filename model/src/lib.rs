@@ -40,7 +40,7 @@ mod simulation;
 mod unseen;
 
 pub use crate::accuracy::{Accuracy, AccuracyUnknown};
-pub use crate::advise::{Advice, Suggestion, Verdict, advise};
+pub use crate::advise::{Advice, LEAST_SAVING, Suggestion, Verdict, advise};
 pub use crate::comparison::{
     Comparison, MachineCandidate, MachineDecision, MachineLimits, Offer, Omission, Placement, Pricing, TrainedSetting,
 };
@@ -53,7 +53,7 @@ pub use crate::joint::{Arm, Basis, JointPredictor, SizesFrom};
 pub use crate::line::{Line, line_through};
 pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack, pack_split};
 pub use crate::memory::{BatchMemory, Bracket, Estimate, LargestBatch, MemoryRun, NetworkBytes, UsableMemory, Work};
-pub use crate::next_run::{NextRun, NextRuns, Saves, next_runs};
+pub use crate::next_run::{BestSoFar, NextRun, NextRuns, Saves, next_runs};
 pub use crate::predictor::Predictor;
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::repetitions::Repetitions;

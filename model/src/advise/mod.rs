@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 
 use self::surrogate::Surrogate;
 pub(crate) use self::surrogate::{Contrast, EFFECTS, PRIOR};
-use crate::{Candidate, DecideError, Decision, FitError, Predictor, Setting, decide};
+use crate::{Candidate, DecideError, Decision, Predictor, Setting, decide};
 
 /// Stopping threshold: the expected saving, as a share of the cost, below which more samples are
 /// not worth it.
-pub const ENOUGH: f64 = 0.02;
+pub const LEAST_SAVING: f64 = 0.02;
 /// Stopping threshold: the narrowing of the decision below which no sample is worth it.
 pub const LEAST_NARROWING: f64 = 0.02;
 /// Samples that narrow the decision by less are not suggested.
@@ -99,7 +99,7 @@ pub struct Suggestion {
 pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
     let predictor = match Predictor::fit_job(job) {
         Ok(predictor) => predictor,
-        Err(error) => return first(job, question, &error),
+        Err(error) => return first(job, question, error.to_string()),
     };
     let decision = decide(&predictor, job, &thin(question))?;
     let surrogate = surrogate(job, &predictor);
@@ -119,7 +119,7 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
     suggestions.retain(|suggestion| suggestion.narrowing >= Some(WORTH_NAMING));
     let expected_saving = contenders.expected_saving;
     let verdict = match expected_saving {
-        Some(saving) if saving <= ENOUGH => Verdict::Enough,
+        Some(saving) if saving <= LEAST_SAVING => Verdict::Enough,
         _ if !narrows => Verdict::Exhausted,
         _ => Verdict::GoOn,
     };
@@ -127,8 +127,8 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
 }
 
 /// Suggests the first samples: two sampling rates on one configuration, then one configuration with
-/// more of each resource.
-pub(crate) fn first(job: &Job, question: &Question, error: &FitError) -> Result<Advice, DecideError> {
+/// more of each resource. `reason` says why nothing can be predicted.
+pub(crate) fn first(job: &Job, question: &Question, reason: String) -> Result<Advice, DecideError> {
     question.prices.check()?;
     let pool = pool::settings(job, question);
     let first = job.observations.iter().map(Setting::of).chain(pool.iter().copied()).min_by(|a, b| a.order(b));
@@ -154,7 +154,7 @@ pub(crate) fn first(job: &Job, question: &Question, error: &FitError) -> Result<
         .into_iter()
         .map(|setting| suggestion(job, question, setting, rough_secs(job, setting), None))
         .collect();
-    Ok(Advice { verdict: Verdict::First { reason: error.to_string() }, expected_saving: None, suggestions })
+    Ok(Advice { verdict: Verdict::First { reason }, expected_saving: None, suggestions })
 }
 
 /// Reduces the question to so few configurations that every pair of a configuration and a sample

@@ -2,9 +2,9 @@
 //!
 //! ln t is the sum of a part that all machine types share and of parts of its own for each kind of
 //! device, each machine type, and each batch size with its averaging interval. Each part is a level
-//! with linear and quadratic terms in ln E, ln C and ln SR, with independent normal priors, as in the
-//! [advice on one context](crate::advise). Only variances and covariances are taken from it: they
-//! depend on where runs are made and not on their results (Chaloner and Verdinelli, "Bayesian
+//! with linear and quadratic terms in ln E, ln C and ln SR, with independent normal priors, as in
+//! the [advice on one context](crate::advise). Only variances and covariances are taken from it:
+//! they depend on where runs are made and not on their results (Chaloner and Verdinelli, "Bayesian
 //! experimental design: a review", Statistical Science 10(3), 1995, §2.1).
 
 use foreglow_numeric::Cholesky;
@@ -143,7 +143,8 @@ mod tests {
         let belief = Belief::after(vec![at(0, 1, 0.01), at(0, 1, 0.1), at(0, 2, 0.1)], 0.05);
         let run = belief.of(at(1, 1, 0.1));
         let change = |machine: usize| belief.change(&belief.of(at(machine, 1, 1.0)), &run);
-        // Of another new machine type it tells half as much: how the measured one compares with all.
+        // Of another new machine type it tells half as much: how the measured one compares with
+        // all.
         let (own, other) = (change(1), change(2));
         assert!(own > 0.4 && own > 1.5 * other && other > 0.1 && own > 2.0 * change(0).abs(), "{own} {other}");
     }

@@ -19,8 +19,10 @@ use self::belief::Belief;
 use self::site::Site;
 use self::space::{Choice, Run, Space};
 use self::stakes::Stakes;
-use crate::advise::{ENOUGH, WORTH_NAMING, first};
-use crate::{Arm, Basis, Comparison, DecideError, JointPredictor, MachineLimits, Offer, Suggestion, Verdict};
+use crate::advise::{LEAST_SAVING, WORTH_NAMING, first};
+use crate::{
+    Arm, Comparison, DecideError, JointPredictor, MachineLimits, Offer, Placement, Predictor, Suggestion, Verdict,
+};
 
 /// Accelerator of a machine type on which no run named it.
 const UNNAMED_GPU: &str = "gpu";
@@ -30,6 +32,8 @@ const UNNAMED_GPU: &str = "gpu";
 pub struct NextRuns {
     /// Whether to go on, and why.
     pub verdict: Verdict,
+    /// What is recommended from the runs so far; `None` if nothing meets the limits.
+    pub best: Option<BestSoFar>,
     /// Expected saving of the run that saves most, as a share of the cost of the recommended
     /// configuration, or of its time. `None` without a recommendation.
     pub expected_saving: Option<f64>,
@@ -40,6 +44,18 @@ pub struct NextRuns {
     pub runs: Vec<NextRun>,
     /// Machine types that cannot be measured for this job, and why.
     pub left_out: Vec<(String, String)>,
+}
+
+/// The recommended configuration: that of [`Comparison::decide`], or without any price the fastest
+/// that meets the deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BestSoFar {
+    /// The configuration.
+    pub placement: Placement,
+    /// Its predicted time, seconds.
+    pub secs: f64,
+    /// Its cost; `None` if no price is known.
+    pub cost: Option<f64>,
 }
 
 /// What a run is to save.
@@ -89,12 +105,11 @@ pub fn next_runs(
     unmeasured: &[MachineType],
 ) -> Result<NextRuns, DecideError> {
     let decision = comparison.decide(limits)?;
-    let predictor = comparison.predictor();
-    if predictor.arms().iter().all(|arm| arm.basis == Basis::Unknown) {
+    let (unmeasured, left_out) = measurable(comparison.predictor().arms(), unmeasured);
+    let space = Space::of(comparison.predictor(), offer, &unmeasured);
+    if !space.has_times() {
         return first_runs(group, comparison, offer);
     }
-    let (unmeasured, left_out) = measurable(predictor.arms(), unmeasured);
-    let space = Space::of(predictor, offer, &unmeasured);
     let (points, noise) = space.runs_so_far();
     let belief = Belief::after(points, noise);
     let choices = space.choices(comparison, offer, limits);
@@ -121,16 +136,24 @@ pub fn next_runs(
     let most = worth.iter().map(|(saving, _)| *saving).fold(0.0, f64::max);
     // Runs that save too little to go on for come last, however cheap they are.
     sort_by(&mut worth, |(a, run), (b, other)| {
-        (*b >= ENOUGH).cmp(&(*a >= ENOUGH)).then((b / cost(other)).total_cmp(&(a / cost(run))))
+        (*b >= LEAST_SAVING).cmp(&(*a >= LEAST_SAVING)).then((b / cost(other)).total_cmp(&(a / cost(run))))
     });
-    let verdict = match (most >= ENOUGH, best) {
+    let verdict = match (most >= LEAST_SAVING, best) {
         (true, _) => Verdict::GoOn,
         (false, Some(_)) => Verdict::Enough,
         (false, None) => Verdict::Exhausted,
     };
     let runs = worth.iter().map(|(saving, run)| described(&space, run, *saving, limits)).collect();
     let saves = if stakes.saves_money { Saves::Money } else { Saves::Time };
-    Ok(NextRuns { verdict, expected_saving: best.map(|_| most), saves, runs, left_out })
+    let best = best.map(|place| BestSoFar::of(&choices[place]));
+    Ok(NextRuns { verdict, expected_saving: best.map(|_| most), best, saves, runs, left_out })
+}
+
+impl BestSoFar {
+    fn of(choice: &Choice) -> Self {
+        let cost = choice.rate.map(|rate| rate.cost(choice.secs));
+        Self { placement: choice.placement, secs: choice.secs, cost }
+    }
 }
 
 /// Returns the place of the fastest configuration that meets the deadline.
@@ -215,8 +238,11 @@ fn first_runs(group: &JobGroup, comparison: &Comparison, offer: &Offer) -> Resul
     };
     question.executors = counts(&offer.executors, &question.executors);
     question.cores_per_executor = counts(&offer.cores_per_executor, &question.cores_per_executor);
-    let error = crate::Predictor::fit_job(job).err().unwrap_or(crate::FitError::NoObservations);
-    let advice = first(job, &question, &error)?;
+    let reason = match Predictor::fit_job(job) {
+        Err(error) => error.to_string(),
+        Ok(_) => "the runs so far are too few to compare machine types".to_owned(),
+    };
+    let advice = first(job, &question, reason)?;
     let run = |suggestion: Suggestion| NextRun {
         machine: job.context.machine_name(),
         is_new_machine: job.observations.is_empty(),
@@ -226,7 +252,12 @@ fn first_runs(group: &JobGroup, comparison: &Comparison, offer: &Offer) -> Resul
         expected_saving: None,
         context: Some(job.context.clone()),
     };
-    let runs = advice.suggestions.into_iter().map(run).collect();
-    let saves = Saves::Money;
-    Ok(NextRuns { verdict: advice.verdict, expected_saving: None, saves, runs, left_out: Vec::new() })
+    Ok(NextRuns {
+        verdict: advice.verdict,
+        best: None,
+        expected_saving: None,
+        saves: Saves::Money,
+        runs: advice.suggestions.into_iter().map(run).collect(),
+        left_out: Vec::new(),
+    })
 }

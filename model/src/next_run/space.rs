@@ -71,6 +71,14 @@ impl<'a> Space<'a> {
         self.predictor.fitted(site.arm)
     }
 
+    /// Whether the runs so far tell the time of any configuration that was run.
+    pub(super) fn has_times(&self) -> bool {
+        self.sites.iter().filter(|site| site.owns_runs_of(self.arm(site))).any(|site| {
+            let run = self.fitted(site).job.observations.first();
+            run.is_some_and(|run| self.secs_of_arm(site.arm, run.split(), 1.0).is_some())
+        })
+    }
+
     /// Whether the job never ran on the machine type of a site.
     pub(super) fn is_new(&self, site: &Site) -> bool {
         let machine = &self.arm(site).machine;

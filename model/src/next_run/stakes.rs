@@ -117,9 +117,15 @@ impl<'a> Stakes<'a> {
         let told = self.belief.of(Point::new(site.location, run.placement.split(), run.share));
         let after = |one: &Contender| {
             let change = self.belief.change(&one.known, &told);
-            let left = (one.known.variance - change * change).max(0.0) + self.belief.noise();
-            // The predictor does not promise narrower intervals.
-            let late_log = one.late_log.unwrap_or(self.late_deviations * left.sqrt());
+            let noise = self.belief.noise();
+            let left = (one.known.variance - change * change).max(0.0) + noise;
+            let late_log = match one.late_log {
+                // The predictor does not promise narrower intervals, and a run that only may narrow
+                // them is made in vain too often. Without a recommendation there is no other hope.
+                Some(log) if self.best.is_none() => log * (left / (one.known.variance + noise)).sqrt(),
+                Some(log) => log,
+                None => self.late_deviations * left.sqrt(),
+            };
             (self.doubts[one.choice.site] * change, late_log)
         };
         let is_open = |one: &&Contender<'a>| one.choice.is_known || self.tells(run, one.choice);

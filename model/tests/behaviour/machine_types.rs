@@ -599,7 +599,6 @@ fn a_partition_size_is_not_chosen_with_more_cores_than_completed_with_it() {
     group.jobs[0].peaks.clear();
     group.jobs[0].incomplete.push(IncompleteRun {
         executors: 1,
-        total_cores: None,
         cores_per_executor: 1,
         memory_per_executor_mib: 1024,
         partition_size: 64,
