@@ -31,6 +31,13 @@ fn samples() -> String {
     lines.join("\n") + "\n"
 }
 
+/// Compares standard output with a golden file.
+fn golden(name: &str, answer: &Answer) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, answer.stdout));
+}
+
 fn plan(home: &Foreglow, arguments: &[&str]) -> Answer {
     let file = home.write("samples.jsonl", &samples());
     home.run(&[&["plan", &file], arguments].concat())
@@ -273,19 +280,22 @@ fn the_next_run_is_proposed_over_machine_types_with_the_command_that_makes_it() 
     let words: Vec<&str> = command.split(' ').skip(1).chain(["--dry-run", "--format", "json"]).collect();
     let listed = home.run(&words);
     assert_eq!(listed.code, 0, "{command}: {}", listed.stderr);
-    let table = ask(&new);
-    assert!(table.stdout.contains("CONTINUE: a run is expected to save up to "), "{}", table.stdout);
-    assert!(
-        table.stdout.contains("Run on a c7i.large machine, then ask again:\n  foreglow collect "),
-        "{}",
-        table.stdout
-    );
+    for field in ["recommended_secs", "recommended_cost", "expected_saving"] {
+        assert!(answer[field].as_f64().unwrap() > 0.0, "{answer}");
+    }
+    for field in ["secs", "cost", "expected_saving", "memory_per_executor_mib", "batch_size", "partition_size"] {
+        assert!(first[field].as_f64().unwrap() > 0.0, "{first}");
+    }
+    // A run costs at least the minimum bill.
+    assert!(first["cost"].as_f64().unwrap() >= 0.08925 / 60.0 - 1e-9, "{first}");
+    golden("advise-new-machines", &ask(&[&new[..], &["--output", "more.jsonl"]].concat()));
     let csv = ask(&[&new[..], &["--format", "csv"]].concat()).stdout;
     assert!(csv.starts_with("machine,is_new_machine,executors,"), "{csv}");
     assert_eq!(csv.lines().count(), runs.len() + 1);
     // Machine types that were measured are enough without any option.
     let measured = json(&ask(&["--deadline", "10m", "--format", "json"]));
     assert_eq!(measured["limits"]["deadline_secs"], 600.0);
+    golden("advise-measured-machines", &ask(&["--budget", "1", "--output", "more.jsonl"]));
     let one = ask(&["--context", "1", "--format", "json"]);
     assert!(json(&one)["suggestions"].is_array(), "{one:?}");
 }
@@ -299,6 +309,10 @@ fn machine_types_that_cannot_be_asked_about_are_refused_or_named() {
     assert!(unknown.stderr.contains("there is no machine type c5.huge in the catalog"), "{}", unknown.stderr);
     let both = home.run(&["advise", &file, "--context", "1", "--machines", "c5.xlarge"]);
     assert_eq!(both.code, 2, "{both:?}");
+    let hopeless = home.run(&["advise", &file, "--deadline", "1s"]);
+    assert_eq!(hopeless.code, 0, "{hopeless:?}");
+    assert!(hopeless.stdout.contains("STOP: nothing meets the limits, and no run that could be made"), "{hopeless:?}");
+    assert!(!hopeless.stdout.contains("foreglow collect"), "{hopeless:?}");
     let gpu = home.run(&["advise", &file, "--machines", "c5.xlarge,g4dn.xlarge"]);
     assert!(gpu.stdout.contains("g4dn.xlarge: it has GPUs, and the job never ran on a GPU"), "{gpu:?}");
 }
@@ -400,7 +414,7 @@ fn the_next_run_of_any_table_of_candidates_is_proposed_until_none_is_worth_it() 
     let none = home.run(&["advise", "--candidates", &candidates, "--price", "cost"]);
     assert_eq!((none.code, none.stderr.contains("there is no column cost")), (2, true), "{}", none.stderr);
     // Published strategies can be replayed on the same table.
-    for strategy in ["cherrypick", "random"] {
+    for strategy in ["expected-improvement", "random"] {
         let runs = home.write("runs.csv", "type,machines,secs\nsmall,1,2000\nfast,8,130\nfast,1,770\n");
         let arguments = ["advise", "--candidates", &candidates, "--input", &runs, "--strategy", strategy];
         let next = json(&home.run(&[&arguments[..], &["--format", "json"]].concat()));

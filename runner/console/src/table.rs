@@ -30,6 +30,13 @@ pub fn table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<Strin
     table_in(terminal_width(), columns, rows)
 }
 
+/// Renders a table without the columns that have no title.
+pub fn titled_table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let kept: Vec<usize> = (0..columns.len()).filter(|place| !columns[*place].0.is_empty()).collect();
+    let titled: Vec<(&str, Align)> = kept.iter().map(|place| columns[*place]).collect();
+    table(&titled, rows.into_iter().map(|cells| kept.iter().map(|place| cells[*place].clone()).collect()))
+}
+
 /// Returns the width of the terminal on standard output; `None` if it is not a terminal.
 pub fn terminal_width() -> Option<u16> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(terminal_size::Width(width), _)| width)

@@ -66,20 +66,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 /// them or a catalog of them.
 fn over_machines(args: &Args, group: JobGroup, place: Option<(&str, &str)>) -> anyhow::Result<NextRunsAnswer> {
     let Compared { group, comparison, offer, limits, .. } = args.machines.compare(&args.question, None, group)?;
-    let MachineArgs { machines, catalog, max_hourly_cost, .. } = &args.machines;
+    let MachineArgs { machines, catalog, .. } = &args.machines;
     let is_asked = |machine: &MachineType| match machines.as_slice() {
         [] => catalog.is_given(),
         names => names.contains(&machine.name),
     };
     let is_measured =
         |machine: &MachineType| comparison.predictor().arms().iter().any(|arm| arm.machine == machine.name);
-    let is_cheap = |machine: &MachineType| max_hourly_cost.is_none_or(|most| machine.hourly_price <= most);
     let all = offer.catalog.iter().flat_map(|catalog| &catalog.machines);
     let unmeasured: Vec<MachineType> =
-        all.filter(|machine| is_asked(machine) && !is_measured(machine) && is_cheap(machine)).cloned().collect();
+        all.filter(|machine| is_asked(machine) && !is_measured(machine)).cloned().collect();
     let next =
         next_runs(&group, &comparison, &offer, &limits, &unmeasured).map_err(|error| unusable(error.to_string()))?;
-    NextRunsAnswer::new(&comparison, limits, next, place)
+    let asks_new_machines = !machines.is_empty() || catalog.is_given();
+    Ok(NextRunsAnswer::new(&comparison, limits, next, place, asks_new_machines))
 }
 
 /// Returns the option, with its value, that tells the printed command where to save its sample;

@@ -51,8 +51,8 @@ enum StrategyName {
     /// The most expected saving for the money that the run costs
     #[default]
     Foreglow,
-    /// CherryPick: the most expected improvement of a Gaussian process
-    Cherrypick,
+    /// CherryPick's: the most expected improvement by a Gaussian process
+    ExpectedImprovement,
     /// A random configuration that was not run yet; never stops
     Random,
 }
@@ -91,7 +91,7 @@ impl TableArgs {
         };
         let strategy = match self.strategy {
             StrategyName::Foreglow => Strategy::Saving,
-            StrategyName::Cherrypick => Strategy::ExpectedImprovement,
+            StrategyName::ExpectedImprovement => Strategy::ExpectedImprovement,
             StrategyName::Random => Strategy::Random(self.seed),
         };
         SearchAnswer::new(&table, &candidates.properties(&columns), &probes, deadline_secs, strategy).map(Some)

@@ -102,12 +102,7 @@ impl AdviceAnswer {
             [command] => text.push_str(&format!("\nCollect the first, then ask again:\n  {command}\n")),
             several => text.push_str(&format!("\nCollect these, then ask again:\n  {}\n", several.join("\n  "))),
         }
-        if let Some(folder) = self.context.workload.data_path().filter(|path| !Path::new(path).is_absolute()) {
-            text.push_str(&format!(
-                "\nThe samples have no path for the data set {folder}: run the command in its parent folder, or give the path \
-                 with --data.\n"
-            ));
-        }
+        text.push_str(&data_note(&self.context).unwrap_or_default());
         if !commands.is_empty() && self.context.engine == Engine::Spark {
             text.push_str(
                 "\nIf the samples are from your own program, run it with this configuration instead, and import its \
@@ -186,6 +181,15 @@ impl AdviceAnswer {
         };
         csv(&columns, self.suggestions.iter().map(cells))
     }
+}
+
+/// Returns where to run the command of a context whose data set has no path; `None` if anywhere.
+pub(super) fn data_note(context: &Context) -> Option<String> {
+    let folder = context.workload.data_path().filter(|path| !Path::new(path).is_absolute())?;
+    Some(format!(
+        "\nThe samples have no path for the data set {folder}: run the command in its parent folder, or give the path \
+         with --data.\n"
+    ))
 }
 
 /// Returns the command that collects a sample; `None` if `foreglow collect` cannot measure the job.

@@ -8,7 +8,7 @@ use crate::answer::accuracy::{ACCURACY_COLUMNS, accuracy_cell, accuracy_cells, a
 use crate::answer::{json, notes, range};
 use crate::output::Format;
 use crate::split;
-use crate::table::{Align, number, table};
+use crate::table::{Align, number, table, titled_table};
 
 impl MachineAnswer {
     /// Renders the answer in a format.
@@ -132,11 +132,7 @@ impl MachineAnswer {
                 row.basis.borrowed_from().unwrap_or("its own runs").to_owned(),
             ]
         };
-        // Empty columns are left out.
-        let kept: Vec<usize> = (0..columns.len()).filter(|place| !columns[*place].0.is_empty()).collect();
-        let columns: Vec<(&str, Align)> = kept.iter().map(|place| columns[*place]).collect();
-        let some = |cells: Vec<String>| kept.iter().map(|place| cells[*place].clone()).collect();
-        table(&columns, rows.iter().map(|row| some(cells(row))))
+        titled_table(&columns, rows.iter().map(cells))
     }
 
     fn money(&self, row: &MachineRow) -> String {
