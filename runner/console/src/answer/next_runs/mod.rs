@@ -2,7 +2,7 @@
 
 mod forms;
 
-use foreglow_model::{Arm, Comparison, MachineLimits, NextRun, NextRuns, Placement, Saves, Suggestion, Verdict};
+use foreglow_model::{Comparison, MachineLimits, NextRun, NextRuns, Placement, Saves, Suggestion, Verdict};
 use foreglow_shared::{Context, Engine, JobDefinition, shell_word};
 use serde::Serialize;
 
@@ -121,14 +121,13 @@ impl Row {
 /// Describes a configuration, with its batch size and partition size if several can be chosen.
 fn describe(comparison: &Comparison, placement: Placement) -> String {
     let arms = comparison.predictor().arms();
+    let own = &arms[placement.arm];
     let mut text = comparison.describe(placement);
-    let sizes: [(&str, fn(&Arm) -> u32); 2] =
-        [("batch", |arm| arm.batch_size), ("partition", |arm| arm.partition_size)];
-    for (name, size) in sizes {
-        let own = size(&arms[placement.arm]);
-        if arms.iter().any(|arm| size(arm) != own) {
-            text.push_str(&format!(", {name} size {own}"));
-        }
+    if arms.iter().any(|arm| arm.batch_size != own.batch_size) {
+        text.push_str(&format!(", batch size {}", own.batch_size));
+    }
+    if arms.iter().any(|arm| arm.partition_size != own.partition_size) {
+        text.push_str(&format!(", partition size {}", own.partition_size));
     }
     text
 }
