@@ -14,7 +14,7 @@ use crate::comparison::billing::Rate;
 use crate::comparison::build::place;
 use crate::comparison::limits::keeps_hourly_cost;
 use crate::joint::FittedArm;
-use crate::{Arm, Comparison, JointPredictor, MachineLimits, Offer, Placement, Setting, Spread};
+use crate::{Arm, Basis, Comparison, JointPredictor, MachineLimits, Offer, Placement, Setting, Spread};
 
 /// Device, way to learn, configuration and the bits of the share of the job.
 type Guess = (usize, usize, CoreSplit, u64);
@@ -77,6 +77,20 @@ impl<'a> Space<'a> {
             let run = self.fitted(site).job.observations.first();
             run.is_some_and(|run| self.secs_of_arm(site.arm, run.split(), 1.0).is_some())
         })
+    }
+
+    /// Returns the largest numbers of executors and of cores that ran on the machine type of a site,
+    /// or on any while its own runs are few.
+    pub(super) fn most_counts(&self, site: &Site) -> (u32, u32) {
+        let own = self.arm(site);
+        let is_alone = site.unmeasured.is_none() && own.basis == Basis::Own;
+        let counts = |run: &Observation| (run.executors, run.cores_per_executor);
+        let alike = self.sites.iter().filter(|other| {
+            let arm = self.arm(other);
+            other.owns_runs_of(arm) && (!is_alone || arm.machine == own.machine)
+        });
+        let runs = alike.flat_map(|other| &self.fitted(other).job.observations).map(counts);
+        runs.fold((1, 1), |most, (executors, cores)| (most.0.max(executors), most.1.max(cores)))
     }
 
     /// Whether the job never ran on the machine type of a site.

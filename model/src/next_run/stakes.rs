@@ -158,14 +158,18 @@ impl<'a> Stakes<'a> {
     }
 
     /// Whether a configuration whose time is only guessed may be recommended after a run: the run
-    /// is on its machine type, and the runs then tell what more executors and cores bring.
+    /// is on its machine type, the runs then tell what more executors and cores bring, and one of
+    /// them had as many, because the comparison offers no more than were measured.
     fn tells(&self, run: &Run, choice: &Choice) -> bool {
-        let (of_run, of_choice) = (self.space.sites[run.site].location, self.space.sites[choice.site].location);
+        let (of_run, of_choice) = (&self.space.sites[run.site], &self.space.sites[choice.site]);
         let (executors_vary, cores_vary) = self.space.varied;
-        let reaches = |varies: bool, count: u32, asked: u32| varies || asked == count || count > 1;
-        of_run == of_choice
-            && reaches(executors_vary, run.placement.executors, choice.placement.executors)
-            && reaches(cores_vary, run.placement.cores_per_executor, choice.placement.cores_per_executor)
+        let (most_executors, most_cores) = self.space.most_counts(of_choice);
+        let reaches = |varies: bool, count: u32, asked: u32, most: u32| {
+            (varies || asked == count || count > 1) && asked <= most.max(count)
+        };
+        of_run.location == of_choice.location
+            && reaches(executors_vary, run.placement.executors, choice.placement.executors, most_executors)
+            && reaches(cores_vary, run.placement.cores_per_executor, choice.placement.cores_per_executor, most_cores)
     }
 
     /// Returns the cost, or the time, of a configuration that takes e^`log` times the expected
