@@ -105,7 +105,8 @@ impl NextRunsAnswer {
         for of_machine in runs.chunk_by(|a, b| a.machine == b.machine) {
             let Row { machine, is_new_machine, .. } = &of_machine[0];
             let never = if *is_new_machine { ", where the job never ran" } else { "" };
-            text.push_str(&format!("\nRun this on {machine}{never}, then ask again:\n"));
+            let what = if of_machine.len() > 1 { "these" } else { "this" };
+            text.push_str(&format!("\nRun {what} on {machine}{never}, then ask again:\n"));
             for row in of_machine {
                 match &row.command {
                     Some(command) => text.push_str(&format!("  {command}\n")),
