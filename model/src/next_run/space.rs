@@ -79,8 +79,8 @@ impl<'a> Space<'a> {
         })
     }
 
-    /// Returns the largest numbers of executors and of cores that ran on the machine type of a site,
-    /// or on any while its own runs are few.
+    /// Returns the largest numbers of executors and of cores that ran on the machine type of a
+    /// site, or on any while its own runs are few.
     pub(super) fn most_counts(&self, site: &Site) -> (u32, u32) {
         let own = self.arm(site);
         let is_alone = site.unmeasured.is_none() && own.basis == Basis::Own;
