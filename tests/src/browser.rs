@@ -21,6 +21,8 @@ const FLAGS: [&str; 9] = [
 ];
 // Ends a test that hangs. A fit takes half a minute on a machine that other tests keep busy.
 const WAIT: Duration = Duration::from_secs(120);
+/// Several times as long as the page waits before it writes the address.
+const SETTLED: Duration = Duration::from_millis(600);
 
 /// A browser with a fresh profile.
 #[derive(Debug)]
@@ -112,6 +114,25 @@ impl Browser {
         Ok(())
     }
 
+    /// The page's address, once it has stayed the same for [`SETTLED`]: the page writes it shortly
+    /// after each change.
+    ///
+    /// # Errors
+    /// The driver does not answer, or the address keeps changing.
+    pub async fn address(&self) -> anyhow::Result<String> {
+        let deadline = tokio::time::Instant::now() + WAIT;
+        let mut last = self.page.current_url().await?;
+        while tokio::time::Instant::now() < deadline {
+            tokio::time::sleep(SETTLED).await;
+            let now = self.page.current_url().await?;
+            if now == last {
+                return Ok(now.to_string());
+            }
+            last = now;
+        }
+        anyhow::bail!("the address still changes after {WAIT:?}: {last}")
+    }
+
     /// The text of an element.
     ///
     /// # Errors
@@ -138,13 +159,17 @@ impl Browser {
         F: AsyncFn(&Self) -> anyhow::Result<bool>,
     {
         let deadline = tokio::time::Instant::now() + WAIT;
+        let mut failure = None;
         while tokio::time::Instant::now() < deadline {
-            if check(self).await.unwrap_or(false) {
-                return Ok(());
+            match check(self).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => failure = None,
+                Err(error) => failure = Some(error),
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        anyhow::bail!("waited {WAIT:?} for {what}")
+        let waited = format!("waited {WAIT:?} for {what}");
+        Err(failure.map_or_else(|| anyhow::anyhow!("{waited}"), |error| error.context(waited.clone())))
     }
 
     /// Sets an input as a user would: dispatches `input` and `change`.

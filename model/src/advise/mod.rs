@@ -14,6 +14,8 @@
 pub(crate) mod pool;
 mod surrogate;
 
+use std::collections::BTreeSet;
+
 use foreglow_numeric::median;
 use foreglow_shared::{Job, Question, Resources, sort_by};
 use serde::{Deserialize, Serialize};
@@ -138,10 +140,11 @@ pub(crate) fn first(job: &Job, question: &Question, reason: String) -> Result<Ad
         let largest = |count: fn(&Setting) -> u32| pool.iter().map(count).max().unwrap_or(1);
         let same = at(executors, cores_per_executor);
         let wider = [(largest(|s| s.executors), cores_per_executor), (executors, largest(|s| s.cores_per_executor))];
-        let rates_there = job.observations.iter().map(Setting::of).filter(|s| {
+        let small_there = job.observations.iter().map(Setting::of).filter(|s| {
             (s.executors, s.cores_per_executor) == (executors, cores_per_executor) && s.sampling_rate < 1.0
         });
-        suggestions.extend(same.take(2_usize.saturating_sub(rates_there.count())));
+        let rates_there: BTreeSet<u64> = small_there.map(|s| s.sampling_rate.to_bits()).collect();
+        suggestions.extend(same.take(2_usize.saturating_sub(rates_there.len())));
         for (e, c) in wider {
             let is_there = |setting: &Setting| (setting.executors, setting.cores_per_executor) == (e, c);
             let measured = job.observations.iter().any(|run| is_there(&Setting::of(run)));

@@ -77,7 +77,7 @@ impl TransferredJob {
                 let at = run.split();
                 let (Some(total), Some(factors)) = (measured.totals.get(&at), factors.get(&at)) else { continue };
                 let completion_time_secs = run.completion_time_secs * size * dot(factors, &new) / libm::exp(*total);
-                let moved = Observation { completion_time_secs, disturbed: false, ..*run };
+                let moved = Observation { completion_time_secs, ..*run };
                 merged.entry(key(run)).or_default().push((1.0, moved));
             }
         }

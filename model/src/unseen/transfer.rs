@@ -5,7 +5,7 @@
 //! which CNNs share. [`UnseenCnn`] predicts the time per image of the new CNN. Each measured run is
 //! scaled by the ratio of both times, and runs of one setting are averaged over the CNNs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foreglow_shared::{Context, CoreSplit, Job, Observation, Workload};
 
@@ -72,7 +72,7 @@ impl TransferredJob {
             let ratio = libm::exp(log - own) * size;
             for run in undisturbed(&cnn.job) {
                 let secs = run.completion_time_secs * ratio;
-                let moved = Observation { completion_time_secs: secs, disturbed: false, ..*run };
+                let moved = Observation { completion_time_secs: secs, ..*run };
                 merged.entry(key(run)).or_default().push((weight, moved));
             }
         }
@@ -165,10 +165,10 @@ pub(super) fn log_secs_per_image(job: &Job) -> BTreeMap<CoreSplit, f64> {
     runs.into_iter().map(|(key, runs)| (key, log(runs))).collect()
 }
 
-/// Returns the runs that nothing else slowed, or all if there are none.
+/// Returns the runs that nothing else slowed, and those of settings that have no such run.
 pub(super) fn undisturbed(job: &Job) -> impl Iterator<Item = &Observation> {
-    let is_any = job.observations.iter().any(|run| !run.disturbed);
-    job.observations.iter().filter(move |run| !(is_any && run.disturbed))
+    let quiet: BTreeSet<_> = job.observations.iter().filter(|run| !run.disturbed).map(key).collect();
+    job.observations.iter().filter(move |run| !run.disturbed || !quiet.contains(&key(run)))
 }
 
 fn slots(run: &Observation) -> f64 {
@@ -184,14 +184,16 @@ pub(super) fn key(run: &Observation) -> (CoreSplit, [u32; 2], u64) {
     (run.split(), [run.memory_per_executor_mib, run.partition_size], run.sampling_rate.to_bits())
 }
 
-/// Returns the weighted geometric mean of runs of one setting, with the mean of their start-ups.
+/// Returns the weighted geometric mean of runs of one setting, with the mean of their start-ups;
+/// disturbed if each of them was.
 pub(super) fn mean(runs: &[(f64, Observation)]) -> Option<Observation> {
     let (_, first) = runs.first()?;
     let weights: f64 = runs.iter().map(|(weight, _)| weight).sum();
     let logs: f64 = runs.iter().map(|(weight, run)| weight * libm::log(run.completion_time_secs)).sum();
     let startups: Vec<f64> = runs.iter().filter_map(|(_, run)| run.startup_secs).collect();
     let startup_secs = (!startups.is_empty()).then(|| startups.iter().sum::<f64>() / startups.len() as f64);
-    Some(Observation { completion_time_secs: libm::exp(logs / weights), startup_secs, ..*first })
+    let disturbed = runs.iter().all(|(_, run)| run.disturbed);
+    Some(Observation { completion_time_secs: libm::exp(logs / weights), startup_secs, disturbed, ..*first })
 }
 
 #[cfg(test)]
@@ -280,6 +282,19 @@ mod tests {
         let own = ends(Predictor::fit_job(&transferred.job).unwrap());
         let wide = ends(Predictor::fit_transferred(&transferred).unwrap());
         assert!(wide.upper_secs > own.upper_secs && wide.lower_secs < own.lower_secs, "{own:?} {wide:?}");
+    }
+
+    #[test]
+    fn a_disturbed_run_tells_of_its_setting_if_no_other_does() {
+        let mut cnn = measured(8, 32);
+        cnn.job.observations.iter_mut().skip(1).for_each(|run| run.disturbed = true);
+        let slow = Observation { completion_time_secs: 1e4, disturbed: true, ..cnn.job.observations[0] };
+        cnn.job.observations.push(slow);
+        let transferred = TransferredJob::new(&[cnn], context("new", 4000), &costs(14, 60)).unwrap();
+        let disturbed: Vec<bool> = transferred.job.observations.iter().map(|run| run.disturbed).collect();
+        assert_eq!(disturbed, [false, true, true, true]);
+        assert!(transferred.job.observations[0].completion_time_secs < 1e3);
+        assert!(Predictor::fit_transferred(&transferred).is_ok());
     }
 
     #[test]

@@ -326,13 +326,15 @@ fn without_a_run_that_could_still_be_made_it_stops() {
 #[test]
 fn runs_that_only_together_tell_no_time_are_followed_by_first_runs() {
     let world = World::draw(1);
-    let mut runs: Runs = Default::default();
-    runs[0].push(world.run(0, (1, 1), 0.01));
-    runs[1].push(world.run(1, (1, 1), 0.01));
-    let (_, next) = ask(&runs, &LIMITS);
-    assert!(matches!(next.verdict, Verdict::First { .. }), "{:?}", next.verdict);
-    let first = &next.runs[0];
-    assert!(first.suggestion.sampling_rate > 0.01 && first.expected_saving.is_none(), "{first:?}");
+    for repeats in [1, 3] {
+        let mut runs: Runs = Default::default();
+        runs[0] = vec![world.run(0, (1, 1), 0.01); repeats];
+        runs[1].push(world.run(1, (1, 1), 0.01));
+        let (_, next) = ask(&runs, &LIMITS);
+        assert!(matches!(next.verdict, Verdict::First { .. }), "{:?}", next.verdict);
+        let first = &next.runs[0];
+        assert!(first.suggestion.sampling_rate > 0.01 && first.expected_saving.is_none(), "{first:?}");
+    }
 }
 
 #[test]

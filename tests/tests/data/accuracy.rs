@@ -5,7 +5,7 @@ use anyhow::Context as _;
 use foreglow_tests::{Answer, Browser};
 use serde_json::{Value, json};
 
-use super::{address_changes_from, click, open_page, script, url};
+use super::{address_changes_from, click, open_page, script};
 
 const FILE: &str = "web/assets/mnist.jsonl";
 
@@ -43,7 +43,7 @@ async fn the_accuracy_example_opens_with_its_question_and_the_digits_of_the_comm
     assert_eq!(points.await?, json!(trained.len()));
 
     assert_eq!(plan(home.path(), "99%")?.code, Some(1));
-    let before = url(&browser).await?;
+    let before = browser.address().await?;
     browser.set("min-accuracy", "99").await?;
     let refused = async |page: &Browser| Ok(page.text("recommended-machines").await?.starts_with("No "));
     browser.wait_until("no recommendation", refused).await?;

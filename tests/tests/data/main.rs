@@ -63,7 +63,7 @@ async fn url(browser: &Browser) -> anyhow::Result<String> {
 
 async fn address_changes_from(browser: &Browser, old: &str) -> anyhow::Result<String> {
     browser.wait_until("another address", async |page| Ok(url(page).await? != old)).await?;
-    url(browser).await
+    browser.address().await
 }
 
 #[tokio::test]
@@ -265,7 +265,7 @@ async fn an_excluded_run_changes_the_answer_and_is_kept_in_the_link() -> anyhow:
     let (meant, all) = (runs.iter().filter(is_meant).count(), runs.len());
     let whole = browser.secs("what-if-time").await?;
     browser.show("runs").await?;
-    let before = url(&browser).await?;
+    let before = browser.address().await?;
     browser.set("samples-filter", "1x1 100%").await?;
     says(&browser, "samples-count", &format!("{meant} of {all}")).await?;
     script(&browser, "document.querySelector('[data-testid=run] input').click()").await?;
@@ -349,7 +349,7 @@ async fn the_page_advises_the_same_samples_as_the_command_line() -> anyhow::Resu
 async fn back_and_forward_switch_scenarios_and_names_survive_a_reload() -> anyhow::Result<()> {
     let (_host, browser) = open_example().await?;
     browser.wait_until("a link", async |page| Ok(url(page).await?.contains("#v1."))).await?;
-    let first = url(&browser).await?;
+    let first = browser.address().await?;
     browser.set("deadline", "20s").await?;
     let second = address_changes_from(&browser, &first).await?;
     click(&browser, "share").await?;
@@ -406,7 +406,7 @@ async fn the_exports_hold_what_the_page_shows() -> anyhow::Result<()> {
 async fn every_view_has_an_address_that_opens_it_and_the_back_button_returns() -> anyhow::Result<()> {
     let (host, browser) = open_example().await?;
     browser.wait_until("a link", async |page| Ok(url(page).await?.contains("#v1."))).await?;
-    let first = url(&browser).await?;
+    let first = browser.address().await?;
     let mut addresses = Vec::new();
     for view in ["explore", "trust", "runs", "export"] {
         browser.show(view).await?;
