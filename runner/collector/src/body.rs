@@ -19,6 +19,8 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Memory of all bodies together, in units of [`UNIT_BYTES`].
 const UNITS: usize = 64 << 10;
 const UNIT_BYTES: usize = 1 << 10;
+/// Size from which lines of a body are stored in the next chunk.
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// Memory for the bodies of all requests.
 #[derive(Clone, Debug)]
@@ -26,8 +28,49 @@ pub(super) struct BodyMemory(Arc<Semaphore>);
 
 /// A body, with its share of the memory.
 pub(super) struct Body {
-    pub(super) bytes: Vec<u8>,
+    pub(super) lines: Lines,
     pub(super) memory: Share,
+}
+
+/// The lines of a body in chunks, so that the memory of each is free once it is parsed.
+pub(super) struct Lines {
+    /// At least one. A line break separates a chunk from the next.
+    chunks: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Lines {
+    fn new() -> Self {
+        Self { chunks: vec![Vec::new()], bytes: 0 }
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        self.bytes += part.len();
+        let Some(last) = self.chunks.last_mut() else { return self.chunks.push(part.to_vec()) };
+        let is_full = last.len() + part.len() > CHUNK_BYTES;
+        let line_break = part.iter().rposition(|byte| *byte == b'\n').filter(|_| is_full);
+        let (end, start) = line_break.map_or((part.len(), None), |place| (place, Some(place + 1)));
+        last.extend_from_slice(&part[..end]);
+        if let Some(start) = start {
+            last.shrink_to_fit();
+            self.chunks.push(part[start..].to_vec());
+        }
+    }
+
+    /// Returns the size of the body, bytes.
+    pub(super) fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns the whole body.
+    pub(super) fn joined(&self) -> Vec<u8> {
+        self.chunks.join(&b'\n')
+    }
+
+    /// Returns the chunks. Together, their lines are the lines of the body.
+    pub(super) fn into_chunks(self) -> Vec<Vec<u8>> {
+        self.chunks
+    }
 }
 
 /// A part of the memory of all bodies, which is free again when this is dropped.
@@ -77,7 +120,7 @@ impl BodyMemory {
         let end = Instant::now() + BODY_TIMEOUT;
         let mut parts = request.into_body().into_data_stream();
         let memory = Share { all: Arc::clone(&self.0), units: None };
-        let mut body = Body { bytes: Vec::new(), memory };
+        let mut body = Body { lines: Lines::new(), memory };
         loop {
             let Ok(Ok(part)) = timeout_at(end, timeout(PART_TIMEOUT, parts.next())).await else {
                 return Err(too_slow());
@@ -89,11 +132,11 @@ impl BodyMemory {
                     return Err(refuse(StatusCode::BAD_REQUEST, format!("the samples did not arrive: {error}")));
                 }
             };
-            if body.bytes.len() + part.len() > MAX_BODY_BYTES {
+            if body.lines.len() + part.len() > MAX_BODY_BYTES {
                 return Err(too_large());
             }
-            body.memory.extend_to(body.bytes.len() + part.len())?;
-            body.bytes.extend_from_slice(&part);
+            body.memory.extend_to(body.lines.len() + part.len())?;
+            body.lines.add(&part);
         }
     }
 }
@@ -127,12 +170,27 @@ fn refuse(status: StatusCode, sentence: impl std::fmt::Display) -> Box<Response>
 mod tests {
     use super::*;
 
+    #[test]
+    fn the_chunks_of_a_body_have_all_its_lines_wherever_its_parts_end() {
+        let line = |number: usize| format!("{number}{}", "x".repeat(number % 3_000));
+        let body = (0..2_000).map(|number| line(number) + "\n").collect::<String>() + "\r\n\nlast";
+        for part_bytes in [1, 1_000, CHUNK_BYTES, MAX_BODY_BYTES] {
+            let mut lines = Lines::new();
+            body.as_bytes().chunks(part_bytes).for_each(|part| lines.add(part));
+            assert_eq!((lines.len(), lines.joined() == body.as_bytes()), (body.len(), true), "{part_bytes}");
+            let chunks = lines.into_chunks();
+            assert!(part_bytes > CHUNK_BYTES || chunks.len() > 5, "{} chunks", chunks.len());
+            let split = chunks.iter().flat_map(|chunk| chunk.split(|byte| *byte == b'\n'));
+            assert!(split.eq(body.as_bytes().split(|byte| *byte == b'\n')), "{part_bytes}");
+        }
+    }
+
     #[tokio::test]
     async fn a_body_keeps_its_memory_until_its_samples_are_stored() {
         let memory = BodyMemory::new();
         let request = Request::new(axum::body::Body::from(vec![b' '; 10 * UNIT_BYTES]));
-        let Ok(Body { bytes, memory: mut share }) = memory.read(request).await else { panic!("the body was refused") };
-        drop(bytes);
+        let Ok(Body { lines, memory: mut share }) = memory.read(request).await else { panic!("the body was refused") };
+        drop(lines);
         assert_eq!(memory.0.available_permits(), UNITS - 10);
         assert!(share.extend_to(15 * UNIT_BYTES).is_ok() && share.extend_to(1).is_ok());
         assert_eq!(memory.0.available_permits(), UNITS - 15);

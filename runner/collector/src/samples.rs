@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::access::Credential;
 use super::answers::{MAX_CSV_BYTES, as_csv, as_stream};
-use super::body::{Body, busy};
+use super::body::{Body, Lines, Share, busy};
 use super::{Shared, failure, refusal};
 use crate::store::{Encoded, Filter};
 
@@ -73,27 +73,23 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
         Ok(body) => body,
         Err(refused) => return *refused,
     };
-    // The samples keep the memory until they are stored.
-    let Body { bytes, mut memory } = body;
-    let parsed = match bytes.len() {
-        0..=SMALL_BODY_BYTES => Ok(sort_out(&bytes)),
+    let Body { lines, memory } = body;
+    let parsed = match lines.len() {
+        0..=SMALL_BODY_BYTES => Ok(sort_out(lines, memory)),
         // Parsing takes a second for a large body, and would hold up all other requests.
         _ => {
             let Ok(parser) = Arc::clone(&shared.parsers).acquire_owned().await else { return *busy() };
             let sorted = tokio::task::spawn_blocking(move || {
                 let _parser = parser;
-                sort_out(&bytes)
+                sort_out(lines, memory)
             });
             sorted.await
         }
     };
-    let (samples, mut receipt) = match parsed {
+    // The samples keep the memory until they are stored.
+    let Sorted { samples, mut receipt, memory: _memory } = match parsed {
         Ok(Ok(sorted)) => sorted,
-        Ok(Err(TooManyLines)) => {
-            let sentence =
-                format!("a request may have at most {MAX_LINES} lines; send the samples in several requests");
-            return refusal(StatusCode::PAYLOAD_TOO_LARGE, sentence);
-        }
+        Ok(Err(refused)) => return *refused,
         Err(_) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, "the samples could not be read"),
     };
     if samples.is_empty() {
@@ -102,9 +98,6 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
             true => refusal(StatusCode::BAD_REQUEST, "the request has no samples; send one JSON object per line"),
             false => (StatusCode::BAD_REQUEST, Json(receipt)).into_response(),
         };
-    }
-    if let Err(refused) = memory.extend_to(samples.iter().map(|(_, sample)| sample.size_bytes()).sum()) {
-        return *refused;
     }
     let (lines, samples): (Vec<usize>, Vec<Encoded>) = samples.into_iter().unzip();
     let ids: Vec<String> = samples.iter().map(|sample| sample.id().to_owned()).collect();
@@ -131,26 +124,48 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
     }
 }
 
-/// A request has more than [`MAX_LINES`] lines.
-struct TooManyLines;
+/// The lines of a body after parsing.
+struct Sorted {
+    /// The valid ones, with their line numbers.
+    samples: Vec<(usize, Encoded)>,
+    receipt: Receipt,
+    memory: Share,
+}
 
-/// Parses the lines into encoded samples with their line numbers, and rejections. Blank lines are
-/// ignored.
-fn sort_out(body: &[u8]) -> Result<(Vec<(usize, Encoded)>, Receipt), TooManyLines> {
-    let mut samples = Vec::new();
-    let mut receipt = Receipt::default();
-    let lines = body.split(|byte| *byte == b'\n').enumerate();
-    for (count, (index, bytes)) in lines.filter(|(_, bytes)| !bytes.trim_ascii().is_empty()).enumerate() {
-        if count == MAX_LINES {
-            return Err(TooManyLines);
+/// Parses the lines into encoded samples and rejections. Blank lines are ignored. The memory grows
+/// with the samples, which can be several times as large as the lines.
+///
+/// # Errors
+/// The answer to the sender: there are more than [`MAX_LINES`] lines, or there is no memory left.
+fn sort_out(lines: Lines, memory: Share) -> Result<Sorted, Box<Response>> {
+    let mut sorted = Sorted { samples: Vec::new(), receipt: Receipt::default(), memory };
+    let (mut line, mut count, mut bytes) = (0, 0, lines.len());
+    for chunk in lines.into_chunks() {
+        for text in chunk.split(|byte| *byte == b'\n') {
+            line += 1;
+            if text.trim_ascii().is_empty() {
+                continue;
+            }
+            if count == MAX_LINES {
+                let sentence =
+                    format!("a request may have at most {MAX_LINES} lines; send the samples in several requests");
+                return Err(Box::new(refusal(StatusCode::PAYLOAD_TOO_LARGE, sentence)));
+            }
+            count += 1;
+            let receipt = &mut sorted.receipt;
+            match parse(text) {
+                Ok(sample) => {
+                    bytes += sample.size_bytes();
+                    sorted.memory.extend_to(bytes)?;
+                    sorted.samples.push((line, sample));
+                }
+                Err(_) if receipt.rejected.len() == MAX_NAMED_REJECTIONS => receipt.rejected_more += 1,
+                Err(error) => receipt.rejected.push(Rejection { line, error }),
+            }
         }
-        match parse(bytes) {
-            Ok(sample) => samples.push((index + 1, sample)),
-            Err(_) if receipt.rejected.len() == MAX_NAMED_REJECTIONS => receipt.rejected_more += 1,
-            Err(error) => receipt.rejected.push(Rejection { line: index + 1, error }),
-        }
+        bytes -= chunk.len();
     }
-    Ok((samples, receipt))
+    Ok(sorted)
 }
 
 fn parse(line: &[u8]) -> Result<Encoded, String> {

@@ -18,6 +18,8 @@ const READERS: usize = 4;
 const QUEUE: usize = 64;
 /// Samples of one write, unless a single request has more.
 const MOST_SAMPLES: usize = 5_000;
+/// Size of the samples after which a write takes no further requests.
+const MOST_BYTES: usize = 8 << 20;
 
 /// Handle of the store for all requests.
 #[derive(Clone)]
@@ -123,12 +125,14 @@ fn write_all(mut store: Store, mut writes: mpsc::Receiver<Write>) {
         match write {
             Write::Other(work) => work(&mut store),
             Write::Insert(samples, reply) => {
-                let mut count = samples.len();
+                let size_bytes = |samples: &[Encoded]| samples.iter().map(Encoded::size_bytes).sum::<usize>();
+                let (mut count, mut bytes) = (samples.len(), size_bytes(&samples));
                 let mut group = vec![(samples, reply)];
-                while count < MOST_SAMPLES && next.is_none() {
+                while count < MOST_SAMPLES && bytes < MOST_BYTES && next.is_none() {
                     match writes.try_recv() {
                         Ok(Write::Insert(samples, reply)) => {
                             count += samples.len();
+                            bytes += size_bytes(&samples);
                             group.push((samples, reply));
                         }
                         Ok(other) => next = Some(other),

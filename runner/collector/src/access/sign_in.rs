@@ -61,7 +61,7 @@ pub(crate) async fn enter(State(shared): State<Shared>, request: Request) -> Res
         Ok(body) => body,
         Err(refused) => return *refused,
     };
-    let Some(token) = token_of_form(&body.bytes) else { return page(StatusCode::BAD_REQUEST, Some(REFUSED)) };
+    let Some(token) = token_of_form(&body.lines.joined()) else { return page(StatusCode::BAD_REQUEST, Some(REFUSED)) };
     match shared.gate.standing(Some(Hash::of(&token))).await {
         Ok(standing) if standing.name().is_some() && standing.may(|roles| roles.read) => {
             to_planner(&cookie(&hex(token.as_bytes()), MAX_AGE_SECS, is_secure))

@@ -18,6 +18,8 @@ pub(super) const MOST_BYTES: usize = 8 << 20;
 const BATCH: i64 = 1_000;
 /// Size of the keys of runs whose numbers are kept between writes.
 const MOST_KEY_BYTES: usize = 8 << 20;
+/// Size of the keys from which the next runs are looked up by another query.
+const LOOK_UP_BYTES: usize = 1 << 20;
 
 /// Equal runs: of the same job, setting, engine, machine and outcome. Texts are JSON.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,37 +149,49 @@ impl Numbers {
         let mut is_unknown = HashSet::new();
         let unknown: Vec<&RunKey> =
             (keys.iter().copied()).filter(|key| !self.of_key.contains_key(*key) && is_unknown.insert(*key)).collect();
-        if !unknown.is_empty() {
-            self.look_up(transaction, &unknown)?;
+        let mut found = HashMap::with_capacity(unknown.len());
+        let mut rest = unknown.as_slice();
+        while !rest.is_empty() {
+            let sizes = rest.iter().scan(0, |bytes, key| {
+                let before = *bytes;
+                *bytes += key.size_bytes();
+                Some(before)
+            });
+            let (part, others) = rest.split_at(sizes.take_while(|before| *before < LOOK_UP_BYTES).count());
+            found.extend(part.iter().copied().zip(look_up(transaction, part)?));
+            rest = others;
         }
-        let run = |key: &&RunKey| self.of_key.get(*key).cloned().ok_or(Failure::Unexpected(Value::Null));
-        let of_keys = keys.iter().map(run).collect();
-        if self.key_bytes > MOST_KEY_BYTES {
-            self.of_key.clear();
-            self.key_bytes = 0;
-        }
+        let run = |key: &&RunKey| self.of_key.get(*key).or_else(|| found.get(key)).cloned();
+        let of_keys = keys.iter().map(|key| run(key).ok_or(Failure::Unexpected(Value::Null))).collect();
+        found.into_iter().for_each(|(key, run)| self.keep(key, run));
         of_keys
     }
 
-    /// Reads or makes the numbers of runs, and their jobs.
-    fn look_up(&mut self, transaction: &Transaction<'_>, unknown: &[&RunKey]) -> Outcome<()> {
-        let mut contexts = BTreeMap::new();
-        let mut jobs: Vec<Arc<str>> = Vec::with_capacity(unknown.len());
-        for key in unknown {
-            let context = key.context()?;
-            let job: Arc<str> = context.fingerprint().into();
-            contexts.insert(Arc::clone(&job), serde_json::to_string(&context)?);
-            jobs.push(job);
+    /// Keeps the number of a run, and forgets all others if they are too large together.
+    fn keep(&mut self, key: &RunKey, run: RunOfJob) {
+        if self.key_bytes + key.size_bytes() > MOST_KEY_BYTES {
+            self.of_key.clear();
+            self.key_bytes = 0;
         }
-        transaction.make_jobs(&Vec::from_iter(contexts.iter().map(|(job, context)| (&**job, context.as_str()))))?;
-        let keys: Vec<(&RunKey, &str)> = unknown.iter().zip(&jobs).map(|(key, job)| (*key, &**job)).collect();
-        let numbers = transaction.numbers_of(&keys)?;
-        for ((key, job), number) in unknown.iter().zip(&jobs).zip(numbers) {
-            self.key_bytes += key.size_bytes();
-            self.of_key.insert((*key).clone(), RunOfJob { number, job: Arc::clone(job) });
-        }
-        Ok(())
+        self.key_bytes += key.size_bytes();
+        self.of_key.insert(key.clone(), run);
     }
+}
+
+/// Reads or makes the numbers of runs, and their jobs.
+fn look_up(transaction: &Transaction<'_>, unknown: &[&RunKey]) -> Outcome<Vec<RunOfJob>> {
+    let mut contexts = BTreeMap::new();
+    let mut jobs: Vec<Arc<str>> = Vec::with_capacity(unknown.len());
+    for key in unknown {
+        let context = key.context()?;
+        let job: Arc<str> = context.fingerprint().into();
+        contexts.insert(Arc::clone(&job), serde_json::to_string(&context)?);
+        jobs.push(job);
+    }
+    transaction.make_jobs(&Vec::from_iter(contexts.iter().map(|(job, context)| (&**job, context.as_str()))))?;
+    let keys: Vec<(&RunKey, &str)> = unknown.iter().zip(&jobs).map(|(key, job)| (*key, &**job)).collect();
+    let numbers = transaction.numbers_of(&keys)?;
+    Ok(numbers.into_iter().zip(jobs).map(|(number, job)| RunOfJob { number, job }).collect())
 }
 
 impl Added {
