@@ -3,6 +3,7 @@
 
 mod access;
 pub mod address;
+pub mod allocator;
 mod answers;
 mod body;
 mod checks;
