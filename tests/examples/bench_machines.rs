@@ -1,14 +1,18 @@
-//! Benchmark of the planner over machine types in a real browser: `make bench-machines` prints the
-//! figures and writes `target/bench/machines.json`.
+//! Benchmark of the planner over machine types, natively and in a real browser: `make
+//! bench-machines` prints the figures and writes `target/bench/machines.json`.
 //!
 //! It opens a file with simulated runs of a job on 80 machine types of the built-in catalog, which
 //! gives about 100,000 configurations, and measures from each change to the answer of the worker,
 //! and what the changes occupy the page's thread with.
 
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
 use std::{fs, time::Duration};
 
 use anyhow::Context as _;
-use foreglow_shared::Catalog;
+use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
+use foreglow_shared::{Catalog, Question, group_by_context, group_jobs, read_samples};
 use foreglow_tests::{Browser, FileHost, example_shown, workspace_dir};
 use serde_json::{Value, json};
 
@@ -83,11 +87,40 @@ fn runs() -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// Measures native decisions with different deadlines, milliseconds.
+fn native(runs: &str) -> anyhow::Result<Vec<Value>> {
+    let jobs = group_by_context(&read_samples(runs.as_bytes())?);
+    let group = group_jobs(jobs).into_iter().next().context("there is a job")?;
+    let predictor = Arc::new(JointPredictor::fit(&group)?);
+    let offer = Offer { catalog: Some(Catalog::built_in()), ..Offer::default() };
+    let comparison = Comparison::of(predictor, &offer)?;
+    let usual = MachineLimits::of(&Question::about_job(group.jobs.first().context("the job has runs")?));
+    let mut taken = Vec::new();
+    for index in 0..CHANGES {
+        let limits = MachineLimits { deadline_secs: Some(deadline(index)), ..usual };
+        let began = Instant::now();
+        black_box(comparison.decide(&limits)?);
+        taken.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    let (first, taken) = (taken.first().copied().context("there were decisions")?, json!(taken));
+    Ok(vec![
+        entry("the first native decision", first, 16.0),
+        entry("a native decision with another deadline, median", median(&taken)?, 16.0),
+    ])
+}
+
+/// Returns the deadline of a change, seconds.
+fn deadline(change: usize) -> f64 {
+    (100 + change * 37) as f64
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let file = home.path().join("machines.jsonl");
-    fs::write(&file, runs()?)?;
+    let runs = runs()?;
+    fs::write(&file, &runs)?;
+    let mut entries = native(&runs)?;
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
     let page = &browser.page;
@@ -95,7 +128,7 @@ async fn main() -> anyhow::Result<()> {
     page.goto(&host.url).await?;
     browser.file_input().await?.send_keys(file.display().to_string()).await?;
     browser.answered().await?;
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let is_compared = "return document.querySelectorAll('[data-testid=machine-table] [data-machine]').length";
     while page.execute(is_compared, vec![]).await?.json().as_u64() != Some(MACHINE_TYPES as u64) {
         anyhow::ensure!(began.elapsed() < Duration::from_secs(240), "the machine types are not compared");
@@ -109,9 +142,8 @@ async fn main() -> anyhow::Result<()> {
 
     let table = "[data-testid=machine-table]";
     let picked = "[data-testid=picked]";
-    let deadlines: Vec<String> = (0..CHANGES).map(|index| format!("{}s", 100 + index * 37)).collect();
+    let deadlines: Vec<String> = (0..CHANGES).map(|index| format!("{}s", deadline(index))).collect();
     let executors: Vec<String> = (0..CHANGES).map(|index| (2 + index * 5 % 140).to_string()).collect();
-    let mut entries = Vec::new();
     for (name, id, kind, values, shown) in [
         ("another deadline to the answer over all machine types", "deadline", "change", deadlines, table),
         ("a slider move to the answer on the picked machine type", "what-if-executors", "input", executors, picked),
