@@ -52,6 +52,21 @@ async fn recommended(browser: &Browser, machine: &str) -> anyhow::Result<String>
     browser.secs("recommended-machines-time").await
 }
 
+/// Waits until the table has the best of each machine type of an answer of `plan`, with the same
+/// digits.
+async fn shows_best(browser: &Browser, answer: &Value) -> anyhow::Result<()> {
+    let best = answer["best_per_machine"].as_array().context("there is a best of each machine type")?;
+    let figures = |row: &Value| ["machine", "completion_time_secs", "cost"].map(|name| row[name].clone());
+    let mut best: Vec<[Value; 3]> = best.iter().map(figures).collect();
+    best.sort_by_key(|row| row[0].to_string());
+    // Read at once, because a new answer replaces the table.
+    let rows = "return [...document.querySelectorAll('[data-testid=machine-table] [data-machine]')].map(row =>
+        [row.dataset.machine, ...['secs', 'cost'].map(name =>
+            JSON.parse(row.querySelector(`[data-${name}]`).dataset[name]))]).sort()";
+    let is_shown = async |page: &Browser| Ok(*page.page.execute(rows, vec![]).await?.json() == json!(best));
+    browser.wait_until(&format!("the best of each machine type: {best:?}"), is_shown).await
+}
+
 #[tokio::test]
 async fn the_page_names_the_machines_of_the_command_line_with_the_same_digits() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
@@ -67,17 +82,8 @@ async fn the_page_names_the_machines_of_the_command_line_with_the_same_digits() 
         let is_same = async |page: &Browser| Ok(page.secs("recommended-machines-time").await? == secs);
         browser.wait_until(&format!("the command line's {secs} on {machine}"), is_same).await?;
         assert!(browser.text("recommended-machines").await?.contains(machine));
-        let best = answer["best_per_machine"].as_array().context("there is a best of each machine type")?;
-        assert_eq!(best.len(), TYPES.len());
-        let figures = |row: &Value| ["machine", "completion_time_secs", "cost"].map(|name| row[name].clone());
-        let mut best: Vec<[Value; 3]> = best.iter().map(figures).collect();
-        best.sort_by_key(|row| row[0].to_string());
-        // Read at once, because a new answer replaces the table.
-        let rows = "return [...document.querySelectorAll('[data-testid=machine-table] [data-machine]')].map(row =>
-            [row.dataset.machine, ...['secs', 'cost'].map(name =>
-                JSON.parse(row.querySelector(`[data-${name}]`).dataset[name]))]).sort()";
-        let shows_best = async |page: &Browser| Ok(*page.page.execute(rows, vec![]).await?.json() == json!(best));
-        browser.wait_until(&format!("the best of each machine type, deadline {deadline:?}"), shows_best).await?;
+        assert_eq!(answer["best_per_machine"].as_array().map(Vec::len), Some(TYPES.len()));
+        shows_best(&browser, &answer).await?;
         let dots = browser.page.find_all(By::Css(".machine-front .dot")).await?;
         assert!(dots.len() >= TYPES.len(), "the chart shows the best of each machine type");
     }
@@ -132,6 +138,40 @@ async fn an_edited_price_changes_the_recommendation_and_a_left_out_machine_type_
     browser.page.execute(leave_out, vec![]).await?;
     let is_gone = async |page: &Browser| Ok(!page.text("recommended-machines").await?.contains("c5.4xlarge"));
     browser.wait_until("another machine type", is_gone).await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn spot_prices_and_a_limit_per_hour_give_the_digits_of_the_command_line_and_stay_in_the_address()
+-> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measured_on_all(home.path())?;
+    let (_host, browser) = open(&file).await?;
+    browser.element("machine-table").await?;
+    // Of the machine types that are fast enough, none costs less on demand.
+    let asked = ["plan", &file, "--deadline", "5s", "--max-hourly-cost", "0.4", "--format", "json"];
+    assert_eq!(Answer::of(home.path(), &asked)?.code, Some(1));
+    browser.set("deadline", "5s").await?;
+    let set = "const [name, value] = arguments; const input = document.querySelector(`[data-${name}]`);
+        if (input.type === 'checkbox') input.checked = value; else input.value = value;
+        input.dispatchEvent(new Event('change', { bubbles: true }))";
+    browser.page.execute(set, vec![json!("hourly"), json!("0.4")]).await?;
+    let is_refused = async |page: &Browser| Ok(page.text("recommended-machines").await?.starts_with("No machine type"));
+    browser.wait_until("no recommendation", is_refused).await?;
+    browser.page.execute(set, vec![json!("spot"), json!(true)]).await?;
+    let spot = Answer::of(home.path(), &[&asked[..], &["--spot"]].concat())?.json()?;
+    let machine = spot["recommended"]["machine"].as_str().context("a machine type is recommended")?;
+    let secs = spot["recommended"]["completion_time_secs"].to_string();
+    assert_eq!(recommended(&browser, machine).await?, secs);
+    shows_best(&browser, &spot).await?;
+    assert!(browser.address().await?.ends_with("&hourly=0.4&spot=1"));
+    browser.page.refresh().await?;
+    assert_eq!(recommended(&browser, machine).await?, secs);
+    browser.page.execute(set, vec![json!("hourly"), json!("-1")]).await?;
+    let text = "return document.querySelector('.card.machines').textContent.includes('above 0')";
+    let is_rejected = async |page: &Browser| Ok(page.page.execute(text, vec![]).await?.json() == &json!(true));
+    browser.wait_until("a reason", is_rejected).await?;
+    shows_best(&browser, &spot).await?;
     browser.close().await
 }
 

@@ -11,6 +11,10 @@ pub struct MachineChoice {
     pub without: Vec<String>,
     /// The user's prices per hour, by name of the machine type.
     pub prices: Vec<(String, f64)>,
+    /// Largest price of all machines per hour.
+    pub max_hourly_cost: Option<f64>,
+    /// Whether machines are rented at spot prices.
+    pub spot: bool,
     /// The what-if.
     pub pick: MachinePick,
 }

@@ -89,6 +89,12 @@ impl Shown {
         for (machine, price) in &self.choice.prices {
             add("price", &format!("{}:{price}", encoded(machine)));
         }
+        if let Some(most) = self.choice.max_hourly_cost {
+            add("hourly", &most.to_string());
+        }
+        if self.choice.spot {
+            add("spot", "1");
+        }
         let MachinePick { machine, batch_size, partition_size, memory_per_executor_mib } = &self.choice.pick;
         if let Some(machine) = machine {
             add("machine", &encoded(machine));
@@ -115,12 +121,12 @@ impl Shown {
                 ("devices", "gpu") => shown.choice.devices = Devices::Gpu,
                 ("without", _) => shown.choice.without.extend(decoded(value)),
                 ("price", _) => {
-                    let priced = value.rsplit_once(':').and_then(|(machine, price)| {
-                        let price = number(price).filter(|price| *price > 0.0)?;
-                        Some((decoded(machine)?, price))
-                    });
+                    let priced =
+                        value.rsplit_once(':').and_then(|(machine, amount)| Some((decoded(machine)?, price(amount)?)));
                     shown.choice.prices.extend(priced);
                 }
+                ("hourly", _) => shown.choice.max_hourly_cost = price(value),
+                ("spot", _) => shown.choice.spot = true,
                 ("machine", _) => shown.choice.pick.machine = decoded(value),
                 ("batch", _) => shown.choice.pick.batch_size = count(value),
                 ("partition", _) => shown.choice.pick.partition_size = count(value),
@@ -130,6 +136,11 @@ impl Shown {
         }
         shown
     }
+}
+
+/// Reads a price above 0.
+pub fn price(text: &str) -> Option<f64> {
+    number(text).filter(|price| *price > 0.0 && price.is_finite())
 }
 
 fn count(value: &str) -> Option<u32> {
@@ -196,6 +207,8 @@ mod tests {
             devices: Devices::Gpu,
             without: vec!["c5.xlarge".into(), "AMD EPYC & co: 50 %, 2 Prozessoren ü".into()],
             prices: vec![("a:b=c#1".into(), 0.125)],
+            max_hourly_cost: Some(2.5),
+            spot: true,
             pick: MachinePick {
                 machine: Some("c5.xlarge & co".into()),
                 batch_size: Some(16),

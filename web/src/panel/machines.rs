@@ -1,12 +1,12 @@
 //! The machine types side by side. The worker writes the HTML; the page handles its controls.
 
-use foreglow_shared::number;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlElement, HtmlInputElement};
 
 use crate::data::machine_choice::{Devices, MachinePick};
 use crate::data::text::capitalised;
+use crate::data::view::price;
 use crate::state::{Machines, Planner};
 
 const PRICE_MISTAKE: &str = "Write a price above 0, such as 0.04. The price is unchanged.";
@@ -82,10 +82,12 @@ pub fn MachineTypes() -> impl IntoView {
 
 /// Returns the selector of a control, by which [`refocus`] finds its successor.
 fn selector(control: &Element) -> Option<String> {
-    ["data-pick", "data-machine", "data-price-of", "data-devices"].into_iter().find_map(|name| {
-        let value = control.get_attribute(name)?.replace('\\', "\\\\").replace('\'', "\\'");
-        Some(format!("{}[{name}='{value}']", control.tag_name()))
-    })
+    ["data-pick", "data-machine", "data-price-of", "data-devices", "data-hourly", "data-spot"].into_iter().find_map(
+        |name| {
+            let value = control.get_attribute(name)?.replace('\\', "\\\\").replace('\'', "\\'");
+            Some(format!("{}[{name}='{value}']", control.tag_name()))
+        },
+    )
 }
 
 /// Focuses the successor of the control that the user has operated, if the answer has replaced it:
@@ -122,8 +124,17 @@ fn pick(planner: Planner, name: &str, value: &str) -> bool {
 
 /// Takes the change of a checkbox or a price. Returns whether it is valid.
 fn change(planner: Planner, input: &HtmlInputElement) -> bool {
-    if let Some(machine) = input.get_attribute("data-price-of") {
-        let price = number(input.value().trim()).filter(|price| *price > 0.0 && price.is_finite());
+    let text = input.value();
+    let price = price(text.trim());
+    if input.has_attribute("data-spot") {
+        planner.machine_choice.update(|choice| choice.spot = input.checked());
+    } else if input.has_attribute("data-hourly") {
+        let is_valid = price.is_some() || text.trim().is_empty();
+        if is_valid {
+            planner.machine_choice.update(|choice| choice.max_hourly_cost = price);
+        }
+        return is_valid;
+    } else if let Some(machine) = input.get_attribute("data-price-of") {
         if let Some(price) = price {
             planner.machine_choice.update(|choice| {
                 choice.prices.retain(|(name, _)| *name != machine);
@@ -131,8 +142,7 @@ fn change(planner: Planner, input: &HtmlInputElement) -> bool {
             });
         }
         return price.is_some();
-    }
-    if let Some(machine) = input.get_attribute("data-machine") {
+    } else if let Some(machine) = input.get_attribute("data-machine") {
         planner.machine_choice.update(|choice| {
             choice.without.retain(|name| *name != machine);
             if !input.checked() {

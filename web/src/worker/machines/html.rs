@@ -233,10 +233,18 @@ fn list(table: &MachineTable, choice: &MachineChoice) -> String {
         )
     };
     let items: String = table.types.iter().map(item).collect();
+    let MachineChoice { without, prices, max_hourly_cost, spot, .. } = choice;
     // The list stays open once the user has changed it.
-    let open = if choice.without.is_empty() && choice.prices.is_empty() { "" } else { " open" };
+    let is_changed = !without.is_empty() || !prices.is_empty() || max_hourly_cost.is_some() || *spot;
+    let open = if is_changed { " open" } else { "" };
+    let most = max_hourly_cost.map(|most| most.to_string()).unwrap_or_default();
+    let checked = if *spot { " checked" } else { "" };
     format!(
         "<details class=\"more\"{open}><summary data-testid=\"machine-choice\"><span class=\"edit\">Machine types and their \
-         prices</span></summary><ul class=\"machine-list\">{items}</ul></details>"
+         prices</span></summary><div class=\"picks\"><label>At most, for all machines <input type=\"text\" \
+         inputmode=\"decimal\" size=\"7\" data-hourly=\"\" placeholder=\"any\" value=\"{most}\" /> {currency} an \
+         hour</label><label><input type=\"checkbox\" data-spot=\"\"{checked} /> Spot prices</label></div><p \
+         class=\"note\">The provider may take spot machines back at any time; the plan assumes that it does not.</p><ul \
+         class=\"machine-list\">{items}</ul></details>"
     )
 }

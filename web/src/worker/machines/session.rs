@@ -57,7 +57,12 @@ impl Session {
             Ok(fitted) => fitted,
             Err(reason) => return failed(reason, &question.choice),
         };
-        let limits = MachineLimits { startup_secs: fitted.startup_secs, ..question.limits };
+        let limits = MachineLimits {
+            startup_secs: fitted.startup_secs,
+            max_hourly_cost: question.choice.max_hourly_cost,
+            spot: question.choice.spot,
+            ..question.limits
+        };
         let pick = question.choice.pick;
         let choice = MachineChoice { pick: MachinePick::default(), ..question.choice };
         let asked = Asked { limits, sheet: question.sheet, choice };
