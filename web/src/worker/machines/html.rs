@@ -241,9 +241,9 @@ fn list(table: &MachineTable, choice: &MachineChoice) -> String {
     let checked = if *spot { " checked" } else { "" };
     format!(
         "<details class=\"more\"{open}><summary data-testid=\"machine-choice\"><span class=\"edit\">Machine types and their \
-         prices</span></summary><div class=\"picks\"><label>At most, for all machines <input type=\"text\" \
-         inputmode=\"decimal\" size=\"7\" data-hourly=\"\" placeholder=\"any\" value=\"{most}\" /> {currency} an \
-         hour</label><label><input type=\"checkbox\" data-spot=\"\"{checked} /> Spot prices</label></div><p \
+         prices</span></summary><div class=\"picks\"><label>At most an hour for all machines, {currency} <input \
+         type=\"text\" inputmode=\"decimal\" size=\"7\" data-hourly=\"\" placeholder=\"any\" value=\"{most}\" \
+         /></label><label><input type=\"checkbox\" data-spot=\"\"{checked} /> Spot prices</label></div><p \
          class=\"note\">The provider may take spot machines back at any time; the plan assumes that it does not.</p><ul \
          class=\"machine-list\">{items}</ul></details>"
     )
