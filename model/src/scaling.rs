@@ -6,6 +6,7 @@
 
 use foreglow_numeric::median;
 use foreglow_shared::{CoreSplit, Job, Observation, Question};
+use serde::Serialize;
 
 use crate::{Candidate, DecideError, Interval, Prediction, Predictor, Setting, Warning, decide};
 
@@ -54,7 +55,7 @@ pub struct Gain {
 }
 
 /// Runs of a configuration.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// Number of runs.
     pub runs: usize,

@@ -166,6 +166,21 @@ impl Comparison {
 }
 
 impl Comparison {
+    /// Describes a configuration like [`Comparison::describe`], with its batch and its partition size
+    /// if several can be chosen.
+    pub fn describe_with_sizes(&self, placement: Placement) -> String {
+        let arms = self.predictor.arms();
+        let own = &arms[placement.arm];
+        let mut text = self.describe(placement);
+        if arms.iter().any(|arm| arm.batch_size != own.batch_size) {
+            text.push_str(&format!(", batch size {}", own.batch_size));
+        }
+        if arms.iter().any(|arm| arm.partition_size != own.partition_size) {
+            text.push_str(&format!(", partition size {}", own.partition_size));
+        }
+        text
+    }
+
     /// Returns the machines of a configuration and their executors, and the averaging interval if
     /// several were measured: `3 × c5.xlarge, 2 executors of 2 cores each`.
     pub fn describe(&self, placement: Placement) -> String {

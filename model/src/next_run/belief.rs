@@ -13,12 +13,12 @@ use foreglow_shared::CoreSplit;
 use crate::Setting;
 use crate::advise::{Contrast, EFFECTS, PRIOR};
 
-/// Prior standard deviations of what a kind of device, a machine type and a way to learn have for
+/// Prior standard deviations of what a kind of device, a machine type and a batch size have for
 /// themselves, in the order of [`PRIOR`]: machine types differ by a factor of 1.6 in speed, and
 /// less in how well a job scales.
 const OF_DEVICE: [f64; EFFECTS] = [1.5, 0.5, 0.5, 0.3, 0.1, 0.1, 0.03, 0.1, 0.03, 0.03];
 const OF_MACHINE: [f64; EFFECTS] = [0.5, 0.15, 0.15, 0.1, 0.03, 0.03, 0.01, 0.03, 0.01, 0.01];
-const OF_LEARNING: [f64; EFFECTS] = [0.3, 0.05, 0.05, 0.05, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01];
+const OF_BATCH: [f64; EFFECTS] = [0.3, 0.05, 0.05, 0.05, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01];
 /// A machine type on which other CNNs ran differs this much less from what they tell.
 const OTHER_CNNS: f64 = 0.5;
 
@@ -26,7 +26,7 @@ const OTHER_CNNS: f64 = 0.5;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     contrast: Contrast,
-    place: Location,
+    location: Location,
 }
 
 /// Where a configuration runs, as numbers that are equal for what is the same.
@@ -36,7 +36,7 @@ pub(super) struct Location {
     pub(super) device: usize,
     pub(super) machine: usize,
     /// The batch size and averaging interval.
-    pub(super) learning: usize,
+    pub(super) batch: usize,
     /// Whether other CNNs tell how fast the machine type is.
     pub(super) has_other_cnns: bool,
 }
@@ -60,14 +60,14 @@ pub(super) struct Known {
 }
 
 impl Point {
-    pub(super) fn new(place: Location, split: CoreSplit, share: f64) -> Self {
-        Self { contrast: Contrast::of(Setting::at(split, share)), place }
+    pub(super) fn new(location: Location, split: CoreSplit, share: f64) -> Self {
+        Self { contrast: Contrast::of(Setting::at(split, share)), location }
     }
 
     fn covariance(&self, other: &Self) -> f64 {
         let product = |deviations: &[f64; EFFECTS]| self.contrast.product(&other.contrast, deviations);
         let mut sum = product(&PRIOR);
-        let (own, others) = (self.place, other.place);
+        let (own, others) = (self.location, other.location);
         if own.device == others.device {
             sum += product(&OF_DEVICE);
         }
@@ -75,8 +75,8 @@ impl Point {
             let trust = if own.has_other_cnns { OTHER_CNNS * OTHER_CNNS } else { 1.0 };
             sum += trust * product(&OF_MACHINE);
         }
-        if own.learning == others.learning {
-            sum += product(&OF_LEARNING);
+        if own.batch == others.batch {
+            sum += product(&OF_BATCH);
         }
         sum
     }
@@ -117,8 +117,8 @@ mod tests {
     use super::*;
 
     fn at(machine: usize, executors: u32, share: f64) -> Point {
-        let place = Location { device: 0, machine, learning: 0, has_other_cnns: false };
-        Point::new(place, CoreSplit::even(executors, 1), share)
+        let location = Location { device: 0, machine, batch: 0, has_other_cnns: false };
+        Point::new(location, CoreSplit::even(executors, 1), share)
     }
 
     #[test]

@@ -4,21 +4,21 @@
 //! The times of configurations are those of the [`Comparison`]; where the runs do not tell them
 //! yet, as on a machine type that was never measured, they are guessed from the others. A
 //! [Gaussian process](belief) says how uncertain they are and what a run tells of them. The value
-//! of a run is what the decision is [expected to save](stakes) after it, per money that the run
+//! of a run is what the decision is [expected to save](knowledge_gradient) after it, per money that the run
 //! costs.
 
 mod belief;
+mod knowledge_gradient;
 mod site;
 mod space;
-mod stakes;
 
 use foreglow_shared::{Context, Engine, Host, JobGroup, MachineType, Question, sort_by};
 use serde::{Deserialize, Serialize};
 
 use self::belief::Belief;
+use self::knowledge_gradient::KnowledgeGradient;
 use self::site::Site;
 use self::space::{Choice, Run, Space};
-use self::stakes::Stakes;
 use crate::advise::{LEAST_SAVING, WORTH_NAMING, first};
 use crate::{
     Arm, Comparison, DecideError, JointPredictor, MachineLimits, Offer, Placement, Predictor, Suggestion, Verdict,
@@ -122,14 +122,14 @@ pub fn next_runs(
         }
         None => None,
     };
-    let stakes = Stakes::new(&space, &belief, &choices, best, *limits);
+    let gradient = KnowledgeGradient::new(&space, &belief, &choices, best, *limits);
     let of_site = |site: usize| space.runs(site, offer, limits);
-    let all = (0..space.sites.len()).filter(|site| stakes.matters(*site)).flat_map(of_site);
+    let all = (0..space.sites.len()).filter(|site| gradient.matters(*site)).flat_map(of_site);
     let has_price = choices.iter().any(|choice| choice.rate.is_some());
     let mut worth: Vec<(f64, Run)> = all
         // A run whose cost is unknown cannot be weighed against its saving.
         .filter(|run| run.rate.is_some() || !has_price)
-        .map(|run| (stakes.saving(&run), run))
+        .map(|run| (gradient.saving(&run), run))
         .filter(|(saving, _)| *saving >= WORTH_NAMING)
         .collect();
     let cost = |run: &Run| run.rate.map_or(run.secs + limits.startup_secs, |rate| rate.cost(run.secs));
@@ -144,7 +144,7 @@ pub fn next_runs(
         (false, None) => Verdict::Exhausted,
     };
     let runs = worth.iter().map(|(saving, run)| described(&space, run, *saving, limits)).collect();
-    let saves = if stakes.saves_money { Saves::Money } else { Saves::Time };
+    let saves = if gradient.saves_money { Saves::Money } else { Saves::Time };
     let best = best.map(|place| BestSoFar::of(&choices[place]));
     Ok(NextRuns { verdict, expected_saving: best.map(|_| most), best, saves, runs, left_out })
 }

@@ -1,4 +1,4 @@
-//! Where a run can be made: machine types, measured or not, each with a way to learn.
+//! Where a run can be made: machine types, measured or not, each with a batch size.
 
 use foreglow_shared::{Engine, MachineType};
 
@@ -29,7 +29,7 @@ impl Site<'_> {
 }
 
 /// Returns the sites of the arms, in their order, and then those of machine types that were never
-/// measured, one for each way in which the job ran on the same kind of device.
+/// measured, one for each batch size and averaging interval on the same kind of device.
 pub(super) fn sites<'a>(arms: &[Arm], offer: &Offer, unmeasured: &'a [MachineType]) -> Vec<Site<'a>> {
     let mut numbers = Numbers::default();
     let mut sites: Vec<Site> = Vec::new();
@@ -65,12 +65,12 @@ pub(super) fn sites<'a>(arms: &[Arm], offer: &Offer, unmeasured: &'a [MachineTyp
     sites
 }
 
-/// Numbers what is equal with equal numbers.
+/// Numbers of devices, machine types and batch sizes: equal ones have the same number.
 #[derive(Default)]
 struct Numbers {
     devices: Vec<(Engine, bool)>,
     machines: Vec<String>,
-    learnings: Vec<(u32, Option<u32>)>,
+    batches: Vec<(u32, Option<u32>)>,
 }
 
 impl Numbers {
@@ -78,7 +78,7 @@ impl Numbers {
         Location {
             device: number(&mut self.devices, (arm.engine, arm.accelerator.is_some())),
             machine: number(&mut self.machines, machine.to_owned()),
-            learning: number(&mut self.learnings, (arm.batch_size, arm.average_every)),
+            batch: number(&mut self.batches, (arm.batch_size, arm.average_every)),
             has_other_cnns: arm.basis == Basis::OtherCnns,
         }
     }

@@ -16,7 +16,7 @@ use crate::comparison::limits::keeps_hourly_cost;
 use crate::joint::FittedArm;
 use crate::{Arm, Basis, Comparison, JointPredictor, MachineLimits, Offer, Placement, Setting, Spread};
 
-/// Device, way to learn, configuration and the bits of the share of the job.
+/// Device, batch, configuration and the bits of the share of the job.
 type Guess = (usize, usize, CoreSplit, u64);
 
 /// What can be chosen and run.
@@ -240,14 +240,14 @@ impl<'a> Space<'a> {
         if site.unmeasured.is_none() {
             return self.secs_of_arm(site.arm, split, share);
         }
-        let Location { device, learning, .. } = site.location;
-        let key = (device, learning, split, share.to_bits());
+        let Location { device, batch, .. } = site.location;
+        let key = (device, batch, split, share.to_bits());
         if let Some(known) = self.guesses.borrow().get(&key) {
             return *known;
         }
         let is_like = |other: &&Site| {
             let location = other.location;
-            other.unmeasured.is_none() && other.has_runs && (location.device, location.learning) == (device, learning)
+            other.unmeasured.is_none() && other.has_runs && (location.device, location.batch) == (device, batch)
         };
         let times = self.sites.iter().filter(is_like).filter_map(|other| self.secs_of_arm(other.arm, split, share));
         let logs: Vec<f64> = times.map(libm::log).collect();

@@ -3,7 +3,6 @@
 
 mod access;
 pub mod address;
-pub mod allocator;
 mod answers;
 mod body;
 mod checks;

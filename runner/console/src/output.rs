@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use anyhow::Context as _;
+use serde::Serialize;
 
 /// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -14,6 +15,21 @@ pub enum Format {
     Json,
     /// CSV for spreadsheets.
     Csv,
+}
+
+impl Format {
+    /// Renders an answer by the function of its format; JSON is indented and has a final newline.
+    pub(crate) fn render<A: Serialize>(self, answer: &A, table: fn(&A) -> String, csv: fn(&A) -> String) -> String {
+        match self {
+            Self::Table => table(answer),
+            Self::Json => {
+                let text =
+                    serde_json::to_string_pretty(answer).expect("an answer holds only strings, numbers and lists");
+                text + "\n"
+            }
+            Self::Csv => csv(answer),
+        }
+    }
 }
 
 /// Writes an answer to standard output.

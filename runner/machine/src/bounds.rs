@@ -41,20 +41,6 @@ pub fn pin(processors: &[u32]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Configures the allocator to keep freed memory: consecutive layers need tensors of the same size,
-/// and pages from the system have to be zeroed first.
-pub fn keep_memory() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it only sets parameters of the allocator, before any other thread exists.
-    #[allow(unsafe_code, reason = "a function of the C library")]
-    unsafe {
-        // One arena for all threads; no memory-mapped chunks; no trimming.
-        libc::mallopt(libc::M_ARENA_MAX, 1);
-        libc::mallopt(libc::M_MMAP_MAX, 0);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
-    }
-}
-
 /// Limits the writable memory of this process. An allocation beyond it aborts the process with a
 /// message that [`is_out_of_memory`] recognises.
 ///

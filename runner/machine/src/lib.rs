@@ -5,6 +5,7 @@
 //! the measurement become a [`Warning`].
 
 mod accelerator;
+pub mod allocator;
 pub mod bounds;
 mod capability;
 mod clock_rate;

@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.adapters {
         return foreglow_console::output::print(&serde_json::to_string(&foreglow_cnn::device::probe())?);
     }
-    foreglow_machine::bounds::keep_memory();
+    foreglow_machine::allocator::keep_memory();
     if args.layer_times {
         let order: Order = serde_json::from_reader(stdin()).context("standard input does not hold an order")?;
         return foreglow_console::output::print(&serde_json::to_string(&order.measure()?)?);

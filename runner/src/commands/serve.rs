@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foreglow_collector::store::{Location, Store};
-use foreglow_collector::{Access, AccessLog, Collector, Options, Tls, allocator, token};
+use foreglow_collector::{Access, AccessLog, Collector, Options, Tls, token};
 use foreglow_console::grammar::duration_secs;
 use foreglow_console::output;
 use foreglow_shared::format_count;
@@ -73,7 +73,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     if args.check {
         return check(args.store.as_ref());
     }
-    allocator::return_memory();
+    foreglow_machine::allocator::return_memory();
     let keep = args.keep.map(Duration::try_from_secs_f64).transpose()?;
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(certificate), Some(key)) => Some(Tls::read(certificate, key)?),

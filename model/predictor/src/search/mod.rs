@@ -25,10 +25,7 @@ use crate::{Dataset, Features, FitError, Meaning, TablePredictor, Warning};
 
 /// Runs before the first model is fitted.
 const FIRST_RUNS: usize = 3;
-/// Expected saving, as a share of the best cost, below which [`Strategy::Saving`] stops.
-const ENOUGH: f64 = 0.02;
-/// The same for CherryPick, and its least number of runs.
-const CHERRYPICK_ENOUGH: f64 = 0.1;
+/// Least number of runs of CherryPick's search.
 const CHERRYPICK_RUNS: usize = 6;
 
 /// Candidate configurations, one a row.
@@ -62,6 +59,22 @@ pub enum Strategy {
     ExpectedImprovement,
     /// A random configuration that was not run yet; the number seeds it.
     Random(u64),
+}
+
+impl Strategy {
+    /// Returns the expected saving, as a share of the best cost, below which the search stops;
+    /// `None` if it never does.
+    pub fn least_saving(self) -> Option<f64> {
+        match self {
+            Self::Saving => Some(0.02),
+            Self::ExpectedImprovement => Some(0.1),
+            Self::Random(_) => None,
+        }
+    }
+
+    fn stops_at(self, share: Option<f64>) -> bool {
+        share.zip(self.least_saving()).is_some_and(|(share, least)| share < least)
+    }
 }
 
 /// What to do next.
@@ -209,7 +222,7 @@ impl SearchTable {
             next: next.map(|one| one.candidate),
             cost: next.map(cost),
             expected_saving: share,
-            is_enough: share.is_some_and(|share| share < ENOUGH),
+            is_enough: Strategy::Saving.stops_at(share),
             ..proposal
         }
     }
@@ -227,7 +240,7 @@ impl SearchTable {
             next: next.map(|one| one.candidate),
             cost: next.map(cost),
             expected_saving: share,
-            is_enough: share.is_some_and(|share| share < CHERRYPICK_ENOUGH),
+            is_enough: Strategy::ExpectedImprovement.stops_at(share),
             ..proposal
         }
     }

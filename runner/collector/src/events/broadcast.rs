@@ -14,7 +14,7 @@ use crate::storage::Storage;
 
 /// Poll interval for samples that other processes write into the store. Posted samples are sent at
 /// once, and so are those of another collector that serves the same PostgreSQL database.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Least time between two reads, in which further samples arrive: each read wakes all listeners.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Size from which a read is not delayed, because further samples are probably there.
@@ -90,9 +90,9 @@ impl Broadcast {
                     _ = news.wait_for(|news| news.stopping) => break,
                 }
             }
-            if self.read_while_heard(storage, &mut news).await.is_err() {
+            if self.read_for_listeners(storage, &mut news).await.is_err() {
                 self.fail();
-                sleep(LOOK_AGAIN).await;
+                sleep(POLL_INTERVAL).await;
             }
         }
         self.fail();
@@ -100,7 +100,7 @@ impl Broadcast {
 
     /// # Errors
     /// The store cannot be read.
-    async fn read_while_heard(&self, storage: &Storage, news: &mut watch::Receiver<News>) -> anyhow::Result<()> {
+    async fn read_for_listeners(&self, storage: &Storage, news: &mut watch::Receiver<News>) -> anyhow::Result<()> {
         let end = storage.read(|store| store.end()).await?;
         self.begin(end);
         while self.listeners() > 0 && !news.borrow_and_update().stopping {
@@ -114,7 +114,7 @@ impl Broadcast {
                     }
                 }
                 // The store is polled again in either case.
-                None => drop(timeout(LOOK_AGAIN, news.changed()).await),
+                None => drop(timeout(POLL_INTERVAL, news.changed()).await),
             }
         }
         Ok(())

@@ -16,8 +16,8 @@ use crate::access::Credential;
 /// after which a client that loses the connection connects again.
 const GREETING: &[u8] = b"retry: 2000\n: samples follow as they arrive\n\n";
 /// Text of a stream without events, so that proxies do not close it.
-const STILL_HERE: &[u8] = b":\n\n";
-const STILL_HERE_INTERVAL: Duration = Duration::from_secs(15);
+const KEEP_ALIVE: &[u8] = b":\n\n";
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// Interval at which the token is looked up, which may have been revoked.
 const LOOK_UP_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -99,8 +99,8 @@ impl Listener {
             Next::Wait => {
                 // The token is looked up in either case.
                 let _ = timeout(LOOK_UP_INTERVAL, self.changes.changed()).await;
-                if self.sent_at.elapsed() >= STILL_HERE_INTERVAL {
-                    return Some(Bytes::from_static(STILL_HERE));
+                if self.sent_at.elapsed() >= KEEP_ALIVE_INTERVAL {
+                    return Some(Bytes::from_static(KEEP_ALIVE));
                 }
             }
             Next::End => return None,

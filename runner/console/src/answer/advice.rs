@@ -11,7 +11,7 @@ use foreglow_shared::{
 };
 use serde::Serialize;
 
-use super::{SCHEMA, cost_note, cost_unknown, json};
+use super::{SCHEMA, cost_note, cost_unknown};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
@@ -58,11 +58,7 @@ impl AdviceAnswer {
 
     /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
-        match format {
-            Format::Table => self.table(),
-            Format::Json => json(self),
-            Format::Csv => self.csv(),
-        }
+        format.render(self, Self::table, Self::csv)
     }
 
     fn table(&self) -> String {
@@ -104,10 +100,7 @@ impl AdviceAnswer {
         }
         text.push_str(&data_note(&self.context).unwrap_or_default());
         if !commands.is_empty() && self.context.engine == Engine::Spark {
-            text.push_str(
-                "\nIf the samples are from your own program, run it with this configuration instead, and import its \
-                event log.\n",
-            );
+            text.push_str(OWN_PROGRAM);
         }
         text + &self.cost_unknown.as_deref().map_or_else(String::new, cost_note)
     }
@@ -182,6 +175,10 @@ impl AdviceAnswer {
         csv(&columns, self.suggestions.iter().map(cells))
     }
 }
+
+/// What to do in place of the command if Spark ran the user's own program.
+pub(super) const OWN_PROGRAM: &str = "\nIf the samples are from your own program, run it with this configuration \
+                                      instead, and import its event log.\n";
 
 /// Returns where to run the command of a context whose data set has no path; `None` if anywhere.
 pub(super) fn data_note(context: &Context) -> Option<String> {

@@ -5,7 +5,7 @@ use foreglow_shared::{CoreSplit, Sample, format_duration, format_percent};
 use serde::Serialize;
 
 use super::decision::Row;
-use super::{DecisionAnswer, SCHEMA, ScenarioTableAnswer, json};
+use super::{DecisionAnswer, SCHEMA, ScenarioTableAnswer};
 use crate::output::Format;
 
 /// Answer of the demo.
@@ -94,16 +94,11 @@ impl DemoAnswer {
 
     /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
-        match format {
-            Format::Table => format!(
-                "{}\n{}\n{}\nThe answer as a link, for a colleague:\n{}\n",
-                self.decision.table(),
-                self.check.table(),
-                self.scenarios.body(),
-                self.link
-            ),
-            Format::Json => json(self),
-            Format::Csv => self.decision.render(format),
-        }
+        format.render(self, Self::table, |answer| answer.decision.render(Format::Csv))
+    }
+
+    fn table(&self) -> String {
+        let (decision, check, scenarios) = (self.decision.table(), self.check.table(), self.scenarios.body());
+        format!("{decision}\n{check}\n{scenarios}\nThe answer as a link, for a colleague:\n{}\n", self.link)
     }
 }

@@ -4,7 +4,7 @@ use foreglow_model::Held;
 use foreglow_shared::{format_duration, format_percent};
 use serde::Serialize;
 
-use super::{SCHEMA, json};
+use super::SCHEMA;
 use crate::evaluation::{Evaluation, Standing};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
@@ -28,11 +28,7 @@ impl EvaluationAnswer {
 
     /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
-        match format {
-            Format::Table => self.table(),
-            Format::Json => json(self),
-            Format::Csv => self.csv(),
-        }
+        format.render(self, Self::table, Self::csv)
     }
 
     fn table(&self) -> String {

@@ -42,12 +42,6 @@ pub fn fit(job: &Job) -> anyhow::Result<Predictor> {
     Predictor::fit_job(job).map_err(|error: FitError| unusable(error.to_string()))
 }
 
-/// Renders an answer as indented JSON with a final newline.
-fn json(answer: &impl serde::Serialize) -> String {
-    let text = serde_json::to_string_pretty(answer).expect("an answer holds only strings, numbers and lists");
-    text + "\n"
-}
-
 /// Formats an interval, such as `11.20 s to 13.50 s`.
 fn range(interval: &Interval) -> String {
     format!("{} to {}", format_duration(interval.lower_secs), format_duration(interval.upper_secs))

@@ -6,7 +6,7 @@ use foreglow_shared::{
 };
 use serde::Serialize;
 
-use super::{SCHEMA, cost_note, cost_unknown, json, notes, probability, range};
+use super::{SCHEMA, cost_note, cost_unknown, notes, probability, range};
 use crate::answer::Basis;
 use crate::output::Format;
 use crate::split;
@@ -97,11 +97,7 @@ impl PredictionAnswer {
 
     /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
-        match format {
-            Format::Table => self.table(),
-            Format::Json => json(self),
-            Format::Csv => self.csv(),
-        }
+        format.render(self, Self::table, Self::csv)
     }
 
     fn table(&self) -> String {

@@ -7,7 +7,7 @@ use foreglow_shared::{
 };
 use serde::Serialize;
 
-use super::{SCHEMA, cost_note, cost_unknown, json, notes, probability, range};
+use super::{SCHEMA, cost_note, cost_unknown, notes, probability, range};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
@@ -52,7 +52,7 @@ struct Scaled {
     speed_up_interval: Option<Bounds>,
     efficiency: Option<f64>,
     /// What was measured on the configuration; `None` if its values are predicted alone.
-    measured: Option<Runs>,
+    measured: Option<Measured>,
 }
 
 /// Interval of a number without a unit.
@@ -60,14 +60,6 @@ struct Scaled {
 struct Bounds {
     lower: f64,
     upper: f64,
-}
-
-/// Runs on one configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-struct Runs {
-    runs: usize,
-    completion_time_secs: f64,
-    speed_up: Option<f64>,
 }
 
 impl ScalingAnswer {
@@ -97,11 +89,7 @@ impl ScalingAnswer {
 
     /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
-        match format {
-            Format::Table => self.table(),
-            Format::Json => json(self),
-            Format::Csv => self.csv(),
-        }
+        format.render(self, Self::table, Self::csv)
     }
 
     fn table(&self) -> String {
@@ -247,17 +235,13 @@ impl Scaled {
             speed_up,
             speed_up_interval: bounds.map(|(lower, upper)| Bounds { lower, upper }),
             efficiency,
-            measured: measured.map(|Measured { runs, completion_time_secs, speed_up }| Runs {
-                runs,
-                completion_time_secs,
-                speed_up,
-            }),
+            measured,
         }
     }
 
     /// Returns the cells from the time to the efficiency.
     fn cells(&self) -> [String; 6] {
-        let measured = self.measured.map(|Runs { runs, completion_time_secs, .. }| {
+        let measured = self.measured.map(|Measured { runs, completion_time_secs, .. }| {
             format!("{} ({})", format_duration(completion_time_secs), format_count(runs, "run"))
         });
         let bounds = self.speed_up_interval.map(|Bounds { lower, upper }| format!("{lower:.2} to {upper:.2}"));

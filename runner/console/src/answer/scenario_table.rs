@@ -7,7 +7,7 @@ use foreglow_shared::{Context, Job, format_duration, format_percent};
 use serde::Serialize;
 
 use super::evaluation::standings;
-use super::{SCHEMA, json, notes};
+use super::{SCHEMA, notes};
 use crate::evaluation::Standing;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
@@ -82,11 +82,7 @@ impl ScenarioTableAnswer {
 
     /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
-        match format {
-            Format::Table => self.table(),
-            Format::Json => json(self),
-            Format::Csv => self.csv(),
-        }
+        format.render(self, Self::table, Self::csv)
     }
 
     fn table(&self) -> String {

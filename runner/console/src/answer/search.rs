@@ -5,7 +5,7 @@ use foreglow_model::{Probe, Proposal, SearchTable, Strategy, Warning};
 use foreglow_shared::{format_duration, format_percent};
 use serde::{Serialize, Serializer};
 
-use super::{SCHEMA, json, notes};
+use super::{SCHEMA, notes};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
@@ -109,29 +109,27 @@ impl SearchAnswer {
 
     /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
-        match format {
-            Format::Table => self.table(),
-            Format::Json => json(self),
-            Format::Csv => {
-                let row = |what: &str, properties: &Option<Properties>, cost: Option<f64>| {
-                    let properties = properties.as_ref().map_or_else(String::new, Properties::to_string);
-                    vec![what.to_owned(), properties, number(cost)]
-                };
-                let rows = [row("next", &self.next, self.next_cost), row("best", &self.best, self.best_cost)];
-                csv(&["what", "configuration", "cost"], rows)
-            }
-        }
+        format.render(self, Self::table, Self::csv)
+    }
+
+    fn csv(&self) -> String {
+        let row = |what: &str, properties: &Option<Properties>, cost: Option<f64>| {
+            let properties = properties.as_ref().map_or_else(String::new, Properties::to_string);
+            vec![what.to_owned(), properties, number(cost)]
+        };
+        let rows = [row("next", &self.next, self.next_cost), row("best", &self.best, self.best_cost)];
+        csv(&["what", "configuration", "cost"], rows)
     }
 
     fn table(&self) -> String {
         let verdict = match (&self.next, self.is_enough, &self.fastest) {
-            (None, ..) => "Stop: every configuration was run.",
-            (_, true, _) if self.strategy == Strategy::ExpectedImprovement => {
-                "Stop: no further run is expected to save 10 % of the best cost."
+            (None, ..) => "Stop: every configuration was run.".to_owned(),
+            (_, true, _) => {
+                let least = 100.0 * self.strategy.least_saving().unwrap_or(0.0);
+                format!("Stop: no further run is expected to save {least:.0} % of the best cost.")
             }
-            (_, true, _) => "Stop: no further run is expected to save 2 % of the best cost.",
-            (_, false, Some(_)) => "Go on: no run met the deadline yet.",
-            (_, false, None) => "Go on: run the next configuration and ask again.",
+            (_, false, Some(_)) => "Go on: no run met the deadline yet.".to_owned(),
+            (_, false, None) => "Go on: run the next configuration and ask again.".to_owned(),
         };
         let money = |cost: Option<f64>| cost.map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.4}"));
         let time = |secs: Option<f64>| secs.map_or_else(String::new, format_duration);

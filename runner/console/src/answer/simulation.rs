@@ -5,7 +5,7 @@ use foreglow_shared::{CoreSplit, Outcome, Resources, format_duration, spark_subm
 use foreglow_spark_log::{Ending, Run};
 use serde::Serialize;
 
-use super::{SCHEMA, json, range};
+use super::{SCHEMA, range};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
@@ -158,11 +158,7 @@ impl SimulationAnswer {
 
     /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
-        match format {
-            Format::Table => self.table(),
-            Format::Json => json(self),
-            Format::Csv => self.csv(),
-        }
+        format.render(self, Self::table, Self::csv)
     }
 
     fn table(&self) -> String {

@@ -63,7 +63,7 @@ fn in_short(table: &MachineTable) -> String {
     let row = table.recommended.and_then(|place| table.rows.get(place)).filter(|_| table.compares());
     let text = |row: &MachineRow| {
         let cost = row.cost.map(|cost| format!(" · {}", format_money(cost, &table.currency)));
-        format!("{} · {}{}", described(table, row), time(row), cost.unwrap_or_default())
+        format!("{} · {}{}", row.description_with_sizes, time(row), cost.unwrap_or_default())
     };
     row.map(text).unwrap_or_default()
 }
@@ -90,7 +90,7 @@ fn recommended(table: &MachineTable) -> String {
             format!(
                 "<strong data-testid=\"recommended-machines\">{}</strong><span data-testid=\"recommended-machines-time\" \
                  data-secs=\"{}\">{}, {}{}</span>{accuracy}<span class=\"hush\">{note}</span>",
-                escaped(&described(table, row)),
+                escaped(&row.description_with_sizes),
                 row.secs.unwrap_or_default(),
                 time(row),
                 money(table, row),
@@ -179,25 +179,13 @@ fn row(table: &MachineTable, row: &MachineRow, is_recommended: bool) -> String {
          class=\"number wide\">{interval}</td><td class=\"number\"{}>{}</td><td class=\"number wide\">{}</td>{accuracy}<td \
          class=\"wide remark\">{remark}</td></tr>",
         escaped(&row.machine),
-        escaped(&described(table, row)),
+        escaped(&row.description_with_sizes),
         data("data-secs", row.secs),
         time(row),
         data("data-cost", row.cost),
         money(table, row),
         escaped(&chance),
     )
-}
-
-/// The configuration, with its batch and partition size if several were measured.
-fn described(table: &MachineTable, row: &MachineRow) -> String {
-    let mut text = row.description.clone();
-    if table.batch_sizes.len() > 1 {
-        text.push_str(&format!(", batch size {}", row.batch_size));
-    }
-    if table.partition_sizes.len() > 1 {
-        text.push_str(&format!(", partition size {}", row.partition_size));
-    }
-    text
 }
 
 fn picture(table: &MachineTable, deadline_secs: Option<f64>) -> String {

@@ -81,6 +81,8 @@ pub struct MachineRow {
     pub machine: String,
     /// `3 × c5.xlarge, 2 executors of 2 cores each`.
     pub description: String,
+    /// The same, with the batch and the partition size if several can be chosen.
+    pub description_with_sizes: String,
     /// Memory of each executor, MiB.
     pub memory_per_executor_mib: u32,
     /// Executor processes, E.

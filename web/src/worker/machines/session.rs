@@ -248,6 +248,7 @@ pub(super) fn row(comparison: &Comparison, candidate: &MachineCandidate) -> Mach
     MachineRow {
         machine: arm.machine.clone(),
         description: comparison.describe(placement),
+        description_with_sizes: comparison.describe_with_sizes(placement),
         memory_per_executor_mib: placement.memory_per_executor_mib,
         executors: placement.executors,
         batch_size: arm.batch_size,

@@ -4,7 +4,7 @@ use foreglow_shared::{format_duration, format_probability};
 
 use super::{DecisionAnswer, Row};
 use crate::answer::accuracy::{ACCURACY_COLUMNS, accuracy_cell, accuracy_cells, accuracy_notes, with_accuracy};
-use crate::answer::{cost_note, json, notes, probability, range};
+use crate::answer::{cost_note, notes, probability, range};
 use crate::output::Format;
 use crate::split;
 use crate::table::{Align, number, table};
@@ -12,11 +12,7 @@ use crate::table::{Align, number, table};
 impl DecisionAnswer {
     /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
-        match format {
-            Format::Table => self.table(),
-            Format::Json => json(self),
-            Format::Csv => self.csv(),
-        }
+        format.render(self, Self::table, Self::csv)
     }
 
     pub(in crate::answer) fn table(&self) -> String {

@@ -5,7 +5,7 @@ use foreglow_shared::{format_duration, format_money, format_probability};
 
 use super::{MachineAnswer, MachineRow};
 use crate::answer::accuracy::{ACCURACY_COLUMNS, accuracy_cell, accuracy_cells, accuracy_notes, with_accuracy};
-use crate::answer::{json, notes, range};
+use crate::answer::{notes, range};
 use crate::output::Format;
 use crate::split;
 use crate::table::{Align, number, table, titled_table};
@@ -13,11 +13,7 @@ use crate::table::{Align, number, table, titled_table};
 impl MachineAnswer {
     /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
-        match format {
-            Format::Table => self.table(),
-            Format::Json => json(self),
-            Format::Csv => self.csv(),
-        }
+        format.render(self, Self::table, Self::csv)
     }
 
     fn table(&self) -> String {
@@ -78,26 +74,14 @@ impl MachineAnswer {
         for (name, row) in named {
             let Some(row) = row.as_ref().filter(|row| !shown.contains(row)) else { continue };
             shown.push(row);
-            lines.push(vec![name.to_owned(), self.described(row), row.time(), self.money(row)]);
+            lines.push(vec![name.to_owned(), row.description_with_sizes.clone(), row.time(), self.money(row)]);
         }
         let columns = [("", Align::Left), ("machines", Align::Left), ("time", Align::Right), ("cost", Align::Right)];
         let table = if lines.is_empty() { String::new() } else { format!("\n{}", table(&columns, lines)) };
         format!("{verdict}\n{table}")
     }
 
-    /// Returns the machines and executors, with the batch and the partition size if there are
-    /// several.
-    fn described(&self, row: &MachineRow) -> String {
-        let mut text = row.description.clone();
-        if self.vary(|arm| arm.batch_size) {
-            text.push_str(&format!(", batch size {}", row.batch_size));
-        }
-        if self.vary(|arm| arm.partition_size) {
-            text.push_str(&format!(", partition size {}", row.partition_size));
-        }
-        text
-    }
-
+    /// Whether configurations with several sizes are compared.
     fn vary(&self, size: fn(&Arm) -> u32) -> bool {
         self.measured.iter().any(|arm| size(arm) != size(&self.measured[0]))
     }

@@ -62,6 +62,8 @@ struct MachineRow {
     /// `3 × c5.xlarge, 2 executors of 2 cores each`.
     #[serde(skip)]
     description: String,
+    #[serde(skip)]
+    description_with_sizes: String,
     machine: String,
     /// Machines; `None` if the machine type is not in the catalog.
     machines: Option<u32>,
@@ -109,6 +111,7 @@ impl MachineRow {
         let in_catalog = |count: u32| pricing.machine_type().map(|_| count);
         Self {
             description: comparison.describe(placement),
+            description_with_sizes: comparison.describe_with_sizes(placement),
             machine: arm.machine.clone(),
             machines: in_catalog(placement.machines),
             executors: placement.executors,

@@ -4,7 +4,7 @@ use foreglow_model::{LEAST_SAVING, Saves, Verdict};
 use foreglow_shared::{format_duration, format_money, format_percent, format_probability, format_rate};
 
 use super::{LeftOut, NextRunsAnswer, Row};
-use crate::answer::json;
+use crate::answer::advice::OWN_PROGRAM;
 use crate::output::Format;
 use crate::table::{Align, csv, number, titled_table};
 
@@ -14,18 +14,14 @@ const FEW: usize = 8;
 impl NextRunsAnswer {
     /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
-        match format {
-            Format::Table => self.text(),
-            Format::Json => json(self),
-            Format::Csv => self.csv(),
-        }
+        format.render(self, Self::table, Self::csv)
     }
 
-    fn text(&self) -> String {
+    fn table(&self) -> String {
         let mut text = format!("{}\n\n{}\n", self.job.title(), self.headline());
         text.push_str(&self.commands());
         if self.goes_on() && !self.runs.is_empty() {
-            text.push_str(&self.table());
+            text.push_str(&self.table_of_runs());
         }
         for LeftOut { machine, reason } in &self.left_out {
             text.push_str(&format!("\nNot proposed: {machine}: {reason}.\n"));
@@ -123,10 +119,7 @@ impl NextRunsAnswer {
         if !runs.is_empty() {
             text.push_str(self.data_note.as_deref().unwrap_or_default());
             if self.is_on_spark {
-                text.push_str(
-                    "\nIf the samples are from your own program, run it with this configuration instead, and import its \
-                     event log.\n",
-                );
+                text.push_str(OWN_PROGRAM);
             }
         }
         text
@@ -156,7 +149,7 @@ impl NextRunsAnswer {
         format!("The run is expected to take {time}{}, and to {brings}.\n", cost.unwrap_or_default())
     }
 
-    fn table(&self) -> String {
+    fn table_of_runs(&self) -> String {
         let several = self.runs.iter().any(|run| run.average_every != self.runs[0].average_every);
         let brings = match (&self.verdict, &self.recommended) {
             (Verdict::First { .. }, _) => "",

@@ -2,7 +2,7 @@
 
 mod forms;
 
-use foreglow_model::{Comparison, MachineLimits, NextRun, NextRuns, Placement, Saves, Suggestion, Verdict};
+use foreglow_model::{Comparison, MachineLimits, NextRun, NextRuns, Saves, Suggestion, Verdict};
 use foreglow_shared::{Context, Engine, JobDefinition, shell_word};
 use serde::Serialize;
 
@@ -82,7 +82,7 @@ impl NextRunsAnswer {
             currency: comparison.currency().to_owned(),
             limits,
             verdict,
-            recommended: best.map(|best| describe(comparison, best.placement)),
+            recommended: best.map(|best| comparison.describe_with_sizes(best.placement)),
             recommended_secs: best.map(|best| best.secs),
             recommended_cost: best.and_then(|best| best.cost),
             saves,
@@ -116,20 +116,6 @@ impl Row {
             command,
         }
     }
-}
-
-/// Describes a configuration, with its batch size and partition size if several can be chosen.
-fn describe(comparison: &Comparison, placement: Placement) -> String {
-    let arms = comparison.predictor().arms();
-    let own = &arms[placement.arm];
-    let mut text = comparison.describe(placement);
-    if arms.iter().any(|arm| arm.batch_size != own.batch_size) {
-        text.push_str(&format!(", batch size {}", own.batch_size));
-    }
-    if arms.iter().any(|arm| arm.partition_size != own.partition_size) {
-        text.push_str(&format!(", partition size {}", own.partition_size));
-    }
-    text
 }
 
 /// Returns the command that collects a sample and names the machine type in it.

@@ -18,8 +18,8 @@ const OPTIMISM: f64 = 2.5;
 /// Degrees of freedom from which on Student's t is a normal distribution.
 const NORMAL: f64 = 1e7;
 
-/// What is at stake: the recommended configuration and those that may turn out to be better.
-pub(super) struct Stakes<'a> {
+/// The recommended configuration and those that may turn out to be better.
+pub(super) struct KnowledgeGradient<'a> {
     space: &'a Space<'a>,
     belief: &'a Belief,
     limits: MachineLimits,
@@ -31,7 +31,7 @@ pub(super) struct Stakes<'a> {
     contenders: Vec<Contender<'a>>,
     /// For each site, the standard deviation of its predictions as a share of the belief's, at most
     /// 1: where the predictor is surer, a run changes less.
-    doubts: Vec<f64>,
+    shares_of_deviation: Vec<f64>,
     /// Standard normal quantiles.
     outcomes: Vec<f64>,
 }
@@ -47,7 +47,7 @@ struct Contender<'a> {
     late_log: Option<f64>,
 }
 
-impl<'a> Stakes<'a> {
+impl<'a> KnowledgeGradient<'a> {
     /// `best` is the place of the recommended configuration among the choices.
     pub(super) fn new(
         space: &'a Space<'a>,
@@ -73,7 +73,7 @@ impl<'a> Stakes<'a> {
             Contender { choice, known, deviation: log(ONE_DEVIATION), late_log }
         };
         let saves_money = has_price && !limits.wants_speed();
-        let mut stakes = Self {
+        let mut gradient = Self {
             space,
             belief,
             limits,
@@ -81,26 +81,27 @@ impl<'a> Stakes<'a> {
             saves_money,
             best: None,
             contenders: Vec::new(),
-            doubts: Vec::new(),
+            shares_of_deviation: Vec::new(),
             outcomes,
         };
         let best = best.map(|place| contender(&choices[place]));
-        let least = best.as_ref().map(|best| stakes.objective(best, 0.0));
+        let least = best.as_ref().map(|best| gradient.objective(best, 0.0));
         // Without a price, a configuration cannot be compared with those that have one.
         let comparable = choices.iter().filter(|choice| choice.rate.is_some() || !has_price);
         let all: Vec<Contender> = comparable.map(contender).collect();
-        stakes.doubts = (0..space.sites.len()).map(|site| stakes.doubt(&all, site)).collect();
+        gradient.shares_of_deviation =
+            (0..space.sites.len()).map(|site| gradient.share_of_deviation(&all, site)).collect();
         let optimistic = |one: Contender<'a>| {
             let log = -OPTIMISM * one.known.variance.sqrt();
-            stakes.keeps(&one, log, 0.0).then(|| (stakes.objective(&one, log), one))
+            gradient.keeps(&one, log, 0.0).then(|| (gradient.objective(&one, log), one))
         };
         let mut promising: Vec<(f64, Contender)> = all.into_iter().filter_map(optimistic).collect();
         promising.retain(|(objective, _)| least.is_none_or(|least| *objective < least));
         promising.sort_by(|a, b| a.0.total_cmp(&b.0));
         promising.truncate(MOST_CONTENDERS);
-        stakes.contenders = promising.into_iter().map(|(_, one)| one).collect();
-        stakes.best = best;
-        stakes
+        gradient.contenders = promising.into_iter().map(|(_, one)| one).collect();
+        gradient.best = best;
+        gradient
     }
 
     /// Returns whether a run on a site may change the decision.
@@ -126,7 +127,7 @@ impl<'a> Stakes<'a> {
                 Some(log) => log,
                 None => self.late_deviations * left.sqrt(),
             };
-            (self.doubts[one.choice.site] * change, late_log)
+            (self.shares_of_deviation[one.choice.site] * change, late_log)
         };
         let is_open = |one: &&Contender<'a>| one.choice.is_known || self.tells(run, one.choice);
         let open: Vec<(&Contender, (f64, f64))> =
@@ -148,7 +149,7 @@ impl<'a> Stakes<'a> {
     }
 
     /// Returns the median over the configurations of a site that the predictor knows.
-    fn doubt(&self, all: &[Contender], site: usize) -> f64 {
+    fn share_of_deviation(&self, all: &[Contender], site: usize) -> f64 {
         let of_site = all.iter().filter(|one| one.choice.site == site);
         let share = |one: &Contender| {
             one.deviation.map(|deviation| deviation / (one.known.variance + self.belief.noise()).sqrt())
