@@ -166,8 +166,8 @@ impl Comparison {
 }
 
 impl Comparison {
-    /// Describes a configuration like [`Comparison::describe`], with its batch and its partition size
-    /// if several can be chosen.
+    /// Describes a configuration like [`Comparison::describe`], with its batch size and its
+    /// partition size if several can be chosen.
     pub fn describe_with_sizes(&self, placement: Placement) -> String {
         let arms = self.predictor.arms();
         let own = &arms[placement.arm];

@@ -4,8 +4,8 @@
 //! The times of configurations are those of the [`Comparison`]; where the runs do not tell them
 //! yet, as on a machine type that was never measured, they are guessed from the others. A
 //! [Gaussian process](belief) says how uncertain they are and what a run tells of them. The value
-//! of a run is what the decision is [expected to save](knowledge_gradient) after it, per money that the run
-//! costs.
+//! of a run is what the decision is [expected to save](knowledge_gradient) after it, per money that
+//! the run costs.
 
 mod belief;
 mod knowledge_gradient;

@@ -31,6 +31,8 @@ mod search;
 mod serialisation;
 mod simulated;
 mod simulation;
+mod sizes;
 mod splits;
 mod spread;
+mod two_types;
 mod uneven;
