@@ -11,7 +11,7 @@ use crate::child;
 use crate::contestant::{Constants, FOREGLOW};
 use crate::figures::{PartOutcomes, Row};
 use crate::options::{Bout, Options};
-use crate::protocol::{Part, Protocol};
+use crate::protocol::{Part, Protocol, Source};
 use crate::slowed::Slowed;
 use crate::trial::Trial;
 
@@ -136,7 +136,7 @@ pub fn answer(protocol: &Protocol, parts: &[Part], options: &Options, bout: &Bou
 /// Returns the trials of a protocol, clean and with slow runs.
 fn slots(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Slot> {
     let mut slots = Vec::new();
-    let limit = options.trials.filter(|_| protocol.set.is_public);
+    let limit = options.trials.filter(|_| protocol.set.source != Source::Project);
     let is_limited = options.is_quick || limit.is_some();
     let changes: &[Slowed] = if is_limited && protocol.is_costly { &COSTLY } else { &SLOWED };
     let most = if options.is_quick { protocol.quick_trials } else { usize::MAX };

@@ -23,6 +23,6 @@ pub use crate::brackets::{BracketScore, bracket_scores};
 pub use crate::chance::Chance;
 pub use crate::figures::{Covered, Row};
 pub use crate::options::{HELP, Options, Task};
-pub use crate::protocol::{Part, Places, Protocol, Set, protocols};
+pub use crate::protocol::{Part, Places, Protocol, Set, Source, protocols};
 pub use crate::reference::Reference;
 pub use crate::summary::summary;

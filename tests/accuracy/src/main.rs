@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use foreglow_accuracy::{
-    HELP, Options, Places, Protocol, Reference, Row, Set, Task, answer, left_out, page, protocols, reference, rows,
-    saved, summary,
+    HELP, Options, Places, Protocol, Reference, Row, Set, Source, Task, answer, left_out, page, protocols, reference,
+    rows, saved, summary,
 };
 
 /// The committed figures of the gate.
@@ -51,21 +51,35 @@ fn work(options: &Options) -> anyhow::Result<ExitCode> {
         eprintln!("accuracy: no protocol has {} in its name", options.only.join(" or "));
         return Ok(ExitCode::from(2));
     }
-    let mut skipped: Vec<Set> = Vec::new();
-    if !places.has_data() && wanted.iter().any(|protocol| protocol.set.is_public) {
-        let sentence = format!("accuracy: there is no data in {}", places.data.display());
-        if options.is_full() || options.task == Task::Refresh {
-            eprintln!("{sentence}; name its folder with DATA=FOLDER");
-            return Ok(ExitCode::from(2));
-        }
-        eprintln!("{sentence}: the public sets are skipped");
-        skipped = wanted.iter().map(|protocol| protocol.set).filter(|set| set.is_public).collect();
-        wanted.retain(|protocol| !protocol.set.is_public);
+    let uses = |source: Source| wanted.iter().any(|protocol| protocol.set.source == source);
+    if !places.has(Source::Shared) && uses(Source::Shared) && (options.is_full() || options.task == Task::Refresh) {
+        eprintln!("accuracy: there is no data in {}; name its folder with DATA=FOLDER", places.data.display());
+        return Ok(ExitCode::from(2));
     }
+    let skipped = skip_missing(&mut wanted, &places);
     match options.task {
         Task::Check | Task::Refresh => gate(options, &places, wanted, &skipped),
         Task::Measure | Task::Bout(_) => tables(options, &places, &wanted),
     }
+}
+
+/// Leaves out the protocols whose data does not exist, says so, and returns their sets.
+fn skip_missing(wanted: &mut Vec<Protocol>, places: &Places) -> Vec<Set> {
+    let is_missing = |protocol: &Protocol| !places.has(protocol.set.source);
+    let mut skipped: Vec<Set> =
+        wanted.iter().filter(|protocol| is_missing(protocol)).map(|protocol| protocol.set).collect();
+    wanted.retain(|protocol| !is_missing(protocol));
+    skipped.dedup();
+    let (cloned, shared): (Vec<Set>, Vec<Set>) =
+        skipped.iter().copied().partition(|set| matches!(set.source, Source::Cloned(_)));
+    if !shared.is_empty() {
+        eprintln!("accuracy: there is no data in {}: the public sets are skipped", places.data.display());
+    }
+    if !cloned.is_empty() {
+        let names = cloned.iter().map(|set| set.name).collect::<Vec<_>>().join(", ");
+        eprintln!("accuracy: {names} skipped; tests/accuracy/clouds.py writes their tables");
+    }
+    skipped
 }
 
 /// Measures all figures and writes them to a file, to the page and to standard output.
@@ -106,7 +120,8 @@ fn show(options: &Options, places: &Places, wanted: &[Protocol], rows: &[Row]) -
 /// Compares the figures of few trials with the committed ones.
 fn gate(options: &Options, places: &Places, mut wanted: Vec<Protocol>, skipped: &[Set]) -> anyhow::Result<ExitCode> {
     // A time limit gives different figures on different machines, and a gate has to be quick.
-    wanted.retain(|protocol| protocol.limit_secs.is_none() && !protocol.is_costly);
+    let is_cloned = |protocol: &Protocol| matches!(protocol.set.source, Source::Cloned(_));
+    wanted.retain(|protocol| protocol.limit_secs.is_none() && !protocol.is_costly && !is_cloned(protocol));
     let all = measure(options, places, &wanted, |_| Ok(()))?;
     let measured: Vec<Reference> = all.iter().map(Reference::of).collect();
     let file = places.project.join(REFERENCE);

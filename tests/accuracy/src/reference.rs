@@ -115,6 +115,7 @@ pub fn regressions(references: &[Reference], measured: &[Reference], skipped: &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Source;
 
     fn reference(protocol: &str, mape_percent: f64, interval_score_percent: f64) -> Reference {
         Reference {
@@ -145,7 +146,7 @@ mod tests {
         let (one, two) = (reference("one", 1.0, 1.0), reference("two", 1.0, 1.0));
         let found = regressions(std::slice::from_ref(&one), std::slice::from_ref(&two), &[]);
         assert_eq!(found.len(), 2, "{found:?}");
-        let skipped = Set { name: "a set", is_development: true, is_public: true };
+        let skipped = Set { name: "a set", is_development: true, source: Source::Shared };
         assert!(regressions(std::slice::from_ref(&one), &[], &[skipped]).is_empty());
         let gone = Reference { mape_percent: None, ..one.clone() };
         assert_eq!(regressions(&[one], &[gone], &[]), ["a set: one: there is no MAPE, the reference has 1.00 %"]);

@@ -17,6 +17,8 @@ pub struct Spec {
     pub features: Vec<&'static str>,
     /// Conditions on the used rows.
     pub only: Vec<String>,
+    /// Column that is 1 where a run was stopped at its time.
+    pub censored: Option<&'static str>,
 }
 
 /// Rows of a file with the columns of the conditions.
@@ -99,7 +101,10 @@ impl Table {
         let features = Features::new(spec.features.iter().map(column).collect::<anyhow::Result<_>>()?)?;
         let secs =
             self.cells(spec.target)?.into_iter().map(|cell| cell.parse().with_context(|| format!("time {cell}")));
-        let censored = vec![false; self.rows.len()];
+        let censored = match spec.censored {
+            Some(column) => self.cells(column)?.into_iter().map(|cell| cell == "1").collect(),
+            None => vec![false; self.rows.len()],
+        };
         Ok(Dataset::new(features, secs.collect::<anyhow::Result<_>>()?, censored)?)
     }
 }

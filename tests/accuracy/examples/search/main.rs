@@ -10,7 +10,7 @@ mod tables;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use foreglow_accuracy::{Chance, Places};
+use foreglow_accuracy::{Chance, Places, Source};
 use foreglow_model::{Replay, Strategy, replay};
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ fn main() -> anyhow::Result<()> {
     let data = std::env::args().nth(1).map(PathBuf::from);
     let places = Places::new(data.as_deref());
     anyhow::ensure!(
-        places.has_data(),
+        places.has(Source::Shared),
         "there is no data in {}; name its folder with DATA=FOLDER",
         places.data.display()
     );

@@ -4,12 +4,12 @@
 use foreglow_model::{Repeats, Roles, Term};
 
 use crate::protocol::splits::{Splits, TablePart};
-use crate::protocol::{Protocol, Set};
+use crate::protocol::{Protocol, Set, Source};
 use crate::table::Spec;
 
-const C3O: Set = Set { name: "C3O", is_development: true, is_public: true };
-const BELL: Set = Set { name: "Bell", is_development: true, is_public: true };
-const BOTH: Set = Set { name: "C3O and Bell", is_development: true, is_public: true };
+const C3O: Set = Set { name: "C3O", is_development: true, source: Source::Shared };
+const BELL: Set = Set { name: "Bell", is_development: true, source: Source::Shared };
+const BOTH: Set = Set { name: "C3O and Bell", is_development: true, source: Source::Shared };
 
 /// A job of C3O: its file, its most frequent machine type and its own features.
 const C3O_JOBS: [(&str, &str, &[&str]); 5] = [
@@ -97,6 +97,7 @@ fn c3o_part(job: &str, machine: &str, features: &[&'static str], only: &[&str], 
             target: "gross_runtime",
             features: [&["instance_count", "data_size_MB"], features].concat(),
             only: conditions,
+            ..Spec::default()
         },
         roles: Roles {
             machines: Some(Term::new("instance_count")),
@@ -110,7 +111,7 @@ fn c3o_part(job: &str, machine: &str, features: &[&'static str], only: &[&str], 
 
 fn bell(splits: &Splits, repeats: Repeats) -> Vec<TablePart> {
     let part = |job: &&str| TablePart {
-        spec: Spec { file: format!("bell/{job}.csv"), target: "Runtime", features: vec!["Nodes"], only: Vec::new() },
+        spec: Spec { file: format!("bell/{job}.csv"), target: "Runtime", features: vec!["Nodes"], ..Spec::default() },
         roles: Roles { machines: Some(Term::new("Nodes")), ..Roles::default() },
         splits: splits.clone(),
         repeats,

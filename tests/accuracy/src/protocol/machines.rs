@@ -4,10 +4,10 @@
 use foreglow_model::{Roles, Term};
 
 use crate::protocol::splits::{Splits, TablePart};
-use crate::protocol::{Protocol, Set};
+use crate::protocol::{Protocol, Set, Source};
 use crate::table::Spec;
 
-const SET: Set = Set { name: "New machine type", is_development: true, is_public: true };
+const SET: Set = Set { name: "New machine type", is_development: true, source: Source::Shared };
 /// Runs of the new machine type that are fitted.
 const OWN: usize = 3;
 
@@ -37,7 +37,7 @@ fn profet() -> (&'static str, TablePart) {
             file: "profet/samples.csv".into(),
             target: "batch_latency_s",
             features: vec!["pixels", "batchsize", "instance_name", "model"],
-            only: Vec::new(),
+            ..Spec::default()
         },
         roles: Roles { batch_size: Some(batch), ..Roles::default() },
         ..TablePart::default()
@@ -51,7 +51,7 @@ fn sort() -> (&'static str, TablePart) {
             file: "c3o/sort.tsv".into(),
             target: "gross_runtime",
             features: vec!["instance_count", "data_size_MB", "machine_type"],
-            only: Vec::new(),
+            ..Spec::default()
         },
         roles: Roles {
             machines: Some(Term::new("instance_count")),
@@ -70,7 +70,7 @@ fn trimtuner() -> (&'static str, TablePart) {
             file: "trimtuner_rnn/samples.csv".into(),
             target: "time_s",
             features: vec!["n_vms", "vcpu", "batch", "train_samples", "vm", "sync"],
-            only: Vec::new(),
+            ..Spec::default()
         },
         roles: Roles {
             machines: "n_vms*vcpu".parse().ok(),

@@ -3,6 +3,7 @@
 //! To add a protocol, add a line to the file of its data set. To add a data set, add a file with
 //! its protocols, a [`Set`], and a line in [`protocols`].
 
+mod clouds;
 mod jobs;
 mod machines;
 mod own_runs;
@@ -24,8 +25,20 @@ pub struct Set {
     pub name: &'static str,
     /// Whether the structure or constants of the predictor were chosen with this data in view.
     pub is_development: bool,
-    /// Whether the data is in the data folder, outside the project.
-    pub is_public: bool,
+    /// Where the data comes from.
+    pub source: Source,
+}
+
+/// Where the data of a set comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The project.
+    Project,
+    /// The data folder, outside the project.
+    Shared,
+    /// This folder of the data folder, which `tests/accuracy/clouds.py` writes. Such a set is
+    /// never in the gate, so that nobody improves its figures step by step.
+    Cloned(&'static str),
 }
 
 /// A protocol; its figure is the mean over its parts.
@@ -82,9 +95,13 @@ impl Places {
         Self { data, project }
     }
 
-    /// Returns whether the public data sets exist.
-    pub fn has_data(&self) -> bool {
-        self.data.join("c3o").is_dir()
+    /// Returns whether data from this source exists.
+    pub fn has(&self, source: Source) -> bool {
+        match source {
+            Source::Project => true,
+            Source::Shared => self.data.join("c3o").is_dir(),
+            Source::Cloned(folder) => self.data.join(folder).is_dir(),
+        }
     }
 }
 
@@ -95,6 +112,7 @@ pub fn protocols() -> Vec<Protocol> {
         machines::protocols(),
         simulated::protocols(),
         jobs::protocols(),
+        clouds::protocols(),
         trimtuner::protocols(),
         profet::protocols(),
         timm::protocols(),

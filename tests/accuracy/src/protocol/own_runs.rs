@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use foreglow_shared::{Job, Observation, group_by_context, read_samples};
 
 use crate::chance::Chance;
-use crate::protocol::{Part, Places, Protocol, Set};
+use crate::protocol::{Part, Places, Protocol, Set, Source};
 use crate::trial::{JobTrial, Trial};
 
 /// The example's jobs, by CNN and mode.
@@ -16,7 +16,7 @@ const JOBS: [(&str, &str); 4] =
 /// Number of draws of one repeat per cell.
 const DRAWS: u64 = 50;
 
-const SET: Set = Set { name: "Own runs", is_development: true, is_public: false };
+const SET: Set = Set { name: "Own runs", is_development: true, source: Source::Project };
 
 /// Returns one protocol per job.
 pub fn protocols() -> Vec<Protocol> {

@@ -3,10 +3,10 @@
 use foreglow_model::{Roles, Term};
 
 use crate::protocol::splits::{Splits, TablePart};
-use crate::protocol::{Protocol, Set};
+use crate::protocol::{Protocol, Set, Source};
 use crate::table::Spec;
 
-const SET: Set = Set { name: "PROFET", is_development: true, is_public: true };
+const SET: Set = Set { name: "PROFET", is_development: true, source: Source::Shared };
 
 const PAIR: &str = "unseen GPU-and-model pair";
 
@@ -38,7 +38,7 @@ fn part(splits: Splits) -> TablePart {
             file: "profet/samples.csv".into(),
             target: "batch_latency_s",
             features: vec!["pixels", "batchsize", "instance_name", "model"],
-            only: Vec::new(),
+            ..Spec::default()
         },
         roles: Roles { batch_size: Some(batch.clone()), terms: vec![batch, area], ..Roles::default() },
         splits,

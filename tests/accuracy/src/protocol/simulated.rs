@@ -5,7 +5,7 @@ use foreglow_shared::{Context, Job, Observation};
 use serde_json::json;
 
 use crate::chance::Chance;
-use crate::protocol::{Part, Protocol, Set};
+use crate::protocol::{Part, Protocol, Set, Source};
 use crate::trial::{JobTrial, TableTrial, Trial};
 
 /// Executors and cores of the grid.
@@ -17,10 +17,10 @@ const NOISE: f64 = 0.03;
 const DRAWS: u64 = 40;
 
 /// Laws that are typical of CNN jobs.
-const AMDAHL: Set = Set { name: "Simulated 3 × 3 grids", is_development: true, is_public: false };
+const AMDAHL: Set = Set { name: "Simulated 3 × 3 grids", is_development: true, source: Source::Project };
 /// Other laws.
-const OTHER: Set = Set { name: "Simulated 3 × 3 grids, other laws", is_development: false, is_public: false };
-const LINE: Set = Set { name: "Line with one slow run", is_development: true, is_public: false };
+const OTHER: Set = Set { name: "Simulated 3 × 3 grids, other laws", is_development: false, source: Source::Project };
+const LINE: Set = Set { name: "Line with one slow run", is_development: true, source: Source::Project };
 
 /// Dependence of a job's time on executors, cores and images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

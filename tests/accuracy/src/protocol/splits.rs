@@ -103,7 +103,8 @@ impl TablePart {
                             let values = left_out.iter().enumerate();
                             values.map(move |(value, split)| with_own(split, *own, draw, value))
                         };
-                        (0..*draws).flat_map(of_draw).collect()
+                        let draws: Vec<Split> = (0..*draws).flat_map(of_draw).collect();
+                        draws.into_iter().filter(|split| !split.test.is_empty()).collect()
                     }
                     Splits::Conditions { .. } => Vec::new(),
                 };
@@ -123,6 +124,8 @@ impl TablePart {
     }
 
     fn trial(&self, fit: Dataset, test: Dataset) -> anyhow::Result<Trial> {
+        let ended: Vec<usize> = (0..test.secs().len()).filter(|row| !test.censored()[*row]).collect();
+        let test = test.select(&ended);
         let fit = match self.stop {
             None => fit,
             Some((limit, is_bound)) => {
@@ -142,6 +145,7 @@ impl TablePart {
         let mut push = |option: &str, value: String| words.extend([option.to_owned(), value]);
         self.spec.only.iter().for_each(|condition| push("--only", condition.clone()));
         self.spec.features.iter().for_each(|feature| push("--feature", (*feature).to_owned()));
+        self.spec.censored.iter().for_each(|column| push("--censored", (*column).to_owned()));
         let Roles { machines, data_size, batch_size, iterations, terms } = &self.roles;
         let roles = [
             ("--machines", machines),

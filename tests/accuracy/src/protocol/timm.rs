@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use foreglow_model::{Column, Dataset, Features, Repeats, Roles, Term};
 
 use crate::chance::Chance;
-use crate::protocol::{Part, Places, Protocol, Set};
+use crate::protocol::{Part, Places, Protocol, Set, Source};
 use crate::table::{Spec, Table};
 use crate::trial::{TableTrial, Trial};
 
-const SET: Set = Set { name: "timm", is_development: false, is_public: true };
+const SET: Set = Set { name: "timm", is_development: false, source: Source::Shared };
 
 pub(super) const GPU: &str = "timm/infer-amp-nchw-pt240-cu124-rtx3090.csv";
 const GPU_LAST: &str = "timm/infer-amp-nhwc-pt240-cu124-rtx3090.csv";

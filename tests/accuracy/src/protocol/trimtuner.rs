@@ -3,10 +3,10 @@
 use foreglow_model::{Roles, Term};
 
 use crate::protocol::splits::{Splits, TablePart};
-use crate::protocol::{Protocol, Set};
+use crate::protocol::{Protocol, Set, Source};
 use crate::table::Spec;
 
-const SET: Set = Set { name: "TrimTuner RNN", is_development: true, is_public: true };
+const SET: Set = Set { name: "TrimTuner RNN", is_development: true, source: Source::Shared };
 
 /// Returns every protocol on TrimTuner.
 pub fn protocols() -> Vec<Protocol> {
@@ -37,7 +37,7 @@ fn part(splits: Splits) -> TablePart {
             file: "trimtuner_rnn/samples.csv".into(),
             target: "time_s",
             features: vec!["n_vms", "batch", "train_samples", "vm", "sync"],
-            only: Vec::new(),
+            ..Spec::default()
         },
         roles: Roles {
             machines: Some(Term::new("n_vms")),

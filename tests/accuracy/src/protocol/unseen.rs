@@ -10,13 +10,13 @@ use anyhow::Context as _;
 use foreglow_model::{CostedRun, GraphCosts};
 
 use super::timm::{CPU, FAMILIES, GPU, Run, runs};
-use crate::protocol::{Part, Places, Protocol, Set};
+use crate::protocol::{Part, Places, Protocol, Set, Source};
 use crate::trial::CnnTrial;
 use crate::trial::Trial;
 
-const DEVELOPMENT: Set = Set { name: "timm, layers of the graph", is_development: true, is_public: true };
+const DEVELOPMENT: Set = Set { name: "timm, layers of the graph", is_development: true, source: Source::Shared };
 const UNTOUCHED: Set =
-    Set { name: "timm, layers of the graph, other families", is_development: false, is_public: true };
+    Set { name: "timm, layers of the graph, other families", is_development: false, source: Source::Shared };
 
 /// What each network costs for one image; `tests/accuracy/costs/timm.py` makes it.
 const COSTS: &str = "tests/accuracy/costs/timm.csv";

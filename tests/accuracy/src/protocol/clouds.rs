@@ -1,0 +1,121 @@
+//! Sets that were never looked at while the predictor was made; `tests/accuracy/clouds.py` writes
+//! their tables. Scout: 18 jobs on 69 clusters each. CherryPick: five jobs on 47 to 72 clusters.
+//! TrimTuner's CNN: distributed training, stopped at 600 s.
+
+use foreglow_model::{Roles, Term};
+
+use crate::protocol::splits::{Splits, TablePart};
+use crate::protocol::{Protocol, Set, Source};
+use crate::table::Spec;
+
+const SCOUT: Set = untouched("Scout", "scout");
+const CHERRYPICK: Set = untouched("CherryPick", "cherrypick");
+const TRIMTUNER: Set = untouched("TrimTuner CNN", "trimtuner_cnn");
+
+const SCOUT_JOBS: [&str; 18] = [
+    "join_bigdata_spark",
+    "join_huge_spark",
+    "kmeans_bigdata_spark15",
+    "kmeans_huge_spark15",
+    "lr_bigdata_spark",
+    "lr_huge_spark",
+    "naive-bayes_bigdata_spark15",
+    "naive-bayes_huge_spark15",
+    "pagerank_bigdata_hadoop",
+    "pagerank_bigdata_spark",
+    "pagerank_huge_hadoop",
+    "pagerank_huge_spark",
+    "regression_bigdata_spark15",
+    "regression_huge_spark15",
+    "terasort_bigdata_hadoop",
+    "terasort_huge_hadoop",
+    "wordcount-large_bigdata_hadoop",
+    "wordcount-large_huge_hadoop",
+];
+const CHERRYPICK_JOBS: [&str; 5] = ["kmeans", "spark", "terasort", "tpcds", "tpch"];
+
+const fn untouched(name: &'static str, folder: &'static str) -> Set {
+    Set { name, is_development: false, source: Source::Cloned(folder) }
+}
+
+/// Returns every protocol on these sets.
+pub fn protocols() -> Vec<Protocol> {
+    let clouds =
+        [(SCOUT, "scout/runs.csv", SCOUT_JOBS.as_slice()), (CHERRYPICK, "cherrypick/runs.csv", &CHERRYPICK_JOBS)];
+    let mut protocols: Vec<Protocol> =
+        clouds.into_iter().flat_map(|(set, file, jobs)| cluster_protocols(set, file, jobs)).collect();
+    protocols.extend(trimtuner());
+    protocols
+}
+
+/// A job on many clusters: larger clusters, random clusters, and a new machine type.
+fn cluster_protocols(set: Set, file: &'static str, jobs: &'static [&'static str]) -> Vec<Protocol> {
+    let few = |fitted: usize| Splits::Random { splits: 10, fitted: Some(fitted) };
+    let by_type = || TablePart {
+        spec: Spec { file: file.into(), target: "time_s", features: vec!["nodes", "vm"], ..Spec::default() },
+        roles: Roles { machines: Some(Term::new("nodes")), ..Roles::default() },
+        ..TablePart::default()
+    };
+    let by_size = |machine: &'static str| TablePart {
+        spec: Spec { features: vec!["nodes", "vcpu", machine], ..by_type().spec },
+        roles: Roles { machines: "nodes*vcpu".parse().ok(), ..Roles::default() },
+        ..TablePart::default()
+    };
+    let new_type = Splits::NewValue { column: "vm", own: 3, draws: 2 };
+    let questions = [
+        ("all smaller clusters → the largest", by_type(), Splits::conditions(&["largest=no"], &["largest=yes"])),
+        ("half the range → the largest", by_type(), Splits::conditions(&["share<=0.5"], &["largest=yes"])),
+        ("12 random clusters", by_size("family"), few(12)),
+        ("24 random clusters", by_size("family"), few(24)),
+        ("new machine type, 3 own runs", by_size("vm"), new_type),
+    ];
+    let protocol = |(name, part, splits): (&str, TablePart, Splits)| {
+        let of_job = move |job: &&str| TablePart {
+            spec: Spec { only: vec![format!("job={job}")], ..part.spec.clone() },
+            splits: splits.clone(),
+            ..part.clone()
+        };
+        let parts: Vec<TablePart> = jobs.iter().map(of_job).collect();
+        protocol(set, name, parts)
+    };
+    questions.into_iter().map(protocol).collect()
+}
+
+fn trimtuner() -> Vec<Protocol> {
+    let part = |splits: Splits| TablePart {
+        spec: Spec {
+            file: "trimtuner_cnn/samples.csv".into(),
+            target: "time_s",
+            features: vec!["n_vms", "batch", "train_samples", "vm", "sync"],
+            censored: Some("censored_600s"),
+            ..Spec::default()
+        },
+        roles: Roles {
+            machines: Some(Term::new("n_vms")),
+            data_size: Some(Term::new("train_samples")),
+            batch_size: Some(Term::new("batch")),
+            ..Roles::default()
+        },
+        splits,
+        ..TablePart::default()
+    };
+    let larger = Splits::conditions(&["train_samples<=15000"], &["train_samples=60000"]);
+    let stopped = TablePart { stop: Some((20.0, true)), ..part(larger.clone()) };
+    vec![
+        protocol(TRIMTUNER, "≤ 15k samples → 60k", vec![part(larger)]),
+        protocol(TRIMTUNER, "≤ 15k samples → 60k, stopped at 20 s: bounds", vec![stopped]),
+        protocol(TRIMTUNER, "40 random runs", vec![part(Splits::Random { splits: 20, fitted: Some(40) })]),
+    ]
+}
+
+fn protocol(set: Set, name: &str, parts: Vec<TablePart>) -> Protocol {
+    Protocol {
+        set,
+        name: name.to_owned(),
+        parts: Box::new(move |places| parts.iter().map(|part| part.read(&places.data)).collect()),
+        slowed_trials: 2,
+        quick_trials: 2,
+        is_costly: false,
+        limit_secs: None,
+    }
+}
