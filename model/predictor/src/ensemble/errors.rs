@@ -79,7 +79,6 @@ impl Situation<'_> {
             Shape::Beyond(_) if self.is_lawful => USUAL_OF_LAWS,
             Shape::Beyond(_) if self.has_forward => USUAL_BEYOND,
             Shape::Beyond(_) => USUAL_OF_POWERS,
-            Shape::BeyondOfContext(_) => USUAL_BEYOND,
             _ => USUAL_WITHIN,
         };
         of_many_rows + USUAL_PER_FEATURE * self.deviation * self.features_per_row
@@ -125,7 +124,7 @@ impl Errors {
             (false, true) => REACH,
             (false, false) => REACH_OF_POWERS,
         };
-        let is_beyond = !shape.sides().is_empty();
+        let is_beyond = matches!(shape, Shape::Beyond(_));
         let shares_bias = is_beyond || matches!(shape, Shape::FewOfContext(_));
         // The growth with distance already corrects the errors of forward folds for the missing
         // rows.

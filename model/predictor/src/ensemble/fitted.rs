@@ -99,7 +99,7 @@ impl Fitted {
             features_per_row: extent.varying() as f64 / table.rows() as f64,
             deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
             is_lawful,
-            has_more_workers: shape.sides().iter().any(is_workers),
+            has_more_workers: matches!(shape, Shape::Beyond(sides) if sides.iter().any(is_workers)),
         };
         let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
         Blend::weigh(&situation, (&kinds, &priors), tuning.held_out_rows, ties, &trials, &fitted)

@@ -44,7 +44,6 @@ pub(crate) fn folds(table: &Table, extent: &Extent, shape: &Shape) -> Vec<Fold> 
         Shape::UnseenContext => by_group(table, |row| table.training.points.category[row].clone()),
         Shape::UnseenLevel(columns) => by_group(table, |row| vec![table.training.points.category[row][columns[0]]]),
         Shape::FewOfContext(few) => few_of_context(table, extent, *few),
-        Shape::BeyondOfContext(side) => beyond_of_context(table, extent, *side),
         Shape::Inside => Vec::new(),
     };
     if folds.is_empty() {
@@ -151,32 +150,6 @@ fn few_of_context(table: &Table, extent: &Extent, few: usize) -> Vec<Fold> {
         within(table, &split(table, |row| is_out[row]))
     };
     (0..folds).map(fold).filter(|fold| !fold.test.is_empty()).collect()
-}
-
-/// Holds out the outermost one or two values of a feature that each context has, and scores the
-/// rows within the range of the rest, which has such values of other contexts.
-fn beyond_of_context(table: &Table, extent: &Extent, (column, side): (usize, Side)) -> Vec<Fold> {
-    let points = &table.training.points;
-    let fold = |depth: usize| {
-        let mut is_out = vec![false; table.rows()];
-        for names in extent.contexts() {
-            let is_of = |row: &usize| table.observed[*row] && points.category[*row] == *names;
-            let rows: Vec<usize> = (0..table.rows()).filter(is_of).collect();
-            let levels = table.levels(column, &rows);
-            if levels.len() <= depth {
-                continue;
-            }
-            let value = match side {
-                Side::Above => levels[levels.len() - 1 - depth],
-                Side::Below => levels[depth],
-            };
-            let cut = Cut { column, side, value };
-            rows.iter().for_each(|row| is_out[*row] = cut.is_beyond(&points.numeric[*row]));
-        }
-        within(table, &split(table, |row| is_out[row]))
-    };
-    let enough = |fold: &Fold| fold.fit.len() >= 3.max(table.rows().div_ceil(3)) && !fold.test.is_empty();
-    (1..=2).map(fold).filter(enough).collect()
 }
 
 /// Holds out rows at random, and scores those within the range of the rest, like a question inside

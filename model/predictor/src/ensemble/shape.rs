@@ -15,9 +15,6 @@ pub(crate) enum Shape {
     Inside,
     /// The same, where the context has only this number of rows while others have many.
     FewOfContext(usize),
-    /// Within every range, but beyond the values of a numeric feature (by index) that the context
-    /// has; other contexts have such values.
-    BeyondOfContext((usize, Side)),
     /// Within every range; each name was measured, but not this combination.
     UnseenContext,
     /// Within every range; these categories (by index) have a name that was never measured.
@@ -40,17 +37,8 @@ pub(crate) struct Extent {
     pub(crate) numeric: Vec<Axis>,
     /// Which categories vary.
     pub(crate) varying: Vec<bool>,
-    /// Measured contexts, ascending by name.
-    contexts: Vec<Context>,
-}
-
-/// The measured rows of a context.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Context {
-    names: Vec<u32>,
-    rows: usize,
-    /// Smallest and largest value of each numeric feature.
-    ranges: Vec<(f64, f64)>,
+    /// Measured contexts, ascending, with their number of rows.
+    contexts: Vec<(Vec<u32>, usize)>,
 }
 
 /// Number of rows up to which a context can have few.
@@ -59,9 +47,6 @@ const MOST_FEW: usize = 5;
 const MANY_TIMES: usize = 2;
 /// Minimum number of contexts with many rows, so that some of them can be held out.
 const LEAST_RICH: usize = 2;
-/// Number of contexts up to which the range of each counts; with more, the rows of a context are so
-/// few that most questions are beyond its range, and rows held out at random are so too.
-const MOST_RANGES: usize = 24;
 
 /// The measured values of a numeric feature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -112,10 +97,9 @@ impl Extent {
         let rows = || (0..table.rows()).filter(observed).map(|row| &points.category[row]);
         let first = rows().next().cloned().unwrap_or_default();
         let varying = (0..first.len()).map(|column| rows().any(|row| row[column] != first[column])).collect();
-        let mut measured: Vec<usize> = (0..table.rows()).filter(observed).collect();
-        sort_by(&mut measured, |a, b| points.category[*a].cmp(&points.category[*b]));
-        let contexts = measured.chunk_by(|a, b| points.category[*a] == points.category[*b]);
-        let contexts = contexts.map(|rows| Context::of(table, rows)).collect();
+        let mut measured: Vec<&Vec<u32>> = rows().collect();
+        sort(&mut measured);
+        let contexts = measured.chunk_by(|a, b| a == b).map(|same| (same[0].clone(), same.len())).collect();
         Self { numeric, varying, contexts }
     }
 
@@ -152,47 +136,11 @@ impl Extent {
         if !unseen.is_empty() {
             return Shape::UnseenLevel(unseen);
         }
-        let Some(context) = self.context(category) else { return Shape::UnseenContext };
-        if context.rows <= MOST_FEW && self.rich(context.rows).count() >= LEAST_RICH {
-            return Shape::FewOfContext(context.rows);
+        match self.rows_of(category) {
+            0 => Shape::UnseenContext,
+            few @ ..=MOST_FEW if self.rich(few).count() >= LEAST_RICH => Shape::FewOfContext(few),
+            _ => Shape::Inside,
         }
-        match self.beyond_of(context, numeric) {
-            Some(side) => Shape::BeyondOfContext(side),
-            None => Shape::Inside,
-        }
-    }
-
-    /// Returns the feature in which a question is farthest beyond the range of its context, in
-    /// units of the range of all rows.
-    fn beyond_of(&self, context: &Context, numeric: &[f64]) -> Option<(usize, Side)> {
-        if !self.has_context_ranges() {
-            return None;
-        }
-        let mut farthest: Option<(f64, (usize, Side))> = None;
-        for (column, (axis, x)) in self.numeric.iter().zip(numeric).enumerate() {
-            let (low, high) = context.ranges[column];
-            // A feature that never varied in the context has no range there.
-            if low == high {
-                continue;
-            }
-            let (above, below) = (axis.see(*x) - axis.see(high), axis.see(low) - axis.see(*x));
-            let side = if above > 0.0 { Side::Above } else { Side::Below };
-            let distance = above.max(below) / (axis.see(axis.largest()) - axis.see(axis.smallest()));
-            if distance > farthest.map_or(0.0, |(most, _)| most) {
-                farthest = Some((distance, (column, side)));
-            }
-        }
-        farthest.map(|(_, side)| side)
-    }
-
-    /// Whether a question inside the ranges can be beyond those of its context.
-    pub(crate) fn has_context_ranges(&self) -> bool {
-        (2..=MOST_RANGES).contains(&self.contexts.len())
-    }
-
-    /// Returns the names of each measured context.
-    pub(crate) fn contexts(&self) -> impl Iterator<Item = &[u32]> {
-        self.contexts.iter().map(|context| context.names.as_slice())
     }
 
     /// Whether the question is beyond more ranges than its shape considers.
@@ -203,8 +151,7 @@ impl Extent {
 
     /// Returns the contexts that have many rows compared with one that has `few`.
     pub(crate) fn rich(&self, few: usize) -> impl Iterator<Item = &[u32]> {
-        let rich = self.contexts.iter().filter(move |context| context.rows >= MANY_TIMES * few);
-        rich.map(|context| context.names.as_slice())
+        self.contexts.iter().filter(move |(_, rows)| *rows >= MANY_TIMES * few).map(|(names, _)| names.as_slice())
     }
 
     /// Returns the distance of a question beyond the ranges, in units of each.
@@ -221,7 +168,7 @@ impl Extent {
     /// Returns the number of distinct names in all categories.
     pub(crate) fn names(&self) -> usize {
         let distinct = |column: usize| {
-            let mut codes: Vec<u32> = self.contexts().map(|names| names[column]).collect();
+            let mut codes: Vec<u32> = self.contexts.iter().map(|(names, _)| names[column]).collect();
             sort(&mut codes);
             codes.dedup();
             codes.len()
@@ -229,10 +176,10 @@ impl Extent {
         (0..self.varying.len()).map(distinct).sum()
     }
 
-    /// Returns a measured context.
-    fn context(&self, category: &[u32]) -> Option<&Context> {
-        let place = self.contexts.binary_search_by(|context| context.names.as_slice().cmp(category));
-        place.ok().map(|place| &self.contexts[place])
+    /// Returns the number of measured rows of a context.
+    fn rows_of(&self, category: &[u32]) -> usize {
+        let place = self.contexts.binary_search_by(|(names, _)| names.as_slice().cmp(category));
+        place.map_or(0, |place| self.contexts[place].1)
     }
 
     /// Whether all measured rows are at one point, so that only their time can be learnt.
@@ -245,30 +192,6 @@ impl Extent {
             count @ ..=4 => count,
             5..=8 => 2,
             _ => 1,
-        }
-    }
-}
-
-impl Context {
-    fn of(table: &Table, rows: &[usize]) -> Self {
-        let points = &table.training.points;
-        let range = |column: usize| {
-            let values = || rows.iter().map(|row| points.numeric[*row][column]);
-            (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
-        };
-        let ranges = (0..points.numeric[rows[0]].len()).map(range).collect();
-        Self { names: points.category[rows[0]].clone(), rows: rows.len(), ranges }
-    }
-}
-
-impl Shape {
-    /// Returns the numeric features whose range the question is beyond, of all rows or of its
-    /// context.
-    pub(crate) fn sides(&self) -> &[(usize, Side)] {
-        match self {
-            Self::Beyond(sides) => sides,
-            Self::BeyondOfContext(side) => std::slice::from_ref(side),
-            _ => &[],
         }
     }
 }

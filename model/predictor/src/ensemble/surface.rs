@@ -158,7 +158,7 @@ fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> Vec<(Shape, Vec<Ra
     let (down, across) = (plane.down.values, plane.across.values);
     let point = |row: usize, column: usize| plane.at(down[row], across[column]);
     let Some(first) = widths.iter().position(|width| *width > 0) else { return Vec::new() };
-    if !extent.leaves_out(&point(first, 0)) && !extent.has_context_ranges() {
+    if !extent.leaves_out(&point(first, 0)) {
         let all = widths.iter().map(|width| 0..*width).collect();
         return vec![(extent.shape(&point(first, 0), plane.category), all)];
     }
@@ -166,12 +166,15 @@ fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> Vec<(Shape, Vec<Ra
     for (row, width) in widths.iter().enumerate() {
         let mut start = 0;
         while start < *width {
+            // Along a row only one distance changes, monotonically: it counts from one column on,
+            // or up to one, so binary search finds the boundary.
             let shape = extent.shape(&point(row, start), plane.category);
             let is_same = |column: usize| extent.shape(&point(row, column), plane.category) == shape;
-            let end = match extent.has_context_ranges() {
-                true => (start + 1..*width).find(|column| !is_same(*column)).unwrap_or(*width),
-                false => boundary(start, *width, is_same),
-            };
+            let (mut same, mut end) = (start, *width);
+            while same + 1 < end {
+                let middle = usize::midpoint(same, end);
+                *if is_same(middle) { &mut same } else { &mut end } = middle;
+            }
             let place = parts.iter().position(|(known, _)| *known == shape).unwrap_or(parts.len());
             if place == parts.len() {
                 parts.push((shape, vec![0..0; down.len()]));
@@ -181,17 +184,6 @@ fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> Vec<(Shape, Vec<Ra
         }
     }
     parts
-}
-
-/// Returns the end of the columns from `start` that have the same shape. Along a row only one
-/// distance changes, monotonically: it counts from one column on, or up to one.
-fn boundary(start: usize, width: usize, is_same: impl Fn(usize) -> bool) -> usize {
-    let (mut same, mut end) = (start, width);
-    while same + 1 < end {
-        let middle = usize::midpoint(same, end);
-        *if is_same(middle) { &mut same } else { &mut end } = middle;
-    }
-    end
 }
 
 impl Region {
