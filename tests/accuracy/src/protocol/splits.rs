@@ -85,7 +85,7 @@ impl TablePart {
                 let is_tested = |row: usize| if test_on.is_empty() { !fit[row] } else { test[row] };
                 let rows =
                     |is: &dyn Fn(usize) -> bool| (0..runs.secs().len()).filter(|row| is(*row)).collect::<Vec<_>>();
-                vec![self.trial(runs.select(&rows(&is_fitted)), runs.select(&rows(&is_tested)))?]
+                vec![self.trial(runs.select(&rows(&is_fitted)), &runs.select(&rows(&is_tested)))?]
             }
             drawn => {
                 let settings = Settings::of(&runs);
@@ -113,7 +113,7 @@ impl TablePart {
                     _ => None,
                 };
                 let trial = |(number, split): (usize, &Split)| {
-                    self.trial(fitted_runs(&settings, split, repeats(number)), settings.runs(&split.test))
+                    self.trial(fitted_runs(&settings, split, repeats(number)), &settings.runs(&split.test))
                 };
                 splits.iter().enumerate().map(trial).collect::<anyhow::Result<_>>()?
             }
@@ -123,7 +123,7 @@ impl TablePart {
         Ok(Part { command, trials })
     }
 
-    fn trial(&self, fit: Dataset, test: Dataset) -> anyhow::Result<Trial> {
+    fn trial(&self, fit: Dataset, test: &Dataset) -> anyhow::Result<Trial> {
         let ended: Vec<usize> = (0..test.secs().len()).filter(|row| !test.censored()[*row]).collect();
         let test = test.select(&ended);
         let fit = match self.stop {
