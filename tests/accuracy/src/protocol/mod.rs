@@ -37,7 +37,7 @@ pub enum Source {
     /// The data folder, outside the project.
     Shared,
     /// This folder of the data folder, which `tests/accuracy/clouds.py` writes. Such a set is
-    /// never in the gate, so that nobody improves its figures step by step.
+    /// never in the gate, so that its figures are not improved step by step.
     Cloned(&'static str),
 }
 
