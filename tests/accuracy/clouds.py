@@ -4,7 +4,7 @@
     git clone https://github.com/pedrogbmendes/TrimTuner
     python clouds.py Lynceus-ICDCS TrimTuner FOLDER
 
-FOLDER then has scout/runs.csv (Hsu et al., 2018: 18 jobs of Hadoop and Spark, 69 clusters each),
+FOLDER then has scout/runs.csv (Hsu et al., 2018: 18 jobs of Hadoop and Spark, up to 69 clusters each),
 cherrypick/runs.csv (Alipourfard et al., NSDI 2017: five jobs) and trimtuner_cnn/samples.csv, whose
 columns are those of the recurrent network's table. `largest` says whether a cluster is the largest
 of its job and machine type, `share` how large it is compared to that one.
@@ -43,6 +43,8 @@ def cherrypick(root):
 def write_clusters(path, runs):
     """Writes runs with the size of their cluster beside the largest of its job and machine type."""
     runs = list(runs)
+    if not runs:
+        sys.exit(f"clouds.py: no run for {path} found; is the first folder a clone of Lynceus-ICDCS?")
     most = {}
     for job, vm, nodes, _ in runs:
         most[job, vm] = max(nodes, most.get((job, vm), 0))
@@ -71,10 +73,15 @@ def write_trimtuner(path, source):
 
 
 def main():
-    lynceus, trimtuner, out = (Path(argument) for argument in sys.argv[1:4])
+    if len(sys.argv) != 4:
+        sys.exit("usage: clouds.py LYNCEUS-ICDCS TRIMTUNER FOLDER, the first two being clones")
+    lynceus, trimtuner, out = (Path(argument) for argument in sys.argv[1:])
+    cnn = trimtuner / "tests/files/cnn.csv"
+    if not cnn.is_file():
+        sys.exit(f"clouds.py: {cnn} does not exist; is the second folder a clone of TrimTuner?")
     write_clusters(out / "scout/runs.csv", scout(lynceus))
     write_clusters(out / "cherrypick/runs.csv", cherrypick(lynceus))
-    write_trimtuner(out / "trimtuner_cnn/samples.csv", trimtuner / "tests/files/cnn.csv")
+    write_trimtuner(out / "trimtuner_cnn/samples.csv", cnn)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,14 @@ fn work(options: &Options) -> anyhow::Result<ExitCode> {
         eprintln!("accuracy: there is no data in {}; name its folder with DATA=FOLDER", places.data.display());
         return Ok(ExitCode::from(2));
     }
+    let is_gate = matches!(options.task, Task::Check | Task::Refresh);
+    if is_gate {
+        wanted.retain(|protocol| !matches!(protocol.set.source, Source::Cloned(_)));
+    }
     let skipped = skip_missing(&mut wanted, &places);
+    if wanted.is_empty() && !is_gate {
+        return Ok(ExitCode::from(2));
+    }
     match options.task {
         Task::Check | Task::Refresh => gate(options, &places, wanted, &skipped),
         Task::Measure | Task::Bout(_) => tables(options, &places, &wanted),
@@ -77,7 +84,10 @@ fn skip_missing(wanted: &mut Vec<Protocol>, places: &Places) -> Vec<Set> {
     }
     if !cloned.is_empty() {
         let names = cloned.iter().map(|set| set.name).collect::<Vec<_>>().join(", ");
-        eprintln!("accuracy: {names} skipped; tests/accuracy/clouds.py writes their tables");
+        eprintln!(
+            "accuracy: {} has no table of {names}, which are skipped; tests/accuracy/clouds.py writes them",
+            places.data.display()
+        );
     }
     skipped
 }
@@ -120,8 +130,7 @@ fn show(options: &Options, places: &Places, wanted: &[Protocol], rows: &[Row]) -
 /// Compares the figures of few trials with the committed ones.
 fn gate(options: &Options, places: &Places, mut wanted: Vec<Protocol>, skipped: &[Set]) -> anyhow::Result<ExitCode> {
     // A time limit gives different figures on different machines, and a gate has to be quick.
-    let is_cloned = |protocol: &Protocol| matches!(protocol.set.source, Source::Cloned(_));
-    wanted.retain(|protocol| protocol.limit_secs.is_none() && !protocol.is_costly && !is_cloned(protocol));
+    wanted.retain(|protocol| protocol.limit_secs.is_none() && !protocol.is_costly);
     let all = measure(options, places, &wanted, |_| Ok(()))?;
     let measured: Vec<Reference> = all.iter().map(Reference::of).collect();
     let file = places.project.join(REFERENCE);

@@ -1,16 +1,15 @@
-//! Sets that were never looked at while the predictor was made; `tests/accuracy/clouds.py` writes
-//! their tables. Scout: 18 jobs on 69 clusters each. CherryPick: five jobs on 47 to 72 clusters.
-//! TrimTuner's CNN: distributed training, stopped at 600 s.
+//! Jobs on many clusters by machine type and nodes: Scout (18 jobs on up to 69 clusters each) and
+//! CherryPick (five jobs on 47 to 72 clusters). Nothing in the predictor was chosen by them.
+//! `tests/accuracy/clouds.py` writes their tables.
 
 use foreglow_model::{Roles, Term};
 
 use crate::protocol::splits::{Splits, TablePart};
-use crate::protocol::{Protocol, Set, Source};
+use crate::protocol::{Protocol, Set};
 use crate::table::Spec;
 
-const SCOUT: Set = untouched("Scout", "scout");
-const CHERRYPICK: Set = untouched("CherryPick", "cherrypick");
-const TRIMTUNER: Set = untouched("TrimTuner CNN", "trimtuner_cnn");
+const SCOUT: Set = Set::cloned("Scout", "scout");
+const CHERRYPICK: Set = Set::cloned("CherryPick", "cherrypick");
 
 const SCOUT_JOBS: [&str; 18] = [
     "join_bigdata_spark",
@@ -34,18 +33,11 @@ const SCOUT_JOBS: [&str; 18] = [
 ];
 const CHERRYPICK_JOBS: [&str; 5] = ["kmeans", "spark", "terasort", "tpcds", "tpch"];
 
-const fn untouched(name: &'static str, folder: &'static str) -> Set {
-    Set { name, is_development: false, source: Source::Cloned(folder) }
-}
-
 /// Returns every protocol on these sets.
 pub fn protocols() -> Vec<Protocol> {
     let clouds =
         [(SCOUT, "scout/runs.csv", SCOUT_JOBS.as_slice()), (CHERRYPICK, "cherrypick/runs.csv", &CHERRYPICK_JOBS)];
-    let mut protocols: Vec<Protocol> =
-        clouds.into_iter().flat_map(|(set, file, jobs)| cluster_protocols(set, file, jobs)).collect();
-    protocols.extend(trimtuner());
-    protocols
+    clouds.into_iter().flat_map(|(set, file, jobs)| cluster_protocols(set, file, jobs)).collect()
 }
 
 /// A job on many clusters: larger clusters, random clusters, and a new machine type.
@@ -76,46 +68,7 @@ fn cluster_protocols(set: Set, file: &'static str, jobs: &'static [&'static str]
             ..part.clone()
         };
         let parts: Vec<TablePart> = jobs.iter().map(of_job).collect();
-        protocol(set, name, parts)
+        Protocol { slowed_trials: 2, ..Protocol::of_tables(set, name, parts) }
     };
     questions.into_iter().map(protocol).collect()
-}
-
-fn trimtuner() -> Vec<Protocol> {
-    let part = |splits: Splits| TablePart {
-        spec: Spec {
-            file: "trimtuner_cnn/samples.csv".into(),
-            target: "time_s",
-            features: vec!["n_vms", "batch", "train_samples", "vm", "sync"],
-            censored: Some("censored_600s"),
-            ..Spec::default()
-        },
-        roles: Roles {
-            machines: Some(Term::new("n_vms")),
-            data_size: Some(Term::new("train_samples")),
-            batch_size: Some(Term::new("batch")),
-            ..Roles::default()
-        },
-        splits,
-        ..TablePart::default()
-    };
-    let larger = Splits::conditions(&["train_samples<=15000"], &["train_samples=60000"]);
-    let stopped = TablePart { stop: Some((20.0, true)), ..part(larger.clone()) };
-    vec![
-        protocol(TRIMTUNER, "≤ 15k samples → 60k", vec![part(larger)]),
-        protocol(TRIMTUNER, "≤ 15k samples → 60k, stopped at 20 s: bounds", vec![stopped]),
-        protocol(TRIMTUNER, "40 random runs", vec![part(Splits::Random { splits: 20, fitted: Some(40) })]),
-    ]
-}
-
-fn protocol(set: Set, name: &str, parts: Vec<TablePart>) -> Protocol {
-    Protocol {
-        set,
-        name: name.to_owned(),
-        parts: Box::new(move |places| parts.iter().map(|part| part.read(&places.data)).collect()),
-        slowed_trials: 2,
-        quick_trials: 2,
-        is_costly: false,
-        limit_secs: None,
-    }
 }

@@ -29,44 +29,32 @@ const BELL_JOBS: [&str; 6] =
 /// Returns every protocol on analytics jobs.
 pub fn protocols() -> Vec<Protocol> {
     let few = |fitted: usize| Splits::Random { splits: 20, fitted: Some(fitted) };
-    let many = protocol(C3O, "random 90/10, 100 splits", c3o(&Splits::Random { splits: 100, fitted: None }));
+    let many = Protocol::of_tables(C3O, "random 90/10, 100 splits", c3o(&Splits::Random { splits: 100, fitted: None }));
     let mut protocols = vec![Protocol { slowed_trials: 3, quick_trials: 1, ..many }];
     for fitted in [6, 12, 24] {
-        protocols.push(protocol(C3O, &format!("{fitted} random runs"), c3o(&few(fitted))));
+        protocols.push(Protocol::of_tables(C3O, &format!("{fitted} random runs"), c3o(&few(fitted))));
     }
     for largest in ["8", "10"] {
         let fit_on = format!("instance_count<={largest}");
         let splits = Splits::conditions(&[&fit_on], &["instance_count=12"]);
-        protocols.push(protocol(C3O, &format!("n ≤ {largest} → 12"), c3o_by_machine(&splits)));
+        protocols.push(Protocol::of_tables(C3O, &format!("n ≤ {largest} → 12"), c3o_by_machine(&splits)));
     }
     let others = Splits::conditions(&[], &["Nodes!=4", "Nodes!=8", "Nodes!=16", "Nodes!=28"]);
     for (name, repeats) in
         [("n ∈ {4, 8, 16, 28} → other 11", Repeats::Median), ("the same, each repeat tested", Repeats::Each)]
     {
-        protocols.push(protocol(BELL, name, bell(&others, repeats)));
+        protocols.push(Protocol::of_tables(BELL, name, bell(&others, repeats)));
     }
-    protocols.push(protocol(BELL, "5 random node counts", bell(&few(5), Repeats::Median)));
+    protocols.push(Protocol::of_tables(BELL, "5 random node counts", bell(&few(5), Repeats::Median)));
     for (name, c3o_most, bell_most) in
         [("all smaller clusters → the largest", "10", "56"), ("half the range → the largest", "6", "28")]
     {
         let c3o =
             c3o_by_machine(&Splits::conditions(&[&format!("instance_count<={c3o_most}")], &["instance_count=12"]));
         let bell = bell(&Splits::conditions(&[&format!("Nodes<={bell_most}")], &["Nodes=60"]), Repeats::Median);
-        protocols.push(protocol(BOTH, name, [c3o, bell].concat()));
+        protocols.push(Protocol::of_tables(BOTH, name, [c3o, bell].concat()));
     }
     protocols
-}
-
-fn protocol(set: Set, name: &str, parts: Vec<TablePart>) -> Protocol {
-    Protocol {
-        set,
-        name: name.to_owned(),
-        parts: Box::new(move |places| parts.iter().map(|part| part.read(&places.data)).collect()),
-        slowed_trials: 6,
-        quick_trials: 2,
-        is_costly: false,
-        limit_secs: None,
-    }
 }
 
 /// Returns the five jobs on their most frequent machine type.

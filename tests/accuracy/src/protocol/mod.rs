@@ -16,6 +16,7 @@ mod unseen;
 
 use std::path::{Path, PathBuf};
 
+use crate::protocol::splits::TablePart;
 use crate::trial::Trial;
 
 /// A data set.
@@ -27,6 +28,13 @@ pub struct Set {
     pub is_development: bool,
     /// Where the data comes from.
     pub source: Source,
+}
+
+impl Set {
+    /// A set by whose figures nothing in the predictor was chosen.
+    const fn cloned(name: &'static str, folder: &'static str) -> Self {
+        Self { name, is_development: false, source: Source::Cloned(folder) }
+    }
 }
 
 /// Where the data of a set comes from.
@@ -64,6 +72,19 @@ impl Protocol {
     /// Returns the names of the data set and the protocol.
     pub fn title(&self) -> String {
         format!("{}: {}", self.set.name, self.name)
+    }
+
+    /// A protocol on tables: two trials of each in a quick run, six with slow runs.
+    fn of_tables(set: Set, name: &str, tables: Vec<TablePart>) -> Self {
+        Self {
+            set,
+            name: name.to_owned(),
+            parts: Box::new(move |places| tables.iter().map(|table| table.read(&places.data)).collect()),
+            slowed_trials: 6,
+            quick_trials: 2,
+            is_costly: false,
+            limit_secs: None,
+        }
     }
 }
 

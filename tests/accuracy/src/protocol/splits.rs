@@ -85,7 +85,7 @@ impl TablePart {
                 let is_tested = |row: usize| if test_on.is_empty() { !fit[row] } else { test[row] };
                 let rows =
                     |is: &dyn Fn(usize) -> bool| (0..runs.secs().len()).filter(|row| is(*row)).collect::<Vec<_>>();
-                vec![self.trial(runs.select(&rows(&is_fitted)), &runs.select(&rows(&is_tested)))?]
+                vec![self.trial(runs.select(&rows(&is_fitted)), runs.select(&rows(&is_tested)))?]
             }
             drawn => {
                 let settings = Settings::of(&runs);
@@ -103,8 +103,8 @@ impl TablePart {
                             let values = left_out.iter().enumerate();
                             values.map(move |(value, split)| with_own(split, *own, draw, value))
                         };
-                        let draws: Vec<Split> = (0..*draws).flat_map(of_draw).collect();
-                        draws.into_iter().filter(|split| !split.test.is_empty()).collect()
+                        // A value with no more settings than these leaves nothing to test.
+                        (0..*draws).flat_map(of_draw).filter(|split| !split.test.is_empty()).collect()
                     }
                     Splits::Conditions { .. } => Vec::new(),
                 };
@@ -113,7 +113,7 @@ impl TablePart {
                     _ => None,
                 };
                 let trial = |(number, split): (usize, &Split)| {
-                    self.trial(fitted_runs(&settings, split, repeats(number)), &settings.runs(&split.test))
+                    self.trial(fitted_runs(&settings, split, repeats(number)), settings.runs(&split.test))
                 };
                 splits.iter().enumerate().map(trial).collect::<anyhow::Result<_>>()?
             }
@@ -123,9 +123,7 @@ impl TablePart {
         Ok(Part { command, trials })
     }
 
-    fn trial(&self, fit: Dataset, test: &Dataset) -> anyhow::Result<Trial> {
-        let ended: Vec<usize> = (0..test.secs().len()).filter(|row| !test.censored()[*row]).collect();
-        let test = test.select(&ended);
+    fn trial(&self, fit: Dataset, test: Dataset) -> anyhow::Result<Trial> {
         let fit = match self.stop {
             None => fit,
             Some((limit, is_bound)) => {

@@ -1,4 +1,4 @@
-//! TrimTuner: distributed training of a recurrent network.
+//! TrimTuner: distributed training of a recurrent network, and of a CNN that was stopped at 600 s.
 
 use foreglow_model::{Roles, Term};
 
@@ -7,6 +7,9 @@ use crate::protocol::{Protocol, Set, Source};
 use crate::table::Spec;
 
 const SET: Set = Set { name: "TrimTuner RNN", is_development: true, source: Source::Shared };
+
+/// Nothing in the predictor was chosen by it; `tests/accuracy/clouds.py` writes its table.
+const CNN: Set = Set::cloned("TrimTuner CNN", "trimtuner_cnn");
 
 /// Returns every protocol on TrimTuner.
 pub fn protocols() -> Vec<Protocol> {
@@ -28,7 +31,22 @@ pub fn protocols() -> Vec<Protocol> {
         is_costly: false,
         limit_secs: None,
     };
-    questions.into_iter().map(protocol).collect()
+    questions.into_iter().map(protocol).chain(cnn()).collect()
+}
+
+fn cnn() -> Vec<Protocol> {
+    let of = |splits: Splits| {
+        let table = part(splits);
+        let spec = Spec { file: "trimtuner_cnn/samples.csv".into(), censored: Some("censored_600s"), ..table.spec };
+        TablePart { spec, ..table }
+    };
+    let larger = Splits::conditions(&["train_samples<=15000"], &["train_samples=60000"]);
+    let stopped = TablePart { stop: Some((20.0, true)), ..of(larger.clone()) };
+    vec![
+        Protocol::of_tables(CNN, "≤ 15k samples → 60k", vec![of(larger)]),
+        Protocol::of_tables(CNN, "≤ 15k samples → 60k, stopped at 20 s: bounds", vec![stopped]),
+        Protocol::of_tables(CNN, "40 random runs", vec![of(Splits::Random { splits: 20, fitted: Some(40) })]),
+    ]
 }
 
 fn part(splits: Splits) -> TablePart {
