@@ -41,6 +41,8 @@ pub(crate) struct Trial {
     pub(crate) distances: Vec<f64>,
     /// Share of all rows that were fitted.
     pub(crate) fitted: f64,
+    /// Number of contexts that the rows are of.
+    pub(crate) contexts: usize,
 }
 
 impl Blend {
@@ -105,7 +107,7 @@ impl Trial {
             let predicted: f64 = weights.iter().zip(&self.predicted).map(|(w, logs)| w * logs[row]).sum();
             HeldOut { error: self.logs[row] - predicted, distance: self.distances[row] }
         };
-        HeldOutFold { rows: (0..self.rows.len()).map(error).collect(), fitted: self.fitted }
+        HeldOutFold { rows: (0..self.rows.len()).map(error).collect(), fitted: self.fitted, contexts: self.contexts }
     }
 }
 

@@ -79,6 +79,7 @@ impl Situation<'_> {
             Shape::Beyond(_) if self.is_lawful => USUAL_OF_LAWS,
             Shape::Beyond(_) if self.has_forward => USUAL_BEYOND,
             Shape::Beyond(_) => USUAL_OF_POWERS,
+            Shape::BeyondOfContext(_) => USUAL_BEYOND,
             _ => USUAL_WITHIN,
         };
         of_many_rows + USUAL_PER_FEATURE * self.deviation * self.features_per_row
@@ -99,6 +100,8 @@ pub(super) struct HeldOutFold {
     pub(super) rows: Vec<HeldOut>,
     /// Share of all rows that were fitted.
     pub(super) fitted: f64,
+    /// Number of contexts that the rows are of.
+    pub(super) contexts: usize,
 }
 
 /// Distribution of the errors of predictions.
@@ -124,7 +127,7 @@ impl Errors {
             (false, true) => REACH,
             (false, false) => REACH_OF_POWERS,
         };
-        let is_beyond = matches!(shape, Shape::Beyond(_));
+        let is_beyond = matches!(shape, Shape::Beyond(_) | Shape::BeyondOfContext(_));
         let shares_bias = is_beyond || matches!(shape, Shape::FewOfContext(_));
         // The growth with distance already corrects the errors of forward folds for the missing
         // rows.
@@ -141,7 +144,12 @@ impl Errors {
         let (mut sum, mut rows) = (situation.usual() * USUAL_ROWS, USUAL_ROWS);
         for fold in folds.iter().filter(|fold| !fold.rows.is_empty()) {
             let held_out = fold.rows.len() as f64;
-            let counted = if shares_bias { held_out.min(ROWS_OF_FOLD) } else { held_out };
+            let counted = match shape {
+                // How a context goes on is one error, however many rows show it.
+                Shape::BeyondOfContext(_) => held_out.min(fold.contexts as f64),
+                _ if shares_bias => held_out.min(ROWS_OF_FOLD),
+                _ => held_out,
+            };
             sum += counted / held_out * sizes(fold).iter().sum::<f64>();
             rows += counted;
         }
@@ -215,7 +223,11 @@ mod tests {
     use crate::ensemble::shape::Side;
 
     fn fold(errors: &[f64], distance: f64, fitted: f64) -> HeldOutFold {
-        HeldOutFold { rows: errors.iter().map(|error| HeldOut { error: *error, distance }).collect(), fitted }
+        HeldOutFold {
+            rows: errors.iter().map(|error| HeldOut { error: *error, distance }).collect(),
+            fitted,
+            contexts: 1,
+        }
     }
 
     fn of(shape: &Shape, features_per_row: f64, folds: &[HeldOutFold]) -> Option<Errors> {

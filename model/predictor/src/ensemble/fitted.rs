@@ -1,6 +1,6 @@
 //! Cache of fits: candidates on all rows, and their blend for each shape of question.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use foreglow_shared::map_of;
@@ -66,11 +66,13 @@ impl Fitted {
         let trial = |fold: &Fold| {
             let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
             let test = table.training.select(&fold.test);
+            let contexts: BTreeSet<&Vec<u32>> = test.points.category.iter().collect();
             Trial {
                 rows: fold.test.clone(),
                 predicted: fits.iter().map(|member| member.logs(&test.points)).collect(),
-                distances: extent.distances(table, &fold.fit, &fold.test),
+                distances: extent.distances(table, shape, fold),
                 fitted: fold.fit.len() as f64 / table.rows() as f64,
+                contexts: contexts.len(),
                 weights: test.weights,
                 logs: test.logs,
             }
@@ -99,7 +101,11 @@ impl Fitted {
             features_per_row: extent.varying() as f64 / table.rows() as f64,
             deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
             is_lawful,
-            has_more_workers: matches!(shape, Shape::Beyond(sides) if sides.iter().any(is_workers)),
+            has_more_workers: match shape {
+                Shape::Beyond(sides) => sides.iter().any(is_workers),
+                Shape::BeyondOfContext(end) => is_workers(&(end.column, end.side)),
+                _ => false,
+            },
         };
         let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
         Blend::weigh(&situation, (&kinds, &priors), tuning.held_out_rows, ties, &trials, &fitted)

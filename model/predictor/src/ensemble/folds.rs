@@ -4,8 +4,9 @@
 use foreglow_shared::sort;
 
 use crate::ensemble::canonical::Table;
+use crate::ensemble::context::Context;
 use crate::ensemble::permutation::{deal, hash};
-use crate::ensemble::shape::{Extent, Shape, Side};
+use crate::ensemble::shape::{End, Extent, Shape, Side};
 
 /// Number of rows from which fewer folds are fitted.
 const MANY_ROWS: usize = 300;
@@ -16,6 +17,8 @@ const FOLDS: usize = 5;
 /// Number of folds with many rows; only some are fitted, because each trains on nearly all rows.
 const FOLDS_OF_MANY: usize = 10;
 const TRIED_OF_MANY: usize = 2;
+/// Number of parts of the contexts that are cut in turn, while the others keep their range.
+const PARTS: usize = 2;
 
 /// Rows to fit and rows to predict, by index.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +47,7 @@ pub(crate) fn folds(table: &Table, extent: &Extent, shape: &Shape) -> Vec<Fold> 
         Shape::UnseenContext => by_group(table, |row| table.training.points.category[row].clone()),
         Shape::UnseenLevel(columns) => by_group(table, |row| vec![table.training.points.category[row][columns[0]]]),
         Shape::FewOfContext(few) => few_of_context(table, extent, *few),
+        Shape::BeyondOfContext(end) => beyond_of_context(table, extent, *end),
         Shape::Inside => Vec::new(),
     };
     if folds.is_empty() {
@@ -91,10 +95,7 @@ struct Cut {
 
 impl Cut {
     fn is_beyond(self, numeric: &[f64]) -> bool {
-        match self.side {
-            Side::Above => numeric[self.column] > self.value,
-            Side::Below => numeric[self.column] < self.value,
-        }
+        self.side.is_beyond(numeric[self.column], self.value)
     }
 }
 
@@ -150,6 +151,27 @@ fn few_of_context(table: &Table, extent: &Extent, few: usize) -> Vec<Fold> {
         within(table, &split(table, |row| is_out[row]))
     };
     (0..folds).map(fold).filter(|fold| !fold.test.is_empty()).collect()
+}
+
+/// Cuts the range of contexts that exceed the end of a question's context there, some at a time, and
+/// then takes the last value from those that do not exceed it, its own context among them. Scores
+/// the rows that are within the range of the others.
+fn beyond_of_context(table: &Table, extent: &Extent, end: End) -> Vec<Fold> {
+    let points = &table.training.points;
+    let exceeding: Vec<&Context> = extent.exceeding(end).collect();
+    let of = deal(exceeding.len(), PARTS);
+    let place = |row: usize| exceeding.binary_search_by(|context| context.names.cmp(&points.category[row])).ok();
+    let cut = Cut { column: end.column, side: end.side, value: extent.value(end) };
+    let is_cut = |row: usize, part: usize| {
+        place(row).is_some_and(|place| of[place] == part) && cut.is_beyond(&points.numeric[row])
+    };
+    let is_last = |row: usize| {
+        let of_context = extent.context(&points.category[row]).filter(|_| place(row).is_none());
+        let last = of_context.and_then(|context| context.last(end));
+        last == Some(points.numeric[row][end.column])
+    };
+    let folds = (0..PARTS).map(|part| split(table, |row| is_cut(row, part))).chain([split(table, is_last)]);
+    folds.map(|fold| within(table, &fold)).filter(|fold| !fold.test.is_empty()).collect()
 }
 
 /// Holds out rows at random, and scores those within the range of the rest, like a question inside

@@ -17,6 +17,7 @@ mod candidate;
 mod canonical;
 mod caution;
 mod censored;
+mod context;
 mod contradiction;
 mod errors;
 mod explain;
@@ -233,7 +234,7 @@ impl Ensemble {
             let shape = extent.shape(numeric, category);
             let mut fitted = self.lock();
             let blend = fitted.blend(&self.state, &shape);
-            let held_out = blend.spread(extent.distance(numeric));
+            let held_out = blend.spread(extent.distance(&shape, numeric, category));
             let spread = held_out.or_else(|| self.state.spread_of_repeats(numeric, category));
             let members = fitted.members(&blend);
             drop(fitted);

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::UNSEEN;
 use crate::ensemble::canonical::Table;
+use crate::ensemble::context::Context;
+use crate::ensemble::folds::Fold;
 
 /// Relation of a question to the measured rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -15,6 +17,8 @@ pub(crate) enum Shape {
     Inside,
     /// The same, where the context has only this number of rows while others have many.
     FewOfContext(usize),
+    /// Within every range, but beyond that of its context, which other contexts exceed.
+    BeyondOfContext(End),
     /// Within every range; each name was measured, but not this combination.
     UnseenContext,
     /// Within every range; these categories (by index) have a name that was never measured.
@@ -31,14 +35,33 @@ pub(crate) enum Side {
     Above,
 }
 
+impl Side {
+    pub(crate) fn is_beyond(self, x: f64, end: f64) -> bool {
+        match self {
+            Self::Above => x > end,
+            Self::Below => x < end,
+        }
+    }
+}
+
+/// Where the range of a context ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct End {
+    /// The numeric feature, by index.
+    pub(crate) column: usize,
+    pub(crate) side: Side,
+    /// Its last value, by index among all values of the feature.
+    pub(crate) level: usize,
+}
+
 /// What determines the shape of a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Extent {
     pub(crate) numeric: Vec<Axis>,
     /// Which categories vary.
     pub(crate) varying: Vec<bool>,
-    /// Measured contexts, ascending, with their number of rows.
-    contexts: Vec<(Vec<u32>, usize)>,
+    /// Measured contexts, ascending by name.
+    contexts: Vec<Context>,
 }
 
 /// Number of rows up to which a context can have few.
@@ -81,34 +104,52 @@ impl Axis {
         let x = self.see(x);
         if self.varies() { (x - high).max(low - x).max(0.0) / (high - low) } else { 0.0 }
     }
+
+    /// Returns the number of another axis's values that are within this range.
+    pub(crate) fn between(&self, all: &Self) -> usize {
+        all.levels.iter().filter(|x| (self.smallest()..=self.largest()).contains(x)).count()
+    }
 }
 
 impl Extent {
     pub(crate) fn of(table: &Table) -> Self {
         let points = &table.training.points;
-        let observed = |row: &usize| table.observed[*row];
         let all: Vec<usize> = (0..table.rows()).collect();
         let axis = |column: usize| {
             let levels = table.levels(column, &all);
             let log = points.numeric.iter().all(|row| row[column] > 0.0);
             Axis { levels, log }
         };
-        let numeric = (0..points.numeric[0].len()).map(axis).collect();
-        let rows = || (0..table.rows()).filter(observed).map(|row| &points.category[row]);
-        let first = rows().next().cloned().unwrap_or_default();
-        let varying = (0..first.len()).map(|column| rows().any(|row| row[column] != first[column])).collect();
-        let mut measured: Vec<&Vec<u32>> = rows().collect();
-        sort(&mut measured);
-        let contexts = measured.chunk_by(|a, b| a == b).map(|same| (same[0].clone(), same.len())).collect();
+        let numeric: Vec<Axis> = (0..points.numeric[0].len()).map(axis).collect();
+        let mut measured: Vec<usize> = all.into_iter().filter(|row| table.observed[*row]).collect();
+        let names = |row: &usize| &points.category[*row];
+        let first = measured.first().map(names).cloned().unwrap_or_default();
+        let varies = |column: usize| measured.iter().any(|row| names(row)[column] != first[column]);
+        let varying = (0..first.len()).map(varies).collect();
+        sort_by(&mut measured, |a, b| names(a).cmp(names(b)));
+        let contexts = measured.chunk_by(|a, b| names(a) == names(b));
+        let contexts = Context::all(table, &numeric, contexts);
         Self { numeric, varying, contexts }
     }
 
-    /// Returns the distance of each of `rows` beyond the ranges of other rows, in units of these
-    /// ranges.
-    pub(crate) fn distances(&self, table: &Table, beyond: &[usize], rows: &[usize]) -> Vec<f64> {
-        let axis = |(column, axis): (usize, &Axis)| Axis { levels: table.levels(column, beyond), log: axis.log };
+    /// Returns the distance of each row of a fold to test beyond the ranges of those to fit, in
+    /// units of these ranges: those of its context if the shape is beyond that.
+    pub(crate) fn distances(&self, table: &Table, shape: &Shape, fold: &Fold) -> Vec<f64> {
+        let points = &table.training.points;
+        if let Shape::BeyondOfContext(End { column, .. }) = *shape {
+            let distance = |row: &usize| {
+                let is_of = |other: &usize| points.category[*other] == points.category[*row];
+                let rows: Vec<usize> = fold.fit.iter().copied().filter(is_of).collect();
+                let axis = Axis { levels: table.levels(column, &rows), log: self.numeric[column].log };
+                axis.distance(points.numeric[*row][column])
+            };
+            return fold.test.iter().map(distance).collect();
+        }
+        let axis = |(column, axis): (usize, &Axis)| Axis { levels: table.levels(column, &fold.fit), log: axis.log };
         let axes: Vec<Axis> = self.numeric.iter().enumerate().map(axis).collect();
-        rows.iter().map(|row| distance(&axes, &table.training.points.numeric[*row])).collect()
+        let square = |row: usize, column: usize| squared(&axes[column], points.numeric[row][column]);
+        let distance = |row: &usize| (0..axes.len()).map(|column| square(*row, column)).sum::<f64>().sqrt();
+        fold.test.iter().map(distance).collect()
     }
 
     /// Returns the shape of a question. Features on a logarithmic scale must be above 0.
@@ -136,27 +177,45 @@ impl Extent {
         if !unseen.is_empty() {
             return Shape::UnseenLevel(unseen);
         }
-        match self.rows_of(category) {
-            0 => Shape::UnseenContext,
+        let Some(context) = self.context(category) else { return Shape::UnseenContext };
+        if let Some(end) = context.exceeded(numeric, &self.numeric)
+            && self.exceeding(end).count() >= LEAST_RICH
+        {
+            return Shape::BeyondOfContext(end);
+        }
+        match context.rows {
             few @ ..=MOST_FEW if self.rich(few).count() >= LEAST_RICH => Shape::FewOfContext(few),
             _ => Shape::Inside,
         }
     }
 
-    /// Whether the question is beyond more ranges than its shape considers.
-    pub(crate) fn leaves_out(&self, numeric: &[f64]) -> bool {
+    /// Whether all questions that are on the same sides of every range have the same shape: their
+    /// shape considers each range that they are beyond.
+    pub(crate) fn has_one_shape(&self, numeric: &[f64], category: &[u32]) -> bool {
         let beyond = self.numeric.iter().zip(numeric).filter(|(axis, x)| axis.distance(**x) > 0.0);
-        beyond.count() > self.most_beyond()
+        let cuts = self.context(category).map_or(0, |context| context.cuts().count());
+        beyond.count() <= self.most_beyond() && cuts <= 1
     }
 
     /// Returns the contexts that have many rows compared with one that has `few`.
     pub(crate) fn rich(&self, few: usize) -> impl Iterator<Item = &[u32]> {
-        self.contexts.iter().filter(move |(_, rows)| *rows >= MANY_TIMES * few).map(|(names, _)| names.as_slice())
+        let rich = self.contexts.iter().filter(move |context| context.rows >= MANY_TIMES * few);
+        rich.map(|context| context.names.as_slice())
     }
 
-    /// Returns the distance of a question beyond the ranges, in units of each.
-    pub(crate) fn distance(&self, numeric: &[f64]) -> f64 {
-        distance(&self.numeric, numeric)
+    /// Returns the distance of a question of a shape beyond the ranges, in units of each.
+    pub(crate) fn distance(&self, shape: &Shape, numeric: &[f64], category: &[u32]) -> f64 {
+        let square = |(column, x): (usize, &f64)| squared(self.axis(shape, category, column), *x);
+        numeric.iter().enumerate().map(square).sum::<f64>().sqrt()
+    }
+
+    /// Returns the values of a feature that the distance of a question of a shape counts from.
+    pub(crate) fn axis(&self, shape: &Shape, category: &[u32], column: usize) -> &Axis {
+        let of_context = match shape {
+            Shape::BeyondOfContext(..) => self.context(category).and_then(|context| context.cut(column)),
+            _ => None,
+        };
+        of_context.unwrap_or(&self.numeric[column])
     }
 
     /// Returns the number of features that vary.
@@ -168,7 +227,7 @@ impl Extent {
     /// Returns the number of distinct names in all categories.
     pub(crate) fn names(&self) -> usize {
         let distinct = |column: usize| {
-            let mut codes: Vec<u32> = self.contexts.iter().map(|(names, _)| names[column]).collect();
+            let mut codes: Vec<u32> = self.contexts.iter().map(|context| context.names[column]).collect();
             sort(&mut codes);
             codes.dedup();
             codes.len()
@@ -176,10 +235,21 @@ impl Extent {
         (0..self.varying.len()).map(distinct).sum()
     }
 
-    /// Returns the number of measured rows of a context.
-    fn rows_of(&self, category: &[u32]) -> usize {
-        let place = self.contexts.binary_search_by(|(names, _)| names.as_slice().cmp(category));
-        place.map_or(0, |place| self.contexts[place].1)
+    /// Returns a measured context.
+    pub(crate) fn context(&self, category: &[u32]) -> Option<&Context> {
+        let place = self.contexts.binary_search_by(|context| context.names.as_slice().cmp(category));
+        place.ok().map(|place| &self.contexts[place])
+    }
+
+    /// Returns the contexts that exceed an end of another.
+    pub(crate) fn exceeding(&self, end: End) -> impl Iterator<Item = &Context> {
+        let value = self.value(end);
+        self.contexts.iter().filter(move |context| context.exceeds(end, value))
+    }
+
+    /// Returns the last value before an end.
+    pub(crate) fn value(&self, end: End) -> f64 {
+        self.numeric[end.column].levels[end.level]
     }
 
     /// Whether all measured rows are at one point, so that only their time can be learnt.
@@ -196,7 +266,7 @@ impl Extent {
     }
 }
 
-fn distance(axes: &[Axis], numeric: &[f64]) -> f64 {
-    let squares = axes.iter().zip(numeric).map(|(axis, x)| axis.distance(*x) * axis.distance(*x));
-    squares.sum::<f64>().sqrt()
+/// Returns the square of the distance of a value beyond an axis.
+pub(crate) fn squared(axis: &Axis, x: f64) -> f64 {
+    axis.distance(x) * axis.distance(x)
 }

@@ -4,11 +4,13 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
+use foreglow_shared::sort;
+
 use crate::dataset::Features;
 use crate::ensemble::Ensemble;
 use crate::ensemble::blend::Blend;
 use crate::ensemble::errors::Margin;
-use crate::ensemble::shape::{Axis, Extent, Shape};
+use crate::ensemble::shape::{Axis, Extent, Shape, squared};
 use crate::regression::Regression;
 use crate::regression::plane::{Factored, Line, Plane};
 
@@ -112,13 +114,13 @@ impl Ensemble {
         if !answerable || extent.is_one_point() {
             return None;
         }
-        let fixed = (0..numeric.len()).filter(is_fixed);
-        let square = |axis: &Axis, x: f64| axis.distance(x) * axis.distance(x);
-        let beyond: f64 = fixed.map(|column| square(&extent.numeric[column], numeric[column])).sum();
-        let (down_axis, across_axis) = (&extent.numeric[down_place], &extent.numeric[across_place]);
+        let context = extent.context(category);
+        let axes = |column: usize| {
+            [Some(&extent.numeric[column]), context.and_then(|context| context.cut(column))].into_iter().flatten()
+        };
         let mut regions = Vec::new();
-        for rows in segments(down_axis, &down.values) {
-            for columns in segments(across_axis, &across.values) {
+        for rows in segments(axes(down_place), &down.values) {
+            for columns in segments(axes(across_place), &across.values) {
                 let plane = Plane {
                     numeric,
                     category,
@@ -129,8 +131,11 @@ impl Ensemble {
                 let widths: Vec<usize> = widths[rows.clone()].iter().map(within).collect();
                 for (shape, spans) in parts(extent, &plane, &widths) {
                     let (blend, factored) = self.region(&plane, &shape);
-                    let down = plane.down.values.iter().map(|x| beyond + square(down_axis, *x)).collect();
-                    let across = plane.across.values.iter().map(|x| square(across_axis, *x)).collect();
+                    let square = |column: usize, x: f64| squared(extent.axis(&shape, category, column), x);
+                    let fixed = (0..numeric.len()).filter(is_fixed);
+                    let beyond: f64 = fixed.map(|column| square(column, numeric[column])).sum();
+                    let down = plane.down.values.iter().map(|x| beyond + square(down_place, *x)).collect();
+                    let across = plane.across.values.iter().map(|x| square(across_place, *x)).collect();
                     let (rows, columns, distances) = (rows.clone(), columns.clone(), (down, across));
                     regions.push(Region { rows, columns, spans, factored, blend, distances, kept: None });
                 }
@@ -153,12 +158,12 @@ impl Ensemble {
 }
 
 /// Returns the shapes of the questions of a plane on which each of two features stays on one side
-/// of its measured range, and the columns of each row that have each shape, up to `widths`.
+/// of its measured ranges, and the columns of each row that have each shape, up to `widths`.
 fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> Vec<(Shape, Vec<Range<usize>>)> {
     let (down, across) = (plane.down.values, plane.across.values);
     let point = |row: usize, column: usize| plane.at(down[row], across[column]);
     let Some(first) = widths.iter().position(|width| *width > 0) else { return Vec::new() };
-    if !extent.leaves_out(&point(first, 0)) {
+    if extent.has_one_shape(&point(first, 0), plane.category) {
         let all = widths.iter().map(|width| 0..*width).collect();
         return vec![(extent.shape(&point(first, 0), plane.category), all)];
     }
@@ -218,12 +223,17 @@ impl Region {
     }
 }
 
-/// Splits the values, ascending, into those below, within and above a measured range; empty
+/// Splits the values, ascending, into those below, within and above each measured range; empty
 /// segments are left out.
-fn segments(axis: &Axis, values: &[f64]) -> impl Iterator<Item = Range<usize>> {
-    let low = values.partition_point(|x| *x < axis.smallest());
-    let high = values.partition_point(|x| *x <= axis.largest());
-    [0..low, low..high, high..values.len()].into_iter().filter(|segment| !segment.is_empty())
+fn segments<'a>(axes: impl Iterator<Item = &'a Axis>, values: &[f64]) -> impl Iterator<Item = Range<usize>> {
+    let ends = |axis: &Axis| {
+        let (smallest, largest) = (axis.smallest(), axis.largest());
+        [values.partition_point(|x| *x < smallest), values.partition_point(|x| *x <= largest)]
+    };
+    let mut starts: Vec<usize> = axes.flat_map(ends).chain([0, values.len()]).collect();
+    sort(&mut starts);
+    starts.dedup();
+    (1..starts.len()).map(move |end| starts[end - 1]..starts[end])
 }
 
 #[cfg(test)]

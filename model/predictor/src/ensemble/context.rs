@@ -1,0 +1,98 @@
+//! The measured rows of a context (combination of names), and how far they range.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ensemble::canonical::Table;
+use crate::ensemble::shape::{Axis, End, Side};
+
+/// Share of the table's values between the ends of a context that contexts must have, of each and
+/// of all together. With fewer, runs are scattered, and where they end says nothing.
+const LEAST_SHARE: f64 = 0.5;
+const LEAST_SHARE_OF_ALL: f64 = 0.75;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Context {
+    pub(crate) names: Vec<u32>,
+    pub(crate) rows: usize,
+    /// The values of each numeric feature.
+    axes: Vec<Axis>,
+    /// Features that were measured from end to end of a range that ends within the table's.
+    cut: Vec<usize>,
+}
+
+impl Context {
+    /// Describes the contexts of the measured rows, which `chunks` holds by context; `all` are the
+    /// axes of the whole table.
+    pub(crate) fn all<'a>(table: &Table, all: &[Axis], chunks: impl Iterator<Item = &'a [usize]>) -> Vec<Self> {
+        let axis =
+            |(column, all): (usize, &Axis), rows: &[usize]| Axis { levels: table.levels(column, rows), log: all.log };
+        let context = |rows: &[usize]| Self {
+            names: table.training.points.category[rows[0]].clone(),
+            rows: rows.len(),
+            axes: all.iter().enumerate().map(|place| axis(place, rows)).collect(),
+            cut: Vec::new(),
+        };
+        let mut contexts: Vec<Self> = chunks.map(context).collect();
+        for (column, all) in all.iter().enumerate() {
+            let varying: Vec<&Axis> =
+                contexts.iter().map(|context| &context.axes[column]).filter(|axis| axis.varies()).collect();
+            let levels: usize = varying.iter().map(|axis| axis.levels.len()).sum();
+            let between: usize = varying.iter().map(|axis| axis.between(all)).sum();
+            if (levels as f64) < LEAST_SHARE_OF_ALL * between as f64 {
+                continue;
+            }
+            for context in &mut contexts {
+                let axis = &context.axes[column];
+                let ends = axis.smallest() > all.smallest() || axis.largest() < all.largest();
+                if ends && axis.varies() && axis.levels.len() as f64 >= LEAST_SHARE * axis.between(all) as f64 {
+                    context.cut.push(column);
+                }
+            }
+        }
+        contexts
+    }
+
+    /// Returns the end of the range that a question is farthest beyond, in units of that range;
+    /// `all` are the axes of the whole table.
+    pub(crate) fn exceeded(&self, numeric: &[f64], all: &[Axis]) -> Option<End> {
+        let mut farthest: Option<(f64, End)> = None;
+        for (column, axis) in self.cuts() {
+            let x = numeric[column];
+            let distance = axis.distance(x);
+            if distance > farthest.map_or(0.0, |(most, _)| most) {
+                let (side, last) =
+                    if x > axis.largest() { (Side::Above, axis.largest()) } else { (Side::Below, axis.smallest()) };
+                let level = all[column].levels.partition_point(|level| *level < last);
+                farthest = Some((distance, End { column, side, level }));
+            }
+        }
+        farthest.map(|(_, end)| end)
+    }
+
+    /// Returns the features whose range ends within the table's.
+    pub(crate) fn cuts(&self) -> impl Iterator<Item = (usize, &Axis)> {
+        self.cut.iter().map(|column| (*column, &self.axes[*column]))
+    }
+
+    /// Returns the values of a feature whose range ends within the table's.
+    pub(crate) fn cut(&self, column: usize) -> Option<&Axis> {
+        self.cut.contains(&column).then(|| &self.axes[column])
+    }
+
+    /// Returns the last value before an end, if there are at least two before it.
+    pub(crate) fn last(&self, End { column, side, .. }: End) -> Option<f64> {
+        let axis = &self.axes[column];
+        let last = match side {
+            Side::Above => axis.largest(),
+            Side::Below => axis.smallest(),
+        };
+        (axis.levels.len() > 2).then_some(last)
+    }
+
+    /// Whether the context has a value beyond an end, and at least two up to it.
+    pub(crate) fn exceeds(&self, end: End, value: f64) -> bool {
+        let axis = &self.axes[end.column];
+        let beyond = axis.levels.iter().filter(|x| end.side.is_beyond(**x, value)).count();
+        beyond > 0 && axis.levels.len() - beyond > 1
+    }
+}
