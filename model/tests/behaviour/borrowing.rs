@@ -91,6 +91,48 @@ fn the_interval_covers_the_uncertainty_of_few_runs() {
     assert!(5 * held >= 4 * all, "{held} of {all}");
 }
 
+/// Node counts of a context that was measured up to 6 nodes.
+const CUT: [f64; 3] = [2.0, 4.0, 6.0];
+
+/// Runs of contexts of which every second one was measured up to 6 nodes.
+fn half_cut(measured: &[f64]) -> Vec<(usize, f64)> {
+    let is_measured = |(context, nodes): &(usize, f64)| context % 2 == 0 || measured.contains(nodes);
+    others().into_iter().filter(is_measured).collect()
+}
+
+#[test]
+fn beyond_the_range_of_its_context_an_interval_grows_with_the_distance() {
+    let ensemble = fit(&half_cut(&CUT), 0.3);
+    let widths: Vec<f64> = asked(&ensemble, 1, &[6.0, 8.0, 10.0, 12.0], 0.3).iter().map(|(p, _)| half(p)).collect();
+    assert!(widths.windows(2).all(|pair| pair[0] < pair[1]), "{widths:?}");
+    // A context with all node counts keeps its interval.
+    let full: Vec<f64> = asked(&ensemble, 0, &[6.0, 12.0], 0.3).iter().map(|(p, _)| half(p)).collect();
+    assert!(full[0] == full[1] && full[1] < widths[3], "{full:?} {widths:?}");
+}
+
+#[test]
+fn beyond_the_range_of_its_context_most_times_are_in_the_interval() {
+    let ensemble = fit(&half_cut(&CUT), 0.6);
+    let contexts = (0..MEASURED).filter(|context| context % 2 == 1);
+    let answers: Vec<(Prediction, f64)> =
+        contexts.flat_map(|context| asked(&ensemble, context, &[8.0, 10.0, 12.0], 0.6)).collect();
+    let is_held = |(p, secs): &&(Prediction, f64)| {
+        p.interval.is_some_and(|interval| (interval.lower_secs..=interval.upper_secs).contains(secs))
+    };
+    let held = answers.iter().filter(is_held).count();
+    assert!(held >= answers.len() - 2, "{held} of {}", answers.len());
+}
+
+#[test]
+fn scattered_runs_have_no_range_of_their_own() {
+    // Each context has two of the six node counts, far apart.
+    let rows: Vec<(usize, f64)> =
+        (0..MEASURED).flat_map(|context| [(context, NODES[context % 3]), (context, NODES[3 + context % 3])]).collect();
+    let ensemble = fit(&rows, 0.3);
+    let widths: Vec<f64> = asked(&ensemble, 0, &[6.0, 12.0], 0.3).iter().map(|(p, _)| half(p)).collect();
+    assert!(widths[0] == widths[1], "{widths:?}");
+}
+
 #[test]
 fn copies_and_order_of_the_runs_do_not_change_pooled_predictions() {
     let rows = [others().as_slice(), &[(NEW, 4.0), (NEW, 10.0)]].concat();

@@ -21,23 +21,19 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Describes the contexts of the measured rows, which `chunks` holds by context; `all` are the
-    /// axes of the whole table.
-    pub(crate) fn all<'a>(table: &Table, all: &[Axis], chunks: impl Iterator<Item = &'a [usize]>) -> Vec<Self> {
-        let axis =
-            |(column, all): (usize, &Axis), rows: &[usize]| Axis { levels: table.levels(column, rows), log: all.log };
-        let context = |rows: &[usize]| Self {
-            names: table.training.points.category[rows[0]].clone(),
-            rows: rows.len(),
-            axes: all.iter().enumerate().map(|place| axis(place, rows)).collect(),
-            cut: Vec::new(),
+    /// Describes contexts by their rows; `all` are the axes of the whole table.
+    pub(crate) fn all<'a>(table: &Table, all: &[Axis], rows: impl Iterator<Item = &'a [usize]>) -> Vec<Self> {
+        let axes = |rows: &[usize]| {
+            let axis = |(column, all): (usize, &Axis)| Axis { levels: table.levels(column, rows), log: all.log };
+            all.iter().enumerate().map(axis).collect()
         };
-        let mut contexts: Vec<Self> = chunks.map(context).collect();
+        let names = |rows: &[usize]| table.training.points.category[rows[0]].clone();
+        let context = |rows| Self { names: names(rows), rows: rows.len(), axes: axes(rows), cut: Vec::new() };
+        let mut contexts: Vec<Self> = rows.map(context).collect();
         for (column, all) in all.iter().enumerate() {
-            let varying: Vec<&Axis> =
-                contexts.iter().map(|context| &context.axes[column]).filter(|axis| axis.varies()).collect();
-            let levels: usize = varying.iter().map(|axis| axis.levels.len()).sum();
-            let between: usize = varying.iter().map(|axis| axis.between(all)).sum();
+            let axes = contexts.iter().map(|context| &context.axes[column]);
+            let counts = axes.filter(|axis| axis.varies()).map(|axis| (axis.levels.len(), axis.between(all)));
+            let (levels, between) = counts.fold((0, 0), |sums, counts| (sums.0 + counts.0, sums.1 + counts.1));
             if (levels as f64) < LEAST_SHARE_OF_ALL * between as f64 {
                 continue;
             }

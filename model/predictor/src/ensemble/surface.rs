@@ -336,6 +336,24 @@ mod tests {
     }
 
     #[test]
+    fn beyond_the_range_of_a_context_each_point_has_a_region_too() {
+        let mut rows = Vec::new();
+        for (down, across) in [1.0, 2.0, 5.0, 9.0].into_iter().flat_map(|down| [2.0, 4.0, 6.0].map(|x| (down, x))) {
+            for share in [0.01, 0.1] {
+                rows.extend(["a", "c"].map(|machine| Row { down, across, share, machine, ..QUESTION }));
+                if down < 5.0 && across < 6.0 {
+                    rows.push(Row { down, across, share, machine: "b", ..QUESTION });
+                }
+            }
+        }
+        let ensemble = fit(&rows);
+        let grid: (&[f64], &[f64]) = (&[0.5, 1.0, 2.0, 3.0, 5.0, 9.0, 40.0], &[1.0, 2.0, 4.0, 5.0, 6.0, 8.0]);
+        let within = check(&ensemble, Row { machine: "a", ..QUESTION }, grid, &[6; 7]);
+        let cut = check(&ensemble, QUESTION, grid, &[6, 6, 5, 6, 0, 4, 6]);
+        assert!(within == 9 && cut > within, "{within} {cut}");
+    }
+
+    #[test]
     fn where_only_the_farthest_ranges_count_each_point_has_those_of_its_own() {
         let mut rows = Vec::new();
         for (index, down) in [1.0, 2.0, 5.0].into_iter().enumerate() {

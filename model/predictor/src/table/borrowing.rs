@@ -207,11 +207,12 @@ impl Borrowing {
 
 /// Replaces a prediction by its mean with that of the regression on the peers.
 fn combine(prediction: &mut Prediction, transfer: &Transfer, on_peers: &OnPeers, beyond: f64) {
+    // The errors of the regression were measured between the peers, whose runs cover the whole
+    // range. The fit of all names knows where those of this name end.
     let own = transfer.half_width();
     let of_all = prediction.spread.as_ref().map_or(0.0, half_width_of);
     let half_width = (own * own + beyond).sqrt().max(of_all);
     let log = transfer.log(on_peers);
-    // The interval is that of the regression, whose errors were measured between machine types.
     let log = prediction.completion_time_secs.map_or(log, |secs| f64::midpoint(log, libm::log(secs)));
     let Some(combined) = spread_of(half_width).and_then(|spread| Prediction::of_log(log, Some(spread))) else { return };
     *prediction = Prediction { warnings: std::mem::take(&mut prediction.warnings), ..combined };
