@@ -153,9 +153,9 @@ fn few_of_context(table: &Table, extent: &Extent, few: usize) -> Vec<Fold> {
     (0..folds).map(fold).filter(|fold| !fold.test.is_empty()).collect()
 }
 
-/// Cuts the range of contexts that exceed the end of a question's context there, some at a time, and
-/// then takes the last value from those that do not exceed it, its own context among them. Scores
-/// the rows that are within the range of the others.
+/// Cuts some of the contexts that exceed the end of a question's context there, then others. At
+/// last it takes the last value of each context that does not exceed it, as the question's own.
+/// Scores the rows that are within the range of the others.
 fn beyond_of_context(table: &Table, extent: &Extent, end: End) -> Vec<Fold> {
     let points = &table.training.points;
     let exceeding: Vec<&Context> = extent.exceeding(end).collect();
