@@ -8,7 +8,7 @@
 //! - With few held-out errors, the distribution is Student's t, shrunk towards a prior that grows
 //!   with std(ln t) and with features per row: few errors say little, and other data fail in ways
 //!   that they do not show. It has two degrees of freedom; along a law each held-out row adds to
-//!   them.
+//!   them. Beyond the range of a context, each held-out context counts as one row.
 //! - With many, it is that of their ranks (split conformal prediction).
 //!
 //! The constants were chosen on splits of public data and of simulated jobs that `make accuracy`
