@@ -56,9 +56,8 @@ impl Context {
             let x = numeric[column];
             let distance = axis.distance(x);
             if distance > farthest.map_or(0.0, |(most, _)| most) {
-                let (side, last) =
-                    if x > axis.largest() { (Side::Above, axis.largest()) } else { (Side::Below, axis.smallest()) };
-                let level = all[column].levels.partition_point(|level| *level < last);
+                let side = if x > axis.largest() { Side::Above } else { Side::Below };
+                let level = all[column].place(axis.last(side));
                 farthest = Some((distance, End { column, side, level }));
             }
         }
@@ -75,14 +74,16 @@ impl Context {
         self.cut.contains(&column).then(|| &self.axes[column])
     }
 
+    /// Returns where a range ends within the table's on a side, by index among the table's values.
+    pub(crate) fn end(&self, column: usize, side: Side, all: &Axis) -> Option<usize> {
+        let last = self.cut(column)?.last(side);
+        (last != all.last(side)).then(|| all.place(last))
+    }
+
     /// Returns the last value before an end, if there are at least two before it.
     pub(crate) fn last(&self, End { column, side, .. }: End) -> Option<f64> {
         let axis = &self.axes[column];
-        let last = match side {
-            Side::Above => axis.largest(),
-            Side::Below => axis.smallest(),
-        };
-        (axis.levels.len() > 2).then_some(last)
+        (axis.levels.len() > 2).then(|| axis.last(side))
     }
 
     /// Whether the context has a value beyond an end, and at least two up to it.

@@ -9,7 +9,7 @@ use crate::ensemble::permutation::{deal, hash};
 use crate::ensemble::shape::{End, Extent, Shape, Side};
 
 /// Number of rows from which fewer folds are fitted.
-const MANY_ROWS: usize = 300;
+pub(crate) const MANY_ROWS: usize = 300;
 /// Number of rows up to which leave-one-out is used.
 const FEW_ROWS: usize = 12;
 /// Number of folds of a cross-validation.

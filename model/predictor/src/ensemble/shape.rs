@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::UNSEEN;
 use crate::ensemble::canonical::Table;
 use crate::ensemble::context::Context;
-use crate::ensemble::folds::Fold;
+use crate::ensemble::folds::{Fold, MANY_ROWS};
 
 /// Relation of a question to the measured rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -87,6 +87,19 @@ impl Axis {
 
     pub(crate) fn largest(&self) -> f64 {
         self.levels.last().copied().unwrap_or_default()
+    }
+
+    /// Returns the last value on a side.
+    pub(crate) fn last(&self, side: Side) -> f64 {
+        match side {
+            Side::Above => self.largest(),
+            Side::Below => self.smallest(),
+        }
+    }
+
+    /// Returns the index of a value.
+    pub(crate) fn place(&self, value: f64) -> usize {
+        self.levels.partition_point(|level| *level < value)
     }
 
     pub(crate) fn varies(&self) -> bool {
@@ -178,7 +191,7 @@ impl Extent {
             return Shape::UnseenLevel(unseen);
         }
         let Some(context) = self.context(category) else { return Shape::UnseenContext };
-        if let Some(end) = context.exceeded(numeric, &self.numeric)
+        if let Some(end) = context.exceeded(numeric, &self.numeric).map(|end| self.usual(end))
             && self.exceeding(end).count() >= LEAST_RICH
         {
             return Shape::BeyondOfContext(end);
@@ -239,6 +252,19 @@ impl Extent {
     pub(crate) fn context(&self, category: &[u32]) -> Option<&Context> {
         let place = self.contexts.binary_search_by(|context| context.names.as_slice().cmp(category));
         place.ok().map(|place| &self.contexts[place])
+    }
+
+    /// Returns the end to judge candidates at: with many rows the middle one of all contexts that
+    /// end on this side, because each is fitted separately.
+    fn usual(&self, end: End) -> End {
+        if self.contexts.iter().map(|context| context.rows).sum::<usize>() < MANY_ROWS {
+            return end;
+        }
+        let all = &self.numeric[end.column];
+        let mut levels: Vec<usize> =
+            self.contexts.iter().filter_map(|context| context.end(end.column, end.side, all)).collect();
+        sort(&mut levels);
+        End { level: levels.get(levels.len() / 2).copied().unwrap_or(end.level), ..end }
     }
 
     /// Returns the contexts that exceed an end of another.
