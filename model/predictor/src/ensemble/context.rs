@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::ensemble::canonical::Table;
 use crate::ensemble::shape::{Axis, End, Side};
 
-/// Share of the table's values between the ends of a context that contexts must have, of each and
-/// of all together. With fewer, runs are scattered, and where they end says nothing.
+/// Least share that a context must have of the table's values between its own ends. With fewer,
+/// its runs are scattered, and where they end says nothing. Like the share below, it was chosen on
+/// Scout and on random runs of TrimTuner's recurrent network.
 const LEAST_SHARE: f64 = 0.5;
+/// The same share over all contexts together.
 const LEAST_SHARE_OF_ALL: f64 = 0.75;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,12 +18,12 @@ pub(crate) struct Context {
     pub(crate) rows: usize,
     /// The values of each numeric feature.
     axes: Vec<Axis>,
-    /// Features that were measured from end to end of a range that ends within the table's.
+    /// Features, by index, whose range here ends within the table's and was measured throughout.
     cut: Vec<usize>,
 }
 
 impl Context {
-    /// Describes contexts by their rows; `all` are the axes of the whole table.
+    /// Describes contexts; `rows` has those of each, `all` the axes of the whole table.
     pub(crate) fn all<'a>(table: &Table, all: &[Axis], rows: impl Iterator<Item = &'a [usize]>) -> Vec<Self> {
         let axes = |rows: &[usize]| {
             let axis = |(column, all): (usize, &Axis)| Axis { levels: table.levels(column, rows), log: all.log };
@@ -91,5 +93,52 @@ impl Context {
         let axis = &self.axes[end.column];
         let beyond = axis.levels.iter().filter(|x| end.side.is_beyond(**x, value)).count();
         beyond > 0 && axis.levels.len() - beyond > 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::ensemble::shape::{Shape, Side};
+    use crate::{Column, Dataset, Ensemble, Features};
+
+    const NODES: [f64; 8] = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
+
+    /// Machine types of which every second one is measured up to a node count that differs between
+    /// them, and the others on all.
+    fn fit(types: usize) -> Ensemble {
+        let count = |machine: usize| if machine % 2 == 0 { NODES.len() } else { 3 + machine / 2 % 3 };
+        let rows: Vec<(usize, f64)> =
+            (0..types).flat_map(|machine| NODES[..count(machine)].iter().map(move |nodes| (machine, *nodes))).collect();
+        let features = Features::new(vec![
+            Column::numeric("nodes", rows.iter().map(|row| row.1).collect(), None),
+            Column::category("machine", rows.iter().map(|row| format!("m{}", row.0))),
+        ]);
+        let secs = rows.iter().map(|(machine, nodes)| (100 + machine) as f64 * (0.1 + 1.0 / nodes)).collect();
+        Ensemble::fit(&Dataset::new(features.unwrap(), secs, vec![false; rows.len()]).unwrap()).unwrap()
+    }
+
+    /// The shapes of the question about the most nodes on each machine type.
+    fn shapes(ensemble: &Ensemble) -> BTreeSet<Shape> {
+        let extent = &ensemble.state.extent;
+        let categories = &ensemble.state.table.training.points.category;
+        categories.iter().map(|category| extent.shape(&[16.0], category)).collect()
+    }
+
+    #[test]
+    fn each_end_has_its_shape_and_with_many_rows_one_end_stands_for_all() {
+        let few = shapes(&fit(12));
+        let many = shapes(&fit(64));
+        let ends = |shapes: &BTreeSet<Shape>| -> Vec<(usize, Side)> {
+            let end = |shape: &Shape| match shape {
+                Shape::BeyondOfContext(end) => Some((end.level, end.side)),
+                _ => None,
+            };
+            shapes.iter().filter_map(end).collect()
+        };
+        assert_eq!(ends(&few), [(2, Side::Above), (3, Side::Above), (4, Side::Above)]);
+        assert_eq!(ends(&many), [(3, Side::Above)], "the middle one");
+        assert!(few.contains(&Shape::Inside) && many.contains(&Shape::Inside));
     }
 }
