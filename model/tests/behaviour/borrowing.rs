@@ -1,6 +1,6 @@
 //! Partial pooling: a context with few runs borrows strength from others, with a wider interval.
 
-use foreglow_model::{Column, Dataset, Ensemble, Features, Prediction};
+use foreglow_model::{Column, Dataset, Ensemble, Features, Prediction, TablePredictor};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -87,6 +87,7 @@ fn the_interval_covers_the_uncertainty_of_few_runs() {
             all += 1;
         }
     }
+    eprintln!("{held} of {all} in their interval");
     assert!(5 * held >= 4 * all, "{held} of {all}");
 }
 
@@ -120,6 +121,20 @@ fn beyond_the_range_of_its_context_most_times_are_in_the_interval() {
     };
     let held = answers.iter().filter(is_held).count();
     assert!(held >= answers.len() - 2, "{held} of {}", answers.len());
+}
+
+#[test]
+fn a_regression_on_other_contexts_does_not_narrow_the_interval_beyond_the_range() {
+    let rows = half_cut(&CUT[..2]);
+    let secs = rows.iter().map(|(context, nodes)| secs(*context, *nodes, 0.0)).collect();
+    let runs = Dataset::new(features(&rows), secs, vec![false; rows.len()]).unwrap();
+    let asked = features(&[(1, 8.0), (1, 12.0), (3, 12.0)]);
+    let of_all = Ensemble::fit(&runs).unwrap().predict(&asked).unwrap();
+    let of_table = TablePredictor::fit(&runs, &[]).unwrap().predict(&asked).unwrap();
+    for (table, all) in of_table.iter().zip(&of_all) {
+        assert!(table.completion_time_secs != all.completion_time_secs, "the regression takes part");
+        assert!(half(table) > 0.99 * half(all), "{} {}", half(table), half(all));
+    }
 }
 
 #[test]
