@@ -108,7 +108,7 @@ mod tests {
     /// Machine types of which every second one is measured up to a node count that differs between
     /// them, and the others on all.
     fn fit(types: usize) -> Ensemble {
-        let count = |machine: usize| if machine % 2 == 0 { NODES.len() } else { 3 + machine / 2 % 3 };
+        let count = |machine: usize| if machine.is_multiple_of(2) { NODES.len() } else { 3 + machine / 2 % 3 };
         let rows: Vec<(usize, f64)> =
             (0..types).flat_map(|machine| NODES[..count(machine)].iter().map(move |nodes| (machine, *nodes))).collect();
         let features = Features::new(vec![
