@@ -26,6 +26,7 @@ COMPARED    := $(if $(filter-out run,$(or $(MAKECMDGOALS),run)),$(COMPARISON),$(
 PLANNER     := target/planner
 WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
+SPARK_CLASSES := target/spark/classes.jsa
 SKLEARN     := target/sklearn/bin/python
 
 # Comparison of the CNNs with PyTorch, compiled separately. PyTorch for processor and GPU takes
@@ -82,6 +83,15 @@ build: planner spark
 spark:
 	@runner/spark/build.sh
 
+# Spark's classes as the JVM loads them, from a small job on one executor: the tests start many JVMs.
+$(SPARK_CLASSES): | setup-test
+	mkdir -p $(@D)
+	cd target/pyspark/lib/python3*/site-packages/pyspark && SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON=$(abspath target/pyspark/bin/python3) \
+	  SPARK_SUBMIT_OPTS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ArchiveClassesAtExit=$(abspath $@)' \
+	  SPARK_HOME=$$PWD bin/spark-submit --master 'local-cluster[1,1,512]' --conf spark.ui.enabled=false \
+	  --conf spark.executor.memory=512m examples/src/main/python/pi.py 2 >$(abspath $@).log 2>&1 || \
+	  echo 'Spark'"'"'s classes cannot be archived ($@.log): the tests with Spark take longer' >&2
+
 planner: $(PLANNER)/index.html
 
 # Bundled again only after a change: the binary embeds these files and would be linked again.
@@ -125,7 +135,7 @@ lint: | setup-lint
 # Runs the tests in parallel with cargo-nextest if it is installed; nextest does not run doc tests.
 # The programs of tests/examples are linted but not built here.
 TESTS := --lib --bins --tests
-unit: build | setup-test
+unit: build $(SPARK_CLASSES) | setup-test
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --no-fail-fast $(CARGO_FLAGS) $(TESTS); else cargo test --no-fail-fast $(CARGO_FLAGS) $(TESTS); fi
 	cargo test $(CARGO_FLAGS) --doc
 

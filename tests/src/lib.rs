@@ -24,4 +24,4 @@ pub use crate::file_host::FileHost;
 pub use crate::firefox::Firefox;
 pub use crate::gpu_rig::GpuRig;
 pub use crate::program::{Answer, Program, foreglow, planner_dir, workspace_dir};
-pub use crate::spark::{Cluster, HistoryServer, free_port, spark_home};
+pub use crate::spark::{Cluster, HistoryServer, free_port, java_options, spark_home};

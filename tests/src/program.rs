@@ -82,6 +82,8 @@ impl Answer {
 fn command(home: &Path, args: &[&str]) -> anyhow::Result<Command> {
     let mut command = Command::new(foreglow()?);
     command.args(args).env("FOREGLOW_DATA", home.join("data"));
+    // Read by `spark-submit`, for the driver.
+    command.env("SPARK_SUBMIT_OPTS", crate::spark::java_options());
     // A shared cache: generated images are the same in every run, and are written once for all
     // tests.
     command.env("FOREGLOW_CACHE", workspace_dir().join("target/test-cache")).stdin(Stdio::null());

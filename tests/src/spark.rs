@@ -27,6 +27,15 @@ pub fn spark_home() -> anyhow::Result<PathBuf> {
         .context("target/pyspark holds no pyspark; ./setup.sh spark installs it")
 }
 
+/// Options of every JVM that the tests start, which shorten its start from 12 to 4 s of processor time:
+/// no C2 compiler, whose threads would take processors from the executors, and Spark's classes from an
+/// archive (`make target/spark/classes.jsa`).
+pub fn java_options() -> String {
+    let archive = crate::workspace_dir().join("target/spark/classes.jsa");
+    let shared = if archive.exists() { format!(" -XX:SharedArchiveFile={}", archive.display()) } else { String::new() };
+    format!("-XX:TieredStopAtLevel=1 -XX:+UseSerialGC{shared}")
+}
+
 /// A master and its workers; dropping it ends them and everything that runs on them.
 #[derive(Debug)]
 pub struct Cluster {
@@ -197,8 +206,8 @@ fn spawn(class: &str, arguments: &[&str], (variable, options): (&str, &str), log
         .args(arguments)
         .envs([("SPARK_HOME", home.as_os_str()), ("SPARK_LOCAL_IP", "127.0.0.1".as_ref())])
         .env(variable, options)
-        // C1 only: the C2 compiler threads would take processors from the executors.
-        .env("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+        // The executors of a worker inherit them.
+        .env("JAVA_TOOL_OPTIONS", java_options())
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)

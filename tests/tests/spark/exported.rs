@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use foreglow_tests::{Cluster, foreglow, spark_home, workspace_dir};
+use foreglow_tests::{Cluster, foreglow, java_options, spark_home, workspace_dir};
 use serde_json::Value;
 
 /// An application that waits for its executors and tells what it runs on.
@@ -35,6 +35,7 @@ pub fn spark_submit_takes_what_is_exported(cluster: &Cluster, home: &Path, plan:
         .args(["-c", line])
         .env("SPARK_HOME", spark_home()?)
         .env("SPARK_LOCAL_IP", "127.0.0.1")
+        .env("SPARK_SUBMIT_OPTS", java_options())
         .env("PYSPARK_PYTHON", workspace_dir().join("target/pyspark/bin/python3"))
         .env("MASTER", &cluster.master)
         .env("FOREGLOW", foreglow()?)
