@@ -83,7 +83,8 @@ build: planner spark
 spark:
 	@runner/spark/build.sh
 
-# Spark's classes as the JVM loads them, from a small job on one executor: the tests start many JVMs.
+# Spark's classes as the JVM loads them, from a small job on one executor: the tests start many
+# JVMs.
 $(SPARK_CLASSES): | setup-test
 	mkdir -p $(@D)
 	cd target/pyspark/lib/python3*/site-packages/pyspark && SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON=$(abspath target/pyspark/bin/python3) \
