@@ -94,7 +94,10 @@ fn App() -> impl IntoView {
                                 <Later>
                                     <WhatIfPanel />
                                 </Later>
-                                <Views />
+                                // After the what-if, which would push it down.
+                                <Later>
+                                    <Views />
+                                </Later>
                             </div>
                         </div>
                     </Show>
@@ -139,9 +142,11 @@ fn Views() -> impl IntoView {
         };
         view! {
             {shown}
-            // Marks for tests and benchmarks that the view is complete.
+            // Marks for tests and benchmarks that the view is complete, with the pieces of its pieces.
             <Later>
-                <span hidden data-testid="complete" data-view=tab.name()></span>
+                <Later>
+                    <span hidden data-testid="complete" data-view=tab.name()></span>
+                </Later>
             </Later>
         }
     };
@@ -185,7 +190,9 @@ fn ExploreView() -> impl IntoView {
                 <SamplingRateChart />
             </Later>
         </div>
-        <EffectsCharts />
+        <Later>
+            <EffectsCharts />
+        </Later>
     }
 }
 
