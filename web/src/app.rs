@@ -142,7 +142,8 @@ fn Views() -> impl IntoView {
         };
         view! {
             {shown}
-            // Marks for tests and benchmarks that the view is complete, with the pieces of its pieces.
+            // Marks for tests and benchmarks that the view is complete, with the pieces of its
+            // pieces.
             <Later>
                 <Later>
                     <span hidden data-testid="complete" data-view=tab.name()></span>
