@@ -153,6 +153,18 @@ impl Spread {
         Self::student_t(half_width / libm::log(unit.quantile(UPPER)), degrees_of_freedom).ok()
     }
 
+    /// Returns the spread of log errors that are larger by a factor, at least 0 and finite.
+    pub(crate) fn scaled(&self, factor: f64) -> Self {
+        match self {
+            Self::Conformal { errors } => {
+                Self::Conformal { errors: HeldOutErrors(errors.0.iter().map(|error| error * factor).collect()) }
+            }
+            Self::StudentT { scale, degrees_of_freedom } => {
+                Self::StudentT { scale: scale * factor, degrees_of_freedom: *degrees_of_freedom }
+            }
+        }
+    }
+
     /// Returns the largest probability with a finite quantile.
     pub fn most_probability(&self) -> f64 {
         self.probability_below(f64::INFINITY)

@@ -138,13 +138,13 @@ fn a_regression_on_other_contexts_does_not_narrow_the_interval_beyond_the_range(
 }
 
 #[test]
-fn scattered_runs_have_no_range_of_their_own() {
+fn scattered_runs_have_no_range_of_their_own_but_the_interval_grows_beyond_them() {
     // Each context has two of the six node counts, far apart.
     let rows: Vec<(usize, f64)> =
         (0..MEASURED).flat_map(|context| [(context, NODES[context % 3]), (context, NODES[3 + context % 3])]).collect();
     let ensemble = fit(&rows, 0.3);
-    let widths: Vec<f64> = asked(&ensemble, 0, &[6.0, 12.0], 0.3).iter().map(|(p, _)| half(p)).collect();
-    assert!(widths[0] == widths[1], "{widths:?}");
+    let widths: Vec<f64> = asked(&ensemble, 0, &[2.0, 6.0, 12.0], 0.3).iter().map(|(p, _)| half(p)).collect();
+    assert!(widths[0] == widths[1] && widths[1] < widths[2] && widths[2] < 1.5 * widths[1], "{widths:?}");
 }
 
 #[test]

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Spread;
 use crate::ensemble::candidate::Kind;
-use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Margin, Situation};
+use crate::ensemble::distance::Distances;
+use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Situation};
+use crate::ensemble::margin::Margin;
 use crate::ensemble::shape::Shape;
 
 /// Added to a loss (log units) before its power is taken: smaller differences are chance.
@@ -37,12 +39,12 @@ pub(crate) struct Trial {
     pub(crate) weights: Vec<f64>,
     /// Prediction of each candidate for each row.
     pub(crate) predicted: Vec<Vec<f64>>,
-    /// Distance of each row beyond the ranges of the fitted rows, in units of these ranges.
-    pub(crate) distances: Vec<f64>,
+    /// Distances of each row beyond the fitted rows.
+    pub(crate) distances: Vec<Distances>,
     /// Share of all rows that were fitted.
     pub(crate) fitted: f64,
-    /// Number of contexts that the rows are of.
-    pub(crate) contexts: usize,
+    /// Context of each row, numbered from 0.
+    pub(crate) contexts: Vec<usize>,
 }
 
 impl Blend {
@@ -81,6 +83,14 @@ impl Blend {
         }
     }
 
+    /// Widens the errors of questions beyond a context's range to those at its end, which `within`
+    /// has, so that an interval is nowhere narrower than there.
+    pub(crate) fn widen(&mut self, within: &Self) {
+        if let (Some(errors), Some(within)) = (&mut self.errors, &within.errors) {
+            errors.widen(within);
+        }
+    }
+
     /// Returns the spread of a prediction at a distance beyond the measured ranges, in units of
     /// these.
     pub(crate) fn spread(&self, distance: f64) -> Option<Spread> {
@@ -105,9 +115,9 @@ impl Trial {
     fn held_out(&self, weights: &[f64]) -> HeldOutFold {
         let error = |row: usize| {
             let predicted: f64 = weights.iter().zip(&self.predicted).map(|(w, logs)| w * logs[row]).sum();
-            HeldOut { error: self.logs[row] - predicted, distance: self.distances[row] }
+            HeldOut { error: self.logs[row] - predicted, distances: self.distances[row], context: self.contexts[row] }
         };
-        HeldOutFold { rows: (0..self.rows.len()).map(error).collect(), fitted: self.fitted, contexts: self.contexts }
+        HeldOutFold { rows: (0..self.rows.len()).map(error).collect(), fitted: self.fitted }
     }
 }
 

@@ -76,6 +76,11 @@ impl Context {
         self.cut.contains(&column).then(|| &self.axes[column])
     }
 
+    /// Returns the values of a feature.
+    pub(crate) fn axis(&self, column: usize) -> &Axis {
+        &self.axes[column]
+    }
+
     /// Returns where a range ends within the table's on a side, by index among the table's values.
     pub(crate) fn end(&self, column: usize, side: Side, all: &Axis) -> Option<usize> {
         let last = self.cut(column)?.last(side);

@@ -3,8 +3,11 @@
 //!
 //! - Each held-out error is divided by √(1 + (d/reach)²), because errors grow with the distance d
 //!   beyond the fitted range, in units of that range.
+//! - Within the range, d is the distance beyond the rows of its own context.
 //! - It is multiplied by √(rows fitted / all rows), because the final fit uses all rows and is more
-//!   accurate.
+//!   accurate. The growth with the distance replaces this factor where it is larger.
+//! - Where contexts grow differently beyond a range ([`slopes`](crate::ensemble::slopes)), the
+//!   error of a question that is farther than the held-out rows grows with the distance.
 //! - With few held-out errors, the distribution is Student's t, shrunk towards a prior that grows
 //!   with std(ln t) and with features per row: few errors say little, and other data fail in ways
 //!   that they do not show. It has two degrees of freedom; along a law each held-out row adds to
@@ -16,10 +19,15 @@
 //! with equal weight for each source of data. Those of laws were chosen on the development figures
 //! of `make accuracy`.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Spread;
+use crate::ensemble::distance::Distances;
+use crate::ensemble::margin::Margin;
 use crate::ensemble::shape::Shape;
+use crate::ensemble::slopes::{Slope, Slopes};
 
 /// Number of held-out rows from which the interval is based on ranks alone.
 const RANKED_FROM: usize = 20;
@@ -54,8 +62,11 @@ const REACH: f64 = 0.35;
 const REACH_OF_POWERS: f64 = 0.9;
 /// The same along the amount of work, whose law is known.
 const REACH_OF_LAWS: f64 = 1.5;
-/// Limit on the distance of a question, in ranges.
-const FARTHEST: f64 = 3.0;
+/// The same beyond the runs of a context within the table's range, in units of the table's. It was
+/// chosen on Scout, on random runs of TrimTuner's recurrent network and on the development groups.
+const REACH_OF_CONTEXT: f64 = 0.5;
+/// Probability at which an interval is widened: the upper end of one of 90 %.
+const UPPER: f64 = 0.95;
 
 /// Position of a question relative to the rows.
 pub(crate) struct Situation<'a> {
@@ -91,8 +102,23 @@ impl Situation<'_> {
 pub(super) struct HeldOut {
     /// ln(measured / predicted).
     pub(super) error: f64,
-    /// Distance beyond the ranges of the fitted rows, in units of these ranges.
-    pub(super) distance: f64,
+    pub(super) distances: Distances,
+    /// Number of its context.
+    pub(super) context: usize,
+}
+
+impl HeldOut {
+    /// Returns the absolute error that a question within the range has after a fit of all rows, if
+    /// a fit of fewer multiplies errors by 1/`by_rows`.
+    fn size(&self, by_rows: f64, reach: f64) -> f64 {
+        let Distances { beyond, in_context, .. } = self.distances;
+        let factor = if in_context > 0.0 {
+            by_rows.min(1.0 / growth(in_context * in_context, REACH_OF_CONTEXT))
+        } else {
+            by_rows
+        };
+        self.error.abs().min(LARGEST_ERROR) * factor / growth(beyond * beyond, reach)
+    }
 }
 
 /// The rows of one fold.
@@ -100,8 +126,23 @@ pub(super) struct HeldOutFold {
     pub(super) rows: Vec<HeldOut>,
     /// Share of all rows that were fitted.
     pub(super) fitted: f64,
-    /// Number of contexts that the rows are of.
-    pub(super) contexts: usize,
+}
+
+impl HeldOutFold {
+    /// Returns the number of contexts that the rows are of.
+    fn contexts(&self) -> usize {
+        self.rows.iter().map(|row| row.context).collect::<BTreeSet<usize>>().len()
+    }
+
+    /// Returns the errors per unit of distance of the rows beyond the range.
+    fn slopes(&self) -> Vec<Slope> {
+        let beyond = self.rows.iter().filter(|row| row.distances.of_table > 0.0);
+        let slope = |row: &HeldOut| {
+            let (error, distance) = (row.error.clamp(-LARGEST_ERROR, LARGEST_ERROR), row.distances.of_table);
+            Slope { context: row.context, slope: error / distance, distance }
+        };
+        beyond.map(slope).collect()
+    }
 }
 
 /// Distribution of the errors of predictions.
@@ -111,7 +152,14 @@ pub(super) enum Errors {
     /// By the ranks of the held-out errors.
     Ranked(Spread),
     /// By their mean, which grows with the distance beyond the range.
-    Scaled { scale: f64, reach: f64, degrees: f64 },
+    Scaled {
+        scale: f64,
+        reach: f64,
+        degrees: f64,
+        slopes: Slopes,
+        /// Least scale at distance 0.
+        least: f64,
+    },
 }
 
 impl Errors {
@@ -132,12 +180,8 @@ impl Errors {
         // The growth with distance already corrects the errors of forward folds for the missing
         // rows.
         let by_rows = |fold: &HeldOutFold| if is_beyond && has_forward { 1.0 } else { fold.fitted.sqrt() };
-        let sizes = |fold: &HeldOutFold| -> Vec<f64> {
-            let shrunk = |row: &HeldOut| {
-                row.error.abs().min(LARGEST_ERROR) * by_rows(fold) / growth(row.distance * row.distance, reach)
-            };
-            fold.rows.iter().map(shrunk).collect()
-        };
+        let sizes =
+            |fold: &HeldOutFold| -> Vec<f64> { fold.rows.iter().map(|row| row.size(by_rows(fold), reach)).collect() };
         if !shares_bias && count >= RANKED_FROM {
             return Spread::conformal(folds.iter().flat_map(sizes)).ok().map(Self::Ranked);
         }
@@ -146,7 +190,7 @@ impl Errors {
             let held_out = fold.rows.len() as f64;
             let counted = match shape {
                 // How a context goes on is one error, however many rows show it.
-                Shape::BeyondOfContext(_) => held_out.min(fold.contexts as f64),
+                Shape::BeyondOfContext(_) => held_out.min(fold.contexts() as f64),
                 _ if shares_bias => held_out.min(ROWS_OF_FOLD),
                 _ => held_out,
             };
@@ -156,17 +200,47 @@ impl Errors {
         let learnt = if situation.is_lawful { DEGREES_PER_ROW * (rows - USUAL_ROWS) } else { 0.0 };
         let degrees = DEGREES_OF_FREEDOM + learnt;
         let mean = sum / rows * if situation.has_more_workers { MORE_WORKERS } else { 1.0 };
-        Some(Self::Scaled { scale: mean * scale_of_mean(degrees), reach, degrees })
+        let slopes = match shape {
+            Shape::Beyond(_) if has_forward => {
+                Slopes::of(&folds.iter().map(HeldOutFold::slopes).collect::<Vec<Vec<Slope>>>())
+            }
+            _ => Slopes::EQUAL,
+        };
+        let reach = if matches!(shape, Shape::Inside | Shape::FewOfContext(_)) { REACH_OF_CONTEXT } else { reach };
+        Some(Self::Scaled { scale: mean * scale_of_mean(degrees), reach, degrees, slopes, least: 0.0 })
+    }
+
+    /// Makes the 90 % intervals at distance 0 no narrower than those of `other`. The part that
+    /// grows with the distance is added to them.
+    pub(super) fn widen(&mut self, other: &Self) {
+        let [own, wanted] = [&*self, other].map(|errors| errors.margin(UPPER).at(0.0));
+        if let Self::Scaled { scale, least, .. } = self
+            && wanted < f64::INFINITY
+        {
+            *least = *scale * wanted / own;
+        }
     }
 
     /// Returns the spread of a prediction at a distance beyond the measured ranges, in units of
     /// these.
     pub(super) fn spread(&self, distance: f64) -> Option<Spread> {
+        let growth = self.growth().at(distance * distance);
         match self {
-            Self::Ranked(spread) => Some(spread.clone()),
-            Self::Scaled { scale, reach, degrees } => {
-                Spread::student_t(scale * growth(distance * distance, *reach), *degrees).ok()
-            }
+            Self::Ranked(spread) if growth == 1.0 => Some(spread.clone()),
+            Self::Ranked(spread) => Some(spread.scaled(growth)),
+            Self::Scaled { scale, degrees, .. } => Spread::student_t(scale * growth, *degrees).ok(),
+        }
+    }
+
+    /// Returns the margin of a distribution whose quantile is 1 if nothing widens it.
+    fn growth(&self) -> Margin {
+        match self {
+            Self::Ranked(_) => Margin::UNIT.growing(REACH_OF_CONTEXT),
+            Self::Scaled { scale, reach, slopes, least, .. } => Margin {
+                least: (least / scale).max(1.0),
+                slopes: Slopes { variance: slopes.variance / (scale * scale), ..*slopes },
+                ..Margin::UNIT.growing(*reach)
+            },
         }
     }
 
@@ -174,14 +248,14 @@ impl Errors {
     /// 1/2.
     pub(super) fn margin(&self, probability: f64) -> Margin {
         let quantile = |spread: &Spread| libm::log(spread.quantile(probability));
-        match self {
-            Self::Ranked(spread) => Margin { unit: quantile(spread), per_square: 0.0 },
-            Self::Scaled { scale, reach, degrees } => {
-                // A t distribution scales, so one quantile is enough.
-                let unit = Spread::student_t(*scale, *degrees).map_or(f64::INFINITY, |unit| quantile(&unit));
-                Margin { unit, per_square: 1.0 / (reach * reach) }
+        // Both distributions scale, so one quantile is enough.
+        let unit = match self {
+            Self::Ranked(spread) => quantile(spread),
+            Self::Scaled { scale, degrees, .. } => {
+                Spread::student_t(*scale, *degrees).map_or(f64::INFINITY, |unit| quantile(&unit))
             }
-        }
+        };
+        Margin { unit, ..self.growth() }
     }
 }
 
@@ -194,27 +268,7 @@ fn scale_of_mean(degrees: f64) -> f64 {
 
 /// Returns the growth factor of an error at a squared distance beyond the range.
 fn growth(distance_squared: f64, reach: f64) -> f64 {
-    Margin { unit: 1.0, per_square: 1.0 / (reach * reach) }.at(distance_squared)
-}
-
-/// Distance in ln t from a prediction to a quantile of its spread.
-#[derive(Clone, Copy, Debug)]
-pub struct Margin {
-    unit: f64,
-    per_square: f64,
-}
-
-impl Margin {
-    /// Margin if nothing could be held out.
-    pub(super) const UNKNOWN: Self = Self { unit: f64::INFINITY, per_square: 0.0 };
-
-    /// Returns the margin at a squared distance beyond the measured ranges.
-    #[inline]
-    pub fn at(self, distance_squared: f64) -> f64 {
-        const MOST: f64 = FARTHEST * FARTHEST;
-        let counted = if distance_squared < MOST { distance_squared } else { MOST };
-        self.unit * (1.0 + self.per_square * counted).sqrt()
-    }
+    Margin::UNIT.growing(reach).at(distance_squared)
 }
 
 #[cfg(test)]
@@ -222,12 +276,12 @@ mod tests {
     use super::*;
     use crate::ensemble::shape::Side;
 
+    fn held_out(error: f64, distance: f64) -> HeldOut {
+        HeldOut { error, distances: Distances { beyond: distance, in_context: 0.0, of_table: distance }, context: 0 }
+    }
+
     fn fold(errors: &[f64], distance: f64, fitted: f64) -> HeldOutFold {
-        HeldOutFold {
-            rows: errors.iter().map(|error| HeldOut { error: *error, distance }).collect(),
-            fitted,
-            contexts: 1,
-        }
+        HeldOutFold { rows: errors.iter().map(|error| held_out(*error, distance)).collect(), fitted }
     }
 
     fn of(shape: &Shape, features_per_row: f64, folds: &[HeldOutFold]) -> Option<Errors> {

@@ -66,13 +66,16 @@ impl Fitted {
         let trial = |fold: &Fold| {
             let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
             let test = table.training.select(&fold.test);
-            let contexts: BTreeSet<&Vec<u32>> = test.points.category.iter().collect();
+            let names: BTreeSet<&Vec<u32>> = test.points.category.iter().collect();
+            let names: Vec<&Vec<u32>> = names.into_iter().collect();
+            let number = |own: &Vec<u32>| names.binary_search(&own).unwrap_or_else(|place| place);
+            let contexts = test.points.category.iter().map(number).collect();
             Trial {
                 rows: fold.test.clone(),
                 predicted: fits.iter().map(|member| member.logs(&test.points)).collect(),
                 distances: extent.distances(table, shape, fold),
                 fitted: fold.fit.len() as f64 / table.rows() as f64,
-                contexts: contexts.len(),
+                contexts,
                 weights: test.weights,
                 logs: test.logs,
             }
@@ -108,7 +111,11 @@ impl Fitted {
             },
         };
         let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
-        Blend::weigh(&situation, (&kinds, &priors), tuning.held_out_rows, ties, &trials, &fitted)
+        let mut blend = Blend::weigh(&situation, (&kinds, &priors), tuning.held_out_rows, ties, &trials, &fitted);
+        if matches!(shape, Shape::BeyondOfContext(_)) {
+            blend.widen(&self.blend(state, &Shape::Inside));
+        }
+        blend
     }
 }
 

@@ -8,7 +8,9 @@
 //! | hold-out folds for a shape | [`folds`] |
 //! | competing models | [`candidate`] |
 //! | weights | [`blend`] |
+//! | distance beyond the ranges | [`distance`] |
 //! | expected error | [`errors`] |
+//! | differences in growth between contexts | [`slopes`] |
 //! | stopped runs (lower bounds) | [`censored`] |
 //! | warnings | [`caution`] |
 
@@ -19,15 +21,18 @@ mod caution;
 mod censored;
 mod context;
 mod contradiction;
+mod distance;
 mod errors;
 mod explain;
 mod fitted;
 mod folds;
+mod margin;
 mod permutation;
 mod repeats;
 mod robust;
 mod schema;
 mod shape;
+mod slopes;
 mod surface;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -40,9 +45,9 @@ use crate::ensemble::caution::Disagreement;
 use crate::ensemble::contradiction::Contradiction;
 pub(crate) use crate::ensemble::contradiction::LEAST_CONTRADICTION;
 use crate::ensemble::errors::Errors;
-pub use crate::ensemble::errors::Margin;
 pub use crate::ensemble::explain::{Explanation, HeldOutRow, Part};
 use crate::ensemble::fitted::Fitted;
+pub use crate::ensemble::margin::Margin;
 use crate::ensemble::robust::Reliability;
 pub(crate) use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Extent, Shape};

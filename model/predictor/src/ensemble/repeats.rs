@@ -5,6 +5,7 @@
 //! others of its setting.
 
 use crate::ensemble::canonical::Group;
+use crate::ensemble::distance::Distances;
 use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Situation};
 use crate::ensemble::shape::Shape;
 use foreglow_numeric::median;
@@ -38,7 +39,8 @@ fn fold(secs: &[f64]) -> HeldOutFold {
     let others = |run: usize| -> Vec<f64> {
         logs.iter().enumerate().filter(|(other, _)| *other != run).map(|(_, log)| *log).collect()
     };
-    let row = |run: usize| HeldOut { error: logs[run] - median(others(run)), distance: 0.0 };
+    let row =
+        |run: usize| HeldOut { error: logs[run] - median(others(run)), distances: Distances::default(), context: 0 };
     let fitted = (logs.len() - 1) as f64 / logs.len() as f64;
-    HeldOutFold { rows: (0..logs.len()).map(row).collect(), fitted, contexts: 1 }
+    HeldOutFold { rows: (0..logs.len()).map(row).collect(), fitted }
 }

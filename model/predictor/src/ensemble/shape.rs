@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::UNSEEN;
 use crate::ensemble::canonical::Table;
 use crate::ensemble::context::Context;
-use crate::ensemble::folds::{Fold, MANY_ROWS};
+use crate::ensemble::folds::MANY_ROWS;
 
 /// Relation of a question to the measured rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -111,13 +111,6 @@ impl Axis {
         if self.log { libm::log(x) } else { x }
     }
 
-    /// Returns the distance of a value beyond the range, in units of the range; 0 within it.
-    pub(crate) fn distance(&self, x: f64) -> f64 {
-        let (low, high) = (self.see(self.smallest()), self.see(self.largest()));
-        let x = self.see(x);
-        if self.varies() { (x - high).max(low - x).max(0.0) / (high - low) } else { 0.0 }
-    }
-
     /// Returns the number of another axis's values that are within this range.
     pub(crate) fn between(&self, all: &Self) -> usize {
         all.levels.iter().filter(|x| (self.smallest()..=self.largest()).contains(x)).count()
@@ -143,26 +136,6 @@ impl Extent {
         let contexts = measured.chunk_by(|a, b| names(a) == names(b));
         let contexts = Context::all(table, &numeric, contexts);
         Self { numeric, varying, contexts }
-    }
-
-    /// Returns the distance of each row of a fold to test beyond the ranges of those to fit, in
-    /// units of these ranges: those of its context if the shape is beyond that.
-    pub(crate) fn distances(&self, table: &Table, shape: &Shape, fold: &Fold) -> Vec<f64> {
-        let points = &table.training.points;
-        if let Shape::BeyondOfContext(End { column, .. }) = *shape {
-            let distance = |row: &usize| {
-                let is_of = |other: &usize| points.category[*other] == points.category[*row];
-                let rows: Vec<usize> = fold.fit.iter().copied().filter(is_of).collect();
-                let axis = Axis { levels: table.levels(column, &rows), log: self.numeric[column].log };
-                axis.distance(points.numeric[*row][column])
-            };
-            return fold.test.iter().map(distance).collect();
-        }
-        let axis = |(column, axis): (usize, &Axis)| Axis { levels: table.levels(column, &fold.fit), log: axis.log };
-        let axes: Vec<Axis> = self.numeric.iter().enumerate().map(axis).collect();
-        let square = |row: usize, column: usize| squared(&axes[column], points.numeric[row][column]);
-        let distance = |row: &usize| (0..axes.len()).map(|column| square(*row, column)).sum::<f64>().sqrt();
-        fold.test.iter().map(distance).collect()
     }
 
     /// Returns the shape of a question. Features on a logarithmic scale must be above 0.
@@ -214,21 +187,6 @@ impl Extent {
     pub(crate) fn rich(&self, few: usize) -> impl Iterator<Item = &[u32]> {
         let rich = self.contexts.iter().filter(move |context| context.rows >= MANY_TIMES * few);
         rich.map(|context| context.names.as_slice())
-    }
-
-    /// Returns the distance of a question of a shape beyond the ranges, in units of each.
-    pub(crate) fn distance(&self, shape: &Shape, numeric: &[f64], category: &[u32]) -> f64 {
-        let square = |(column, x): (usize, &f64)| squared(self.axis(shape, category, column), *x);
-        numeric.iter().enumerate().map(square).sum::<f64>().sqrt()
-    }
-
-    /// Returns the values of a feature that the distance of a question of a shape counts from.
-    pub(crate) fn axis(&self, shape: &Shape, category: &[u32], column: usize) -> &Axis {
-        let of_context = match shape {
-            Shape::BeyondOfContext(..) => self.context(category).and_then(|context| context.cut(column)),
-            _ => None,
-        };
-        of_context.unwrap_or(&self.numeric[column])
     }
 
     /// Returns the number of features that vary.
@@ -290,9 +248,4 @@ impl Extent {
             _ => 1,
         }
     }
-}
-
-/// Returns the square of the distance of a value beyond an axis.
-pub(crate) fn squared(axis: &Axis, x: f64) -> f64 {
-    axis.distance(x) * axis.distance(x)
 }
