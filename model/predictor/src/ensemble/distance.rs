@@ -1,7 +1,5 @@
 //! How far held-out rows and questions are beyond the measured ranges.
 
-use std::collections::BTreeMap;
-
 use crate::ensemble::canonical::Table;
 use crate::ensemble::folds::Fold;
 use crate::ensemble::shape::{Axis, End, Extent, Shape};
@@ -31,7 +29,15 @@ impl Extent {
             let is_of = |row: &usize| table.observed[*row] && points.category[*row] == *names;
             axes(&fold.fit.iter().copied().filter(is_of).collect::<Vec<usize>>())
         };
-        let mut contexts = BTreeMap::new();
+        // The contexts so far, to describe each of them once; a map would make the page larger.
+        let mut contexts: Vec<(&Vec<u32>, Vec<Axis>)> = Vec::new();
+        let mut of = |names| {
+            let place = contexts.iter().position(|(known, _)| *known == names).unwrap_or_else(|| {
+                contexts.push((names, of_context(names)));
+                contexts.len() - 1
+            });
+            contexts[place].1.clone()
+        };
         let mut distances = |row: &usize| {
             let (x, names) = (&points.numeric[*row], &points.category[*row]);
             let of_table =
@@ -39,11 +45,11 @@ impl Extent {
             let beyond = length((0..x.len()).map(|column| fitted[column].distance(x[column])));
             match shape {
                 Shape::BeyondOfContext(End { column, .. }) => {
-                    let own: &Vec<Axis> = contexts.entry(names).or_insert_with(|| of_context(names));
+                    let own = of(names);
                     Distances { beyond: own[*column].distance(x[*column]), in_context: 0.0, of_table }
                 }
                 Shape::Inside | Shape::FewOfContext(_) => {
-                    let own = contexts.entry(names).or_insert_with(|| of_context(names));
+                    let own = of(names);
                     let away = |column: usize| own[column].away(fitted[column].clamp(x[column]));
                     let in_context = length((0..x.len()).map(|column| fitted[column].share(away(column))));
                     Distances { beyond, in_context, of_table }

@@ -19,8 +19,7 @@
 //! with equal weight for each source of data. Those of laws were chosen on the development figures
 //! of `make accuracy`.
 
-use std::collections::BTreeSet;
-
+use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::Spread;
@@ -131,7 +130,10 @@ pub(super) struct HeldOutFold {
 impl HeldOutFold {
     /// Returns the number of contexts that the rows are of.
     fn contexts(&self) -> usize {
-        self.rows.iter().map(|row| row.context).collect::<BTreeSet<usize>>().len()
+        let mut contexts: Vec<usize> = self.rows.iter().map(|row| row.context).collect();
+        sort(&mut contexts);
+        contexts.dedup();
+        contexts.len()
     }
 
     /// Returns the errors per unit of distance of the rows beyond the range.
