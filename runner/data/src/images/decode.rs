@@ -2,8 +2,9 @@
 
 use std::io::Cursor;
 
-use fast_image_resize::images::{Image as Canvas, ImageRef};
-use fast_image_resize::{PixelType, Resizer};
+use fast_image_resize::images::{Image as Canvas, TypedImageRef};
+use fast_image_resize::pixels::{InnerPixel, U8, U8x3};
+use fast_image_resize::{PixelTrait, PixelType, ResizeOptions, Resizer};
 use foreglow_architectures::Colour;
 use image::{DynamicImage, ImageDecoder, ImageReader};
 use zune_jpeg::JpegDecoder;
@@ -101,10 +102,24 @@ impl Decoder {
             Layout::Text => return Err(is_text()),
         };
         self.convert(decoded.colour);
-        let source =
-            ImageRef::new(decoded.width, decoded.height, &self.pixels, pixel_type(self.colour)).map_err(not_decoded)?;
-        let options = options(self.resizing, [decoded.width, decoded.height], self.px);
-        self.resizer.resize(&source, &mut self.resized, &options).map_err(not_decoded)
+        let size = [decoded.width, decoded.height];
+        let options = options(self.resizing, size, self.px);
+        match self.colour {
+            Colour::Grey => self.resize_pixels::<U8>(size, &options),
+            Colour::Rgb => self.resize_pixels::<U8x3>(size, &options),
+        }
+    }
+
+    /// Resizes the decoded image. [`Resizer::resize`], which takes pixels of any type, would be
+    /// compiled for all 15 types.
+    fn resize_pixels<P: PixelTrait + InnerPixel>(
+        &mut self,
+        [width, height]: [u32; 2],
+        options: &ResizeOptions,
+    ) -> Result<(), ItemError> {
+        let source = TypedImageRef::<P>::from_buffer(width, height, &self.pixels).map_err(not_decoded)?;
+        let mut resized = self.resized.typed_image_mut().expect("its pixels have the type of the colour");
+        self.resizer.resize_typed(&source, &mut resized, options).map_err(not_decoded)
     }
 
     /// Uses zune-jpeg directly instead of the image crate: it decodes into an existing buffer, and
