@@ -12,6 +12,8 @@ use crate::ensemble::schema::Schema;
 
 /// Limit on the distinct rows of a fit: the time of a Gaussian process is cubic in them.
 pub(crate) const MAX_ROWS: usize = 1_500;
+/// Number of rows from which fewer folds are fitted.
+pub(crate) const MANY_ROWS: usize = 300;
 /// Rounding of the logarithms of times: multiples of 2⁻²⁴ (a relative 6e-8, far below the noise of
 /// any clock) about their mean, so that times k times as long give the same bits.
 const STEPS_PER_UNIT: f64 = 16_777_216.0;

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::Warning;
 use crate::dataset::{Features, UNSEEN, Values};
 use crate::ensemble::State;
+use crate::ensemble::axis::Axis;
 use crate::ensemble::canonical::{Group, Table};
 use crate::ensemble::schema::Schema;
-use crate::ensemble::shape::{Axis, Extent};
+use crate::ensemble::shape::Extent;
 use crate::prediction::show;
 use foreglow_numeric::{median, outliers, outlying_errors};
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ensemble::axis::{Axis, End, Side};
 use crate::ensemble::canonical::Table;
-use crate::ensemble::shape::{Axis, End, Side};
 
 /// Least share that a context must have of the table's values between its own ends. With fewer,
 /// its runs are scattered, and where they end says nothing. Like the share below, it was chosen on
@@ -105,7 +105,8 @@ impl Context {
 mod tests {
     use std::collections::BTreeSet;
 
-    use crate::ensemble::shape::{Shape, Side};
+    use crate::ensemble::axis::Side;
+    use crate::ensemble::shape::Shape;
     use crate::{Column, Dataset, Ensemble, Features};
 
     const NODES: [f64; 8] = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];

@@ -1,8 +1,9 @@
 //! How far held-out rows and questions are beyond the measured ranges.
 
+use crate::ensemble::axis::{Axis, End};
 use crate::ensemble::canonical::Table;
 use crate::ensemble::folds::Fold;
-use crate::ensemble::shape::{Axis, End, Extent, Shape};
+use crate::ensemble::shape::{Extent, Shape};
 
 /// How far a held-out row is beyond the rows to fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

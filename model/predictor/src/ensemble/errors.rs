@@ -276,7 +276,7 @@ fn growth(distance_squared: f64, reach: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ensemble::shape::Side;
+    use crate::ensemble::axis::Side;
 
     fn held_out(error: f64, distance: f64) -> HeldOut {
         HeldOut { error, distances: Distances { beyond: distance, in_context: 0.0, of_table: distance }, context: 0 }

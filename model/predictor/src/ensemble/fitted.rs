@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Meaning;
 use crate::dataset::{Points, Training};
+use crate::ensemble::axis::Side;
 use crate::ensemble::blend::{Blend, Trial};
 use crate::ensemble::candidate::{Kind, Known, Member, Request};
 use crate::ensemble::canonical::Table;
 use crate::ensemble::errors::Situation;
 use crate::ensemble::folds::{Fold, folds, has_forward};
-use crate::ensemble::shape::{Shape, Side};
+use crate::ensemble::shape::Shape;
 use crate::ensemble::{State, candidate};
 use crate::regression::Regression;
 

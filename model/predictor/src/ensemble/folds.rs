@@ -3,13 +3,12 @@
 
 use foreglow_shared::sort;
 
-use crate::ensemble::canonical::Table;
+use crate::ensemble::axis::{End, Side};
+use crate::ensemble::canonical::{MANY_ROWS, Table};
 use crate::ensemble::context::Context;
 use crate::ensemble::permutation::{deal, hash};
-use crate::ensemble::shape::{End, Extent, Shape, Side};
+use crate::ensemble::shape::{Extent, Shape};
 
-/// Number of rows from which fewer folds are fitted.
-pub(crate) const MANY_ROWS: usize = 300;
 /// Number of rows up to which leave-one-out is used.
 const FEW_ROWS: usize = 12;
 /// Number of folds of a cross-validation.

@@ -14,6 +14,7 @@
 //! | stopped runs (lower bounds) | [`censored`] |
 //! | warnings | [`caution`] |
 
+mod axis;
 mod blend;
 mod candidate;
 mod canonical;

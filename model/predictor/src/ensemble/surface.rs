@@ -8,9 +8,10 @@ use foreglow_shared::sort;
 
 use crate::dataset::Features;
 use crate::ensemble::Ensemble;
+use crate::ensemble::axis::Axis;
 use crate::ensemble::blend::Blend;
 use crate::ensemble::margin::Margin;
-use crate::ensemble::shape::{Axis, Extent, Shape};
+use crate::ensemble::shape::{Extent, Shape};
 use crate::regression::Regression;
 use crate::regression::plane::{Factored, Line, Plane};
 

@@ -13,28 +13,9 @@
 
 use crate::regression::posynomial::marquardt::Noise;
 use crate::regression::posynomial::penalty::Penalty;
+use crate::regression::posynomial::term::{Normal, Term};
 use crate::regression::posynomial::{LeastSquares, Posynomial, Problem};
 use crate::{Meaning, Tuning};
-
-/// A normal prior.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Normal {
-    pub(crate) centre: f64,
-    pub(crate) deviation: f64,
-}
-
-/// Prior of one cost.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Term {
-    /// Logarithm of the cost's share of the time, if every column is at its geometric mean.
-    pub(crate) offset: Normal,
-    /// Exponents of the columns with a meaning.
-    pub(crate) exponents: Vec<Option<Normal>>,
-    /// Share of the effects of other columns and of names on the whole time that this cost has.
-    pub(crate) shares: f64,
-    /// Standard deviation about that share.
-    pub(crate) shared_deviation: f64,
-}
 
 /// The costs of a law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

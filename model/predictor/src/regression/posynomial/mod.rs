@@ -10,6 +10,7 @@ mod design;
 pub(crate) mod law;
 mod marquardt;
 mod penalty;
+mod term;
 #[cfg(test)]
 mod tests;
 

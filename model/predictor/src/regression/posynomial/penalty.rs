@@ -5,7 +5,7 @@ use crate::dataset::Points;
 use crate::regression::encoding::Numeric;
 use crate::regression::posynomial::Prior;
 use crate::regression::posynomial::design::{Coefficient, Design};
-use crate::regression::posynomial::law::{Normal, Term};
+use crate::regression::posynomial::term::{Normal, Term};
 
 /// Standard deviation of the prior of an offset: a factor of e³ ≈ 20 in time.
 const OFFSET: f64 = 3.0;
