@@ -2,7 +2,9 @@
 
 use foreglow_shared::Timestamp;
 
-use super::database::{Outcome, Transaction, Value, text};
+use super::database::Transaction;
+use super::failure::Outcome;
+use super::row::{Value, text};
 use super::{Store, moment};
 
 /// A line of the record.

@@ -9,7 +9,8 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::audit::record;
 use super::database::Database;
-use super::sqlite::{self, BUSY_TIMEOUT, sentence};
+use super::failure::sqlite::sentence;
+use super::sqlite::{self, BUSY_TIMEOUT};
 use super::{Location, Store};
 
 impl Store {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use foreglow_shared::parse_line;
-
-use super::checksum::checksum;
-use super::database::{Database, Outcome, Row, Value};
-use super::failure::damaged;
-use super::{Encoded, Store};
+use super::Store;
+use super::database::Database;
+use super::failure::{Failure, damaged};
+use super::row::Value;
+use super::stored::{COLUMNS, StoredSample};
 
 /// Problems that a check of the structure names at most.
 const MOST_PROBLEMS: usize = 10;
@@ -41,92 +40,6 @@ pub struct Slice {
     pub damaged: Vec<(i64, String)>,
     /// Position of the last one; `None` if no samples follow.
     pub end: Option<i64>,
-}
-
-/// A row whose checksum was verified.
-#[derive(Clone, Debug)]
-pub(super) struct StoredLine {
-    pub(super) seq: i64,
-    /// The id, as far as it is readable.
-    pub(super) id: String,
-    /// `None` if it differs from what was stored.
-    pub(super) line: Option<String>,
-}
-
-/// Reads a row of `seq, id, checksum, line`.
-pub(super) fn stored_line(mut row: Row) -> Outcome<StoredLine> {
-    let seq = row.integer(0)?;
-    let (id, line) = (row.bytes(1), row.bytes(3));
-    let is_same = matches!(row.maybe_integer(2), Ok(Some(sum)) if sum == checksum(&id, &line));
-    let line = if is_same { String::from_utf8(line).ok() } else { None };
-    let id = String::from_utf8(id).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok(StoredLine { seq, id, line })
-}
-
-/// Columns of [`StoredSample`].
-pub(super) const COLUMNS: &str = "seq, id, checksum, line, model, mode, engine, outcome, started_at_us, secs, run";
-
-/// A row of [`COLUMNS`].
-#[derive(Clone, Debug)]
-pub(super) struct StoredSample {
-    pub(super) seq: i64,
-    pub(super) id: String,
-    /// `None` if it differs from what was stored.
-    pub(super) line: Option<String>,
-    model: Vec<u8>,
-    mode: Vec<u8>,
-    engine: Vec<u8>,
-    outcome: Vec<u8>,
-    started_at_us: Option<i64>,
-    /// `None` if the column has no number.
-    secs: Option<Option<f64>>,
-    pub(super) run: Option<i64>,
-}
-
-impl StoredSample {
-    pub(super) fn read(mut row: Row) -> Outcome<Self> {
-        let [model, mode, engine, outcome] = [4, 5, 6, 7].map(|column| row.bytes(column));
-        let (started_at_us, secs) = (row.maybe_integer(8).ok().flatten(), row.maybe_real(9).ok());
-        let run = row.maybe_integer(10).ok().flatten();
-        let StoredLine { seq, id, line } = stored_line(row)?;
-        Ok(Self { seq, id, line, model, mode, engine, outcome, started_at_us, secs, run })
-    }
-
-    /// Returns the row that a sample is stored as.
-    pub(super) fn of(new: &Encoded, seq: i64, run: i64) -> Self {
-        Self {
-            seq,
-            id: new.id.clone(),
-            line: Some(new.line.clone()),
-            model: new.run.model.clone().into_bytes(),
-            mode: new.mode.into(),
-            engine: new.run.engine.into(),
-            outcome: new.run.outcome.into(),
-            started_at_us: Some(new.started_at_us),
-            secs: Some(new.secs),
-            run: Some(run),
-        }
-    }
-
-    /// Whether the columns that queries select by are those of a sample.
-    pub(super) fn has_columns_of(&self, right: &Encoded) -> bool {
-        // A server stores no NUL.
-        let models = [right.run.model.clone(), right.run.model.replace('\0', "\u{fffd}")];
-        models.iter().any(|model| model.as_bytes() == self.model)
-            && right.mode.as_bytes() == self.mode
-            && right.run.engine.as_bytes() == self.engine
-            && right.run.outcome.as_bytes() == self.outcome
-            && self.started_at_us == Some(right.started_at_us)
-            && self.secs == Some(right.secs)
-    }
-
-    /// Whether it is as it was stored.
-    fn is_sound(&self) -> bool {
-        let Some(line) = &self.line else { return false };
-        // Samples outside the limits, from an earlier version, are in no answer.
-        let encoded = parse_line(line).ok().and_then(|sample| Encoded::new(&sample).ok());
-        encoded.is_none_or(|right| self.has_columns_of(&right))
-    }
 }
 
 impl Store {
@@ -218,8 +131,8 @@ impl Store {
              ) AS counted ON counted.run = runs.number
              ORDER BY number";
         let read = self.database.each(query, &[], &mut |row| {
-            let counts = |first: usize| Ok::<_, super::Failure>((row.integer(first)?, row.integer(first + 1)?));
-            let limits = |first: usize| Ok::<_, super::Failure>((row.maybe_real(first)?, row.maybe_real(first + 1)?));
+            let counts = |first: usize| Ok::<_, Failure>((row.integer(first)?, row.integer(first + 1)?));
+            let limits = |first: usize| Ok::<_, Failure>((row.maybe_real(first)?, row.maybe_real(first + 1)?));
             let is_same = counts(1).ok() == counts(6).ok()
                 && limits(4).ok() == limits(9).ok()
                 && row.real(3).is_ok_and(|sum| row.real(8).is_ok_and(|right| is_close(sum, right)));

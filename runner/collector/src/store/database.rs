@@ -5,30 +5,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-pub(super) use rusqlite::types::Value;
-
 use super::encoded::RunKey;
-use super::runs::{AddedToJob, Sums};
+use super::failure::{Failure, Outcome};
+use super::figures::{AddedToJob, Sums};
+use super::row::{Row, Value};
 use super::{Encoded, postgres, sqlite};
-
-/// A row of an answer.
-#[derive(Clone, Debug)]
-pub(super) struct Row(pub(super) Vec<Value>);
-
-/// Reason why a database has not done something.
-#[derive(Debug)]
-pub(super) enum Failure {
-    Sqlite(rusqlite::Error),
-    Postgres(postgres::Failure),
-    /// The file was removed or replaced since it was opened.
-    Gone,
-    /// The database does not have a run of this number any more.
-    NoSuchRun,
-    /// A value of a row is not of the type that was stored.
-    Unexpected(Value),
-    /// A sample has no JSON.
-    Json(serde_json::Error),
-}
 
 /// An open database.
 #[derive(Debug)]
@@ -44,8 +25,6 @@ pub(super) enum Transaction<'a> {
     File(sqlite::Writing<'a>),
     Server(postgres::Writing<'a>),
 }
-
-pub(super) type Outcome<T> = Result<T, Failure>;
 
 impl Database {
     /// Returns all rows of an answer.
@@ -92,7 +71,7 @@ impl Database {
     pub(super) fn begin(&mut self) -> Outcome<Transaction<'_>> {
         match self {
             Self::File(file) => file.begin().map(Transaction::File),
-            Self::Server(session) => session.begin().map(Transaction::Server),
+            Self::Server(session) => postgres::Writing::begin(session).map(Transaction::Server),
         }
     }
 
@@ -146,7 +125,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Returns the [`COLUMNS`](super::check::COLUMNS) of the samples with these ids.
+    /// Returns the [`COLUMNS`](super::stored::COLUMNS) of the samples with these ids.
     pub(super) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<Row>> {
         match self {
             Self::File(writing) => writing.rows_of(ids),
@@ -219,72 +198,5 @@ impl Transaction<'_> {
             Self::File(_) => {}
             Self::Server(writing) => writing.roll_back(),
         }
-    }
-}
-
-impl Row {
-    pub(super) fn integer(&self, column: usize) -> Outcome<i64> {
-        self.maybe_integer(column)?.ok_or(Failure::Unexpected(Value::Null))
-    }
-
-    pub(super) fn maybe_integer(&self, column: usize) -> Outcome<Option<i64>> {
-        match self.value(column) {
-            Value::Integer(value) => Ok(Some(*value)),
-            Value::Null => Ok(None),
-            other => Err(Failure::Unexpected(other.clone())),
-        }
-    }
-
-    pub(super) fn real(&self, column: usize) -> Outcome<f64> {
-        self.maybe_real(column)?.ok_or(Failure::Unexpected(Value::Null))
-    }
-
-    pub(super) fn maybe_real(&self, column: usize) -> Outcome<Option<f64>> {
-        match self.value(column) {
-            Value::Real(value) => Ok(Some(*value)),
-            Value::Null => Ok(None),
-            other => Err(Failure::Unexpected(other.clone())),
-        }
-    }
-
-    /// Takes a text out of the row.
-    pub(super) fn text(&mut self, column: usize) -> Outcome<String> {
-        match self.take(column) {
-            Value::Text(text) => Ok(text),
-            other => Err(Failure::Unexpected(other)),
-        }
-    }
-
-    /// Takes a text or blob out of the row as bytes; damaged values of other types are empty.
-    pub(super) fn bytes(&mut self, column: usize) -> Vec<u8> {
-        match self.take(column) {
-            Value::Text(text) => text.into_bytes(),
-            Value::Blob(bytes) => bytes,
-            Value::Null | Value::Integer(_) | Value::Real(_) => Vec::new(),
-        }
-    }
-
-    fn value(&self, column: usize) -> &Value {
-        self.0.get(column).unwrap_or(&Value::Null)
-    }
-
-    fn take(&mut self, column: usize) -> Value {
-        self.0.get_mut(column).map_or(Value::Null, |value| std::mem::replace(value, Value::Null))
-    }
-}
-
-/// Returns a text as a parameter.
-pub(super) fn text(text: impl Into<String>) -> Value {
-    Value::Text(text.into())
-}
-
-/// Returns a text as a parameter, or none.
-pub(super) fn maybe_text(text: Option<&str>) -> Value {
-    text.map_or(Value::Null, |text| Value::Text(text.to_owned()))
-}
-
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Json(error)
     }
 }

@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foreglow_shared::{Context, Job, parse_line};
 
-use super::database::{Outcome, Row, Transaction, Value, text};
+use super::database::Transaction;
+use super::failure::Outcome;
 use super::newest::Newest;
+use super::row::{Row, Value, text};
 use super::runs::{MOST_BYTES, count_again};
-use super::{Store, check, encoded};
+use super::stored::stored_line;
+use super::{Store, encoded};
 
 /// Runs of a job that are read at most. The planner fits no more.
 pub const MOST_RUNS: usize = 5_000;
@@ -144,7 +147,7 @@ impl Store {
         let query = format!("SELECT seq, id, checksum, line FROM samples WHERE seq IN ({})", places.join(", "));
         // No sample has the position 0.
         let positions = positions.iter().copied().chain(std::iter::repeat(0)).take(BATCH);
-        let rows = self.read(&query, &Vec::from_iter(positions.map(Value::Integer)), check::stored_line)?;
+        let rows = self.read(&query, &Vec::from_iter(positions.map(Value::Integer)), stored_line)?;
         let all = rows.len();
         let lines: Vec<String> = rows.into_iter().filter_map(|row| row.line).collect();
         self.saw_damage(all - lines.len());

@@ -4,9 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::Encoded;
 use super::audit::record;
-use super::check::StoredSample;
-use super::database::{Outcome, Transaction, Value, text};
+use super::database::Transaction;
+use super::failure::Outcome;
+use super::row::{Value, text};
 use super::runs::count_again;
+use super::stored::StoredSample;
 
 /// Who replaces damaged samples, in the record.
 const WHO: &str = "collector";

@@ -10,6 +10,7 @@ mod checksum;
 mod database;
 mod encoded;
 mod failure;
+mod figures;
 mod jobs;
 mod known;
 mod location;
@@ -17,8 +18,11 @@ mod newest;
 mod postgres;
 mod queue;
 mod read;
+mod row;
 mod runs;
+mod schema;
 mod sqlite;
+mod stored;
 mod tokens;
 mod upkeep;
 mod workloads;
@@ -32,10 +36,10 @@ use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line
 
 pub use audit::{AuditLine, user};
 pub use backup::restore;
-use database::{Database, Failure, Row, Transaction, Value, text};
+use database::{Database, Transaction};
 pub use encoded::Encoded;
 pub use failure::Unavailable;
-use failure::sentence;
+use failure::{Failure, sentence};
 pub use jobs::{Arrived, JobPage, JobRuns, ListedJob, MOST_RUNS};
 use known::{Known, Settled};
 pub use location::Location;
@@ -43,6 +47,7 @@ pub use newest::MOST_EQUAL;
 pub(crate) use postgres::follow;
 pub use queue::{Rejected, Waiting};
 pub use read::{PART_BYTES, Page};
+use row::{Row, Value, text};
 pub use runs::{Runs, RunsFilter, RunsPage};
 pub use tokens::{DEFAULT_PER_MINUTE, Roles, Token};
 pub use workloads::{CountedWorkload, WorkloadPage};
@@ -142,11 +147,7 @@ impl Store {
     }
 
     fn connect(location: Location, create: bool) -> anyhow::Result<Self> {
-        let database = match &location {
-            Location::File(path) => Database::File(sqlite::File::open(path.clone(), create)?),
-            Location::Database(url) => Database::Server(Box::new(postgres::open(url, &location, create)?)),
-        };
-        Ok(Self::new(database, location))
+        Ok(Self::new(schema::open(&location, create)?, location))
     }
 
     fn new(database: Database, location: Location) -> Self {
@@ -257,7 +258,7 @@ impl Store {
         &self,
         query: &str,
         parameters: &[Value],
-        of_row: impl Fn(Row) -> database::Outcome<T>,
+        of_row: impl Fn(Row) -> failure::Outcome<T>,
     ) -> anyhow::Result<Vec<T>> {
         let rows = self.database.query(query, parameters);
         let values = rows.and_then(|rows| rows.into_iter().map(of_row).collect());
@@ -295,7 +296,7 @@ impl Store {
         samples
     }
 
-    fn write<T>(&mut self, change: impl FnOnce(&Transaction<'_>) -> database::Outcome<T>) -> anyhow::Result<T> {
+    fn write<T>(&mut self, change: impl FnOnce(&Transaction<'_>) -> failure::Outcome<T>) -> anyhow::Result<T> {
         // The change may remove runs.
         self.numbers = runs::Numbers::default();
         let location = &self.location;
@@ -313,7 +314,7 @@ fn insert(
     transaction: &Transaction<'_>,
     requests: &[&[Encoded]],
     numbers: &mut runs::Numbers,
-) -> database::Outcome<Vec<Inserted>> {
+) -> failure::Outcome<Vec<Inserted>> {
     numbers.refresh(transaction)?;
     let mut added = runs::Added::default();
     let samples: Vec<&Encoded> = requests.iter().copied().flatten().collect();
@@ -342,7 +343,7 @@ fn insert(
         }
         Ok(inserted)
     });
-    let inserted = inserted.collect::<database::Outcome<_>>()?;
+    let inserted = inserted.collect::<failure::Outcome<_>>()?;
     added.store(transaction)?;
     known.count_again(transaction)?;
     Ok(inserted)
@@ -354,7 +355,7 @@ pub fn id_of(line: &str) -> Option<Uuid> {
     value.get("id")?.as_str()?.parse().ok()
 }
 
-fn line(sample: &Sample) -> database::Outcome<String> {
+fn line(sample: &Sample) -> failure::Outcome<String> {
     Ok(serde_json::to_string(sample)?)
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::database::{Failure, Outcome, Value};
+use super::failure::{Failure, Outcome};
+use super::row::Value;
 
 /// Samples of equal runs that are kept, and that the planner fits at most. Further repeats of a
 /// setting hardly change its median.

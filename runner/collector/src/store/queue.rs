@@ -2,7 +2,7 @@
 
 use foreglow_shared::{Sample, Uuid};
 
-use super::database::{Value, text};
+use super::row::{Value, text};
 use super::{Store, line};
 
 /// Number of samples that are kept for a collector.

@@ -3,9 +3,10 @@
 use foreglow_exit::note;
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Uuid, format_count};
 
-use super::database::{Value, maybe_text};
 use super::failure::damaged;
-use super::{Filter, Store, check};
+use super::row::{Value, maybe_text};
+use super::stored::stored_line;
+use super::{Filter, Store};
 
 /// Size of the samples that are read at a time while an answer is sent.
 pub const PART_BYTES: usize = 128 << 10;
@@ -55,7 +56,7 @@ impl Store {
     /// The store cannot be read, or the sample is damaged.
     pub fn sample_line(&self, id: Uuid) -> anyhow::Result<Option<String>> {
         let query = "SELECT seq, id, checksum, line FROM samples WHERE id = $1";
-        let found = self.read(query, &[Value::Text(id.to_string())], check::stored_line)?.pop();
+        let found = self.read(query, &[Value::Text(id.to_string())], stored_line)?.pop();
         match found.map(|row| row.line) {
             None => Ok(None),
             Some(Some(line)) => Ok(Some(line)),
@@ -138,7 +139,7 @@ impl Store {
         let (mut lines, mut end, mut bytes, mut damaged) = (Vec::new(), after, 0, 0);
         self.database
             .each(&query, &parameters(filter, after, page.end, most), &mut |row| {
-                let row = check::stored_line(row)?;
+                let row = stored_line(row)?;
                 end = row.seq;
                 match row.line {
                     Some(line) => {

@@ -8,9 +8,12 @@ use std::sync::Arc;
 use foreglow_shared::parse_line;
 
 use super::Store;
-use super::database::{Failure, Outcome, Row, Transaction, Value, maybe_text, text};
+use super::database::Transaction;
 use super::encoded::RunKey;
+use super::failure::{Failure, Outcome};
+use super::figures::{AddedToJob, Sums};
 use super::newest::Newest;
+use super::row::{Row, Value, maybe_text, text};
 
 /// Size of the runs that are listed at a time, and of the jobs.
 pub(super) const MOST_BYTES: usize = 8 << 20;
@@ -99,40 +102,6 @@ pub(super) struct Numbers {
 /// What samples of one write add to their runs, with the jobs of these.
 #[derive(Debug, Default)]
 pub(super) struct Added(BTreeMap<i64, (Arc<str>, Sums)>);
-
-/// What new samples add to their job.
-#[derive(Clone, Debug)]
-pub(super) struct AddedToJob {
-    pub(super) job: Arc<str>,
-    pub(super) samples: i64,
-    /// Position of the newest one.
-    pub(super) latest: i64,
-}
-
-/// Figures of the samples of a run.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
-    pub(super) samples: i64,
-    pub(super) timed: i64,
-    pub(super) sum: f64,
-    pub(super) least: Option<f64>,
-    pub(super) most: Option<f64>,
-    pub(super) newest: Newest,
-}
-
-impl Sums {
-    /// Counts the sample at a position.
-    pub(super) fn count(&mut self, position: i64, secs: Option<f64>) {
-        self.samples += 1;
-        self.newest.add(position);
-        if let Some(secs) = secs {
-            self.timed += 1;
-            self.sum += secs;
-            self.least = Some(self.least.map_or(secs, |least| least.min(secs)));
-            self.most = Some(self.most.map_or(secs, |most| most.max(secs)));
-        }
-    }
-}
 
 impl Numbers {
     /// Forgets the runs if another connection may have renumbered them.

@@ -1,8 +1,5 @@
 //! The embedded store: one SQLite file in WAL mode with `synchronous=FULL`.
 
-mod failure;
-pub(super) mod schema;
-
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,12 +8,13 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params, params_from_iter};
 
 use super::Encoded;
-use super::check::COLUMNS;
-use super::database::{Failure, Outcome, Row, Value, text};
 use super::encoded::RunKey;
+use super::failure::sqlite::sentence;
+use super::failure::{Failure, Outcome};
+use super::figures::{AddedToJob, Sums};
 use super::newest::MOST_DIGITS;
-use super::runs::{AddedToJob, Sums};
-pub(super) use failure::sentence;
+use super::row::{Row, Value, text};
+use super::stored::COLUMNS;
 
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -47,20 +45,21 @@ impl Identity {
 }
 
 impl File {
-    /// Opens a store, and upgrades its tables; with `create`, a missing file is created.
-    pub(super) fn open(path: PathBuf, create: bool) -> anyhow::Result<Self> {
+    /// Opens a file; with `create`, SQLite creates a missing one at the first write. `prepare`
+    /// checks or writes its tables.
+    pub(super) fn open(
+        path: PathBuf,
+        create: bool,
+        prepare: impl FnOnce(&mut Connection, &Path) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Self> {
         let create = if create { OpenFlags::SQLITE_OPEN_CREATE } else { OpenFlags::empty() };
-        let mut file = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | create)?;
-        schema::prepare(&mut file.connection, &file.path)?;
-        file.identity = Identity::of(&file.path);
-        Ok(file)
-    }
-
-    fn connect(path: PathBuf, flags: OpenFlags) -> anyhow::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
         let failed = |error: rusqlite::Error| sentence(&path, &error);
-        let connection = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
+        let mut connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
-        Ok(Self { connection, path, identity: None })
+        prepare(&mut connection, &path)?;
+        let identity = Identity::of(&path);
+        Ok(Self { connection, path, identity })
     }
 
     pub(super) fn reader(&self) -> Outcome<Self> {
@@ -271,10 +270,4 @@ fn value(value: ValueRef<'_>) -> Value {
 /// SQLite numbers `$1` by its first occurrence, and `?1` as written.
 fn numbered(sql: &str) -> String {
     sql.replace('$', "?")
-}
-
-impl From<rusqlite::Error> for Failure {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use foreglow_shared::{Workload, group_by_context};
 use rusqlite::{Connection, params};
 
-use super::sqlite::schema;
+use super::schema::sqlite as schema;
 use super::*;
 
 const LINE: &str = r#"{"schema":1,"id":"01890000-0000-7000-8000-000000000001","workload":{"model":"lenet5","mode":"inference",

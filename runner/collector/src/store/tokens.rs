@@ -7,7 +7,8 @@ use foreglow_exit::unusable;
 use foreglow_shared::Timestamp;
 
 use super::audit::record;
-use super::database::{Outcome, Row, Value, text};
+use super::failure::Outcome;
+use super::row::{Row, Value, text};
 use super::{Store, moment};
 use crate::token::Hash;
 

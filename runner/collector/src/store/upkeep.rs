@@ -4,7 +4,7 @@ use foreglow_shared::{Timestamp, format_count};
 
 use super::Store;
 use super::audit::record;
-use super::database::Value;
+use super::row::Value;
 use super::runs::count_again;
 
 impl Store {

@@ -6,7 +6,8 @@ use foreglow_exit::unusable;
 use foreglow_shared::Context;
 
 use super::Store;
-use super::database::{Outcome, text};
+use super::failure::Outcome;
+use super::row::text;
 use super::runs::MOST_BYTES;
 
 /// A workload and its number of samples.

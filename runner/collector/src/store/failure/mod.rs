@@ -1,16 +1,42 @@
-//! User messages for failures of a store.
+//! Failures of a store, and the user messages for them.
+
+pub(super) mod postgres;
+pub(super) mod sqlite;
 
 use std::fmt;
 
 use foreglow_exit::unusable;
+use rusqlite::types::Value;
 
+use self::postgres::ServerFailure;
 use super::Location;
-use super::database::Failure;
-use super::{postgres, sqlite};
+
+/// Reason why a database has not done something.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Sqlite(rusqlite::Error),
+    Postgres(ServerFailure),
+    /// The file was removed or replaced since it was opened.
+    Gone,
+    /// The database does not have a run of this number any more.
+    NoSuchRun,
+    /// A value of a row is not of the type that was stored.
+    Unexpected(Value),
+    /// A sample has no JSON.
+    Json(serde_json::Error),
+}
+
+pub(super) type Outcome<T> = Result<T, Failure>;
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json(error)
+    }
+}
 
 /// The store's database does not answer at the moment; the same request may succeed later.
 #[derive(Debug)]
-pub struct Unavailable(pub(super) String);
+pub struct Unavailable(String);
 
 impl Unavailable {
     /// Returns the same error for another request.

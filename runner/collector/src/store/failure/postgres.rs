@@ -1,14 +1,14 @@
-//! User messages for failures of a PostgreSQL server, with advice.
+//! Failures of a PostgreSQL server, and the user messages for them, with advice.
 
 use foreglow_exit::unusable;
 use tokio_postgres::error::SqlState;
 
-use super::address::cause;
-use crate::store::{Location, Unavailable, database};
+use super::{Failure, Unavailable};
+use crate::store::Location;
 
 /// Reason why a server has not done something.
 #[derive(Debug)]
-pub(in crate::store) enum Failure {
+pub(in crate::store) enum ServerFailure {
     /// The server's answer, or the loss of the connection.
     Server(tokio_postgres::Error),
     /// No connection.
@@ -17,9 +17,9 @@ pub(in crate::store) enum Failure {
     Silent,
 }
 
-impl Failure {
+impl ServerFailure {
     /// Whether the connection is lost.
-    pub(super) fn is_disconnected(&self) -> bool {
+    pub(in crate::store) fn is_disconnected(&self) -> bool {
         match self {
             // Errors of the server itself are answers, except those of one that is stopping.
             Self::Server(error) => error.as_db_error().is_none_or(|_| is_stopping(error.code())),
@@ -38,24 +38,24 @@ fn is_stopping(code: Option<&SqlState>) -> bool {
     code.is_some_and(|code| STATES.contains(&code))
 }
 
-impl From<tokio_postgres::Error> for database::Failure {
+impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Postgres(Failure::Server(error))
+        Self::Postgres(ServerFailure::Server(error))
     }
 }
 
 /// Returns the message for a failure of the store at `location`.
-pub(in crate::store) fn sentence(location: &Location, failure: &Failure) -> anyhow::Error {
+pub(in crate::store) fn sentence(location: &Location, failure: &ServerFailure) -> anyhow::Error {
     let unavailable = |sentence: String| anyhow::Error::new(Unavailable(sentence));
     let error = match failure {
-        Failure::Server(error) => error,
-        Failure::Unreachable(reason) => {
+        ServerFailure::Server(error) => error,
+        ServerFailure::Unreachable(reason) => {
             return unavailable(format!(
                 "the database {location} cannot be reached ({reason}), and nothing was stored; start it, or check its \
                  address"
             ));
         }
-        Failure::Silent => {
+        ServerFailure::Silent => {
             return unavailable(format!(
                 "the database {location} has not answered in time, and whether it stored anything is unknown; try again"
             ));
@@ -92,5 +92,13 @@ pub(in crate::store) fn sentence(location: &Location, failure: &Failure) -> anyh
         ))
     } else {
         anyhow::anyhow!("the database {location} failed: {said}")
+    }
+}
+
+/// Returns an error with its cause, which the crate leaves to the source.
+pub(in crate::store) fn cause(error: &tokio_postgres::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
     }
 }

@@ -5,6 +5,14 @@ use std::path::Path;
 use foreglow_exit::unusable;
 use rusqlite::ErrorCode;
 
+use super::Failure;
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
 /// Returns the message for a failure of the store at `path`.
 pub(in crate::store) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow::Error {
     let store = path.display();

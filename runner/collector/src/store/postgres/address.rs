@@ -8,6 +8,7 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, Connection, Socket};
 
 use super::tls::{Stream, Tls};
+use crate::store::failure::postgres::cause;
 
 /// Time in which a server accepts a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -78,14 +79,6 @@ fn is_local(host: &Host) -> bool {
         Host::Tcp(name) => name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback()),
         #[cfg(unix)]
         Host::Unix(_) => true,
-    }
-}
-
-/// Returns an error with its cause, which the crate leaves to the source.
-pub(super) fn cause(error: &tokio_postgres::Error) -> String {
-    match std::error::Error::source(error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
     }
 }
 

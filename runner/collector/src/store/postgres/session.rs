@@ -10,11 +10,11 @@ use futures_util::TryStreamExt as _;
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Statement};
 
-use super::Failure;
-use super::address::{Address, cause};
+use super::address::Address;
 use super::values::{Parameter, values};
-use super::writing::Writing;
-use crate::store::database::{self, Outcome, Row, Value};
+use crate::store::failure::postgres::{ServerFailure, cause};
+use crate::store::failure::{Failure, Outcome};
+use crate::store::row::{Row, Value};
 
 /// Time in which a server answers a query, or sends the next row.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -123,17 +123,6 @@ impl Session {
         self.with_client(|connected| self.wait(connected.client.batch_execute(sql)))
     }
 
-    /// Begins a transaction, when those of other sessions have ended.
-    pub(in crate::store) fn begin(&mut self) -> Outcome<Writing<'_>> {
-        let begun = Writing::begin(self);
-        match begun {
-            // The connection was lost since the last use, such as by a restart of the server.
-            Err(failure) if is_disconnected(&failure) => Writing::begin(self)?,
-            begun => begun?,
-        }
-        Ok(Writing::new(self))
-    }
-
     /// Notes whether a transaction is open.
     pub(super) fn set_writing(&self, is_writing: bool) {
         self.is_writing.set(is_writing);
@@ -153,7 +142,7 @@ impl Session {
     pub(super) fn wait<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Outcome<T> {
         let Some(runtime) = &self.runtime else { return Err(unreachable(String::new())) };
         let answered = runtime.block_on(async { tokio::time::timeout(ANSWER_TIMEOUT, answer).await });
-        Ok(answered.map_err(|_| database::Failure::Postgres(Failure::Silent))??)
+        Ok(answered.map_err(|_| Failure::Postgres(ServerFailure::Silent))??)
     }
 
     /// Returns the statement of a query, which the server parses once.
@@ -181,7 +170,7 @@ impl Session {
             match self.new_connection() {
                 Ok(new) => (*connected, *failed) = (Some(new), None),
                 Err(failure) => {
-                    if let database::Failure::Postgres(Failure::Unreachable(reason)) = &failure {
+                    if let Failure::Postgres(ServerFailure::Unreachable(reason)) = &failure {
                         *failed = Some((Instant::now(), reason.clone()));
                     }
                     return Err(failure);
@@ -200,10 +189,10 @@ impl Session {
             Ok(client)
         });
         let client = client.map_err(|failure| match failure {
-            database::Failure::Postgres(Failure::Server(error)) if error.as_db_error().is_none() => {
+            Failure::Postgres(ServerFailure::Server(error)) if error.as_db_error().is_none() => {
                 unreachable(cause(&error))
             }
-            database::Failure::Postgres(Failure::Silent) => unreachable("it does not answer".to_owned()),
+            Failure::Postgres(ServerFailure::Silent) => unreachable("it does not answer".to_owned()),
             failure => failure,
         })?;
         Ok(Connected { client, statements: HashMap::new() })
@@ -230,10 +219,10 @@ fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-fn unreachable(reason: String) -> database::Failure {
-    database::Failure::Postgres(Failure::Unreachable(reason))
+fn unreachable(reason: String) -> Failure {
+    Failure::Postgres(ServerFailure::Unreachable(reason))
 }
 
-pub(super) fn is_disconnected(failure: &database::Failure) -> bool {
-    matches!(failure, database::Failure::Postgres(failure) if failure.is_disconnected())
+pub(super) fn is_disconnected(failure: &Failure) -> bool {
+    matches!(failure, Failure::Postgres(failure) if failure.is_disconnected())
 }

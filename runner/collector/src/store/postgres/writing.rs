@@ -6,14 +6,15 @@ use std::collections::{BTreeSet, HashMap};
 use tokio_postgres::types::ToSql;
 
 use super::CHANNEL;
-use super::session::Session;
+use super::session::{Session, is_disconnected};
 use super::values::{storable, values};
 use crate::store::Encoded;
-use crate::store::check::COLUMNS;
-use crate::store::database::{Failure, Outcome, Row, Value};
 use crate::store::encoded::RunKey;
+use crate::store::failure::{Failure, Outcome};
+use crate::store::figures::{AddedToJob, Sums};
 use crate::store::newest::{MOST_DIGITS, MOST_EQUAL, Newest};
-use crate::store::runs::{AddedToJob, Sums};
+use crate::store::row::{Row, Value};
+use crate::store::stored::COLUMNS;
 
 /// Lock of the writers of a database: `FGLW`. Without it, a sample could become visible after one
 /// that has a later position, and readers that continue after a position would never see it.
@@ -28,18 +29,14 @@ pub(in crate::store) struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    pub(super) fn begin(session: &Session) -> Outcome<()> {
-        let begun = session.execute_batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"));
-        session.set_writing(begun.is_ok());
-        if begun.is_err() {
-            // Ends the transaction that could not get the lock.
-            let _ = session.execute_batch("ROLLBACK");
+    /// Begins a transaction, when those of other sessions have ended.
+    pub(in crate::store) fn begin(session: &'a mut Session) -> Outcome<Self> {
+        match begin(session) {
+            // The connection was lost since the last use, such as by a restart of the server.
+            Err(failure) if is_disconnected(&failure) => begin(session)?,
+            begun => begun?,
         }
-        begun
-    }
-
-    pub(super) fn new(session: &'a Session) -> Self {
-        Self { session, has_news: Cell::new(false) }
+        Ok(Self { session, has_news: Cell::new(false) })
     }
 
     pub(in crate::store) fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
@@ -218,6 +215,16 @@ impl<'a> Writing<'a> {
         let _ = self.session.execute_batch("ROLLBACK");
         self.session.set_writing(false);
     }
+}
+
+fn begin(session: &Session) -> Outcome<()> {
+    let begun = session.execute_batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"));
+    session.set_writing(begun.is_ok());
+    if begun.is_err() {
+        // Ends the transaction that could not get the lock.
+        let _ = session.execute_batch("ROLLBACK");
+    }
+    begun
 }
 
 /// Columns of the keys of runs.

@@ -2,11 +2,12 @@
 
 use foreglow_exit::unusable;
 
-use super::session::Session;
 use crate::store::Location;
-use crate::store::database::{Outcome, Row, Transaction, Value};
-use crate::store::failure::sentence;
+use crate::store::database::Transaction;
+use crate::store::failure::{Outcome, sentence};
 use crate::store::jobs::add_to_old_runs;
+use crate::store::postgres::{self, Session, Writing};
+use crate::store::row::{Row, Value};
 
 /// Tables of each version. A change of the tables adds a step, which an existing store takes when
 /// it is opened.
@@ -91,8 +92,16 @@ const VERSION_2: &str = "
 const HAS_VERSION: &str = "SELECT to_regclass('foreglow_store') IS NOT NULL";
 const VERSION: &str = "SELECT version FROM foreglow_store";
 
+/// Opens the store in the database at `url`, and upgrades its tables; with `create`, missing ones
+/// are created.
+pub(super) fn open(url: &str, location: &Location, create: bool) -> anyhow::Result<Session> {
+    let mut session = postgres::session(url)?;
+    prepare(&mut session, location, create)?;
+    Ok(session)
+}
+
 /// Checks that the database is a store of this version, or creates or upgrades its tables.
-pub(super) fn prepare(session: &mut Session, location: &Location, create: bool) -> anyhow::Result<()> {
+fn prepare(session: &mut Session, location: &Location, create: bool) -> anyhow::Result<()> {
     let failed = |failure| sentence(location, &failure);
     let found = version(|sql| query(session, sql)).map_err(failed)?;
     if found == STEPS.len() {
@@ -120,7 +129,7 @@ pub(super) fn prepare(session: &mut Session, location: &Location, create: bool) 
 }
 
 fn upgrade(session: &mut Session) -> Outcome<()> {
-    let transaction = Transaction::Server(session.begin()?);
+    let transaction = Transaction::Server(Writing::begin(session)?);
     // Another collector may have done it in the meantime.
     let steps = version(|sql| transaction.query(sql, &[]).and_then(|rows| first(&rows))).and_then(|found| {
         STEPS.iter().skip(found).try_for_each(|step| transaction.execute_batch(step))?;

@@ -1,18 +1,18 @@
-//! Tables of the store, and detection of foreign files.
+//! Tables of a store in a file, and detection of foreign files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use foreglow_exit::unusable;
 use rusqlite::{Connection, params};
 
-use super::failure::sentence;
-use super::{Outcome, Writing};
 use crate::store::Location;
 use crate::store::checksum::checksum;
 use crate::store::database::Transaction;
-use crate::store::failure::sentence as explain;
+use crate::store::failure::sqlite::sentence;
+use crate::store::failure::{Outcome, sentence as explain};
 use crate::store::jobs::add_to_old_runs;
 use crate::store::runs::assign_all;
+use crate::store::sqlite::{File, Writing};
 
 /// `FGLW`, which marks an SQLite file as a Foreglow store.
 const APPLICATION_ID: i64 = 0x4647_4c57;
@@ -130,8 +130,13 @@ const CACHE_KIB: i64 = 32 << 10;
 /// thousand samples has more than SQLite's 1,000, and would move the log each time.
 const CHECKPOINT_PAGES: i64 = 8_000;
 
+/// Opens a store, and upgrades its tables; with `create`, a missing file is created.
+pub(super) fn open(path: PathBuf, create: bool) -> anyhow::Result<File> {
+    File::open(path, create, prepare)
+}
+
 /// Checks that the file is a store of this version, or initialises it, and sets the write mode.
-pub(super) fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Result<()> {
+fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Result<()> {
     let failed = |error: rusqlite::Error| sentence(path, &error);
     check(connection, path)?;
     connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
