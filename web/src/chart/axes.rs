@@ -6,7 +6,6 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{Element, ResizeObserver, ResizeObserverEntry};
 
-use crate::chart::card::keys;
 use crate::data::text::counted;
 use crate::plot::markup::{Attributes, Markup};
 use crate::plot::scale::Scale;
@@ -174,6 +173,17 @@ pub fn shade(cores: &[u32], of: u32) -> String {
         Some(_) => "shade-3".into(),
         None => "shade-none".into(),
     }
+}
+
+/// Draws a legend from CSS classes and their labels.
+pub fn keys(keys: &[(&str, &str)]) -> Markup {
+    let mut items = Markup::new();
+    for (class, words) in keys {
+        items.words("li", &[("class", &format_args!("key {class}"))], words);
+    }
+    let mut list = Markup::new();
+    list.group("ul", "legend", &items);
+    list
 }
 
 /// Draws a legend with an entry for the line of each count, followed by `others`.

@@ -263,17 +263,6 @@ fn part(drawing: Drawn, draw: impl Fn(&dyn Drawing) -> Option<Markup> + Send + S
 
 type Part = Box<dyn Fn() -> String + Send + Sync>;
 
-/// Draws a legend from CSS classes and their labels.
-pub fn keys(keys: &[(&str, &str)]) -> Markup {
-    let mut items = Markup::new();
-    for (class, words) in keys {
-        items.words("li", &[("class", &format_args!("key {class}"))], words);
-    }
-    let mut list = Markup::new();
-    list.group("ul", "legend", &items);
-    list
-}
-
 /// A group of buttons to choose one of a few options.
 pub fn switch<T: Copy + PartialEq + Send + Sync + 'static>(
     label: &'static str,

@@ -5,8 +5,8 @@ use foreglow_shared::{format_percent, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Frame, path, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn, keys, log_switch};
+use crate::chart::axes::{Frame, keys, path, x_axis, y_axis, y_name};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
 use crate::plot::sheet::{Sheet, digits};

@@ -7,8 +7,8 @@ use foreglow_shared::{WhatIf, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Frame, looked_at, path, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn, keys, log_switch};
+use crate::chart::axes::{Frame, keys, looked_at, path, x_axis, y_axis, y_name};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::overview::Overview;
 use crate::plot::grid::{Cell, Grid, Rates};
 use crate::plot::markup::Markup;

@@ -13,8 +13,7 @@ use foreglow_onnx::{
     Window,
 };
 
-use super::run::Operand;
-use super::value::{Value, six};
+use super::value::{Operand, Value, six};
 use crate::convolution::{convolve, max_pool};
 
 /// Computes an operation with one result, of this shape. The first source has `axes` axes.

@@ -6,7 +6,7 @@ use foreglow_onnx::Operation;
 use super::compute;
 use super::parameters::Parameters;
 use super::program::{Instruction, Program, Source, Work};
-use super::value::{Value, six};
+use super::value::{Operand, Value, six};
 use crate::convolution::{convolve_and_normalise, convolve_then};
 use crate::dropout;
 use crate::normalisation::normalise;
@@ -102,25 +102,6 @@ fn step(
         }
         Work::Other(Operation::Split(axis, lengths)) => compute::split(first(&mut sources), *axis, lengths, &shapes),
         Work::Other(operation) => vec![compute::compute(operation, sources.collect(), instruction.axes, shapes[0])],
-    }
-}
-
-/// A source of an operation.
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "an operation has a few, for as long as it runs")]
-pub enum Operand {
-    Tensor(Value),
-    /// Only beside a tensor, in a function of two numbers.
-    Scalar(f32),
-}
-
-impl Operand {
-    /// Returns the tensor.
-    pub fn tensor(self) -> Value {
-        match self {
-            Self::Tensor(value) => value,
-            Self::Scalar(_) => unreachable!("a program has single numbers only beside a tensor"),
-        }
     }
 }
 

@@ -86,3 +86,22 @@ impl Value {
         }
     }
 }
+
+/// A source of an operation.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "an operation has a few, for as long as it runs")]
+pub enum Operand {
+    Tensor(Value),
+    /// Only beside a tensor, in a function of two numbers.
+    Scalar(f32),
+}
+
+impl Operand {
+    /// Returns the tensor.
+    pub fn tensor(self) -> Value {
+        match self {
+            Self::Tensor(value) => value,
+            Self::Scalar(_) => unreachable!("a program has single numbers only beside a tensor"),
+        }
+    }
+}

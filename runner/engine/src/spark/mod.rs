@@ -11,6 +11,7 @@ mod master;
 mod results;
 mod rounds;
 mod run;
+mod stop;
 mod submission;
 mod what_ran;
 
@@ -25,7 +26,8 @@ use rust_embed::RustEmbed;
 use self::application::Application;
 use self::capacity::Cluster;
 pub use self::master::Master;
-use self::run::{Run, Stop};
+use self::run::Run;
+use self::stop::Stop;
 use self::submission::{OF_MACHINES, Submission, resources};
 use super::{Engine, Job, Progress};
 

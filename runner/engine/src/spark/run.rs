@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use foreglow_data::images_in_sample;
 use foreglow_exit::Interrupt;
-use foreglow_machine::bounds::is_out_of_memory;
 use foreglow_protocol::{Assignment, BrokenImage, Evaluation, mini_batches};
 use foreglow_shared::{Configuration, Engine, Host, Outcome, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
@@ -14,8 +13,9 @@ use super::application::{Application, Line, Request, Task};
 use super::capacity::Cluster;
 use super::results::Results;
 use super::rounds::{Rounds, averaging};
+use super::stop::{Stop, failed, failed_or_out_of_memory};
 use super::submission::resources;
-use super::what_ran::{completion_time, read_log, sentence, timed_run};
+use super::what_ran::{completion_time, read_log, timed_run};
 use super::{Job, Progress, Running, Spark};
 
 /// Start-up timeout of the executors; a cluster may have to pull an image first.
@@ -28,12 +28,6 @@ const LONGEST_LAG: Duration = Duration::from_secs(60);
 const PULSE: Duration = Duration::from_millis(50);
 /// Executors on other machines have to connect; they authenticate with a token.
 const EVERYWHERE: &str = "0.0.0.0";
-
-/// Reason why a run ends early.
-pub(super) enum Stop {
-    Interrupted,
-    Ended(Outcome, Option<f64>, String),
-}
 
 /// A run, from the submission of its application, if necessary, to the result in the event log.
 pub(super) struct Run<'a> {
@@ -298,16 +292,6 @@ fn task(job: &Job, configuration: &Configuration, images: u64) -> Task {
         rounds: Rounds::of(job, configuration, images),
         evaluations: held_out.iter().flat_map(|held_out| held_out.shares(executors)).collect(),
     }
-}
-
-fn failed(reason: String) -> Stop {
-    Stop::Ended(Outcome::Failed, None, reason)
-}
-
-pub(super) fn failed_or_out_of_memory(words: &str) -> Stop {
-    let sentence = sentence(words);
-    let outcome = if is_out_of_memory(&sentence) { Outcome::OutOfMemory } else { Outcome::Failed };
-    Stop::Ended(outcome, None, sentence)
 }
 
 /// Rounds to microseconds.

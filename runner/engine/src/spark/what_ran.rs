@@ -3,16 +3,13 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use foreglow_protocol::Report;
 use foreglow_shared::{Outcome, Uuid};
 use foreglow_spark_log::{Application, EventLogReader, Run};
 
-use super::run::{Stop, failed_or_out_of_memory};
+use super::stop::{Stop, failed_or_out_of_memory};
 
 /// Label with the ID of a run.
 const RUN: &str = "run";
-/// Prefix of the executor's own message in Spark's.
-const OUR_FAILURE: &str = "foreglow.ExecutorFailed: ";
 
 /// Reads the log of an application that is running or has ended.
 ///
@@ -45,44 +42,5 @@ pub fn completion_time(run: &Run<'_>) -> Result<f64, Stop> {
         Outcome::Completed => Ok(run.completion_time_secs()),
         Outcome::OutOfMemory => Err(Stop::Ended(Outcome::OutOfMemory, None, ending.reason.unwrap_or_default())),
         _ => Err(failed_or_out_of_memory(&ending.reason.unwrap_or_default())),
-    }
-}
-
-/// Shortens Spark's message about a failure to one line with the executor's own message, which is
-/// on the first line or, if a barrier stage failed, on a later one.
-pub fn sentence(words: &str) -> String {
-    let mut lines = words.lines().map(str::trim);
-    let first = lines.clone().next().unwrap_or_default();
-    let Some((before, ours)) = lines.find_map(|line| line.rsplit_once(OUR_FAILURE)) else { return first.to_owned() };
-    let ours = match serde_json::from_str(ours) {
-        Ok(Report::Failed { reason, .. }) => reason,
-        _ => ours.to_owned(),
-    };
-    let before = before.trim_end().trim_end_matches("ExceptionFailure:").trim_end();
-    if before.is_empty() { ours } else { format!("{before} {ours}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_executors_own_message_is_extracted() {
-        let told = [
-            (
-                "Job aborted: Lost task 0.3 (TID 6) (10.0.0.1 executor 0): foreglow.ExecutorFailed: it ended (signal: 9)",
-                "Job aborted: Lost task 0.3 (TID 6) (10.0.0.1 executor 0): it ended (signal: 9)",
-            ),
-            (r#"foreglow.ExecutorFailed: {"failed":{"partition":null,"reason":"no such CNN"}}"#, "no such CNN"),
-            ("task 3: ExceptionFailure: foreglow.ExecutorFailed: it ended", "task 3: it ended"),
-            ("All masters are unresponsive! Giving up.\nat x", "All masters are unresponsive! Giving up."),
-            (
-                "Job aborted: barrier task ResultTask(5, 0) finished unsuccessfully.\nforeglow.ExecutorFailed: it ended\nat x",
-                "it ended",
-            ),
-        ];
-        for (words, expected) in told {
-            assert_eq!(sentence(words), expected);
-        }
     }
 }

@@ -6,6 +6,7 @@ mod front;
 mod html;
 mod pick;
 mod pick_html;
+mod row;
 mod session;
 
 use foreglow_model::{MachineLimits, TrainedSetting};
@@ -13,6 +14,7 @@ use foreglow_shared::{Context, PriceSheet, WhatIf};
 use serde::{Deserialize, Serialize};
 
 pub use self::html::{ComparedHtml, MachineHtml};
+pub use self::row::MachineRow;
 pub use self::session::Session;
 use crate::data::machine_choice::MachineChoice;
 
@@ -72,42 +74,6 @@ impl MachineTable {
         let sizes = self.batch_sizes.len().max(self.partition_sizes.len());
         self.types.len() > 1 || sizes > 1 || self.averaging_intervals > 1
     }
-}
-
-/// A configuration on machines of one type.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MachineRow {
-    /// Name of the machine type.
-    pub machine: String,
-    /// `3 × c5.xlarge, 2 executors of 2 cores each`.
-    pub description: String,
-    /// The same, with the batch and the partition size if several can be chosen.
-    pub description_with_sizes: String,
-    /// Memory of each executor, MiB.
-    pub memory_per_executor_mib: u32,
-    /// Executor processes, E.
-    pub executors: u32,
-    /// Images per forward pass.
-    pub batch_size: u32,
-    /// Mini-batches between two averages; `None` unless the job trains.
-    pub average_every: Option<u32>,
-    /// The measured accuracy of the trained CNN: `97.64 % (97.37–97.91 %)`, `not measured`; empty
-    /// if that of no configuration was measured.
-    pub accuracy: String,
-    /// Images of one task.
-    pub partition_size: u32,
-    /// Predicted time of the whole job, seconds.
-    pub secs: Option<f64>,
-    /// 90 % interval, seconds.
-    pub interval_secs: Option<(f64, f64)>,
-    /// Cost of the predicted time.
-    pub cost: Option<f64>,
-    /// Probability of meeting the limits.
-    pub success_probability: Option<f64>,
-    /// Whether all limits are met with the requested probability.
-    pub is_feasible: bool,
-    /// What the time is predicted from, if not from runs of this machine type alone.
-    pub borrowed_from: Option<String>,
 }
 
 /// A measured machine type and its price.

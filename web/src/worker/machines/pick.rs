@@ -7,7 +7,6 @@ use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
 use foreglow_shared::{Context, WhatIf};
 
 use super::MachineRow;
-use super::session::row;
 use crate::data::machine_choice::MachinePick;
 
 /// The answer for the picked configuration.
@@ -89,5 +88,5 @@ fn answered(
         });
     };
     let warnings = comparison.predict(best.placement).warnings.iter().map(ToString::to_string).collect();
-    Ok((row(&comparison, best), warnings))
+    Ok((MachineRow::of(&comparison, best), warnings))
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use foreglow_model::{Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer, SizesFrom, median};
+use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer, median};
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, group_jobs, sort_by};
 
 use super::html::{ComparedHtml, MachineHtml};
@@ -173,7 +173,7 @@ impl Fitted {
         Ok(MachineTable {
             currency: comparison.currency().to_owned(),
             weighed: decision.weighed,
-            rows: decision.candidates.iter().map(|candidate| row(comparison, candidate)).collect(),
+            rows: decision.candidates.iter().map(|candidate| MachineRow::of(comparison, candidate)).collect(),
             recommended: decision.recommended,
             fastest: decision.fastest,
             best: decision.best_per_machine,
@@ -239,36 +239,6 @@ fn types(group: &JobGroup) -> Vec<TypePrice> {
 /// Whole machines are billed while executors start: the median of the start-up times, or 0.
 fn median_startup_secs<'a>(runs: impl Iterator<Item = &'a Observation>) -> f64 {
     median(runs.filter_map(|run| run.startup_secs))
-}
-
-pub(super) fn row(comparison: &Comparison, candidate: &MachineCandidate) -> MachineRow {
-    let placement = candidate.placement;
-    let arm = &comparison.predictor().arms()[placement.arm];
-    let prediction = &candidate.prediction;
-    MachineRow {
-        machine: arm.machine.clone(),
-        description: comparison.describe(placement),
-        description_with_sizes: comparison.describe_with_sizes(placement),
-        memory_per_executor_mib: placement.memory_per_executor_mib,
-        executors: placement.executors,
-        batch_size: arm.batch_size,
-        average_every: arm.average_every,
-        accuracy: match (&candidate.accuracy, comparison.predictor().accuracy_unknown()) {
-            (Some(accuracy), _) => accuracy.to_string(),
-            (None, None) => "not measured".to_owned(),
-            (None, Some(_)) => String::new(),
-        },
-        partition_size: arm.partition_size,
-        secs: prediction.completion_time_secs,
-        interval_secs: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
-        cost: candidate.cost,
-        success_probability: candidate.success_probability,
-        is_feasible: candidate.is_feasible,
-        borrowed_from: arm.basis.borrowed_from().map(|basis| match arm.sizes_from {
-            SizesFrom::Own | SizesFrom::OtherMachines => basis.to_owned(),
-            SizesFrom::OtherDevices => format!("{basis}, memory as on other devices"),
-        }),
-    }
 }
 
 #[cfg(test)]
