@@ -1,4 +1,4 @@
-//! No import cycles between the modules of a crate.
+//! No import cycles between the modules of a crate, at any level.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use foreglow_tests::workspace_dir;
 
-/// Imports of each top-level module of a crate.
+/// Path of a module or an item below the root of its crate; empty for the root itself.
+type Names = Vec<String>;
+/// Imports of modules that have the same parent.
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
 /// Returns the source folders of the workspace, relative to its root.
@@ -30,10 +32,18 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the path of a file's module below the root of its crate; empty for the root itself.
-fn module(source: &Path, file: &Path) -> Vec<String> {
+/// Returns the modules of a crate with their text.
+fn modules(source: &Path) -> anyhow::Result<Vec<(Names, String)>> {
+    let mut all = Vec::new();
+    files(source, &mut all)?;
+    all.retain(|file| !file.ends_with("tests.rs"));
+    all.iter().map(|file| Ok((module(source, file), fs::read_to_string(file)?))).collect()
+}
+
+/// Returns the path of a file's module.
+fn module(source: &Path, file: &Path) -> Names {
     let below = file.strip_prefix(source).unwrap_or(file).with_extension("");
-    let mut path: Vec<String> = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let mut path: Names = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     path.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
     path
 }
@@ -70,71 +80,107 @@ fn list(text: &str) -> Vec<&str> {
     items.into_iter().map(str::trim).collect()
 }
 
-/// Returns the names at the root of the crate that a module's code mentions: after `crate::`, or
-/// after as many `super::` as the module is deep.
-fn mentioned(code: &str, depth: usize) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let roots = ["crate::".to_owned(), "super::".repeat(depth)];
-    for root in &roots {
-        for (place, _) in code.match_indices(root.as_str()) {
+/// Adds the paths below `base` that a text begins with: one, or several in braces.
+fn expand(text: &str, base: &[String], paths: &mut Vec<Names>) {
+    if let Some(inside) = text.strip_prefix('{') {
+        list(inside).into_iter().for_each(|item| expand(item, base, paths));
+        return;
+    }
+    let name = name(text);
+    let path = [base, &[name.to_owned()]].concat();
+    match text[name.len()..].strip_prefix("::") {
+        Some(rest) => expand(rest, &path, paths),
+        None => paths.push(path),
+    }
+}
+
+/// Returns the paths that the code of a module mentions: after `crate::`, `self::` or `super::`.
+fn mentioned(code: &str, module: &[String]) -> Vec<Names> {
+    let mut paths = Vec::new();
+    for root in ["crate::", "self::", "super::"] {
+        for (place, _) in code.match_indices(root) {
             let before = code[..place].chars().next_back();
             if before.is_some_and(|c| c.is_alphanumeric() || "_:$".contains(c)) {
                 continue;
             }
-            let rest = &code[place + root.len()..];
-            match rest.strip_prefix('{') {
-                Some(inside) => names.extend(list(inside).into_iter().map(|item| name(item).to_owned())),
-                None => drop(names.insert(name(rest).to_owned())),
+            let mut base = if root == "crate::" { &[] } else { module };
+            let mut rest = &code[place..];
+            while let Some(after) = rest.strip_prefix("super::") {
+                (base, rest) = (&base[..base.len().saturating_sub(1)], after);
+            }
+            expand(rest.strip_prefix(root).unwrap_or(rest), base, &mut paths);
+        }
+    }
+    paths
+}
+
+/// Returns the imports between the modules of each parent. A child imports another one if a file of
+/// the first, or below it, mentions the second.
+fn imports(modules: &[(Names, String)]) -> BTreeMap<Names, Imports> {
+    let known: BTreeSet<&[String]> =
+        modules.iter().flat_map(|(path, _)| (1..=path.len()).map(|depth| &path[..depth])).collect();
+    let mut imports: BTreeMap<Names, Imports> = BTreeMap::new();
+    for (from, text) in modules {
+        for to in mentioned(&code(text), from) {
+            let depth = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+            if let (Some(child), Some(other)) = (from.get(depth), to.get(depth))
+                && known.contains(&to[..=depth])
+            {
+                let level = imports.entry(from[..depth].to_vec()).or_default();
+                level.entry(child.clone()).or_default().insert(other.clone());
             }
         }
     }
-    names
-}
-
-fn imports(source: &Path) -> anyhow::Result<Imports> {
-    let mut all = Vec::new();
-    files(source, &mut all)?;
-    let modules: BTreeSet<String> = all.iter().filter_map(|file| module(source, file).into_iter().next()).collect();
-    let mut imports = Imports::new();
-    for file in all.iter().filter(|file| !file.ends_with("tests.rs")) {
-        let path = module(source, file);
-        let Some(top) = path.first() else { continue };
-        let mut names = mentioned(&code(&fs::read_to_string(file)?), path.len());
-        names.retain(|name| name != top && modules.contains(name));
-        imports.entry(top.clone()).or_default().extend(names);
-    }
-    Ok(imports)
+    imports
 }
 
 /// Returns modules that import each other, directly or through others.
 fn cycle(imports: &Imports) -> Vec<String> {
     let mut left = imports.clone();
-    // A module that imports nothing that is left is part of no cycle.
-    while let Some(leaf) = left.iter().find(|(_, names)| names.is_empty()).map(|(module, _)| module.clone()) {
-        left.remove(&leaf);
-        for names in left.values_mut() {
-            names.remove(&leaf);
+    loop {
+        let importing: BTreeSet<String> = left.keys().cloned().collect();
+        let imported: BTreeSet<String> = left.values().flatten().cloned().collect();
+        // What imports nothing that is left, or is imported by nothing left, is in no cycle.
+        left.retain(|module, names| imported.contains(module) && !names.is_disjoint(&importing));
+        if left.len() == importing.len() {
+            return left.into_keys().collect();
         }
     }
-    left.into_keys().collect()
+}
+
+/// Returns the cycles among the children of each module, with the path of their parent.
+fn cycles(modules: &[(Names, String)]) -> Vec<(String, Vec<String>)> {
+    let found = imports(modules).into_iter().map(|(parent, imports)| (parent.join("::"), cycle(&imports)));
+    found.filter(|(_, cycle)| !cycle.is_empty()).collect()
 }
 
 #[test]
 fn the_modules_of_a_crate_do_not_import_each_other_in_a_cycle() {
     for source in sources().unwrap() {
-        let found = cycle(&imports(&workspace_dir().join(&source)).unwrap());
+        let found = cycles(&modules(&workspace_dir().join(&source)).unwrap());
         assert!(found.is_empty(), "{source}: {found:?}");
     }
 }
 
 #[test]
-fn a_cycle_through_braces_and_through_super_is_found() {
-    let imports = |of_a: &str, of_b: &str| {
-        let module =
-            |code: &str| mentioned(code, 1).into_iter().filter(|name| ["a", "b"].contains(&name.as_str())).collect();
-        Imports::from([("a".to_owned(), module(of_a)), ("b".to_owned(), module(of_b))])
+fn a_cycle_is_found_at_its_level_through_braces_self_and_super() {
+    let found = |files: &[(&str, &str)]| {
+        let module = |(path, text): &(&str, &str)| (path.split("::").map(str::to_owned).collect(), (*text).to_owned());
+        cycles(&files.iter().map(module).collect::<Vec<_>>())
     };
-    assert_eq!(cycle(&imports("use crate::{c::{D, a}, b::E};", "use super::a;")), ["a", "b"]);
-    assert!(cycle(&imports("use crate::b::E;", "use other_crate::a; use super::super::a;")).is_empty());
-    assert_eq!(code("use crate::b; // use crate::c\n#[cfg(test)]\nmod tests {\nuse crate::d;"), "use crate::b; ");
+    let pair = |parent: &str| vec![(parent.to_owned(), vec!["x".to_owned(), "y".to_owned()])];
+    assert_eq!(
+        found(&[("x", "use crate::{z::{A, B}, y::C};"), ("y", "use super::x;"), ("z", ""), ("w", "use crate::x;")]),
+        pair("")
+    );
+    assert_eq!(found(&[("a::x", "use crate::{a::{b::A, y::B}};"), ("a::y", "fn f() { super::x::g() }")]), pair("a"));
+    assert_eq!(found(&[("a::x::deep", "use super::super::y::{self, A};"), ("a::y", "use crate::a::x::B;")]), pair("a"));
+    // The parent may import its children, and they may import it.
+    assert!(
+        found(&[("a", "pub use self::x::B;"), ("a::x", "use super::A; use crate::a::y::C;"), ("a::y", "")]).is_empty()
+    );
+    assert!(found(&[("x", "use crate::y::A;"), ("y", "use other_crate::x; use self::x;")]).is_empty());
+    assert!(
+        found(&[("x", "use crate::y;"), ("y", "// crate::x\n#[cfg(test)]\nmod tests {\nuse crate::x;")]).is_empty()
+    );
 }
