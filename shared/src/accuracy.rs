@@ -13,7 +13,7 @@ pub(crate) const AVERAGE_EVERY: &str = "average_every";
 /// The accuracy of one completed training run. A link stores it as an array, in the order of the
 /// fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Row", into = "Row")]
+#[serde(from = "Fields", into = "Fields")]
 pub struct TrainedAccuracy {
     /// Executor processes, E.
     pub executors: u32,
@@ -30,15 +30,15 @@ pub struct TrainedAccuracy {
     pub conditions: String,
 }
 
-type Row = (u32, u64, u32, f64, u64, String);
+type Fields = (u32, u64, u32, f64, u64, String);
 
-impl From<Row> for TrainedAccuracy {
-    fn from((executors, images, epochs, accuracy, seed, conditions): Row) -> Self {
+impl From<Fields> for TrainedAccuracy {
+    fn from((executors, images, epochs, accuracy, seed, conditions): Fields) -> Self {
         Self { executors, images, epochs, accuracy, seed, conditions }
     }
 }
 
-impl From<TrainedAccuracy> for Row {
+impl From<TrainedAccuracy> for Fields {
     fn from(run: TrainedAccuracy) -> Self {
         (run.executors, run.images, run.epochs, run.accuracy, run.seed, run.conditions)
     }

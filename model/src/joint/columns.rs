@@ -28,7 +28,7 @@ pub(super) struct Columns {
 
 /// One run, or a question.
 #[derive(Clone, Debug)]
-struct Row {
+struct FeatureRow {
     machine: String,
     engine: &'static str,
     device: String,
@@ -66,19 +66,19 @@ impl Columns {
 
     /// Builds the table of a group; `None` if nothing completed.
     pub(super) fn of(group: &JobGroup) -> Option<(Self, Dataset)> {
-        let own: Vec<Row> = group.jobs.iter().flat_map(rows).collect();
+        let own: Vec<FeatureRow> = group.jobs.iter().flat_map(rows).collect();
         let mut machines: BTreeSet<String> = own.iter().map(|row| row.machine.clone()).collect();
         machines.extend(group.other_machines().iter().map(|job| job.context.machine_name()));
-        let mut others: Vec<Row> = group.lenders.iter().flat_map(rows).collect();
+        let mut others: Vec<FeatureRow> = group.lenders.iter().flat_map(rows).collect();
         others.retain(|row| machines.contains(&row.machine));
         let step = others.len().div_ceil(MOST_LENT).max(1);
-        let rows: Vec<Row> = own.iter().cloned().chain(others.into_iter().step_by(step)).collect();
+        let rows: Vec<FeatureRow> = own.iter().cloned().chain(others.into_iter().step_by(step)).collect();
         let rows = fitting(group, rows);
         if rows.iter().all(|row| row.is_bound) {
             return None;
         }
         // What never varies within a machine type is part of it.
-        let varies = |value: &dyn Fn(&Row) -> String| {
+        let varies = |value: &dyn Fn(&FeatureRow) -> String| {
             machines.iter().any(|machine| {
                 let of: BTreeSet<String> = rows.iter().filter(|row| row.machine == *machine).map(value).collect();
                 of.len() > 1
@@ -104,19 +104,20 @@ impl Columns {
     /// Builds the features of a question about the whole job on an arm.
     pub(super) fn question(&self, arm: &FittedArm, split: CoreSplit, images: f64) -> Result<Features, DatasetError> {
         let context = &arm.job.context;
-        let row = Row {
+        let row = FeatureRow {
             split,
             images,
             partition_size: arm.partition_size,
             memory_mib: arm.memory_per_executor_mib,
-            ..Row::of(context)
+            ..FeatureRow::of(context)
         };
         self.features(&[row])
     }
 
-    fn features(&self, rows: &[Row]) -> Result<Features, DatasetError> {
-        let number = |name: &str, of: fn(&Row) -> f64| Column::numeric(name, rows.iter().map(of).collect(), None);
-        let name = |name: &str, of: fn(&Row) -> &str| Column::category(name, rows.iter().map(of));
+    fn features(&self, rows: &[FeatureRow]) -> Result<Features, DatasetError> {
+        let number =
+            |name: &str, of: fn(&FeatureRow) -> f64| Column::numeric(name, rows.iter().map(of).collect(), None);
+        let name = |name: &str, of: fn(&FeatureRow) -> &str| Column::category(name, rows.iter().map(of));
         let mut columns = vec![
             number(Feature::InverseExecutors.noun(), |row| f64::from(row.split.executors)),
             number(Feature::InverseCores.noun(), |row| row.split.mean_cores()),
@@ -137,7 +138,7 @@ impl Columns {
     }
 }
 
-impl Row {
+impl FeatureRow {
     /// What all rows of a context have in common.
     fn of(context: &Context) -> Self {
         let (machine, engine, accelerator, _) = context.hardware();
@@ -160,11 +161,11 @@ impl Row {
 }
 
 /// Completed runs and lower bounds of a context.
-fn rows(job: &Job) -> Vec<Row> {
+fn rows(job: &Job) -> Vec<FeatureRow> {
     let workload = &job.context.workload;
     let images = workload.images as f64 * f64::from(workload.epochs);
-    let common = Row::of(&job.context);
-    let completed = job.observations.iter().map(|run| Row {
+    let common = FeatureRow::of(&job.context);
+    let completed = job.observations.iter().map(|run| FeatureRow {
         split: run.split(),
         images: images * run.sampling_rate,
         partition_size: run.partition_size,
@@ -176,7 +177,7 @@ fn rows(job: &Job) -> Vec<Row> {
     let stopped = job.incomplete.iter().filter_map(|run| {
         let is_bound = run.outcome == IncompleteOutcome::TimedOut;
         let secs = run.at_least_secs.filter(|secs| is_bound && secs.is_finite() && *secs > 0.0)?;
-        Some(Row {
+        Some(FeatureRow {
             split: run.split(),
             images: images * run.sampling_rate,
             partition_size: run.partition_size,
@@ -191,13 +192,13 @@ fn rows(job: &Job) -> Vec<Row> {
 
 /// Leaves out runs with more task threads than the machine has processors, which would bend the fit
 /// below that limit, unless a machine type has no other run.
-fn fitting(group: &JobGroup, rows: Vec<Row>) -> Vec<Row> {
+fn fitting(group: &JobGroup, rows: Vec<FeatureRow>) -> Vec<FeatureRow> {
     let processors = |machine: &str| {
         let jobs = group.jobs.iter().chain(&group.lenders);
         jobs.filter(|job| job.context.engine == Engine::Local && job.context.machine_name() == machine)
             .find_map(|job| job.context.host.processors)
     };
-    let fits = |row: &Row| {
+    let fits = |row: &FeatureRow| {
         row.engine != Engine::Local.as_str() || processors(&row.machine).is_none_or(|count| row.split.slots() <= count)
     };
     let kept: BTreeSet<String> =

@@ -31,7 +31,7 @@ pub(super) fn read(text: &str, delimiter: u8) -> Result<Catalog, CatalogError> {
     for record in reader.records() {
         let record = record.map_err(|error| form(&error))?;
         let line = record.position().map_or(1, csv::Position::line);
-        let row = Row { headers: &headers, record: &record, line, delimiter };
+        let row = CatalogLine { headers: &headers, record: &record, line, delimiter };
         let own = row.text("currency");
         if own.len() != 3 || !own.bytes().all(|byte| byte.is_ascii_uppercase()) {
             return Err(CatalogError::Currency { line, value: own.to_owned() });
@@ -60,14 +60,14 @@ pub(super) fn form(error: &csv::Error) -> CatalogError {
 }
 
 /// One line of the catalog.
-struct Row<'a> {
+struct CatalogLine<'a> {
     headers: &'a StringRecord,
     record: &'a StringRecord,
     line: u64,
     delimiter: u8,
 }
 
-impl Row<'_> {
+impl CatalogLine<'_> {
     fn machine(&self) -> Result<MachineType, CatalogError> {
         if self.text("name").is_empty() {
             return Err(self.invalid("name", "the name of the machine type"));

@@ -39,8 +39,8 @@ pub(super) fn is_header(line: &str) -> bool {
     line.split(',').any(|column| column.trim() == "InstanceType")
 }
 
-/// A row of the file.
-struct Row {
+/// A row of the file: what a machine type, or an accelerator alone, costs in a region.
+struct CatalogEntry {
     machine: String,
     region: String,
     /// Zones of a Local Zone have prices of their own and are left out.
@@ -76,7 +76,7 @@ pub(super) fn read(text: &str, provider: &str, region: Option<&str>) -> Result<C
     Catalog { currency: CURRENCY.to_owned(), machines: machines.into_values().collect(), left_out }.sorted()
 }
 
-fn rows(text: &str) -> Result<Vec<Row>, CatalogError> {
+fn rows(text: &str) -> Result<Vec<CatalogEntry>, CatalogError> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let headers = reader.headers().map_err(|error| form(&error))?.clone();
     let place = |name: &str| headers.iter().position(|header| header.eq_ignore_ascii_case(name));
@@ -102,7 +102,7 @@ fn rows(text: &str) -> Result<Vec<Row>, CatalogError> {
         let record = record.map_err(|error| form(&error))?;
         let [machine, region, zone, processors, memory, name, count, info, price, spot] =
             columns.map(|place| place.and_then(|place| record.get(place)).unwrap_or_default());
-        rows.push(Row {
+        rows.push(CatalogEntry {
             machine: machine.to_owned(),
             region: region.to_owned(),
             is_local_zone: is_local_zone(zone),
@@ -120,7 +120,7 @@ fn rows(text: &str) -> Result<Vec<Row>, CatalogError> {
 
 /// Returns the region asked for, or the one with the most machine types; of several the first by
 /// name.
-fn region_of(rows: &[Row], asked: Option<&str>) -> Result<String, CatalogError> {
+fn region_of(rows: &[CatalogEntry], asked: Option<&str>) -> Result<String, CatalogError> {
     let mut names: BTreeMap<&str, std::collections::BTreeSet<&str>> = BTreeMap::new();
     for row in rows.iter().filter(|row| !row.machine.is_empty()) {
         names.entry(&row.region).or_default().insert(&row.machine);
@@ -141,7 +141,7 @@ fn region_of(rows: &[Row], asked: Option<&str>) -> Result<String, CatalogError> 
 /// Prices of accelerators without a machine, by name and count: on demand, spot, and memory.
 type Gpus = BTreeMap<(String, u32), (f64, Option<f64>, Option<u32>)>;
 
-fn gpus<'a>(rows: impl Iterator<Item = &'a Row>) -> Gpus {
+fn gpus<'a>(rows: impl Iterator<Item = &'a CatalogEntry>) -> Gpus {
     let mut gpus = Gpus::new();
     for row in rows.filter(|row| row.machine.is_empty()) {
         if let (Some((name, count, memory)), Some(price)) = (&row.accelerator, row.price) {
@@ -153,7 +153,7 @@ fn gpus<'a>(rows: impl Iterator<Item = &'a Row>) -> Gpus {
 
 /// Returns the machine type of a row; `None` if its price is unknown, or it has less than one
 /// processor.
-fn machine(row: &Row, provider: &str, gpus: &Gpus) -> Option<MachineType> {
+fn machine(row: &CatalogEntry, provider: &str, gpus: &Gpus) -> Option<MachineType> {
     let processors = row.processors?.floor();
     let is_unknown_family = provider == "gcp" && is_accelerated_family(&row.machine);
     let (mut accelerator, mut price, mut spot) = (row.accelerator.clone(), row.price, row.spot);

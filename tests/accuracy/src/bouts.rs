@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::child;
 use crate::contestant::{Constants, FOREGLOW};
-use crate::figures::{PartOutcomes, Row};
+use crate::figures::{Figures, PartOutcomes};
 use crate::options::{Bout, Options};
 use crate::protocol::{Part, Protocol, Source};
 use crate::slowed::Slowed;
@@ -63,16 +63,16 @@ struct Answered {
 
 /// Returns the figures of every predictor in a protocol, clean and with slow runs: the default
 /// predictor first, the others in order of their error.
-pub fn rows(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Row> {
+pub fn rows(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Figures> {
     rows_of(protocol, parts, options, &Contestant::all(options, &Constants::default()))
 }
 
 /// Returns the figures of the default predictor with the given constants.
-pub fn own_rows(protocol: &Protocol, parts: &[Part], options: &Options, constants: &Constants) -> Vec<Row> {
+pub fn own_rows(protocol: &Protocol, parts: &[Part], options: &Options, constants: &Constants) -> Vec<Figures> {
     rows_of(protocol, parts, options, &[Contestant::Foreglow(constants)])
 }
 
-fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: &[Contestant]) -> Vec<Row> {
+fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: &[Contestant]) -> Vec<Figures> {
     let slots = slots(protocol, parts, options);
     let answered = |item: usize| {
         let (place, contestant) = (item / contestants.len(), contestants[item % contestants.len()]);
@@ -97,7 +97,7 @@ fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: 
         if !slots.iter().any(|slot| slot.slowed == slowed) {
             continue;
         }
-        let mut own: Vec<Row> = contestants
+        let mut own: Vec<Figures> = contestants
             .iter()
             .enumerate()
             .map(|(place, contestant)| {
@@ -107,13 +107,13 @@ fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: 
                 let has = |part: &usize| slots.iter().any(|slot| (slot.part, slot.slowed) == (*part, slowed));
                 let parts: Vec<PartOutcomes> =
                     (0..parts.len()).filter(has).map(|part| part_outcomes(&slots, slowed, part, &of)).collect();
-                Row {
+                Figures {
                     is_development: protocol.set.is_development,
-                    ..Row::new(protocol.set.name, protocol.name.clone(), slowed, contestant.name(), &parts)
+                    ..Figures::new(protocol.set.name, protocol.name.clone(), slowed, contestant.name(), &parts)
                 }
             })
             .collect();
-        let key = |row: &Row| (row.predictor != FOREGLOW, row.mape_percent.unwrap_or(f64::INFINITY));
+        let key = |row: &Figures| (row.predictor != FOREGLOW, row.mape_percent.unwrap_or(f64::INFINITY));
         own.sort_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
         rows.extend(own);
     }

@@ -26,7 +26,7 @@ pub struct PartOutcomes {
 
 /// Figures of a predictor in a protocol: a line of `target/accuracy.json`.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct Figures {
     /// The data set.
     pub set: &'static str,
     /// Whether the predictor was developed on this data.
@@ -86,7 +86,7 @@ impl Sum for Covered {
     }
 }
 
-impl Row {
+impl Figures {
     /// Summarises the parts of a protocol.
     pub fn new(
         set: &'static str,
@@ -222,10 +222,10 @@ mod tests {
         };
         let known = || part(vec![outcome(10.0, 9.0, (8.0, 12.0)), outcome(10.0, 7.0, (5.0, 9.0))], 0);
         let other = part(vec![outcome(10.0, 14.0, (8.0, 12.0))], 0);
-        let row = Row::new("set", "protocol".into(), Slowed::None, "foreglow", &[known(), other]);
+        let row = Figures::new("set", "protocol".into(), Slowed::None, "foreglow", &[known(), other]);
         assert!((row.mape_percent.unwrap() - 30.0).abs() < 1e-12);
         assert!((row.coverage_percent().unwrap() - 200.0 / 3.0).abs() < 1e-9, "coverage is over all tested runs");
-        let row = Row::new("set", "protocol".into(), Slowed::None, "foreglow", &[known(), part(vec![], 3)]);
+        let row = Figures::new("set", "protocol".into(), Slowed::None, "foreglow", &[known(), part(vec![], 3)]);
         assert_eq!((row.mape_percent, row.tested, row.unknown), (None, 2, 3));
     }
 }

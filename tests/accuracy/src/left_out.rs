@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::bouts::own_rows;
 use crate::contestant::{FOREGLOW, candidates};
-use crate::figures::Row;
+use crate::figures::Figures;
 use crate::options::Options;
 use crate::protocol::{Places, Protocol};
 use crate::slowed::Slowed;
@@ -48,7 +48,7 @@ pub fn chosen_without(set: &str, errors: &[Vec<SetError>]) -> usize {
 ///
 /// # Errors
 /// A data set cannot be read.
-pub fn measure(rows: &mut [Row], protocols: &[Protocol], places: &Places, options: &Options) -> anyhow::Result<()> {
+pub fn measure(rows: &mut [Figures], protocols: &[Protocol], places: &Places, options: &Options) -> anyhow::Result<()> {
     let candidates = candidates();
     if candidates.len() < 2 {
         return Ok(());
@@ -61,7 +61,7 @@ pub fn measure(rows: &mut [Row], protocols: &[Protocol], places: &Places, option
         for protocol in protocols.iter().filter(|protocol| protocol.set.is_development && protocol.limit_secs.is_none())
         {
             let measured = own_rows(protocol, &(protocol.parts)(places)?, &few, constants);
-            let error = |row: &Row| Some(SetError { set: row.set, mape_percent: row.mape_percent? });
+            let error = |row: &Figures| Some(SetError { set: row.set, mape_percent: row.mape_percent? });
             own.extend(measured.iter().filter_map(error));
         }
         eprintln!("constants {}: {} rows", errors.len() + 1, own.len());
@@ -70,8 +70,9 @@ pub fn measure(rows: &mut [Row], protocols: &[Protocol], places: &Places, option
     for protocol in protocols.iter().filter(|protocol| protocol.limit_secs.is_none()) {
         let chosen = chosen_without(protocol.set.name, &errors);
         eprintln!("{}: constants {} chosen without the set", protocol.title(), chosen + 1);
-        let is_own =
-            |row: &Row| row.predictor == FOREGLOW && (row.set, &row.protocol) == (protocol.set.name, &protocol.name);
+        let is_own = |row: &Figures| {
+            row.predictor == FOREGLOW && (row.set, &row.protocol) == (protocol.set.name, &protocol.name)
+        };
         let Some(row) = rows.iter_mut().find(|row| is_own(row) && row.slowed == Slowed::None) else { continue };
         // The first candidate is the model's own constants, which were measured already.
         row.left_out_mape_percent = match chosen {

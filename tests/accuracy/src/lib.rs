@@ -21,7 +21,7 @@ mod trial;
 pub use crate::bouts::{answer, rows};
 pub use crate::brackets::{BracketScore, bracket_scores};
 pub use crate::chance::Chance;
-pub use crate::figures::{Covered, Row};
+pub use crate::figures::{Covered, Figures};
 pub use crate::options::{HELP, Options, Task};
 pub use crate::protocol::{Part, Places, Protocol, Set, Source, protocols};
 pub use crate::reference::Reference;

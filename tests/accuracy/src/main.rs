@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use foreglow_accuracy::{
-    HELP, Options, Places, Protocol, Reference, Row, Set, Source, Task, answer, left_out, page, protocols, reference,
-    rows, saved, summary,
+    Figures, HELP, Options, Places, Protocol, Reference, Set, Source, Task, answer, left_out, page, protocols,
+    reference, rows, saved, summary,
 };
 
 /// The committed figures of the gate.
@@ -114,7 +114,7 @@ fn tables(options: &Options, places: &Places, wanted: &[Protocol]) -> anyhow::Re
 }
 
 /// Writes the figures to the page and to standard output.
-fn show(options: &Options, places: &Places, wanted: &[Protocol], rows: &[Row]) -> anyhow::Result<ExitCode> {
+fn show(options: &Options, places: &Places, wanted: &[Protocol], rows: &[Figures]) -> anyhow::Result<ExitCode> {
     if let Some(page) = &options.page {
         let commands = |protocol: &Protocol| -> anyhow::Result<Vec<Vec<String>>> {
             Ok((protocol.parts)(places)?.into_iter().map(|part| part.command).collect())
@@ -158,9 +158,9 @@ fn measure(
     options: &Options,
     places: &Places,
     wanted: &[Protocol],
-    mut done: impl FnMut(&[Row]) -> anyhow::Result<()>,
-) -> anyhow::Result<Vec<Row>> {
-    let mut all: Vec<Row> = Vec::new();
+    mut done: impl FnMut(&[Figures]) -> anyhow::Result<()>,
+) -> anyhow::Result<Vec<Figures>> {
+    let mut all: Vec<Figures> = Vec::new();
     let (count, begin) = (wanted.len(), Instant::now());
     for (number, protocol) in (1..).zip(wanted) {
         let start = Instant::now();
@@ -174,7 +174,7 @@ fn measure(
     Ok(all)
 }
 
-fn write_json(file: &Path, rows: &[Row]) -> anyhow::Result<()> {
-    let json = serde_json::to_string_pretty(&rows.iter().map(Row::json).collect::<Vec<_>>())?;
+fn write_json(file: &Path, rows: &[Figures]) -> anyhow::Result<()> {
+    let json = serde_json::to_string_pretty(&rows.iter().map(Figures::json).collect::<Vec<_>>())?;
     std::fs::write(file, json + "\n").with_context(|| format!("{} could not be written", file.display()))
 }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use foreglow_shared::Timestamp;
 
 use crate::contestant::FOREGLOW;
-use crate::figures::{Covered, Row};
+use crate::figures::{Covered, Figures};
 use crate::protocol::Protocol;
 use crate::slowed::Slowed;
 use crate::summary::best_rival;
@@ -17,7 +17,12 @@ const END: &str = "<!-- end of what `make accuracy` makes -->";
 
 /// Renders two tables for each data set: all predictors, and the default predictor's intervals and
 /// errors with slow runs. Development data comes first.
-pub fn section(protocols: &[Protocol], commands: &[Vec<Vec<String>>], rows: &[Row], trials: Option<usize>) -> String {
+pub fn section(
+    protocols: &[Protocol],
+    commands: &[Vec<Vec<String>>],
+    rows: &[Figures],
+    trials: Option<usize>,
+) -> String {
     let date = Timestamp::now().to_string();
     let limit = trials.map_or_else(String::new, |trials| {
         format!(", with at most {trials} splits of each public table (`--trials {trials}`) where its protocol has more")
@@ -36,7 +41,7 @@ pub fn section(protocols: &[Protocol], commands: &[Vec<Vec<String>>], rows: &[Ro
             }
         }
         for set in sets {
-            let own: Vec<&Row> = rows.iter().filter(|row| row.set == set).collect();
+            let own: Vec<&Figures> = rows.iter().filter(|row| row.set == set).collect();
             let _ = write!(text, "\n### {set}\n\n{}\n{}", errors(&own), intervals(&own, rows));
             let of_set = protocols.iter().zip(commands).filter(|(protocol, _)| protocol.set.name == set);
             text.push_str(&command_lines(of_set));
@@ -47,7 +52,7 @@ pub fn section(protocols: &[Protocol], commands: &[Vec<Vec<String>>], rows: &[Ro
 }
 
 /// Renders a row for each predictor and a column for each protocol: errors without slow runs.
-fn errors(rows: &[&Row]) -> String {
+fn errors(rows: &[&Figures]) -> String {
     let clean = || rows.iter().filter(|row| row.slowed == Slowed::None);
     let mut names: Vec<&str> = Vec::new();
     let mut predictors: Vec<&str> = Vec::new();
@@ -67,8 +72,8 @@ fn errors(rows: &[&Row]) -> String {
     text
 }
 
-fn cell(row: Option<&&Row>) -> String {
-    let Some(Row { mape_percent: Some(mape), tested, unknown, .. }) = row else { return "–".into() };
+fn cell(row: Option<&&Figures>) -> String {
+    let Some(Figures { mape_percent: Some(mape), tested, unknown, .. }) = row else { return "–".into() };
     match unknown {
         0 => format!("{mape:.2}"),
         unknown => format!("{mape:.2} ({tested} of {})", tested + unknown),
@@ -77,15 +82,16 @@ fn cell(row: Option<&&Row>) -> String {
 
 /// Renders a row for each protocol: intervals, constants chosen without the data set, and slow
 /// runs.
-fn intervals(rows: &[&Row], all: &[Row]) -> String {
+fn intervals(rows: &[&Figures], all: &[Figures]) -> String {
     let mut text = String::from(
         "| protocol | tested | in the 90 % interval: within the range | beyond it | width, %: mean | median | interval score, % | without this set | \
          5 % of runs slow | 10 % of runs | 10 % of settings | two of the largest | fit |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for row in rows.iter().filter(|row| row.predictor == FOREGLOW && row.slowed == Slowed::None) {
         let slowed = |slowed: Slowed| {
-            let is_meant =
-                |other: &&&Row| other.predictor == FOREGLOW && other.protocol == row.protocol && other.slowed == slowed;
+            let is_meant = |other: &&&Figures| {
+                other.predictor == FOREGLOW && other.protocol == row.protocol && other.slowed == slowed
+            };
             let Some(own) = rows.iter().find(is_meant) else { return "–".into() };
             let ratio = own.ratio_to_clean().map_or_else(String::new, |ratio| format!(" (×{ratio:.2})"));
             let rival = best_rival(own, all)
@@ -136,13 +142,13 @@ fn command_lines<'a>(protocols: impl Iterator<Item = (&'a Protocol, &'a Vec<Vec<
 }
 
 /// Returns the coverage of the intervals over all protocols without slow runs.
-fn coverage(rows: &[Row]) -> String {
+fn coverage(rows: &[Figures]) -> String {
     let mut text = String::from(
         "\n## The 90 % intervals over all protocols\n\n| figures | within the range | beyond it |\n|---|---:|---:|\n",
     );
     for (name, is_development) in [("development", true), ("untouched", false)] {
         let own = || {
-            let is_meant = move |row: &&Row| row.predictor == FOREGLOW && row.slowed == Slowed::None;
+            let is_meant = move |row: &&Figures| row.predictor == FOREGLOW && row.slowed == Slowed::None;
             rows.iter().filter(is_meant).filter(move |row| row.is_development == is_development)
         };
         let covered = |covered: Covered| {

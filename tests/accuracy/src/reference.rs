@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::figures::Row;
+use crate::figures::Figures;
 use crate::protocol::Set;
 
 /// Factor by which a figure may exceed the reference.
@@ -28,7 +28,7 @@ pub struct Reference {
 
 impl Reference {
     /// Returns the figures of a row.
-    pub fn of(row: &Row) -> Self {
+    pub fn of(row: &Figures) -> Self {
         Self {
             set: row.set.to_owned(),
             protocol: format!("{}{}", row.protocol, row.slowed.suffix()),

@@ -8,21 +8,21 @@ use serde_json::Value;
 
 use crate::bouts::SLOWED;
 use crate::contestant::FOREGLOW;
-use crate::figures::{Covered, Row};
+use crate::figures::{Covered, Figures};
 use crate::protocol::Protocol;
 use crate::slowed::Slowed;
 
-/// Parses the rows of a file that [`Row::json`] wrote, except those of other protocols.
+/// Parses the rows of a file that [`Figures::json`] wrote, except those of other protocols.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn read(file: &Path, protocols: &[Protocol]) -> anyhow::Result<Vec<Row>> {
+pub fn read(file: &Path, protocols: &[Protocol]) -> anyhow::Result<Vec<Figures>> {
     let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
     let values: Vec<Value> = serde_json::from_str(&text).with_context(|| file.display().to_string())?;
     Ok(values.iter().filter_map(|value| row(value, protocols)).collect())
 }
 
-fn row(value: &Value, protocols: &[Protocol]) -> Option<Row> {
+fn row(value: &Value, protocols: &[Protocol]) -> Option<Figures> {
     let text = |name: &str| value[name].as_str();
     let figure = |name: &str| value[name].as_f64();
     let count = |value: &Value| value.as_u64().and_then(|count| usize::try_from(count).ok());
@@ -37,7 +37,7 @@ fn row(value: &Value, protocols: &[Protocol]) -> Option<Row> {
             Some(format!("{}{}", protocol.name, slowed.suffix()).as_str()) == text("protocol")
         })?;
     let mut predictors = std::iter::once(FOREGLOW).chain(RIVALS.iter().map(|rival| rival.name()));
-    Some(Row {
+    Some(Figures {
         set: protocol.set.name,
         is_development: protocol.set.is_development,
         protocol: protocol.name.clone(),
@@ -71,7 +71,7 @@ mod tests {
         let part =
             PartOutcomes { outcomes: vec![], failed: 3, clean: vec![], secs: vec![0.5], reason: Some("why".into()) };
         let (set, name) = (protocol.set.name, protocol.name.clone());
-        let written = Row::new(set, name, Slowed::Settings(10), RIVALS[0].name(), &[part]).json();
+        let written = Figures::new(set, name, Slowed::Settings(10), RIVALS[0].name(), &[part]).json();
         assert_eq!(row(&written, &protocols).map(|row| row.json()), Some(written));
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::contestant::FOREGLOW;
-use crate::figures::Row;
+use crate::figures::Figures;
 
 /// Renders one line for each protocol, clean and slowed: the default predictor and the best rival.
-pub fn summary(rows: &[Row]) -> String {
+pub fn summary(rows: &[Figures]) -> String {
     let mut text = String::from(
         "| set: protocol | foreglow MAPE | ÷ clean | in 90 % | width | interval score | fit | best rival | its MAPE | its ÷ clean |\n\
          |---|---:|---:|---:|---:|---:|---:|---|---:|---:|\n",
@@ -18,7 +18,7 @@ pub fn summary(rows: &[Row]) -> String {
 }
 
 /// Renders the line of a protocol.
-pub fn line(own: &Row, rows: &[Row]) -> String {
+pub fn line(own: &Figures, rows: &[Figures]) -> String {
     let number =
         |value: Option<f64>, digits: usize| value.map_or_else(|| "–".into(), |value| format!("{value:.digits$}"));
     let rival = best_rival(own, rows);
@@ -37,14 +37,14 @@ pub fn line(own: &Row, rows: &[Row]) -> String {
         own.fit_secs.map_or_else(|| "–".into(), |secs| format!("{:.0} ms", 1e3 * secs)),
         rival.map_or("–", |rival| rival.predictor),
         number(rival.and_then(|rival| rival.mape_percent), 2),
-        number(rival.and_then(Row::ratio_to_clean), 2),
+        number(rival.and_then(Figures::ratio_to_clean), 2),
     );
     text
 }
 
 /// Returns the rival with the smallest error among those that predict every run that the default
 /// predictor does.
-pub fn best_rival<'a>(own: &Row, rows: &'a [Row]) -> Option<&'a Row> {
+pub fn best_rival<'a>(own: &Figures, rows: &'a [Figures]) -> Option<&'a Figures> {
     rows.iter()
         .filter(|row| row.predictor != FOREGLOW && row.set == own.set && row.protocol == own.protocol)
         .filter(|row| row.slowed == own.slowed && row.mape_percent.is_some() && row.unknown <= own.unknown)

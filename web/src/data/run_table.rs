@@ -26,7 +26,7 @@ pub enum Column {
 
 /// A run and whether it is excluded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct ListedRun {
     /// The run.
     pub run: Run,
     /// Whether the fit ignores it.
@@ -51,8 +51,8 @@ impl Default for Arrangement {
 }
 
 /// Every run of a job, excluded ones included.
-pub fn rows(job: &Job, left_out: &LeftOut) -> Vec<Row> {
-    let rows = |left_out: bool| move |run: Run| Row { run, left_out };
+pub fn rows(job: &Job, left_out: &LeftOut) -> Vec<ListedRun> {
+    let rows = |left_out: bool| move |run: Run| ListedRun { run, left_out };
     let kept = job.observations.iter().copied().map(Run::Completed);
     let kept = kept.chain(job.incomplete.iter().copied().map(Run::Incomplete)).map(rows(false));
     let out = left_out.observations.iter().copied().map(Run::Completed);
@@ -61,9 +61,9 @@ pub fn rows(job: &Job, left_out: &LeftOut) -> Vec<Row> {
 }
 
 /// The indices of the rows that pass the filter, in display order.
-pub fn arrange(rows: &[Row], arrangement: &Arrangement) -> Vec<usize> {
+pub fn arrange(rows: &[ListedRun], arrangement: &Arrangement) -> Vec<usize> {
     let words: Vec<String> = arrangement.words.split_whitespace().map(str::to_ascii_lowercase).collect();
-    let is_shown = |row: &Row| {
+    let is_shown = |row: &ListedRun| {
         if words.is_empty() {
             return true;
         }
@@ -97,7 +97,7 @@ pub fn window(count: usize, top: f64, height: f64, row_height: f64) -> Range<usi
     first..(first + shown).min(count)
 }
 
-impl Row {
+impl ListedRun {
     /// Executors and cores, memory, partition size.
     pub fn features(&self) -> (CoreSplit, u32, u32) {
         match self.run {
@@ -175,7 +175,7 @@ mod tests {
         })
     }
 
-    fn rows() -> Vec<Row> {
+    fn rows() -> Vec<ListedRun> {
         let incomplete = Run::Incomplete(IncompleteRun {
             executors: 1,
             cores_per_executor: 2,
@@ -187,7 +187,7 @@ mod tests {
             at_least_secs: None,
         });
         [(completed(3, 5.0), false), (incomplete, false), (completed(1, 9.0), true), (completed(2, 7.0), false)]
-            .map(|(run, left_out)| Row { run, left_out })
+            .map(|(run, left_out)| ListedRun { run, left_out })
             .to_vec()
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn an_uneven_split_is_found_by_its_cores_and_sorts_by_their_mean() {
         let Run::Completed(run) = completed(3, 6.0) else { return };
         let uneven = Run::Completed(Observation { cores_per_executor: 2, total_cores: Some(5), ..run });
-        let rows = [rows(), vec![Row { run: uneven, left_out: false }]].concat();
+        let rows = [rows(), vec![ListedRun { run: uneven, left_out: false }]].concat();
         let arranged =
             |column, words: &str| arrange(&rows, &Arrangement { column, descending: false, words: words.into() });
         assert_eq!(arranged(Column::Executors, "3x2+2+1"), [4]);

@@ -24,11 +24,15 @@ pub fn Candidates() -> impl IntoView {
     let rows = Memo::new(move |_| {
         let limit = if all.get() { MOST } else { FEW };
         let row = |decision: &Arc<Decision>| {
-            by_money(decision).into_iter().take(limit).map(|place| Row::of(planner, decision, place)).collect()
+            by_money(decision)
+                .into_iter()
+                .take(limit)
+                .map(|place| CandidateCells::of(planner, decision, place))
+                .collect()
         };
         decision.with(|decision| decision.as_ref().map(row).unwrap_or_default())
     });
-    let shown_rows = Memo::new(move |_| rows.with(Vec::<Row>::len));
+    let shown_rows = Memo::new(move |_| rows.with(Vec::<CandidateCells>::len));
     // Each row is a memo of its own, so that unchanged rows are not rebuilt.
     let body = move || {
         let row = |place: usize| {
@@ -87,9 +91,9 @@ fn by_money(decision: &Decision) -> Vec<usize> {
     places
 }
 
-/// The contents of a row.
+/// What the row of a candidate shows.
 #[derive(Clone, Debug, PartialEq)]
-struct Row {
+struct CandidateCells {
     configuration: WhatIf,
     time: (String, Option<String>),
     interval: Option<String>,
@@ -100,7 +104,7 @@ struct Row {
     remark: &'static str,
 }
 
-impl Row {
+impl CandidateCells {
     fn of(planner: Planner, decision: &Decision, place: usize) -> Self {
         let candidate: &Candidate = &decision.candidates[place];
         let interval = candidate.prediction.interval.as_ref();
@@ -128,8 +132,8 @@ impl Row {
     }
 }
 
-fn shown(planner: Planner, row: Row) -> impl IntoView {
-    let Row { configuration, time: (time, secs), interval, money, recommended, late, pareto, remark } = row;
+fn shown(planner: Planner, row: CandidateCells) -> impl IntoView {
+    let CandidateCells { configuration, time: (time, secs), interval, money, recommended, late, pareto, remark } = row;
     view! {
         <tr
             class:recommended-row=recommended

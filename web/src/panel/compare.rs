@@ -12,7 +12,7 @@ use crate::state::Planner;
 
 /// One row of the comparison.
 #[derive(Clone, Debug, PartialEq)]
-struct Row {
+struct ComparedCandidate {
     label: &'static str,
     candidate: Candidate,
     /// Says which neighbours of the recommended configuration are missing.
@@ -78,16 +78,16 @@ const RECOMMENDED: &str = "Recommended";
 /// Most pins, which keeps the link short and the table readable.
 const MOST_PINS: usize = 12;
 
-fn rows(planner: Planner) -> Vec<Row> {
+fn rows(planner: Planner) -> Vec<ComparedCandidate> {
     let Some(Ok(decision)) = planner.decision.get() else { return Vec::new() };
     let neighbours = Neighbours::of(&decision);
     let row = |label: &'static str, place: Option<usize>| {
         let candidate = decision.candidates.get(place?)?.clone();
         let is_known = label == RECOMMENDED && Taken::of(&candidate).is_some();
         let missing = if is_known { missing(neighbours) } else { "" };
-        Some(Row { label, candidate, missing, is_pinned: false })
+        Some(ComparedCandidate { label, candidate, missing, is_pinned: false })
     };
-    let mut rows: Vec<Row> = [
+    let mut rows: Vec<ComparedCandidate> = [
         row("Next cheaper", neighbours.cheaper),
         row(RECOMMENDED, decision.recommended),
         row("Next faster", neighbours.faster),
@@ -105,7 +105,12 @@ fn rows(planner: Planner) -> Vec<Row> {
         };
         let candidate = foreglow_model::decide(&fitted.predictor, &job, &asked).ok();
         let candidate = candidate.and_then(|decision| decision.candidates.into_iter().next());
-        rows.extend(candidate.map(|candidate| Row { label: "Pinned", candidate, missing: "", is_pinned: true }));
+        rows.extend(candidate.map(|candidate| ComparedCandidate {
+            label: "Pinned",
+            candidate,
+            missing: "",
+            is_pinned: true,
+        }));
     }
     rows
 }
@@ -114,8 +119,8 @@ fn short(what_if: WhatIf) -> String {
     format!("{} × {}", what_if.executors, what_if.cores_per_executor)
 }
 
-fn shown(planner: Planner, row: Row, recommended: Option<Taken>, limits: bool) -> impl IntoView {
-    let Row { label, candidate, missing, is_pinned } = row;
+fn shown(planner: Planner, row: ComparedCandidate, recommended: Option<Taken>, limits: bool) -> impl IntoView {
+    let ComparedCandidate { label, candidate, missing, is_pinned } = row;
     let configuration = WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor };
     let (time, secs) = time_of(Some(&candidate.prediction));
     let currency = planner.prices.with(|prices| prices.currency.clone());

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::control::download;
 use crate::data::left_out::Run;
-use crate::data::run_table::{Row, rows};
+use crate::data::run_table::{ListedRun, rows};
 use crate::data::view::Tab;
 use crate::plot::sheet::{Sheet, digits};
 use crate::source::page_address;
@@ -78,7 +78,7 @@ fn runs_csv(view: &View) -> String {
         "left_out",
     ];
     columns.extend(has_uneven.then_some("configuration.total_cores"));
-    let fields = |row: &Row| {
+    let fields = |row: &ListedRun| {
         let (split, memory, partition_size) = row.features();
         let (secs, startup) = times(row);
         let mut fields = vec![
@@ -99,7 +99,7 @@ fn runs_csv(view: &View) -> String {
 }
 
 /// The completion time of a run, or the lower bound if it was stopped; and its start-up time.
-fn times(row: &Row) -> (Option<f64>, Option<f64>) {
+fn times(row: &ListedRun) -> (Option<f64>, Option<f64>) {
     match row.run {
         Run::Completed(run) => (Some(run.completion_time_secs), run.startup_secs),
         Run::Incomplete(run) => (run.at_least_secs, None),

@@ -7,7 +7,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use crate::data::left_out::Run;
-use crate::data::run_table::{Arrangement, Column, Row, arrange, rows, window};
+use crate::data::run_table::{Arrangement, Column, ListedRun, arrange, rows, window};
 use crate::state::Planner;
 
 const ROW_HEIGHT: f64 = 36.0;
@@ -90,7 +90,7 @@ pub fn Samples() -> impl IntoView {
                             each=move || {
                                 let shown = range.get();
                                 places.with(|places| all.with(|rows| {
-                                    shown.map(|place| (place, rows[places[place]])).collect::<Vec<(usize, Row)>>()
+                                    shown.map(|place| (place, rows[places[place]])).collect::<Vec<(usize, ListedRun)>>()
                                 }))
                             }
                             key=|(place, row)| (*place, row_key(row))
@@ -113,7 +113,7 @@ fn all_left_out(planner: Planner) -> usize {
 }
 
 /// The identity of a row: a different run at the same place is a different row.
-fn row_key(row: &Row) -> (CoreSplit, u32, u32, u64, u64, bool) {
+fn row_key(row: &ListedRun) -> (CoreSplit, u32, u32, u64, u64, bool) {
     let (split, memory, partition_size) = row.features();
     let bits = |number: f64| number.to_bits();
     (split, memory, partition_size, bits(row.sampling_rate()), row.secs().map_or(0, bits), row.left_out)
@@ -153,7 +153,7 @@ fn Head(column: Column, label: &'static str, class: &'static str, arrangement: R
 }
 
 #[component]
-fn RunRow(place: usize, row: Row) -> impl IntoView {
+fn RunRow(place: usize, row: ListedRun) -> impl IntoView {
     let planner = expect_context::<Planner>();
     let (split, memory, partition_size) = row.features();
     let time = row.secs().map_or_else(|| row.outcome().replace('_', " "), format_duration);

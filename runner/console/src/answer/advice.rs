@@ -26,7 +26,7 @@ pub struct AdviceAnswer {
     question: Question,
     verdict: Verdict,
     expected_saving: Option<f64>,
-    suggestions: Vec<Row>,
+    suggestions: Vec<SuggestedSample>,
     /// Reason why the cost is unknown; `None` if the prices cover the hardware.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_unknown: Option<String>,
@@ -34,7 +34,7 @@ pub struct AdviceAnswer {
 
 /// A sample that could be collected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Row {
+struct SuggestedSample {
     #[serde(flatten)]
     suggestion: Suggestion,
     /// `None` if this version cannot collect it.
@@ -49,7 +49,7 @@ impl AdviceAnswer {
     pub fn new(job: &Job, question: &Question, place: Option<(&str, &str)>) -> anyhow::Result<Self> {
         let advice = advise(job, question).map_err(|error| unusable(error.to_string()))?;
         let Advice { verdict, expected_saving, suggestions } = advice;
-        let row = |suggestion| Row { command: command(&job.context, &suggestion, place), suggestion };
+        let row = |suggestion| SuggestedSample { command: command(&job.context, &suggestion, place), suggestion };
         let suggestions = suggestions.into_iter().map(row).collect();
         let cost_unknown = cost_unknown(&question.prices, job.context.accelerator.as_deref());
         let (context, question) = (job.context.clone(), question.clone());
@@ -131,7 +131,7 @@ impl AdviceAnswer {
         }
     }
 
-    fn cells(&self, row: &Row) -> Vec<String> {
+    fn cells(&self, row: &SuggestedSample) -> Vec<String> {
         let Suggestion { executors, cores_per_executor, sampling_rate, secs, cost, narrowing, .. } = row.suggestion;
         let unknown = || "unknown".to_owned();
         vec![
@@ -157,7 +157,7 @@ impl AdviceAnswer {
             "narrowing",
             "command",
         ];
-        let cells = |row: &Row| {
+        let cells = |row: &SuggestedSample| {
             let suggestion = &row.suggestion;
             vec![
                 suggestion.executors.to_string(),

@@ -4,7 +4,7 @@ use foreglow_model::{Interval, Prediction, ScenarioRow};
 use foreglow_shared::{CoreSplit, Sample, format_duration, format_percent};
 use serde::Serialize;
 
-use super::decision::Row;
+use super::decision::PredictedCandidate;
 use super::{DecisionAnswer, SCHEMA, ScenarioTableAnswer};
 use crate::output::Format;
 
@@ -14,7 +14,7 @@ pub struct DemoAnswer {
     schema: u32,
     samples: Vec<Sample>,
     scenario_table: Vec<ScenarioRow>,
-    recommendation: Option<Row>,
+    recommendation: Option<PredictedCandidate>,
     check: Check,
     link: String,
     decision: DecisionAnswer,

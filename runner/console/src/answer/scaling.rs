@@ -24,13 +24,14 @@ pub struct ScalingAnswer {
     prices: PriceSheet,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_unknown: Option<String>,
-    configurations: Vec<Row>,
+    configurations: Vec<ScaledConfiguration>,
     /// Warnings about the samples; warnings about a configuration are in its row.
     warnings: Vec<Warning>,
 }
 
+/// A configuration in strong and in weak scaling.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Row {
+struct ScaledConfiguration {
     executors: u32,
     cores_per_executor: u32,
     memory_per_executor_mib: u32,
@@ -82,7 +83,7 @@ impl ScalingAnswer {
             images_per_slot,
             prices: question.prices.clone(),
             cost_unknown: cost_unknown(&question.prices, job.context.accelerator.as_deref()),
-            configurations: rows.into_iter().map(Row::of).collect(),
+            configurations: rows.into_iter().map(ScaledConfiguration::of).collect(),
             warnings: predictor.warnings(),
         })
     }
@@ -112,12 +113,14 @@ impl ScalingAnswer {
                 (last, Align::Right),
             ]
         };
-        let cells = |row: &Row, scaled: &Scaled, last: String| {
+        let cells = |row: &ScaledConfiguration, scaled: &Scaled, last: String| {
             let counts = [row.executors, row.cores_per_executor].map(|count| count.to_string());
             counts.into_iter().chain(scaled.cells()).chain([last]).collect()
         };
-        let strong = |row: &Row| cells(row, &row.strong, row.cost_factor.map_or_else(unknown, times));
-        let weak = |row: &Row| cells(row, &row.weak, format_integer((images as f64 * row.weak.sampling_rate) as u64));
+        let strong = |row: &ScaledConfiguration| cells(row, &row.strong, row.cost_factor.map_or_else(unknown, times));
+        let weak = |row: &ScaledConfiguration| {
+            cells(row, &row.weak, format_integer((images as f64 * row.weak.sampling_rate) as u64))
+        };
         let mut text = format!(
             "{}\n\nStrong scaling: the same images on each configuration. Speed-up and cost relative to {smallest}.\n\n{}",
             self.context.title(),
@@ -172,7 +175,7 @@ impl ScalingAnswer {
             "currency",
             "out_of_memory",
         ];
-        let cells = |name: &str, row: &Row, scaled: &Scaled, costs: [Option<f64>; 2]| {
+        let cells = |name: &str, row: &ScaledConfiguration, scaled: &Scaled, costs: [Option<f64>; 2]| {
             let counts = [row.executors, row.cores_per_executor, row.memory_per_executor_mib];
             let (interval, bounds, runs) = (scaled.interval, scaled.speed_up_interval, scaled.measured);
             let numbers = [
@@ -203,7 +206,7 @@ impl ScalingAnswer {
     }
 }
 
-impl Row {
+impl ScaledConfiguration {
     fn of(row: ScalingRow) -> Self {
         let ScalingRow { candidate, strong, cost_factor, weak: WeakScaling { sampling_rate, prediction, gain } } = row;
         let (secs, interval) = (candidate.prediction.completion_time_secs, candidate.prediction.interval);

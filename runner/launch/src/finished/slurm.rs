@@ -11,7 +11,7 @@ use crate::SLURM_NAME;
 /// Columns that are needed; others are ignored.
 const COLUMNS: [&str; 8] = ["JobID", "JobName", "State", "ElapsedRaw", "Start", "AllocCPUS", "NTasks", "AllocTRES"];
 
-type Row<'a> = BTreeMap<&'a str, &'a str>;
+type Record<'a> = BTreeMap<&'a str, &'a str>;
 
 /// Returns the finished jobs, and why others are left out.
 pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
@@ -25,7 +25,7 @@ pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
             COLUMNS.join(",")
         )));
     }
-    let rows: Vec<Row<'_>> = lines
+    let rows: Vec<Record<'_>> = lines
         .filter(|line| !line.trim().is_empty())
         .map(|line| header.iter().copied().zip(line.split('|')).collect())
         .collect();
@@ -42,7 +42,7 @@ pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
     Ok((jobs, notes))
 }
 
-fn finished(id: &str, job: &Row<'_>, step: Option<&Row<'_>>) -> Result<Finished, &'static str> {
+fn finished(id: &str, job: &Record<'_>, step: Option<&Record<'_>>) -> Result<Finished, &'static str> {
     // The state of the job tells why a step was cancelled: `CANCELLED by 1000`, `TIMEOUT`.
     let state = get(job, "State").split(' ').next().unwrap_or_default();
     let outcome = match state {
@@ -89,7 +89,7 @@ fn unit_bytes(unit: &str) -> Option<f64> {
     })
 }
 
-fn get<'a>(row: &Row<'a>, column: &str) -> &'a str {
+fn get<'a>(row: &Record<'a>, column: &str) -> &'a str {
     row.get(column).copied().unwrap_or_default()
 }
 

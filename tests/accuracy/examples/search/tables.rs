@@ -42,7 +42,7 @@ impl Collection {
 }
 
 /// A row of a file: what is a category, what is a number, the price per hour and the time.
-struct Row {
+struct TimedConfiguration {
     names: Vec<(&'static str, String)>,
     numbers: Vec<(&'static str, f64)>,
     hourly: f64,
@@ -61,7 +61,7 @@ pub fn collections(data: &Path) -> anyhow::Result<Vec<Collection>> {
 /// which do not change it: some single times are wrong (30 ms for what takes seconds elsewhere).
 fn trimtuner(data: &Path) -> anyhow::Result<Vec<Table>> {
     let file = File::read(&data.join("trimtuner_rnn/samples.csv"), b',')?;
-    let mut times: BTreeMap<[&str; 5], (Row, Vec<f64>)> = BTreeMap::new();
+    let mut times: BTreeMap<[&str; 5], (TimedConfiguration, Vec<f64>)> = BTreeMap::new();
     for row in 0..file.rows.len() {
         let (processors, machines) = (file.number(row, "vcpu")?, file.number(row, "n_vms")?);
         if !TRIMTUNER_PROCESSORS.contains(&(processors * machines)) {
@@ -69,7 +69,7 @@ fn trimtuner(data: &Path) -> anyhow::Result<Vec<Table>> {
         }
         let columns = ["train_samples", "vm", "n_vms", "batch", "sync"];
         let key = columns.map(|column| file.text(row, column).unwrap_or_default());
-        let configuration = Row {
+        let configuration = TimedConfiguration {
             names: vec![("mode", key[4].to_owned()), ("vm", key[1].to_owned())],
             numbers: vec![("machines", machines), ("processors", processors), ("batch", file.number(row, "batch")?)],
             hourly: file.number(row, "usd_per_h")? * machines,
@@ -78,9 +78,9 @@ fn trimtuner(data: &Path) -> anyhow::Result<Vec<Table>> {
         let secs = file.number(row, "time_s")?;
         times.entry(key).or_insert_with(|| (configuration, Vec::new())).1.push(secs);
     }
-    let mut tables: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
+    let mut tables: BTreeMap<&str, Vec<TimedConfiguration>> = BTreeMap::new();
     for (key, (configuration, secs)) in times {
-        tables.entry(key[0]).or_default().push(Row { secs: crate::median(&secs), ..configuration });
+        tables.entry(key[0]).or_default().push(TimedConfiguration { secs: crate::median(&secs), ..configuration });
     }
     tables.into_values().map(|rows| table(&rows, &["machines", "processors"])).collect()
 }
@@ -90,13 +90,13 @@ fn trimtuner(data: &Path) -> anyhow::Result<Vec<Table>> {
 fn profet(data: &Path) -> anyhow::Result<Vec<Table>> {
     let file = File::read(&data.join("profet/samples.csv"), b',')?;
     let catalog = Catalog::built_in();
-    let mut tables: BTreeMap<(String, String), Vec<Row>> = BTreeMap::new();
+    let mut tables: BTreeMap<(String, String), Vec<TimedConfiguration>> = BTreeMap::new();
     for row in 0..file.rows.len() {
         let machine = file.text(row, "instance_name")?;
         let known = OLD_MACHINES.iter().find(|(name, _)| *name == machine).map(|(_, price)| *price);
         let hourly = known.map_or_else(|| catalog.find(machine).map(|machine| machine.hourly_price), Ok)?;
         tables.entry((file.text(row, "model")?.to_owned(), file.text(row, "pixels")?.to_owned())).or_default().push(
-            Row {
+            TimedConfiguration {
                 names: vec![("machine", machine.to_owned())],
                 numbers: vec![("batch", file.number(row, "batchsize")?)],
                 hourly,
@@ -118,9 +118,9 @@ fn sort(data: &Path) -> anyhow::Result<Vec<Table>> {
         let key = (file.text(row, "data_size_MB")?.to_owned(), file.text(row, "machine_type")?.to_owned(), machines);
         times.entry(key).or_default().push(file.number(row, "gross_runtime")?);
     }
-    let mut tables: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    let mut tables: BTreeMap<String, Vec<TimedConfiguration>> = BTreeMap::new();
     for ((size, machine, machines), secs) in times {
-        tables.entry(size).or_default().push(Row {
+        tables.entry(size).or_default().push(TimedConfiguration {
             hourly: catalog.find(&machine)?.hourly_price * f64::from(machines),
             names: vec![("machine", machine)],
             numbers: vec![("machines", f64::from(machines))],
@@ -130,7 +130,7 @@ fn sort(data: &Path) -> anyhow::Result<Vec<Table>> {
     tables.into_values().map(|rows| table(&rows, &["machines"])).collect()
 }
 
-fn table(rows: &[Row], workers: &[&str]) -> anyhow::Result<Table> {
+fn table(rows: &[TimedConfiguration], workers: &[&str]) -> anyhow::Result<Table> {
     let first = rows.first().context("a table has rows")?;
     let numbers =
         first.numbers.iter().enumerate().map(|(place, (name, _))| {

@@ -2,7 +2,7 @@
 
 use foreglow_shared::{format_duration, format_probability};
 
-use super::{DecisionAnswer, Row};
+use super::{DecisionAnswer, PredictedCandidate};
 use crate::answer::accuracy::{ACCURACY_COLUMNS, accuracy_cell, accuracy_cells, accuracy_notes, with_accuracy};
 use crate::answer::{cost_note, notes, probability, range};
 use crate::output::Format;
@@ -113,16 +113,16 @@ impl DecisionAnswer {
                 if self.recommended.is_none() { &self.cheapest } else { &None },
             ),
         ];
-        let mut shown: Vec<&Row> = Vec::new();
+        let mut shown: Vec<&PredictedCandidate> = Vec::new();
         let mut lines = Vec::new();
         for (name, row) in named {
             let Some(row) = row.as_ref().filter(|row| !shown.contains(row)) else { continue };
             shown.push(row);
             lines.push((name, row));
         }
-        let letters = |(_, row): &(&str, &Row)| row.configuration().chars().count() + 2;
+        let letters = |(_, row): &(&str, &PredictedCandidate)| row.configuration().chars().count() + 2;
         let width = lines.iter().map(letters).max().unwrap_or(0).max(26);
-        let line = |(name, row): &(&str, &Row)| {
+        let line = |(name, row): &(&str, &PredictedCandidate)| {
             format!("  {name:<14}{:<width$}{:<16}{}\n", row.configuration(), row.time(), self.money(row))
         };
         format!("{verdict}\n\n{}", lines.iter().map(line).collect::<String>())
@@ -139,7 +139,7 @@ impl DecisionAnswer {
         }
     }
 
-    fn cells(&self, row: &Row) -> Vec<String> {
+    fn cells(&self, row: &PredictedCandidate) -> Vec<String> {
         let mark = if row.exclusion.is_some() {
             "out of memory"
         } else if Some(row) == self.recommended.as_ref() {
@@ -163,7 +163,7 @@ impl DecisionAnswer {
 
     /// Formats the probability of meeting the limits. Without a spread, the predicted time counts
     /// as the median.
-    fn success(&self, row: &Row) -> String {
+    fn success(&self, row: &PredictedCandidate) -> String {
         match row.success_probability {
             _ if self.question.deadline_secs.is_none() && self.question.budget.is_none() => String::new(),
             Some(probability) => bounded(probability, row.most_probability),
@@ -193,7 +193,7 @@ impl DecisionAnswer {
             "out_of_memory",
         ];
         let columns = [&columns[..], &ACCURACY_COLUMNS].concat();
-        let cells = |row: &Row| {
+        let cells = |row: &PredictedCandidate| {
             let mut cells = vec![
                 row.executors.to_string(),
                 row.cores_per_executor.to_string(),

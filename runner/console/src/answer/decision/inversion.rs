@@ -4,7 +4,7 @@ use foreglow_model::Warning;
 use foreglow_shared::CoreSplit;
 use serde::Serialize;
 
-use super::Row;
+use super::PredictedCandidate;
 
 /// Ratios up to this one are rounding or noise.
 const NOTABLE: f64 = 1.02;
@@ -21,9 +21,9 @@ pub(super) struct Inversion {
 impl Inversion {
     /// Returns the pair with the largest ratio; `None` if no larger configuration is clearly
     /// slower. Oversubscribed configurations are expected to be slower and are not considered.
-    pub(super) fn among(rows: &[Row]) -> Option<Self> {
+    pub(super) fn among(rows: &[PredictedCandidate]) -> Option<Self> {
         let is_oversubscribed =
-            |row: &Row| row.warnings.iter().any(|one| matches!(one, Warning::Oversubscribed { .. }));
+            |row: &PredictedCandidate| row.warnings.iter().any(|one| matches!(one, Warning::Oversubscribed { .. }));
         let times: Vec<((u32, u32), f64)> = rows
             .iter()
             .filter(|row| !is_oversubscribed(row) && row.total_cores.is_none())

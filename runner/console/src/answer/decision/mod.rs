@@ -35,22 +35,22 @@ pub struct DecisionAnswer {
     /// Total numbers of cores that were divided among the executors; absent for equal executors.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     total_cores: Vec<u32>,
-    pub(super) recommended: Option<Row>,
+    pub(super) recommended: Option<PredictedCandidate>,
     /// `spark-submit` arguments of the recommended configuration, for jobs run by Spark.
     #[serde(skip_serializing_if = "Option::is_none")]
     spark_submit: Option<String>,
-    fastest: Option<Row>,
-    cheapest: Option<Row>,
-    likeliest: Option<Row>,
-    next_faster: Option<Row>,
-    next_cheaper: Option<Row>,
+    fastest: Option<PredictedCandidate>,
+    cheapest: Option<PredictedCandidate>,
+    likeliest: Option<PredictedCandidate>,
+    next_faster: Option<PredictedCandidate>,
+    next_cheaper: Option<PredictedCandidate>,
     /// Reason why the cost is unknown; `None` if the prices cover the hardware.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_unknown: Option<String>,
     /// Number of configurations considered; if there are very many, `candidates` has only the
     /// notable ones.
     weighed: usize,
-    candidates: Vec<Row>,
+    candidates: Vec<PredictedCandidate>,
     /// Start-up times of the samples, which the completion time does not include.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup: Option<Startup>,
@@ -66,7 +66,7 @@ pub struct DecisionAnswer {
 
 /// A configuration with its prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Row {
+pub(super) struct PredictedCandidate {
     executors: u32,
     cores_per_executor: u32,
     /// Absent if each executor has as many.
@@ -134,11 +134,11 @@ impl DecisionAnswer {
         let workload = &job.context.workload;
         let known = Accuracy::by_executors(&job.accuracies, workload.images, workload.epochs);
         let accuracy = |executors: u32| known.iter().find(|(measured, _)| *measured == executors);
-        let row = |(candidate, front): (Candidate, bool)| Row {
+        let row = |(candidate, front): (Candidate, bool)| PredictedCandidate {
             accuracy: accuracy(candidate.executors).map(|(_, accuracy)| accuracy.clone()),
             ..row(candidate, partition_size, front)
         };
-        let rows: Vec<Row> = candidates.into_iter().zip(on_front).map(row).collect();
+        let rows: Vec<PredictedCandidate> = candidates.into_iter().zip(on_front).map(row).collect();
         let at = |index: Option<usize>| index.map(|index| rows[index].clone());
         let recommended = at(recommended);
         let spark_submit = recommended
@@ -185,7 +185,8 @@ impl DecisionAnswer {
 
     /// Returns the configuration to look at first: the recommended one, or else the fastest.
     pub fn what_if(&self) -> Option<WhatIf> {
-        let Row { executors, cores_per_executor, .. } = *self.recommended.as_ref().or(self.fastest.as_ref())?;
+        let PredictedCandidate { executors, cores_per_executor, .. } =
+            *self.recommended.as_ref().or(self.fastest.as_ref())?;
         Some(WhatIf { executors, cores_per_executor })
     }
 
@@ -208,7 +209,7 @@ impl DecisionAnswer {
     }
 
     /// Explains why no configuration is recommended.
-    fn shortfall(&self, fastest: &Row, cheapest: &Row) -> String {
+    fn shortfall(&self, fastest: &PredictedCandidate, cheapest: &PredictedCandidate) -> String {
         let Question { deadline_secs, budget, probability, .. } = self.question;
         if let Some(reason) = self.inaccuracy() {
             return reason;
@@ -268,9 +269,9 @@ impl DecisionAnswer {
     /// without a minimum accuracy.
     fn inaccuracy(&self) -> Option<String> {
         let possible = || self.candidates.iter().filter(|row| row.burden.is_some() && row.exclusion.is_none());
-        let measured = |row: &Row| Some((row.configuration(), row.accuracy.clone()?));
+        let measured = |row: &PredictedCandidate| Some((row.configuration(), row.accuracy.clone()?));
         let accurate = possible().filter(|row| row.keeps_accuracy);
-        let secs = |row: &&Row| row.completion_time_secs.unwrap_or(f64::INFINITY);
+        let secs = |row: &&PredictedCandidate| row.completion_time_secs.unwrap_or(f64::INFINITY);
         let fastest = accurate.min_by(|a, b| secs(a).total_cmp(&secs(b)));
         let inaccuracy = Inaccuracy {
             least: self.question.min_accuracy?,
@@ -295,7 +296,7 @@ impl DecisionAnswer {
         }
     }
 
-    fn money(&self, row: &Row) -> String {
+    fn money(&self, row: &PredictedCandidate) -> String {
         row.cost.map_or_else(|| "unknown".into(), |cost| self.amount(cost))
     }
 
@@ -320,8 +321,8 @@ fn told_apart(one: f64, other: f64) -> (String, String) {
     (1..9).map(both).find(|(one, other)| one != other).unwrap_or_else(|| both(9))
 }
 
-fn row(candidate: Candidate, partition_size: Option<u32>, on_pareto_front: bool) -> Row {
-    Row {
+fn row(candidate: Candidate, partition_size: Option<u32>, on_pareto_front: bool) -> PredictedCandidate {
+    PredictedCandidate {
         executors: candidate.executors,
         cores_per_executor: candidate.cores_per_executor,
         total_cores: candidate.total_cores,
@@ -343,7 +344,7 @@ fn row(candidate: Candidate, partition_size: Option<u32>, on_pareto_front: bool)
     }
 }
 
-impl Row {
+impl PredictedCandidate {
     fn time(&self) -> String {
         self.completion_time_secs.map_or_else(|| "unknown".into(), format_duration)
     }

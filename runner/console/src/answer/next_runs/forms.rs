@@ -3,7 +3,7 @@
 use foreglow_model::{LEAST_SAVING, Saves, Verdict};
 use foreglow_shared::{format_duration, format_money, format_percent, format_probability, format_rate};
 
-use super::{LeftOut, NextRunsAnswer, Row};
+use super::{LeftOut, NextRunsAnswer, ProposedRun};
 use crate::answer::advice::OWN_PROGRAM;
 use crate::output::Format;
 use crate::table::{Align, csv, number, titled_table};
@@ -99,7 +99,7 @@ impl NextRunsAnswer {
         };
         let mut text = String::new();
         for of_machine in runs.chunk_by(|a, b| a.machine == b.machine) {
-            let Row { machine, is_new_machine, .. } = &of_machine[0];
+            let ProposedRun { machine, is_new_machine, .. } = &of_machine[0];
             let never = if *is_new_machine { ", where the job never ran" } else { "" };
             let what = if of_machine.len() > 1 { "these" } else { "this" };
             text.push_str(&format!("\nRun {what} on {machine}{never}, then ask again:\n"));
@@ -126,7 +126,7 @@ impl NextRunsAnswer {
     }
 
     /// Returns what a run is expected to take and to bring.
-    fn why(&self, run: &Row) -> String {
+    fn why(&self, run: &ProposedRun) -> String {
         let time = run.secs.map_or_else(|| "an unknown time".to_owned(), format_duration);
         let cost = run.cost.map(|cost| format!(" and cost {}", format_money(cost, &self.currency)));
         let brings = match (run.expected_saving, self.recommended_secs) {
@@ -181,7 +181,7 @@ impl NextRunsAnswer {
         text
     }
 
-    fn cells(&self, row: &Row) -> Vec<String> {
+    fn cells(&self, row: &ProposedRun) -> Vec<String> {
         let unknown = || "unknown".to_owned();
         let saving = match &self.recommended {
             Some(_) => row.expected_saving.map(|share| format_percent(share * 100.0)),
@@ -217,7 +217,7 @@ impl NextRunsAnswer {
             "expected_saving",
             "command",
         ];
-        let cells = |row: &Row| {
+        let cells = |row: &ProposedRun| {
             vec![
                 row.machine.clone(),
                 row.is_new_machine.to_string(),
@@ -239,7 +239,7 @@ impl NextRunsAnswer {
     }
 }
 
-impl Row {
+impl ProposedRun {
     fn configuration(&self) -> String {
         let Self { executors, cores_per_executor, batch_size, sampling_rate, .. } = self;
         let images = format_rate(*sampling_rate);

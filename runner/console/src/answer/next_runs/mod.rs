@@ -24,7 +24,7 @@ pub struct NextRunsAnswer {
     recommended_cost: Option<f64>,
     saves: Saves,
     expected_saving: Option<f64>,
-    runs: Vec<Row>,
+    runs: Vec<ProposedRun>,
     left_out: Vec<LeftOut>,
     #[serde(skip)]
     is_on_spark: bool,
@@ -38,7 +38,7 @@ pub struct NextRunsAnswer {
 
 /// A run to make.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Row {
+struct ProposedRun {
     machine: String,
     is_new_machine: bool,
     executors: u32,
@@ -87,7 +87,7 @@ impl NextRunsAnswer {
             recommended_cost: best.and_then(|best| best.cost),
             saves,
             expected_saving,
-            runs: runs.into_iter().map(|run| Row::of(run, place)).collect(),
+            runs: runs.into_iter().map(|run| ProposedRun::of(run, place)).collect(),
             left_out: left_out.into_iter().map(|(machine, reason)| LeftOut { machine, reason }).collect(),
             is_on_spark: comparison.predictor().arms().iter().any(|arm| arm.engine == Engine::Spark),
             asks_new_machines,
@@ -96,7 +96,7 @@ impl NextRunsAnswer {
     }
 }
 
-impl Row {
+impl ProposedRun {
     fn of(run: NextRun, place: Option<(&str, &str)>) -> Self {
         let command = run.context.as_ref().and_then(|context| on_machine(context, &run.suggestion, place));
         let NextRun { machine, is_new_machine, batch_size, average_every, suggestion, expected_saving, .. } = run;
