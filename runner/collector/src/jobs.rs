@@ -6,15 +6,15 @@ use std::fmt::Write as _;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 
+use super::lists::{self, Limits};
 use super::{Shared, failure, refusal};
 use crate::store::{JobPage, JobRuns};
 
-const DEFAULT_LIMIT: usize = 1_000;
-const MAX_LIMIT: usize = 10_000;
+const LIMITS: Limits = Limits { default: 1_000, most: 10_000 };
 
 /// Query of the list.
 #[derive(Debug, Deserialize)]
@@ -32,24 +32,19 @@ pub(super) async fn list(State(shared): State<Shared>, query: Result<Query<JobsQ
         Ok(Query(query)) => query,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
     };
-    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return refusal(StatusCode::BAD_REQUEST, format!("limit is {limit}; it must be 1 to {MAX_LIMIT}"));
-    }
+    let limit = match LIMITS.apply(query.limit) {
+        Ok(limit) => limit,
+        Err(refused) => return *refused,
+    };
     // The id is read first, so that a client that follows the events after it misses nothing.
     let read = shared.storage.read(move |store| Ok((store.last_id()?, store.jobs(query.before, limit)?)));
     let (last_id, page) = match read.await {
         Ok(read) => read,
         Err(error) => return failure(&error),
     };
-    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    let mut response = (headers, text(last_id.as_deref(), &page)).into_response();
     let next = page.jobs.last().filter(|_| page.has_more);
-    let next = next.map(|last| format!("</api/v1/jobs?limit={limit}&before={}>; rel=\"next\"", last.latest));
-    if let Some(next) = next.and_then(|next| HeaderValue::from_str(&next).ok()) {
-        response.headers_mut().insert(header::LINK, next);
-    }
-    response
+    let next = next.map(|last| format!("/api/v1/jobs?limit={limit}&before={}", last.latest));
+    lists::page(text(last_id.as_deref(), &page), next)
 }
 
 /// Returns the list. Contexts are stored as JSON.

@@ -12,6 +12,7 @@ mod events;
 mod health;
 mod integrity;
 mod jobs;
+mod lists;
 mod log;
 mod metrics;
 mod planner;

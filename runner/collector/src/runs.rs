@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::StatusCode;
+use axum::response::Response;
 use foreglow_shared::Outcome;
 use serde::Deserialize;
 
+use super::lists::{self, Limits};
 use super::{Shared, failure, refusal};
 use crate::store::{Runs, RunsFilter};
 
-const DEFAULT_LIMIT: usize = 10_000;
-const MAX_LIMIT: usize = 100_000;
+const LIMITS: Limits = Limits { default: 10_000, most: 100_000 };
 
 /// Query of the route.
 #[derive(Debug, Deserialize)]
@@ -35,10 +35,10 @@ pub(super) async fn list(State(shared): State<Shared>, query: Result<Query<RunsQ
         Ok(Query(query)) => query,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
     };
-    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return refusal(StatusCode::BAD_REQUEST, format!("limit is {limit}; it must be 1 to {MAX_LIMIT}"));
-    }
+    let limit = match LIMITS.apply(query.limit) {
+        Ok(limit) => limit,
+        Err(refused) => return *refused,
+    };
     let outcome = query.outcome.map(|outcome| outcome.as_str().to_owned());
     let (model, job, after) = (query.model, query.job, query.after.unwrap_or(0));
     let filter = RunsFilter { model, job, outcome, after, limit };
@@ -48,19 +48,14 @@ pub(super) async fn list(State(shared): State<Shared>, query: Result<Query<RunsQ
         Err(error) => return failure(&error),
     };
     let next = page.runs.last().filter(|_| page.has_more).map(|last| next_page(&filter, last.number));
-    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    let mut response = (headers, text(&page.runs)).into_response();
-    if let Some(next) = next.and_then(|next| HeaderValue::from_str(&next).ok()) {
-        response.headers_mut().insert(header::LINK, next);
-    }
-    response
+    lists::page(text(&page.runs), next)
 }
 
 fn next_page(filter: &RunsFilter, last: i64) -> String {
     // Names of CNNs have no characters with a meaning in a query; others are left to the client.
     let pairs = [("model", &filter.model), ("job", &filter.job), ("outcome", &filter.outcome)];
     let kept: String = pairs.iter().filter_map(|(name, value)| Some(format!("{name}={}&", value.as_ref()?))).collect();
-    format!("</api/v1/runs?{kept}limit={}&after={last}>; rel=\"next\"", filter.limit)
+    format!("/api/v1/runs?{kept}limit={}&after={last}", filter.limit)
 }
 
 /// Returns the answer. The parts are stored as JSON.

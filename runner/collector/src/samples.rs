@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use super::access::Credential;
 use super::answers::{MAX_CSV_BYTES, as_csv, as_stream};
 use super::body::{Body, Lines, Share, busy};
+use super::lists::Limits;
 use super::{Shared, failure, refusal};
 use crate::store::{Encoded, Filter};
 
-/// Default and maximum number of samples in an answer.
-const DEFAULT_LIMIT: usize = 10_000;
-const MAX_LIMIT: usize = 100_000;
+/// Samples in an answer.
+const LIMITS: Limits = Limits { default: 10_000, most: 100_000 };
 /// Invalid lines that are reported individually; further ones are only counted.
 const MAX_NAMED_REJECTIONS: usize = 1_000;
 /// Maximum number of lines in a request, blank ones not counted.
@@ -213,10 +213,10 @@ pub(super) async fn list(
         Ok(Query(query)) => query,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
     };
-    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return refusal(StatusCode::BAD_REQUEST, format!("limit is {limit}; it must be 1 to {MAX_LIMIT}"));
-    }
+    let limit = match LIMITS.apply(query.limit) {
+        Ok(limit) => limit,
+        Err(refused) => return *refused,
+    };
     let format = query.format.unwrap_or_else(|| accepted_format(&headers));
     let filter = Filter {
         model: query.model,

@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::StatusCode;
+use axum::response::Response;
 use serde::Deserialize;
 
+use super::lists::{self, Limits};
 use super::{Shared, failure, refusal};
 use crate::store::CountedWorkload;
 
-const DEFAULT_LIMIT: usize = 1_000;
-const MAX_LIMIT: usize = 10_000;
+const LIMITS: Limits = Limits { default: 1_000, most: 10_000 };
 
 /// Query of the list.
 #[derive(Debug, Deserialize)]
@@ -33,21 +33,16 @@ pub(super) async fn list(
         Ok(Query(query)) => query,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
     };
-    let limit = limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return refusal(StatusCode::BAD_REQUEST, format!("limit is {limit}; it must be 1 to {MAX_LIMIT}"));
-    }
+    let limit = match LIMITS.apply(limit) {
+        Ok(limit) => limit,
+        Err(refused) => return *refused,
+    };
     let page = match shared.storage.read(move |store| store.workloads(after.as_deref(), limit)).await {
         Ok(page) => page,
         Err(error) => return failure(&error),
     };
-    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    let mut response = (headers, text(&page.workloads)).into_response();
-    let next = page.next.map(|job| format!("</api/v1/workloads?limit={limit}&after={job}>; rel=\"next\""));
-    if let Some(next) = next.and_then(|next| HeaderValue::from_str(&next).ok()) {
-        response.headers_mut().insert(header::LINK, next);
-    }
-    response
+    let next = page.next.map(|job| format!("/api/v1/workloads?limit={limit}&after={job}"));
+    lists::page(text(&page.workloads), next)
 }
 
 /// Returns the list. Workloads are stored as JSON.

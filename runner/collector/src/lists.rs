@@ -1,0 +1,38 @@
+//! What the lists of the API have in common: a limit, and a link to the next page.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+
+use super::refusal;
+
+/// Numbers of items in an answer.
+pub(super) struct Limits {
+    /// If the query names none.
+    pub(super) default: usize,
+    pub(super) most: usize,
+}
+
+impl Limits {
+    /// Returns the number of items to list.
+    ///
+    /// # Errors
+    /// The answer to a query whose limit is out of range.
+    pub(super) fn apply(&self, asked: Option<usize>) -> Result<usize, Box<Response>> {
+        let (limit, most) = (asked.unwrap_or(self.default), self.most);
+        if (1..=most).contains(&limit) {
+            return Ok(limit);
+        }
+        Err(Box::new(refusal(StatusCode::BAD_REQUEST, format!("limit is {limit}; it must be 1 to {most}"))))
+    }
+}
+
+/// Answers with a list as JSON. If there are more items, the `Link` header has the next page.
+pub(super) fn page(list: String, next: Option<String>) -> Response {
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    let mut response = (headers, list).into_response();
+    let link = next.map(|next| HeaderValue::from_str(&format!("<{next}>; rel=\"next\"")));
+    if let Some(Ok(link)) = link {
+        response.headers_mut().insert(header::LINK, link);
+    }
+    response
+}
