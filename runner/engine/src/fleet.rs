@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::control_group::ControlGroup;
 use super::cpu_quota::CpuQuota;
+use super::last_lines::last_lines;
 use super::watch::{Usage, Watch};
 
 /// Lines of an executor's standard error to keep.
@@ -232,7 +233,8 @@ impl Executor {
         let (Some(output), Some(errors)) = (output, errors) else {
             anyhow::bail!("its pipes are missing");
         };
-        executor.errors = Some(std::thread::Builder::new().spawn(move || last_lines(BufReader::new(errors)))?);
+        executor.errors =
+            Some(std::thread::Builder::new().spawn(move || last_lines(BufReader::new(errors), KEPT_LINES))?);
         std::thread::Builder::new().spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 let event = serde_json::from_str(&line).map_or(Event::Garbled(line), Event::Report);
@@ -284,15 +286,4 @@ impl Drop for Executor {
         self.input = None;
         self.kill();
     }
-}
-
-fn last_lines(errors: impl std::io::BufRead) -> VecDeque<String> {
-    let mut lines = VecDeque::new();
-    for line in errors.lines().map_while(Result::ok).filter(|line| !line.trim().is_empty()) {
-        if lines.len() == KEPT_LINES {
-            lines.pop_front();
-        }
-        lines.push_back(line);
-    }
-    lines
 }

@@ -8,6 +8,7 @@ mod course;
 mod cpu_quota;
 mod ending;
 mod fleet;
+mod last_lines;
 mod local;
 mod monitor;
 mod partitions;

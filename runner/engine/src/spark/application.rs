@@ -14,6 +14,7 @@ use foreglow_protocol::{Assignment, Evaluation, Order, Report};
 use foreglow_shared::Uuid;
 
 use super::rounds::Rounds;
+use crate::last_lines::last_lines;
 
 /// Lines of Spark's log to keep.
 const KEPT_LINES: usize = 200;
@@ -136,7 +137,8 @@ impl Application {
         let (Some(output), Some(errors)) = (output, errors) else {
             anyhow::bail!("the pipes of {} are missing", program.display());
         };
-        application.errors = Some(std::thread::Builder::new().spawn(move || last_lines(BufReader::new(errors)))?);
+        application.errors =
+            Some(std::thread::Builder::new().spawn(move || last_lines(BufReader::new(errors), KEPT_LINES))?);
         std::thread::Builder::new().spawn(move || {
             let lines = BufReader::new(output).lines().map_while(Result::ok);
             for line in lines.filter_map(|line| read(&line)).chain([Line::Gone]) {
@@ -226,17 +228,6 @@ fn read(line: &str) -> Option<Line> {
 fn telling(lines: &VecDeque<String>) -> Option<&String> {
     let is_error = |line: &&String| line.contains(" ERROR ") || line.contains("Exception");
     lines.iter().find(is_error).or_else(|| lines.back())
-}
-
-fn last_lines(errors: impl std::io::BufRead) -> VecDeque<String> {
-    let mut lines = VecDeque::new();
-    for line in errors.lines().map_while(Result::ok).filter(|line| !line.trim().is_empty()) {
-        if lines.len() == KEPT_LINES {
-            lines.pop_front();
-        }
-        lines.push_back(line);
-    }
-    lines
 }
 
 #[cfg(test)]
