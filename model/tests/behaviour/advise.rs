@@ -1,11 +1,11 @@
 //! Advice on what to collect next, and when to stop.
 
 use foreglow_model::{Advice, Predictor, Setting, Suggestion, Verdict, advise, decide};
-use foreglow_shared::{IncompleteOutcome, IncompleteRun, Observation, PriceSheet, Question, Resources};
+use foreglow_shared::{IncompleteOutcome, Observation, PriceSheet, Question, Resources};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{job, run};
+use crate::grid::{incomplete, job, run};
 use crate::simulated::Random;
 
 /// A law of completion times, with noise that depends on the setting and a seed.
@@ -291,19 +291,6 @@ fn if_the_fastest_is_asked_for_cheaper_ones_save_nothing() {
     assert!(law.secs(whole(chosen.executors, chosen.cores_per_executor)) <= 1.02 * fastest);
 }
 
-fn over_memory(cores_per_executor: u32) -> IncompleteRun {
-    IncompleteRun {
-        executors: 1,
-        cores_per_executor,
-        total_cores: None,
-        memory_per_executor_mib: 1024,
-        partition_size: 8,
-        sampling_rate: 0.01,
-        outcome: IncompleteOutcome::OutOfMemory,
-        at_least_secs: None,
-    }
-}
-
 fn any_law() -> Law {
     Law { speed_up: SpeedUp::Amdahl(0.15, 0.05), secs: SECS, seed: 7, noise: 0.03 }
 }
@@ -311,7 +298,7 @@ fn any_law() -> Law {
 #[test]
 fn out_of_memory_and_measured_settings_are_not_suggested() {
     let mut job = job(&three(&any_law()));
-    job.incomplete.push(over_memory(2));
+    job.incomplete.push(incomplete(1, 2, IncompleteOutcome::OutOfMemory));
     let advice = advise(&job, &question()).unwrap();
     assert!(!advice.suggestions.is_empty());
     for suggestion in advice.suggestions {

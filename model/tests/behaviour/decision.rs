@@ -6,7 +6,7 @@ use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, full, jitter, job, multiplicative, run};
+use crate::grid::{context, full, incomplete, jitter, job, multiplicative, run};
 
 fn predictor() -> Predictor {
     Predictor::fit(&context(None), &runs()).unwrap()
@@ -280,16 +280,11 @@ fn within_a_budget_the_fastest_is_recommended() {
     assert!(decision.candidates.iter().any(faster));
 }
 
-fn incomplete(cores: u32, memory: u32, outcome: IncompleteOutcome) -> IncompleteRun {
+fn ended(cores: u32, memory: u32, outcome: IncompleteOutcome) -> IncompleteRun {
     IncompleteRun {
-        executors: 1,
-        cores_per_executor: cores,
-        total_cores: None,
         memory_per_executor_mib: memory,
-        partition_size: 8,
-        sampling_rate: 0.01,
-        outcome,
         at_least_secs: (outcome == IncompleteOutcome::TimedOut).then_some(50.0),
+        ..incomplete(1, cores, outcome)
     }
 }
 
@@ -298,7 +293,7 @@ fn configurations_out_of_memory_are_never_recommended() {
     let open = ask(&question());
     let best = &open.candidates[open.recommended.unwrap()];
     let mut job = job(&runs());
-    let over = incomplete(best.cores_per_executor, 1024, IncompleteOutcome::OutOfMemory);
+    let over = ended(best.cores_per_executor, 1024, IncompleteOutcome::OutOfMemory);
     job.incomplete.push(over);
     let decision = decide(&predictor(), &job, &question()).unwrap();
     for candidate in &decision.candidates {
@@ -327,7 +322,7 @@ fn configurations_out_of_memory_are_never_recommended() {
 #[test]
 fn completed_runs_refute_out_of_memory_at_larger_sampling_rates() {
     let mut job = job(&runs());
-    job.incomplete.push(IncompleteRun { sampling_rate: 1.0, ..incomplete(2, 1024, IncompleteOutcome::OutOfMemory) });
+    job.incomplete.push(IncompleteRun { sampling_rate: 1.0, ..ended(2, 1024, IncompleteOutcome::OutOfMemory) });
     let excluded = |cores_per_executor, sampling_rate| {
         Exclusion::of(&job, Setting::even(1, cores_per_executor, sampling_rate), 1024).is_some()
     };
@@ -340,7 +335,7 @@ fn completed_runs_refute_out_of_memory_at_larger_sampling_rates() {
 #[test]
 fn a_gpu_out_of_memory_excludes_at_any_memory_of_the_executors_and_only_as_many_executors_on_a_shared_one() {
     let mut job = job(&runs());
-    let over = IncompleteRun { executors: 2, ..incomplete(2, 512, IncompleteOutcome::OutOfAcceleratorMemory) };
+    let over = IncompleteRun { executors: 2, ..ended(2, 512, IncompleteOutcome::OutOfAcceleratorMemory) };
     job.incomplete.push(over);
     let excluded = |job: &Job, executors, cores_per_executor| {
         Exclusion::of(job, Setting::even(executors, cores_per_executor, 1.0), 65_536)
@@ -391,7 +386,7 @@ fn configurations_expected_out_of_memory_are_never_recommended() {
 #[test]
 fn a_configuration_that_was_stopped_after_the_deadline_misses_it() {
     let mut job = job(&runs());
-    job.incomplete.push(incomplete(4, 1024, IncompleteOutcome::TimedOut));
+    job.incomplete.push(ended(4, 1024, IncompleteOutcome::TimedOut));
     let index = |decision: &Decision| {
         decision.candidates.iter().position(|c| (c.executors, c.cores_per_executor) == (1, 4)).unwrap()
     };
@@ -450,7 +445,7 @@ proptest! {
         asks_deadline: bool, asks_budget: bool, cores_over_memory in 1u32..7
     ) {
         let (predictor, mut job) = noisy(share);
-        job.incomplete.push(incomplete(cores_over_memory, 1024, IncompleteOutcome::OutOfMemory));
+        job.incomplete.push(ended(cores_over_memory, 1024, IncompleteOutcome::OutOfMemory));
         let open = decide(&predictor, &job, &question()).unwrap();
         let question = Question {
             deadline_secs: asks_deadline.then(|| times(&open)[0] * (place + 0.01)),

@@ -6,6 +6,8 @@ use foreglow_shared::{Context, Observation};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::two_types::run;
+
 fn context(engine: &str, processors: &str) -> Context {
     let text = format!(
         r#"{{"workload":{{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8}},
@@ -16,22 +18,12 @@ fn context(engine: &str, processors: &str) -> Context {
 
 fn runs() -> Vec<Observation> {
     let pairs = [1, 2, 4].into_iter().flat_map(|e| [1, 2, 4].map(|c| (e, c)));
-    let run = |(executors, cores_per_executor, sampling_rate): (u32, u32, f64)| {
+    let at = |(executors, cores_per_executor, sampling_rate): (u32, u32, f64)| {
         let (e, c) = (f64::from(executors), f64::from(cores_per_executor));
-        Observation {
-            executors,
-            cores_per_executor,
-            total_cores: None,
-            memory_per_executor_mib: 1024,
-            partition_size: 8,
-            sampling_rate,
-            completion_time_secs: (1.0 + 0.2 * e + 300.0 * sampling_rate / (e * c.sqrt()))
-                * (1.0 + 0.01 * libm::sin(e * 3.0 + c)),
-            startup_secs: None,
-            disturbed: false,
-        }
+        let secs = (1.0 + 0.2 * e + 300.0 * sampling_rate / (e * c.sqrt())) * (1.0 + 0.01 * libm::sin(e * 3.0 + c));
+        run(executors, cores_per_executor, sampling_rate, secs)
     };
-    pairs.flat_map(|(e, c)| [0.01, 0.1].map(|rate| (e, c, rate))).map(run).collect()
+    pairs.flat_map(|(e, c)| [0.01, 0.1].map(|rate| (e, c, rate))).map(at).collect()
 }
 
 fn whole(executors: u32, cores_per_executor: u32) -> Setting {

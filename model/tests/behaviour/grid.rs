@@ -1,7 +1,7 @@
 //! Test data: contexts and grids of runs.
 
 use foreglow_model::{Predictor, Setting};
-use foreglow_shared::{Context, Engine, Job, Observation};
+use foreglow_shared::{Context, Engine, IncompleteOutcome, IncompleteRun, Job, Observation};
 
 /// A job on a machine with this number of hardware threads, if known.
 pub fn context(processors: Option<u32>) -> Context {
@@ -35,6 +35,20 @@ pub fn run(executors: u32, cores_per_executor: u32, sampling_rate: f64, completi
         completion_time_secs,
         startup_secs: Some(1.5),
         disturbed: false,
+    }
+}
+
+/// A run of a small sample that did not complete.
+pub fn incomplete(executors: u32, cores_per_executor: u32, outcome: IncompleteOutcome) -> IncompleteRun {
+    IncompleteRun {
+        executors,
+        cores_per_executor,
+        total_cores: None,
+        memory_per_executor_mib: 1024,
+        partition_size: 8,
+        sampling_rate: 0.01,
+        outcome,
+        at_least_secs: None,
     }
 }
 

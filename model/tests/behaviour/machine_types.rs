@@ -5,11 +5,12 @@ use foreglow_model::{
     Basis, Comparison, DecideError, ExecutorSize, JointPredictor, MachineCandidate, MachineDecision, MachineLimits,
     Offer, Rental, pack,
 };
-use foreglow_shared::{Accelerator, Catalog, IncompleteOutcome, IncompleteRun, Job, JobGroup, PeakMemory, PriceSheet};
+use foreglow_shared::{Accelerator, Catalog, IncompleteOutcome, Job, JobGroup, PeakMemory, PriceSheet};
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::grid::incomplete;
 use crate::simulated::Random;
 use crate::two_types::{
     FAST, IMAGES, LIMITS, Law, SLOW, compare, context, group, job, machine, offer, run, secs, two_types,
@@ -176,16 +177,7 @@ fn spot_prices_apply_on_request_and_machines_without_one_are_never_a_bargain() {
 #[test]
 fn configurations_that_ran_out_of_memory_on_one_machine_type_are_offered_on_none() {
     let mut jobs = two_types().jobs;
-    jobs[0].incomplete.push(IncompleteRun {
-        executors: 1,
-        cores_per_executor: 2,
-        total_cores: None,
-        memory_per_executor_mib: 1024,
-        partition_size: 8,
-        sampling_rate: 0.01,
-        outcome: IncompleteOutcome::OutOfMemory,
-        at_least_secs: None,
-    });
+    jobs[0].incomplete.push(incomplete(1, 2, IncompleteOutcome::OutOfMemory));
     // Runs that completed with as much memory would clear it.
     for job in &mut jobs {
         job.observations.retain(|run| run.cores_per_executor == 1);
@@ -212,16 +204,7 @@ fn a_gpu_out_of_memory_excludes_the_gpus_with_no_more_memory_whatever_the_execut
     let machines = [("g4dn.xlarge", "Tesla T4", 15_360), ("g5.xlarge", "A10G", 23_028), ("p3.2xlarge", "V100", 16_160)];
     let failing = |failing: usize, outcome: IncompleteOutcome| {
         let mut jobs: Vec<Job> = machines.map(|(machine, name, mib)| on_gpu(machine, name, mib, FAST)).to_vec();
-        let over = IncompleteRun {
-            executors: 1,
-            cores_per_executor: 2,
-            total_cores: None,
-            memory_per_executor_mib: 1024,
-            partition_size: 8,
-            sampling_rate: 0.01,
-            outcome,
-            at_least_secs: None,
-        };
+        let over = incomplete(1, 2, outcome);
         jobs[failing].incomplete.push(over);
         let offer =
             Offer { executors: vec![1], cores_per_executor: vec![2], memory_per_executor_mib: Some(8192), ..offer() };
@@ -252,16 +235,7 @@ fn what_ran_out_of_memory_with_a_smaller_batch_does_so_with_a_larger_one() {
     jobs.push(larger);
     let mut smaller = job("c5.xlarge", Vec::new());
     smaller.context = context("c5.xlarge", 16);
-    smaller.incomplete.push(IncompleteRun {
-        executors: 1,
-        cores_per_executor: 1,
-        total_cores: None,
-        memory_per_executor_mib: 1024,
-        partition_size: 8,
-        sampling_rate: 0.01,
-        outcome: IncompleteOutcome::OutOfMemory,
-        at_least_secs: None,
-    });
+    smaller.incomplete.push(incomplete(1, 1, IncompleteOutcome::OutOfMemory));
     jobs.push(smaller);
     let comparison = compare(&group(jobs), &offer());
     let batch = |candidate: &MachineCandidate| comparison.predictor().arms()[candidate.placement.arm].batch_size;

@@ -5,6 +5,7 @@ use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, JobGroup, Observati
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::grid::incomplete;
 use crate::two_types::{FAST, LIMITS, Law, SLOW, compare, context, group, job, machine, offer, run, secs, two_types};
 
 #[test]
@@ -128,16 +129,9 @@ fn a_partition_size_is_not_chosen_with_more_cores_than_completed_with_it() {
     assert!(omissions.is_empty() && count == 4, "{omissions:?} {count}");
     // A failure excludes the size again.
     group.jobs[0].peaks.clear();
-    group.jobs[0].incomplete.push(IncompleteRun {
-        executors: 1,
-        cores_per_executor: 1,
-        memory_per_executor_mib: 1024,
-        partition_size: 64,
-        sampling_rate: 0.01,
-        total_cores: None,
-        outcome: IncompleteOutcome::OutOfMemory,
-        at_least_secs: None,
-    });
+    group.jobs[0]
+        .incomplete
+        .push(IncompleteRun { partition_size: 64, ..incomplete(1, 1, IncompleteOutcome::OutOfMemory) });
     let (all, ..) = sizes(&group);
     assert!(all.iter().all(|(_, size)| *size == 8), "{all:?}");
 }

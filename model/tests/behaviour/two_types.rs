@@ -3,6 +3,8 @@
 use foreglow_model::{Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer};
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation};
 
+use crate::grid;
+
 pub const IMAGES: u64 = 100_000;
 /// Limits that exclude nothing.
 pub const LIMITS: MachineLimits = MachineLimits {
@@ -24,17 +26,7 @@ pub fn context(machine: &str, batch_size: u32) -> Context {
 }
 
 pub fn run(executors: u32, cores_per_executor: u32, sampling_rate: f64, secs: f64) -> Observation {
-    Observation {
-        executors,
-        cores_per_executor,
-        total_cores: None,
-        memory_per_executor_mib: 1024,
-        partition_size: 8,
-        sampling_rate,
-        completion_time_secs: secs,
-        startup_secs: None,
-        disturbed: false,
-    }
+    Observation { startup_secs: None, ..grid::run(executors, cores_per_executor, sampling_rate, secs) }
 }
 
 pub fn job(machine: &str, observations: Vec<Observation>) -> Job {
