@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use burn::tensor::Tensor;
+use foreglow_numeric::add_scaled;
 
 use crate::perceptron::batch::{Batch, numbers, tensor};
 use crate::perceptron::line_search::{LineSearch, Next, Point};
@@ -147,7 +148,7 @@ impl Walker {
         let mut shares = Vec::with_capacity(self.memory.len());
         for (moved, change, inverse) in self.memory.iter().rev() {
             let share = inverse * dot(moved, &way);
-            add(&mut way, -share, change);
+            add_scaled(&mut way, -share, change);
             shares.push(share);
         }
         if let Some((_, change, inverse)) = self.memory.back() {
@@ -156,7 +157,7 @@ impl Walker {
         }
         for ((moved, change, inverse), share) in self.memory.iter().zip(shares.into_iter().rev()) {
             let back = inverse * dot(change, &way);
-            add(&mut way, share - back, moved);
+            add_scaled(&mut way, share - back, moved);
         }
         self.direction = way.into_iter().map(|part| -part).collect();
         let slope = dot(&self.gradient, &self.direction);
@@ -171,10 +172,7 @@ impl Walker {
     }
 }
 
+/// Sums in order: [`foreglow_numeric::dot`] has partial sums, and other last digits.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn add(to: &mut [f64], share: f64, of: &[f64]) {
-    to.iter_mut().zip(of).for_each(|(to, of)| *to += share * of);
 }
