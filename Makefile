@@ -26,7 +26,7 @@ COMPARED    := $(if $(filter-out run,$(or $(MAKECMDGOALS),run)),$(COMPARISON),$(
 PLANNER     := target/planner
 WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
-SPARK_CLASSES := target/spark/classes.jsa
+SPARK_CLASSES := target/spark-classes/classes.jsa
 SKLEARN     := target/sklearn/bin/python
 
 # Comparison of the CNNs with PyTorch, compiled separately. PyTorch for processor and GPU takes

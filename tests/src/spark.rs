@@ -28,10 +28,11 @@ pub fn spark_home() -> anyhow::Result<PathBuf> {
 }
 
 /// Options of every JVM that the tests start: no C2 compiler, whose threads would take processors
-/// from the executors, and Spark's classes from an archive (`make target/spark/classes.jsa`).
+/// from the executors, and Spark's classes from an archive (`make
+/// target/spark-classes/classes.jsa`).
 /// Spark's example `pi.py` on one executor takes 9 instead of 24 s of processor time with them.
 pub fn java_options() -> String {
-    let archive = crate::workspace_dir().join("target/spark/classes.jsa");
+    let archive = crate::workspace_dir().join("target/spark-classes/classes.jsa");
     let shared = if archive.exists() { format!(" -XX:SharedArchiveFile={}", archive.display()) } else { String::new() };
     format!("-XX:TieredStopAtLevel=1 -XX:+UseSerialGC{shared}")
 }
