@@ -2,9 +2,8 @@
 
 use std::io::Cursor;
 
-use fast_image_resize::images::{Image as Canvas, TypedImageRef};
-use fast_image_resize::pixels::{InnerPixel, U8, U8x3};
-use fast_image_resize::{PixelTrait, PixelType, ResizeOptions, Resizer};
+use fast_image_resize::Resizer;
+use fast_image_resize::images::Image as Canvas;
 use foreglow_architectures::Colour;
 use image::{DynamicImage, ImageDecoder, ImageReader};
 use zune_jpeg::JpegDecoder;
@@ -15,7 +14,7 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 use foreglow_shared::Resizing;
 
 use super::normalisation::{ChannelOrder, Normalisation, Scale};
-use super::resize::options;
+use super::resize::{options, pixel_type, resize};
 use crate::set::{Item, ItemError, Layout};
 
 /// Limits on the side and the memory of a decoded image. A small file can claim to be 30,000 px
@@ -104,22 +103,8 @@ impl Decoder {
         self.convert(decoded.colour);
         let size = [decoded.width, decoded.height];
         let options = options(self.resizing, size, self.px);
-        match self.colour {
-            Colour::Grey => self.resize_pixels::<U8>(size, &options),
-            Colour::Rgb => self.resize_pixels::<U8x3>(size, &options),
-        }
-    }
-
-    /// Resizes the decoded image. [`Resizer::resize`], which takes pixels of any type, would be
-    /// compiled for all 15 types.
-    fn resize_pixels<P: PixelTrait + InnerPixel>(
-        &mut self,
-        [width, height]: [u32; 2],
-        options: &ResizeOptions,
-    ) -> Result<(), ItemError> {
-        let source = TypedImageRef::<P>::from_buffer(width, height, &self.pixels).map_err(not_decoded)?;
-        let mut resized = self.resized.typed_image_mut().expect("its pixels have the type of the colour");
-        self.resizer.resize_typed(&source, &mut resized, options).map_err(not_decoded)
+        let source = (self.pixels.as_slice(), size);
+        resize(&mut self.resizer, self.colour, source, &mut self.resized, &options).map_err(not_decoded)
     }
 
     /// Uses zune-jpeg directly instead of the image crate: it decodes into an existing buffer, and
@@ -274,13 +259,6 @@ fn open_other(bytes: &[u8]) -> Result<impl ImageDecoder, ItemError> {
 
 fn not_decoded(error: impl std::fmt::Display) -> ItemError {
     ItemError(format!("it cannot be decoded: {error}"))
-}
-
-fn pixel_type(colour: Colour) -> PixelType {
-    match colour {
-        Colour::Grey => PixelType::U8,
-        Colour::Rgb => PixelType::U8x3,
-    }
 }
 
 /// Rejects an image that is too large before its pixels are allocated.

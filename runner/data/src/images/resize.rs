@@ -1,7 +1,48 @@
-//! The part of an image that is resized, and the filter.
+//! Resizes an image, or the part of it that is shown.
 
-use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions};
+use fast_image_resize::images::{Image as Canvas, TypedImageRef};
+use fast_image_resize::pixels::{InnerPixel, U8, U8x3};
+use fast_image_resize::{FilterType, PixelTrait, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use foreglow_architectures::Colour;
 use foreglow_shared::{Fit, Interpolation, Resizing};
+
+/// Returns the type of the pixels of a colour.
+pub fn pixel_type(colour: Colour) -> PixelType {
+    match colour {
+        Colour::Grey => PixelType::U8,
+        Colour::Rgb => PixelType::U8x3,
+    }
+}
+
+/// Resizes interleaved pixels with their width and height to the size of `resized`, whose pixels
+/// have the type of the colour.
+///
+/// # Errors
+/// The bytes are fewer than the pixels, or the part to show is outside of the image.
+pub fn resize(
+    resizer: &mut Resizer,
+    colour: Colour,
+    source: (&[u8], [u32; 2]),
+    resized: &mut Canvas<'_>,
+    options: &ResizeOptions,
+) -> Result<(), String> {
+    match colour {
+        Colour::Grey => resize_typed::<U8>(resizer, source, resized, options),
+        Colour::Rgb => resize_typed::<U8x3>(resizer, source, resized, options),
+    }
+}
+
+/// [`Resizer::resize`], which takes pixels of any type, would be compiled for all 15 types.
+fn resize_typed<P: PixelTrait + InnerPixel>(
+    resizer: &mut Resizer,
+    (pixels, [width, height]): (&[u8], [u32; 2]),
+    resized: &mut Canvas<'_>,
+    options: &ResizeOptions,
+) -> Result<(), String> {
+    let source = TypedImageRef::<P>::from_buffer(width, height, pixels).map_err(|error| error.to_string())?;
+    let mut resized = resized.typed_image_mut().expect("its pixels have the type of the colour");
+    resizer.resize_typed(&source, &mut resized, options).map_err(|error| error.to_string())
+}
 
 /// Returns how an image of this width and height becomes a square of `px`. Cutting that square out
 /// of the resized image is the same as resizing the part of the image that it shows.
@@ -41,8 +82,6 @@ fn shown(length: u32, resized: u64, px: u32) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use foreglow_architectures::Colour;
-
     use super::super::{ChannelOrder, Decoder, Normalisation};
     use super::*;
     use crate::set::{Item, Layout};

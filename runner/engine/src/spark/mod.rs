@@ -212,3 +212,15 @@ fn under_its_name(folder: &Path) -> anyhow::Result<PathBuf> {
         .with_context(|| format!("{} could not be copied to {}", program.display(), named.display()))?;
     Ok(named)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever else the folder holds would be in every binary.
+    #[test]
+    fn only_the_driver_is_embedded() {
+        let others: Vec<_> = Driver::iter().filter(|name| name != JAR).collect();
+        assert!(others.is_empty(), "target/spark holds {others:?}");
+    }
+}
