@@ -1,0 +1,87 @@
+//! Addresses of scenarios and views: history, links and reloads.
+
+use anyhow::Context as _;
+use foreglow_tests::{Answer, Browser};
+use serde_json::json;
+
+use crate::{address_changes_from, click, open_example, says, script, url};
+
+#[tokio::test]
+async fn back_and_forward_switch_scenarios_and_names_survive_a_reload() -> anyhow::Result<()> {
+    let (_host, browser) = open_example().await?;
+    browser.wait_until("a link", async |page| Ok(url(page).await?.contains("#v1."))).await?;
+    let first = browser.address().await?;
+    browser.set("deadline", "20s").await?;
+    let second = address_changes_from(&browser, &first).await?;
+    click(&browser, "share").await?;
+    browser.set("saved-name", "In a hurry").await?;
+    click(&browser, "saved-save").await?;
+    says(&browser, "saved-open", "In a hurry").await?;
+    browser.set("deadline", "40s").await?;
+    let third = address_changes_from(&browser, &second).await?;
+    // Opening a scenario adds a history entry; an edit replaces the current one.
+    click(&browser, "saved-open").await?;
+    address_changes_from(&browser, &third).await?;
+    let deadline = async |value: &'static str| {
+        let shown = async |page: &Browser| Ok(page.element("deadline").await?.value().await?.as_deref() == Some(value));
+        browser.wait_until(&format!("the deadline {value}"), shown).await
+    };
+    deadline("20s").await?;
+    browser.page.back().await?;
+    deadline("40s").await?;
+    browser.page.forward().await?;
+    deadline("20s").await?;
+    browser.page.refresh().await?;
+    deadline("20s").await?;
+    click(&browser, "share").await?;
+    says(&browser, "saved-open", "In a hurry").await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn every_view_has_an_address_that_opens_it_and_the_back_button_returns() -> anyhow::Result<()> {
+    let (host, browser) = open_example().await?;
+    browser.wait_until("a link", async |page| Ok(url(page).await?.contains("#v1."))).await?;
+    let first = browser.address().await?;
+    let mut addresses = Vec::new();
+    for view in ["explore", "trust", "runs", "export"] {
+        browser.show(view).await?;
+        let has_address = async |page: &Browser| Ok(url(page).await?.ends_with(&format!("&view={view}")));
+        browser.wait_until("the address of the view", has_address).await?;
+        addresses.push((view, url(&browser).await?));
+    }
+    browser.page.back().await?;
+    let is_shown = |view: &'static str| {
+        async move |page: &Browser| {
+            let selected = script(page, "return document.querySelector('[role=tab][aria-selected=true]').id").await?;
+            Ok(selected == json!(format!("tab-{view}")))
+        }
+    };
+    browser.wait_until("the view before", is_shown("runs")).await?;
+
+    // The arrow keys move the focus and the selection, as in any list of tabs.
+    let focus = "document.querySelector('[role=tab][aria-selected=true]').focus()";
+    script(&browser, focus).await?;
+    browser.page.action_chain().send_keys(thirtyfour::Key::Left).perform().await?;
+    browser.wait_until("the view to the left", is_shown("trust")).await?;
+    assert_eq!(script(&browser, "return document.activeElement.id").await?, json!("tab-trust"));
+    browser.page.action_chain().send_keys(thirtyfour::Key::Home).perform().await?;
+    browser.wait_until("the first view", is_shown("compare")).await?;
+    let panel = "return document.getElementById(document.querySelector('[aria-selected=true]').getAttribute('aria-controls')).getAttribute('role')";
+    assert_eq!(script(&browser, panel).await?, json!("tabpanel"));
+    browser.close().await?;
+
+    // Links open in another browser with the view, and links of earlier versions without one.
+    let reader = Browser::start().await?;
+    for (view, address) in addresses.iter().chain([&("compare", first)]) {
+        let (_, fragment) = address.split_once('#').context("a link has a fragment")?;
+        reader.page.goto("about:blank").await?;
+        reader.page.goto(format!("{}#{fragment}", host.url)).await?;
+        reader.answered().await?;
+        reader.wait_until("the view of the link", is_shown(view)).await?;
+    }
+    let home = tempfile::tempdir()?;
+    let opened = Answer::of(home.path(), &["link", "--open", &addresses[0].1, "--format", "json"])?;
+    assert_eq!(opened.code, Some(0), "{}", opened.stderr);
+    reader.close().await
+}
