@@ -3,7 +3,7 @@
 use burn::tensor::{Tensor, activation};
 
 /// Activation after a convolution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Activation {
     /// Identity.
     None,

@@ -3,6 +3,20 @@
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Gradients, Tensor};
 
+/// Constants of a step of Adam (Kingma and Ba, "Adam: A Method for Stochastic Optimization", ICLR
+/// 2015, algorithm 1).
+#[derive(Clone, Copy, Debug)]
+pub struct AdamStep {
+    /// Learning rate.
+    pub rate: f64,
+    /// β₁ and β₂.
+    pub betas: [f64; 2],
+    /// Bias corrections of the two moments: 1 − βᵗ.
+    pub biases: [f64; 2],
+    /// ε.
+    pub epsilon: f64,
+}
+
 /// Parameters of a CNN: one flat tensor each, in the order of the layers, detached from autodiff.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers {

@@ -4,6 +4,11 @@
 mod activation;
 mod convolution;
 mod dropout;
+#[cfg(feature = "gpu")]
+mod graphics;
+#[cfg(not(feature = "gpu"))]
+#[path = "no_graphics.rs"]
+mod graphics;
 mod layers;
 mod learning;
 mod lstm;
@@ -35,7 +40,8 @@ use burn::tensor::{Device, Gradients, Tensor};
 use foreglow_architectures::{Architecture, Shape};
 
 pub use self::dropout::seed as seed_dropout;
-pub use self::learning::Numbers;
+pub use self::graphics::{adam_step, sgd_step};
+pub use self::learning::{AdamStep, Numbers};
 pub use self::network::Network;
 pub use self::onnx::OnnxFile;
 pub use self::probe::{Probe, ProbeLayer, typical};

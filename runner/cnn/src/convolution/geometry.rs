@@ -67,6 +67,12 @@ impl Geometry {
         })
     }
 
+    /// Returns the shape of the output: images, channels, height and width.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "for graphics devices"))]
+    pub fn out_dims(&self) -> [usize; 4] {
+        [self.images, self.channels[1], self.out[0], self.out[1]]
+    }
+
     /// Returns the number of inputs per output pixel: channels × kernel height × kernel width.
     pub fn patch(&self) -> usize {
         self.channels[0] * self.kernel[0] * self.kernel[1]

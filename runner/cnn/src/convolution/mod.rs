@@ -1,11 +1,11 @@
-//! Convolutions on the CPU.
+//! Convolutions on the CPU; those on graphics devices are in `graphics`.
 //!
 //! Burn's CPU device works through a mini-batch image by image and computes the weights' gradient
 //! as a convolution with the output's gradient as kernel. Deep layers on small images have few
 //! pixels and many weights, so that packing the weights for each image takes longer than the
 //! product. Here several images share one product, kernel taps that only ever read padding are left
 //! out, and batch normalisation or the bias is applied to the output while it is in the cache.
-//! Other devices use Burn's own convolution.
+//! What neither computes is left to Burn's own convolution.
 
 mod bordered;
 mod compute;
@@ -27,9 +27,10 @@ use burn::nn::{BatchNorm, conv::Conv2d};
 use burn::tensor::{DType, Tensor, TensorData};
 
 use self::compute::After;
-use self::geometry::Geometry;
+pub use self::geometry::Geometry;
 pub use self::max_pool::max_pool;
 use super::activation::Activation;
+use super::graphics;
 use super::normalisation::normalise;
 
 /// Convolves `[n, channels, height, width]` to `[n, out, height, width]`.
@@ -45,6 +46,9 @@ pub fn convolve_then(conv: &Conv2d, images: Tensor<4>, beside: Option<&Tensor<4>
             Some(beside) => output + beside.clone(),
         })
     };
+    if let Some(output) = graphics::convolve(conv, &images, beside, then) {
+        return output;
+    }
     let Some(work) = Work::of(conv, &images) else { return after(conv.forward(images)) };
     let bias = conv.bias.as_ref().map(|bias| bias.val());
     let channels = work.shape.channels[1];
@@ -75,6 +79,9 @@ pub fn convolve_and_normalise(
     beside: Option<Tensor<4>>,
     then: Activation,
 ) -> Tensor<4> {
+    if let Some(output) = graphics::convolve_and_normalise(conv, norm, &images, beside.as_ref(), then) {
+        return output;
+    }
     if conv.bias.is_none() && !images.device().is_autodiff() {
         let work = Work::of(conv, &images);
         let output = work.and_then(|work| work.plain(conv, &images, Some(&as_affine(norm)?), beside.as_ref(), then));
@@ -83,6 +90,9 @@ pub fn convolve_and_normalise(
         }
     }
     let output = convolve(conv, images);
+    if let Some(output) = graphics::normalise(norm, &output, beside.as_ref(), then) {
+        return output;
+    }
     match beside {
         None => normalise(norm, output, then),
         Some(beside) => then.forward(normalise(norm, output, Activation::None) + beside),

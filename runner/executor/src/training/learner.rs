@@ -92,6 +92,7 @@ impl Learner {
         drop(all);
         let running = match numbers.running.is_empty() {
             true => Vec::new(),
+            false if part == 1.0 => cnn.numbers().running,
             false => cnn.numbers().running.into_iter().map(|running| running * part).collect(),
         };
         let (tally, _) = tally(scores.without_autodiff(), loss.without_autodiff(), share)?;

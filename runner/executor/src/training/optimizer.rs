@@ -3,6 +3,7 @@
 
 use burn::tensor::Tensor;
 
+use foreglow_cnn::{AdamStep, adam_step, sgd_step};
 use foreglow_protocol::Optimizer;
 
 /// Constants of Kingma and Ba, "Adam: A Method for Stochastic Optimization" (ICLR 2015), algorithm
@@ -44,11 +45,20 @@ impl Update for Optimizer {
         match (self, state) {
             // v ← μ·v + g, w ← w − η·v: PyTorch's form, without dampening.
             (Self::Sgd { momentum }, [velocity]) => {
+                if let Some([weights, new]) = sgd_step(&parameter, &gradient, velocity, momentum, rate) {
+                    *velocity = new;
+                    return weights;
+                }
                 *velocity = take(velocity) * momentum + gradient;
                 parameter - velocity.clone() * rate
             }
             (Self::Sgd { .. }, _) => parameter - gradient * rate,
             (Self::Adam, [mean, square]) => {
+                let step = AdamStep { rate, betas: [BETA_1, BETA_2], biases: pace.biases(), epsilon: EPSILON };
+                if let Some([weights, new_mean, new_square]) = adam_step(&parameter, &gradient, [mean, square], step) {
+                    (*mean, *square) = (new_mean, new_square);
+                    return weights;
+                }
                 *mean = take(mean) * BETA_1 + gradient.clone() * (1.0 - BETA_1);
                 *square = take(square) * BETA_2 + gradient.square() * (1.0 - BETA_2);
                 let [mean_bias, square_bias] = pace.biases();

@@ -1,0 +1,323 @@
+//! Convolutions on a graphics device, with their gradients.
+
+use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::nn::{BatchNorm, conv::Conv2d};
+use burn::tensor::{DType, Tensor};
+use burn_cubecl::ops::{permute, reshape};
+use burn_cubecl::{Cube, kernel, tensor::CubeTensor};
+use cubecl::prelude::*;
+
+use super::convolution_kernel::{self, Affine, Epilogue, SizesLaunch};
+use super::layout::{channels_first, channels_last, element, empty};
+use super::{Differentiating, UNITS, fits, grid, is_indexable, weights_kernel};
+use crate::activation::Activation;
+use crate::convolution::Geometry;
+
+/// Workgroups that keep a large GPU busy: a few for each of its 100 to 200 multiprocessors.
+const BUSY: usize = 768;
+/// Fewest pixels in a part of the gradient of the weights.
+const SMALLEST_PART: usize = 256;
+
+/// Convolves, adds `beside` if given, and applies the activation; `None` if the images are not on a
+/// graphics device or the convolution has groups, dilation or sizes that the kernels do not take.
+pub fn convolve(conv: &Conv2d, images: &Tensor<4>, beside: Option<&Tensor<4>>, then: Activation) -> Option<Tensor<4>> {
+    let bias = conv.bias.as_ref().map(|bias| bias.val());
+    if !images.device().is_autodiff() {
+        let affine = bias.map_or(Numbers::None, Numbers::Bias);
+        return plain(conv, images, affine, beside, then);
+    }
+    let output = differentiable(conv, images.clone())?;
+    let output = match bias {
+        None => output,
+        Some(bias) => {
+            let channels = bias.dims()[0];
+            output + bias.reshape([1, channels, 1, 1])
+        }
+    };
+    Some(then.forward(match beside {
+        None => output,
+        Some(beside) => output + beside.clone(),
+    }))
+}
+
+/// Convolves without bias, applies batch normalisation with the running statistics, adds `beside`
+/// if given, and applies the activation; `None` as for [`convolve`], and if the images learn.
+pub fn convolve_and_normalise(
+    conv: &Conv2d,
+    norm: &BatchNorm,
+    images: &Tensor<4>,
+    beside: Option<&Tensor<4>>,
+    then: Activation,
+) -> Option<Tensor<4>> {
+    if conv.bias.is_some() || images.device().is_autodiff() {
+        return None;
+    }
+    plain(conv, images, Numbers::Norm(norm), beside, then)
+}
+
+/// Numbers of the channels.
+enum Numbers<'a> {
+    None,
+    Bias(Tensor<1>),
+    Norm(&'a BatchNorm),
+}
+
+fn plain(
+    conv: &Conv2d,
+    images: &Tensor<4>,
+    numbers: Numbers<'_>,
+    beside: Option<&Tensor<4>>,
+    then: Activation,
+) -> Option<Tensor<4>> {
+    let work = Work::of(conv, images)?;
+    let device = |tensor: Tensor<4>| tensor.try_into_primitive::<Cube>().ok();
+    let images = device(images.clone())?;
+    let weights = device(conv.weight.val())?;
+    if !matches!(images.dtype, DType::F32 | DType::F16) || images.dtype != weights.dtype || !fits(&images.client) {
+        return None;
+    }
+    let out = work.shape.out_dims();
+    let beside = match beside {
+        None => None,
+        Some(beside) if beside.dims() == out => Some(channels_last(device(beside.clone())?)?),
+        Some(_) => return None,
+    };
+    let of_channels = |tensor: Tensor<1>| Some(kernel::into_contiguous(tensor.try_into_primitive::<Cube>().ok()?));
+    let (affine, numbers, epsilon) = match numbers {
+        Numbers::None => (Affine::None, Vec::new(), 0.0),
+        Numbers::Bias(bias) => (Affine::Bias, vec![bias.clone(), bias], 0.0),
+        Numbers::Norm(norm) => {
+            let statistics = [norm.running_mean.value(), norm.running_var.value()];
+            let learned = [norm.gamma.val(), norm.beta.val()];
+            (Affine::Norm, [learned, statistics].concat(), norm.epsilon as f32)
+        }
+    };
+    let numbers = numbers.into_iter().map(of_channels).collect::<Option<Vec<CubeTensor>>>()?;
+    let epilogue = Epilogue { affine, has_beside: beside.is_some(), then };
+    let extras = Extras { numbers, beside, epsilon, epilogue };
+    let output = work.forward(&channels_last(images)?, &channels_last(weights)?, extras)?;
+    Some(Tensor::from_primitive::<Cube>(output))
+}
+
+/// Convolves without bias and registers the backward pass.
+fn differentiable(conv: &Conv2d, images: Tensor<4>) -> Option<Tensor<4>> {
+    let work = Work::of(conv, &images)?;
+    let images = images.try_into_primitive::<Differentiating>().ok()?;
+    let weights = conv.weight.val().try_into_primitive::<Differentiating>().ok()?;
+    let (images, images_node) = images.into_parts();
+    let (weights, weights_node) = weights.into_parts();
+    let is_single = images.dtype == DType::F32 && weights.dtype == DType::F32;
+    if !is_single || !fits(&images.client) || !work.shape.channels[1].is_multiple_of(4) {
+        return None;
+    }
+    let images = channels_last(images)?;
+    let output = work.forward(&images, &channels_last(weights.clone())?, Extras::none())?;
+    let tracked = Backward::<Cube, 2>::prepare::<NoCheckpointing>(Convolution, [images_node, weights_node]);
+    let output = match tracked.compute_bound().stateful() {
+        OpsKind::Tracked(prepared) => prepared.finish((work, images, weights), output),
+        OpsKind::UnTracked(prepared) => prepared.finish(output),
+    };
+    Some(Tensor::from_primitive::<Differentiating>(output))
+}
+
+/// What the epilogue of the kernel reads.
+struct Extras {
+    /// None, a bias twice, or γ, β, mean and variance.
+    numbers: Vec<CubeTensor>,
+    beside: Option<CubeTensor>,
+    epsilon: f32,
+    epilogue: Epilogue,
+}
+
+impl Extras {
+    fn none() -> Self {
+        Self { numbers: Vec::new(), beside: None, epsilon: 0.0, epilogue: Epilogue::NONE }
+    }
+}
+
+/// A convolution that is computed here rather than by Burn.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    shape: Geometry,
+}
+
+impl Work {
+    /// Returns `None` for dilated and grouped convolutions.
+    fn of(conv: &Conv2d, images: &Tensor<4>) -> Option<Self> {
+        let [outputs, _, down, across] = conv.weight.dims();
+        let shape = Geometry::of(images.dims(), outputs, [down, across], conv.stride, &conv.padding)?;
+        let is_plain = conv.dilation == [1, 1] && conv.groups == 1 && images.dims()[0] > 0;
+        is_plain.then_some(Self { shape })
+    }
+
+    /// Returns the taps of the kernel.
+    fn taps(self) -> usize {
+        self.shape.kernel[0] * self.shape.kernel[1]
+    }
+
+    /// Returns the sizes for a kernel: what is read has this height, width and number of channels.
+    fn sizes(self, read: [usize; 3], written: [usize; 3]) -> SizesLaunch {
+        let fours = read[2].div_ceil(4);
+        let Geometry { images, stride, padding, kernel, .. } = self.shape;
+        let [height, width, outputs] = written;
+        SizesLaunch::new(
+            read[0] as u32,
+            read[1] as u32,
+            fours as u32,
+            height as u32,
+            width as u32,
+            outputs as u32,
+            images as u32,
+            stride[0] as u32,
+            stride[1] as u32,
+            padding[0] as u32,
+            padding[1] as u32,
+            kernel[0] as u32,
+            kernel[1] as u32,
+            (self.taps() * fours) as u32,
+        )
+    }
+
+    /// Convolves images `[n, height, width, channels]` with weights `[outputs, taps, channels]`, and
+    /// returns `[n, outputs, height, width]`.
+    fn forward(self, images: &CubeTensor, weights: &CubeTensor, extras: Extras) -> Option<CubeTensor> {
+        let [inputs, outputs] = self.shape.channels;
+        let ([height, width], out) = (self.shape.side, self.shape.out);
+        let (read, written) = ([height, width, inputs], [out[0], out[1], outputs]);
+        self.product(images, weights, (read, written), extras, false).map(channels_first)
+    }
+
+    /// Returns the gradient of the images from that of the output, `[n, height, width, outputs]`, and
+    /// the weights, `[inputs, taps, outputs]`.
+    fn images_gradient(self, gradient: &CubeTensor, weights: &CubeTensor) -> Option<CubeTensor> {
+        let [inputs, outputs] = self.shape.channels;
+        let ([height, width], out) = (self.shape.side, self.shape.out);
+        let (read, written) = ([out[0], out[1], outputs], [height, width, inputs]);
+        self.product(gradient, weights, (read, written), Extras::none(), true).map(channels_first)
+    }
+
+    fn product(
+        self,
+        images: &CubeTensor,
+        weights: &CubeTensor,
+        (read, written): ([usize; 3], [usize; 3]),
+        extras: Extras,
+        is_gradient: bool,
+    ) -> Option<CubeTensor> {
+        use convolution_kernel::{TILE_COLUMNS, TILE_ROWS, convolution};
+        let [height, width, columns] = written;
+        let output = empty(images, [self.shape.images, height, width, columns]);
+        if ![images, weights, &output].into_iter().all(is_indexable) {
+            return None;
+        }
+        let [down, across] = if is_gradient { self.shape.stride } else { [1, 1] };
+        let rows = self.shape.images * height.div_ceil(down) * width.div_ceil(across);
+        let tiles = [rows.div_ceil(TILE_ROWS), columns.div_ceil(TILE_COLUMNS), down * across];
+        let cubes = grid(&images.client, tiles)?;
+        // The kernel does not read what the epilogue does not have.
+        let number = |place: usize| extras.numbers.get(place).unwrap_or(weights).clone().into_buffer_arg();
+        let beside = extras.beside.as_ref().unwrap_or(weights).clone();
+        // SAFETY: the kernel reads and writes only where a row, a column and a summand lie within
+        // `sizes`, which are those of the tensors: all are contiguous with these shapes.
+        #[allow(unsafe_code, reason = "unchecked indices")]
+        unsafe {
+            convolution::launch_unchecked(
+                &images.client,
+                cubes,
+                CubeDim::new_1d(convolution_kernel::UNITS as u32),
+                images.clone().into_buffer_arg(),
+                weights.clone().into_buffer_arg(),
+                number(0),
+                number(1),
+                number(2),
+                number(3),
+                beside.into_buffer_arg(),
+                output.clone().into_buffer_arg(),
+                self.sizes(read, written),
+                extras.epsilon,
+                is_gradient,
+                extras.epilogue,
+                element(images),
+            );
+        }
+        Some(output)
+    }
+
+    /// Returns the gradient of the weights, `[outputs, inputs, height, width]`, from that of the
+    /// output, `[n, height, width, outputs]`, and the images, `[n, height, width, channels]`.
+    fn weights_gradient(self, gradient: &CubeTensor, images: &CubeTensor) -> Option<CubeTensor> {
+        use weights_kernel::{DEPTH, TILE_COLUMNS, TILE_ROWS, sum_of_parts, weights_gradient};
+        let Geometry { channels: [inputs, outputs], side, out, kernel: [down, across], .. } = self.shape;
+        let channels = inputs.next_multiple_of(4);
+        let columns = self.taps() * channels;
+        let rows = self.shape.images * out[0] * out[1];
+        // Few outputs have many summands: parts of them keep the device busy.
+        let tiles = [columns.div_ceil(TILE_COLUMNS), outputs.div_ceil(TILE_ROWS)];
+        let wanted = BUSY.div_ceil(tiles[0] * tiles[1]).min(rows.div_ceil(SMALLEST_PART));
+        let part = rows.div_ceil(wanted).next_multiple_of(DEPTH);
+        let parts = rows.div_ceil(part);
+        let found = empty(images, [parts, outputs, down, across * channels]);
+        if !is_indexable(&found) || !is_indexable(gradient) {
+            return None;
+        }
+        let client = &images.client;
+        let cubes = grid(client, [tiles[0], tiles[1], parts])?;
+        let sizes = self.sizes([side[0], side[1], inputs], [out[0], out[1], outputs]);
+        let count = outputs * columns / 4;
+        let sum = empty(images, [outputs, down, across, channels]);
+        let sum_cubes = grid(client, [count.div_ceil(UNITS as usize), 1, 1])?;
+        // SAFETY: the kernels read and write only where a pixel, an output and a column lie within
+        // `sizes` and `count`, which are those of the tensors: all are contiguous with these shapes.
+        #[allow(unsafe_code, reason = "unchecked indices")]
+        unsafe {
+            weights_gradient::launch_unchecked(
+                client,
+                cubes,
+                CubeDim::new_1d(weights_kernel::UNITS as u32),
+                gradient.clone().into_buffer_arg(),
+                images.clone().into_buffer_arg(),
+                found.clone().into_buffer_arg(),
+                sizes,
+                part as u32,
+            );
+            if parts > 1 {
+                sum_of_parts::launch_unchecked(
+                    client,
+                    sum_cubes,
+                    CubeDim::new_1d(UNITS),
+                    found.clone().into_buffer_arg(),
+                    sum.clone().into_buffer_arg(),
+                    count as u32,
+                    parts as u32,
+                );
+            }
+        }
+        let sum = if parts > 1 { sum } else { reshape(found, [outputs, down, across, channels].into()) };
+        let sum = channels_first(sum);
+        Some(if channels == inputs { sum } else { kernel::slice(sum, &[0..outputs, 0..inputs, 0..down, 0..across]) })
+    }
+}
+
+/// Autodiff node of a convolution.
+#[derive(Debug)]
+struct Convolution;
+
+impl Backward<Cube, 2> for Convolution {
+    /// The images in memory order, and the weights as the caller has them.
+    type State = (Work, CubeTensor, CubeTensor);
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        const FITS: &str = "the gradients have the sizes of tensors that fitted in the forward pass";
+        let gradient = channels_last(grads.consume::<Cube>(&ops.node)).expect(FITS);
+        let (work, images, weights) = ops.state;
+        if let Some(node) = &ops.parents[0] {
+            let weights = channels_last(permute(weights, &[1, 0, 2, 3])).expect(FITS);
+            grads.register::<Cube>(node.id, work.images_gradient(&gradient, &weights).expect(FITS));
+        }
+        if let Some(node) = &ops.parents[1] {
+            grads.register::<Cube>(node.id, work.weights_gradient(&gradient, &images).expect(FITS));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The kernels on the software adapter give what the CPU does.
+
+use burn::module::{Module, Param};
+use burn::nn::conv::{Conv2d, Conv2dConfig};
+use burn::nn::{BatchNorm, BatchNormConfig, PaddingConfig2d};
+use burn::tensor::{Device, Distribution, Tensor};
+use foreglow_machine::device::Place;
+
+use crate::activation::Activation;
+use crate::convolution::{convolve_and_normalise, convolve_then};
+use crate::device;
+use crate::learning::AdamStep;
+
+/// Relative to the largest number; sums are in a different order.
+const TOLERANCE: f32 = 2e-5;
+
+/// Returns the software adapter; `None` on a machine without one.
+fn adapter() -> Option<Device> {
+    let found = device::probe().iter().any(|adapter| adapter.place == Place::Software);
+    if !found {
+        eprintln!("skipped: this machine has no software graphics adapter");
+        return None;
+    }
+    Some(device::open(Place::Software).expect("a listed adapter opens"))
+}
+
+fn random<const D: usize>(shape: [usize; D], device: &Device) -> Tensor<D> {
+    Tensor::random(shape, Distribution::Normal(0.3, 1.0), device)
+}
+
+fn to<const D: usize>(tensor: &Tensor<D>, device: &Device) -> Tensor<D> {
+    Tensor::from_data(tensor.to_data(), device)
+}
+
+fn assert_same<const D: usize>(ours: &Tensor<D>, right: &Tensor<D>, what: &str) {
+    assert_eq!(ours.dims(), right.dims(), "{what}");
+    let numbers = |tensor: &Tensor<D>| tensor.to_data().convert::<f32>().try_into_vec::<f32>().unwrap();
+    let (ours, right) = (numbers(ours), numbers(right));
+    let largest = right.iter().fold(1e-6, |most: f32, number| most.max(number.abs()));
+    for (place, (own, other)) in ours.iter().zip(&right).enumerate() {
+        assert!((own - other).abs() <= TOLERANCE * largest, "{what}, number {place}: {own} instead of {other}");
+    }
+}
+
+/// A convolution of `[n, channels, side, side]`.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    channels: [usize; 2],
+    kernel: usize,
+    stride: usize,
+    side: usize,
+    /// Above, left, below, right.
+    padding: [usize; 4],
+}
+
+const fn case(channels: [usize; 2], kernel: usize, stride: usize, side: usize, padding: usize) -> Case {
+    Case { channels, kernel, stride, side, padding: [padding; 4] }
+}
+
+/// Channels that are no multiple of four, several tiles in each direction, taps that only read
+/// padding, strides that do not divide the image, and padding on two sides.
+const CASES: [Case; 6] = [
+    case([3, 12], 7, 2, 20, 3),
+    case([8, 132], 3, 1, 9, 1),
+    case([68, 8], 1, 2, 7, 0),
+    case([4, 4], 3, 2, 8, 1),
+    case([12, 68], 3, 1, 1, 1),
+    Case { padding: [0, 1, 2, 3], ..case([8, 16], 5, 2, 11, 0) },
+];
+const IMAGES: usize = 3;
+
+impl Case {
+    fn conv(self, bias: bool, device: &Device) -> Conv2d {
+        let [top, left, bottom, right] = self.padding;
+        Conv2dConfig::new(self.channels, [self.kernel; 2])
+            .with_stride([self.stride; 2])
+            .with_padding(PaddingConfig2d::Explicit(top, left, bottom, right))
+            .with_bias(bias)
+            .init(device)
+    }
+
+    fn images(self, device: &Device) -> Tensor<4> {
+        random([IMAGES, self.channels[0], self.side, self.side], device)
+    }
+
+    fn norm(self, device: &Device) -> BatchNorm {
+        let channels = [self.channels[1]];
+        let mut norm = BatchNormConfig::new(channels[0]).init(device);
+        norm.gamma = Param::from_tensor(random(channels, device));
+        norm.beta = Param::from_tensor(random(channels, device));
+        norm
+    }
+}
+
+#[test]
+fn a_convolution_gives_what_the_cpu_gives() {
+    let (cpu, Some(gpu)) = (Device::flex(), adapter()) else { return };
+    for case in CASES {
+        for (bias, then) in [(false, Activation::None), (true, Activation::Relu6)] {
+            let (conv, images) = (case.conv(bias, &cpu), case.images(&cpu));
+            let right = convolve_then(&conv, images.clone(), None, then);
+            let there = conv.fork(&gpu);
+            let ours = super::convolve(&there, &to(&images, &gpu), None, then).expect("the kernels take this shape");
+            assert_same(&ours, &right, &format!("{case:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_normalised_convolution_adds_what_is_beside_it() {
+    let (cpu, Some(gpu)) = (Device::flex(), adapter()) else { return };
+    let case = CASES[1];
+    let (conv, norm, images) = (case.conv(false, &cpu), case.norm(&cpu), case.images(&cpu));
+    let beside: Tensor<4> = random([IMAGES, case.channels[1], case.side, case.side], &cpu);
+    let right = convolve_and_normalise(&conv, &norm, images.clone(), Some(beside.clone()), Activation::Relu);
+    let (conv, norm, images, beside) = (conv.fork(&gpu), norm.fork(&gpu), to(&images, &gpu), to(&beside, &gpu));
+    let ours = super::convolve_and_normalise(&conv, &norm, &images, Some(&beside), Activation::Relu);
+    assert_same(&ours.expect("the kernels take this shape"), &right, "with a tensor beside it");
+}
+
+/// Output, running statistics, and gradients of the images, `beside`, the weights, γ and β.
+fn learned(case: Case, on: &Device, from: &(Conv2d, BatchNorm, Tensor<4>, Tensor<4>, Tensor<4>)) -> Vec<Tensor<1>> {
+    let device = on.clone().autodiff();
+    let (conv, norm, images, beside, pull) = from;
+    let [gamma, beta] = [&norm.gamma, &norm.beta].map(|numbers| to(&numbers.val(), &device).require_grad());
+    // A copy would share its running statistics.
+    let mut norm = BatchNormConfig::new(case.channels[1]).init(&device);
+    (norm.gamma, norm.beta) = (Param::from_tensor(gamma), Param::from_tensor(beta));
+    let mut conv = conv.clone();
+    conv.weight = Param::from_tensor(to(&conv.weight.val(), &device).require_grad());
+    let [images, beside] = [images, beside].map(|tensor| to(tensor, &device).require_grad());
+    let given = (case.stride == 1).then(|| beside.clone());
+    let output = convolve_and_normalise(&conv, &norm, images.clone(), given, Activation::Relu);
+    let mut gradients = (output.clone() * to(pull, &device)).sum().backward();
+    let flat = |tensor: Tensor<4>| {
+        let count = tensor.shape().num_elements();
+        tensor.reshape([count])
+    };
+    let running = [norm.running_mean.value_sync(), norm.running_var.value_sync()];
+    let mut found = vec![flat(output.without_autodiff())];
+    found.extend(running.map(Tensor::without_autodiff));
+    found.push(flat(images.grad_remove(&mut gradients).unwrap()));
+    found.extend(beside.grad_remove(&mut gradients).map(flat));
+    found.push(flat(conv.weight.val().grad_remove(&mut gradients).unwrap()));
+    found.push(norm.gamma.val().grad_remove(&mut gradients).unwrap());
+    found.push(norm.beta.val().grad_remove(&mut gradients).unwrap());
+    found
+}
+
+#[test]
+fn a_convolution_with_batch_normalisation_learns_as_on_the_cpu() {
+    let (cpu, Some(gpu)) = (Device::flex(), adapter()) else { return };
+    for case in CASES {
+        let (conv, norm, images) = (case.conv(false, &cpu), case.norm(&cpu), case.images(&cpu));
+        let output = convolve_then(&conv, images.clone(), None, Activation::None).dims();
+        let (beside, pull) = (random(output, &cpu), random(output, &cpu));
+        let from = (conv, norm, images, beside, pull);
+        let (ours, right) = (learned(case, &gpu, &from), learned(case, &cpu, &from));
+        assert_eq!(ours.len(), right.len(), "{case:?}");
+        for (place, (ours, right)) in ours.iter().zip(&right).enumerate() {
+            assert_same(ours, right, &format!("{case:?}, result {place}"));
+        }
+    }
+}
+
+#[test]
+fn what_the_kernels_do_not_take_is_left_to_burn() {
+    let Some(gpu) = adapter() else { return };
+    let images: Tensor<4> = random([1, 8, 4, 4], &gpu);
+    let plain = Conv2dConfig::new([8, 8], [3, 3]);
+    for config in
+        [plain.clone().with_groups(2), plain.with_dilation([2, 2]).with_padding(PaddingConfig2d::Explicit(2, 2, 2, 2))]
+    {
+        let conv = config.init(&gpu);
+        assert!(super::convolve(&conv, &images, None, Activation::None).is_none(), "{conv}");
+    }
+    let cpu: Tensor<4> = random([1, 8, 4, 4], &Device::flex());
+    let conv = Conv2dConfig::new([8, 8], [3, 3]).init(&Device::flex());
+    assert!(super::convolve(&conv, &cpu, None, Activation::None).is_none());
+}
+
+#[test]
+fn an_optimiser_takes_the_steps_of_tensor_operations() {
+    let Some(gpu) = adapter() else { return };
+    let [weights, gradient, first] = [(); 3].map(|()| random([70_001], &gpu));
+    let second = random([70_001], &gpu).abs();
+    let [ours, velocity] = super::sgd_step(&weights, &gradient, &first, 0.9, 0.01).expect("32-bit floats on a device");
+    let right = first.clone() * 0.9 + gradient.clone();
+    assert_same(&velocity, &right, "velocity");
+    assert_same(&ours, &(weights.clone() - right * 0.01), "weights");
+    let step = AdamStep { rate: 0.1, betas: [0.9, 0.999], biases: [0.1, 0.001], epsilon: 1e-8 };
+    let [ours, mean, square] = super::adam_step(&weights, &gradient, [&first, &second], step).unwrap();
+    let right_mean = first * 0.9 + gradient.clone() * 0.1;
+    let right_square = second * 0.999 + gradient.square() * 0.001;
+    assert_same(&mean, &right_mean, "mean");
+    assert_same(&square, &right_square, "square");
+    let right = weights - right_mean / ((right_square / 0.001).sqrt() + 1e-8) * (0.1 / 0.1);
+    assert_same(&ours, &right, "weights of Adam");
+}

@@ -1,0 +1,38 @@
+//! In a build without GPU support no tensor is on a graphics device.
+
+use burn::nn::{BatchNorm, conv::Conv2d};
+use burn::tensor::Tensor;
+
+use crate::activation::Activation;
+use crate::learning::AdamStep;
+
+/// Returns `None`.
+pub fn convolve(_: &Conv2d, _: &Tensor<4>, _: Option<&Tensor<4>>, _: Activation) -> Option<Tensor<4>> {
+    None
+}
+
+/// Returns `None`.
+pub fn convolve_and_normalise(
+    _: &Conv2d,
+    _: &BatchNorm,
+    _: &Tensor<4>,
+    _: Option<&Tensor<4>>,
+    _: Activation,
+) -> Option<Tensor<4>> {
+    None
+}
+
+/// Returns `None`.
+pub fn normalise(_: &BatchNorm, _: &Tensor<4>, _: Option<&Tensor<4>>, _: Activation) -> Option<Tensor<4>> {
+    None
+}
+
+/// Returns `None`.
+pub fn sgd_step(_: &Tensor<1>, _: &Tensor<1>, _: &Tensor<1>, _: f64, _: f64) -> Option<[Tensor<1>; 2]> {
+    None
+}
+
+/// Returns `None`.
+pub fn adam_step(_: &Tensor<1>, _: &Tensor<1>, _: [&Tensor<1>; 2], _: AdamStep) -> Option<[Tensor<1>; 3]> {
+    None
+}
