@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
@@ -12,6 +13,8 @@ use super::Warning;
 
 /// Utilisation before a run, per cent, above which an accelerator counts as shared.
 const BUSY_PERCENT: u32 = 10;
+/// Drivers report the utilisation of the last second or less (NVML: `nvmlUtilization_t`).
+const SAMPLING_PERIOD: Duration = Duration::from_millis(1100);
 /// Throttle reasons that slow an NVIDIA accelerator under load.
 const SLOWED: ThrottleReasons = ThrottleReasons::SW_THERMAL_SLOWDOWN.union(ThrottleReasons::HW_SLOWDOWN);
 
@@ -46,6 +49,17 @@ impl Accelerator {
         }
         library()?.device_by_pci_bus_id(bus_id).ok()?;
         Some(Self::Nvidia(bus_id.to_owned()))
+    }
+
+    /// Reads the state before a run. A busy accelerator is looked at again after a sampling period,
+    /// because the work may be that of the run before.
+    pub fn look_before_run(&self) -> AcceleratorUse {
+        let now = self.look();
+        if now.sharing().is_none() {
+            return now;
+        }
+        std::thread::sleep(SAMPLING_PERIOD);
+        self.look()
     }
 
     /// Reads the current state.

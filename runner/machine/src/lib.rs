@@ -61,7 +61,7 @@ impl Machine {
             load_average: load::average(),
             governors: clock_rate::governors(&processors),
             throttles: clock_rate::throttles(&processors),
-            accelerators_before: accelerators.iter().map(Accelerator::look).collect(),
+            accelerators_before: accelerators.iter().map(Accelerator::look_before_run).collect(),
             accelerators,
             processors,
             load: None,

@@ -90,8 +90,8 @@ impl fmt::Display for Warning {
             ),
             Self::BusyMachine { other_processors, free_processors } => write!(
                 f,
-                "other programs took {other_processors:.1} processors during the run, and {free_processors} were free; end \
-                 them and measure again"
+                "other programs took {other_processors:.1} of the run's processors, and it had {free_processors} to spare; \
+                 end them and measure again"
             ),
             Self::StolenProcessors { stolen_processors } => write!(
                 f,
@@ -107,6 +107,12 @@ impl fmt::Display for Warning {
                 f,
                 "the processors were throttled by heat {times} times during the run; let them cool and measure again"
             ),
+            Self::SharedAccelerator { processes: 0, use_percent } => {
+                write!(
+                    f,
+                    "another program used the accelerator to {use_percent} % before the run; end it and measure again"
+                )
+            }
             Self::SharedAccelerator { processes, use_percent } => write!(
                 f,
                 "{processes} other programs computed on the accelerator before the run, which was {use_percent} % in use; end \
@@ -147,6 +153,6 @@ mod tests {
         let sentence = noisy.unwrap().to_string();
         assert!(sentence.starts_with("6 equal runs spread by 0.0 %, with 1 outlier; end"));
         assert_eq!(Warning::of_repetitions(3, &Repetitions::of(&[2.0, 2.01, 1.99]).unwrap()), None);
-        assert!(warnings[0].to_string().contains("took 0.5 processors"), "{}", warnings[0]);
+        assert!(warnings[0].to_string().contains("took 0.5 of the run"), "{}", warnings[0]);
     }
 }
