@@ -37,8 +37,7 @@ PEAKS = [(("H200",), 66.9), (("H100", "PCIe"), 51.2), (("H100",), 66.9), (("A100
 CASES = [("inference", "resnet50", 224, 32, 60), ("training", "resnet50", 224, 32, 40), ("inference", "resnet50", 224, 128, 20),
          ("training", "resnet50", 224, 64, 20), ("inference", "resnet50", 224, 8, 100), ("inference", "resnet50", 224, 1, 200),
          ("inference", "mobilenet_v2", 224, 32, 60), ("training", "mobilenet_v2", 224, 32, 40),
-         ("inference", "mobilenet_v2", 224, 128, 20), ("inference", "lenet5", 32, 512, 200), ("training", "lenet5", 32, 512, 50),
-         ("training", "resnet50", 224, 16, 60)]
+         ("inference", "mobilenet_v2", 224, 128, 20), ("inference", "lenet5", 32, 512, 200), ("training", "lenet5", 32, 512, 50)]
 # Next to the case of the same size in f32.
 HALF = [("inference", "resnet50", 224, 32, 60), ("inference", "resnet50", 224, 128, 20), ("inference", "mobilenet_v2", 224, 128, 20)]
 CASES = [(*case, dtype) for case in CASES for dtype in (("f32", "f16") if case in HALF else ("f32",))]
@@ -66,6 +65,7 @@ def main():
     for case in QUICK if arguments.quick else CASES:
         bench.case(*case)
     bench.demo()
+    bench.write()
     bench.compiled_peers()
     bench.write()
     print((arguments.out / "gpu.md").read_text())

@@ -30,7 +30,8 @@ const OUTSIDE: i32 = -(1 << 30);
 /// Computes the gradient of the weights, `[parts, outputs, taps, channels]`: each part has the
 /// summands of `part` pixels of the output, of all images.
 ///
-/// `gradient` is that of the output, `[pixels, outputs]`.
+/// `gradient` is that of the output, `[pixels, outputs]`, with zeros behind the outputs up to a
+/// multiple of four.
 #[cube(launch_unchecked)]
 pub fn weights_gradient(
     gradient: &[Four<f32>],
@@ -44,7 +45,7 @@ pub fn weights_gradient(
     let unit = UNIT_POS as usize;
     let own_column = unit % UNIT_COLUMNS;
     let own_row = unit / UNIT_COLUMNS;
-    let output_fours = sizes.outputs / 4;
+    let output_fours = sizes.outputs.div_ceil(4);
     let first_row = CUBE_POS_Y * comptime!(ROW_FOURS as u32);
     let first_column = CUBE_POS_X * comptime!(COLUMN_FOURS as u32);
     let first = CUBE_POS_Z * part;
