@@ -73,7 +73,9 @@ def main():
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    root = Path(__file__).resolve().parents[2]
+    # On a bare machine the script lies in any folder.
+    folders = Path(__file__).resolve().parents
+    root = folders[min(2, len(folders) - 1)]
     parser.add_argument("--foreglow", type=Path, default=root / "target/release/foreglow", help="the binary")
     parser.add_argument("--device", default="gpu", help="gpu, or an index or a name of `foreglow devices`")
     parser.add_argument("--minutes", type=float, help="stop in time for this; 10 by default, 30 with --quick")

@@ -24,6 +24,7 @@ use super::team::{deal, together};
 pub struct Replica {
     network: Network,
     shape: Shape,
+    /// One for each thread on the CPU, and one on a graphics device.
     learners: Vec<Learner>,
     readers: Vec<Reader>,
     training: Training,
@@ -31,6 +32,8 @@ pub struct Replica {
     device: Device,
     /// Whether the parameters are in the CPU's memory.
     is_native: bool,
+    /// Threads of the executor.
+    threads: u32,
     numbers: Numbers,
     /// The optimiser's state tensors of each parameter.
     state: Vec<Vec<Tensor<1>>>,
@@ -49,7 +52,10 @@ impl Replica {
         let device = open_device(job)?;
         let numbers = network.build(job.seed, data.shape(), &device)?.numbers();
         let classes = network.classes(data.shape(), 1)?;
-        let learners = (0..job.threads).map(|_| Learner::new(network, data, &device));
+        // A graphics device is busy with one share, keeps the memory of every thread that has used
+        // it, and learns while the executor's threads decode.
+        let is_native = job.place.is_native();
+        let learners = (0..if is_native { job.threads } else { 1 }).map(|_| Learner::new(network, data, &device));
         Ok(Self {
             network: network.clone(),
             shape: data.shape(),
@@ -60,7 +66,8 @@ impl Replica {
             state: no_state(training, &numbers),
             numbers,
             device,
-            is_native: job.place.is_native(),
+            is_native,
+            threads: job.threads,
             steps: 0,
             is_fresh: true,
         })
@@ -119,7 +126,7 @@ impl Replica {
         Ok(lessons.into_iter().filter(|lesson| lesson.tally.images > 0).collect())
     }
 
-    /// Lets every thread learn a share of this size, discards the result, and takes a step with a
+    /// Lets every learner learn a share of this size, discards the result, and takes a step with a
     /// learning rate of 0, so that the device compiles, tunes and allocates.
     ///
     /// # Errors
@@ -179,6 +186,26 @@ impl Replica {
         Ok(())
     }
 
+    /// Evaluates as [`Self::judge`], with all threads that decode and one that judges.
+    fn judge_one_by_one(
+        &mut self,
+        sample: &Sample,
+        places: &[u64],
+        at_once: usize,
+    ) -> anyhow::Result<(Tally, Confusion, Vec<BrokenImage>)> {
+        let (mut tally, mut confusion, mut broken) = (Tally::default(), Confusion::default(), Vec::new());
+        for places in places.chunks(at_once) {
+            for reading in reader::read(&mut self.readers, sample, &[places.to_vec()])? {
+                broken.extend(reading.broken);
+                let learner = self.learners.first_mut().context("a replica has a learner")?;
+                let (of_share, confused) = learner.judge(&self.numbers, &reading.examples)?;
+                tally += of_share;
+                confusion.merge(&confused);
+            }
+        }
+        Ok((tally, confusion, broken))
+    }
+
     /// Evaluates the CNN on held-out images at these positions of a sample.
     ///
     /// # Errors
@@ -189,6 +216,9 @@ impl Replica {
         places: Vec<u64>,
         at_once: usize,
     ) -> anyhow::Result<(Tally, Confusion, Vec<BrokenImage>)> {
+        if !self.is_native {
+            return self.judge_one_by_one(sample, &places, at_once);
+        }
         let numbers = &self.numbers;
         let mut workers: Vec<_> = self.learners.iter_mut().zip(&mut self.readers).collect();
         let parts = deal(places, workers.len());
@@ -289,7 +319,7 @@ impl Replica {
     /// The device fails.
     pub fn idle(&self, since: Instant, secs: &mut f64) -> anyhow::Result<()> {
         self.device.sync().map_err(failure)?;
-        *secs += since.elapsed().as_secs_f64() * self.learners.len() as f64;
+        *secs += since.elapsed().as_secs_f64() * f64::from(self.threads);
         Ok(())
     }
 }
