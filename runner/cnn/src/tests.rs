@@ -92,7 +92,7 @@ fn a_graphics_adapter_gives_the_scores_of_the_cpu() {
     for architecture in architectures.map(|name| Architecture::named(name).unwrap()) {
         let shape = smallest(architecture);
         let scores = |device: &Device| scores(architecture.build(1, shape, device).as_ref(), batch(2, shape, device));
-        let (native, graphics) = (scores(&Device::flex()), scores(&crate::device::open(adapter.place).unwrap()));
+        let (native, graphics) = (scores(&Device::flex()), scores(&device::open(adapter.place).unwrap()));
         let size = native.iter().fold(0.0_f32, |max, score| max.max(score.abs()));
         for (a, b) in native.iter().zip(&graphics) {
             assert!((a - b).abs() <= 1e-3 * size, "{} on {}: {a} and {b}", architecture.name, adapter.name);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use burn::tensor::Device;
 use burn_wgpu::{WgpuSetup, wgpu};
-use foreglow_cnn::{Build as _, Network};
+use foreglow_cnn::Network;
 use foreglow_data::{Drawing, Source};
 use foreglow_machine::device::Place;
 use foreglow_protocol::{Assignment, Partition, Report};

@@ -10,26 +10,28 @@ use burn_cubecl::{Cube, kernel, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::convolution_kernel::{self, Affine, Epilogue, SizesLaunch};
+use super::depthwise_kernels::{SIDE, depthwise, depthwise_weights};
 use super::layout::{channels_first, channels_last, element, empty};
-use super::{Differentiating, UNITS, fits, grid, is_indexable, weights_kernel};
+use super::{Differentiating, UNITS, fits, grid, is_indexable, one_by_one, weights_kernel};
 use crate::activation::Activation;
 use crate::convolution::Geometry;
 
 /// Workgroups that keep a large GPU busy: a few for each of its 100 to 200 multiprocessors.
 const BUSY: usize = 768;
+/// Most taps of a depthwise convolution: the gradient of its weights keeps all sums of a channel.
+const MOST_DEPTHWISE_TAPS: usize = 25;
 /// Fewest pixels in a part of the gradient of the weights.
 const SMALLEST_PART: usize = 256;
 
 /// Convolves, adds `beside` if given, and applies the activation; `None` if the images are not on a
-/// graphics device or the convolution has groups, dilation or sizes that the kernels do not take.
+/// graphics device or the convolution has groups that are not single channels, dilation or sizes
+/// that the kernels do not take.
 pub fn convolve(conv: &Conv2d, images: &Tensor<4>, beside: Option<&Tensor<4>>, then: Activation) -> Option<Tensor<4>> {
-    let bias = conv.bias.as_ref().map(|bias| bias.val());
     if !images.device().is_autodiff() {
-        let affine = bias.map_or(Numbers::None, Numbers::Bias);
-        return plain(conv, images, affine, beside, then);
+        return plain(conv, images, None, beside, then);
     }
     let output = differentiable(conv, images.clone())?;
-    let output = match bias {
+    let output = match conv.bias.as_ref().map(|bias| bias.val()) {
         None => output,
         Some(bias) => {
             let channels = bias.dims()[0];
@@ -54,20 +56,14 @@ pub fn convolve_and_normalise(
     if conv.bias.is_some() || images.device().is_autodiff() {
         return None;
     }
-    plain(conv, images, Numbers::Norm(norm), beside, then)
+    plain(conv, images, Some(norm), beside, then)
 }
 
-/// Numbers of the channels.
-enum Numbers<'a> {
-    None,
-    Bias(Tensor<1>),
-    Norm(&'a BatchNorm),
-}
-
+/// Convolves without autodiff, with the bias or the batch normalisation after it.
 fn plain(
     conv: &Conv2d,
     images: &Tensor<4>,
-    numbers: Numbers<'_>,
+    norm: Option<&BatchNorm>,
     beside: Option<&Tensor<4>>,
     then: Activation,
 ) -> Option<Tensor<4>> {
@@ -78,6 +74,9 @@ fn plain(
     if !matches!(images.dtype, DType::F32 | DType::F16) || images.dtype != weights.dtype || !fits(&images.client) {
         return None;
     }
+    if work.is_depthwise && beside.is_some() {
+        return None;
+    }
     let out = work.shape.out_dims();
     let beside = match beside {
         None => None,
@@ -85,10 +84,11 @@ fn plain(
         Some(_) => return None,
     };
     let of_channels = |tensor: Tensor<1>| Some(kernel::into_contiguous(tensor.try_into_primitive::<Cube>().ok()?));
-    let (affine, numbers, epsilon) = match numbers {
-        Numbers::None => (Affine::None, Vec::new(), 0.0),
-        Numbers::Bias(bias) => (Affine::Bias, vec![bias.clone(), bias], 0.0),
-        Numbers::Norm(norm) => {
+    let bias = conv.bias.as_ref().map(|bias| bias.val());
+    let (affine, numbers, epsilon) = match (norm, bias) {
+        (None, None) => (Affine::None, Vec::new(), 0.0),
+        (None, Some(bias)) => (Affine::Bias, vec![bias.clone(), bias], 0.0),
+        (Some(norm), _) => {
             let statistics = [norm.running_mean.value(), norm.running_var.value()];
             let learned = [norm.gamma.val(), norm.beta.val()];
             (Affine::Norm, [learned, statistics].concat(), norm.epsilon as f32)
@@ -97,7 +97,7 @@ fn plain(
     let numbers = numbers.into_iter().map(of_channels).collect::<Option<Vec<CubeTensor>>>()?;
     let epilogue = Epilogue { affine, has_beside: beside.is_some(), then };
     let extras = Extras { numbers, beside, epsilon, epilogue };
-    let output = work.forward(&channels_last(images)?, &channels_last(weights)?, extras)?;
+    let output = work.forward(&channels_last(images)?, &work.weights_in_memory(weights)?, &extras)?;
     Some(Tensor::from_primitive::<Cube>(output))
 }
 
@@ -113,7 +113,7 @@ fn differentiable(conv: &Conv2d, images: Tensor<4>) -> Option<Tensor<4>> {
         return None;
     }
     let images = channels_last(images)?;
-    let output = work.forward(&images, &channels_last(weights.clone())?, Extras::none())?;
+    let output = work.forward(&images, &work.weights_in_memory(weights.clone())?, &Extras::none())?;
     let tracked = Backward::<Cube, 2>::prepare::<NoCheckpointing>(Convolution, [images_node, weights_node]);
     let output = match tracked.compute_bound().stateful() {
         OpsKind::Tracked(prepared) => prepared.finish((work, images, weights), output),
@@ -141,15 +141,32 @@ impl Extras {
 #[derive(Clone, Copy, Debug)]
 struct Work {
     shape: Geometry,
+    /// Whether each channel is convolved with its own taps.
+    is_depthwise: bool,
 }
 
 impl Work {
-    /// Returns `None` for dilated and grouped convolutions.
+    /// Returns `None` for dilated and grouped convolutions, but for depthwise ones.
     fn of(conv: &Conv2d, images: &Tensor<4>) -> Option<Self> {
         let [outputs, _, down, across] = conv.weight.dims();
         let shape = Geometry::of(images.dims(), outputs, [down, across], conv.stride, &conv.padding)?;
-        let is_plain = conv.dilation == [1, 1] && conv.groups == 1 && images.dims()[0] > 0;
-        is_plain.then_some(Self { shape })
+        let [inputs, outputs] = shape.channels;
+        let is_depthwise = conv.groups > 1 && [inputs, outputs] == [conv.groups; 2] && inputs.is_multiple_of(4);
+        let is_small = !is_depthwise || down * across <= MOST_DEPTHWISE_TAPS;
+        let is_plain = conv.dilation == [1, 1] && (conv.groups == 1 || is_depthwise) && images.dims()[0] > 0;
+        (is_plain && is_small).then_some(Self { shape, is_depthwise })
+    }
+
+    /// Returns weights as the forward kernel takes them: `[outputs, taps, channels]`, or
+    /// `[taps, channels]` of a depthwise convolution.
+    fn weights_in_memory(self, weights: CubeTensor) -> Option<CubeTensor> {
+        channels_last(if self.is_depthwise { permute(weights, &[1, 0, 2, 3]) } else { weights })
+    }
+
+    /// Returns weights as the kernel of the images' gradient takes them: `[inputs, taps, outputs]`,
+    /// or as [`Self::weights_in_memory`].
+    fn weights_for_gradient(self, weights: CubeTensor) -> Option<CubeTensor> {
+        channels_last(permute(weights, &[1, 0, 2, 3]))
     }
 
     /// Returns the taps of the kernel.
@@ -180,22 +197,22 @@ impl Work {
         )
     }
 
-    /// Convolves images `[n, height, width, channels]` with weights `[outputs, taps, channels]`, and
-    /// returns `[n, outputs, height, width]`.
-    fn forward(self, images: &CubeTensor, weights: &CubeTensor, extras: Extras) -> Option<CubeTensor> {
+    /// Convolves images `[n, height, width, channels]` with weights `[outputs, taps, channels]`,
+    /// and returns `[n, outputs, height, width]`.
+    fn forward(self, images: &CubeTensor, weights: &CubeTensor, extras: &Extras) -> Option<CubeTensor> {
         let [inputs, outputs] = self.shape.channels;
         let ([height, width], out) = (self.shape.side, self.shape.out);
         let (read, written) = ([height, width, inputs], [out[0], out[1], outputs]);
         self.product(images, weights, (read, written), extras, false).map(channels_first)
     }
 
-    /// Returns the gradient of the images from that of the output, `[n, height, width, outputs]`, and
-    /// the weights, `[inputs, taps, outputs]`.
+    /// Returns the gradient of the images from that of the output, `[n, height, width, outputs]`,
+    /// and the weights, `[inputs, taps, outputs]`.
     fn images_gradient(self, gradient: &CubeTensor, weights: &CubeTensor) -> Option<CubeTensor> {
         let [inputs, outputs] = self.shape.channels;
         let ([height, width], out) = (self.shape.side, self.shape.out);
         let (read, written) = ([out[0], out[1], outputs], [height, width, inputs]);
-        self.product(gradient, weights, (read, written), Extras::none(), true).map(channels_first)
+        self.product(gradient, weights, (read, written), &Extras::none(), true).map(channels_first)
     }
 
     fn product(
@@ -203,10 +220,13 @@ impl Work {
         images: &CubeTensor,
         weights: &CubeTensor,
         (read, written): ([usize; 3], [usize; 3]),
-        extras: Extras,
+        extras: &Extras,
         is_gradient: bool,
     ) -> Option<CubeTensor> {
         use convolution_kernel::{TILE_COLUMNS, TILE_ROWS, convolution};
+        if self.is_depthwise {
+            return self.depthwise(images, weights, (read, written), extras, is_gradient);
+        }
         let [height, width, columns] = written;
         let output = empty(images, [self.shape.images, height, width, columns]);
         if ![images, weights, &output].into_iter().all(is_indexable) {
@@ -245,10 +265,89 @@ impl Work {
         Some(output)
     }
 
+    fn depthwise(
+        self,
+        images: &CubeTensor,
+        weights: &CubeTensor,
+        (read, written): ([usize; 3], [usize; 3]),
+        extras: &Extras,
+        is_gradient: bool,
+    ) -> Option<CubeTensor> {
+        let [height, width, channels] = written;
+        let output = empty(images, [self.shape.images, height, width, channels]);
+        if !is_indexable(images) || !is_indexable(&output) {
+            return None;
+        }
+        let count = self.shape.images * height * width * channels / 4;
+        let cubes = one_by_one(&images.client, count)?;
+        // The kernel does not read what the epilogue does not have.
+        let number = |place: usize| extras.numbers.get(place).unwrap_or(weights).clone().into_buffer_arg();
+        // SAFETY: the kernel writes only where its index is below `count`, the length of the
+        // output, and reads only where a pixel, a tap and a channel lie within `sizes`, which are
+        // those of the tensors: all are contiguous with these shapes.
+        #[allow(unsafe_code, reason = "unchecked indices")]
+        unsafe {
+            depthwise::launch_unchecked(
+                &images.client,
+                cubes,
+                CubeDim::new_1d(UNITS),
+                images.clone().into_buffer_arg(),
+                weights.clone().into_buffer_arg(),
+                number(0),
+                number(1),
+                number(2),
+                number(3),
+                output.clone().into_buffer_arg(),
+                self.sizes(read, written),
+                count as u32,
+                extras.epsilon,
+                is_gradient,
+                extras.epilogue,
+                element(images),
+            );
+        }
+        Some(output)
+    }
+
+    /// Returns the gradient of the weights of a depthwise convolution as
+    /// [`Self::weights_gradient`].
+    fn depthwise_weights_gradient(self, gradient: &CubeTensor, images: &CubeTensor) -> Option<CubeTensor> {
+        let Geometry { channels: [channels, _], side, out, kernel: [down, across], .. } = self.shape;
+        let rows = self.shape.images * out[0] * out[1];
+        let groups = (channels / 4).div_ceil(SIDE);
+        let wanted = BUSY.div_ceil(groups).min(rows.div_ceil(SMALLEST_PART));
+        let part = rows.div_ceil(wanted);
+        let parts = rows.div_ceil(part);
+        let found = empty(images, [parts, down, across, channels]);
+        let cubes = grid(&images.client, [groups, parts, 1])?;
+        // SAFETY: the kernel reads and writes only where a pixel, a tap and a channel lie within
+        // `sizes`, which are those of the tensors: all are contiguous with these shapes.
+        #[allow(unsafe_code, reason = "unchecked indices")]
+        unsafe {
+            depthwise_weights::launch_unchecked(
+                &images.client,
+                cubes,
+                CubeDim::new_1d((SIDE * SIDE) as u32),
+                gradient.clone().into_buffer_arg(),
+                images.clone().into_buffer_arg(),
+                found.clone().into_buffer_arg(),
+                self.sizes([side[0], side[1], channels], [out[0], out[1], channels]),
+                part as u32,
+                down,
+                across,
+            );
+        }
+        let sum = add_parts(found, [1, down, across, channels])?;
+        Some(permute(channels_first(sum), &[1, 0, 2, 3]))
+    }
+
     /// Returns the gradient of the weights, `[outputs, inputs, height, width]`, from that of the
     /// output, `[n, height, width, outputs]`, and the images, `[n, height, width, channels]`.
     fn weights_gradient(self, gradient: &CubeTensor, images: &CubeTensor) -> Option<CubeTensor> {
-        use weights_kernel::{DEPTH, TILE_COLUMNS, TILE_ROWS, sum_of_parts, weights_gradient};
+        use weights_kernel::{DEPTH, TILE_COLUMNS, TILE_ROWS, weights_gradient};
+        if self.is_depthwise {
+            return self.depthwise_weights_gradient(gradient, images);
+        }
         let Geometry { channels: [inputs, outputs], side, out, kernel: [down, across], .. } = self.shape;
         let channels = inputs.next_multiple_of(4);
         let columns = self.taps() * channels;
@@ -265,11 +364,8 @@ impl Work {
         let client = &images.client;
         let cubes = grid(client, [tiles[0], tiles[1], parts])?;
         let sizes = self.sizes([side[0], side[1], inputs], [out[0], out[1], outputs]);
-        let count = outputs * columns / 4;
-        let sum = empty(images, [outputs, down, across, channels]);
-        let sum_cubes = grid(client, [count.div_ceil(UNITS as usize), 1, 1])?;
-        // SAFETY: the kernels read and write only where a pixel, an output and a column lie within
-        // `sizes` and `count`, which are those of the tensors: all are contiguous with these shapes.
+        // SAFETY: the kernel reads and writes only where a pixel, an output and a column lie within
+        // `sizes`, which are those of the tensors: all are contiguous with these shapes.
         #[allow(unsafe_code, reason = "unchecked indices")]
         unsafe {
             weights_gradient::launch_unchecked(
@@ -282,22 +378,37 @@ impl Work {
                 sizes,
                 part as u32,
             );
-            if parts > 1 {
-                sum_of_parts::launch_unchecked(
-                    client,
-                    sum_cubes,
-                    CubeDim::new_1d(UNITS),
-                    found.clone().into_buffer_arg(),
-                    sum.clone().into_buffer_arg(),
-                    count as u32,
-                    parts as u32,
-                );
-            }
         }
-        let sum = if parts > 1 { sum } else { reshape(found, [outputs, down, across, channels].into()) };
+        let sum = add_parts(found, [outputs, down, across, channels])?;
         let sum = channels_first(sum);
         Some(if channels == inputs { sum } else { kernel::slice(sum, &[0..outputs, 0..inputs, 0..down, 0..across]) })
     }
+}
+
+/// Adds parts, `[parts, …]`, to one tensor of this shape.
+fn add_parts(found: CubeTensor, shape: [usize; 4]) -> Option<CubeTensor> {
+    let count = shape.iter().product::<usize>() / 4;
+    let parts = found.meta.num_elements() / (4 * count);
+    if parts == 1 {
+        return Some(reshape(found, shape.into()));
+    }
+    let sum = empty(&found, shape);
+    let cubes = one_by_one(&found.client, count)?;
+    // SAFETY: a unit reads and writes only where its index is below `count`, the length of the sum
+    // and of each part.
+    #[allow(unsafe_code, reason = "unchecked indices")]
+    unsafe {
+        weights_kernel::sum_of_parts::launch_unchecked(
+            &found.client,
+            cubes,
+            CubeDim::new_1d(UNITS),
+            found.clone().into_buffer_arg(),
+            sum.clone().into_buffer_arg(),
+            count as u32,
+            parts as u32,
+        );
+    }
+    Some(sum)
 }
 
 /// Autodiff node of a convolution.
@@ -313,7 +424,7 @@ impl Backward<Cube, 2> for Convolution {
         let gradient = channels_last(grads.consume::<Cube>(&ops.node)).expect(FITS);
         let (work, images, weights) = ops.state;
         if let Some(node) = &ops.parents[0] {
-            let weights = channels_last(permute(weights, &[1, 0, 2, 3])).expect(FITS);
+            let weights = work.weights_for_gradient(weights).expect(FITS);
             grads.register::<Cube>(node.id, work.images_gradient(&gradient, &weights).expect(FITS));
         }
         if let Some(node) = &ops.parents[1] {

@@ -91,8 +91,9 @@ impl Epilogue {
 /// Convolves, or computes the gradient of the images if `is_gradient`: what is read is then the
 /// gradient of the output, and what is written that of the images.
 ///
-/// Rows of the product are the pixels that are written, its columns their channels, and its summands
-/// go over the taps and the channels that are read. `weights` is `[columns, taps, channels]`.
+/// Rows of the product are the pixels that are written, its columns their channels, and its
+/// summands go over the taps and the channels that are read. `weights` is `[columns, taps,
+/// channels]`.
 ///
 /// With a stride, a pixel of the images is reached by every `down`-th row of taps and every
 /// `across`-th tap of a row only. Pixels that the same taps reach are a class, and the third

@@ -7,10 +7,10 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::ir::FloatKind;
 use cubecl::prelude::*;
 
-use super::{Four, UNITS, grid};
+use super::{Four, UNITS, one_by_one};
 
-/// Returns `[n, channels, height, width]` as `[n, height, width, channels]` without gaps, with zeros
-/// behind the channels up to a multiple of four. Copies only if the memory differs from that.
+/// Returns `[n, channels, height, width]` as `[n, height, width, channels]` without gaps, with
+/// zeros behind the channels up to a multiple of four. Copies only if the memory differs from that.
 pub fn channels_last(tensor: CubeTensor) -> Option<CubeTensor> {
     let [n, channels, height, width] = tensor.meta.shape().dims();
     if channels.is_multiple_of(4) {
@@ -19,7 +19,7 @@ pub fn channels_last(tensor: CubeTensor) -> Option<CubeTensor> {
     let fours = channels.div_ceil(4);
     let padded = empty(&tensor, [n, height, width, 4 * fours]);
     let count = n * height * width * fours;
-    let cubes = grid(&tensor.client, [count.div_ceil(UNITS as usize), 1, 1])?;
+    let cubes = one_by_one(&tensor.client, count)?;
     let (client, kind) = (tensor.client.clone(), element(&tensor));
     // SAFETY: a unit writes only where its index is below `count`, the length of the output, and
     // reads at the strides of the input within its shape.
@@ -57,7 +57,7 @@ pub fn element(tensor: &CubeTensor) -> ElemType {
 
 #[cube(launch_unchecked)]
 fn pad<F: Float>(from: &Tensor<F>, to: &mut [Four<F>], count: u32, #[define(F)] _kind: ElemType) {
-    let at = ABSOLUTE_POS as u32;
+    let at = (CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X) * CUBE_DIM_X + UNIT_POS;
     if at >= count {
         terminate!();
     }

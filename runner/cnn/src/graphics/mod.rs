@@ -1,16 +1,17 @@
 //! Convolutions and batch normalisation on graphics devices.
 //!
 //! Burn tries a dozen kernels for each shape of a convolution at every start, and those for 32-bit
-//! floats without matrix units leave most of a GPU idle (docs/performance.md). Here a convolution is
-//! one matrix product whose factors are gathered from the images (implicit GEMM: Chetlur et al.,
-//! "cuDNN: Efficient Primitives for Deep Learning", 2014, section 3), in tiles that workgroups share
-//! in their memory, and batch normalisation is two passes over the mini-batch. Nothing is tuned.
-//! Grouped and dilated convolutions are Burn's.
+//! floats without matrix units leave most of a GPU idle (docs/performance.md). Here a convolution
+//! is one matrix product whose factors are gathered from the images (implicit GEMM: Chetlur et al.,
+//! "cuDNN: Efficient Primitives for Deep Learning", 2014, section 3), in tiles that workgroups
+//! share in their memory, and batch normalisation is two passes over the mini-batch. Nothing is
+//! tuned. Dilated convolutions and those with groups of several channels are Burn's.
 //!
 //! Tensors are `[n, channels, height, width]` for the caller and channels-last in memory.
 
 mod convolution;
 mod convolution_kernel;
+mod depthwise_kernels;
 mod layout;
 mod normalisation;
 mod normalisation_kernels;
@@ -55,6 +56,13 @@ fn grid(client: &Client, [x, y, z]: [usize; 3]) -> Option<CubeCount> {
     let most = client.properties().hardware.max_cube_count;
     let fits = |count: usize, most: u32| u32::try_from(count).ok().filter(|count| *count <= most);
     Some(CubeCount::Static(fits(x, most.0)?, fits(y, most.1)?, fits(z, most.2)?))
+}
+
+/// Returns a grid of `UNITS` units each with at least `count` units.
+fn one_by_one(client: &Client, count: usize) -> Option<CubeCount> {
+    let cubes = count.div_ceil(UNITS as usize).max(1);
+    let across = cubes.min(client.properties().hardware.max_cube_count.0 as usize);
+    grid(client, [across, cubes.div_ceil(across), 1])
 }
 
 /// Returns whether every number of the tensor has an index of 32 bits.

@@ -14,7 +14,7 @@ use super::layout::{channels_first, channels_last, empty};
 use super::normalisation_kernels::{
     SIDE, gradient_sums, gradients_of_channels, images_gradient, moments, normalise as normalise_kernel, statistics,
 };
-use super::{Differentiating, UNITS, fits, grid, is_indexable};
+use super::{Differentiating, UNITS, fits, grid, is_indexable, one_by_one};
 use crate::activation::Activation;
 
 /// Workgroups that add up the channels: a few for each multiprocessor of a large GPU.
@@ -22,8 +22,8 @@ const BUSY: usize = 512;
 /// Fewest rows of a part.
 const SMALLEST_PART: usize = 4 * SIDE;
 
-/// Normalises `[n, channels, height, width]` with the statistics of the mini-batch, adds `beside` if
-/// given, and applies the activation; `None` if the images are not on a graphics device, do not
+/// Normalises `[n, channels, height, width]` with the statistics of the mini-batch, adds `beside`
+/// if given, and applies the activation; `None` if the images are not on a graphics device, do not
 /// learn, or the number of channels is no multiple of four.
 pub fn normalise(
     norm: &BatchNorm,
@@ -137,8 +137,8 @@ impl Work {
         let groups = fours.div_ceil(SIDE);
         let client = &images.client;
         let (cubes, few) = (grid(client, [groups, many, 1])?, grid(client, [groups, 1, 1])?);
-        // SAFETY: the kernels read and write only below `rows`, `fours` and `many`, which are those of
-        // the tensors: all are contiguous with these shapes.
+        // SAFETY: the kernels read and write only below `rows`, `fours` and `many`, which are those
+        // of the tensors: all are contiguous with these shapes.
         #[allow(unsafe_code, reason = "unchecked indices")]
         unsafe {
             moments::launch_unchecked(
@@ -170,13 +170,6 @@ impl Work {
         Some((found, followed))
     }
 
-    /// Returns the grid of a kernel with one unit for each four numbers.
-    fn one_by_one(self, images: &CubeTensor) -> Option<CubeCount> {
-        let cubes = (self.rows * self.fours()).div_ceil(UNITS as usize);
-        let across = cubes.min(images.client.properties().hardware.max_cube_count.0 as usize);
-        grid(&images.client, [across, cubes.div_ceil(across), 1])
-    }
-
     fn normalise(
         self,
         images: &CubeTensor,
@@ -186,7 +179,7 @@ impl Work {
     ) -> Option<CubeTensor> {
         let shape: [usize; 4] = images.meta.shape().dims();
         let output = empty(images, shape);
-        let cubes = self.one_by_one(images)?;
+        let cubes = one_by_one(&images.client, self.rows * self.fours())?;
         // SAFETY: a unit reads and writes only where its index is below `count`, the length of the
         // images, the output and `beside`, and at channels below `fours`.
         #[allow(unsafe_code, reason = "unchecked indices")]
@@ -233,10 +226,10 @@ impl State {
         let groups = fours.div_ceil(SIDE);
         let client = &images.client;
         let (cubes, few) = (grid(client, [groups, many, 1])?, grid(client, [groups, 1, 1])?);
-        let all = work.one_by_one(images)?;
-        // SAFETY: the kernels read and write only below `rows`, `fours`, `many` and `count`, which are
-        // those of the tensors: all are contiguous with these shapes. `beside` is written only if it
-        // has that shape.
+        let all = one_by_one(client, work.rows * fours)?;
+        // SAFETY: the kernels read and write only below `rows`, `fours`, `many` and `count`, which
+        // are those of the tensors: all are contiguous with these shapes. `beside` is written only
+        // if it has that shape.
         #[allow(unsafe_code, reason = "unchecked indices")]
         unsafe {
             gradient_sums::launch_unchecked(

@@ -1,7 +1,7 @@
 //! The kernels of batch normalisation in training.
 //!
-//! Tensors are `[rows, channels]`: rows are the pixels of all images. A column of units goes through
-//! some of the rows; the rest of the sums is added in a second kernel.
+//! Tensors are `[rows, channels]`: rows are the pixels of all images. A column of units goes
+//! through some of the rows; the rest of the sums is added in a second kernel.
 
 use cubecl::prelude::*;
 

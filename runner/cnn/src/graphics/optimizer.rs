@@ -6,7 +6,7 @@ use burn_cubecl::{Cube, kernel, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::layout::empty;
-use super::{UNITS, fits, grid, is_indexable};
+use super::{UNITS, fits, is_indexable, one_by_one};
 use crate::learning::AdamStep;
 
 /// Returns the weights and the velocity after a step of SGD with momentum, v ← μ·v + g and
@@ -20,7 +20,8 @@ pub fn sgd_step(
 ) -> Option<[Tensor<1>; 2]> {
     let [weights, gradient, velocity] = on_device([weights, gradient, velocity])?;
     let (new_weights, new_velocity) = (like(&weights), like(&weights));
-    let (cubes, count) = one_by_one(&weights)?;
+    let count = weights.meta.num_elements();
+    let cubes = one_by_one(&weights.client, count)?;
     // SAFETY: a unit reads and writes only where its index is below `count`, the length of every
     // tensor.
     #[allow(unsafe_code, reason = "unchecked indices")]
@@ -34,7 +35,7 @@ pub fn sgd_step(
             velocity.into_buffer_arg(),
             new_weights.clone().into_buffer_arg(),
             new_velocity.clone().into_buffer_arg(),
-            count,
+            count as u32,
             momentum as f32,
             rate as f32,
         );
@@ -51,7 +52,8 @@ pub fn adam_step(
 ) -> Option<[Tensor<1>; 3]> {
     let [weights, gradient, mean, square] = on_device([weights, gradient, mean, square])?;
     let (new_weights, new_mean, new_square) = (like(&weights), like(&weights), like(&weights));
-    let (cubes, count) = one_by_one(&weights)?;
+    let count = weights.meta.num_elements();
+    let cubes = one_by_one(&weights.client, count)?;
     // SAFETY: as in `sgd_step`.
     #[allow(unsafe_code, reason = "unchecked indices")]
     unsafe {
@@ -66,7 +68,7 @@ pub fn adam_step(
             new_weights.clone().into_buffer_arg(),
             new_mean.clone().into_buffer_arg(),
             new_square.clone().into_buffer_arg(),
-            count,
+            count as u32,
             step.betas[0] as f32,
             step.betas[1] as f32,
             (step.rate / step.biases[0]) as f32,
@@ -92,14 +94,6 @@ fn on_device<const N: usize>(tensors: [&Tensor<1>; N]) -> Option<[CubeTensor; N]
 
 fn like(tensor: &CubeTensor) -> CubeTensor {
     empty(tensor, [tensor.meta.num_elements()])
-}
-
-/// Returns a grid with one unit for each number, and their count.
-fn one_by_one(tensor: &CubeTensor) -> Option<(CubeCount, u32)> {
-    let count = tensor.meta.num_elements();
-    let cubes = count.div_ceil(UNITS as usize);
-    let across = cubes.min(tensor.client.properties().hardware.max_cube_count.0 as usize);
-    Some((grid(&tensor.client, [across, cubes.div_ceil(across), 1])?, count as u32))
 }
 
 #[cube(launch_unchecked)]

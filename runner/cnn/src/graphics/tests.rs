@@ -51,15 +51,16 @@ struct Case {
     side: usize,
     /// Above, left, below, right.
     padding: [usize; 4],
+    groups: usize,
 }
 
 const fn case(channels: [usize; 2], kernel: usize, stride: usize, side: usize, padding: usize) -> Case {
-    Case { channels, kernel, stride, side, padding: [padding; 4] }
+    Case { channels, kernel, stride, side, padding: [padding; 4], groups: 1 }
 }
 
 /// Channels that are no multiple of four, several tiles in each direction, taps that only read
 /// padding, strides that do not divide the image, and padding on two sides.
-const CASES: [Case; 7] = [
+const CASES: [Case; 9] = [
     case([3, 12], 7, 2, 20, 3),
     case([6, 10], 5, 1, 9, 2),
     case([8, 132], 3, 1, 9, 1),
@@ -67,6 +68,8 @@ const CASES: [Case; 7] = [
     case([4, 4], 3, 2, 8, 1),
     case([12, 68], 3, 1, 1, 1),
     Case { padding: [0, 1, 2, 3], ..case([8, 16], 5, 2, 11, 0) },
+    Case { groups: 68, ..case([68, 68], 3, 1, 9, 1) },
+    Case { groups: 8, padding: [2, 2, 1, 1], ..case([8, 8], 5, 2, 11, 0) },
 ];
 const IMAGES: usize = 3;
 
@@ -75,6 +78,7 @@ impl Case {
         let [top, left, bottom, right] = self.padding;
         Conv2dConfig::new(self.channels, [self.kernel; 2])
             .with_stride([self.stride; 2])
+            .with_groups(self.groups)
             .with_padding(PaddingConfig2d::Explicit(top, left, bottom, right))
             .with_bias(bias)
             .init(device)
@@ -130,7 +134,7 @@ fn learned(case: Case, on: &Device, from: &(Conv2d, BatchNorm, Tensor<4>, Tensor
     let mut conv = conv.clone();
     conv.weight = Param::from_tensor(to(&conv.weight.val(), &device).require_grad());
     let [images, beside] = [images, beside].map(|tensor| to(tensor, &device).require_grad());
-    let given = (case.stride == 1).then(|| beside.clone());
+    let given = (case.stride == 1 && case.groups == 1).then(|| beside.clone());
     let output = convolve_and_normalise(&conv, &norm, images.clone(), given, Activation::Relu);
     let mut gradients = (output.clone() * to(pull, &device)).sum().backward();
     let flat = |tensor: Tensor<4>| {

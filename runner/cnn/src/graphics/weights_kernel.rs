@@ -156,7 +156,7 @@ pub fn weights_gradient(
 /// Adds the parts: `[parts, count]` fours to `[count]`.
 #[cube(launch_unchecked)]
 pub fn sum_of_parts(parts: &[Four<f32>], output: &mut [Four<f32>], count: u32, many: u32) {
-    let at = ABSOLUTE_POS as u32;
+    let at = (CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X) * CUBE_DIM_X + UNIT_POS;
     if at >= count {
         terminate!();
     }
