@@ -140,11 +140,6 @@ unit: build $(SPARK_CLASSES) | setup-test
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --no-fail-fast $(CARGO_FLAGS) $(TESTS); else cargo test --no-fail-fast $(CARGO_FLAGS) $(TESTS); fi
 	cargo test $(CARGO_FLAGS) --doc
 
-# The loss curves that take the software adapter minutes, which `make test` leaves out.
-.PHONY: test-gpu-training
-test-gpu-training: build | setup-test
-	cargo test $(CARGO_FLAGS) --test gpu -- --ignored --test-threads 1
-
 # A whole test file runs before the browser responds. The default time limits are 20 s (test runner)
 # and 30 s (browser driver).
 IN_BROWSER := WASM_BINDGEN_TEST_TIMEOUT=1200 WASM_BINDGEN_TEST_WEBDRIVER_JSON=$(abspath tests/wasm-runner/webdriver.json) \

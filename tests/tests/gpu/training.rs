@@ -53,23 +53,14 @@ fn learns_alike(model: &str, learning_rate: f64, efforts: &[&str]) -> anyhow::Re
 }
 
 #[test]
-fn a_cnn_learns_on_a_gpu_as_on_the_processor() -> anyhow::Result<()> {
-    learns_alike("lenet5", 0.01, &["minimal"])
-}
-
-/// `make test-gpu-training`: the software adapter compiles the candidates of each kernel for
-/// minutes.
-#[test]
-#[ignore = "takes minutes on the software adapter"]
 fn a_cnn_learns_on_a_gpu_as_on_the_processor_whatever_kernels_are_chosen() -> anyhow::Result<()> {
-    learns_alike("lenet5", 0.01, &["full"])
+    learns_alike("lenet5", 0.01, &["minimal", "full"])
 }
 
 /// Residual connections and batch normalisation. It normalises 8 values in the last layers, which
 /// amplifies rounding errors beyond the tolerance once most of the loss is gone, so the learning
 /// rate is low.
 #[test]
-#[ignore = "takes minutes on the software adapter"]
 fn a_residual_cnn_learns_on_a_gpu_as_on_the_processor() -> anyhow::Result<()> {
     learns_alike("resnet18", 5e-6, &["minimal"])
 }
