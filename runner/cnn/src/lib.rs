@@ -4,6 +4,7 @@
 mod activation;
 mod convolution;
 mod dropout;
+mod geometry;
 #[cfg(feature = "gpu")]
 mod graphics;
 #[cfg(not(feature = "gpu"))]

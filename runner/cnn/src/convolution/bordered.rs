@@ -5,7 +5,7 @@
 //! the same length: an output row plus the reach of the kernel beyond it. The results in the extra
 //! columns are discarded.
 
-use super::geometry::Geometry;
+use crate::geometry::Geometry;
 
 /// Numbers processed per inner loop, to keep the accumulators in vector registers.
 pub const BLOCK: usize = 64;

@@ -1,9 +1,9 @@
 //! A convolution and its gradients as matrix products (im2col and GEMM), several images at a time.
 
-use super::geometry::{Geometry, Portion};
 use super::patches::{add_back, interleave, lay_out, separate};
 use super::product::{Into, Matrix, product};
 use crate::activation::limit;
+use crate::geometry::{Geometry, Portion};
 use crate::vectorised::vectorised;
 
 /// Element-wise operation on each output: `limit(x · scale + shift + beside, range)`.

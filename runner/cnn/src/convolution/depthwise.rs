@@ -6,7 +6,7 @@
 
 use super::bordered::{BLOCK, Bordered};
 use super::compute::{After, Gradients};
-use super::geometry::Geometry;
+use crate::geometry::Geometry;
 use crate::vectorised::vectorised;
 
 /// Like [`super::compute::forward`], with `weights` of `[channels, 1, down, across]`.

@@ -10,8 +10,8 @@ use burn::nn::pool::MaxPool2d;
 use burn::tensor::Tensor;
 
 use super::bordered::{BLOCK, Bordered};
-use super::geometry::Geometry;
 use super::{on_processor, slice, tensor};
+use crate::geometry::Geometry;
 use crate::vectorised::vectorised;
 
 /// Max-pools `[n, channels, height, width]` with the result of [`MaxPool2d::forward`].

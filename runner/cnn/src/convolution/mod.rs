@@ -10,7 +10,6 @@
 mod bordered;
 mod compute;
 mod depthwise;
-mod geometry;
 mod max_pool;
 mod patches;
 mod product;
@@ -27,9 +26,9 @@ use burn::nn::{BatchNorm, conv::Conv2d};
 use burn::tensor::{DType, Tensor, TensorData};
 
 use self::compute::After;
-pub use self::geometry::Geometry;
 pub use self::max_pool::max_pool;
 use super::activation::Activation;
+use super::geometry::Geometry;
 use super::graphics;
 use super::normalisation::normalise;
 

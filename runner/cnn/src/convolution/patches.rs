@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::geometry::Geometry;
+use crate::geometry::Geometry;
 use crate::vectorised::vectorised;
 
 /// Transposes `[images, channels, pixels]` to `[channels, pixels, images]`.

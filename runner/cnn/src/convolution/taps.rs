@@ -1,7 +1,7 @@
 //! Weights of the kernel taps that reach the input (`Geometry::useful_taps`). On a one-pixel image
 //! only one tap of a 3×3 kernel does, and eight ninths of the weights would be read in vain.
 
-use super::geometry::Geometry;
+use crate::geometry::Geometry;
 
 /// Kernel planes restored at once, few enough to stay in the cache.
 const PLANES: usize = 1 << 9;

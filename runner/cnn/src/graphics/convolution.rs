@@ -14,7 +14,7 @@ use super::depthwise_kernels::{SIDE, depthwise, depthwise_weights};
 use super::layout::{channels_first, channels_last, element, empty};
 use super::{Differentiating, UNITS, fits, grid, is_indexable, one_by_one, weights_kernel};
 use crate::activation::Activation;
-use crate::convolution::Geometry;
+use crate::geometry::Geometry;
 
 /// Workgroups that keep a large GPU busy: a few for each of its 100 to 200 multiprocessors.
 const BUSY: usize = 768;
