@@ -7,9 +7,10 @@ use burn::nn::{BatchNorm, conv::Conv2d};
 use burn::tensor::{DType, Tensor};
 use burn_cubecl::ops::{permute, reshape};
 use burn_cubecl::{Cube, kernel, tensor::CubeTensor};
+use cubecl::client::Client;
 use cubecl::prelude::*;
 
-use super::convolution_kernel::{self, Affine, Epilogue, SizesLaunch};
+use super::convolution_kernel::{self, Affine, Epilogue, SizesLaunch, TILE_COLUMNS, TILE_ROWS, convolution};
 use super::depthwise_kernels::{SIDE, depthwise, depthwise_weights};
 use super::layout::{channels_first, channels_last, element, empty};
 use super::{Differentiating, UNITS, fits, grid, is_indexable, one_by_one, weights_kernel};
@@ -95,6 +96,10 @@ fn plain(
         }
     };
     let numbers = numbers.into_iter().map(of_channels).collect::<Option<Vec<CubeTensor>>>()?;
+    // The kernels read every buffer in the format of the images.
+    if numbers.iter().chain(&beside).any(|tensor| tensor.dtype != images.dtype) {
+        return None;
+    }
     let epilogue = Epilogue { affine, has_beside: beside.is_some(), then };
     let extras = Extras { numbers, beside, epsilon, epilogue };
     let output = work.forward(&channels_last(images)?, &work.weights_in_memory(weights)?, &extras)?;
@@ -109,7 +114,7 @@ fn differentiable(conv: &Conv2d, images: Tensor<4>) -> Option<Tensor<4>> {
     let (images, images_node) = images.into_parts();
     let (weights, weights_node) = weights.into_parts();
     let is_single = images.dtype == DType::F32 && weights.dtype == DType::F32;
-    if !is_single || !fits(&images.client) {
+    if !is_single || !fits(&images.client) || !work.has_gradient(&images.client) {
         return None;
     }
     let images = channels_last(images)?;
@@ -215,6 +220,20 @@ impl Work {
         self.product(gradient, weights, (read, written), &Extras::none(), true).map(channels_first)
     }
 
+    /// Returns the grid of the kernel for what is written; a gradient has a class of pixels for each
+    /// step of the stride.
+    fn grid(self, client: &Client, [height, width, columns]: [usize; 3], is_gradient: bool) -> Option<CubeCount> {
+        let [down, across] = if is_gradient { self.shape.stride } else { [1, 1] };
+        let rows = self.shape.images * height.div_ceil(down) * width.div_ceil(across);
+        grid(client, [rows.div_ceil(TILE_ROWS), columns.div_ceil(TILE_COLUMNS), down * across])
+    }
+
+    /// Returns whether the device has a grid for the gradient of the images.
+    fn has_gradient(self, client: &Client) -> bool {
+        let ([height, width], [inputs, _]) = (self.shape.side, self.shape.channels);
+        self.is_depthwise || self.grid(client, [height, width, inputs], true).is_some()
+    }
+
     fn product(
         self,
         images: &CubeTensor,
@@ -223,7 +242,6 @@ impl Work {
         extras: &Extras,
         is_gradient: bool,
     ) -> Option<CubeTensor> {
-        use convolution_kernel::{TILE_COLUMNS, TILE_ROWS, convolution};
         if self.is_depthwise {
             return self.depthwise(images, weights, (read, written), extras, is_gradient);
         }
@@ -232,10 +250,7 @@ impl Work {
         if ![images, weights, &output].into_iter().all(is_indexable) {
             return None;
         }
-        let [down, across] = if is_gradient { self.shape.stride } else { [1, 1] };
-        let rows = self.shape.images * height.div_ceil(down) * width.div_ceil(across);
-        let tiles = [rows.div_ceil(TILE_ROWS), columns.div_ceil(TILE_COLUMNS), down * across];
-        let cubes = grid(&images.client, tiles)?;
+        let cubes = self.grid(&images.client, written, is_gradient)?;
         // The kernel does not read what the epilogue does not have.
         let number = |place: usize| extras.numbers.get(place).unwrap_or(weights).clone().into_buffer_arg();
         let beside = extras.beside.as_ref().unwrap_or(weights).clone();
