@@ -220,8 +220,8 @@ impl Work {
         self.product(gradient, weights, (read, written), &Extras::none(), true).map(channels_first)
     }
 
-    /// Returns the grid of the kernel for what is written; a gradient has a class of pixels for each
-    /// step of the stride.
+    /// Returns the grid of the kernel for what is written; a gradient has a class of pixels for
+    /// each step of the stride.
     fn grid(self, client: &Client, [height, width, columns]: [usize; 3], is_gradient: bool) -> Option<CubeCount> {
         let [down, across] = if is_gradient { self.shape.stride } else { [1, 1] };
         let rows = self.shape.images * height.div_ceil(down) * width.div_ceil(across);
