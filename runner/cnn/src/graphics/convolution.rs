@@ -129,7 +129,7 @@ fn differentiable(conv: &Conv2d, images: Tensor<4>) -> Option<Tensor<4>> {
 
 /// What the epilogue of the kernel reads.
 struct Extras {
-    /// None, a bias twice, or γ, β, mean and variance.
+    /// Nothing, a bias twice, or γ, β, mean and variance.
     numbers: Vec<CubeTensor>,
     beside: Option<CubeTensor>,
     epsilon: f32,
