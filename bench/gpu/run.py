@@ -73,7 +73,7 @@ def main():
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    # On a bare machine the script lies in any folder.
+    # On a bare machine the script can be in any folder.
     folders = Path(__file__).resolve().parents
     root = folders[min(2, len(folders) - 1)]
     parser.add_argument("--foreglow", type=Path, default=root / "target/release/foreglow", help="the binary")
@@ -142,8 +142,7 @@ class Bench:
         # The peak is that of fp32.
         roofline = self.roofline(mode, model, px, rate) if dtype == "f32" else None
         result = {"name": name, "mode": mode, "model": model, "px": px, "batch": batch, "dtype": dtype, "images_per_sec": rate,
-                  "startup_secs": startup, "roofline": roofline, "peers": {}}
-        result["count"] = count
+                  "startup_secs": startup, "roofline": roofline, "peers": {}, "count": count}
         if self.peer and self.left() > 60:
             result["peers"] = self.peer.measure(result, compiled=False)
         self.results.append(result)
