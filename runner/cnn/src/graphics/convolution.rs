@@ -254,7 +254,7 @@ impl Work {
         // The kernel does not read what the epilogue does not have.
         let number = |place: usize| extras.numbers.get(place).unwrap_or(weights).clone().into_buffer_arg();
         let beside = extras.beside.as_ref().unwrap_or(weights).clone();
-        // SAFETY: the kernel reads and writes only where a row, a column and a summand lie within
+        // SAFETY: the kernel reads and writes only where a row, a column and a summand are within
         // `sizes`, which are those of the tensors: all are contiguous with these shapes.
         #[allow(unsafe_code, reason = "unchecked indices")]
         unsafe {
@@ -298,7 +298,7 @@ impl Work {
         // The kernel does not read what the epilogue does not have.
         let number = |place: usize| extras.numbers.get(place).unwrap_or(weights).clone().into_buffer_arg();
         // SAFETY: the kernel writes only where its index is below `count`, the length of the
-        // output, and reads only where a pixel, a tap and a channel lie within `sizes`, which are
+        // output, and reads only where a pixel, a tap and a channel are within `sizes`, which are
         // those of the tensors: all are contiguous with these shapes.
         #[allow(unsafe_code, reason = "unchecked indices")]
         unsafe {
@@ -335,7 +335,7 @@ impl Work {
         let parts = rows.div_ceil(part);
         let found = empty(images, [parts, down, across, channels]);
         let cubes = grid(&images.client, [groups, parts, 1])?;
-        // SAFETY: the kernel reads and writes only where a pixel, a tap and a channel lie within
+        // SAFETY: the kernel reads and writes only where a pixel, a tap and a channel are within
         // `sizes`, which are those of the tensors: all are contiguous with these shapes.
         #[allow(unsafe_code, reason = "unchecked indices")]
         unsafe {
@@ -379,7 +379,7 @@ impl Work {
         let client = &images.client;
         let cubes = grid(client, [tiles[0], tiles[1], parts])?;
         let sizes = self.sizes([side[0], side[1], inputs], [out[0], out[1], outputs]);
-        // SAFETY: the kernel reads and writes only where a pixel, an output and a column lie within
+        // SAFETY: the kernel reads and writes only where a pixel, an output and a column are within
         // `sizes`, which are those of the tensors: all are contiguous with these shapes.
         #[allow(unsafe_code, reason = "unchecked indices")]
         unsafe {

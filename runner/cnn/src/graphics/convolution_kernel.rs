@@ -25,7 +25,7 @@ const LOADED: usize = UNITS / DEPTH;
 const STORED_ROWS: usize = TILE_ROWS + 2;
 const STORED_COLUMNS: usize = TILE_COLUMNS + 2;
 /// A place outside of every image.
-const OUTSIDE: i32 = -(1 << 30);
+pub const OUTSIDE: i32 = -(1 << 30);
 
 /// Sizes of the tensor that is read, `[images, height, width, channels]`, and of the one that is
 /// written, and how a pixel of the latter reaches those of the former.
@@ -143,7 +143,7 @@ pub fn convolution<F: Float>(
     let taps_down = (sizes.kernel_height + step_down - 1 - first_down) / step_down;
     let taps_across = (sizes.kernel_width + step_across - 1 - first_across) / step_across;
     let depth_of_class = taps_down * taps_across * sizes.fours;
-    // The pixels of the class in an image; those of the last row and column may lie outside of it.
+    // The pixels of the class in an image; those of the last row and column may be outside of it.
     let height_of_class = sizes.out_height.div_ceil(step_down);
     let width_of_class = sizes.out_width.div_ceil(step_across);
 

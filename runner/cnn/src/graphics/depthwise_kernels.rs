@@ -3,8 +3,8 @@
 
 use cubecl::prelude::*;
 
-use super::Four;
 use super::convolution_kernel::{Affine, Epilogue, Sizes, activate};
+use super::{Four, place};
 
 /// Fours of channels that a workgroup of the weights' gradient works on, and units for each of
 /// them.
@@ -30,7 +30,7 @@ pub fn depthwise<F: Float>(
     #[comptime] epilogue: Epilogue,
     #[define(F)] _kind: ElemType,
 ) {
-    let at = (CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X) * CUBE_DIM_X + UNIT_POS;
+    let at = place();
     if at >= count {
         terminate!();
     }

@@ -7,7 +7,7 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::ir::FloatKind;
 use cubecl::prelude::*;
 
-use super::{Four, UNITS, one_by_one};
+use super::{Four, UNITS, one_by_one, place};
 
 /// Returns `[n, channels, height, width]` as `[n, height, width, channels]` without gaps, with
 /// zeros behind the channels up to a multiple of four. Copies only if the memory differs from that.
@@ -57,7 +57,7 @@ pub fn element(tensor: &CubeTensor) -> ElemType {
 
 #[cube(launch_unchecked)]
 fn pad<F: Float>(from: &Tensor<F>, to: &mut [Four<F>], count: u32, #[define(F)] _kind: ElemType) {
-    let at = (CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X) * CUBE_DIM_X + UNIT_POS;
+    let at = place();
     if at >= count {
         terminate!();
     }

@@ -65,6 +65,12 @@ fn one_by_one(client: &Client, count: usize) -> Option<CubeCount> {
     grid(client, [across, cubes.div_ceil(across), 1])
 }
 
+/// Returns the index of a unit in such a grid.
+#[cube]
+fn place() -> u32 {
+    (CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X) * CUBE_DIM_X + UNIT_POS
+}
+
 /// Returns whether every number of the tensor has an index of 32 bits.
 fn is_indexable(tensor: &CubeTensor) -> bool {
     u32::try_from(tensor.meta.num_elements()).is_ok()

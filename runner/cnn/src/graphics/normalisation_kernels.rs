@@ -5,19 +5,37 @@
 
 use cubecl::prelude::*;
 
-use super::Four;
 use super::convolution_kernel::activate;
+use super::{Four, place};
 use crate::activation::Activation;
 
 /// Fours of channels that a workgroup works on, and units for each of them.
 pub const SIDE: usize = 16;
+
+/// Adds two numbers of the units that work on the same channels; the first lane gets the sums.
+#[cube]
+fn sum_of_lanes(first: Four<f32>, second: Four<f32>) -> (Four<f32>, Four<f32>) {
+    let mut shared = Shared::<[Four<f32>]>::new_slice(comptime!(2 * SIDE * SIDE));
+    let unit = UNIT_POS as usize;
+    shared[unit] = first;
+    shared[unit + SIDE * SIDE] = second;
+    sync_cube();
+    let mut first = first;
+    let mut second = second;
+    if unit < SIDE {
+        for other in 1..SIDE {
+            first += shared[unit + other * SIDE];
+            second += shared[unit + (SIDE + other) * SIDE];
+        }
+    }
+    (first, second)
+}
 
 /// Sums the numbers of each channel less the first one of the part, and their squares:
 /// `[parts, 3, channels]` with that first number in front. Computed around a number of the channel
 /// itself, the variance does not lose its digits to a large mean.
 #[cube(launch_unchecked)]
 pub fn moments(images: &[Four<f32>], output: &mut [Four<f32>], rows: u32, fours: u32, part: u32) {
-    let mut sums = Shared::<[Four<f32>]>::new_slice(comptime!(2 * SIDE * SIDE));
     let four = CUBE_POS_X * SIDE as u32 + UNIT_POS % SIDE as u32;
     let lane = UNIT_POS / SIDE as u32;
     let first = CUBE_POS_Y * part;
@@ -36,17 +54,8 @@ pub fn moments(images: &[Four<f32>], output: &mut [Four<f32>], rows: u32, fours:
             row += SIDE as u32;
         }
     }
-    let unit = UNIT_POS as usize;
-    sums[unit] = sum;
-    sums[unit + SIDE * SIDE] = squares;
-    sync_cube();
+    let (sum, squares) = sum_of_lanes(sum, squares);
     if lane == 0 && is_inside {
-        let mut sum = sums[unit];
-        let mut squares = sums[unit + SIDE * SIDE];
-        for other in 1..SIDE {
-            sum += sums[unit + other * SIDE];
-            squares += sums[unit + (SIDE + other) * SIDE];
-        }
         let at = CUBE_POS_Y * 3 * fours + four;
         output[at as usize] = origin;
         output[(at + fours) as usize] = sum;
@@ -143,7 +152,7 @@ pub fn normalise(
     #[comptime] has_beside: bool,
     #[comptime] then: Activation,
 ) {
-    let at = (CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X) * CUBE_DIM_X + UNIT_POS;
+    let at = place();
     if at >= count {
         terminate!();
     }
@@ -200,7 +209,6 @@ pub fn gradient_sums(
     part: u32,
     #[comptime] then: Activation,
 ) {
-    let mut sums = Shared::<[Four<f32>]>::new_slice(comptime!(2 * SIDE * SIDE));
     let four = CUBE_POS_X * SIDE as u32 + UNIT_POS % SIDE as u32;
     let lane = UNIT_POS / SIDE as u32;
     let first = CUBE_POS_Y * part;
@@ -219,17 +227,8 @@ pub fn gradient_sums(
             row += SIDE as u32;
         }
     }
-    let unit = UNIT_POS as usize;
-    sums[unit] = sum;
-    sums[unit + SIDE * SIDE] = products;
-    sync_cube();
+    let (sum, products) = sum_of_lanes(sum, products);
     if lane == 0 && is_inside {
-        let mut sum = sums[unit];
-        let mut products = sums[unit + SIDE * SIDE];
-        for other in 1..SIDE {
-            sum += sums[unit + other * SIDE];
-            products += sums[unit + (SIDE + other) * SIDE];
-        }
         let at = CUBE_POS_Y * 2 * fours + four;
         output[at as usize] = sum;
         output[(at + fours) as usize] = products;
@@ -247,7 +246,6 @@ pub fn gradients_of_channels(
     many: u32,
     epsilon: f32,
 ) {
-    let mut sums = Shared::<[Four<f32>]>::new_slice(comptime!(2 * SIDE * SIDE));
     let four = CUBE_POS_X * SIDE as u32 + UNIT_POS % SIDE as u32;
     let lane = UNIT_POS / SIDE as u32;
     let is_inside = four < fours;
@@ -262,18 +260,10 @@ pub fn gradients_of_channels(
             at += SIDE as u32;
         }
     }
-    let unit = UNIT_POS as usize;
-    sums[unit] = sum;
-    sums[unit + SIDE * SIDE] = products;
-    sync_cube();
+    let (sum, products) = sum_of_lanes(sum, products);
     if lane == 0 && is_inside {
-        let mut sum = sums[unit];
-        let mut products = sums[unit + SIDE * SIDE];
-        for other in 1..SIDE {
-            sum += sums[unit + other * SIDE];
-            products += sums[unit + (SIDE + other) * SIDE];
-        }
         let variance = statistics[(fours + four) as usize] + Four::<f32>::new(epsilon);
+        let mut products = products;
         #[unroll]
         for c in 0..4usize {
             products.insert(c, products.extract(c) / f32::sqrt(variance.extract(c)));
@@ -303,7 +293,7 @@ pub fn images_gradient(
     #[comptime] has_beside: bool,
     #[comptime] then: Activation,
 ) {
-    let at = (CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X) * CUBE_DIM_X + UNIT_POS;
+    let at = place();
     if at >= count {
         terminate!();
     }

@@ -6,7 +6,7 @@ use burn_cubecl::{Cube, kernel, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::layout::empty;
-use super::{UNITS, fits, is_indexable, one_by_one};
+use super::{UNITS, fits, is_indexable, one_by_one, place};
 use crate::learning::AdamStep;
 
 /// Returns the weights and the velocity after a step of SGD with momentum, v ← μ·v + g and
@@ -108,7 +108,7 @@ fn sgd(
     momentum: f32,
     rate: f32,
 ) {
-    let at = (CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X) * CUBE_DIM_X + UNIT_POS;
+    let at = place();
     if at >= count {
         terminate!();
     }
@@ -135,7 +135,7 @@ fn adam(
     square_bias: f32,
     epsilon: f32,
 ) {
-    let at = (CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X) * CUBE_DIM_X + UNIT_POS;
+    let at = place();
     if at >= count {
         terminate!();
     }

@@ -2,8 +2,8 @@
 
 use cubecl::prelude::*;
 
-use super::Four;
-use super::convolution_kernel::Sizes;
+use super::convolution_kernel::{OUTSIDE, Sizes};
+use super::{Four, place};
 
 /// Outputs (rows of the product) in a tile.
 pub const TILE_ROWS: usize = 64;
@@ -24,8 +24,6 @@ const OWN_COLUMNS: usize = COLUMN_FOURS / UNIT_COLUMNS;
 /// Pixels that the units load at once, a four of a row or of a column each.
 const LOADED_ROWS: usize = UNITS / ROW_FOURS;
 const LOADED_COLUMNS: usize = UNITS / COLUMN_FOURS;
-/// A place outside of every image.
-const OUTSIDE: i32 = -(1 << 30);
 
 /// Computes the gradient of the weights, `[parts, outputs, taps, channels]`: each part has the
 /// summands of `part` pixels of the output, of all images.
@@ -156,7 +154,7 @@ pub fn weights_gradient(
 /// Adds the parts: `[parts, count]` fours to `[count]`.
 #[cube(launch_unchecked)]
 pub fn sum_of_parts(parts: &[Four<f32>], output: &mut [Four<f32>], count: u32, many: u32) {
-    let at = (CUBE_POS_Y * CUBE_COUNT_X + CUBE_POS_X) * CUBE_DIM_X + UNIT_POS;
+    let at = place();
     if at >= count {
         terminate!();
     }
