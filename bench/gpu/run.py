@@ -64,7 +64,8 @@ def main():
     print(f"{gpu['name']} ({gpu['backend']}, {gpu['driver']})", file=sys.stderr)
     for case in QUICK if arguments.quick else CASES:
         bench.case(*case)
-    bench.demo()
+    if not arguments.only:
+        bench.demo()
     bench.write()
     bench.compiled_peers()
     bench.write()
@@ -81,8 +82,11 @@ def parse():
     parser.add_argument("--minutes", type=float, help="stop in time for this; 10 by default, 30 with --quick")
     parser.add_argument("--out", type=Path, default=root / "target/bench", help="folder of the results")
     parser.add_argument("--peak-tflops", type=float, help="fp32 peak of the GPU, if its name is not known here")
+    parser.add_argument("--only", metavar="WORDS", help="cases with all of these words in their name, and no demo")
     parser.add_argument("--quick", action="store_true", help="two small cases: a check of the script itself")
     arguments = parser.parse_args()
+    # Without a folder the name would be looked up in PATH.
+    arguments.foreglow = arguments.foreglow.resolve()
     if arguments.minutes is None:
         arguments.minutes = 30 if arguments.quick else 10
     return arguments
@@ -125,6 +129,8 @@ class Bench:
 
     def case(self, mode, model, px, batch, count, dtype):
         name = f"{model} {px} px, {mode}, batch {batch}, {dtype}"
+        if not all(word in name for word in (self.arguments.only or "").split()):
+            return
         if dtype not in self.device["number_formats"]:
             self.skipped.append(f"{name}: the GPU does not compute in {dtype}")
             return
