@@ -17,6 +17,7 @@ use burn::tensor::{Device, Tensor, activation::leaky_relu};
 
 use super::Trace;
 use super::convolution::{convolve, max_pool};
+use super::layers::connect;
 
 /// Negative slope of the leaky ReLU: the default of Deeplearning4j.
 const SLOPE: f64 = 0.01;
@@ -55,7 +56,7 @@ impl Cnn11 {
         for dense in &self.dense {
             x = leaky_relu(dense.forward(x), SLOPE);
         }
-        self.output.forward(x)
+        connect(&self.output, x)
     }
 
     fn trace(&self, trace: &mut Trace) {

@@ -13,7 +13,7 @@ use burn::tensor::{Device, Tensor};
 use super::Trace;
 use super::convolution::max_pool;
 use super::dropout::Dropout;
-use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
+use super::layers::{ConvNorm, connect, conv, global_average, halving_max_pool};
 
 /// Layer of a branch, as in the figures of the paper.
 enum Draw {
@@ -110,7 +110,7 @@ impl InceptionV4 {
     /// Returns the class scores: images `[n, 3, px, px]` to `[n, classes]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let x = self.mixed.iter().fold(images, |x, mixed| mixed.forward(&x));
-        self.fc.forward(self.dropout.forward(global_average(x)))
+        connect(&self.fc, self.dropout.forward(global_average(x)))
     }
 
     fn trace(&self, trace: &mut Trace) {

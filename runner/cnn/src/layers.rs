@@ -2,7 +2,7 @@
 
 use burn::module::Module;
 use burn::nn::{
-    BatchNorm, BatchNormConfig, PaddingConfig2d,
+    BatchNorm, BatchNormConfig, Linear, PaddingConfig2d,
     conv::{Conv2d, Conv2dConfig},
     pool::{MaxPool2d, MaxPool2dConfig},
 };
@@ -11,6 +11,7 @@ use burn::tensor::{Device, Tensor};
 use super::Trace;
 use super::activation::Activation;
 use super::convolution::convolve_and_normalise;
+use super::graphics;
 
 /// Returns a convolution without bias, padded so that stride 1 keeps the side of the image.
 pub fn conv(channels: [usize; 2], kernel: [usize; 2], stride: usize) -> Conv2dConfig {
@@ -24,6 +25,11 @@ pub fn conv(channels: [usize; 2], kernel: [usize; 2], stride: usize) -> Conv2dCo
 /// Returns a 3×3 depthwise convolution without bias.
 pub fn depthwise(channels: usize, stride: usize) -> Conv2dConfig {
     conv([channels, channels], [3, 3], stride).with_groups(channels)
+}
+
+/// Applies a fully connected layer: `[n, inputs]` to `[n, outputs]`.
+pub fn connect(linear: &Linear, x: Tensor<2>) -> Tensor<2> {
+    graphics::connect(linear, &x).unwrap_or_else(|| linear.forward(x))
 }
 
 /// Returns a 3×3 max-pool with stride 2.

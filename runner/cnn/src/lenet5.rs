@@ -11,6 +11,9 @@ use burn::nn::{
 use burn::tensor::{Device, Tensor};
 
 use super::Trace;
+use super::activation::Activation;
+use super::graphics;
+use super::layers::connect;
 
 /// Two convolutions, two pools and three fully connected layers.
 #[derive(Module, Debug)]
@@ -38,12 +41,12 @@ impl LeNet5 {
 
     /// Returns the class scores: images `[n, 1, 32, 32]` to `[n, classes]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let x = self.pool.forward(self.conv1.forward(images).tanh());
-        let x = self.pool.forward(self.conv2.forward(x).tanh());
+        let x = self.pool.forward(convolve(&self.conv1, images).tanh());
+        let x = self.pool.forward(convolve(&self.conv2, x).tanh());
         let x: Tensor<2> = x.flatten(1, 3);
-        let x = self.fc1.forward(x).tanh();
-        let x = self.fc2.forward(x).tanh();
-        self.fc3.forward(x)
+        let x = connect(&self.fc1, x).tanh();
+        let x = connect(&self.fc2, x).tanh();
+        connect(&self.fc3, x)
     }
 
     fn trace(&self, trace: &mut Trace) {
@@ -52,6 +55,11 @@ impl LeNet5 {
         trace.conv(&self.conv2).activation("Tanh").avg_pool(&self.pool).flatten();
         trace.linear(&self.fc1).activation("Tanh").linear(&self.fc2).activation("Tanh").linear(&self.fc3);
     }
+}
+
+/// On the CPU Burn's convolution suits images as small as these.
+fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
+    graphics::convolve(conv, &images, None, Activation::None).unwrap_or_else(|| conv.forward(images))
 }
 
 super::burn_cnn!(LeNet5);

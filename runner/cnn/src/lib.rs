@@ -2,6 +2,7 @@
 //! Each has one file here and one line in `BUILDERS`.
 
 mod activation;
+mod answer;
 mod convolution;
 mod dropout;
 mod geometry;
@@ -40,6 +41,7 @@ pub mod xception;
 use burn::tensor::{Device, Gradients, Tensor};
 use foreglow_architectures::{Architecture, Shape};
 
+pub use self::answer::{Answer, Grades};
 pub use self::dropout::seed as seed_dropout;
 pub use self::graphics::{adam_step, sgd_step};
 pub use self::learning::{AdamStep, Numbers};

@@ -7,7 +7,7 @@ use burn::tensor::{Device, Tensor};
 
 use super::Trace;
 use super::dropout::Dropout;
-use super::layers::{ConvNorm, conv, depthwise, global_average};
+use super::layers::{ConvNorm, connect, conv, depthwise, global_average};
 
 /// Rows of table 2: expansion, channels, blocks, stride of the first block.
 const STAGES: [(usize, usize, usize, usize); 7] =
@@ -61,7 +61,7 @@ impl MobileNetV2 {
             x = block.forward(x);
         }
         let x = global_average(self.last.forward_relu6(x));
-        self.fc.forward(self.dropout.forward(x))
+        connect(&self.fc, self.dropout.forward(x))
     }
 
     fn trace(&self, trace: &mut Trace) {

@@ -8,7 +8,7 @@ use burn::tensor::{Device, Tensor};
 
 use super::Trace;
 use super::convolution::max_pool;
-use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
+use super::layers::{ConvNorm, connect, conv, global_average, halving_max_pool};
 
 /// Blocks of each stage.
 pub const RESNET18_BLOCKS: [usize; 4] = [2, 2, 2, 2];
@@ -79,7 +79,7 @@ impl ResNet {
         for block in &self.blocks {
             x = block.forward(x);
         }
-        self.fc.forward(global_average(x))
+        connect(&self.fc, global_average(x))
     }
 
     fn trace(&self, trace: &mut Trace) {

@@ -10,7 +10,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
 use super::Trace;
-use super::layers::{ConvNorm, conv, global_average};
+use super::layers::{ConvNorm, connect, conv, global_average};
 
 /// ε of batch normalisation inside the blocks.
 const EPSILON: f64 = 1e-3;
@@ -58,7 +58,7 @@ impl ResNet20 {
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let stem = self.stem.forward_relu(images);
         let x = self.blocks.iter().fold(stem, |x, block| block.forward(x));
-        self.fc.forward(global_average(x))
+        connect(&self.fc, global_average(x))
     }
 
     fn trace(&self, trace: &mut Trace) {

@@ -18,6 +18,7 @@ use foreglow_architectures::Shape;
 
 use super::Trace;
 use super::dropout::Dropout;
+use super::layers::connect;
 use super::lstm::Lstm;
 
 /// Filters of the convolution and units of the recurrent layer.
@@ -96,7 +97,7 @@ impl Head {
     }
 
     fn forward(&self, features: Tensor<2>) -> Tensor<2> {
-        self.output.forward(relu(self.dropout.forward(self.hidden.forward(features))))
+        connect(&self.output, relu(self.dropout.forward(connect(&self.hidden, features))))
     }
 
     fn trace(&self, trace: &mut Trace) {

@@ -13,7 +13,7 @@ use burn::tensor::{Device, Tensor, activation::relu};
 use super::Trace;
 use super::convolution::{convolve, max_pool};
 use super::dropout::Dropout;
-use super::layers::conv;
+use super::layers::{connect, conv};
 
 /// Channels and number of convolutions of each stage.
 pub const STAGES: [(usize, usize); 5] = [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)];
@@ -60,9 +60,9 @@ impl Vgg16 {
             x = max_pool(&self.pool, x);
         }
         let x: Tensor<2> = self.average.forward(x).flatten(1, 3);
-        let x = self.dropout.forward(relu(self.fc1.forward(x)));
-        let x = self.dropout.forward(relu(self.fc2.forward(x)));
-        self.fc3.forward(x)
+        let x = self.dropout.forward(relu(connect(&self.fc1, x)));
+        let x = self.dropout.forward(relu(connect(&self.fc2, x)));
+        connect(&self.fc3, x)
     }
 
     fn trace(&self, trace: &mut Trace) {

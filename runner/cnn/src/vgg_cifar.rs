@@ -14,7 +14,7 @@ use super::Trace;
 use super::activation::Activation;
 use super::convolution::max_pool;
 use super::dropout::Dropout;
-use super::layers::{ConvNorm, conv};
+use super::layers::{ConvNorm, connect, conv};
 use super::normalisation::normalise;
 use super::vgg::STAGES;
 
@@ -74,10 +74,10 @@ impl VggCifar {
             x = max_pool(&self.pool, x);
         }
         let x: Tensor<2> = x.flatten(1, 3);
-        let x = self.fc1.forward(self.fc_dropout.forward(x));
+        let x = connect(&self.fc1, self.fc_dropout.forward(x));
         let [n, units] = x.dims();
         let x = normalise(&self.norm, x.reshape([n, units, 1, 1]), Activation::Relu);
-        self.fc2.forward(self.fc_dropout.forward(x.reshape([n, units])))
+        connect(&self.fc2, self.fc_dropout.forward(x.reshape([n, units])))
     }
 
     fn trace(&self, trace: &mut Trace) {

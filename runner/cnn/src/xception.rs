@@ -8,7 +8,7 @@ use burn::tensor::{Device, Tensor, activation::relu};
 use super::Trace;
 use super::convolution::{convolve, max_pool};
 use super::dropout::Dropout;
-use super::layers::{ConvNorm, conv, depthwise, global_average, halving_max_pool};
+use super::layers::{ConvNorm, connect, conv, depthwise, global_average, halving_max_pool};
 
 /// Two plain convolutions, twelve blocks of separable convolutions, two more separable convolutions
 /// and one fully connected layer.
@@ -68,7 +68,7 @@ impl Xception {
         for conv in &self.exit {
             x = relu(conv.forward(x));
         }
-        self.fc.forward(self.dropout.forward(global_average(x)))
+        connect(&self.fc, self.dropout.forward(global_average(x)))
     }
 
     fn trace(&self, trace: &mut Trace) {

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use burn::tensor::{Device, Int, Tensor};
-use foreglow_cnn::Cnn;
+use burn::tensor::Device;
 use foreglow_cnn::device::failure;
+use foreglow_cnn::{Answer, Cnn};
 use foreglow_data::{Decoded, Decoder, Item, ItemError, images_in_sample};
 use foreglow_machine::bounds::peak_memory_mib;
 use foreglow_protocol::{Assignment, BrokenImage, Partition, Phases, Report, mini_batches};
@@ -150,15 +150,15 @@ impl Slot {
             }
         }
         if images == 0 {
-            return Ok(InFlight { classes: None, images });
+            return Ok(InFlight { answer: None, images });
         }
         let start = Instant::now();
         let batch = self.loader.load(all, images);
         let copied = Instant::now();
-        let classes = self.cnn.forward(batch).argmax(1);
+        let answer = Answer::of(self.cnn.forward(batch).argmax(1), None);
         phases.copy_secs += (copied - start).as_secs_f64();
         phases.forward_secs += copied.elapsed().as_secs_f64();
-        Ok(InFlight { classes: Some(classes), images })
+        Ok(InFlight { answer: Some(answer), images })
     }
 
     /// Decodes an item; a panic of the decoder counts as a broken image.
@@ -173,17 +173,17 @@ impl Slot {
 
 /// A mini-batch that was sent to the device.
 struct InFlight {
-    /// Predicted class of each image; `None` if no image was usable.
-    classes: Option<Tensor<2, Int>>,
+    /// `None` if no image was usable.
+    answer: Option<Answer>,
     images: usize,
 }
 
 /// Waits for the answer.
 fn receive(sent: InFlight, phases: &mut Phases) -> anyhow::Result<()> {
-    let Some(classes) = sent.classes else { return Ok(()) };
+    let Some(answer) = sent.answer else { return Ok(()) };
     let start = Instant::now();
-    let classes = classes.try_into_data().map_err(failure).context("the answer of the CNN could not be read")?;
-    anyhow::ensure!(classes.num_elements() == sent.images, "the CNN gave a wrong number of answers");
+    let grades = answer.wait().map_err(failure).context("the answer of the CNN could not be read")?;
+    anyhow::ensure!(grades.classes.len() == sent.images, "the CNN gave a wrong number of answers");
     phases.forward_secs += start.elapsed().as_secs_f64();
     Ok(())
 }

@@ -1,44 +1,28 @@
-//! Convolutions on a graphics device, with their gradients.
+//! Convolutions and fully connected layers on a graphics device, with their gradients.
 
 use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
 use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::nn::{BatchNorm, conv::Conv2d};
+use burn::nn::{BatchNorm, Linear, conv::Conv2d};
 use burn::tensor::{DType, Tensor};
-use burn_cubecl::ops::{permute, reshape};
 use burn_cubecl::{Cube, kernel, tensor::CubeTensor};
-use cubecl::client::Client;
-use cubecl::prelude::*;
 
-use super::convolution_kernel::{self, Affine, Epilogue, SizesLaunch, TILE_COLUMNS, TILE_ROWS, convolution};
-use super::depthwise_kernels::{SIDE, depthwise, depthwise_weights};
-use super::layout::{channels_first, channels_last, element, empty};
-use super::{Differentiating, UNITS, fits, grid, is_indexable, one_by_one, weights_kernel};
+use super::Differentiating;
+use super::convolution_kernel::{Affine, Epilogue};
+use super::layout::channels_last;
+use super::work::{Extras, Work};
 use crate::activation::Activation;
-use crate::geometry::Geometry;
-
-/// Workgroups that keep a large GPU busy: a few for each of its 100 to 200 multiprocessors.
-const BUSY: usize = 768;
-/// Most taps of a depthwise convolution: the gradient of its weights keeps all sums of a channel.
-const MOST_DEPTHWISE_TAPS: usize = 25;
-/// Fewest pixels in a part of the gradient of the weights.
-const SMALLEST_PART: usize = 256;
 
 /// Convolves, adds `beside` if given, and applies the activation; `None` if the images are not on a
 /// graphics device or the convolution has groups that are not single channels, dilation or sizes
 /// that the kernels do not take.
 pub fn convolve(conv: &Conv2d, images: &Tensor<4>, beside: Option<&Tensor<4>>, then: Activation) -> Option<Tensor<4>> {
+    let work = Work::of(conv, images.dims())?;
+    let factors = Factors::of(conv);
     if !images.device().is_autodiff() {
-        return plain(conv, images, None, beside, then);
+        return plain(work, factors, images, None, beside, then);
     }
-    let output = differentiable(conv, images.clone())?;
-    let output = match conv.bias.as_ref().map(|bias| bias.val()) {
-        None => output,
-        Some(bias) => {
-            let channels = bias.dims()[0];
-            output + bias.reshape([1, channels, 1, 1])
-        }
-    };
+    let output = differentiable(work, factors, images.clone())?;
     Some(then.forward(match beside {
         None => output,
         Some(beside) => output + beside.clone(),
@@ -57,22 +41,54 @@ pub fn convolve_and_normalise(
     if conv.bias.is_some() || images.device().is_autodiff() {
         return None;
     }
-    plain(conv, images, Some(norm), beside, then)
+    plain(Work::of(conv, images.dims())?, Factors::of(conv), images, Some(norm), beside, then)
+}
+
+/// Applies a fully connected layer to `[n, inputs]`; `None` if they are not on a graphics device,
+/// or have sizes that the kernels do not take.
+pub fn connect(linear: &Linear, inputs: &Tensor<2>) -> Option<Tensor<2>> {
+    let ([n, count], [_, outputs]) = (inputs.dims(), linear.weight.dims());
+    if n == 0 {
+        return None;
+    }
+    let weights = linear.weight.val().reshape([count, outputs, 1, 1]).swap_dims(0, 1);
+    let factors = Factors { weights, bias: linear.bias.as_ref().map(|bias| bias.val()) };
+    let work = Work::fully_connected(n, [count, outputs]);
+    let images = inputs.clone().reshape([n, count, 1, 1]);
+    let output = match images.device().is_autodiff() {
+        false => plain(work, factors, &images, None, None, Activation::None),
+        true => differentiable(work, factors, images),
+    };
+    Some(output?.reshape([n, outputs]))
+}
+
+/// What images are multiplied with, and what is added.
+struct Factors {
+    /// `[outputs, channels, height, width]`.
+    weights: Tensor<4>,
+    bias: Option<Tensor<1>>,
+}
+
+impl Factors {
+    fn of(conv: &Conv2d) -> Self {
+        Self { weights: conv.weight.val(), bias: conv.bias.as_ref().map(|bias| bias.val()) }
+    }
 }
 
 /// Convolves without autodiff, with the bias or the batch normalisation after it.
 fn plain(
-    conv: &Conv2d,
+    work: Work,
+    factors: Factors,
     images: &Tensor<4>,
     norm: Option<&BatchNorm>,
     beside: Option<&Tensor<4>>,
     then: Activation,
 ) -> Option<Tensor<4>> {
-    let work = Work::of(conv, images)?;
     let device = |tensor: Tensor<4>| tensor.try_into_primitive::<Cube>().ok();
     let images = device(images.clone())?;
-    let weights = device(conv.weight.val())?;
-    if !matches!(images.dtype, DType::F32 | DType::F16) || images.dtype != weights.dtype || !fits(&images.client) {
+    let weights = device(factors.weights)?;
+    let is_float = matches!(images.dtype, DType::F32 | DType::F16);
+    if !is_float || images.dtype != weights.dtype || !work.fits(&images.client, false) {
         return None;
     }
     if work.is_depthwise && beside.is_some() {
@@ -85,8 +101,7 @@ fn plain(
         Some(_) => return None,
     };
     let of_channels = |tensor: Tensor<1>| Some(kernel::into_contiguous(tensor.try_into_primitive::<Cube>().ok()?));
-    let bias = conv.bias.as_ref().map(|bias| bias.val());
-    let (affine, numbers, epsilon) = match (norm, bias) {
+    let (affine, numbers, epsilon) = match (norm, factors.bias) {
         (None, None) => (Affine::None, Vec::new(), 0.0),
         (None, Some(bias)) => (Affine::Bias, vec![bias.clone(), bias], 0.0),
         (Some(norm), _) => {
@@ -106,344 +121,84 @@ fn plain(
     Some(Tensor::from_primitive::<Cube>(output))
 }
 
-/// Convolves without bias and registers the backward pass.
-fn differentiable(conv: &Conv2d, images: Tensor<4>) -> Option<Tensor<4>> {
-    let work = Work::of(conv, &images)?;
+/// Convolves with the bias, if any, and registers the backward pass.
+fn differentiable(work: Work, factors: Factors, images: Tensor<4>) -> Option<Tensor<4>> {
     let images = images.try_into_primitive::<Differentiating>().ok()?;
-    let weights = conv.weight.val().try_into_primitive::<Differentiating>().ok()?;
+    let weights = factors.weights.try_into_primitive::<Differentiating>().ok()?;
     let (images, images_node) = images.into_parts();
     let (weights, weights_node) = weights.into_parts();
     let is_single = images.dtype == DType::F32 && weights.dtype == DType::F32;
-    if !is_single || !fits(&images.client) || !work.has_gradient(&images.client) {
+    if !is_single || !work.fits(&images.client, true) {
         return None;
     }
+    let (extras, bias_node) = match factors.bias {
+        None => (Extras::none(), None),
+        Some(bias) => {
+            let (bias, node) = bias.try_into_primitive::<Differentiating>().ok()?.into_parts();
+            let bias = kernel::into_contiguous(bias);
+            let epilogue = Epilogue { affine: Affine::Bias, ..Epilogue::NONE };
+            (Extras { numbers: vec![bias.clone(), bias], epilogue, ..Extras::none() }, Some(node))
+        }
+    };
     let images = channels_last(images)?;
-    let output = work.forward(&images, &work.weights_in_memory(weights.clone())?, &Extras::none())?;
-    let tracked = Backward::<Cube, 2>::prepare::<NoCheckpointing>(Convolution, [images_node, weights_node]);
-    let output = match tracked.compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => prepared.finish((work, images, weights), output),
-        OpsKind::UnTracked(prepared) => prepared.finish(output),
+    let output = work.forward(&images, &work.weights_in_memory(weights.clone())?, &extras)?;
+    let state = (work, images, weights);
+    let output = match bias_node {
+        None => {
+            let nodes = [images_node, weights_node];
+            match Backward::<Cube, 2>::prepare::<NoCheckpointing>(Convolution, nodes).compute_bound().stateful() {
+                OpsKind::Tracked(prepared) => prepared.finish(state, output),
+                OpsKind::UnTracked(prepared) => prepared.finish(output),
+            }
+        }
+        Some(bias_node) => {
+            let nodes = [images_node, weights_node, bias_node];
+            match Backward::<Cube, 3>::prepare::<NoCheckpointing>(Convolution, nodes).compute_bound().stateful() {
+                OpsKind::Tracked(prepared) => prepared.finish(state, output),
+                OpsKind::UnTracked(prepared) => prepared.finish(output),
+            }
+        }
     };
     Some(Tensor::from_primitive::<Differentiating>(output))
 }
 
-/// What the epilogue of the kernel reads.
-struct Extras {
-    /// Nothing, a bias twice, or γ, β, mean and variance.
-    numbers: Vec<CubeTensor>,
-    beside: Option<CubeTensor>,
-    epsilon: f32,
-    epilogue: Epilogue,
-}
-
-impl Extras {
-    fn none() -> Self {
-        Self { numbers: Vec::new(), beside: None, epsilon: 0.0, epilogue: Epilogue::NONE }
-    }
-}
-
-/// A convolution that is computed here rather than by Burn.
-#[derive(Clone, Copy, Debug)]
-struct Work {
-    shape: Geometry,
-    /// Whether each channel is convolved with its own taps.
-    is_depthwise: bool,
-}
-
-impl Work {
-    /// Returns `None` for dilated and grouped convolutions, but for depthwise ones.
-    fn of(conv: &Conv2d, images: &Tensor<4>) -> Option<Self> {
-        let [outputs, _, down, across] = conv.weight.dims();
-        let shape = Geometry::of(images.dims(), outputs, [down, across], conv.stride, &conv.padding)?;
-        let [inputs, outputs] = shape.channels;
-        let is_depthwise = conv.groups > 1 && [inputs, outputs] == [conv.groups; 2] && inputs.is_multiple_of(4);
-        let is_small = !is_depthwise || down * across <= MOST_DEPTHWISE_TAPS;
-        let is_plain = conv.dilation == [1, 1] && (conv.groups == 1 || is_depthwise) && images.dims()[0] > 0;
-        (is_plain && is_small).then_some(Self { shape, is_depthwise })
-    }
-
-    /// Returns weights as the forward kernel takes them: `[outputs, taps, channels]`, or
-    /// `[taps, channels]` of a depthwise convolution.
-    fn weights_in_memory(self, weights: CubeTensor) -> Option<CubeTensor> {
-        channels_last(if self.is_depthwise { permute(weights, &[1, 0, 2, 3]) } else { weights })
-    }
-
-    /// Returns weights as the kernel of the images' gradient takes them: `[inputs, taps, outputs]`,
-    /// or as [`Self::weights_in_memory`].
-    fn weights_for_gradient(self, weights: CubeTensor) -> Option<CubeTensor> {
-        channels_last(permute(weights, &[1, 0, 2, 3]))
-    }
-
-    /// Returns the taps of the kernel.
-    fn taps(self) -> usize {
-        self.shape.kernel[0] * self.shape.kernel[1]
-    }
-
-    /// Returns the sizes for a kernel: what is read has this height, width and number of channels.
-    fn sizes(self, read: [usize; 3], written: [usize; 3]) -> SizesLaunch {
-        let fours = read[2].div_ceil(4);
-        let Geometry { images, stride, padding, kernel, .. } = self.shape;
-        let [height, width, outputs] = written;
-        SizesLaunch::new(
-            read[0] as u32,
-            read[1] as u32,
-            fours as u32,
-            height as u32,
-            width as u32,
-            outputs as u32,
-            images as u32,
-            stride[0] as u32,
-            stride[1] as u32,
-            padding[0] as u32,
-            padding[1] as u32,
-            kernel[0] as u32,
-            kernel[1] as u32,
-            (self.taps() * fours) as u32,
-        )
-    }
-
-    /// Convolves images `[n, height, width, channels]` with weights `[outputs, taps, channels]`,
-    /// and returns `[n, outputs, height, width]`.
-    fn forward(self, images: &CubeTensor, weights: &CubeTensor, extras: &Extras) -> Option<CubeTensor> {
-        let [inputs, outputs] = self.shape.channels;
-        let ([height, width], out) = (self.shape.side, self.shape.out);
-        let (read, written) = ([height, width, inputs], [out[0], out[1], outputs]);
-        self.product(images, weights, (read, written), extras, false).map(channels_first)
-    }
-
-    /// Returns the gradient of the images from that of the output, `[n, height, width, outputs]`,
-    /// and the weights, `[inputs, taps, outputs]`.
-    fn images_gradient(self, gradient: &CubeTensor, weights: &CubeTensor) -> Option<CubeTensor> {
-        let [inputs, outputs] = self.shape.channels;
-        let ([height, width], out) = (self.shape.side, self.shape.out);
-        let (read, written) = ([out[0], out[1], outputs], [height, width, inputs]);
-        self.product(gradient, weights, (read, written), &Extras::none(), true).map(channels_first)
-    }
-
-    /// Returns the grid of the kernel for what is written; a gradient has a class of pixels for
-    /// each step of the stride.
-    fn grid(self, client: &Client, [height, width, columns]: [usize; 3], is_gradient: bool) -> Option<CubeCount> {
-        let [down, across] = if is_gradient { self.shape.stride } else { [1, 1] };
-        let rows = self.shape.images * height.div_ceil(down) * width.div_ceil(across);
-        grid(client, [rows.div_ceil(TILE_ROWS), columns.div_ceil(TILE_COLUMNS), down * across])
-    }
-
-    /// Returns whether the device has a grid for the gradient of the images.
-    fn has_gradient(self, client: &Client) -> bool {
-        let ([height, width], [inputs, _]) = (self.shape.side, self.shape.channels);
-        self.is_depthwise || self.grid(client, [height, width, inputs], true).is_some()
-    }
-
-    fn product(
-        self,
-        images: &CubeTensor,
-        weights: &CubeTensor,
-        (read, written): ([usize; 3], [usize; 3]),
-        extras: &Extras,
-        is_gradient: bool,
-    ) -> Option<CubeTensor> {
-        if self.is_depthwise {
-            return self.depthwise(images, weights, (read, written), extras, is_gradient);
-        }
-        let [height, width, columns] = written;
-        let output = empty(images, [self.shape.images, height, width, columns]);
-        if ![images, weights, &output].into_iter().all(is_indexable) {
-            return None;
-        }
-        let cubes = self.grid(&images.client, written, is_gradient)?;
-        // The kernel does not read what the epilogue does not have.
-        let number = |place: usize| extras.numbers.get(place).unwrap_or(weights).clone().into_buffer_arg();
-        let beside = extras.beside.as_ref().unwrap_or(weights).clone();
-        // SAFETY: the kernel reads and writes only where a row, a column and a summand are within
-        // `sizes`, which are those of the tensors: all are contiguous with these shapes.
-        #[allow(unsafe_code, reason = "unchecked indices")]
-        unsafe {
-            convolution::launch_unchecked(
-                &images.client,
-                cubes,
-                CubeDim::new_1d(convolution_kernel::UNITS as u32),
-                images.clone().into_buffer_arg(),
-                weights.clone().into_buffer_arg(),
-                number(0),
-                number(1),
-                number(2),
-                number(3),
-                beside.into_buffer_arg(),
-                output.clone().into_buffer_arg(),
-                self.sizes(read, written),
-                extras.epsilon,
-                is_gradient,
-                extras.epilogue,
-                element(images),
-            );
-        }
-        Some(output)
-    }
-
-    fn depthwise(
-        self,
-        images: &CubeTensor,
-        weights: &CubeTensor,
-        (read, written): ([usize; 3], [usize; 3]),
-        extras: &Extras,
-        is_gradient: bool,
-    ) -> Option<CubeTensor> {
-        let [height, width, channels] = written;
-        let output = empty(images, [self.shape.images, height, width, channels]);
-        if !is_indexable(images) || !is_indexable(&output) {
-            return None;
-        }
-        let count = self.shape.images * height * width * channels / 4;
-        let cubes = one_by_one(&images.client, count)?;
-        // The kernel does not read what the epilogue does not have.
-        let number = |place: usize| extras.numbers.get(place).unwrap_or(weights).clone().into_buffer_arg();
-        // SAFETY: the kernel writes only where its index is below `count`, the length of the
-        // output, and reads only where a pixel, a tap and a channel are within `sizes`, which are
-        // those of the tensors: all are contiguous with these shapes.
-        #[allow(unsafe_code, reason = "unchecked indices")]
-        unsafe {
-            depthwise::launch_unchecked(
-                &images.client,
-                cubes,
-                CubeDim::new_1d(UNITS),
-                images.clone().into_buffer_arg(),
-                weights.clone().into_buffer_arg(),
-                number(0),
-                number(1),
-                number(2),
-                number(3),
-                output.clone().into_buffer_arg(),
-                self.sizes(read, written),
-                count as u32,
-                extras.epsilon,
-                is_gradient,
-                extras.epilogue,
-                element(images),
-            );
-        }
-        Some(output)
-    }
-
-    /// Returns the gradient of the weights of a depthwise convolution as
-    /// [`Self::weights_gradient`].
-    fn depthwise_weights_gradient(self, gradient: &CubeTensor, images: &CubeTensor) -> Option<CubeTensor> {
-        let Geometry { channels: [channels, _], side, out, kernel: [down, across], .. } = self.shape;
-        let rows = self.shape.images * out[0] * out[1];
-        let groups = (channels / 4).div_ceil(SIDE);
-        let wanted = BUSY.div_ceil(groups).min(rows.div_ceil(SMALLEST_PART));
-        let part = rows.div_ceil(wanted);
-        let parts = rows.div_ceil(part);
-        let found = empty(images, [parts, down, across, channels]);
-        let cubes = grid(&images.client, [groups, parts, 1])?;
-        // SAFETY: the kernel reads and writes only where a pixel, a tap and a channel are within
-        // `sizes`, which are those of the tensors: all are contiguous with these shapes.
-        #[allow(unsafe_code, reason = "unchecked indices")]
-        unsafe {
-            depthwise_weights::launch_unchecked(
-                &images.client,
-                cubes,
-                CubeDim::new_1d((SIDE * SIDE) as u32),
-                gradient.clone().into_buffer_arg(),
-                images.clone().into_buffer_arg(),
-                found.clone().into_buffer_arg(),
-                self.sizes([side[0], side[1], channels], [out[0], out[1], channels]),
-                part as u32,
-                down,
-                across,
-            );
-        }
-        let sum = add_parts(found, [1, down, across, channels])?;
-        Some(permute(channels_first(sum), &[1, 0, 2, 3]))
-    }
-
-    /// Returns the gradient of the weights, `[outputs, inputs, height, width]`, from that of the
-    /// output, `[n, height, width, outputs]`, and the images, `[n, height, width, channels]`.
-    fn weights_gradient(self, gradient: &CubeTensor, images: &CubeTensor) -> Option<CubeTensor> {
-        use weights_kernel::{DEPTH, TILE_COLUMNS, TILE_ROWS, weights_gradient};
-        if self.is_depthwise {
-            return self.depthwise_weights_gradient(gradient, images);
-        }
-        let Geometry { channels: [inputs, outputs], side, out, kernel: [down, across], .. } = self.shape;
-        let channels = inputs.next_multiple_of(4);
-        let columns = self.taps() * channels;
-        let rows = self.shape.images * out[0] * out[1];
-        // Few outputs have many summands: parts of them keep the device busy.
-        let tiles = [columns.div_ceil(TILE_COLUMNS), outputs.div_ceil(TILE_ROWS)];
-        let wanted = BUSY.div_ceil(tiles[0] * tiles[1]).min(rows.div_ceil(SMALLEST_PART));
-        let part = rows.div_ceil(wanted).next_multiple_of(DEPTH);
-        let parts = rows.div_ceil(part);
-        let found = empty(images, [parts, outputs, down, across * channels]);
-        if !is_indexable(&found) || !is_indexable(gradient) {
-            return None;
-        }
-        let client = &images.client;
-        let cubes = grid(client, [tiles[0], tiles[1], parts])?;
-        let sizes = self.sizes([side[0], side[1], inputs], [out[0], out[1], outputs]);
-        // SAFETY: the kernel reads and writes only where a pixel, an output and a column are within
-        // `sizes`, which are those of the tensors: all are contiguous with these shapes.
-        #[allow(unsafe_code, reason = "unchecked indices")]
-        unsafe {
-            weights_gradient::launch_unchecked(
-                client,
-                cubes,
-                CubeDim::new_1d(weights_kernel::UNITS as u32),
-                gradient.clone().into_buffer_arg(),
-                images.clone().into_buffer_arg(),
-                found.clone().into_buffer_arg(),
-                sizes,
-                part as u32,
-            );
-        }
-        let sum = add_parts(found, [outputs, down, across, channels])?;
-        let sum = channels_first(sum);
-        Some(if channels == inputs { sum } else { kernel::slice(sum, &[0..outputs, 0..inputs, 0..down, 0..across]) })
-    }
-}
-
-/// Adds parts, `[parts, …]`, to one tensor of this shape.
-fn add_parts(found: CubeTensor, shape: [usize; 4]) -> Option<CubeTensor> {
-    let count = shape.iter().product::<usize>() / 4;
-    let parts = found.meta.num_elements() / (4 * count);
-    if parts == 1 {
-        return Some(reshape(found, shape.into()));
-    }
-    let sum = empty(&found, shape);
-    let cubes = one_by_one(&found.client, count)?;
-    // SAFETY: a unit reads and writes only where its index is below `count`, the length of the sum
-    // and of each part.
-    #[allow(unsafe_code, reason = "unchecked indices")]
-    unsafe {
-        weights_kernel::sum_of_parts::launch_unchecked(
-            &found.client,
-            cubes,
-            CubeDim::new_1d(UNITS),
-            found.clone().into_buffer_arg(),
-            sum.clone().into_buffer_arg(),
-            count as u32,
-            parts as u32,
-        );
-    }
-    Some(sum)
-}
-
-/// Autodiff node of a convolution.
+/// Autodiff node of a convolution; its parents are the images, the weights and the bias, if any.
 #[derive(Debug)]
 struct Convolution;
 
-impl Backward<Cube, 2> for Convolution {
-    /// The images in memory order, and the weights as the caller has them.
-    type State = (Work, CubeTensor, CubeTensor);
+/// The images in memory order, and the weights as the caller has them.
+type State = (Work, CubeTensor, CubeTensor);
 
-    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
-        const FITS: &str = "the gradients have the sizes of tensors that fitted in the forward pass";
-        let gradient = channels_last(grads.consume::<Cube>(&ops.node)).expect(FITS);
-        let (work, images, weights) = ops.state;
-        if let Some(node) = &ops.parents[0] {
-            let weights = work.weights_for_gradient(weights).expect(FITS);
-            grads.register::<Cube>(node.id, work.images_gradient(&gradient, &weights).expect(FITS));
-        }
-        if let Some(node) = &ops.parents[1] {
-            grads.register::<Cube>(node.id, work.weights_gradient(&gradient, &images).expect(FITS));
-        }
+/// Registers the gradients of the parents.
+fn backward<const N: usize>(ops: Ops<State, N>, grads: &mut Gradients) {
+    const FITS: &str = "the gradients have the sizes of tensors that fitted in the forward pass";
+    let gradient = channels_last(grads.consume::<Cube>(&ops.node)).expect(FITS);
+    let (work, images, weights) = ops.state;
+    let mut parents = ops.parents.into_iter();
+    if let Some(Some(node)) = parents.next() {
+        let weights = work.weights_for_gradient(weights).expect(FITS);
+        grads.register::<Cube>(node.id, work.images_gradient(&gradient, &weights).expect(FITS));
+    }
+    if let Some(Some(node)) = parents.next() {
+        grads.register::<Cube>(node.id, work.weights_gradient(&gradient, &images).expect(FITS));
+    }
+    if let Some(Some(node)) = parents.next() {
+        grads.register::<Cube>(node.id, work.bias_gradient(&gradient).expect(FITS));
+    }
+}
+
+impl Backward<Cube, 2> for Convolution {
+    type State = State;
+
+    fn backward(self, ops: Ops<State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        backward(ops, grads);
+    }
+}
+
+impl Backward<Cube, 3> for Convolution {
+    type State = State;
+
+    fn backward(self, ops: Ops<State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
+        backward(ops, grads);
     }
 }

@@ -11,6 +11,7 @@
 
 mod convolution;
 mod convolution_kernel;
+mod copy;
 mod depthwise_kernels;
 mod layout;
 mod normalisation;
@@ -19,6 +20,7 @@ mod optimizer;
 #[cfg(test)]
 mod tests;
 mod weights_kernel;
+mod work;
 
 use burn::backend::Autodiff;
 use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
@@ -26,7 +28,8 @@ use burn_cubecl::{Cube, tensor::CubeTensor};
 use cubecl::client::Client;
 use cubecl::prelude::*;
 
-pub use self::convolution::{convolve, convolve_and_normalise};
+pub use self::convolution::{connect, convolve, convolve_and_normalise};
+pub use self::copy::{Copy, copy};
 pub use self::normalisation::normalise;
 pub use self::optimizer::{adam_step, sgd_step};
 

@@ -14,7 +14,7 @@ pub const SIDE: usize = 16;
 
 /// Adds two numbers of the units that work on the same channels; the first lane gets the sums.
 #[cube]
-fn sum_of_lanes(first: Four<f32>, second: Four<f32>) -> (Four<f32>, Four<f32>) {
+pub fn sum_of_lanes(first: Four<f32>, second: Four<f32>) -> (Four<f32>, Four<f32>) {
     let mut shared = Shared::<[Four<f32>]>::new_slice(comptime!(2 * SIDE * SIDE));
     let unit = UNIT_POS as usize;
     shared[unit] = first;

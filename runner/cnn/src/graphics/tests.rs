@@ -2,13 +2,15 @@
 
 use burn::module::{Module, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
-use burn::nn::{BatchNorm, BatchNormConfig, PaddingConfig2d};
+use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d};
 use burn::tensor::{Device, Distribution, Tensor};
 use foreglow_machine::device::Place;
 
 use crate::activation::Activation;
+use crate::answer::{Answer, Grades};
 use crate::convolution::{convolve_and_normalise, convolve_then};
 use crate::device;
+use crate::layers::connect;
 use crate::learning::AdamStep;
 
 /// Relative to the largest number; sums are in a different order.
@@ -121,6 +123,79 @@ fn a_normalised_convolution_adds_what_is_beside_it() {
     let (conv, norm, images, beside) = (conv.fork(&gpu), norm.fork(&gpu), to(&images, &gpu), to(&beside, &gpu));
     let ours = super::convolve_and_normalise(&conv, &norm, &images, Some(&beside), Activation::Relu);
     assert_same(&ours.expect("the kernels take this shape"), &right, "with a tensor beside it");
+}
+
+/// Gradients of the inputs, the weights and the bias on a device.
+fn connected(on: &Device, linear: &Linear, inputs: &Tensor<2>, pull: &Tensor<2>) -> Vec<Tensor<1>> {
+    let device = on.clone().autodiff();
+    let mut linear = linear.clone();
+    linear.weight = Param::from_tensor(to(&linear.weight.val(), &device).require_grad());
+    linear.bias = linear.bias.map(|bias| Param::from_tensor(to(&bias.val(), &device).require_grad()));
+    let inputs = to(inputs, &device).require_grad();
+    let output = connect(&linear, inputs.clone());
+    let mut gradients = (output.clone() * to(pull, &device)).sum().backward();
+    let flat = |tensor: Tensor<2>| {
+        let count = tensor.shape().num_elements();
+        tensor.reshape([count])
+    };
+    vec![
+        flat(output.without_autodiff()),
+        flat(inputs.grad_remove(&mut gradients).unwrap()),
+        flat(linear.weight.val().grad_remove(&mut gradients).unwrap()),
+        linear.bias.unwrap().val().grad_remove(&mut gradients).unwrap(),
+    ]
+}
+
+#[test]
+fn a_fully_connected_layer_learns_as_on_the_cpu() {
+    let (cpu, Some(gpu)) = (Device::flex(), adapter()) else { return };
+    for (n, inputs, outputs) in [(5, 400, 120), (300, 84, 10), (1, 7, 3)] {
+        let linear = LinearConfig::new(inputs, outputs).init(&cpu);
+        let (x, pull): (Tensor<2>, _) = (random([n, inputs], &cpu), random([n, outputs], &cpu));
+        let plain = super::connect(&linear.clone().fork(&gpu), &to(&x, &gpu)).expect("the kernels take this shape");
+        assert_same(&plain, &linear.forward(x.clone()), "without autodiff");
+        let (ours, right) = (connected(&gpu, &linear, &x, &pull), connected(&cpu, &linear, &x, &pull));
+        for (place, (ours, right)) in ours.iter().zip(&right).enumerate() {
+            assert_same(ours, right, &format!("{n} x {inputs} to {outputs}, result {place}"));
+        }
+    }
+}
+
+/// Gradients of the weights and the bias of a convolution on a device.
+fn biased(on: &Device, conv: &Conv2d, images: &Tensor<4>, pull: &Tensor<4>) -> Vec<Tensor<1>> {
+    let device = on.clone().autodiff();
+    let mut conv = conv.clone();
+    conv.weight = Param::from_tensor(to(&conv.weight.val(), &device).require_grad());
+    conv.bias = conv.bias.map(|bias| Param::from_tensor(to(&bias.val(), &device).require_grad()));
+    let output = convolve_then(&conv, to(images, &device), None, Activation::Relu);
+    let mut gradients = (output * to(pull, &device)).sum().backward();
+    let weights = conv.weight.val().grad_remove(&mut gradients).unwrap();
+    let count = weights.shape().num_elements();
+    vec![weights.reshape([count]), conv.bias.unwrap().val().grad_remove(&mut gradients).unwrap()]
+}
+
+#[test]
+fn a_bias_learns_as_on_the_cpu() {
+    let (cpu, Some(gpu)) = (Device::flex(), adapter()) else { return };
+    for case in CASES {
+        let (conv, images) = (case.conv(true, &cpu), case.images(&cpu));
+        let pull = random(convolve_then(&conv, images.clone(), None, Activation::None).dims(), &cpu);
+        let (ours, right) = (biased(&gpu, &conv, &images, &pull), biased(&cpu, &conv, &images, &pull));
+        for (place, (ours, right)) in ours.iter().zip(&right).enumerate() {
+            assert_same(ours, right, &format!("{case:?}, result {place}"));
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_that_of_its_place_among_the_work() {
+    let Some(gpu) = adapter() else { return };
+    let scores: Tensor<2> = random([50, 7], &gpu);
+    let right: Vec<i64> = scores.clone().argmax(1).into_data().iter().collect();
+    let answer = Answer::of(scores.clone().argmax(1), Some(Tensor::from_data([2.5f32], &gpu)));
+    let after = (scores * -1.0).argmax(1);
+    assert_eq!(answer.wait().unwrap(), Grades { classes: right, loss: Some(2.5) });
+    assert_eq!(Answer::of(after, None).wait().unwrap().loss, None);
 }
 
 /// Output, running statistics, and gradients of the images, `beside`, the weights, γ and β.

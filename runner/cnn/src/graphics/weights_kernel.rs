@@ -3,6 +3,7 @@
 use cubecl::prelude::*;
 
 use super::convolution_kernel::{OUTSIDE, Sizes};
+use super::normalisation_kernels::{SIDE, sum_of_lanes};
 use super::{Four, place};
 
 /// Outputs (rows of the product) in a tile.
@@ -163,4 +164,26 @@ pub fn sum_of_parts(parts: &[Four<f32>], output: &mut [Four<f32>], count: u32, m
         sum += parts[(part * count + at) as usize];
     }
     output[at as usize] = sum;
+}
+
+/// Adds the rows of `[rows, channels]`, those of each part by a workgroup: `[parts, channels]`.
+#[cube(launch_unchecked)]
+pub fn sums_of_rows(gradient: &[Four<f32>], output: &mut [Four<f32>], rows: u32, fours: u32, part: u32) {
+    let four = CUBE_POS_X * SIDE as u32 + UNIT_POS % SIDE as u32;
+    let lane = UNIT_POS / SIDE as u32;
+    let first = CUBE_POS_Y * part;
+    let end = min(first + part, rows);
+    let is_inside = four < fours;
+    let mut sum = Four::<f32>::new(0.0f32);
+    if is_inside {
+        let mut row = first + lane;
+        while row < end {
+            sum += gradient[(row * fours + four) as usize];
+            row += SIDE as u32;
+        }
+    }
+    let (sum, _) = sum_of_lanes(sum, Four::<f32>::new(0.0f32));
+    if lane == 0 && is_inside {
+        output[(CUBE_POS_Y * fours + four) as usize] = sum;
+    }
 }

@@ -9,6 +9,7 @@ use super::program::{Instruction, Program, Source, Work};
 use super::value::{Operand, Value, six};
 use crate::convolution::{convolve_and_normalise, convolve_then};
 use crate::dropout;
+use crate::layers::connect;
 use crate::normalisation::normalise;
 
 /// Runs the program on a mini-batch; returns one row per image.
@@ -82,7 +83,7 @@ fn step(
             let linear = &parameters.linears[*linear];
             let [inputs, _] = linear.weight.dims();
             let rows = shapes[0][0];
-            vec![Value::of_matrix(linear.forward(first(&mut sources).matrix([rows, inputs])))]
+            vec![Value::of_matrix(connect(linear, first(&mut sources).matrix([rows, inputs])))]
         }
         Work::Dropout(place, mask) => {
             let dropout = &parameters.dropouts[*place];

@@ -6,9 +6,8 @@ use anyhow::Context as _;
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use foreglow_cnn::device::failure;
-use foreglow_cnn::{Cnn, Network, Numbers, seed_dropout};
+use foreglow_cnn::{Answer, Cnn, Network, Numbers, seed_dropout};
 use foreglow_protocol::{Phases, Tally};
-use foreglow_shared::Confusion;
 
 use super::super::data::Data;
 use super::super::loader::Loader;
@@ -29,9 +28,9 @@ pub struct Lesson {
     pub gradients: Vec<Tensor<1>>,
     /// Running statistics with the same weight.
     pub running: Vec<Tensor<1>>,
-    /// Accuracy and loss.
-    pub tally: Tally,
-    /// Breakdown of the time.
+    /// How well the CNN knew the images of each share.
+    pub graded: Vec<Graded>,
+    /// Breakdown of the time. A graphics device may compute for longer.
     pub phases: Phases,
 }
 
@@ -40,8 +39,42 @@ impl Lesson {
     pub fn add(&mut self, other: Self) {
         sum(&mut self.gradients, other.gradients);
         sum(&mut self.running, other.running);
-        self.tally += other.tally;
+        self.graded.extend(other.graded);
         self.phases += other.phases;
+    }
+}
+
+/// The labels of a share and the answer of the CNN.
+pub struct Graded {
+    answer: Answer,
+    labels: Vec<i32>,
+}
+
+impl Graded {
+    /// Starts to read the answer back: scores `[images, classes]`, and their mean loss.
+    fn new(scores: Tensor<2>, loss: Tensor<1>, share: &[&Example]) -> Self {
+        let labels = share.iter().map(|example| example.label).collect();
+        Self { answer: Answer::of(scores.argmax(1), Some(loss)), labels }
+    }
+
+    /// Returns the number of images.
+    pub fn images(&self) -> u64 {
+        self.labels.len() as u64
+    }
+
+    /// Waits for the device, and returns accuracy and loss with the label and the predicted class
+    /// of each image.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn wait(self) -> anyhow::Result<(Tally, Vec<(i32, i64)>)> {
+        let unread = "the answer of the CNN could not be read";
+        let grades = self.answer.wait().map_err(failure).context(unread)?;
+        let loss = grades.loss.context(unread)?;
+        let images = self.labels.len() as u64;
+        let pairs: Vec<(i32, i64)> = self.labels.into_iter().zip(grades.classes).collect();
+        let correct = pairs.iter().filter(|(label, class)| i64::from(*label) == *class).count();
+        Ok((Tally { images, loss_sum: f64::from(loss) * images as f64, correct: correct as u64 }, pairs))
     }
 }
 
@@ -79,11 +112,7 @@ impl Learner {
     ) -> anyhow::Result<Lesson> {
         let start = Instant::now();
         seed_dropout(seed);
-        let cnn = self.with(numbers);
-        let scores = cnn.forward(self.batch(share).autodiff());
-        let labels = self.labels(share, &self.device);
-        let loss = CrossEntropyLossConfig::new().init(&self.device).forward(scores.clone(), labels);
-        self.device.sync().map_err(failure)?;
+        let (cnn, scores, loss) = self.forward(numbers, share);
         let forward = Instant::now();
 
         let part = share.len() as f64 / mini_batch as f64;
@@ -95,34 +124,35 @@ impl Learner {
             false if part == 1.0 => cnn.numbers().running,
             false => cnn.numbers().running.into_iter().map(|running| running * part).collect(),
         };
-        let (tally, _) = tally(scores.without_autodiff(), loss.without_autodiff(), share)?;
+        let graded = vec![Graded::new(scores.without_autodiff(), loss.without_autodiff(), share)];
         let phases = Phases {
             forward_secs: (forward - start).as_secs_f64(),
             backward_secs: forward.elapsed().as_secs_f64(),
             ..Phases::default()
         };
-        Ok(Lesson { gradients, running, tally, phases })
+        Ok(Lesson { gradients, running, graded, phases })
     }
 
-    /// Evaluates the CNN with these parameters on held-out images.
-    ///
-    /// # Errors
-    /// The device fails.
-    pub fn judge(&mut self, numbers: &Numbers, share: &[Example]) -> anyhow::Result<(Tally, Confusion)> {
+    /// Returns the CNN, its scores for a share and their mean loss, which can be differentiated.
+    pub fn forward(&self, numbers: &Numbers, share: &[&Example]) -> (Box<dyn Cnn>, Tensor<2>, Tensor<1>) {
+        let cnn = self.with(numbers);
+        let scores = cnn.forward(self.batch(share).autodiff());
+        let labels = self.labels(share, &self.device);
+        let loss = CrossEntropyLossConfig::new().init(&self.device).forward(scores.clone(), labels);
+        (cnn, scores, loss)
+    }
+
+    /// Evaluates the CNN with these parameters on held-out images; `None` if there are none.
+    pub fn judge(&mut self, numbers: &Numbers, share: &[Example]) -> Option<Graded> {
         if share.is_empty() {
-            return Ok(Default::default());
+            return None;
         }
         let cnn = self.with(numbers);
         let device = self.device.clone().without_autodiff();
         let share: Vec<&Example> = share.iter().collect();
         let scores = cnn.trained().forward(self.batch(&share));
         let loss = CrossEntropyLossConfig::new().init(&device).forward(scores.clone(), self.labels(&share, &device));
-        let (tally, predicted) = tally(scores, loss, &share)?;
-        let mut confusion = Confusion::default();
-        for (example, predicted) in share.iter().zip(predicted) {
-            confusion.add(class(i64::from(example.label))?, class(predicted)?);
-        }
-        Ok((tally, confusion))
+        Some(Graded::new(scores, loss, &share))
     }
 
     fn with(&self, numbers: &Numbers) -> Box<dyn Cnn> {
@@ -142,19 +172,4 @@ impl Learner {
         let labels: Vec<i32> = share.iter().map(|example| example.label).collect();
         Tensor::from_data(TensorData::new(labels, [share.len()]), device)
     }
-}
-
-/// Returns accuracy and loss, and the predicted class of each image.
-fn tally(scores: Tensor<2>, loss: Tensor<1>, share: &[&Example]) -> anyhow::Result<(Tally, Vec<i64>)> {
-    let unread = "the answer of the CNN could not be read";
-    let classes = scores.argmax(1).try_into_data().map_err(failure).context(unread)?;
-    let loss = loss.try_into_data().map_err(failure).context(unread)?.iter::<f32>().next().context(unread)?;
-    let predicted: Vec<i64> = classes.iter::<i64>().collect();
-    let correct = predicted.iter().zip(share).filter(|(class, example)| **class == i64::from(example.label)).count();
-    let images = share.len() as u64;
-    Ok((Tally { images, loss_sum: f64::from(loss) * images as f64, correct: correct as u64 }, predicted))
-}
-
-fn class(number: i64) -> anyhow::Result<u32> {
-    u32::try_from(number).context("the CNN gave a class below 0")
 }

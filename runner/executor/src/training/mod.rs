@@ -6,6 +6,7 @@ mod learner;
 mod optimizer;
 mod peers;
 mod pieces;
+mod progress;
 mod reader;
 mod replica;
 mod state;
@@ -19,10 +20,11 @@ use anyhow::Context as _;
 use foreglow_cnn::Network;
 use foreglow_data::Sample;
 use foreglow_machine::bounds::peak_memory_mib;
-use foreglow_protocol::{Assignment, Deal, Evaluation, Order, Phases, Report, Round, Tally, Training};
+use foreglow_protocol::{Assignment, Deal, Evaluation, Order, Phases, Report, Round, Training};
 
 use self::inbox::Inbox;
 use self::peers::Peers;
+use self::progress::Learned;
 use self::reader::{Ahead, Partitions, Reading};
 use self::replica::{Replica, Written};
 use super::data::Data;
@@ -127,12 +129,12 @@ impl Trainee<'_> {
                 }
             }
         }
-        for size in sizes {
+        for size in &sizes {
             for _ in 0..WARM_UP_ROUNDS {
-                self.replica.warm_up(self.sample, size)?;
+                self.replica.warm_up(self.sample, *size)?;
             }
         }
-        Ok(())
+        sizes.first().map_or(Ok(()), |size| self.replica.measure_passes(self.sample, *size))
     }
 
     /// Trains the steps of a round, reports each partition, and returns the final report.
@@ -165,8 +167,8 @@ impl Trainee<'_> {
             for (steps, mini_batches) in partitions {
                 let mut read = self.replica.read(self.sample, &mini_batches)?.into_iter();
                 let mut next = || read.next().context("a mini-batch is missing");
-                let report = self.partition(steps, &mut next, &mut unshared, end)?;
-                self.reports.send(&report)?;
+                let learned = self.partition(steps, &mut next, &mut unshared, end, &mut None)?;
+                self.reports.send(&learned.report()?)?;
             }
         } else {
             self.train_ahead(&partitions, &mut unshared, end)?;
@@ -194,17 +196,21 @@ impl Trainee<'_> {
         Ok(own)
     }
 
-    /// Trains partitions whose images other threads decode meanwhile.
+    /// Trains partitions whose images other threads decode meanwhile. The device has the next step
+    /// before the answers of one are waited for.
     fn train_ahead(&mut self, partitions: &Partitions, unshared: &mut Unshared, end: u64) -> anyhow::Result<()> {
         let (sample, readers) = (self.sample, self.replica.take_readers());
         std::thread::scope(|scope| {
-            let ahead = Ahead::start(scope, readers, sample, partitions.clone())?;
+            let mini_batches = partitions.clone().flat_map(|(_, mini_batches)| mini_batches);
+            let ahead = Ahead::start(scope, readers, sample, mini_batches)?;
             let mut train = || -> anyhow::Result<()> {
+                let mut before = None;
                 for (steps, _) in partitions.clone() {
-                    let report = self.partition(steps, &mut || ahead.next(), unshared, end)?;
-                    self.reports.send(&report)?;
+                    let learned = self.partition(steps, &mut || ahead.next(), unshared, end, &mut before)?;
+                    before = Some(learned);
                 }
-                Ok(())
+                self.replica.sync()?;
+                before.map_or(Ok(()), |last| self.reports.send(&last.report()?))
             };
             let trained = train();
             self.replica.give_back(ahead.end()?);
@@ -212,58 +218,61 @@ impl Trainee<'_> {
         })
     }
 
-    /// Learns the mini-batches of a partition; `next` returns them in order.
+    /// Learns the mini-batches of a partition; `next` returns them in order. `before`, a partition
+    /// that the device may still compute, is reported once this one has begun.
     fn partition(
         &mut self,
         steps: std::ops::Range<u64>,
         next: &mut dyn FnMut() -> anyhow::Result<Reading>,
         unshared: &mut Unshared,
         end: u64,
-    ) -> anyhow::Result<Report> {
-        let (mut phases, mut broken) = (Phases::default(), Vec::new());
-        let mut tally = Tally::default();
-        let epoch = steps.start / self.deal().steps();
+        before: &mut Option<Learned>,
+    ) -> anyhow::Result<Learned> {
+        let mut partition = Learned::new(steps.start / self.deal().steps());
         for step in steps {
             let reading = next()?;
             let mini_batch = reading.examples;
-            phases += reading.phases;
-            broken.extend(reading.broken);
+            partition.phases += reading.phases;
+            partition.broken.extend(reading.broken);
+            let start = Instant::now();
             let mut lessons = self.replica.learn(&mini_batch, step)?;
-            let mut images = 0;
-            for lesson in &lessons {
-                tally += lesson.tally;
-                phases += lesson.phases;
-                images += lesson.tally.images;
-            }
+            let images = partition.take(&mut lessons);
+            self.replica.add_lessons(&lessons, start, &mut partition.phases);
             let learned = match (&self.peers, self.training.average_every) {
                 (Some(peers), 1) => {
+                    let start = Instant::now();
                     let mut list = self.replica.write_down_lessons(lessons)?;
+                    self.replica.add_step(start, &mut partition.phases);
                     let (all, time) = peers.average(&mut list, images as f64)?;
-                    self.add_time(time, &mut phases);
+                    self.add_time(time, &mut partition.phases);
                     let start = Instant::now();
                     lessons = vec![self.replica.read_lesson(&list)?];
-                    self.replica.idle(start, &mut phases.average_secs)?;
+                    self.replica.add_all_threads(start, &mut partition.phases.average_secs);
                     all
                 }
                 _ => images as f64,
             };
+            let start = Instant::now();
             if learned > 0.0 {
-                let start = Instant::now();
                 let learning_rate = self.training.learning_rate(step, self.deal().steps());
                 self.replica.step(lessons, learning_rate)?;
-                self.replica.idle(start, &mut phases.backward_secs)?;
             }
+            if let Some(before) = before.take() {
+                self.reports.send(&before.report()?)?;
+            }
+            partition.wait(1)?;
+            self.replica.add_step(start, &mut partition.phases);
             unshared.steps += 1;
             unshared.images += images;
             let is_due = unshared.steps == u64::from(self.training.average_every) || step + 1 == end;
             if self.peers.is_some() && is_due {
                 if self.training.average_every > 1 {
-                    self.average(unshared.images, &mut phases)?;
+                    self.average(unshared.images, &mut partition.phases)?;
                 }
                 *unshared = Unshared::default();
             }
         }
-        Ok(Report::Learned { epoch, tally, broken, phases })
+        Ok(partition)
     }
 
     /// Averages the parameters with the other executors.
@@ -272,17 +281,18 @@ impl Trainee<'_> {
         let start = Instant::now();
         let mut written = self.replica.write_down()?;
         let averaged = written.averaged(self.training.average_optimizer_state);
-        self.replica.idle(start, &mut phases.average_secs)?;
+        self.replica.add_all_threads(start, &mut phases.average_secs);
         let (_, time) = peers.average(&mut written.list[..averaged], images as f64)?;
         self.add_time(time, phases);
         let start = Instant::now();
         self.replica.take(&written)?;
-        self.replica.idle(start, &mut phases.average_secs)
+        self.replica.add_all_threads(start, &mut phases.average_secs);
+        Ok(())
     }
 
-    /// Adds the time of an average, during which all threads are blocked.
+    /// Adds the time of an average, during which all threads that learn are blocked.
     fn add_time(&self, time: peers::AverageTime, phases: &mut Phases) {
-        let of_all_threads = |time: Duration| time.as_secs_f64() * f64::from(self.job.threads);
+        let of_all_threads = |time: Duration| time.as_secs_f64() * self.replica.learning_threads();
         phases.wait_secs += of_all_threads(time.wait);
         phases.average_secs += of_all_threads(time.exchange);
     }

@@ -165,7 +165,7 @@ pub struct Ahead<'scope> {
 }
 
 impl<'scope> Ahead<'scope> {
-    /// Starts to decode these partitions in order, one mini-batch after the other, with all
+    /// Starts to decode these mini-batches, positions in the sample, one after the other with all
     /// readers.
     ///
     /// # Errors
@@ -174,11 +174,11 @@ impl<'scope> Ahead<'scope> {
         scope: &'scope Scope<'scope, 'env>,
         mut readers: Vec<Reader>,
         sample: &'env Sample,
-        partitions: Partitions,
+        mini_batches: impl Iterator<Item = Vec<u64>> + Send + 'scope,
     ) -> anyhow::Result<Self> {
         let (done, decoded): (SyncSender<_>, _) = sync_channel(AHEAD);
         let work = move || {
-            for mini_batch in partitions.flat_map(|(_, mini_batches)| mini_batches) {
+            for mini_batch in mini_batches {
                 let reading = read(&mut readers, sample, &[mini_batch]).map(|mut all| all.swap_remove(0));
                 // Nobody receives any more once a step has failed.
                 if done.send(reading).is_err() {

@@ -14,10 +14,10 @@ use foreglow_shared::Confusion;
 
 use super::super::data::Data;
 use super::super::open_device;
-use super::learner::{Learner, Lesson, sum};
+use super::learner::{Graded, Learner, Lesson, sum};
 use super::optimizer::{Pace, Update as _};
 use super::pieces::{Parameter, change};
-use super::reader::{self, Example, Reader, Reading};
+use super::reader::{self, Ahead, Example, Reader, Reading};
 use super::team::{deal, together};
 
 /// A replica: parameters, optimiser state and C threads.
@@ -41,6 +41,8 @@ pub struct Replica {
     steps: u64,
     /// Whether the weights are those of the seed.
     is_fresh: bool,
+    /// Part of a step that a graphics device needs for the forward pass.
+    forward_part: f64,
 }
 
 impl Replica {
@@ -70,6 +72,7 @@ impl Replica {
             threads: job.threads,
             steps: 0,
             is_fresh: true,
+            forward_part: 0.0,
         })
     }
 
@@ -123,7 +126,7 @@ impl Replica {
             }
             Ok(lesson)
         })?;
-        Ok(lessons.into_iter().filter(|lesson| lesson.tally.images > 0).collect())
+        Ok(lessons.into_iter().filter(|lesson| !lesson.graded.is_empty()).collect())
     }
 
     /// Lets every learner learn a share of this size, discards the result, and takes a step with a
@@ -147,6 +150,32 @@ impl Replica {
         })?;
         self.step(Vec::new(), 0.0)?;
         (self.steps, self.is_fresh) = (0, true);
+        Ok(())
+    }
+
+    /// Measures what part of a step with a share of this size is the forward pass. While it trains,
+    /// the device is never waited for between the passes.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn measure_passes(&mut self, sample: &Sample, images: u64) -> anyhow::Result<()> {
+        let places = (0..sample.len()).cycle().take(images as usize).collect();
+        let reading = reader::read(&mut self.readers, sample, &[places])?.pop().context("there is one mini-batch")?;
+        if reading.examples.is_empty() {
+            return Ok(());
+        }
+        let learner = self.learners.first().context("a replica has a learner")?;
+        self.sync()?;
+        let start = Instant::now();
+        learner.forward(&self.numbers, &reading.examples.iter().collect::<Vec<_>>());
+        self.sync()?;
+        let forward = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        self.learn(&reading.examples, 0)?;
+        self.step(Vec::new(), 0.0)?;
+        self.sync()?;
+        (self.steps, self.is_fresh) = (0, true);
+        self.forward_part = (forward / start.elapsed().as_secs_f64()).clamp(0.0, 1.0);
         Ok(())
     }
 
@@ -186,24 +215,35 @@ impl Replica {
         Ok(())
     }
 
-    /// Evaluates as [`Self::judge`], with all threads that decode and one that judges.
-    fn judge_one_by_one(
+    /// Evaluates as [`Self::judge`] on a graphics device, while all threads decode.
+    fn judge_ahead(
         &mut self,
         sample: &Sample,
         places: &[u64],
         at_once: usize,
     ) -> anyhow::Result<(Tally, Confusion, Vec<BrokenImage>)> {
-        let (mut tally, mut confusion, mut broken) = (Tally::default(), Confusion::default(), Vec::new());
-        for places in places.chunks(at_once) {
-            for reading in reader::read(&mut self.readers, sample, &[places.to_vec()])? {
-                broken.extend(reading.broken);
-                let learner = self.learners.first_mut().context("a replica has a learner")?;
-                let (of_share, confused) = learner.judge(&self.numbers, &reading.examples)?;
-                tally += of_share;
-                confusion.merge(&confused);
-            }
-        }
-        Ok((tally, confusion, broken))
+        let mut judged = Judged::default();
+        let readers = self.take_readers();
+        let learner = self.learners.first_mut().context("a replica has a learner")?;
+        let numbers = &self.numbers;
+        let readers = std::thread::scope(|scope| {
+            let shares = || places.chunks(at_once).map(<[u64]>::to_vec);
+            let ahead = Ahead::start(scope, readers, sample, shares())?;
+            let mut judge = || -> anyhow::Result<()> {
+                let mut before = None;
+                for _ in shares() {
+                    let reading = ahead.next()?;
+                    judged.broken.extend(reading.broken);
+                    let graded = learner.judge(numbers, &reading.examples);
+                    judged.add(std::mem::replace(&mut before, graded))?;
+                }
+                judged.add(before)
+            };
+            let result = judge();
+            ahead.end().and_then(|readers| result.map(|()| readers))
+        })?;
+        self.give_back(readers);
+        Ok((judged.tally, judged.confusion, judged.broken))
     }
 
     /// Evaluates the CNN on held-out images at these positions of a sample.
@@ -217,34 +257,32 @@ impl Replica {
         at_once: usize,
     ) -> anyhow::Result<(Tally, Confusion, Vec<BrokenImage>)> {
         if !self.is_native {
-            return self.judge_one_by_one(sample, &places, at_once);
+            return self.judge_ahead(sample, &places, at_once);
         }
         let numbers = &self.numbers;
         let mut workers: Vec<_> = self.learners.iter_mut().zip(&mut self.readers).collect();
         let parts = deal(places, workers.len());
         let judged = together(&mut workers, parts, |(learner, reader), places| {
-            let (mut tally, mut confusion, mut broken) = (Tally::default(), Confusion::default(), Vec::new());
+            let mut judged = Judged::default();
             for places in places.chunks(at_once) {
                 let mut share = Vec::with_capacity(places.len());
                 for place in places {
                     match reader.read(sample, *place, &mut Phases::default()) {
                         Ok(example) => share.push(example),
-                        Err(why) => broken.push(why),
+                        Err(why) => judged.broken.push(why),
                     }
                 }
-                let (of_share, confused) = learner.judge(numbers, &share)?;
-                tally += of_share;
-                confusion.merge(&confused);
+                judged.add(learner.judge(numbers, &share))?;
             }
-            Ok((tally, confusion, broken))
+            Ok(judged)
         })?;
-        let (mut whole, mut all, mut broken) = (Tally::default(), Confusion::default(), Vec::new());
-        for (tally, confusion, of_part) in judged {
-            whole += tally;
-            all.merge(&confusion);
-            broken.extend(of_part);
+        let mut whole = Judged::default();
+        for part in judged {
+            whole.tally += part.tally;
+            whole.confusion.merge(&part.confusion);
+            whole.broken.extend(part.broken);
         }
-        Ok((whole, all, broken))
+        Ok((whole.tally, whole.confusion, whole.broken))
     }
 
     /// Saves the weights, with PyTorch's names or those of the ONNX file.
@@ -313,15 +351,73 @@ impl Replica {
         Ok(Lesson { gradients, running, ..Lesson::default() })
     }
 
-    /// Waits until the device is idle, and adds the time since `since` for all threads to a phase.
+    /// Waits until the device is idle.
     ///
     /// # Errors
     /// The device fails.
-    pub fn idle(&self, since: Instant, secs: &mut f64) -> anyhow::Result<()> {
-        self.device.sync().map_err(failure)?;
-        *secs += since.elapsed().as_secs_f64() * f64::from(self.threads);
+    pub fn sync(&self) -> anyhow::Result<()> {
+        self.device.sync().map_err(failure)
+    }
+
+    /// Returns how many threads learn, and are blocked while they do not.
+    pub fn learning_threads(&self) -> f64 {
+        if self.is_native { f64::from(self.threads) } else { 1.0 }
+    }
+
+    /// Adds the time since `since` for all threads that learn to a phase.
+    pub fn add_all_threads(&self, since: Instant, secs: &mut f64) {
+        *secs += since.elapsed().as_secs_f64() * self.learning_threads();
+    }
+
+    /// Adds the time of lessons that began at `since`.
+    pub fn add_lessons(&self, lessons: &[Lesson], since: Instant, phases: &mut Phases) {
+        if self.is_native {
+            lessons.iter().for_each(|lesson| *phases += lesson.phases);
+        } else {
+            self.add_device_time(since, phases);
+        }
+    }
+
+    /// Adds the time of a step of the optimiser that began at `since`.
+    pub fn add_step(&self, since: Instant, phases: &mut Phases) {
+        if self.is_native {
+            self.add_all_threads(since, &mut phases.backward_secs);
+        } else {
+            self.add_device_time(since, phases);
+        }
+    }
+
+    /// Divides time in which a graphics device computed as [`Self::measure_passes`] found it.
+    fn add_device_time(&self, since: Instant, phases: &mut Phases) {
+        let secs = since.elapsed().as_secs_f64();
+        phases.forward_secs += secs * self.forward_part;
+        phases.backward_secs += secs * (1.0 - self.forward_part);
+    }
+}
+
+/// How well a CNN knows held-out images.
+#[derive(Default)]
+struct Judged {
+    tally: Tally,
+    confusion: Confusion,
+    broken: Vec<BrokenImage>,
+}
+
+impl Judged {
+    /// Waits for the answer to a share, if it had images, and adds it.
+    fn add(&mut self, graded: Option<Graded>) -> anyhow::Result<()> {
+        let Some(graded) = graded else { return Ok(()) };
+        let (tally, pairs) = graded.wait()?;
+        self.tally += tally;
+        for (label, predicted) in pairs {
+            self.confusion.add(class(i64::from(label))?, class(predicted)?);
+        }
         Ok(())
     }
+}
+
+fn class(number: i64) -> anyhow::Result<u32> {
+    u32::try_from(number).context("the CNN gave a class below 0")
 }
 
 /// Returns the initial state of the optimiser.

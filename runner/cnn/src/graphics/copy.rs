@@ -1,0 +1,74 @@
+//! Copies of answers to the CPU, in their place among the work of the device. Burn's own copies
+//! start once they are waited for, behind all work that was sent until then.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use burn::tensor::{DType, ExecutionError, Int, Tensor};
+use burn_cubecl::{Cube, kernel, tensor::CubeTensor};
+use cubecl::bytes::Bytes;
+use cubecl::server::{CopyDescriptor, ServerError};
+
+use crate::answer::Grades;
+
+type Read = Result<Vec<Bytes>, ServerError>;
+
+/// A copy on its way.
+pub enum Copy {
+    /// The device has answered.
+    Done(Read),
+    /// The device computes.
+    Pending(Pin<Box<dyn Future<Output = Read> + Send>>),
+}
+
+/// Starts to copy classes, `[images, 1]`, and a loss; `None` if they are not on a graphics device
+/// in 32 bits.
+pub fn copy(classes: &Tensor<2, Int>, loss: Option<&Tensor<1>>) -> Option<Copy> {
+    let of = |tensor: CubeTensor, dtype: DType| {
+        (tensor.dtype == dtype).then(|| {
+            let tensor = kernel::into_contiguous_aligned(tensor);
+            let (shape, strides) = (tensor.meta.shape().clone(), tensor.meta.strides().clone());
+            CopyDescriptor::new(tensor.handle.binding(), shape, strides, dtype.size())
+        })
+    };
+    let classes = classes.clone().try_into_primitive::<Cube>().ok()?;
+    let client = classes.client.clone();
+    let mut wanted = vec![of(classes, DType::I32)?];
+    if let Some(loss) = loss {
+        wanted.push(of(loss.clone().try_into_primitive::<Cube>().ok()?, DType::F32)?);
+    }
+    let mut copy: Pin<Box<dyn Future<Output = Read> + Send>> =
+        Box::pin(async move { client.read_tensor_async(wanted).await });
+    // The first poll sends the copy to the device.
+    Some(match copy.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(read) => Copy::Done(read),
+        Poll::Pending => Copy::Pending(copy),
+    })
+}
+
+impl Copy {
+    /// Waits for the numbers.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn wait(self) -> Result<Grades, ExecutionError> {
+        let read = match self {
+            Self::Done(read) => read,
+            Self::Pending(copy) => cubecl::future::block_on(copy),
+        };
+        let read = read.map_err(|error| failure(&error))?;
+        let mut read = read.iter().map(|bytes| bytes.as_chunks().0);
+        let classes = read.next().unwrap_or_default().iter().map(|bytes| i64::from(i32::from_le_bytes(*bytes)));
+        let classes = classes.collect();
+        let loss = read.next().and_then(|bytes| bytes.first()).map(|bytes| f32::from_le_bytes(*bytes));
+        Ok(Grades { classes, loss })
+    }
+}
+
+/// Keeps what a caller tells apart: whether the device is lost.
+fn failure(error: &ServerError) -> ExecutionError {
+    match error.is_device_poisoned() {
+        true => ExecutionError::device_poisoned(error.to_string()),
+        false => ExecutionError::with_context(error.to_string()),
+    }
+}
