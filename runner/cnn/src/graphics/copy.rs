@@ -13,8 +13,11 @@ use crate::answer::Grades;
 
 type Read = Result<Vec<Bytes>, ServerError>;
 
-/// A copy on its way.
-pub enum Copy {
+/// A copy on its way. It is waited for also when nobody wants it any more: the device writes to a
+/// buffer that cubecl would give to the next copy.
+pub struct Copy(Option<State>);
+
+enum State {
     /// The device has answered.
     Done(Read),
     /// The device computes.
@@ -40,10 +43,10 @@ pub fn copy(classes: &Tensor<2, Int>, loss: Option<&Tensor<1>>) -> Option<Copy> 
     let mut copy: Pin<Box<dyn Future<Output = Read> + Send>> =
         Box::pin(async move { client.read_tensor_async(wanted).await });
     // The first poll sends the copy to the device.
-    Some(match copy.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(read) => Copy::Done(read),
-        Poll::Pending => Copy::Pending(copy),
-    })
+    Some(Copy(Some(match copy.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(read) => State::Done(read),
+        Poll::Pending => State::Pending(copy),
+    })))
 }
 
 impl Copy {
@@ -51,17 +54,29 @@ impl Copy {
     ///
     /// # Errors
     /// The device fails.
-    pub fn wait(self) -> Result<Grades, ExecutionError> {
-        let read = match self {
-            Self::Done(read) => read,
-            Self::Pending(copy) => cubecl::future::block_on(copy),
-        };
-        let read = read.map_err(|error| failure(&error))?;
+    pub fn wait(mut self) -> Result<Grades, ExecutionError> {
+        let read = self.read().unwrap_or_else(|| Ok(Vec::new())).map_err(|error| failure(&error))?;
         let mut read = read.iter().map(|bytes| bytes.as_chunks().0);
         let classes = read.next().unwrap_or_default().iter().map(|bytes| i64::from(i32::from_le_bytes(*bytes)));
         let classes = classes.collect();
         let loss = read.next().and_then(|bytes| bytes.first()).map(|bytes| f32::from_le_bytes(*bytes));
         Ok(Grades { classes, loss })
+    }
+}
+
+impl Copy {
+    /// Waits for the device, the first time.
+    fn read(&mut self) -> Option<Read> {
+        match self.0.take()? {
+            State::Done(read) => Some(read),
+            State::Pending(copy) => Some(cubecl::future::block_on(copy)),
+        }
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        self.read();
     }
 }
 

@@ -194,6 +194,8 @@ fn an_answer_is_that_of_its_place_among_the_work() {
     let right: Vec<i64> = scores.clone().argmax(1).into_data().iter().collect();
     let answer = Answer::of(scores.clone().argmax(1), Some(Tensor::from_data([2.5f32], &gpu)));
     let after = (scores * -1.0).argmax(1);
+    // One that nobody waits for takes no buffer of the next.
+    drop(Answer::of(after.clone(), None));
     assert_eq!(answer.wait().unwrap(), Grades { classes: right, loss: Some(2.5) });
     assert_eq!(Answer::of(after, None).wait().unwrap().loss, None);
 }
