@@ -43,6 +43,14 @@ fn lenet_learns_to_classify_held_out_digits() {
 }
 
 #[test]
+fn training_that_diverges_fails_and_says_what_to_do() {
+    let (code, sample) = train("lenet5", "--images 64 --sampling-rate 1 --batch-size 8 --learning-rate 1e38");
+    assert_eq!((code, sample.outcome), (1, Outcome::Failed));
+    let reason = sample.reason.unwrap();
+    assert!(reason.contains("diverged") && reason.contains("a smaller --learning-rate"), "{reason}");
+}
+
+#[test]
 fn a_training_sample_describes_its_run_and_has_its_own_context() {
     let options = "--images 64 --sampling-rate 0.5 --batch-size 8 --epochs 2 --executors 2";
     let sample = trained("lenet5", options);

@@ -66,11 +66,15 @@ impl Graded {
     /// of each image.
     ///
     /// # Errors
-    /// The device fails.
+    /// The device fails, or the loss is not a number.
     pub fn wait(self) -> anyhow::Result<(Tally, Vec<(i32, i64)>)> {
         let unread = "the answer of the CNN could not be read";
         let grades = self.answer.wait().map_err(failure).context(unread)?;
         let loss = grades.loss.context(unread)?;
+        anyhow::ensure!(
+            loss.is_finite(),
+            "training diverged: the loss is no longer a number; use a smaller --learning-rate"
+        );
         let images = self.labels.len() as u64;
         let pairs: Vec<(i32, i64)> = self.labels.into_iter().zip(grades.classes).collect();
         let correct = pairs.iter().filter(|(label, class)| i64::from(*label) == *class).count();
