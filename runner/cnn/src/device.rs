@@ -14,6 +14,8 @@ mod graphics;
 mod graphics;
 #[cfg(feature = "gpu")]
 mod peaks;
+#[cfg(feature = "gpu")]
+pub(crate) use self::graphics::matrix_units;
 
 /// Burn's words for a buffer that it could not allocate, which it notices when a kernel needs it.
 const NOT_ALLOCATED: &str = "Memory location was never initialized";

@@ -5,7 +5,9 @@ use burn_wgpu::WgpuInitError;
 use foreglow_machine::accelerator_memory_mib;
 use foreglow_machine::device::{Adapter, Limits, Place};
 use foreglow_shared::NumberFormat;
-use wgpu::{Backends, DeviceType, Features, Instance, InstanceDescriptor};
+use wgpu::{Backends, CooperativeScalarType, DeviceType, Features, Instance, InstanceDescriptor};
+
+use crate::graphics::Matrices;
 
 /// Opens a device. Burn selects the graphics interface by the same rule as [`adapters`].
 ///
@@ -35,18 +37,11 @@ pub fn open(place: Place) -> anyhow::Result<Device> {
 pub fn adapters() -> Vec<Adapter> {
     let backends = Backends::VULKAN | Backends::METAL | Backends::DX12;
     let instance = Instance::new(InstanceDescriptor { backends, ..InstanceDescriptor::new_without_display_handle() });
-    let (mut discrete, mut integrated, mut virtual_gpus) = (0, 0, 0);
-    let next = |count: &mut usize| std::mem::replace(count, *count + 1);
+    let mut places = Places::default();
     let mut found = Vec::new();
     for adapter in block_on(instance.enumerate_adapters(backends)) {
         let info = adapter.get_info();
-        let place = match info.device_type {
-            DeviceType::DiscreteGpu => Place::DiscreteGpu(next(&mut discrete)),
-            DeviceType::IntegratedGpu => Place::IntegratedGpu(next(&mut integrated)),
-            DeviceType::VirtualGpu => Place::VirtualGpu(next(&mut virtual_gpus)),
-            DeviceType::Cpu => Place::Software,
-            DeviceType::Other => continue,
-        };
+        let Some(place) = places.next(info.device_type) else { continue };
         let limits = adapter.limits();
         // Burn computes in bf16 on no graphics interface yet: SPIR-V has no arithmetic for it.
         let has_f16 = adapter.features().contains(Features::SHADER_F16);
@@ -70,6 +65,52 @@ pub fn adapters() -> Vec<Adapter> {
         });
     }
     found
+}
+
+/// Returns the matrices of 16-bit floats that adapters multiply and add in 32 bits: the largest of
+/// each adapter whose subgroups have one size, which they are shared out to.
+pub fn matrix_units() -> Vec<(Place, Matrices)> {
+    let backends = Backends::VULKAN;
+    let instance = Instance::new(InstanceDescriptor { backends, ..InstanceDescriptor::new_without_display_handle() });
+    let mut places = Places::default();
+    let mut found = Vec::new();
+    for adapter in block_on(instance.enumerate_adapters(backends)) {
+        let info = adapter.get_info();
+        let Some(place) = places.next(info.device_type) else { continue };
+        let sides = adapter.cooperative_matrix_properties().into_iter().filter_map(|of| {
+            let is_square = of.m_size == of.n_size && of.n_size == of.k_size && !of.saturating_accumulation;
+            let formats = (of.ab_type, of.cr_type);
+            (is_square && formats == (CooperativeScalarType::F16, CooperativeScalarType::F32)).then_some(of.m_size)
+        });
+        let has_feature = adapter.features().contains(Features::EXPERIMENTAL_COOPERATIVE_MATRIX | Features::SHADER_F16);
+        let lanes = info.subgroup_min_size;
+        if let Some(side) = sides.max().filter(|_| has_feature && lanes == info.subgroup_max_size) {
+            found.push((place, Matrices { side, lanes }));
+        }
+    }
+    found
+}
+
+/// Numbers the adapters of each kind.
+#[derive(Default)]
+struct Places {
+    discrete: usize,
+    integrated: usize,
+    virtual_gpus: usize,
+}
+
+impl Places {
+    /// Returns the place of the next adapter of this kind.
+    fn next(&mut self, kind: DeviceType) -> Option<Place> {
+        let next = |count: &mut usize| std::mem::replace(count, *count + 1);
+        Some(match kind {
+            DeviceType::DiscreteGpu => Place::DiscreteGpu(next(&mut self.discrete)),
+            DeviceType::IntegratedGpu => Place::IntegratedGpu(next(&mut self.integrated)),
+            DeviceType::VirtualGpu => Place::VirtualGpu(next(&mut self.virtual_gpus)),
+            DeviceType::Cpu => Place::Software,
+            DeviceType::Other => return None,
+        })
+    }
 }
 
 /// On native platforms wgpu's futures are ready at once, so a single-threaded runtime is enough.

@@ -7,10 +7,10 @@ use burn::nn::{BatchNorm, Linear, conv::Conv2d};
 use burn::tensor::{DType, Tensor};
 use burn_cubecl::{Cube, kernel, tensor::CubeTensor};
 
-use super::Differentiating;
 use super::convolution_kernel::{Affine, Epilogue};
 use super::layout::channels_last;
 use super::work::{Extras, Work};
+use super::{Differentiating, matrix_units};
 use crate::activation::Activation;
 
 /// Convolves, adds `beside` if given, and applies the activation; `None` if the images are not on a
@@ -95,6 +95,10 @@ fn plain(
         return None;
     }
     let out = work.shape.out_dims();
+    // What is added has no room behind its channels.
+    if beside.is_some() && !out[1].is_multiple_of(4) {
+        return None;
+    }
     let beside = match beside {
         None => None,
         Some(beside) if beside.dims() == out => Some(channels_last(device(beside.clone())?)?),
@@ -117,7 +121,10 @@ fn plain(
     }
     let epilogue = Epilogue { affine, has_beside: beside.is_some(), then };
     let extras = Extras { numbers, beside, epsilon, epilogue };
-    let output = work.forward(&channels_last(images)?, &work.weights_in_memory(weights)?, &extras)?;
+    let output = match matrix_units::convolve(work, &images, &weights, &extras) {
+        Some(output) => output,
+        None => work.forward(&channels_last(images)?, &work.weights_in_memory(weights)?, &extras)?,
+    };
     Some(Tensor::from_primitive::<Cube>(output))
 }
 

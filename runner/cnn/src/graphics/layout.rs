@@ -12,11 +12,16 @@ use super::{Four, UNITS, one_by_one, place};
 /// Returns `[n, channels, height, width]` as `[n, height, width, channels]` without gaps, with
 /// zeros behind the channels up to a multiple of four. Copies only if the memory differs from that.
 pub fn channels_last(tensor: CubeTensor) -> Option<CubeTensor> {
+    channels_last_in(tensor, 4)
+}
+
+/// Does the same as [`channels_last`] with a multiple of `steps`, itself one of four, channels.
+pub fn channels_last_in(tensor: CubeTensor, steps: usize) -> Option<CubeTensor> {
     let [n, channels, height, width] = tensor.meta.shape().dims();
-    if channels.is_multiple_of(4) {
+    if channels.is_multiple_of(steps) {
         return Some(into_contiguous(permute_nchw_to_nhwc(tensor)));
     }
-    let fours = channels.div_ceil(4);
+    let fours = channels.next_multiple_of(steps) / 4;
     let padded = empty(&tensor, [n, height, width, 4 * fours]);
     let count = n * height * width * fours;
     let cubes = one_by_one(&tensor.client, count)?;
@@ -32,6 +37,7 @@ pub fn channels_last(tensor: CubeTensor) -> Option<CubeTensor> {
             tensor.into_tensor_arg(),
             padded.clone().into_buffer_arg(),
             count as u32,
+            fours as u32,
             kind,
         );
     }
@@ -56,7 +62,7 @@ pub fn element(tensor: &CubeTensor) -> ElemType {
 }
 
 #[cube(launch_unchecked)]
-fn pad<F: Float>(from: &Tensor<F>, to: &mut [Four<F>], count: u32, #[define(F)] _kind: ElemType) {
+fn pad<F: Float>(from: &Tensor<F>, to: &mut [Four<F>], count: u32, fours: u32, #[define(F)] _kind: ElemType) {
     let at = place();
     if at >= count {
         terminate!();
@@ -64,7 +70,6 @@ fn pad<F: Float>(from: &Tensor<F>, to: &mut [Four<F>], count: u32, #[define(F)] 
     let channels = from.shape(1) as u32;
     let height = from.shape(2) as u32;
     let width = from.shape(3) as u32;
-    let fours = channels.div_ceil(4);
     let pixel = at / fours;
     let first = at % fours * 4;
     let image = pixel / (height * width);

@@ -14,6 +14,8 @@ mod convolution_kernel;
 mod copy;
 mod depthwise_kernels;
 mod layout;
+mod matrix_kernel;
+mod matrix_units;
 mod normalisation;
 mod normalisation_kernels;
 mod optimizer;
@@ -30,6 +32,7 @@ use cubecl::prelude::*;
 
 pub use self::convolution::{connect, convolve, convolve_and_normalise};
 pub use self::copy::{Copy, copy};
+pub use self::matrix_units::Matrices;
 pub use self::normalisation::normalise;
 pub use self::optimizer::{adam_step, sgd_step};
 

@@ -3,8 +3,14 @@
 use burn::module::{Module, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d};
-use burn::tensor::{Device, Distribution, Tensor};
+use burn::tensor::{DType, Device, Distribution, Tensor};
+use burn_cubecl::Cube;
 use foreglow_machine::device::Place;
+
+use super::convolution_kernel::{Affine, Epilogue};
+use super::layout::channels_last;
+use super::matrix_units;
+use super::work::{Extras, Work};
 
 use crate::activation::Activation;
 use crate::answer::{Answer, Grades};
@@ -123,6 +129,43 @@ fn a_normalised_convolution_adds_what_is_beside_it() {
     let (conv, norm, images, beside) = (conv.fork(&gpu), norm.fork(&gpu), to(&images, &gpu), to(&beside, &gpu));
     let ours = super::convolve_and_normalise(&conv, &norm, &images, Some(&beside), Activation::Relu);
     assert_same(&ours.expect("the kernels take this shape"), &right, "with a tensor beside it");
+}
+
+#[test]
+fn matrix_units_give_what_the_cpu_gives() {
+    let (cpu, Some(gpu)) = (Device::flex(), adapter()) else { return };
+    if !device::matrix_units().iter().any(|(place, _)| *place == Place::Software) {
+        eprintln!("skipped: this machine's software graphics adapter has no matrix units");
+        return;
+    }
+    let half = |tensor: Tensor<4>| tensor.cast(DType::F16);
+    for case in CASES.into_iter().filter(|case| case.groups == 1) {
+        let (mut conv, norm, images) = (case.conv(false, &cpu), case.norm(&cpu), case.images(&cpu));
+        let outputs = case.channels[1];
+        let beside = convolve_then(&conv, images.clone(), None, Activation::None);
+        let beside = outputs.is_multiple_of(4).then(|| beside.clone() * 0.5);
+        let right = convolve_and_normalise(&conv, &norm, images.clone(), beside.clone(), Activation::Relu);
+        conv.weight = Param::from_tensor(half(to(&conv.weight.val(), &gpu)));
+        let numbers = [norm.gamma.val(), norm.beta.val(), norm.running_mean.value(), norm.running_var.value()];
+        let numbers = numbers.map(|numbers| to(&numbers, &gpu).cast(DType::F16).try_into_primitive::<Cube>().unwrap());
+        let extras = Extras {
+            numbers: numbers.into(),
+            beside: beside
+                .as_ref()
+                .map(|beside| channels_last(half(to(beside, &gpu)).try_into_primitive::<Cube>().unwrap()).unwrap()),
+            epsilon: norm.epsilon as f32,
+            epilogue: Epilogue { affine: Affine::Norm, has_beside: beside.is_some(), then: Activation::Relu },
+        };
+        let work = Work::of(&conv, images.dims()).unwrap();
+        let images = half(to(&images, &gpu)).try_into_primitive::<Cube>().unwrap();
+        let weights = conv.weight.val().try_into_primitive::<Cube>().unwrap();
+        let ours = matrix_units::convolve(work, &images, &weights, &extras).expect("the units take this shape");
+        let ours = Tensor::<4>::from_primitive::<Cube>(ours).cast(DType::F32);
+        let (ours, right) = (to(&ours, &cpu), to(&right, &cpu));
+        let largest = right.clone().abs().max().into_scalar::<f32>();
+        let error = (ours - right).abs().max().into_scalar::<f32>();
+        assert!(error <= 4e-3 * largest, "{case:?}: {error} of {largest}");
+    }
 }
 
 /// Gradients of the inputs, the weights and the bias on a device.

@@ -7,7 +7,7 @@ use burn_cubecl::{kernel, tensor::CubeTensor};
 use cubecl::client::Client;
 use cubecl::prelude::*;
 
-use super::convolution_kernel::{self, Epilogue, SizesLaunch, TILE_COLUMNS, TILE_ROWS, convolution};
+use super::convolution_kernel::{self, Affine, Epilogue, SizesLaunch, TILE_COLUMNS, TILE_ROWS, convolution};
 use super::depthwise_kernels::{SIDE, depthwise, depthwise_weights};
 use super::layout::{channels_first, channels_last, element, empty};
 use super::weights_kernel::{self, sums_of_rows};
@@ -37,6 +37,11 @@ impl Extras {
     /// Writes the products as they are.
     pub fn none() -> Self {
         Self { numbers: Vec::new(), beside: None, epsilon: 0.0, epilogue: Epilogue::NONE }
+    }
+
+    /// Returns the first of the numbers that a kernel reads: a bias is there twice.
+    pub fn first_number(&self) -> usize {
+        usize::from(self.epilogue.affine == Affine::Bias)
     }
 }
 
