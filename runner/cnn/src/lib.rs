@@ -43,7 +43,7 @@ use foreglow_architectures::{Architecture, Shape};
 
 pub use self::answer::{Answer, Grades};
 pub use self::dropout::seed as seed_dropout;
-pub use self::graphics::{adam_step, sgd_step};
+pub use self::graphics::{adam_step, normalise_bytes, sgd_step};
 pub use self::learning::{AdamStep, Numbers};
 pub use self::network::Network;
 pub use self::onnx::OnnxFile;

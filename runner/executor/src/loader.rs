@@ -3,6 +3,7 @@
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use foreglow_architectures::Shape;
+use foreglow_cnn::normalise_bytes;
 use foreglow_data::Decoded;
 use foreglow_data::images::Scale;
 
@@ -58,7 +59,11 @@ impl Loader {
 
 impl Unpacking {
     /// Four bytes travel as a 32-bit word, because not every device can store single bytes.
-    fn apply(&self, mut bytes: Vec<u8>, dims: [usize; 4], device: &Device) -> Tensor<4> {
+    fn apply(&self, bytes: Vec<u8>, dims: [usize; 4], device: &Device) -> Tensor<4> {
+        let mut bytes = match normalise_bytes(bytes, dims, &self.factors, &self.offsets) {
+            Ok(numbers) => return numbers,
+            Err(bytes) => bytes,
+        };
         let count = bytes.len();
         bytes.resize(count.next_multiple_of(SHIFTS.len()), 0);
         let words: Vec<i32> = bytes.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect();

@@ -9,6 +9,7 @@
 //!
 //! Tensors are `[n, channels, height, width]` for the caller and channels-last in memory.
 
+mod bytes;
 mod convolution;
 mod convolution_kernel;
 mod copy;
@@ -30,6 +31,7 @@ use burn_cubecl::{Cube, tensor::CubeTensor};
 use cubecl::client::Client;
 use cubecl::prelude::*;
 
+pub use self::bytes::normalise_bytes;
 pub use self::convolution::{connect, convolve, convolve_and_normalise};
 pub use self::copy::{Copy, copy};
 pub use self::matrix_units::Matrices;

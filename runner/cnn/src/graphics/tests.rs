@@ -1,9 +1,9 @@
-//! The kernels on the software adapter give what the CPU does.
+//! The kernels on a GPU, or on the software adapter, give what the CPU does.
 
 use burn::module::{Module, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d};
-use burn::tensor::{DType, Device, Distribution, Tensor};
+use burn::tensor::{DType, Device, Distribution, Tensor, TensorData};
 use burn_cubecl::Cube;
 use foreglow_machine::device::Place;
 
@@ -22,14 +22,18 @@ use crate::learning::AdamStep;
 /// Relative to the largest number; sums are in a different order.
 const TOLERANCE: f32 = 2e-5;
 
-/// Returns the software adapter; `None` on a machine without one.
-fn adapter() -> Option<Device> {
-    let found = device::probe().iter().any(|adapter| adapter.place == Place::Software);
-    if !found {
-        eprintln!("skipped: this machine has no software graphics adapter");
-        return None;
+/// Returns the place of a GPU, or of the software adapter; `None` on a machine without either.
+fn found() -> Option<Place> {
+    let places: Vec<Place> = device::probe().iter().map(|adapter| adapter.place).collect();
+    let found = places.iter().find(|place| place.is_gpu()).or(places.iter().find(|place| **place == Place::Software));
+    if found.is_none() {
+        eprintln!("skipped: this machine has no graphics adapter");
     }
-    Some(device::open(Place::Software).expect("a listed adapter opens"))
+    found.copied()
+}
+
+fn adapter() -> Option<Device> {
+    found().map(|place| device::open(place).expect("a listed adapter opens"))
 }
 
 fn random<const D: usize>(shape: [usize; D], device: &Device) -> Tensor<D> {
@@ -134,8 +138,8 @@ fn a_normalised_convolution_adds_what_is_beside_it() {
 #[test]
 fn matrix_units_give_what_the_cpu_gives() {
     let (cpu, Some(gpu)) = (Device::flex(), adapter()) else { return };
-    if !device::matrix_units().iter().any(|(place, _)| *place == Place::Software) {
-        eprintln!("skipped: this machine's software graphics adapter has no matrix units");
+    if !device::matrix_units().iter().any(|(place, _)| Some(*place) == found()) {
+        eprintln!("skipped: this machine's graphics adapter has no matrix units");
         return;
     }
     let half = |tensor: Tensor<4>| tensor.cast(DType::F16);
@@ -228,6 +232,21 @@ fn a_bias_learns_as_on_the_cpu() {
             assert_same(ours, right, &format!("{case:?}, result {place}"));
         }
     }
+}
+
+#[test]
+fn bytes_become_the_numbers_of_tensor_operations() {
+    let (cpu, Some(gpu)) = (Device::flex(), adapter()) else { return };
+    for dims in [[3, 3, 5, 7], [2, 1, 4, 4]] {
+        let bytes: Vec<u8> = (0..dims.iter().product::<usize>()).map(|place| (place * 37 % 256) as u8).collect();
+        let per_channel = |from: f32| -> Tensor<4> { (random([1, dims[1], 1, 1], &cpu).abs() + from) * 0.01 };
+        let (factors, offsets) = (per_channel(1.0), per_channel(0.5));
+        let numbers: Vec<f32> = bytes.iter().map(|byte| f32::from(*byte)).collect();
+        let right = Tensor::<4>::from_data(TensorData::new(numbers, dims), &cpu) * factors.clone() - offsets.clone();
+        let ours = super::normalise_bytes(bytes, dims, &to(&factors, &gpu), &to(&offsets, &gpu)).unwrap();
+        assert_same(&ours, &right, &format!("{dims:?}"));
+    }
+    assert!(super::normalise_bytes(vec![1; 16], [1, 1, 4, 4], &random([1; 4], &cpu), &random([1; 4], &cpu)).is_err());
 }
 
 #[test]
