@@ -1,5 +1,7 @@
 //! Graphics adapters, through wgpu: lists them and opens one for Burn.
 
+use std::sync::OnceLock;
+
 use burn::tensor::{Device, DeviceKind};
 use burn_wgpu::WgpuInitError;
 use foreglow_machine::accelerator_memory_mib;
@@ -8,6 +10,9 @@ use foreglow_shared::NumberFormat;
 use wgpu::{Backends, CooperativeScalarType, DeviceType, Features, Instance, InstanceDescriptor};
 
 use crate::graphics::Matrices;
+
+/// The matrices of each adapter that has them.
+static MATRICES: OnceLock<Vec<(Place, Matrices)>> = OnceLock::new();
 
 /// Opens a device. Burn selects the graphics interface by the same rule as [`adapters`].
 ///
@@ -25,6 +30,8 @@ pub fn open(place: Place) -> anyhow::Result<Device> {
     if !adapters().iter().any(|adapter| adapter.place == place) {
         anyhow::bail!("the device does not exist; `foreglow devices` lists the available devices");
     }
+    // Found before the work begins: the Vulkan loader fails when several threads create instances.
+    MATRICES.get_or_init(matrix_units);
     match Device::wgpu_options().device_kind(kind.clone()).init() {
         Ok(device) => Ok(device),
         // This process has already opened the device.
@@ -67,9 +74,15 @@ pub fn adapters() -> Vec<Adapter> {
     found
 }
 
-/// Returns the matrices of 16-bit floats that adapters multiply and add in 32 bits: the largest of
-/// each adapter whose subgroups have one size, which they are shared out to.
-pub fn matrix_units() -> Vec<(Place, Matrices)> {
+/// Returns the matrices of 16-bit floats that an opened device multiplies and adds in 32 bits, if it
+/// has them.
+pub fn matrices(place: Place) -> Option<Matrices> {
+    MATRICES.get()?.iter().find(|(known, _)| *known == place).map(|(_, matrices)| *matrices)
+}
+
+/// Returns the largest matrices of each adapter whose subgroups, which share a matrix out among
+/// their units, have one size.
+fn matrix_units() -> Vec<(Place, Matrices)> {
     let backends = Backends::VULKAN;
     let instance = Instance::new(InstanceDescriptor { backends, ..InstanceDescriptor::new_without_display_handle() });
     let mut places = Places::default();

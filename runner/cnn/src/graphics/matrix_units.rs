@@ -1,7 +1,5 @@
 //! Convolutions of 16-bit floats on the matrix units of a GPU.
 
-use std::sync::OnceLock;
-
 use burn::tensor::DType;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::ir::UIntKind;
@@ -18,7 +16,7 @@ use super::is_indexable;
 use super::layout::{channels_first, channels_last_in, empty};
 use super::matrix_kernel::{EIGHT, MatrixKernel, Tile, sizes};
 use super::work::{Extras, Work};
-use crate::device::matrix_units;
+use crate::device;
 
 /// Tiles from the largest, which reads least per product, to the smallest.
 const TILES: [Tile; 4] = [
@@ -109,7 +107,6 @@ fn choose(kernels: impl Iterator<Item = MatrixKernel>, rows: u32, outputs: u32) 
 
 /// Returns the matrices of a device, if it has them.
 fn of(device: &Device) -> Option<Matrices> {
-    static FOUND: OnceLock<Vec<(Place, Matrices)>> = OnceLock::new();
     let Device::Wgpu(device) = device else { return None };
     let place = match device.kind {
         WgpuDeviceKind::Cpu => Place::Software,
@@ -118,8 +115,7 @@ fn of(device: &Device) -> Option<Matrices> {
         WgpuDeviceKind::VirtualGpu(index) => Place::VirtualGpu(index),
         _ => return None,
     };
-    let found = FOUND.get_or_init(matrix_units).iter().find(|(known, _)| *known == place);
-    found.map(|(_, matrices)| *matrices)
+    device::matrices(place)
 }
 
 /// A kernel whose text is complete.
