@@ -74,8 +74,8 @@ pub fn adapters() -> Vec<Adapter> {
     found
 }
 
-/// Returns the matrices of 16-bit floats that an opened device multiplies and adds in 32 bits, if it
-/// has them.
+/// Returns the matrices of 16-bit floats that an opened device multiplies and adds in 32 bits, if
+/// it has them.
 pub fn matrices(place: Place) -> Option<Matrices> {
     MATRICES.get()?.iter().find(|(known, _)| *known == place).map(|(_, matrices)| *matrices)
 }
