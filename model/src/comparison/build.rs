@@ -242,8 +242,8 @@ pub(crate) fn place(
         None => {}
         Some(IncompleteOutcome::OutOfAcceleratorMemory) => {
             return Err(
-                "the GPU ran out of memory in a run that needed no more; choose a smaller --batch-size, fewer \
-                        --cores or a machine type whose GPU has more memory"
+                "the GPU ran out of memory in a run that needed no more; choose a smaller mini-batch, fewer cores per \
+                        executor or a machine type whose GPU has more memory"
                     .to_owned(),
             );
         }
@@ -281,8 +281,8 @@ pub(crate) fn place(
             placement.executors_per_machine = packing.executors_per_machine;
             if packing.machines > 1 && arm.engine == Engine::Local && offer.executors.is_empty() {
                 return Err(
-                    "the samples ran on one machine at a time, so executors on several are compared only with \
-                            --executors"
+                    "the samples ran on one machine at a time, so executors on several are compared only where their number \
+                            is given"
                         .to_owned(),
                 );
             }

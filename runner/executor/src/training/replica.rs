@@ -175,7 +175,8 @@ impl Replica {
         self.step(Vec::new(), 0.0)?;
         self.sync()?;
         (self.steps, self.is_fresh) = (0, true);
-        self.forward_part = (forward / start.elapsed().as_secs_f64()).clamp(0.0, 1.0);
+        let all = start.elapsed().as_secs_f64();
+        self.forward_part = if all > 0.0 { (forward / all).clamp(0.0, 1.0) } else { 0.0 };
         Ok(())
     }
 

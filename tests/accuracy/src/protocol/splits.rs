@@ -202,3 +202,27 @@ fn with_own(split: &Split, own: usize, draw: usize, value: usize) -> Split {
     let test = split.test.iter().copied().filter(|setting| !moved.contains(setting)).collect();
     Split { fit: [split.fit.clone(), moved].concat(), test }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Five runs on the machine type `a`, four on `b` and two on `c`.
+    #[test]
+    fn a_new_value_is_tested_only_where_runs_of_it_are_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = [("a", 5), ("b", 4), ("c", 2)].into_iter().flat_map(|(vm, many)| (1..=many).map(move |n| (vm, n)));
+        let rows: String = runs.map(|(vm, nodes)| format!("{nodes},{vm},{}\n", 100 / nodes)).collect();
+        std::fs::write(folder.path().join("runs.csv"), format!("nodes,vm,secs\n{rows}")).unwrap();
+        let spec = Spec { file: "runs.csv".into(), target: "secs", features: vec!["nodes", "vm"], ..Spec::default() };
+        let splits = Splits::NewValue { column: "vm", own: 2, draws: 3 };
+        let part = TablePart { spec, splits, ..TablePart::default() }.read(folder.path()).unwrap();
+        let sizes = part.trials.iter().map(|trial| match trial {
+            Trial::Table(table) => (table.fit.secs().len(), table.test.secs().len()),
+            _ => panic!("a table gives trials of tables"),
+        });
+        // Each draw fits the other types and two runs of the new one; `c` has no third run.
+        let of_draw = [(6 + 2, 3), (7 + 2, 2)];
+        assert_eq!(sizes.collect::<Vec<_>>(), [of_draw; 3].concat());
+    }
+}
