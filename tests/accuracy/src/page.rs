@@ -166,7 +166,7 @@ fn machine() -> String {
     let name =
         text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name.trim()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{threads} processors ({})", name.unwrap_or("unknown"))
+    format!("{threads} processor{} ({})", if threads == 1 { "" } else { "s" }, name.unwrap_or("unknown"))
 }
 
 fn quoted(word: &str) -> String {
