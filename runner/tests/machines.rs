@@ -227,7 +227,7 @@ fn a_batch_that_no_run_completed_on_a_small_gpu_is_offered_on_the_large_one_alon
         assert_eq!(json["recommended"]["machine"], "g5.xlarge", "{answer:?}");
         assert_eq!(json["best_per_machine"].as_array().unwrap().len(), 1, "{answer:?}");
         let refused = json["omitted"].as_array().unwrap().iter().find(|left| left["machine"] == "g4dn.xlarge").unwrap();
-        assert!(refused["reason"].as_str().unwrap().contains("smaller --batch-size"), "{refused}");
+        assert!(refused["reason"].as_str().unwrap().contains("smaller mini-batch"), "{refused}");
     }
 }
 

@@ -217,7 +217,7 @@ fn a_gpu_out_of_memory_excludes_the_gpus_with_no_more_memory_whatever_the_execut
     };
     let (offered, reasons) = failing(0, IncompleteOutcome::OutOfAcceleratorMemory);
     assert_eq!(offered, ["g5.xlarge", "p3.2xlarge"]);
-    assert!(reasons.iter().any(|reason| reason.contains("smaller --batch-size")), "{reasons:?}");
+    assert!(reasons.iter().any(|reason| reason.contains("smaller mini-batch")), "{reasons:?}");
     let (offered, _) = failing(2, IncompleteOutcome::OutOfAcceleratorMemory);
     assert_eq!(offered, ["g5.xlarge"], "a T4 has less memory than the V100");
     let (offered, _) = failing(1, IncompleteOutcome::OutOfAcceleratorMemory);

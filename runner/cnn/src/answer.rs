@@ -2,6 +2,7 @@
 
 use burn::tensor::{ExecutionError, Int, Tensor};
 
+use super::grades::Grades;
 use super::graphics::{self, Copy};
 
 /// The classes that a CNN gives images, and its loss, which a device has yet to compute and copy.
@@ -12,15 +13,6 @@ enum State {
     /// The CPU computes at once.
     Here(Result<Grades, ExecutionError>),
     OnTheWay(Copy),
-}
-
-/// Predicted classes and the loss.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Grades {
-    /// The class of each image.
-    pub classes: Vec<i64>,
-    /// The mean loss of the images, if it was asked for.
-    pub loss: Option<f32>,
 }
 
 impl Answer {

@@ -15,7 +15,7 @@ mod graphics;
 #[cfg(feature = "gpu")]
 mod peaks;
 #[cfg(feature = "gpu")]
-pub(crate) use self::graphics::matrices;
+pub(crate) use self::graphics::{Matrices, matrices};
 
 /// Burn's words for a buffer that it could not allocate, which it notices when a kernel needs it.
 const NOT_ALLOCATED: &str = "Memory location was never initialized";

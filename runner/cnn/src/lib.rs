@@ -6,6 +6,7 @@ mod answer;
 mod convolution;
 mod dropout;
 mod geometry;
+mod grades;
 #[cfg(feature = "gpu")]
 mod graphics;
 #[cfg(not(feature = "gpu"))]
@@ -41,8 +42,9 @@ pub mod xception;
 use burn::tensor::{Device, Gradients, Tensor};
 use foreglow_architectures::{Architecture, Shape};
 
-pub use self::answer::{Answer, Grades};
+pub use self::answer::Answer;
 pub use self::dropout::seed as seed_dropout;
+pub use self::grades::Grades;
 pub use self::graphics::{adam_step, normalise_bytes, sgd_step};
 pub use self::learning::{AdamStep, Numbers};
 pub use self::network::Network;

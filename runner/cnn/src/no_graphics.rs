@@ -4,7 +4,7 @@ use burn::nn::{BatchNorm, Linear, conv::Conv2d};
 use burn::tensor::{ExecutionError, Int, Tensor};
 
 use crate::activation::Activation;
-use crate::answer::Grades;
+use crate::grades::Grades;
 use crate::learning::AdamStep;
 
 /// Returns `None`.

@@ -9,7 +9,14 @@ use foreglow_machine::device::{Adapter, Limits, Place};
 use foreglow_shared::NumberFormat;
 use wgpu::{Backends, CooperativeScalarType, DeviceType, Features, Instance, InstanceDescriptor};
 
-use crate::graphics::Matrices;
+/// The matrices that a device multiplies: 16-bit floats that are added in 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matrices {
+    /// Rows and columns.
+    pub side: u32,
+    /// Units of a subgroup, which multiply together.
+    pub lanes: u32,
+}
 
 /// The matrices of each adapter that has them.
 static MATRICES: OnceLock<Vec<(Place, Matrices)>> = OnceLock::new();

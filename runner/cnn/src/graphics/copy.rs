@@ -9,7 +9,7 @@ use burn_cubecl::{Cube, kernel, tensor::CubeTensor};
 use cubecl::bytes::Bytes;
 use cubecl::server::{CopyDescriptor, ServerError};
 
-use crate::answer::Grades;
+use crate::grades::Grades;
 
 type Read = Result<Vec<Bytes>, ServerError>;
 

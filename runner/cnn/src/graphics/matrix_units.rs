@@ -16,7 +16,7 @@ use super::is_indexable;
 use super::layout::{channels_first, channels_last_in, empty};
 use super::matrix_kernel::{EIGHT, MatrixKernel, Tile, sizes};
 use super::work::{Extras, Work};
-use crate::device;
+use crate::device::{self, Matrices};
 
 /// Tiles from the largest, which reads least per product, to the smallest.
 const TILES: [Tile; 4] = [
@@ -27,15 +27,6 @@ const TILES: [Tile; 4] = [
 ];
 /// Workgroups that keep a large GPU busy: one for each of its 132 multiprocessors.
 const BUSY: u32 = 132;
-
-/// The matrices that a device multiplies: 16-bit floats that are added in 32 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Matrices {
-    /// Rows and columns.
-    pub side: u32,
-    /// Units of a subgroup, which multiply together.
-    pub lanes: u32,
-}
 
 /// Convolves images `[n, channels, height, width]` with weights `[outputs, channels, height, width]`
 /// as [`Work::forward`] does; `None` without matrix units, or if the sizes do not suit them.

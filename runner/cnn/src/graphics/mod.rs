@@ -34,7 +34,6 @@ use cubecl::prelude::*;
 pub use self::bytes::normalise_bytes;
 pub use self::convolution::{connect, convolve, convolve_and_normalise};
 pub use self::copy::{Copy, copy};
-pub use self::matrix_units::Matrices;
 pub use self::normalisation::normalise;
 pub use self::optimizer::{adam_step, sgd_step};
 

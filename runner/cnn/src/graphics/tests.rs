@@ -15,9 +15,10 @@ use super::matrix_units;
 use super::work::{Extras, Work};
 
 use crate::activation::Activation;
-use crate::answer::{Answer, Grades};
+use crate::answer::Answer;
 use crate::convolution::{convolve_and_normalise, convolve_then};
 use crate::device;
+use crate::grades::Grades;
 use crate::layers::connect;
 use crate::learning::AdamStep;
 
