@@ -49,11 +49,9 @@ pub fn open(place: Place) -> anyhow::Result<Device> {
 
 /// Returns the adapters in the driver's order, numbered from 1: the processor is 0.
 pub fn adapters() -> Vec<Adapter> {
-    let backends = Backends::VULKAN | Backends::METAL | Backends::DX12;
-    let instance = Instance::new(InstanceDescriptor { backends, ..InstanceDescriptor::new_without_display_handle() });
     let mut places = Places::default();
     let mut found = Vec::new();
-    for adapter in block_on(instance.enumerate_adapters(backends)) {
+    for adapter in of(Backends::VULKAN | Backends::METAL | Backends::DX12) {
         let info = adapter.get_info();
         let Some(place) = places.next(info.device_type) else { continue };
         let limits = adapter.limits();
@@ -90,11 +88,9 @@ pub fn matrices(place: Place) -> Option<Matrices> {
 /// Returns the largest matrices of each adapter whose subgroups, which share a matrix out among
 /// their units, have one size.
 fn matrix_units() -> Vec<(Place, Matrices)> {
-    let backends = Backends::VULKAN;
-    let instance = Instance::new(InstanceDescriptor { backends, ..InstanceDescriptor::new_without_display_handle() });
     let mut places = Places::default();
     let mut found = Vec::new();
-    for adapter in block_on(instance.enumerate_adapters(backends)) {
+    for adapter in of(Backends::VULKAN) {
         let info = adapter.get_info();
         let Some(place) = places.next(info.device_type) else { continue };
         let sides = adapter.cooperative_matrix_properties().into_iter().filter_map(|of| {
@@ -109,6 +105,12 @@ fn matrix_units() -> Vec<(Place, Matrices)> {
         }
     }
     found
+}
+
+/// Returns the adapters of these graphics interfaces.
+fn of(backends: Backends) -> Vec<wgpu::Adapter> {
+    let instance = Instance::new(InstanceDescriptor { backends, ..InstanceDescriptor::new_without_display_handle() });
+    block_on(instance.enumerate_adapters(backends))
 }
 
 /// Numbers the adapters of each kind.

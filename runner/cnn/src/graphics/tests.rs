@@ -262,7 +262,7 @@ fn bytes_become_the_numbers_of_tensor_operations() {
 }
 
 #[test]
-fn an_answer_is_that_of_its_place_among_the_work() {
+fn an_answer_is_not_disturbed_by_later_work_or_by_one_that_nobody_waits_for() {
     let Some(gpu) = adapter() else { return };
     let scores: Tensor<2> = random([50, 7], &gpu);
     let right: Vec<i64> = scores.clone().argmax(1).into_data().iter().collect();

@@ -246,9 +246,7 @@ impl Work {
         let Geometry { channels: [channels, _], side, out, kernel: [down, across], .. } = self.shape;
         let rows = self.shape.images * out[0] * out[1];
         let groups = (channels / 4).div_ceil(SIDE);
-        let wanted = BUSY.div_ceil(groups).min(rows.div_ceil(SMALLEST_PART));
-        let part = rows.div_ceil(wanted);
-        let parts = rows.div_ceil(part);
+        let [part, parts] = parts(rows, groups, 1);
         let found = empty(images, [parts, down, across, channels]);
         let cubes = grid(&images.client, [groups, parts, 1])?;
         // SAFETY: the kernel reads and writes only where a pixel, a tap and a channel are within
@@ -285,9 +283,7 @@ impl Work {
         let rows = self.shape.images * out[0] * out[1];
         // Few outputs have many summands: parts of them keep the device busy.
         let tiles = [columns.div_ceil(TILE_COLUMNS), outputs.div_ceil(TILE_ROWS)];
-        let wanted = BUSY.div_ceil(tiles[0] * tiles[1]).min(rows.div_ceil(SMALLEST_PART));
-        let part = rows.div_ceil(wanted).next_multiple_of(DEPTH);
-        let parts = rows.div_ceil(part);
+        let [part, parts] = parts(rows, tiles[0] * tiles[1], DEPTH);
         let found = empty(images, [parts, outputs, down, across * channels]);
         if !is_indexable(&found) || !is_indexable(gradient) {
             return None;
@@ -323,9 +319,7 @@ impl Work {
         let Geometry { channels: [_, outputs], out, images, .. } = self.shape;
         let (rows, fours) = (images * out[0] * out[1], outputs.div_ceil(4));
         let groups = fours.div_ceil(SIDE);
-        let wanted = BUSY.div_ceil(groups).min(rows.div_ceil(SMALLEST_PART));
-        let part = rows.div_ceil(wanted);
-        let parts = rows.div_ceil(part);
+        let [part, parts] = parts(rows, groups, 1);
         let found = empty(gradient, [parts, 1, 1, 4 * fours]);
         let cubes = grid(&gradient.client, [groups, parts, 1])?;
         // SAFETY: the kernel reads and writes only below `rows`, `fours` and the number of parts,
@@ -347,6 +341,14 @@ impl Work {
         let sum = if outputs == 4 * fours { sum } else { kernel::slice(sum, &[0..1, 0..1, 0..1, 0..outputs]) };
         Some(reshape(sum, [outputs].into()))
     }
+}
+
+/// Divides rows into parts that keep a device busy with this many workgroups each: returns the rows
+/// of a part, a multiple of `steps`, and the number of parts.
+fn parts(rows: usize, workgroups: usize, steps: usize) -> [usize; 2] {
+    let wanted = BUSY.div_ceil(workgroups).min(rows.div_ceil(SMALLEST_PART));
+    let part = rows.div_ceil(wanted).next_multiple_of(steps);
+    [part, rows.div_ceil(part)]
 }
 
 /// Adds parts, `[parts, …]`, to one tensor of this shape.
