@@ -24,6 +24,8 @@ const FAULTS: u32 = 200;
 /// Faults after which a new store begins, because each is read as a whole.
 const FAULTS_OF_A_STORE: u32 = 20;
 const SENDERS: u64 = 4;
+/// Pause of a sender after a refused request.
+const PAUSE: Duration = Duration::from_millis(2);
 /// A file of the store may have this size when the disk is full, in blocks of 512 bytes.
 const BLOCKS: u32 = 400;
 
@@ -171,16 +173,10 @@ fn one(
             let address = &addresses[sender as usize % addresses.len()];
             scope.spawn(move || send(fault, number, sender, address, record));
         }
-        std::thread::sleep(moment);
-        if let (Fault::ServerCrash, Place::Server(server)) = (fault, place) {
-            server.crash()?;
-            std::thread::sleep(moment);
-            server.start_again()?;
-            std::thread::sleep(moment);
-        }
-        collector.kill()?;
+        let happened = happen(fault, place, moment, &mut collector);
+        // Also after a failure, because the scope ends with its senders.
         is_over.store(true, Ordering::Relaxed);
-        Ok(())
+        happened
     })?;
     drop(second.take());
     let torn_bytes = if fault == Fault::TornLog { tear(&log, log_bytes.into_inner(), number)? } else { 0 };
@@ -189,6 +185,18 @@ fn one(
     kept.extend(acknowledged);
     check::check(store, kept)?;
     Ok(sent)
+}
+
+/// Lets a fault happen amid the requests, and kills the collector.
+fn happen(fault: Fault, place: &Place, moment: Duration, collector: &mut Collector) -> anyhow::Result<()> {
+    std::thread::sleep(moment);
+    if let (Fault::ServerCrash, Place::Server(server)) = (fault, place) {
+        server.crash()?;
+        std::thread::sleep(moment);
+        server.start_again()?;
+        std::thread::sleep(moment);
+    }
+    Ok(collector.kill()?)
 }
 
 /// Tears the log at a place after `kept` bytes, which have every acknowledged write; returns how
@@ -242,9 +250,11 @@ fn send(fault: Fault, fault_number: u64, sender: u64, address: &str, record: Rec
                     acknowledged.extend(numbers.map(id));
                 }
             }
-            // The disk is full, and the next batch may fit; or the server is away for a moment.
+            // The disk is full, and the next batch may fit; or the server is away for a moment, and
+            // senders in a loop would slow its start.
             Ok(_) => {
                 record.refused.fetch_add(1, Ordering::Relaxed);
+                std::thread::sleep(PAUSE);
             }
             Err(_) => return,
         }
