@@ -244,7 +244,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-machines bench-opening bench-page bench-collector-page bench-input bench-overhead bench-core-share bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-machines bench-opening bench-page bench-collector-page bench-input bench-overhead bench-core-share bench-cnns bench-onnx bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -347,6 +347,11 @@ bench-core-share: build
 .PHONY: bench-cnns
 bench-cnns: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/cnns/run.py
+
+# Measures the built-in networks on the processor against their exports to ONNX.
+.PHONY: bench-onnx
+bench-onnx: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
+	$(PYTORCH) bench/onnx/run.py
 
 # Measures the planner's built-in example on an otherwise idle machine: half an hour on 2 cores.
 .PHONY: sweep

@@ -11,7 +11,8 @@ use burn::nn::{
 use burn::tensor::{Device, Tensor, activation::relu};
 
 use super::Trace;
-use super::convolution::{convolve, max_pool};
+use super::activation::Activation;
+use super::convolution::{convolve_then, max_pool};
 use super::dropout::Dropout;
 use super::layers::{connect, conv};
 
@@ -55,7 +56,7 @@ impl Vgg16 {
         let mut x = images;
         for stage in &self.stages {
             for conv in stage {
-                x = relu(convolve(conv, x));
+                x = convolve_then(conv, x, None, Activation::Relu);
             }
             x = max_pool(&self.pool, x);
         }

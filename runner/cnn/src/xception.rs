@@ -66,7 +66,7 @@ impl Xception {
             x = block.forward(x);
         }
         for conv in &self.exit {
-            x = relu(conv.forward(x));
+            x = conv.forward_relu(x);
         }
         connect(&self.fc, self.dropout.forward(global_average(x)))
     }
@@ -101,17 +101,12 @@ impl Block {
     }
 
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
-        let mut out = x.clone();
-        for (place, conv) in self.convs.iter().enumerate() {
-            let is_activated = place > 0 || self.starts_with_relu;
-            out = conv.forward(if is_activated { relu(out) } else { out });
-        }
-        if let Some(pool) = &self.pool {
-            out = max_pool(pool, out);
-        }
-        match &self.projection {
-            Some(projection) => out + projection.forward(x),
-            None => out + x,
+        let Some((last, convs)) = self.convs.split_last() else { return x };
+        let first = if self.starts_with_relu { relu(x.clone()) } else { x.clone() };
+        let out = convs.iter().fold(first, |out, conv| conv.forward_relu(out));
+        match (&self.pool, &self.projection) {
+            (Some(pool), Some(projection)) => projection.forward_beside(x, max_pool(pool, last.forward(out))),
+            _ => last.forward_beside(out, x),
         }
     }
 
@@ -138,6 +133,14 @@ impl Separable {
 
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
         self.pointwise.forward(convolve(&self.depthwise, x))
+    }
+
+    fn forward_relu(&self, x: Tensor<4>) -> Tensor<4> {
+        self.pointwise.forward_relu(convolve(&self.depthwise, x))
+    }
+
+    fn forward_beside(&self, x: Tensor<4>, beside: Tensor<4>) -> Tensor<4> {
+        self.pointwise.forward_beside(convolve(&self.depthwise, x), beside)
     }
 
     fn trace(&self, trace: &mut Trace) {
