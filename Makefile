@@ -122,6 +122,12 @@ announce = @[ -e $(1) ] || echo "building $(2): about $(3) minutes on 2 cores, o
 # Clippy uses the profile that builds the page, so that build scripts and macros are compiled once.
 lint: | setup-lint
 	tests/prose.sh
+	node tests/workflows.mjs
+	@if cargo deny --version >/dev/null 2>&1; then \
+	  cargo deny --offline --locked check licenses bans sources; \
+	else \
+	  echo 'licences and sources of dependencies: skipped, because cargo-deny is missing (cargo install cargo-deny --locked)' >&2; \
+	fi
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path web/bundle/Cargo.toml
 	cargo fmt --check --manifest-path bench/cpu-devices/Cargo.toml
