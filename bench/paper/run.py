@@ -28,7 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = Path(__file__).resolve().parent / "samples"
 KEPT = ["schema", "id", "workload", "configuration", "sampling_rate", "outcome", "completion_time_secs", "startup_secs", "engine",
-        "runner_version", "host", "started_at", "images_processed", "peak_memory_mib"]
+        "runner_version", "host", "started_at", "images_processed", "peak_memory_mib", "spark"]
 FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
 SLOTS = int(os.environ.get("SLOTS", 24))
 IMAGES = int(os.environ.get("IMAGES", 2400))
@@ -50,13 +50,14 @@ UNEVEN = ["resnet50", "xception"]
 TOTAL_CORES = 8
 
 
-def collect(cnn, output, *arguments):
-    """Measures on slow cores; runs with a saved sample are not repeated."""
+def collect(cnn, output, *arguments, images=IMAGES, engine=("--core-share", SHARE), before=(), environment=None):
+    """Measures a CNN; runs with a saved sample are not repeated. `before` are words before the
+    command."""
     output.parent.mkdir(parents=True, exist_ok=True)
-    command = [FOREGLOW, "collect", "--model", cnn, "--image-px", str(CNNS[cnn]), "--images", str(IMAGES), "--batch-size", "1",
-               "--core-share", SHARE, "--device", "cpu", "--cache-dir", output.parents[1] / "cache", "--output", output, *arguments]
+    command = [*before, FOREGLOW, "collect", "--model", cnn, "--image-px", str(CNNS[cnn]), "--images", str(images), "--batch-size", "1",
+               *engine, "--device", "cpu", "--cache-dir", output.parents[1] / "cache", "--output", output, *arguments]
     with open(output.with_suffix(".log"), "a") as log:
-        done = subprocess.run([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=log)
+        done = subprocess.run([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=log, env=environment)
     if done.returncode != 0:
         raise RuntimeError(f"{output.with_suffix('.log')} says why a run failed; the same command continues the sweep")
 
@@ -80,7 +81,9 @@ def measure_uneven(folder, cnn):
 
 
 def task_secs(sample):
-    """The mean time of a task, seconds."""
+    """The mean time of a task in the executor's program, seconds."""
+    if "spark" in sample:
+        return sum(sample["phases"].values()) / sample["spark"]["tasks"]
     parts = sample["executors"]
     return sum(sum(part["phases"].values()) for part in parts) / sum(part["partitions"] for part in parts)
 
@@ -97,10 +100,10 @@ def keep(files, output):
     output.write_text("\n".join(lines) + "\n")
 
 
-def measure_all(jobs):
+def measure_all(jobs, all_slots=SLOTS):
     """Runs jobs (slow cores, function) in threads; the first one that fits into the free slow cores
     is next. Raises the first failure, after the running jobs."""
-    room, free, waiting = threading.Condition(), SLOTS, list(jobs)
+    room, free, waiting = threading.Condition(), all_slots, list(jobs)
 
     def work(slots, job):
         nonlocal free
@@ -111,7 +114,7 @@ def measure_all(jobs):
                 free += slots
                 room.notify()
 
-    with ThreadPoolExecutor(max_workers=SLOTS) as pool:
+    with ThreadPoolExecutor(max_workers=all_slots) as pool:
         started = []
         while waiting and not any(one.done() and one.exception() for one in started):
             with room:
@@ -124,17 +127,21 @@ def measure_all(jobs):
         one.result()
 
 
-def finish(folder, cnn):
-    """Keeps the samples of a CNN."""
-    files = [folder / cnn / f"{executors}-{cores}.jsonl" for executors, cores in GRID]
+def keep_completed(cnn, files, output):
+    """Writes the samples of all files into one, unless a run did not complete."""
     outcomes = [json.loads(line)["outcome"] for file in files for line in file.read_text().splitlines()]
     failed = len(outcomes) - outcomes.count("completed")
     if failed:
-        raise RuntimeError(f"{cnn}: {failed} of {len(outcomes)} runs did not complete; see the samples in {folder / cnn}")
-    keep(files, SAMPLES / f"{cnn}.jsonl")
+        raise RuntimeError(f"{cnn}: {failed} of {len(outcomes)} runs did not complete; see the samples in {files[0].parent}")
+    keep(files, output)
+    print(f"{cnn}: {len(outcomes)} runs")
+
+
+def finish(folder, cnn):
+    """Keeps the samples of a CNN."""
+    keep_completed(cnn, [folder / cnn / f"{executors}-{cores}.jsonl" for executors, cores in GRID], SAMPLES / f"{cnn}.jsonl")
     for kind in ["memory"] + ["uneven"] * (cnn in UNEVEN):
         keep([folder / kind / f"{cnn}.jsonl"], SAMPLES / kind / f"{cnn}.jsonl")
-    print(f"{cnn}: {len(outcomes)} runs")
 
 
 def main():

@@ -36,29 +36,31 @@ def compiled(folder, source):
 
 
 class Cluster:
-    """A master, and a worker that offers `cores` cores."""
+    """A master, and workers that offer `cores` cores each."""
 
-    def __init__(self, folder, cores, memory="2g"):
-        self.home = spark_home()
-        self.environment = os.environ | {"SPARK_HOME": str(self.home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    def __init__(self, folder, cores, memory="2g", workers=1, environment=None):
+        self.home, self.workers = spark_home(), workers
+        self.environment = os.environ | {"SPARK_HOME": str(self.home), "SPARK_LOCAL_IP": "127.0.0.1"} | (environment or {})
         port, ui = free_port(), free_port()
         self.master, self.ui = f"spark://127.0.0.1:{port}", f"http://127.0.0.1:{ui}"
         self.log = (folder / "cluster.log").open("w")
         self.processes = []
         self.start("master.Master", "--port", port, "--webui-port", ui)
-        self.start("worker.Worker", "--cores", str(cores), "--memory", memory, "--webui-port", "0", "--work-dir",
-                   folder / "work", self.master)
+        for worker in range(workers):
+            self.start("worker.Worker", "--cores", str(cores), "--memory", memory, "--webui-port", "0", "--work-dir",
+                       folder / f"work-{worker}", self.master)
         self.wait()
 
-    def start(self, name, *arguments):
-        command = [self.home / "bin/spark-class", f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1", *arguments]
+    def start(self, name, *arguments, before=()):
+        """Starts a daemon. `before` are words before the command."""
+        command = [*before, self.home / "bin/spark-class", f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1", *arguments]
         self.processes.append(subprocess.Popen(command, env=self.environment, stdout=self.log, stderr=self.log))
 
     def wait(self):
         for _ in range(600):
             with contextlib.suppress(OSError):
                 state = json.load(urllib.request.urlopen(f"{self.ui}/json/"))
-                if state["aliveworkers"] == 1 and not state["activeapps"]:
+                if state["aliveworkers"] == self.workers and not state["activeapps"]:
                     return
             time.sleep(0.1)
         raise SystemExit("the cluster does not come up; run it again, and read what spark-class says")
