@@ -85,3 +85,37 @@ async fn every_view_has_an_address_that_opens_it_and_the_back_button_returns() -
     assert_eq!(opened.code, Some(0), "{}", opened.stderr);
     reader.close().await
 }
+
+/// Finds the buttons of the speed-up chart. Other charts have buttons with the same labels.
+const SPEED_UP: &str = "const chart = document.querySelector('[data-testid=speed-up]').closest('.chart');
+    const [speedUp, efficiency] = chart.querySelectorAll(\"[aria-label='Quantity shown'] button\");
+    const axes = chart.querySelector(\"[aria-label^='log axes']\");";
+
+#[tokio::test]
+async fn the_address_keeps_the_switches_of_charts_unless_they_are_at_their_usual_option() -> anyhow::Result<()> {
+    let (host, browser) = open_example().await?;
+    browser.show("explore").await?;
+    browser.wait_until("the view", async |page| Ok(url(page).await?.ends_with("&view=explore"))).await?;
+    let usual = browser.address().await?;
+    script(&browser, &format!("{SPEED_UP} efficiency.click(); axes.click()")).await?;
+    let set = address_changes_from(&browser, &usual).await?;
+    assert_eq!(set, format!("{usual}&chart=speed-up:Efficiency&chart=speed-up-axes:log"));
+    // Another view and back: the charts are created again.
+    browser.show("trust").await?;
+    browser.show("explore").await?;
+    let pressed = format!(
+        "{SPEED_UP} return [speedUp, efficiency, axes].map(button => button.getAttribute('aria-pressed') === 'true')"
+    );
+    assert_eq!(script(&browser, &pressed).await?, json!([false, true, true]));
+    browser.close().await?;
+
+    let reader = Browser::start().await?;
+    let (_, fragment) = set.split_once('#').context("a link has a fragment")?;
+    reader.page.goto(format!("{}#{fragment}", host.url)).await?;
+    reader.answered().await?;
+    assert_eq!(script(&reader, &pressed).await?, json!([false, true, true]));
+    script(&reader, &format!("{SPEED_UP} speedUp.click(); axes.click()")).await?;
+    assert_eq!(address_changes_from(&reader, &set).await?, usual);
+    assert_eq!(script(&reader, &pressed).await?, json!([true, false, false]));
+    reader.close().await
+}

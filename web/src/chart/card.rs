@@ -16,7 +16,6 @@ use crate::chart::overview::Overview;
 use crate::control::WhyButton;
 use crate::control::download;
 use crate::plot::markup::Markup;
-use crate::plot::scale::Spread;
 use crate::plot::sheet::Sheet;
 use crate::state::Planner;
 
@@ -262,48 +261,6 @@ fn part(drawing: Drawn, draw: impl Fn(&dyn Drawing) -> Option<Markup> + Send + S
 }
 
 type Part = Box<dyn Fn() -> String + Send + Sync>;
-
-/// A group of buttons to choose one of a few options.
-pub fn switch<T: Copy + PartialEq + Send + Sync + 'static>(
-    label: &'static str,
-    options: &'static [(&'static str, T)],
-    chosen: RwSignal<T>,
-) -> impl IntoView {
-    let button = |&(name, value): &(&'static str, T)| {
-        view! {
-            <button
-                type="button"
-                aria-pressed=move || (chosen.get() == value).to_string()
-                on:click=move |_| chosen.set(value)
-            >
-                {name}
-            </button>
-        }
-    };
-    view! {
-        <div class="switch" role="group" aria-label=label>
-            {options.iter().map(button).collect_view()}
-        </div>
-    }
-}
-
-/// A toggle between a linear and a logarithmic axis.
-pub fn log_switch(axis: &'static str, spread: RwSignal<Spread>) -> impl IntoView {
-    let pressed = move || spread.get() == Spread::Log;
-    let turn =
-        move |_| spread.update(|spread| *spread = if *spread == Spread::Log { Spread::Linear } else { Spread::Log });
-    view! {
-        <button
-            type="button"
-            class="tool"
-            aria-pressed=move || pressed().to_string()
-            aria-label=format!("log {axis}: logarithmic axis of {axis}")
-            on:click=turn
-        >
-            {format!("log {axis}")}
-        </button>
-    }
-}
 
 fn nearest(marks: &[Mark], (x, y): (f64, f64)) -> Option<Mark> {
     let away = |mark: &Mark| (mark.at.0 - x).hypot(mark.at.1 - y);

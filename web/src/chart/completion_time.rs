@@ -8,9 +8,11 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, legend_of, path, shade, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn};
 use crate::chart::overview::Overview;
+use crate::chart::switch::{log_switch, spread};
 use crate::data::job::highest;
+use crate::data::switch::Switch;
 use crate::plot::grid::{Grid, thinned};
 use crate::plot::lines::{Line, LinePoint, Measured, counts_of, line, lines, lines_for, measured};
 use crate::plot::markup::Markup;
@@ -56,7 +58,7 @@ pub fn CompletionTimeChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
-    let (x, y) = (RwSignal::new(Spread::Linear), RwSignal::new(Spread::Linear));
+    let (x, y) = (spread(Switch::CompletionExecutors), spread(Switch::CompletionTime));
     let times = Memo::new(move |_| Some(Arc::new(Times::of(planner, &*overview.grid.get()?)?)));
     let drawing = drawn(move || {
         let deadline = planner.deadline_secs.get();

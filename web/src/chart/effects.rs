@@ -7,9 +7,11 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark, value_in_words};
 use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn};
 use crate::chart::overview::Overview;
+use crate::chart::switch::{log_switch, spread};
 use crate::control::Later;
+use crate::data::switch::Switch;
 use crate::data::text::capitalised;
 use crate::plot::grid::thinned;
 use crate::plot::markup::Markup;
@@ -68,7 +70,11 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
     let planner = expect_context::<Planner>();
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
-    let spread = RwSignal::new(Spread::Log);
+    let spread = spread(match feature {
+        Feature::InverseExecutors => Switch::EffectExecutors,
+        Feature::InverseCores => Switch::EffectCores,
+        Feature::SamplingRate => Switch::EffectRate,
+    });
     let drawing = drawn(move || {
         let published = planner.published()?;
         let grid = overview.grid.get()?;
@@ -89,7 +95,7 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
                 None => "It never varied alone in the runs, so its own effect is unknown.".into(),
             })
         }),
-        switches: log_switch("axes", spread).into_any(),
+        switches: log_switch("axes", spread),
     };
     card(frame, place, drawing)
 }

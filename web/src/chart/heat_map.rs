@@ -9,8 +9,10 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn, switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn};
 use crate::chart::overview::Overview;
+use crate::chart::switch::{chosen, switch};
+use crate::data::switch::Switch;
 use crate::plot::grid::{Grid, Rates};
 use crate::plot::markup::{Attributes, Markup};
 use crate::plot::scale::{Scale, Spread, log_tick_time, tick_number};
@@ -63,7 +65,7 @@ pub fn HeatMapChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
-    let measure = RwSignal::new(Measure::Time);
+    let measure = chosen(Switch::HeatMap, &[Measure::Time, Measure::Money, Measure::Chance]);
     // A memo of its own, because only the probabilities need predictions.
     let predictions = Memo::new(move |_| {
         let (fitted, grid) = (planner.fitted()?, overview.grid.get()?);
@@ -85,14 +87,7 @@ pub fn HeatMapChart() -> impl IntoView {
         ),
         (_, None) => "Executors by cores. Darker is more, on a logarithmic scale.".into(),
     });
-    let options: &'static [(&str, Measure)] =
-        &[("Time", Measure::Time), ("Cost", Measure::Money), ("Probability", Measure::Chance)];
-    let frame = Card {
-        id: "heat-map",
-        title: "Executors × cores",
-        says,
-        switches: switch("Quantity shown", options, measure).into_any(),
-    };
+    let frame = Card { id: "heat-map", title: "Executors × cores", says, switches: switch("Quantity shown", measure) };
     card(frame, place, drawing)
 }
 

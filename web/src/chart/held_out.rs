@@ -6,7 +6,9 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, keys, path, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn};
+use crate::chart::switch::{log_switch, spread};
+use crate::data::switch::Switch;
 use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
 use crate::plot::sheet::{Sheet, digits};
@@ -48,7 +50,11 @@ pub fn ResidualsChart() -> impl IntoView {
 fn checked(upwards: Upwards, id: &'static str, title: &'static str) -> impl IntoView {
     let planner = expect_context::<Planner>();
     let place = Place::new(HEIGHT_PX);
-    let spread = RwSignal::new(Spread::Log);
+    let (axis, switch) = match upwards {
+        Upwards::Predicted => ("axes", Switch::PredictedByMeasured),
+        Upwards::Error => ("time", Switch::Residuals),
+    };
+    let spread = spread(switch);
     let runs = Memo::new(move |_| planner.fitted().map(|fitted| fitted.predictor.held_out()).unwrap_or_default());
     let drawing = drawn(move || {
         planner.fitted()?;
@@ -66,11 +72,7 @@ fn checked(upwards: Upwards, id: &'static str, title: &'static str) -> impl Into
             )
         }),
     });
-    let switches = match upwards {
-        Upwards::Predicted => log_switch("axes", spread).into_any(),
-        Upwards::Error => log_switch("time", spread).into_any(),
-    };
-    card(Card { id, title, says, switches }, place, drawing)
+    card(Card { id, title, says, switches: log_switch(axis, spread) }, place, drawing)
 }
 
 fn error_percent(run: &HeldOut) -> f64 {

@@ -11,6 +11,7 @@ mod held_out;
 mod overview;
 mod sampling_rate;
 mod speed_up;
+mod switch;
 mod time_by_money;
 
 pub use self::{

@@ -8,8 +8,10 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Beside, Frame, legend_of, looked_at, path, shade, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch, switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn};
 use crate::chart::overview::Overview;
+use crate::chart::switch::{chosen, log_switch, spread, switch};
+use crate::data::switch::Switch;
 use crate::plot::grid::{Grid, thinned};
 use crate::plot::lines::{counts_of, lines_for};
 use crate::plot::markup::Markup;
@@ -62,8 +64,9 @@ pub fn SpeedUpChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
-    let (gain, over) = (RwSignal::new(Gain::SpeedUp), RwSignal::new(Over::Executors));
-    let spread = RwSignal::new(Spread::Linear);
+    let gain = chosen(Switch::SpeedUp, &[Gain::SpeedUp, Gain::Efficiency]);
+    let over = chosen(Switch::SpeedUpOver, &[Over::Executors, Over::Cores]);
+    let spread = spread(Switch::SpeedUpAxes);
     let drawing = drawn(move || {
         let fitted = planner.fitted()?;
         let (grid, asked) = (overview.grid.get()?, (gain.get(), over.get()));
@@ -77,11 +80,9 @@ pub fn SpeedUpChart() -> impl IntoView {
         (Gain::Efficiency, Over::Executors) => "Speed-up ÷ executors; 1 is ideal.".into(),
         (Gain::Efficiency, Over::Cores) => "Speed-up ÷ cores; 1 is ideal.".into(),
     });
-    let gains: &'static [(&str, Gain)] = &[("Speed-up", Gain::SpeedUp), ("Efficiency", Gain::Efficiency)];
-    let overs: &'static [(&str, Over)] = &[("Executors", Over::Executors), ("Cores", Over::Cores)];
     let switches = view! {
-        {switch("Quantity shown", gains, gain)}
-        {switch("Resource", overs, over)}
+        {switch("Quantity shown", gain)}
+        {switch("Resource", over)}
         {log_switch("axes", spread)}
     };
     let frame = Card { id: "speed-up", title: "Speed-up", says, switches: switches.into_any() };

@@ -8,8 +8,10 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, keys, looked_at, path, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn};
 use crate::chart::overview::Overview;
+use crate::chart::switch::{log_switch, spread};
+use crate::data::switch::Switch;
 use crate::plot::grid::{Cell, Grid, Rates};
 use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
@@ -52,7 +54,7 @@ pub fn TimeByMoneyChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
-    let (x, y) = (RwSignal::new(Spread::Log), RwSignal::new(Spread::Log));
+    let (x, y) = (spread(Switch::CostByTimeTime), spread(Switch::CostByTimeCost));
     let cells = Memo::new(move |_| {
         let grid = overview.grid.get()?;
         Some(Arc::new(overview.rates.with(|rates| priced(&grid, rates))))

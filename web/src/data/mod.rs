@@ -8,6 +8,7 @@ pub mod left_out;
 pub mod machine_choice;
 pub mod neighbours;
 pub mod run_table;
+pub mod switch;
 pub mod text;
 pub mod view;
 pub mod why;

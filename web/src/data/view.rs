@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use foreglow_shared::number;
 
 use crate::data::machine_choice::{Devices, MachineChoice, MachinePick};
+use crate::data::switch::Switches;
 
 /// A view of the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,15 +57,17 @@ impl Tab {
     }
 }
 
-/// What the page shows besides the link: the view, and the choice of machine types. It is the part
-/// of the fragment after the link, `&view=trust&devices=gpu`, and empty for what the page shows
-/// first, so that such links are those of earlier versions.
+/// What the page shows besides the link: the view, the choice of machine types, and the switches of
+/// the charts. It is the part of the fragment after the link, `&view=trust&devices=gpu`, and empty
+/// for what the page shows first, so that such links are those of earlier versions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown {
     /// The view.
     pub tab: Tab,
     /// The choice of machine types.
     pub choice: MachineChoice,
+    /// The switches of the charts.
+    pub switches: Switches,
 }
 
 impl Shown {
@@ -108,6 +111,9 @@ impl Shown {
         if let Some(mib) = memory_per_executor_mib {
             add("memory", &mib.to_string());
         }
+        for switch in self.switches.unusual() {
+            add("chart", &switch);
+        }
         suffix
     }
 
@@ -131,6 +137,7 @@ impl Shown {
                 ("batch", _) => shown.choice.pick.batch_size = count(value),
                 ("partition", _) => shown.choice.pick.partition_size = count(value),
                 ("memory", _) => shown.choice.pick.memory_per_executor_mib = count(value),
+                ("chart", _) => shown.switches.read(value),
                 _ => {}
             }
         }
@@ -189,6 +196,7 @@ fn decoded(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::switch::Switch;
 
     #[test]
     fn every_view_has_an_address_and_a_link_without_one_opens_the_first() {
@@ -216,7 +224,7 @@ mod tests {
                 memory_per_executor_mib: Some(2048),
             },
         };
-        let shown = Shown { tab: Tab::Explore, choice };
+        let shown = Shown { tab: Tab::Explore, choice, ..Shown::default() };
         assert_eq!(split(&format!("v1.abc{}", shown.suffix())), ("v1.abc", shown));
         for broken in [
             "&without=%G1",
@@ -231,6 +239,31 @@ mod tests {
             "&machine=%e",
         ] {
             assert_eq!(split(broken).1, Shown::default(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn every_option_of_every_switch_survives_the_address_and_the_usual_one_is_absent() {
+        for (place, switch) in Switch::ALL.into_iter().enumerate() {
+            assert_eq!(switch as usize, place, "{switch:?}");
+            for (option, name) in switch.options().iter().enumerate() {
+                let mut shown = Shown::default();
+                shown.switches.set(switch, option);
+                let suffix = shown.suffix();
+                assert_eq!(suffix.is_empty(), option == 0, "{suffix}");
+                assert!(option == 0 || suffix == format!("&chart={}:{name}", switch.name()), "{suffix}");
+                assert_eq!(encoded(switch.name()) + &encoded(name), switch.name().to_owned() + name);
+                assert_eq!(split(&format!("v1.abc{suffix}")), ("v1.abc", shown));
+            }
+        }
+    }
+
+    #[test]
+    fn switches_are_in_the_order_of_the_charts_and_unknown_ones_are_ignored() {
+        let (_, shown) = split("v1.abc&chart=speed-up-axes:log&view=explore&chart=speed-up:Efficiency&chart=later:on");
+        assert_eq!(shown.suffix(), "&view=explore&chart=speed-up:Efficiency&chart=speed-up-axes:log");
+        for broken in ["speed-up", "speed-up:", "speed-up:efficiency", ":Efficiency", "heat-map:log", "", "%e:log"] {
+            assert_eq!(split(&format!("&chart={broken}")).1, Shown::default(), "{broken}");
         }
     }
 

@@ -30,6 +30,7 @@ use crate::client::{Errand, FitWorker, MachineWorker};
 use crate::data::job::{Limits, Space};
 use crate::data::left_out::LeftOuts;
 use crate::data::machine_choice::MachineChoice;
+use crate::data::switch::Switches;
 use crate::data::view::{Shown, Tab};
 use crate::worker::messages::Fitted;
 
@@ -64,6 +65,8 @@ pub struct Planner {
     pub machines: RwSignal<Machines>,
     /// The machine types to compare, and the user's prices of them.
     pub machine_choice: RwSignal<MachineChoice>,
+    /// The switches of the charts.
+    pub switches: RwSignal<Switches>,
     /// State of the evaluation of the published scenarios.
     pub evaluated: RwSignal<Evaluated>,
     /// State of the comparison of the published scenarios with all learners.
@@ -154,6 +157,7 @@ impl Planner {
             evaluated: RwSignal::new(Evaluated::None),
             machines: RwSignal::new(Machines::None),
             machine_choice: RwSignal::new(MachineChoice::default()),
+            switches: RwSignal::new(Switches::default()),
             decision,
             foresee: Callback::new(move |fitted| drop(untrack(|| decide_with(fitted)))),
             alert: RwSignal::new(None),
@@ -260,7 +264,7 @@ impl Planner {
 
     /// What the page shows besides the link; reactive.
     pub fn shown(self) -> Shown {
-        Shown { tab: self.tab.get(), choice: self.machine_choice.get() }
+        Shown { tab: self.tab.get(), choice: self.machine_choice.get(), switches: self.switches.get() }
     }
 
     /// Shows what an address asks for.
@@ -269,5 +273,6 @@ impl Planner {
         if self.machine_choice.get_untracked() != shown.choice {
             self.machine_choice.set(shown.choice);
         }
+        self.switches.set(shown.switches);
     }
 }
