@@ -46,6 +46,18 @@ pub struct GroupedProcess {
     share: f64,
     /// |error| ÷ its standard deviation with the row's group left out.
     errors: Vec<f64>,
+    /// The rows as they were numbered, with their errors when each alone is left out.
+    alone: Vec<Alone>,
+}
+
+/// A row that was left out alone, with the others of its group kept.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    row: usize,
+    /// The target that the other rows predict.
+    expected: f64,
+    /// (Target − expected) ÷ its standard deviation.
+    error: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -92,11 +104,17 @@ impl GroupedProcess {
         let (_, covariance, share) = best?;
         let all: Vec<usize> = (0..scaled.len()).collect();
         let inverse = Cholesky::of(covariance.matrix(&Distances::of(&scaled, &all), &groups))?.inverse();
-        let weights = (0..targets.len()).map(|row| dot(&inverse[row], &targets)).collect();
+        let weights: Vec<f64> = (0..targets.len()).map(|row| dot(&inverse[row], &targets)).collect();
+        let alone = |(place, row): (usize, &usize)| {
+            let precision = inverse[place][place];
+            let expected = targets[place] - weights[place] / precision;
+            Alone { row: *row, expected: centre + scale * expected, error: weights[place] / precision.sqrt() }
+        };
+        let alone = some.iter().enumerate().map(alone).collect();
         let left_out = left_out(&inverse, &targets, &groups)?;
         let relative = |row: usize| left_out[row].error(targets[row], share).abs() / left_out[row].deviation;
         let errors = few_of_each(&groups).into_iter().map(relative).collect();
-        Some(Self { covariance, scales, rows: scaled, weights, inverse, centre, scale, share, errors })
+        Some(Self { covariance, scales, rows: scaled, weights, inverse, centre, scale, share, errors, alone })
     }
 
     /// Returns the mean and the standard deviation at a row of an unseen group.
@@ -110,6 +128,13 @@ impl GroupedProcess {
             self.centre + self.scale * self.share * dot(&with, &self.weights),
             self.scale * (own - explained).max(0.0).sqrt(),
         )
+    }
+
+    /// Returns the rows whose targets are larger than the other rows predict, those of the same
+    /// group among them, by more than `limit` times the usual error, with the predicted targets.
+    pub fn high(&self, limit: f64) -> impl Iterator<Item = (usize, f64)> {
+        let usual = (median(self.alone.iter().map(|row| row.error.abs())) / MEDIAN_OF_NORMAL).max(1.0);
+        self.alone.iter().filter(move |row| row.error > limit * usual).map(|row| (row.row, row.expected))
     }
 
     /// Returns |error| ÷ its standard deviation for rows whose group was left out.
@@ -294,6 +319,17 @@ mod tests {
             let predicted: f64 = with.zip(&weights).map(|(with, weight)| with * weight).sum();
             assert!((predicted - short[row].predicted).abs() < 1e-8);
         }
+    }
+
+    #[test]
+    fn a_target_that_the_other_rows_do_not_predict_is_found() {
+        let (rows, mut targets, groups) = table();
+        let expected = targets[13];
+        targets[13] += 2.0;
+        targets[30] -= 2.0;
+        let high: Vec<(usize, f64)> = GroupedProcess::fit(&rows, &targets, &groups).unwrap().high(4.0).collect();
+        assert_eq!(high.iter().map(|(row, _)| *row).collect::<Vec<usize>>(), [13]);
+        assert!((high[0].1 - expected).abs() < 0.5, "{high:?} {expected}");
     }
 
     #[test]

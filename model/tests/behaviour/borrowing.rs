@@ -155,3 +155,27 @@ fn copies_and_order_of_the_runs_do_not_change_pooled_predictions() {
     let [once, twice] = [rows, twice].map(|rows| asked(&fit(&rows, 0.2), NEW, &[6.0, 12.0], 0.2));
     assert_eq!(once, twice);
 }
+
+/// A new job on three node counts, one run of which took 2.4 times as long as it should, beside
+/// fully measured ones.
+#[test]
+fn one_slow_run_of_a_name_with_three_moves_no_prediction_far() {
+    const UNLIKE: f64 = 0.1;
+    let rows: Vec<(usize, f64)> = others().into_iter().chain([2.0, 6.0, 12.0].map(|nodes| (NEW, nodes))).collect();
+    let fit = |slower: f64| {
+        let mut times: Vec<f64> = rows.iter().map(|(context, nodes)| secs(*context, *nodes, UNLIKE)).collect();
+        let slow = times.len() - 2;
+        times[slow] *= slower;
+        TablePredictor::fit(&Dataset::new(features(&rows), times, vec![false; rows.len()]).unwrap(), &[]).unwrap()
+    };
+    let asked: Vec<(usize, f64)> = NODES.iter().map(|nodes| (NEW, *nodes)).collect();
+    let [clean, slow] = [1.0, 2.4].map(|slower| fit(slower).predict(&features(&asked)).unwrap());
+    for (clean, slow) in clean.iter().zip(&slow) {
+        let ratio = slow.completion_time_secs.unwrap() / clean.completion_time_secs.unwrap();
+        assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
+        let is_named = |prediction: &Prediction| {
+            prediction.warnings.iter().any(|warning| warning.to_string().contains("nodes 6, job job 8"))
+        };
+        assert!(is_named(slow) && !is_named(clean), "{:?}", slow.warnings);
+    }
+}

@@ -266,6 +266,13 @@ impl State {
     }
 }
 
+/// Returns the features of a row in words, such as "nodes 4, vm m5.large".
+pub(crate) fn describe(features: &Features, row: usize) -> String {
+    let schema = Schema::of(features);
+    let points = schema.points(&features.select(&[row]));
+    caution::describe(&schema, &points.numeric[0], &points.category[0])
+}
+
 /// Returns the rows to fit: the median of each group whose middle run completed, and the expected
 /// time above the lower bound of each other group. `None` if no group has a median.
 fn complete(schema: &Schema, groups: &[Group], meanings: &[Option<Meaning>]) -> Option<Table> {

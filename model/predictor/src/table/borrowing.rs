@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foreglow_numeric::median;
 
-use super::transfer::{OnPeers, Transfer, TransferRow, half_width_of, spread_of};
-use crate::{Column, Dataset, DatasetError, Ensemble, Features, Meaning, Prediction, Values};
+use super::transfer::{OnPeers, Transfer, TransferRow, half_width_of, slow_runs, spread_of};
+use crate::ensemble::describe;
+use crate::{Column, Dataset, DatasetError, Ensemble, Features, Meaning, Prediction, Tuning, Values, Warning};
 
 /// Distinct settings below which a name has few rows.
 const ENOUGH_SETTINGS: usize = 6;
@@ -36,7 +37,24 @@ pub(super) struct Borrowing {
     determined: Vec<String>,
     peers: OnceLock<Vec<Peer>>,
     /// The regressions of names with few rows; `None` where they tell nothing.
-    transfers: Mutex<BTreeMap<String, Option<Arc<Transfer>>>>,
+    transfers: Mutex<BTreeMap<String, Option<Arc<Borrowed>>>>,
+    tuning: Tuning,
+}
+
+/// What the peers tell about a name with few rows.
+#[derive(Debug)]
+struct Borrowed {
+    transfer: Transfer,
+    /// `None` if the name has no slow run.
+    without_slow: Option<WithoutSlow>,
+}
+
+/// The fit of all rows but the slow runs of a name.
+#[derive(Debug)]
+struct WithoutSlow {
+    ensemble: Ensemble,
+    /// One for each slow run.
+    warnings: Vec<Warning>,
 }
 
 /// A fully measured name, fitted by itself.
@@ -61,6 +79,7 @@ impl Clone for Borrowing {
             determined: self.determined.clone(),
             peers: OnceLock::new(),
             transfers: Mutex::default(),
+            tuning: self.tuning,
         }
     }
 }
@@ -68,7 +87,7 @@ impl Clone for Borrowing {
 impl Borrowing {
     /// Prepares for a category; `None` if no name has few rows, or fewer than two are fully
     /// measured.
-    pub(super) fn of(dataset: &Dataset, known: &[(&str, Meaning)], category: &str) -> Option<Self> {
+    pub(super) fn of(dataset: &Dataset, known: &[(&str, Meaning)], tuning: Tuning, category: &str) -> Option<Self> {
         let rows = rows_of(dataset.features(), category).ok()?;
         let mut borrowing = Self {
             dataset: dataset.clone(),
@@ -79,6 +98,7 @@ impl Borrowing {
             determined: determined(dataset.features(), &rows),
             peers: OnceLock::new(),
             transfers: Mutex::default(),
+            tuning,
         };
         let compared = borrowing.for_peers(dataset.features()).ok()?;
         let all = distinct(&compared, &(0..compared.rows()).collect::<Vec<usize>>());
@@ -101,12 +121,18 @@ impl Borrowing {
     /// A column is missing, or is a category on one side alone.
     pub(super) fn improve(&self, questions: &Features, predictions: &mut [Prediction]) -> Result<(), DatasetError> {
         for (name, places) in rows_of(questions, &self.category)? {
-            let Some(transfer) = self.transfer(&name) else { continue };
-            let asked = self.for_peers(&questions.select(&places))?;
-            let answers = self.on_peers(&asked)?;
+            let Some(borrowed) = self.transfer(&name) else { continue };
+            let asked = questions.select(&places);
+            if let Some(WithoutSlow { ensemble, warnings }) = &borrowed.without_slow {
+                for (place, mut prediction) in places.iter().zip(ensemble.predict(&asked)?) {
+                    prediction.warnings.extend(warnings.iter().cloned());
+                    predictions[*place] = prediction;
+                }
+            }
+            let answers = self.on_peers(&self.for_peers(&asked)?)?;
             for (place, answer) in places.into_iter().zip(answers) {
                 if let Some((on_peers, beyond)) = answer {
-                    combine(&mut predictions[place], &transfer, &on_peers, beyond);
+                    combine(&mut predictions[place], &borrowed.transfer, &on_peers, beyond);
                 }
             }
         }
@@ -139,21 +165,48 @@ impl Borrowing {
     }
 
     /// Returns the regression of a name with few rows.
-    fn transfer(&self, name: &str) -> Option<Arc<Transfer>> {
+    fn transfer(&self, name: &str) -> Option<Arc<Borrowed>> {
         let rows = self.few.get(name)?;
         let mut transfers = self.transfers.lock().unwrap_or_else(PoisonError::into_inner);
         let fitted = transfers.entry(name.to_owned()).or_insert_with(|| self.fit_transfer(rows).map(Arc::new));
         fitted.clone()
     }
 
-    fn fit_transfer(&self, rows: &[usize]) -> Option<Transfer> {
+    fn fit_transfer(&self, rows: &[usize]) -> Option<Borrowed> {
         let completed: Vec<usize> = rows.iter().copied().filter(|row| !self.dataset.censored()[*row]).collect();
         let features = self.for_peers(&self.dataset.features().select(&completed)).ok()?;
         let logs: Vec<f64> = completed.iter().map(|row| libm::log(self.dataset.secs()[*row])).collect();
         let own = self.transfer_rows(&features, &logs)?;
         let peers: Option<Vec<Vec<TransferRow>>> =
             self.peers().iter().map(|peer| self.transfer_rows(&peer.features, &peer.logs)).collect();
-        Transfer::fit(&own, &peers?)
+        let peers = peers?;
+        // A run that a peer cannot predict has no place among these.
+        let slow = if own.len() == completed.len() { slow_runs(&own, &peers) } else { Vec::new() };
+        let is_slow = |run: usize| slow.iter().any(|(slow, _)| *slow == run);
+        let kept = own.iter().enumerate().filter(|(run, _)| !is_slow(*run)).map(|(_, row)| row.clone());
+        let transfer = Transfer::fit(&kept.collect::<Vec<TransferRow>>(), &peers)?;
+        let slow: Vec<(usize, f64)> = slow.iter().map(|(run, log)| (completed[*run], *log)).collect();
+        Some(Borrowed { transfer, without_slow: self.without(&slow) })
+    }
+
+    /// Fits all rows but the slow ones, which come with the ln t that others suggest.
+    fn without(&self, slow: &[(usize, f64)]) -> Option<WithoutSlow> {
+        if slow.is_empty() {
+            return None;
+        }
+        let is_slow = |row: &usize| slow.iter().any(|(slow, _)| slow == row);
+        let rows: Vec<usize> = (0..self.dataset.secs().len()).filter(|row| !is_slow(row)).collect();
+        let ensemble = Ensemble::fit_tuned(&self.dataset.select(&rows), &self.known(), self.tuning).ok()?;
+        let warning = |(row, log): &(usize, f64)| Warning::SamplesDisagree {
+            at: describe(self.dataset.features(), *row),
+            secs: self.dataset.secs()[*row],
+            expected_secs: libm::exp(*log),
+        };
+        Some(WithoutSlow { ensemble, warnings: slow.iter().map(warning).collect() })
+    }
+
+    fn known(&self) -> Vec<(&str, Meaning)> {
+        self.known.iter().map(|(name, meaning)| (name.as_str(), *meaning)).collect()
     }
 
     /// Returns runs with what each peer takes for them, without those that a peer cannot predict.
@@ -191,8 +244,7 @@ impl Borrowing {
         let own = self.dataset.select(rows);
         let features = self.for_peers(own.features()).ok()?;
         let table = Dataset::new(features, own.secs().to_vec(), own.censored().to_vec()).ok()?;
-        let known: Vec<(&str, Meaning)> = self.known.iter().map(|(name, meaning)| (name.as_str(), *meaning)).collect();
-        let ensemble = Ensemble::fit_known(&table, &known).ok()?;
+        let ensemble = Ensemble::fit_known(&table, &self.known()).ok()?;
         let completed = table.completed()?;
         let step = completed.secs().len().div_ceil(MOST_ROWS);
         let some: Vec<usize> = (0..completed.secs().len()).step_by(step).collect();

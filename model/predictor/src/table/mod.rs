@@ -53,7 +53,7 @@ impl TablePredictor {
         let categories = dataset.features().columns().iter().filter(|column| is_category(&column.values));
         Ok(Self {
             all: Ensemble::fit_tuned(dataset, known, tuning)?,
-            borrowing: categories.filter_map(|column| Borrowing::of(dataset, known, &column.name)).collect(),
+            borrowing: categories.filter_map(|column| Borrowing::of(dataset, known, tuning, &column.name)).collect(),
             pairs: Pairs::of(dataset),
         })
     }

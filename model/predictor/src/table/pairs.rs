@@ -4,7 +4,9 @@
 //! configuration of the CNN, plus a correction: a [`GroupedProcess`] over that mean, how far each
 //! of these machine types is from it, and the logarithms of the numbers. It is fitted to the other
 //! CNNs on the asked machine type. How machine types differ on a CNN tells what bounds it:
-//! arithmetic, memory traffic, or the start of its layers.
+//! arithmetic, memory traffic, or the start of its layers. Runs on the other machine types that
+//! took much longer than the rest suggest are replaced by what that suggests. Those on the asked
+//! machine type stay: the process moves outliers closer.
 //!
 //! PROFET (Lee et al., "PROFET: PROFiling-based CNN Training Latency ProphET for GPU Cloud
 //! Instances", 2022) predicts one GPU type from another in the same way, with the times of
@@ -17,6 +19,8 @@ use foreglow_numeric::{GroupedProcess, median};
 
 /// Least rows of other CNNs that a correction is fitted to.
 const LEAST_ROWS: usize = 12;
+/// Usual errors by which a slow run is off, as in [`transfer`](super::transfer).
+const SLOW: f64 = 3.162;
 
 /// The runs of a table with two categories, such as machine types and CNNs.
 #[derive(Clone, Debug)]
@@ -25,7 +29,7 @@ pub(super) struct Pairs {
     machine: String,
     cnn: String,
     numbers: Vec<String>,
-    runs: BTreeMap<Key, f64>,
+    runs: Runs,
     /// Pairs of a machine type and a CNN that were measured.
     measured: BTreeSet<(String, String)>,
 }
@@ -35,6 +39,9 @@ type Answer = (f64, Option<Spread>);
 
 /// A machine type, a CNN and the bits of the numbers.
 type Key = (String, String, Vec<u64>);
+
+/// ln t of each run.
+type Runs = BTreeMap<Key, f64>;
 
 /// A question or a run: its numbers, and ln t on each of the other machine types.
 struct Row {
@@ -98,24 +105,15 @@ impl Pairs {
             }
         }
         for ((machine, others), places) in asked {
-            let own: Vec<Row> = self
-                .runs
-                .keys()
-                .filter(|key| key.0 == machine)
-                .filter_map(|key| Some(Row { key: key.clone(), on_others: self.on_others(key, &others)? }))
-                .collect();
-            let cnns: BTreeSet<&String> = own.iter().map(|row| &row.key.1).collect();
-            if own.len() < LEAST_ROWS {
+            let runs = self.without_slow(&others);
+            let own = Rows::of(&runs, &machine, &others);
+            if own.rows.len() < LEAST_ROWS {
                 continue;
             }
-            let number = |row: &Row| cnns.iter().position(|cnn| **cnn == row.key.1).unwrap_or_default();
-            let groups: Vec<usize> = own.iter().map(number).collect();
-            let rows: Vec<Vec<f64>> = own.iter().map(Row::features).collect();
-            let targets: Vec<f64> = own.iter().map(|row| self.runs[&row.key] - row.level()).collect();
-            let Some(process) = GroupedProcess::fit(&rows, &targets, &groups) else { continue };
-            let errors = with_one_more(process.errors(), cnns.len());
+            let Some(process) = own.fit() else { continue };
+            let errors = with_one_more(process.errors(), own.cnns);
             for place in places {
-                let Some(on_others) = self.on_others(&keys[place], &others) else { continue };
+                let Some(on_others) = on_others(&runs, &keys[place], &others) else { continue };
                 let row = Row { key: keys[place].clone(), on_others };
                 let (correction, deviation) = process.predict(&row.features());
                 let spread = Spread::conformal(errors.iter().map(|error| error * deviation)).ok();
@@ -125,14 +123,31 @@ impl Pairs {
         Ok(answers)
     }
 
+    /// Returns the runs; those of these machine types that took much longer than the others say
+    /// take the time that they say.
+    fn without_slow(&self, machines: &[String]) -> Runs {
+        let mut runs = self.runs.clone();
+        for machine in machines {
+            let others: Vec<String> = machines.iter().filter(|other| *other != machine).cloned().collect();
+            if others.is_empty() {
+                break;
+            }
+            let own = Rows::of(&self.runs, machine, &others);
+            if own.rows.len() < LEAST_ROWS {
+                continue;
+            }
+            for (row, target) in own.fit().iter().flat_map(|process| process.high(SLOW)) {
+                let row = &own.rows[row];
+                runs.insert(row.key.clone(), row.level() + target);
+            }
+        }
+        runs
+    }
+
     fn machines_that_ran(&self, (asked, cnn, numbers): &Key) -> Vec<String> {
         let machines: BTreeSet<&String> = self.measured.iter().map(|(machine, _)| machine).collect();
         let ran = |machine: &&&String| self.runs.contains_key(&((**machine).clone(), cnn.clone(), numbers.clone()));
         machines.iter().filter(|machine| **machine != asked).filter(ran).map(|machine| (*machine).clone()).collect()
-    }
-
-    fn on_others(&self, (_, cnn, numbers): &Key, others: &[String]) -> Option<Vec<f64>> {
-        others.iter().map(|other| self.runs.get(&(other.clone(), cnn.clone(), numbers.clone())).copied()).collect()
     }
 
     fn keys(&self, features: &Features) -> Result<Vec<Key>, DatasetError> {
@@ -156,6 +171,41 @@ impl Pairs {
         let rows = machines.into_iter().zip(cnns).enumerate();
         Ok(rows.map(|(row, (machine, cnn))| (machine, cnn, bits(row))).collect())
     }
+}
+
+/// The runs of a machine type whose configurations others ran, too.
+struct Rows {
+    rows: Vec<Row>,
+    /// How far ln t is from the mean on the others.
+    targets: Vec<f64>,
+    /// Number of the CNN of each.
+    groups: Vec<usize>,
+    /// Number of CNNs.
+    cnns: usize,
+}
+
+impl Rows {
+    fn of(runs: &Runs, machine: &str, others: &[String]) -> Self {
+        let own = runs.keys().filter(|key| key.0 == machine);
+        let row = |key: &Key| Some(Row { key: key.clone(), on_others: on_others(runs, key, others)? });
+        let rows: Vec<Row> = own.filter_map(row).collect();
+        let cnns: BTreeSet<&String> = rows.iter().map(|row| &row.key.1).collect();
+        let number = |row: &Row| cnns.iter().position(|cnn| **cnn == row.key.1).unwrap_or_default();
+        let groups = rows.iter().map(number).collect();
+        let targets = rows.iter().map(|row| runs[&row.key] - row.level()).collect();
+        let cnns = cnns.len();
+        Self { rows, targets, groups, cnns }
+    }
+
+    fn fit(&self) -> Option<GroupedProcess> {
+        let features: Vec<Vec<f64>> = self.rows.iter().map(Row::features).collect();
+        GroupedProcess::fit(&features, &self.targets, &self.groups)
+    }
+}
+
+/// Returns ln t of a configuration on other machine types; `None` unless all of them ran it.
+fn on_others(runs: &Runs, (_, cnn, numbers): &Key, others: &[String]) -> Option<Vec<f64>> {
+    others.iter().map(|other| runs.get(&(other.clone(), cnn.clone(), numbers.clone())).copied()).collect()
 }
 
 impl Row {
@@ -231,6 +281,20 @@ mod tests {
         let error = log - libm::log(secs);
         assert!(error.abs() < 0.1, "{error}");
         assert!(error.abs() < libm::log(spread.unwrap().quantile(0.95)));
+    }
+
+    #[test]
+    fn a_slow_run_on_another_machine_type_is_replaced_by_what_the_others_suggest() {
+        let (asked, secs) = table(true);
+        let (fitted, _) = table(false);
+        let mut times = fitted.secs().to_vec();
+        // The configuration that is asked for, on machine type 1: 10 CNNs of 3 configurations each.
+        times[30 + 21] *= 2.5;
+        let slowed = Dataset::new(fitted.features().clone(), times, vec![false; fitted.secs().len()]).unwrap();
+        let pairs = Pairs::of(&slowed).unwrap();
+        let (log, _) = pairs.predict(asked.features()).unwrap()[0].clone().unwrap();
+        let error = log - libm::log(secs);
+        assert!(error.abs() < 0.1, "{error}");
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! types from its runs on few reference types in the same way; there the reference types are chosen
 //! ahead, and the regression is a forest.
 
-use foreglow_numeric::Cholesky;
+use foreglow_numeric::{Cholesky, MEDIAN_OF_NORMAL, median};
+use foreglow_shared::sort_by;
 
 use crate::Spread;
 
@@ -23,6 +24,9 @@ const SHIFT: f64 = 10.0;
 /// Least standard deviation of the noise between equal runs, in ln t.
 const LEAST_NOISE: f64 = 0.02;
 const DEGREES_OF_FREEDOM: f64 = 4.0;
+/// Standard deviations by which a slow run is off: its weight by Student's t with 2 degrees of
+/// freedom, 3 ÷ (2 + z²), is then that of an outlier, a quarter.
+const SLOW: f64 = 3.162;
 /// Probability at the upper end of the intervals.
 const UPPER: f64 = 0.95;
 
@@ -132,6 +136,29 @@ impl Transfer {
     }
 }
 
+/// Returns the runs of a new machine type that took much longer than its others, judged by what the
+/// peers take and by how far machine types are from each other, with the ln t that the others
+/// suggest. Fewer than half of the runs are slow, so that none of one or two is.
+pub(super) fn slow_runs(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Vec<(usize, f64)> {
+    let all: Vec<usize> = (0..rows.len()).collect();
+    let beyond = |runs: &[TransferRow], peers: &[usize]| -> Vec<f64> {
+        let levels: Vec<f64> = runs.iter().map(|run| run.log - mean_on(&run.on_peers, peers)).collect();
+        let middle = median(&levels);
+        levels.iter().map(|level| level - middle).collect()
+    };
+    let variance = |held_out: &usize| {
+        let others: Vec<usize> = all.iter().copied().filter(|peer| peer != held_out).collect();
+        let deviation = median(beyond(&rows[*held_out], &others).into_iter().map(f64::abs)) / MEDIAN_OF_NORMAL;
+        deviation * deviation
+    };
+    let usual = (all.iter().map(variance).sum::<f64>() / rows.len() as f64).sqrt().max(LEAST_NOISE);
+    let mut slow: Vec<(usize, f64)> = beyond(own, &all).into_iter().enumerate().collect();
+    slow.retain(|(_, beyond)| *beyond > SLOW * usual);
+    sort_by(&mut slow, |a, b| b.1.total_cmp(&a.1));
+    slow.truncate(own.len().saturating_sub(1) / 2);
+    slow.into_iter().map(|(run, beyond)| (run, own[run].log - beyond)).collect()
+}
+
 /// Returns the spread whose 90 % interval has this half-width in ln t.
 pub(super) fn spread_of(half_width: f64) -> Option<Spread> {
     let unit = Spread::student_t(1.0, DEGREES_OF_FREEDOM).ok()?;
@@ -229,6 +256,19 @@ mod tests {
         assert!(Transfer::fit(std::slice::from_ref(&run), &rows()[..1]).is_none());
         assert!(Transfer::fit(&[], &rows()).is_none());
         assert!(Transfer::fit(&[run], &rows()).is_some());
+    }
+
+    #[test]
+    fn one_slow_run_of_three_is_found_and_none_of_two() {
+        let run = |x: f64, slower: f64| TransferRow { on_peers: on_peers(x), log: on(1.0, 1.05, x) + slower };
+        let three = [run(0.0, 0.0), run(1.5, 0.9), run(2.75, 0.0)];
+        let slow = slow_runs(&three, &rows());
+        assert!(slow.len() == 1 && slow[0].0 == 1 && (slow[0].1 - on(1.0, 1.05, 1.5)).abs() < 0.1, "{slow:?}");
+        assert!(slow_runs(&three[..2], &rows()).is_empty());
+        let clean = [run(0.0, 0.0), run(1.5, 0.0), run(2.75, 0.0)];
+        assert!(slow_runs(&clean, &rows()).is_empty());
+        let fast = [run(0.0, 0.0), run(1.5, -0.9), run(2.75, 0.0)];
+        assert!(slow_runs(&fast, &rows()).is_empty(), "nothing makes a run faster");
     }
 
     #[test]

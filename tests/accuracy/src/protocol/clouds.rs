@@ -69,7 +69,7 @@ fn cluster_protocols(set: Set, file: &'static str, jobs: &'static [&'static str]
             ..part.clone()
         };
         let parts: Vec<TablePart> = jobs.iter().map(of_job).collect();
-        Protocol { slowed_trials: 2, ..Protocol::of_tables(set, name, parts) }
+        Protocol { slowed_trials: 10, ..Protocol::of_tables(set, name, parts) }
     };
     questions.into_iter().map(protocol).collect()
 }

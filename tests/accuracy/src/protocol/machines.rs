@@ -21,7 +21,7 @@ pub fn protocols() -> Vec<Protocol> {
             set: SET,
             name: format!("{name}, 3 own runs"),
             parts: Box::new(move |places| Ok(vec![part.read(&places.data)?])),
-            slowed_trials: 0,
+            slowed_trials: 12,
             quick_trials: 4,
             is_costly: true,
             limit_secs: None,

@@ -22,7 +22,7 @@ pub fn protocols() -> Vec<Protocol> {
         set: SET,
         name: name.to_owned(),
         parts: Box::new(move |places| Ok(vec![part(splits.clone()).read(&places.data)?])),
-        slowed_trials: 6,
+        slowed_trials: 24,
         quick_trials: 2,
         is_costly: name == PAIR,
         limit_secs: None,
