@@ -47,10 +47,6 @@ public final class Driver {
      * enough unless an executor starts late.
      */
     private static final int WARM_UP_ROUNDS = 5;
-    /** Tasks are steady if they take at least this share of the time of those before. */
-    private static final double STEADY = 0.95;
-    /** Limit on the time until tasks are steady. */
-    private static final long LONGEST_WARM_UP_NANOS = 15_000_000_000L;
 
     private final JavaSparkContext spark;
     private final Executors executors;
@@ -168,37 +164,11 @@ public final class Driver {
         }
         Set<String> warm = new HashSet<>();
         for (int round = 0; round < WARM_UP_ROUNDS && warm.size() < executors.count; round++) {
-            warm.addAll(warmUp(sizes, slots));
+            warm.addAll(spark.parallelize(Executors.numbers(slots), slots).map(new WarmUp(executors, sizes)).collect());
         }
         if (warm.size() < executors.count) {
             throw new IllegalStateException(warm.size() + " of " + executors.count + " executors received warm-up tasks");
         }
-        untilSteady(sizes);
-    }
-
-    /**
-     * Repeats the untimed job, each time with twice as many tasks, until they get no faster: Java
-     * compiles what the executors and the driver run for hundreds of tasks.
-     */
-    private void untilSteady(long[] sizes) {
-        double before = Double.POSITIVE_INFINITY;
-        long left = LONGEST_WARM_UP_NANOS;
-        for (int tasks = slots; ; tasks *= 2) {
-            long started = System.nanoTime();
-            warmUp(sizes, tasks);
-            long took = System.nanoTime() - started;
-            left -= took;
-            double ofTask = (double) took / tasks;
-            if (ofTask > STEADY * before || left < 2 * took) {
-                return;
-            }
-            before = ofTask;
-        }
-    }
-
-    /** Runs untimed tasks and returns the IDs of the executors that had one. */
-    private List<String> warmUp(long[] sizes, int tasks) {
-        return spark.parallelize(Executors.numbers(tasks), tasks).map(new WarmUp(executors, sizes)).collect();
     }
 
     private static String oneLine(String text) {
