@@ -183,6 +183,9 @@ fn one(
     let acknowledged = acknowledged.into_inner().map_err(|_| anyhow::anyhow!("a sender failed"))?;
     let sent = Sent { acknowledged: acknowledged.len(), refused: refused.into_inner(), torn_bytes };
     kept.extend(acknowledged);
+    if let Place::Server(server) = place {
+        server.settle(store.to_str().context("a URL is text")?)?;
+    }
     check::check(store, kept)?;
     Ok(sent)
 }

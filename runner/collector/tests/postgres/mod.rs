@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
@@ -17,6 +18,8 @@ const FAST: &str = "-c fsync=off -c full_page_writes=off";
 const TLS: &str = "runner/tests/fixtures/tls";
 /// Time in which a server starts, seconds: machines that test are often busy.
 const START_SECS: &str = "120";
+/// Time in which the sessions of a killed client end.
+const SESSIONS_END: Duration = Duration::from_secs(120);
 
 /// A running server, which ends with this process.
 #[derive(Debug)]
@@ -171,6 +174,21 @@ impl Server {
         self.sql("postgres", &format!("CREATE DATABASE {name}"))?;
         let folder = self.folder.display().to_string().replace('/', "%2F");
         Ok(format!("postgres://{USER}@{folder}:{}/{name}", self.port))
+    }
+
+    /// Waits until a database has no session left: the server completes what a client sent before
+    /// it was killed.
+    ///
+    /// # Errors
+    /// The server does not answer, or a session stays.
+    pub fn settle(&self, url: &str) -> anyhow::Result<()> {
+        let sessions = format!("SELECT count(*) FROM pg_stat_activity WHERE datname = '{}'", name_of(url));
+        let end = Instant::now() + SESSIONS_END;
+        while self.sql("postgres", &sessions)?.trim() != "0" {
+            anyhow::ensure!(Instant::now() < end, "{} still has sessions", name_of(url));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
     }
 
     /// Returns the URL of a database by TCP, with the password.
