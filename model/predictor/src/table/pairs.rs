@@ -13,13 +13,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::transfer::SLOW;
 use crate::{Dataset, DatasetError, Features, Prediction, Spread, Values};
 use foreglow_numeric::{GroupedProcess, median};
 
 /// Least rows of other CNNs that a correction is fitted to.
 const LEAST_ROWS: usize = 12;
-/// Usual errors by which a slow run is off, as in [`transfer`](super::transfer).
-const SLOW: f64 = 3.162;
 
 /// The runs of a table with two categories, such as machine types and CNNs.
 #[derive(Clone, Debug)]

@@ -24,9 +24,9 @@ const SHIFT: f64 = 10.0;
 /// Least standard deviation of the noise between equal runs, in ln t.
 const LEAST_NOISE: f64 = 0.02;
 const DEGREES_OF_FREEDOM: f64 = 4.0;
-/// Standard deviations by which a slow run is off: its weight by Student's t with 2 degrees of
+/// Usual errors by which a slow run is off: its weight by Student's t with 2 degrees of
 /// freedom, 3 ÷ (2 + z²), is then that of an outlier, a quarter.
-const SLOW: f64 = 3.162;
+pub(super) const SLOW: f64 = 3.162;
 /// Probability at the upper end of the intervals.
 const UPPER: f64 = 0.95;
 
