@@ -324,7 +324,7 @@ def on_spark(folder):
         rows.append([TITLES[cnn], f"{grid[0]['workload']['image_px']} px", len(grid), f"{min(starts):.0f} to {max(starts):.0f} s",
                      *(percent(noise([one for one in grid if one["sampling_rate"] == rate])) for rate in (0.01, 0.1, 1))])
     yield table(["CNN", "image", "runs", "start-up", "noise at 1 %", "at 10 %", "at 100 %"], rows)
-    yield "The noise is defined as above; at 100 % it is of 2 × 2 and 4 × 2 alone. Most of it is in the first runs of an application, and outside the CNN's program. Repeating the untimed job before a run until its tasks got no faster did not shorten them:"
+    yield "The noise is defined as above; at 100 % it is of 2 × 2 and 4 × 2 alone. Most of it is in the first runs of an application, and outside the CNN's program. A variant of the engine that was not kept repeated the untimed job before a run until its tasks got no faster, which did not shorten them:"
     yield table(["CNN", *(f"{rate:g} %, {which} run" for rate in (1, 10) for which in ("first", "last")), "100 %, first run"],
                 [[TITLES[cnn], *(thread_time(grid, rate, place) for rate, place in ((0.01, 0), (0.01, -1), (0.1, 0), (0.1, -1), (1, 0)))] for cnn, grid in grids.items()])
     yield ("Thread time per image (completion time × threads ÷ images), and of that in the CNN's program, milliseconds, mean over the configurations. The rest is Spark's: "

@@ -36,8 +36,8 @@ pub(super) struct Borrowing {
     /// fit of a single name cannot vary them.
     determined: Vec<String>,
     peers: OnceLock<Vec<Peer>>,
-    /// The regressions of names with few rows; `None` where they tell nothing.
-    transfers: Mutex<BTreeMap<String, Option<Arc<Borrowed>>>>,
+    /// What is known of names with few rows; `None` where the peers tell nothing.
+    borrowed: Mutex<BTreeMap<String, Option<Arc<Borrowed>>>>,
     tuning: Tuning,
 }
 
@@ -78,7 +78,7 @@ impl Clone for Borrowing {
             full: self.full.clone(),
             determined: self.determined.clone(),
             peers: OnceLock::new(),
-            transfers: Mutex::default(),
+            borrowed: Mutex::default(),
             tuning: self.tuning,
         }
     }
@@ -97,7 +97,7 @@ impl Borrowing {
             full: Vec::new(),
             determined: determined(dataset.features(), &rows),
             peers: OnceLock::new(),
-            transfers: Mutex::default(),
+            borrowed: Mutex::default(),
             tuning,
         };
         let compared = borrowing.for_peers(dataset.features()).ok()?;
@@ -121,7 +121,7 @@ impl Borrowing {
     /// A column is missing, or is a category on one side alone.
     pub(super) fn improve(&self, questions: &Features, predictions: &mut [Prediction]) -> Result<(), DatasetError> {
         for (name, places) in rows_of(questions, &self.category)? {
-            let Some(borrowed) = self.transfer(&name) else { continue };
+            let Some(borrowed) = self.borrowed(&name) else { continue };
             let asked = questions.select(&places);
             if let Some(WithoutSlow { ensemble, warnings }) = &borrowed.without_slow {
                 for (place, mut prediction) in places.iter().zip(ensemble.predict(&asked)?) {
@@ -164,15 +164,14 @@ impl Borrowing {
         Features::new(kept)
     }
 
-    /// Returns the regression of a name with few rows.
-    fn transfer(&self, name: &str) -> Option<Arc<Borrowed>> {
+    /// Returns what the peers tell about a name with few rows.
+    fn borrowed(&self, name: &str) -> Option<Arc<Borrowed>> {
         let rows = self.few.get(name)?;
-        let mut transfers = self.transfers.lock().unwrap_or_else(PoisonError::into_inner);
-        let fitted = transfers.entry(name.to_owned()).or_insert_with(|| self.fit_transfer(rows).map(Arc::new));
-        fitted.clone()
+        let mut borrowed = self.borrowed.lock().unwrap_or_else(PoisonError::into_inner);
+        borrowed.entry(name.to_owned()).or_insert_with(|| self.borrow(rows).map(Arc::new)).clone()
     }
 
-    fn fit_transfer(&self, rows: &[usize]) -> Option<Borrowed> {
+    fn borrow(&self, rows: &[usize]) -> Option<Borrowed> {
         let completed: Vec<usize> = rows.iter().copied().filter(|row| !self.dataset.censored()[*row]).collect();
         let features = self.for_peers(&self.dataset.features().select(&completed)).ok()?;
         let logs: Vec<f64> = completed.iter().map(|row| libm::log(self.dataset.secs()[*row])).collect();
