@@ -85,7 +85,7 @@ fn skip_missing(wanted: &mut Vec<Protocol>, places: &Places) -> Vec<Set> {
     if !cloned.is_empty() {
         let names = cloned.iter().map(|set| set.name).collect::<Vec<_>>().join(", ");
         eprintln!(
-            "accuracy: {} has no table of {names}, which are skipped; tests/accuracy/clouds.py writes them",
+            "accuracy: {} has no table of {names}, which are skipped; tests/accuracy/clouds.py and gpus.py write them",
             places.data.display()
         );
     }

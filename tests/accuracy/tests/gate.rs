@@ -28,10 +28,13 @@ fn without_the_data_a_full_run_says_where_it_looked() {
 }
 
 #[test]
-fn without_the_tables_of_a_cloned_set_the_program_names_the_script_that_writes_them() {
+fn without_the_tables_of_a_cloned_set_the_program_names_the_scripts_that_write_them() {
     let output =
         Command::new(env!("CARGO_BIN_EXE_accuracy")).args(["/no/such/folder", "--only", "Scout"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("Scout") && said.contains("clouds.py") && said.contains("/no/such/folder"), "{said}");
+    assert!(
+        said.contains("Scout") && said.contains("clouds.py and gpus.py") && said.contains("/no/such/folder"),
+        "{said}"
+    );
 }

@@ -4,6 +4,7 @@
 //! its protocols, a [`Set`], and a line in [`protocols`].
 
 mod clouds;
+mod gpus;
 mod jobs;
 mod machines;
 mod own_runs;
@@ -44,8 +45,8 @@ pub enum Source {
     Project,
     /// The data folder, outside the project.
     Shared,
-    /// This folder of the data folder, which `tests/accuracy/clouds.py` writes. Such a set is
-    /// never in the gate, so that its figures are not improved step by step.
+    /// This folder of the data folder, which `tests/accuracy/clouds.py` or `gpus.py` writes. Such a
+    /// set is never in the gate, so that its figures are not improved step by step.
     Cloned(&'static str),
 }
 
@@ -138,6 +139,7 @@ pub fn protocols() -> Vec<Protocol> {
         profet::protocols(),
         timm::protocols(),
         unseen::protocols(),
+        gpus::protocols(),
     ];
     sets.into_iter().flatten().collect()
 }
