@@ -1,4 +1,5 @@
-//! Takes the screenshots of the planner for docs/, on its built-in example: `make screenshots`.
+//! Takes the screenshots of the planner for docs/, on the example that it offers first, with its
+//! question: `make screenshots`.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -18,9 +19,8 @@ async fn main() -> anyhow::Result<()> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
     browser.page.goto(&host.url).await?;
-    browser.element("example").await?.click().await?;
+    browser.element("example-study").await?.click().await?;
     browser.answered().await?;
-    browser.set("deadline", "20s").await?;
     for (name, scheme, width, height) in PICTURES {
         browser.prefer(scheme).await?;
         browser.screen(width, height).await?;
