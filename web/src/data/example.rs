@@ -60,8 +60,8 @@ impl Example {
         let (jobs, deadline_secs) = match self {
             Self::Study => {
                 let whole = |job: &Job| with_work(job, &LeftOut::default(), STUDY_IMAGES, 1).map(|(job, _)| job);
-                // Each of the study's CNNs has configurations on both sides of three hours.
-                (measured.iter().map(whole).collect::<Result<_, _>>()?, Some(3.0 * 3600.0))
+                // Each of the study's CNNs has configurations on both sides of four hours.
+                (measured.iter().map(whole).collect::<Result<_, _>>()?, Some(4.0 * 3600.0))
             }
             Self::Training => (measured, None),
             // One executor is too slow, and four are too inaccurate.
@@ -110,7 +110,7 @@ mod tests {
         }
         let opening = Example::Study.opening(jobs_of(&read_samples(text.as_bytes()).unwrap())).unwrap();
         assert_eq!(opening.jobs[opening.first].context.workload.model, "resnet50");
-        assert_eq!(opening.deadline_secs, Some(10_800.0));
+        assert_eq!(opening.deadline_secs, Some(14_400.0));
         let cnns: BTreeSet<&str> = opening.jobs.iter().map(|job| job.context.workload.model.as_str()).collect();
         assert_eq!(cnns, BTreeSet::from(["inception_v4", "resnet50", "xception"]));
         assert_eq!(cnns.len(), opening.jobs.len(), "one job of each CNN");

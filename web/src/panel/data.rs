@@ -100,7 +100,7 @@ const EXAMPLES: [(Example, &str, &str, &str); 3] = [
         Example::Study,
         "example-study",
         "Try an example: a study of CNNs",
-        " 200,000 images in 3 hours: on how many cores, and for how much? The CNNs of a published study on 1–6 executors of 1–4 slow \
+        " 200,000 images in 4 hours: on how many cores, and for how much? The CNNs of a published study on 1–6 executors of 1–4 slow \
          cores, each 5 % of a core of an AMD EPYC, measured on 26 November 2026.",
     ),
     (
