@@ -61,14 +61,18 @@ enum Place {
 }
 
 impl Place {
-    /// Returns a new store, a file or a URL.
-    fn store(&mut self) -> anyhow::Result<OsString> {
+    /// Removes a store, and returns a new one, a file or a URL. A server that starts after a crash
+    /// reads the files of all databases, so that old ones would make each crash take longer.
+    fn store(&mut self, old: Option<&OsStr>) -> anyhow::Result<OsString> {
         match self {
             Self::Folder(folder) => {
                 *folder = tempfile::tempdir()?;
                 Ok(folder.path().join("faults.sqlite").into_os_string())
             }
-            Self::Server(server) => Ok(server.database()?.into()),
+            Self::Server(server) => {
+                old.map(|old| server.remove(old.to_str().context("a URL is text")?)).transpose()?;
+                Ok(server.database()?.into())
+            }
         }
     }
 
@@ -89,16 +93,17 @@ fn main() -> anyhow::Result<()> {
         Some("postgres") => Place::Server(postgres::durable()?),
         Some(_) => anyhow::bail!("the store is sqlite or postgres, whose server the campaign crashes"),
     };
-    let mut store = OsString::new();
+    let mut store: Option<OsString> = None;
     let mut kept = BTreeSet::new();
     for number in 0..faults {
         if number % FAULTS_OF_A_STORE == 0 {
-            store = place.store()?;
+            store = Some(place.store(store.as_deref())?);
             kept.clear();
         }
+        let store = store.as_deref().context("the first fault begins a store")?;
         let kinds = place.faults();
         let fault = kinds[number as usize % kinds.len()];
-        let sent = one(fault, u64::from(number), (&place, &store), &mut kept);
+        let sent = one(fault, u64::from(number), (&place, store), &mut kept);
         let sent = sent.with_context(|| format!("fault {number}, {fault:?}"))?;
         total.acknowledged += sent.acknowledged;
         total.refused += sent.refused;

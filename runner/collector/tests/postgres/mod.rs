@@ -176,6 +176,14 @@ impl Server {
         Ok(format!("postgres://{USER}@{folder}:{}/{name}", self.port))
     }
 
+    /// Removes a database.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub fn remove(&self, url: &str) -> anyhow::Result<()> {
+        self.sql("postgres", &format!("DROP DATABASE {} WITH (FORCE)", name_of(url))).map(drop)
+    }
+
     /// Waits until a database has no session left: the server completes what a client sent before
     /// it was killed.
     ///
