@@ -2,10 +2,11 @@
 //!
 //! ln t on the asked machine type is the mean of ln t on the other machine types that ran the same
 //! configuration of the CNN, plus a correction: a [`GroupedProcess`] over that mean, how far each
-//! of these machine types is from it, and the logarithms of the numbers. It is fitted to the other
-//! CNNs on the asked machine type. How machine types differ on a CNN tells what bounds it:
-//! arithmetic, memory traffic, or the start of its layers. Runs on the asked machine type that took
-//! much longer than the rest suggest are replaced by what that suggests.
+//! of these machine types is from it, the logarithms of the numbers, and indicators of further
+//! names, such as the precision. It is fitted to the other CNNs on the asked machine type. How
+//! machine types differ on a CNN tells what bounds it: arithmetic, memory traffic, or the start of
+//! its layers. Runs on the asked machine type that took much longer than the rest suggest are
+//! replaced by what that suggests.
 //!
 //! PROFET (Lee et al., "PROFET: PROFiling-based CNN Training Latency ProphET for GPU Cloud
 //! Instances", 2022) predicts one GPU type from another in the same way, with the times of
@@ -13,19 +14,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::transfer::SLOW;
+use super::transfer::{SLOW, half_width_of, spread_of};
 use crate::{Dataset, DatasetError, Features, Prediction, Spread, Values};
 use foreglow_numeric::{GroupedProcess, median};
 
 /// Least rows of other CNNs that a correction is fitted to.
 const LEAST_ROWS: usize = 12;
+/// Weight of the fit of all runs where its interval is as wide as that of the answer from the other
+/// machine types, whose weight is 1; one of 1/8 to 1, chosen by the errors on PROFET's unseen
+/// pairs, with and without slow runs.
+const WEIGHT_OF_FIT: f64 = 0.25;
 
-/// The runs of a table with two categories, such as machine types and CNNs.
+/// The runs of a table with several categories, such as machine types, CNNs and precisions.
 #[derive(Clone, Debug)]
 pub(super) struct Pairs {
-    /// The machine type is the category with fewer names.
+    /// The two categories with the most names; the machine type is the one with fewer.
     machine: String,
     cnn: String,
+    /// The other categories, each with its names.
+    others: Vec<(String, Vec<String>)>,
     numbers: Vec<String>,
     runs: Runs,
     /// Pairs of a machine type and a CNN that were measured.
@@ -35,52 +42,67 @@ pub(super) struct Pairs {
 /// ln t and the spread of its errors.
 type Answer = (f64, Option<Spread>);
 
-/// A machine type, a CNN and the bits of the numbers.
-type Key = (String, String, Vec<u64>);
-
 /// ln t of each run.
 type Runs = BTreeMap<Key, f64>;
 
-/// A question or a run: its numbers, and ln t on each of the other machine types.
+/// A run or a question.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    machine: String,
+    cnn: String,
+    setting: Setting,
+}
+
+/// The names of the other categories, and the bits of the numbers.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Setting {
+    names: Vec<String>,
+    numbers: Vec<u64>,
+}
+
+/// A question or a run with what the other machine types took.
 struct Row {
-    key: Key,
-    on_others: Vec<f64>,
+    /// The mean of ln t on the other machine types.
+    level: f64,
+    features: Vec<f64>,
 }
 
 impl Pairs {
-    /// Reads the completed runs, repeats by their median; `None` if the table has other than two
-    /// categories, or no number.
+    /// Reads the completed runs, repeats by their median; `None` if the table has fewer than two
+    /// categories.
     pub(super) fn of(dataset: &Dataset) -> Option<Self> {
         let completed = dataset.completed()?;
-        let columns = completed.features().columns();
-        let named = |is_category: bool| {
-            columns.iter().filter(move |column| matches!(column.values, Values::Category { .. }) == is_category)
-        };
-        let mut categories: Vec<(usize, String)> =
-            named(true).map(|column| (levels(&column.values), column.name.clone())).collect();
-        categories.sort_by_key(|(levels, _)| *levels);
-        let [(_, machine), (_, cnn)] = <[_; 2]>::try_from(categories).ok()?;
-        let numbers: Vec<String> = named(false).map(|column| column.name.clone()).collect();
-        if numbers.is_empty() {
-            return None;
+        let mut categories: Vec<(String, Vec<String>)> = Vec::new();
+        let mut numbers = Vec::new();
+        for column in completed.features().columns() {
+            match &column.values {
+                Values::Category { .. } => categories.push((column.name.clone(), names(&column.values))),
+                Values::Numeric { .. } => numbers.push(column.name.clone()),
+            }
         }
-        let mut pairs = Self { machine, cnn, numbers, runs: BTreeMap::new(), measured: BTreeSet::new() };
+        categories.sort_by_key(|(_, names)| names.len());
+        let (cnn, _) = categories.pop()?;
+        let (machine, _) = categories.pop()?;
+        let (runs, measured) = (BTreeMap::new(), BTreeSet::new());
+        let mut pairs = Self { machine, cnn, others: categories, numbers, runs, measured };
         let mut repeats: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
         for (key, secs) in pairs.keys(completed.features()).ok()?.into_iter().zip(completed.secs()) {
-            pairs.measured.insert((key.0.clone(), key.1.clone()));
+            pairs.measured.insert((key.machine.clone(), key.cnn.clone()));
             repeats.entry(key).or_default().push(libm::log(*secs));
         }
         pairs.runs = repeats.into_iter().map(|(key, logs)| (key, median(&logs))).collect();
         Some(pairs)
     }
 
-    /// Replaces the predictions of pairs that were never measured together.
+    /// Replaces the predictions of pairs that were never measured together by their mean with the
+    /// answers from the other machine types.
     ///
     /// # Errors
     /// A column is missing, or is a category on one side alone.
     pub(super) fn improve(&self, questions: &Features, predictions: &mut [Prediction]) -> Result<(), DatasetError> {
         for (prediction, answer) in predictions.iter_mut().zip(self.predict(questions)?) {
-            let Some(of_pair) = answer.and_then(|(log, spread)| Prediction::of_log(log, spread)) else { continue };
+            let Some((log, spread)) = answer.map(|answer| mean_with(prediction, answer)) else { continue };
+            let Some(of_pair) = Prediction::of_log(log, spread) else { continue };
             *prediction = Prediction { warnings: std::mem::take(&mut prediction.warnings), ..of_pair };
         }
         Ok(())
@@ -93,17 +115,16 @@ impl Pairs {
         let mut answers = vec![None; keys.len()];
         let mut asked: BTreeMap<(String, Vec<String>), Vec<usize>> = BTreeMap::new();
         for (place, key) in keys.iter().enumerate() {
-            let (machine, cnn, _) = key;
-            if self.measured.contains(&(machine.clone(), cnn.clone())) {
+            if self.measured.contains(&(key.machine.clone(), key.cnn.clone())) {
                 continue;
             }
             let others = self.machines_that_ran(key);
             if !others.is_empty() {
-                asked.entry((machine.clone(), others)).or_default().push(place);
+                asked.entry((key.machine.clone(), others)).or_default().push(place);
             }
         }
         for ((machine, others), places) in asked {
-            let own = Rows::of(&self.runs, &machine, &others);
+            let own = self.rows(&machine, &others);
             if own.rows.len() < LEAST_ROWS {
                 continue;
             }
@@ -111,20 +132,50 @@ impl Pairs {
             let Some(process) = own.process() else { continue };
             let errors = with_one_more(process.errors(), cnns);
             for place in places {
-                let Some(on_others) = on_others(&self.runs, &keys[place], &others) else { continue };
-                let row = Row { key: keys[place].clone(), on_others };
-                let (correction, deviation) = process.predict(&row.features());
+                let Some(row) = self.row(&keys[place], &others) else { continue };
+                let (correction, deviation) = process.predict(&row.features);
                 let spread = Spread::conformal(errors.iter().map(|error| error * deviation)).ok();
-                answers[place] = Some((row.level() + correction, spread));
+                answers[place] = Some((row.level + correction, spread));
             }
         }
         Ok(answers)
     }
 
-    fn machines_that_ran(&self, (asked, cnn, numbers): &Key) -> Vec<String> {
+    fn machines_that_ran(&self, asked: &Key) -> Vec<String> {
         let machines: BTreeSet<&String> = self.measured.iter().map(|(machine, _)| machine).collect();
-        let ran = |machine: &&&String| self.runs.contains_key(&((**machine).clone(), cnn.clone(), numbers.clone()));
-        machines.iter().filter(|machine| **machine != asked).filter(ran).map(|machine| (*machine).clone()).collect()
+        let ran = |machine: &&&String| self.runs.contains_key(&asked.on(machine));
+        machines.iter().filter(|machine| **machine != &asked.machine).filter(ran).map(|name| (*name).clone()).collect()
+    }
+
+    /// Returns the runs of a machine type whose configurations all of the others ran, too.
+    fn rows(&self, machine: &str, others: &[String]) -> Rows {
+        let own = self.runs.iter().filter(|(key, _)| key.machine == machine);
+        let own: Vec<(&Key, f64, Row)> =
+            own.filter_map(|(key, log)| Some((key, *log, self.row(key, others)?))).collect();
+        let cnns: BTreeSet<&String> = own.iter().map(|(key, ..)| &key.cnn).collect();
+        let number = |key: &Key| cnns.iter().position(|cnn| **cnn == key.cnn).unwrap_or_default();
+        let groups = own.iter().map(|(key, ..)| number(key)).collect();
+        let targets = own.iter().map(|(_, log, row)| log - row.level).collect();
+        let cnns = cnns.len();
+        Rows { rows: own.into_iter().map(|(.., row)| row.features).collect(), targets, groups, cnns }
+    }
+
+    /// Returns what other machine types took for a configuration; `None` unless all of them ran it.
+    fn row(&self, key: &Key, others: &[String]) -> Option<Row> {
+        let logs = others.iter().map(|other| self.runs.get(&key.on(other)).copied());
+        let logs = logs.collect::<Option<Vec<f64>>>()?;
+        let level = logs.iter().sum::<f64>() / logs.len() as f64;
+        // The last distance follows from the others.
+        let distances = logs[1..].iter().map(|log| log - level);
+        let numbers = key.setting.numbers.iter().map(|bits| {
+            let value = f64::from_bits(*bits);
+            if value > 0.0 { libm::log(value) } else { value }
+        });
+        let indicators = self.others.iter().zip(&key.setting.names).flat_map(|((_, names), name)| {
+            names.iter().skip(1).map(move |other| if other == name { 1.0 } else { 0.0 })
+        });
+        let features = [level].into_iter().chain(distances).chain(numbers).chain(indicators).collect();
+        Some(Row { level, features })
     }
 
     fn keys(&self, features: &Features) -> Result<Vec<Key>, DatasetError> {
@@ -143,16 +194,27 @@ impl Pairs {
             Values::Category { .. } => Err(DatasetError::Kind { name: name.clone(), numeric: true }),
         };
         let (machines, cnns) = (names(&self.machine)?, names(&self.cnn)?);
+        let others = self.others.iter().map(|(name, _)| names(name)).collect::<Result<Vec<_>, _>>()?;
         let columns = self.numbers.iter().map(numbers).collect::<Result<Vec<_>, _>>()?;
-        let bits = |row: usize| columns.iter().map(|values| (values[row] + 0.0).to_bits()).collect::<Vec<u64>>();
+        let setting = |row: usize| Setting {
+            names: others.iter().map(|names| names[row].clone()).collect(),
+            numbers: columns.iter().map(|values| (values[row] + 0.0).to_bits()).collect(),
+        };
         let rows = machines.into_iter().zip(cnns).enumerate();
-        Ok(rows.map(|(row, (machine, cnn))| (machine, cnn, bits(row))).collect())
+        Ok(rows.map(|(row, (machine, cnn))| Key { machine, cnn, setting: setting(row) }).collect())
+    }
+}
+
+impl Key {
+    /// The same configuration on another machine type.
+    fn on(&self, machine: &str) -> Self {
+        Self { machine: machine.to_owned(), ..self.clone() }
     }
 }
 
 /// The runs of a machine type whose configurations others ran, too.
 struct Rows {
-    rows: Vec<Row>,
+    rows: Vec<Vec<f64>>,
     /// How far ln t is from the mean on the others.
     targets: Vec<f64>,
     /// Number of the CNN of each.
@@ -162,52 +224,36 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(runs: &Runs, machine: &str, others: &[String]) -> Self {
-        let own = runs.keys().filter(|key| key.0 == machine);
-        let row = |key: &Key| Some(Row { key: key.clone(), on_others: on_others(runs, key, others)? });
-        let rows: Vec<Row> = own.filter_map(row).collect();
-        let cnns: BTreeSet<&String> = rows.iter().map(|row| &row.key.1).collect();
-        let number = |row: &Row| cnns.iter().position(|cnn| **cnn == row.key.1).unwrap_or_default();
-        let groups = rows.iter().map(number).collect();
-        let targets = rows.iter().map(|row| runs[&row.key] - row.level()).collect();
-        let cnns = cnns.len();
-        Self { rows, targets, groups, cnns }
-    }
-
     /// Fits the runs; slow ones take the time that the others suggest.
     fn process(mut self) -> Option<GroupedProcess> {
-        let features: Vec<Vec<f64>> = self.rows.iter().map(Row::features).collect();
-        let first = GroupedProcess::fit(&features, &self.targets, &self.groups)?;
+        let first = GroupedProcess::fit(&self.rows, &self.targets, &self.groups)?;
         let slow: Vec<(usize, f64)> = first.high(SLOW).collect();
         if slow.is_empty() {
             return Some(first);
         }
         slow.into_iter().for_each(|(row, target)| self.targets[row] = target);
-        GroupedProcess::fit(&features, &self.targets, &self.groups)
+        GroupedProcess::fit(&self.rows, &self.targets, &self.groups)
     }
 }
 
-/// Returns ln t of a configuration on other machine types; `None` unless all of them ran it.
-fn on_others(runs: &Runs, (_, cnn, numbers): &Key, others: &[String]) -> Option<Vec<f64>> {
-    others.iter().map(|other| runs.get(&(other.clone(), cnn.clone(), numbers.clone())).copied()).collect()
-}
-
-impl Row {
-    /// The mean of ln t on the other machine types.
-    fn level(&self) -> f64 {
-        self.on_others.iter().sum::<f64>() / self.on_others.len() as f64
+/// Returns the mean of an answer with the prediction of the fit of all runs, which is less exact,
+/// but moves less with a single slow run. Weights are inverse squares of the intervals' widths. The
+/// spread is that of their mixture.
+fn mean_with(prediction: &Prediction, (log, spread): Answer) -> Answer {
+    let fit = prediction.completion_time_secs.map(libm::log).zip(prediction.spread.as_ref().map(half_width_of));
+    let (Some((log_of_fit, width_of_fit)), Some(width)) = (fit, spread.as_ref().map(half_width_of)) else {
+        return (log, spread);
+    };
+    let ratio = width / width_of_fit;
+    let weight = WEIGHT_OF_FIT * ratio * ratio;
+    let share = weight / (1.0 + weight);
+    if !(share.is_finite() && width.is_finite() && width_of_fit.is_finite()) {
+        return (log, spread);
     }
-
-    fn features(&self) -> Vec<f64> {
-        let level = self.level();
-        // The last distance follows from the others.
-        let distances = self.on_others[1..].iter().map(|log| log - level);
-        let numbers = self.key.2.iter().map(|bits| {
-            let value = f64::from_bits(*bits);
-            if value > 0.0 { libm::log(value) } else { value }
-        });
-        [level].into_iter().chain(distances).chain(numbers).collect()
-    }
+    let mean = share * log_of_fit + (1.0 - share) * log;
+    let square = |log: f64, width: f64| width * width + (log - mean) * (log - mean);
+    let half_width = (share * square(log_of_fit, width_of_fit) + (1.0 - share) * square(log, width)).sqrt();
+    (mean, spread_of(half_width))
 }
 
 /// Returns the errors of some CNNs with those of one more, which are all as large as the largest:
@@ -219,10 +265,14 @@ fn with_one_more(errors: &[f64], cnns: usize) -> Vec<f64> {
     errors.iter().copied().chain(std::iter::repeat_n(largest, more)).collect()
 }
 
-fn levels(values: &Values) -> usize {
+/// Returns the names that occur in a column, sorted; none of a number.
+fn names(values: &Values) -> Vec<String> {
     match values {
-        Values::Category { codes, .. } => codes.iter().collect::<BTreeSet<_>>().len(),
-        Values::Numeric { .. } => 0,
+        Values::Category { levels, codes } => {
+            let names: BTreeSet<&String> = codes.iter().map(|code| &levels[*code as usize]).collect();
+            names.into_iter().cloned().collect()
+        }
+        Values::Numeric { .. } => Vec::new(),
     }
 }
 
@@ -231,12 +281,17 @@ mod tests {
     use super::*;
     use crate::Column;
 
-    /// Two bounds of a CNN's time: arithmetic and memory traffic, and machine types that differ in
-    /// both. The pair of machine type 3 and CNN 7 is left out.
+    /// Two bounds of a CNN's time, arithmetic and memory traffic; machine types differ in both.
+    fn bounds(machine: usize, cnn: usize) -> (f64, f64) {
+        let (arithmetic, traffic) = ([1.0, 2.0, 4.0, 3.0][machine], [1.0, 1.5, 1.2, 4.0][machine]);
+        (arithmetic * (1.0 + cnn as f64 % 3.0), traffic * (1.0 + cnn as f64 / 2.0))
+    }
+
+    /// Runs on three batch sizes. The pair of machine type 3 and CNN 7 is left out.
     fn table(is_left_out: bool) -> (Dataset, f64) {
         let secs = |machine: usize, cnn: usize, batch: f64| {
-            let (arithmetic, traffic) = ([1.0, 2.0, 4.0, 3.0][machine], [1.0, 1.5, 1.2, 4.0][machine]);
-            batch * (arithmetic * (1.0 + cnn as f64 % 3.0) + traffic * (1.0 + cnn as f64 / 2.0))
+            let (arithmetic, traffic) = bounds(machine, cnn);
+            batch * (arithmetic + traffic)
         };
         let mut rows = Vec::new();
         for machine in 0..4 {
@@ -268,6 +323,36 @@ mod tests {
     }
 
     #[test]
+    fn a_configuration_may_have_further_names_and_no_number() {
+        // A training step has three times the arithmetic of inference, and twice the traffic.
+        let secs = |(machine, cnn, is_training): (usize, usize, bool)| {
+            let (arithmetic, traffic) = bounds(machine, cnn);
+            if is_training { 3.0 * arithmetic + 2.0 * traffic } else { arithmetic + traffic }
+        };
+        let all =
+            (0..4).flat_map(|machine| (0..10).flat_map(move |cnn| [false, true].map(|mode| (machine, cnn, mode))));
+        let (asked, fitted): (Vec<_>, Vec<_>) = all.partition(|(machine, cnn, _)| (*machine, *cnn) == (3, 7));
+        let features = |rows: &[(usize, usize, bool)]| {
+            let columns = vec![
+                Column::category("machine", rows.iter().map(|row| format!("machine {}", row.0))),
+                Column::category(
+                    "mode",
+                    rows.iter().map(|row| if row.2 { "training" } else { "inference" }.to_owned()),
+                ),
+                Column::category("cnn", rows.iter().map(|row| format!("cnn {}", row.1))),
+            ];
+            Features::new(columns).unwrap()
+        };
+        let times = fitted.iter().copied().map(secs).collect();
+        let runs = Dataset::new(features(&fitted), times, vec![false; fitted.len()]).unwrap();
+        let answers = Pairs::of(&runs).unwrap().predict(&features(&asked)).unwrap();
+        for (row, answer) in asked.iter().zip(answers) {
+            let error = answer.unwrap().0 - libm::log(secs(*row));
+            assert!(error.abs() < 0.1, "{row:?}: {error}");
+        }
+    }
+
+    #[test]
     fn slow_runs_of_other_cnns_on_the_machine_type_move_the_answer_little() {
         let (asked, _) = table(true);
         let (fitted, _) = table(false);
@@ -288,5 +373,19 @@ mod tests {
         let (fitted, _) = table(false);
         let answers = Pairs::of(&fitted).unwrap().predict(fitted.features()).unwrap();
         assert!(answers.iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn an_answer_and_the_fit_of_all_runs_count_by_their_intervals() {
+        let fit = |log: f64, width: f64| Prediction::of_log(log, spread_of(width)).unwrap();
+        let mean = |own: f64, of_fit: f64| mean_with(&fit(2.0, of_fit), (1.0, spread_of(own)));
+        let width = |answer: &Answer| half_width_of(answer.1.as_ref().unwrap());
+        let equal = mean(0.2, 0.2);
+        assert!((equal.0 - 1.2).abs() < 1e-9, "{}", equal.0);
+        assert!(width(&equal) > 0.2, "they disagree");
+        let (wide, narrow) = (mean(2.0, 0.1), mean(0.1, 2.0));
+        assert!(wide.0 > 1.9 && narrow.0 < 1.01, "{} {}", wide.0, narrow.0);
+        let without = Prediction { spread: None, ..fit(2.0, 0.1) };
+        assert_eq!(mean_with(&without, (1.0, None)).0, 1.0);
     }
 }
