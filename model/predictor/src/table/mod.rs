@@ -6,7 +6,7 @@
 //! | question | answer |
 //! |---|---|
 //! | a name with few rows beside full ones | the mean with a regression on these ([`borrowing`]) |
-//! | two names that were never run together | a regression on the others ([`pairs`]) |
+//! | two names that were never run together | the mean with a regression on the others ([`pairs`]) |
 
 mod borrowing;
 mod pairs;
