@@ -13,6 +13,7 @@
 //! operations as features.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::transfer::{SLOW, half_width_of, spread_of};
 use crate::{Dataset, DatasetError, Features, Prediction, Spread, Values};
@@ -37,6 +38,17 @@ pub(super) struct Pairs {
     runs: Runs,
     /// Pairs of a machine type and a CNN that were measured.
     measured: BTreeSet<(String, String)>,
+    /// Corrections that were asked for, by machine type and the others; `None` where these ran too
+    /// little in common.
+    corrections: Arc<Mutex<BTreeMap<(String, Vec<String>), Option<Arc<Correction>>>>>,
+}
+
+/// How a machine type differs from the mean of others.
+#[derive(Debug)]
+struct Correction {
+    process: GroupedProcess,
+    /// |error| ÷ its standard deviation for CNNs that were left out.
+    errors: Vec<f64>,
 }
 
 /// ln t and the spread of its errors.
@@ -83,8 +95,8 @@ impl Pairs {
         categories.sort_by_key(|(_, names)| names.len());
         let (cnn, _) = categories.pop()?;
         let (machine, _) = categories.pop()?;
-        let (runs, measured) = (BTreeMap::new(), BTreeSet::new());
-        let mut pairs = Self { machine, cnn, others: categories, numbers, runs, measured };
+        let (runs, measured, corrections) = (BTreeMap::new(), BTreeSet::new(), Arc::default());
+        let mut pairs = Self { machine, cnn, others: categories, numbers, runs, measured, corrections };
         let mut repeats: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
         for (key, secs) in pairs.keys(completed.features()).ok()?.into_iter().zip(completed.secs()) {
             pairs.measured.insert((key.machine.clone(), key.cnn.clone()));
@@ -124,21 +136,21 @@ impl Pairs {
             }
         }
         for ((machine, others), places) in asked {
-            let own = self.rows(&machine, &others);
-            if own.rows.len() < LEAST_ROWS {
-                continue;
-            }
-            let cnns = own.cnns;
-            let Some(process) = own.process() else { continue };
-            let errors = with_one_more(process.errors(), cnns);
+            let Some(fitted) = self.correction(&machine, &others) else { continue };
             for place in places {
                 let Some(row) = self.row(&keys[place], &others) else { continue };
-                let (correction, deviation) = process.predict(&row.features);
-                let spread = Spread::conformal(errors.iter().map(|error| error * deviation)).ok();
+                let (correction, deviation) = fitted.process.predict(&row.features);
+                let spread = Spread::conformal(fitted.errors.iter().map(|error| error * deviation)).ok();
                 answers[place] = Some((row.level + correction, spread));
             }
         }
         Ok(answers)
+    }
+
+    fn correction(&self, machine: &str, others: &[String]) -> Option<Arc<Correction>> {
+        let mut corrections = self.corrections.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = (machine.to_owned(), others.to_vec());
+        corrections.entry(asked).or_insert_with(|| self.rows(machine, others).correction().map(Arc::new)).clone()
     }
 
     fn machines_that_ran(&self, asked: &Key) -> Vec<String> {
@@ -224,6 +236,14 @@ struct Rows {
 }
 
 impl Rows {
+    /// Fits the runs; `None` if they are too few.
+    fn correction(self) -> Option<Correction> {
+        let cnns = self.cnns;
+        let process = (self.rows.len() >= LEAST_ROWS).then(|| self.process())??;
+        let errors = with_one_more(process.errors(), cnns);
+        Some(Correction { process, errors })
+    }
+
     /// Fits the runs; slow ones take the time that the others suggest.
     fn process(mut self) -> Option<GroupedProcess> {
         let first = GroupedProcess::fit(&self.rows, &self.targets, &self.groups)?;
@@ -244,9 +264,8 @@ fn mean_with(prediction: &Prediction, (log, spread): Answer) -> Answer {
     let (Some((log_of_fit, width_of_fit)), Some(width)) = (fit, spread.as_ref().map(half_width_of)) else {
         return (log, spread);
     };
-    let ratio = width / width_of_fit;
-    let weight = WEIGHT_OF_FIT * ratio * ratio;
-    let share = weight / (1.0 + weight);
+    let ratio = width_of_fit / width;
+    let share = 1.0 / (1.0 + ratio * ratio / WEIGHT_OF_FIT);
     if !(share.is_finite() && width.is_finite() && width_of_fit.is_finite()) {
         return (log, spread);
     }
@@ -387,5 +406,40 @@ mod tests {
         assert!(wide.0 > 1.9 && narrow.0 < 1.01, "{} {}", wide.0, narrow.0);
         let without = Prediction { spread: None, ..fit(2.0, 0.1) };
         assert_eq!(mean_with(&without, (1.0, None)).0, 1.0);
+    }
+
+    #[test]
+    fn each_machine_type_has_its_own_correction() {
+        let rows: Vec<(usize, usize)> = (0..4).flat_map(|machine| (0..16).map(move |cnn| (machine, cnn))).collect();
+        let features = |rows: &[(usize, usize)]| {
+            let machine = Column::category("machine", rows.iter().map(|row| format!("machine {}", row.0)));
+            let batch = Column::numeric("batch", vec![8.0; rows.len()], None);
+            Features::new(vec![
+                machine,
+                batch,
+                Column::category("cnn", rows.iter().map(|row| format!("cnn {}", row.1))),
+            ])
+            .unwrap()
+        };
+        let asked = [(3, 7), (2, 7)];
+        let secs = |(machine, cnn): &(usize, usize)| {
+            let (arithmetic, traffic) = bounds(*machine, *cnn);
+            arithmetic + traffic
+        };
+        let fitted: Vec<(usize, usize)> = rows.into_iter().filter(|row| !asked.contains(row)).collect();
+        let times = fitted.iter().map(secs).collect();
+        let runs = Dataset::new(features(&fitted), times, vec![false; fitted.len()]).unwrap();
+        let pairs = Pairs::of(&runs).unwrap();
+        // Asked again, the answers are those of the kept corrections.
+        for _ in 0..2 {
+            for row in asked {
+                let answer = pairs.predict(&features(&[row])).unwrap()[0].clone().unwrap();
+                assert!(
+                    (answer.0 - libm::log(secs(&row))).abs() < 0.2,
+                    "{row:?}: {}",
+                    answer.0 - libm::log(secs(&row))
+                );
+            }
+        }
     }
 }
