@@ -40,7 +40,7 @@ pub(super) struct Pairs {
     measured: BTreeSet<(String, String)>,
     /// Corrections that were asked for, by machine type and the others; `None` where these ran too
     /// little in common.
-    corrections: Arc<Mutex<BTreeMap<(String, Vec<String>), Option<Arc<Correction>>>>>,
+    corrections: Arc<Mutex<BTreeMap<Machines, Option<Arc<Correction>>>>>,
 }
 
 /// How a machine type differs from the mean of others.
@@ -50,6 +50,9 @@ struct Correction {
     /// |error| ÷ its standard deviation for CNNs that were left out.
     errors: Vec<f64>,
 }
+
+/// A machine type and the others that it is compared with.
+type Machines = (String, Vec<String>);
 
 /// ln t and the spread of its errors.
 type Answer = (f64, Option<Spread>);
@@ -125,7 +128,7 @@ impl Pairs {
     fn predict(&self, questions: &Features) -> Result<Vec<Option<Answer>>, DatasetError> {
         let keys = self.keys(questions)?;
         let mut answers = vec![None; keys.len()];
-        let mut asked: BTreeMap<(String, Vec<String>), Vec<usize>> = BTreeMap::new();
+        let mut asked: BTreeMap<Machines, Vec<usize>> = BTreeMap::new();
         for (place, key) in keys.iter().enumerate() {
             if self.measured.contains(&(key.machine.clone(), key.cnn.clone())) {
                 continue;
