@@ -107,7 +107,10 @@ fn show(catalog: &Catalog) -> String {
         );
     }
     if catalog.left_out > 0 {
-        text.push_str(&format!("{} lines of the catalog have no usable price and are left out.\n", catalog.left_out));
+        text.push_str(&format!(
+            "{} lines of the catalog have no usable price, or a part of a GPU, and are left out.\n",
+            catalog.left_out
+        ));
     }
     text
 }

@@ -23,7 +23,7 @@ pub struct Catalog {
     pub currency: String,
     /// The machine types, sorted by provider and name. A name appears once for each provider.
     pub machines: Vec<MachineType>,
-    /// Lines without a usable price, which were left out.
+    /// Lines without a usable price or with a part of an accelerator, which were left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: usize,
 }

@@ -48,6 +48,9 @@ struct CatalogEntry {
     processors: Option<f64>,
     memory_gib: Option<f64>,
     accelerator: Option<(String, u32, Option<u32>)>,
+    /// Machines with a part of an accelerator, such as a sixth of an A10, are left out: no run
+    /// tells how fast a part is.
+    has_part: bool,
     price: Option<f64>,
     spot: Option<f64>,
 }
@@ -102,15 +105,16 @@ fn rows(text: &str) -> Result<Vec<CatalogEntry>, CatalogError> {
         let record = record.map_err(|error| form(&error))?;
         let [machine, region, zone, processors, memory, name, count, info, price, spot] =
             columns.map(|place| place.and_then(|place| record.get(place)).unwrap_or_default());
+        let count = positive(count).filter(|_| !name.is_empty());
+        let has_part = count.is_some_and(|count| count.fract() > 0.0);
         rows.push(CatalogEntry {
             machine: machine.to_owned(),
             region: region.to_owned(),
             is_local_zone: is_local_zone(zone),
             processors: positive(processors),
             memory_gib: positive(memory),
-            accelerator: positive(count)
-                .filter(|_| !name.is_empty())
-                .map(|count| (name.to_owned(), count as u32, gpu_memory_mib(info))),
+            accelerator: count.filter(|_| !has_part).map(|count| (name.to_owned(), count as u32, gpu_memory_mib(info))),
+            has_part,
             price: positive(price),
             spot: positive(spot),
         });
@@ -152,8 +156,11 @@ fn gpus<'a>(rows: impl Iterator<Item = &'a CatalogEntry>) -> Gpus {
 }
 
 /// Returns the machine type of a row; `None` if its price is unknown, or it has less than one
-/// processor.
+/// processor or a part of an accelerator.
 fn machine(row: &CatalogEntry, provider: &str, gpus: &Gpus) -> Option<MachineType> {
+    if row.has_part {
+        return None;
+    }
     let processors = row.processors?.floor();
     let is_unknown_family = provider == "gcp" && is_accelerated_family(&row.machine);
     let (mut accelerator, mut price, mut spot) = (row.accelerator.clone(), row.price, row.spot);

@@ -149,6 +149,16 @@ fn the_catalog_of_aws_is_read_as_it_is() {
     );
 }
 
+#[test]
+fn a_machine_with_a_part_of_an_accelerator_is_left_out() {
+    // `g6f.large` has an eighth of an L4; Azure has sixths of an A10.
+    let part = "g6f.large,L4,0.125,2.0,8.0,,0.202,0.08,us-east-1,use1-az1,x86_64\n\
+                odd,L4,1.5,2.0,8.0,,0.202,0.08,us-east-1,use1-az1,x86_64\n";
+    let catalog = Catalog::read(&format!("{AWS}{part}"), "aws", None).unwrap();
+    assert_eq!(catalog.left_out, 3, "these two, and mac1.metal");
+    assert!(catalog.find("g6f.large").is_err() && catalog.find("odd").is_err());
+}
+
 /// Lines as they are in SkyPilot's file of GCP: accelerators have rows of their own.
 const GCP: &str = "\
 InstanceType,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,GpuInfo,Region,AvailabilityZone,Price,SpotPrice
