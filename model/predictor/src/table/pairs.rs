@@ -6,7 +6,8 @@
 //! names, such as the precision. It is fitted to the other CNNs on the asked machine type. How
 //! machine types differ on a CNN tells what bounds it: arithmetic, memory traffic, or the start of
 //! its layers. Runs on the asked machine type that took much longer than the rest suggest are
-//! replaced by what that suggests.
+//! replaced by what that suggests. The prediction is the mean of this answer and the fit of all
+//! runs.
 //!
 //! PROFET (Lee et al., "PROFET: PROFiling-based CNN Training Latency ProphET for GPU Cloud
 //! Instances", 2022) predicts one GPU type from another in the same way, with the times of

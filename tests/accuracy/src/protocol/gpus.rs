@@ -1,5 +1,5 @@
 //! Public GPU benchmarks: a new GPU type with three runs of its own, a pair of GPU and CNN that was
-//! not measured, and more GPUs than were measured. Nothing in the predictor was chosen by them.
+//! not measured, and more GPUs than were measured. No constant of the predictor was chosen by them.
 //! `tests/accuracy/gpus.py` writes their tables.
 
 use foreglow_model::{Roles, Term};
