@@ -4,12 +4,8 @@
 //! Standard output holds only the answer; progress and logs go to standard error. Exit codes: 0
 //! done, 1 the job failed, 2 unusable input.
 
-mod batch_memory;
 mod cli;
 mod commands;
-mod graph_costs;
-mod layer_times;
-mod never_run;
 
 use std::process::ExitCode;
 

@@ -1,12 +1,15 @@
-//! What the commands share: their arguments (`grammar`, `question`, `split`, `place`, `catalog`),
-//! the samples that they ask about (`ask`), progress, and answers in every format (`answer`).
+//! What the commands share: their arguments (`grammar`, `question`, `split`, `place`, `catalog`,
+//! `compare`, `candidates`), the samples that they ask about (`ask`), progress, and answers in
+//! every format (`answer`).
 //!
 //! Nothing here runs a CNN, so that answers are built and tested without Burn.
 
 pub mod answer;
 pub mod ask;
 pub mod calibration;
+pub mod candidates;
 pub mod catalog;
+pub mod compare;
 pub mod evaluation;
 pub mod grammar;
 pub mod output;

@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 
 use foreglow_console::answer::{AdviceAnswer, NextRunsAnswer};
 use foreglow_console::ask::{Selection, Source};
+use foreglow_console::candidates::TableArgs;
+use foreglow_console::compare::{Compared, MachineArgs};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
 use foreglow_exit::unusable;
 use foreglow_model::next_runs;
 use foreglow_shared::{JobGroup, MachineType};
-
-use super::advise_table::TableArgs;
-use super::machine_args::{Compared, MachineArgs};
 
 /// Recommend which samples to collect next, and when to stop: by how much each narrows the decision
 /// for the time it takes, or over several machine types by what it is expected to save for its

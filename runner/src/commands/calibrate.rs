@@ -16,12 +16,11 @@ use foreglow_engine::{Engine as _, Job, Local};
 use foreglow_exit::Interrupt;
 use foreglow_machine::device::Wish;
 use foreglow_machine::warnings_of;
+use foreglow_measurement::DEFAULT_MEMORY_MIB;
+use foreglow_measurement::workload::{WorkloadArgs, default_partition_size, prepare};
 use foreglow_model::median;
+use foreglow_networks::layer_times::Order;
 use foreglow_shared::{CoreSplit, Outcome, Sample};
-
-use super::run::DEFAULT_MEMORY_MIB;
-use super::workload_args::{WorkloadArgs, default_partition_size, prepare};
-use crate::layer_times::Order;
 
 /// CNNs and sides of their images, pixels: of every kind of layer, in colour and grey, and small
 /// enough for a run to take seconds. They tell what a run takes beyond the layers of its CNN.

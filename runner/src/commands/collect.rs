@@ -8,16 +8,16 @@ use foreglow_engine::sweep::{self, Forecast, Grid, Limits, Run, Tally};
 use foreglow_engine::{self as engine, Engine, Job};
 use foreglow_exit::{Interrupt, Interrupted, unusable};
 use foreglow_machine::{Warning, warnings_of};
+use foreglow_measurement::dry_run::list;
+use foreglow_measurement::engine::EngineArgs;
+use foreglow_measurement::grid::{BudgetArgs, GridArgs};
+use foreglow_measurement::training::TrainingArgs;
+use foreglow_measurement::upload::UploadArgs;
+use foreglow_measurement::workload::{WorkloadArgs, prepare, warn};
 use foreglow_model::Repetitions;
 use foreglow_shared::{Context, CoreSplit, Outcome, Sample, Uuid, format_count, write_csv, write_jsonl};
 
-use super::dry_run::list;
-use super::engine_args::EngineArgs;
-use super::grid_args::{BudgetArgs, GridArgs};
 use super::samples::outliers;
-use super::training_args::TrainingArgs;
-use super::upload_args::UploadArgs;
-use super::workload_args::{WorkloadArgs, prepare, warn};
 
 /// Measure a CNN job on a grid of configurations and save the timing samples
 ///

@@ -14,15 +14,15 @@ use foreglow_engine::sweep::{self, Forecast, Limits, Run};
 use foreglow_engine::{self as engine, Local};
 use foreglow_exit::{Interrupt, Interrupted};
 use foreglow_machine::warnings_of;
+use foreglow_measurement::DEFAULT_MEMORY_MIB;
+use foreglow_measurement::upload::{Upload, UploadArgs};
+use foreglow_measurement::workload::{WorkloadArgs, check_sizes, prepare, warn};
 use foreglow_model::{Grid, Prediction, Predictor, Scenario, Setting};
 use foreglow_shared::{
     Context, CoreSplit, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context,
 };
 
-use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
-use super::upload_args::{Upload, UploadArgs};
-use super::workload_args::{WorkloadArgs, check_sizes, prepare, warn};
 
 /// Configurations of the demo, as executors and cores per executor.
 #[derive(Clone, Copy)]

@@ -3,8 +3,7 @@
 use std::io::{BufReader, stdin, stdout};
 
 use anyhow::Context as _;
-
-use crate::layer_times::Order;
+use foreglow_networks::layer_times::Order;
 
 /// Process partitions sent by an engine on standard input
 #[derive(Debug, clap::Args)]

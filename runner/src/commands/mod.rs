@@ -1,26 +1,19 @@
 //! Commands: each file has the arguments and the implementation of one.
 
 pub mod advise;
-mod advise_table;
 pub mod calibrate;
 pub mod collect;
 pub mod completions;
 pub mod demo;
 pub mod devices;
-mod dry_run;
-mod engine_args;
 pub mod evaluate;
 pub mod executor;
 pub mod export;
-mod grid_args;
 pub mod import;
 pub mod link;
-mod machine_args;
 pub mod machines;
 pub mod man;
 pub mod models;
-mod models_layers;
-mod models_memory;
 pub mod pack;
 pub mod plan;
 pub mod predict;
@@ -32,7 +25,4 @@ pub mod serve;
 pub mod simulate;
 pub mod store;
 pub mod tokens;
-mod training_args;
 pub mod upload;
-mod upload_args;
-mod workload_args;

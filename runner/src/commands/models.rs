@@ -9,14 +9,13 @@ use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
 use foreglow_console::table::{Align, csv, table};
 use foreglow_exit::unusable;
+use foreglow_measurement::training::{ModeArg, OptimizerArg};
 use foreglow_model::{BatchMemory, Work};
+use foreglow_networks::batch_memory::{Question, network_bytes};
+use foreglow_networks::largest_batch;
+use foreglow_networks::layers;
 use foreglow_shared::format_integer;
 use serde::Serialize;
-
-use super::models_layers as layers;
-use super::models_memory as memory;
-use super::training_args::{ModeArg, OptimizerArg};
-use crate::batch_memory::{Question, network_bytes};
 
 /// List the CNNs and text classifiers with their inputs, parameters and multiply-accumulates; or
 /// the layers of one network, or its largest batch that fits a memory bound
@@ -108,7 +107,7 @@ impl MemoryArgs {
         let samples = if self.samples.is_empty() { Vec::new() } else { read_files(&self.samples)? };
         let runs = Question { model: name, image_px, work }.runs(&samples);
         let memory = BatchMemory::of(&network_bytes(&network.costs(shape)?, shape), work).measured(&runs);
-        memory::Answer { name, shape, work, memory, runs, bound_mib }.render(format)
+        largest_batch::Answer { name, shape, work, memory, runs, bound_mib }.render(format)
     }
 }
 

@@ -3,16 +3,15 @@
 
 use foreglow_console::answer::{DecisionAnswer, MachineAnswer, fit};
 use foreglow_console::ask::{Selection, Source};
+use foreglow_console::compare::{Compared, MachineArgs};
 use foreglow_console::grammar::{Counts, count, total_cores};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::split::splits;
 use foreglow_exit::unusable;
 use foreglow_model::Predictor;
+use foreglow_networks::never_run::{Differences, NeverRun, never_run};
 use foreglow_shared::{Job, Question, Sample};
-
-use super::machine_args::{Compared, MachineArgs};
-use crate::never_run::{Differences, NeverRun, never_run};
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
 /// compare all others: executors and cores, and machine types, batch and partition sizes if the

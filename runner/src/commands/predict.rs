@@ -10,9 +10,8 @@ use foreglow_console::question::Bill;
 use foreglow_console::split::split;
 use foreglow_exit::unusable;
 use foreglow_model::Setting;
+use foreglow_networks::never_run::{Differences, NeverRun, never_run};
 use foreglow_shared::{Sample, Workload};
-
-use crate::never_run::{Differences, NeverRun, never_run};
 
 /// Predict the completion time and the cost of the job on one configuration. A CNN that was never
 /// run here is predicted from the others in the samples: --model vgg16 or --model net.onnx.

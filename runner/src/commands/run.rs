@@ -11,12 +11,12 @@ use foreglow_console::split::split;
 use foreglow_engine::{self as engine, Engine as _, Job, Local};
 use foreglow_exit::{Interrupt, unusable};
 use foreglow_machine::warnings_of;
+use foreglow_measurement::DEFAULT_MEMORY_MIB;
+use foreglow_measurement::training::TrainingArgs;
+use foreglow_measurement::upload::UploadArgs;
+use foreglow_measurement::workload::{WorkloadArgs, check_sizes, default_partition_size, prepare, warn};
+use foreglow_networks::batch_memory;
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
-
-use super::training_args::TrainingArgs;
-use super::upload_args::UploadArgs;
-use super::workload_args::{WorkloadArgs, check_sizes, default_partition_size, prepare, warn};
-use crate::batch_memory;
 
 /// Measure a CNN job once on a sample of its images and print the timing sample
 #[derive(Debug, clap::Args)]
@@ -94,9 +94,6 @@ impl Args {
         Ok(())
     }
 }
-
-/// Default memory limit of an executor, MiB.
-pub const DEFAULT_MEMORY_MIB: u32 = 2048;
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {

@@ -17,11 +17,11 @@ use foreglow_data::{DataSet, Drawing, Format, Kind, Packing, Source, Split, draw
 use foreglow_engine::{Engine as _, Job, Local};
 use foreglow_exit::{Interrupt, Interrupted, unusable};
 use foreglow_machine::device::Wish;
+use foreglow_measurement::DEFAULT_MEMORY_MIB;
+use foreglow_measurement::workload::WorkloadArgs;
 use foreglow_shared::{CoreSplit, Workload};
 
 use self::report::{CnnSpeed, Report, Test};
-use super::run::DEFAULT_MEMORY_MIB;
-use super::workload_args::WorkloadArgs;
 
 /// Number of generated images if the user names no data.
 const DRAWN: u64 = 800;

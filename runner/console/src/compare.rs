@@ -1,13 +1,14 @@
 //! What `plan` and `advise` compare besides executors and cores: machine types, prices and sizes.
 
-use foreglow_console::answer::{Basis, Startup};
-use foreglow_console::catalog::CatalogArgs;
-use foreglow_console::grammar::{Counts, count, counts, large_count, money};
-use foreglow_console::question::{QuestionArgs, read_prices};
-use foreglow_console::split::splits;
 use foreglow_exit::unusable;
 use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
 use foreglow_shared::{Catalog, DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet};
+
+use crate::answer::{Basis, Startup};
+use crate::catalog::CatalogArgs;
+use crate::grammar::{Counts, count, counts, large_count, money};
+use crate::question::{QuestionArgs, read_prices};
+use crate::split::splits;
 
 /// What to compare besides executors and cores.
 #[derive(Debug, Default, clap::Args)]
@@ -17,6 +18,7 @@ pub struct MachineArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub machines: Vec<String>,
 
+    /// Catalog of machine types.
     #[command(flatten)]
     pub catalog: CatalogArgs,
 
@@ -48,10 +50,15 @@ pub struct MachineArgs {
 
 /// A job with all its configurations.
 pub struct Compared {
+    /// The job on every machine type that it was measured on.
     pub group: JobGroup,
+    /// Its configurations on all machine types, with their predicted times.
     pub comparison: Comparison,
+    /// The configurations and prices to choose from.
     pub offer: Offer,
+    /// The limits on time and cost.
     pub limits: MachineLimits,
+    /// Start-up times of the measured runs; `None` if no run has one.
     pub startup: Option<Startup>,
 }
 

@@ -13,7 +13,7 @@ use foreglow_exit::unusable;
 use foreglow_model::{GraphCosts, Layer, LayerTimes, LayeredCnn, MeasuredCnn, Predictor, TransferredJob};
 use foreglow_shared::{Context, Job, Mode, NetworkFile, Sample, Workload};
 
-use crate::graph_costs::{graph_costs, layers};
+use crate::costs::{graph_costs, layers};
 
 /// Differences of a job of another CNN from the measured jobs.
 #[derive(Clone, Copy, Debug, Default)]

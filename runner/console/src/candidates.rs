@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
-use foreglow_console::answer::{Properties, SearchAnswer};
-use foreglow_console::evaluation::Records;
 use foreglow_exit::unusable;
 use foreglow_model::{Column, Features, Meaning, Probe, SearchTable, Strategy};
+
+use crate::answer::{Properties, SearchAnswer};
+use crate::evaluation::Records;
 
 const SECS_PER_HOUR: f64 = 3600.0;
 

@@ -8,7 +8,7 @@ use foreglow_engine::{Engine, Job, Local};
 use foreglow_exit::unusable;
 use foreglow_shared::Workload;
 
-use super::workload_args::WorkloadArgs;
+use crate::workload::WorkloadArgs;
 
 /// The engine.
 #[derive(Debug, clap::Args)]

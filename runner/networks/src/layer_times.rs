@@ -13,7 +13,7 @@ use foreglow_model::{Calibration, TimedLayer};
 use foreglow_shared::NumberFormat;
 use serde::{Deserialize, Serialize};
 
-use crate::graph_costs::layer;
+use crate::costs::layer;
 
 /// Rounds over all layers that a budget is divided into, so that a program that disturbs some
 /// rounds does not decide the median time of a layer. Not the least time: runs of whole networks

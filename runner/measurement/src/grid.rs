@@ -11,8 +11,8 @@ use foreglow_engine::sweep::{Budget, Grid};
 use foreglow_exit::unusable;
 use foreglow_shared::{CoreSplit, PriceSheet, Workload};
 
-use super::run::DEFAULT_MEMORY_MIB;
-use super::workload_args::{check_sizes, default_partition_size};
+use crate::DEFAULT_MEMORY_MIB;
+use crate::workload::{check_sizes, default_partition_size};
 
 /// Default of `--repeat` with `--precision`.
 const MOST_REPEATS: u32 = 20;

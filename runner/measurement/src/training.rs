@@ -11,7 +11,7 @@ use foreglow_exit::unusable;
 use foreglow_protocol::{Evaluation, Optimizer, Schedule, Training};
 use foreglow_shared::{Mode, NumberFormat, Workload};
 
-use super::workload_args::WorkloadArgs;
+use crate::workload::WorkloadArgs;
 
 /// Usual learning rates, as defaults.
 const SGD_RATE: f64 = 0.01;
@@ -96,14 +96,17 @@ pub struct TrainingArgs {
 
 /// Mode of the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum ModeArg {
+pub enum ModeArg {
+    /// Forward passes only
     #[default]
     Inference,
+    /// Forward, backward and update
     Training,
 }
 
+/// Optimiser of training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum OptimizerArg {
+pub enum OptimizerArg {
     /// Stochastic gradient descent with momentum
     Sgd,
     /// Adam

@@ -1,0 +1,10 @@
+//! What a network costs, and what follows from it: its layers (`layers`), the memory of its batches
+//! (`batch_memory`, `largest_batch`), the times of typical layers on a device (`layer_times`), and
+//! jobs of a CNN that was never run (`never_run`).
+
+pub mod batch_memory;
+mod costs;
+pub mod largest_batch;
+pub mod layer_times;
+pub mod layers;
+pub mod never_run;
