@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes every target for SECS seconds each (300 by default), starting from the named seeds in
-# corpus/ and the inputs of earlier rounds in corpus.tar.xz:
-#     fuzz/run.sh [SECS]
+# Fuzzes every target, or the named ones, for SECS seconds each (300 by default), starting from the
+# named seeds in corpus/ and the inputs of earlier rounds in corpus.tar.xz:
+#     fuzz/run.sh [SECS] [TARGET...]
 # Adds to the archive what increased coverage:
 #     fuzz/run.sh keep
 # The same binaries run under `cargo fuzz run TARGET` with cargo-fuzz and a nightly compiler. This
@@ -10,6 +10,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 secs=${1:-300}
+targets=("${@:2}")
+[ ${#targets[@]} -gt 0 ] || targets=(link samples event_log compressed_log table catalog records images words onnx)
 target=${CARGO_TARGET_DIR:-../target/fuzz}
 flags="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
 flags+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
@@ -19,12 +21,16 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 RUSTFLAGS="$flags" cargo build --locked --release --target "$host" --target-dir "$target"
 mkdir -p "$target/found" "$target/earlier"
 tar -xJf corpus.tar.xz -C "$target/earlier"
-for name in link samples event_log table catalog onnx; do
+for name in "${targets[@]}"; do
   binary=$target/$host/release/$name
   # New inputs go to the first folder; the others are only read.
   mkdir -p "$target/corpus/$name" "$target/earlier/$name"
-  # The networks of the tests are larger than the inputs of the other targets.
-  if [ "$name" = onnx ]; then max_len=65536; seeds=../shared/onnx/tests/exports; else max_len=8192; seeds=corpus/$name; fi
+  max_len=8192 seeds=corpus/$name
+  # Files of the tests, which are larger.
+  case $name in
+    onnx) max_len=65536 seeds=../shared/onnx/tests/exports ;;
+    compressed_log) max_len=65536 seeds=../shared/spark-log/tests/event-logs ;;
+  esac
   if [ "$secs" = keep ]; then
     "$binary" -merge=1 -max_len="$max_len" "$target/earlier/$name" "$seeds" "$target/corpus/$name"
   else

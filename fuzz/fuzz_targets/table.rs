@@ -1,7 +1,7 @@
 //! Tables of other tools: any bytes are rejected or converted into valid runs.
 #![no_main]
 
-use foreglow_shared::{Field, FieldSource, ForeignTable, Mapping};
+use foreglow_shared::{FieldSource, ForeignTable, Mapping};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

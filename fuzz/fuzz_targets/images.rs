@@ -1,0 +1,67 @@
+//! Image data sets: a file of any bytes is rejected, or each of its images is decoded or rejected.
+//! The first byte selects the format.
+#![no_main]
+
+use std::fs;
+use std::sync::LazyLock;
+
+use foreglow_architectures::Colour;
+use foreglow_data::images::Decoder;
+use foreglow_data::{Item, Kind, Layout};
+use libfuzzer_sys::fuzz_target;
+use tempfile::NamedTempFile;
+
+const PX: u32 = 8;
+/// Images that are decoded of a data set.
+const IMAGES: u64 = 4;
+
+static FILE: LazyLock<NamedTempFile> =
+    LazyLock::new(|| NamedTempFile::new().expect("the folder for temporary files is writable"));
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((format, content)) = bytes.split_first() else { return };
+    match format % 6 {
+        0 => decode(&Item { bytes: content.to_vec(), layout: Layout::File, label: None }),
+        1 => decode_all(Kind::Tfrecord, content),
+        // With correct checksums, which random changes would not reach.
+        2 => decode_all(Kind::Tfrecord, &record(content)),
+        3 => decode_all(Kind::Cifar10, content),
+        4 => decode_all(Kind::Idx, content),
+        _ => decode_all(Kind::Bson, content),
+    }
+});
+
+fn decode_all(kind: Kind, content: &[u8]) {
+    fs::write(FILE.path(), content).expect("the temporary file is writable");
+    let Ok(set) = kind.at(FILE.path()).open() else { return };
+    let numbers: Vec<u64> = (0..set.len().min(IMAGES)).collect();
+    assert!(!numbers.is_empty(), "an empty data set is rejected");
+    set.files(&numbers);
+    for number in numbers {
+        let Ok(item) = set.read(number) else { continue };
+        if let Some(label) = item.label {
+            set.class(label);
+        }
+        decode(&item);
+    }
+    assert!(set.read(set.len()).is_err());
+}
+
+/// Decodes an image for CNNs in colour and in grey.
+fn decode(item: &Item) {
+    for colour in [Colour::Rgb, Colour::Grey] {
+        let mut decoder = Decoder::new(colour, PX);
+        let mut numbers = Vec::new();
+        if decoder.decode(item, &mut numbers).is_ok() {
+            assert_eq!(numbers.len(), decoder.numbers());
+            assert!(numbers.iter().all(|number| number.is_finite()));
+        }
+    }
+}
+
+/// A TFRecord with this data.
+fn record(data: &[u8]) -> Vec<u8> {
+    let masked_crc = |bytes: &[u8]| crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes();
+    let length = (data.len() as u64).to_le_bytes();
+    [&length[..], &masked_crc(&length), data, &masked_crc(data)].concat()
+}
