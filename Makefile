@@ -53,6 +53,7 @@ help:
 	@echo 'make campaign  FAULTS faults of a collector under load; none may lose, double or alter an acknowledged sample; STORE=postgres on a durable PostgreSQL server'
 	@echo 'make schemas  checks the exported tasks against the schemas of Kubernetes and SkyPilot'
 	@echo 'make fuzz   fuzzes the readers of links and files'
+	@echo 'make dist   packs a release: a smaller binary as an archive and a .deb'
 	@echo 'GPU=1 or GPU=0 after any of them: with or without GPU support, which doubles the time of the first build'
 
 run: setup-run build
@@ -79,6 +80,12 @@ setup-run setup-lint setup-test: setup-%:
 build: planner spark
 	$(call announce,$(FOREGLOW),the binary$(if $(filter 0,$(GPU)), without GPU support,),$(if $(filter 0,$(GPU)),12,22))
 	cargo build $(CARGO_FLAGS) --bin foreglow
+
+# Packs a release with the smallest binary, whose build takes twice as long.
+.PHONY: dist
+dist: planner spark
+	cargo build $(patsubst --release,--profile dist,$(CARGO_FLAGS)) --bin foreglow
+	packaging/package.sh
 
 # Does nothing if the driver is up to date. Without a JDK or Spark the binary has no driver.
 spark:

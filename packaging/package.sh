@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs the built binary (make build) for release into OUT (target/dist): a .tar.gz, a .deb, an SBOM
+# Packs the binary that `make dist` builds into OUT (target/packages): a .tar.gz, a .deb, an SBOM
 # and SHA256SUMS.
 #
 #   packaging/package.sh [OUT]
@@ -8,12 +8,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly OUT=${1:-target/dist}
-readonly FOREGLOW=${FOREGLOW:-target/release/foreglow}
+readonly OUT=${1:-target/packages}
+readonly FOREGLOW=target/dist/foreglow
 readonly STAGE=target/package
 fail() { printf 'package: %s\n' "$*" >&2; exit 2; }
 
-[ -x "$FOREGLOW" ] || fail "$FOREGLOW is missing; run \`make build\` first"
+[ -x "$FOREGLOW" ] || fail "$FOREGLOW is missing; run \`make dist\`"
 VERSION=$("$FOREGLOW" -V | cut -d' ' -f2)
 readonly VERSION
 NAME=foreglow-$VERSION-$(uname -m)-linux-gnu
@@ -30,7 +30,7 @@ cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$STAGE/"
 "$FOREGLOW" completions fish >"$STAGE/share/fish/vendor_completions.d/foreglow.fish"
 
 tar -czf "$OUT/$NAME.tar.gz" --owner=0 --group=0 --transform "s,^\.,$NAME," -C "$STAGE" .
-cargo deb --no-build --no-strip --package foreglow-runner --output "$OUT/foreglow_${VERSION}_$(dpkg --print-architecture).deb"
+cargo deb --no-build --no-strip --profile dist --package foreglow-runner --output "$OUT/foreglow_${VERSION}_$(dpkg --print-architecture).deb"
 if [ -z "${SKIP_SBOM:-}" ]; then
   # It writes one file for each member of the workspace; the binary's is the runner's.
   cargo cyclonedx --format json --target "$(uname -m)-unknown-linux-gnu" --override-filename foreglow.sbom
