@@ -101,6 +101,7 @@ impl Candidate {
             total_cores,
             memory_per_executor_mib: memory,
             accelerated: job.context.accelerator.is_some(),
+            shared_accelerators: job.context.shared_accelerators(),
         };
         let secs = prediction.completion_time_secs;
         let cost = secs.and_then(|secs| question.prices.cost(resources, secs));

@@ -135,8 +135,17 @@ impl MachineAnswer {
                 "Whole machines are billed by the second, with the provider's minimum; prices {oldest} (`foreglow machines`).\n"
             ));
         }
-        if let Some(sheet) = &self.prices {
-            text.push_str(&format!("Machines that the catalog lacks: {}, {}.\n", sheet.name, sheet.date));
+        match self.sheets.as_slice() {
+            [] => {}
+            [(_, first), others @ ..] if others.iter().all(|(_, sheet)| sheet == first) => {
+                text.push_str(&format!("Machines that the catalog lacks: {}, {}.\n", first.name, first.date));
+            }
+            sheets => {
+                text.push_str("Machines that the catalog lacks:\n");
+                for (machine, sheet) in sheets {
+                    text.push_str(&format!("  {machine}: {}, {}\n", sheet.name, sheet.date));
+                }
+            }
         }
         if self.limits.spot {
             text.push_str(

@@ -23,9 +23,12 @@ pub struct MachineAnswer {
     job: JobDefinition,
     currency: String,
     limits: MachineLimits,
-    /// Prices per executor, core and GiB, of machines that the catalog lacks.
+    /// Prices per executor, core and GiB, of the first machine that the catalog lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     prices: Option<PriceSheet>,
+    /// The price sheet of each machine that the catalog lacks.
+    #[serde(skip)]
+    sheets: Vec<(String, PriceSheet)>,
     recommended: Option<MachineRow>,
     /// `spark-submit` arguments of the recommended configuration, for jobs run by Spark.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +98,8 @@ struct MachineRow {
     accuracy: Option<Accuracy>,
     /// What the time is predicted from: runs of this machine type and batch size, or of others.
     basis: Basis,
+    /// Name of the price sheet; `None` if the catalog has the machine type or no price is known.
+    price_list: Option<String>,
     /// Date of the price; `None` if unknown.
     price_date: Option<Date>,
     warnings: Vec<Warning>,
@@ -133,6 +138,7 @@ impl MachineRow {
             is_feasible: candidate.is_feasible,
             accuracy: candidate.accuracy.clone(),
             basis: arm.basis,
+            price_list: pricing.sheet().map(|sheet| sheet.name.clone()),
             price_date: match pricing {
                 Pricing::Machines(machine) => machine.date,
                 Pricing::Sheet { sheet, .. } => Some(sheet.date),
@@ -168,6 +174,11 @@ impl MachineAnswer {
         let rows: Vec<MachineRow> = candidates.iter().map(|candidate| MachineRow::of(comparison, candidate)).collect();
         let at = |place: Option<usize>| place.map(|place| rows[place].clone());
         let all = |places: Vec<usize>| places.into_iter().map(|place| rows[place].clone()).collect();
+        let mut sheets: Vec<(String, PriceSheet)> = Vec::new();
+        for (place, arm) in comparison.predictor().arms().iter().enumerate() {
+            let own = comparison.pricing(place).sheet().map(|sheet| (arm.machine.clone(), sheet.clone()));
+            sheets.extend(own.filter(|own| !sheets.contains(own)));
+        }
         let recommended = at(recommended);
         let spark_submit = recommended.as_ref().filter(|row| row.engine == Engine::Spark && row.total_cores.is_none());
         let spark_submit = spark_submit.map(|row| {
@@ -177,6 +188,7 @@ impl MachineAnswer {
                 total_cores: None,
                 memory_per_executor_mib: row.memory_per_executor_mib,
                 accelerated: row.accelerator.is_some(),
+                shared_accelerators: None,
             })
         });
         Ok(Self {
@@ -184,10 +196,8 @@ impl MachineAnswer {
             job: comparison.predictor().definition().clone(),
             currency: comparison.currency().to_owned(),
             limits,
-            prices: (0..comparison.predictor().arms().len()).find_map(|arm| match comparison.pricing(arm) {
-                Pricing::Sheet { sheet, .. } => Some(sheet.clone()),
-                Pricing::Machines(_) | Pricing::Unknown => None,
-            }),
+            prices: sheets.first().map(|(_, sheet)| sheet.clone()),
+            sheets,
             recommended,
             spark_submit,
             fastest: at(fastest),
