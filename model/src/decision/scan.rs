@@ -70,7 +70,7 @@ pub(super) fn scan(
     cores: &[u32],
 ) -> Option<Scanned> {
     let surface = predictor.kept_surface(executors, cores)?;
-    let bills = Bills::of(job, question, cores);
+    let bills = Bills::of(predictor, job, question, cores);
     // Without prices the ranking is in executor-hours, which cannot be compared with a budget.
     let is_priced = question.prices.covers(job.context.accelerator.is_some());
     let budget = if is_priced { question.budget } else { question.budget.map(|_| 0.0) };
@@ -311,20 +311,20 @@ impl RowBuffers {
 }
 
 impl Bills {
-    fn of(job: &Job, question: &Question, cores: &[u32]) -> Self {
+    fn of(predictor: &Predictor, job: &Job, question: &Question, cores: &[u32]) -> Self {
+        let partition_size = predictor.partition_size(job).unwrap_or(1);
         let prices = &ranking(job, question);
         let memory = question.memory_per_executor_mib;
-        let executor = |cores: &u32| Resources {
         let count = job.context.shared_accelerators();
+        let executor = |cores: &u32| Resources {
             executors: 1,
             cores_per_executor: *cores,
             total_cores: None,
             memory_per_executor_mib: memory,
             accelerated: job.context.accelerator.is_some(),
-        };
             // Shared ones are priced for all executors together.
             shared_accelerators: count.map(|_| 0),
-        // The number of executors matters only if they share a GPU; each listed configuration is
+        };
         let shared = count.map_or_else(SharedAccelerators::default, |count| {
             let (without, with) = (executor(&1), Resources { shared_accelerators: Some(1), ..executor(&1) });
             SharedAccelerators {
@@ -333,10 +333,11 @@ impl Bills {
                 second: prices.executor_second(with) - prices.executor_second(without),
             }
         });
+        // The number of executors matters only if they share a GPU; each listed configuration is
         // checked by itself.
         let executors = question.executors.iter().min().copied().unwrap_or(1);
         let alone = |cores: &u32| Setting::even(executors, *cores, 1.0);
-        let start = |cores: &u32| match Exclusion::of(job, alone(cores), memory) {
+        let start = |cores: &u32| match Exclusion::of(job, alone(cores), memory, partition_size) {
             Some(_) => f64::INFINITY,
             None => prices.executor_charge(executor(cores)),
         };
@@ -350,8 +351,8 @@ impl Bills {
 
     /// Computes the cost of each time of a row.
     fn price(&self, executors: u32, columns: Range<usize>, secs: &[f64], costs: &mut [f64]) {
-        let executors = f64::from(executors);
         let (shared_start, shared_second) = self.shared.of(executors);
+        let executors = f64::from(executors);
         let (starts, seconds) = (&self.starts[columns.clone()], &self.seconds[columns]);
         for (((cost, secs), start), second) in costs.iter_mut().zip(secs).zip(starts).zip(seconds) {
             let billed = secs + self.startup_secs;
