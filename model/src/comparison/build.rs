@@ -221,7 +221,10 @@ fn timed(
         let why = prediction.warnings.first().map_or_else(|| "its time is unknown".to_owned(), ToString::to_string);
         return Err(why);
     };
-    let is_stopped = |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split;
+    // A run of more images than the job has no bound for its time.
+    let is_of_job = |run: &IncompleteRun| run.sampling_rate <= fitted.whole_job * (1.0 + 1e-9);
+    let is_stopped =
+        |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split && is_of_job(run);
     let stopped = fitted.job.incomplete.iter().filter(is_stopped);
     let at_least_secs = stopped.filter_map(|run| run.at_least_secs).fold(0.0, f64::max);
     Ok(Timed { placement, secs, spread: prediction.spread, at_least_secs })
