@@ -257,13 +257,13 @@ impl MachineAnswer {
                 format_money(least, &self.currency)
             );
         }
-        let wish = self.wish().unwrap_or_else(|| "known".to_owned());
+        let (machines, wish) = (self.on_machines(), self.wish().unwrap_or_else(|| "known".to_owned()));
         let most = self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?)));
         let likeliest = most.map_or_else(String::new, |(row, most)| {
             format!("; the likeliest, {}, is so with {}", row.description, format_probability(most))
         });
         anyhow::bail!(
-            "no configuration is {wish} with a probability of {}{likeliest}; relax the limits, lower --probability, or \
+            "no configuration{machines} is {wish} with a probability of {}{likeliest}; relax the limits, lower --probability, or \
              collect more samples",
             format_probability(self.limits.probability)
         )
@@ -275,16 +275,23 @@ impl MachineAnswer {
         self.limits.deadline_secs.is_some_and(|deadline| secs.is_none_or(|secs| secs > deadline))
     }
 
-    /// Returns the limits of the question, such as `done within 30 min for at most USD 5.00`;
-    /// `None` without any.
+    /// Returns the limits on time and cost, such as `done within 30 min and done for at most USD
+    /// 5.00`; `None` without either.
     fn wish(&self) -> Option<String> {
-        let money = |amount: f64| format_money(amount, &self.currency);
         let limits = [
             self.limits.deadline_secs.map(|secs| format!("done within {}", format_duration(secs))),
-            self.limits.budget.map(|budget| format!("done for at most {}", money(budget))),
-            self.limits.max_hourly_cost.map(|most| format!("on machines for at most {} an hour", money(most))),
+            self.limits.budget.map(|budget| format!("done for at most {}", format_money(budget, &self.currency))),
         ];
         let limits: Vec<String> = limits.into_iter().flatten().collect();
         (!limits.is_empty()).then(|| limits.join(" and "))
+    }
+
+    /// Returns the limit on the price per hour, ` on machines for at most USD 2.00 an hour`; empty
+    /// without one.
+    fn on_machines(&self) -> String {
+        let most = self.limits.max_hourly_cost;
+        most.map_or_else(String::new, |most| {
+            format!(" on machines for at most {} an hour", format_money(most, &self.currency))
+        })
     }
 }
