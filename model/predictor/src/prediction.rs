@@ -221,6 +221,11 @@ impl Warning {
         sentences
     }
 
+    /// Returns whether the warning names samples with their times.
+    pub fn names_samples(&self) -> bool {
+        matches!(self, Self::SamplesDisagree { .. } | Self::RepeatsContradict { .. } | Self::WorkContradicts { .. })
+    }
+
     /// Returns by how much a sample disagrees with the others, log units.
     fn disagreement(&self) -> Option<f64> {
         let Self::SamplesDisagree { secs, expected_secs, .. } = self else { return None };
