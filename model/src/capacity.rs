@@ -76,8 +76,8 @@ impl Capacity {
                 format_count(count as usize, "executor")
             ),
             (_, processors) => {
-                let count = processors.unwrap_or(u32::MAX);
-                format!("it has {count} processors, and more task threads gain nothing")
+                let count = format_count(processors.unwrap_or(u32::MAX) as usize, "processor");
+                format!("it has {count}, and more task threads gain nothing")
             }
         }
     }

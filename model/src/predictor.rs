@@ -165,12 +165,19 @@ impl Predictor {
     /// Returns the warnings that apply to every prediction: samples that disagree, and samples that
     /// were not fitted.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.ensemble.warnings()
+        self.about_own_runs(self.ensemble.warnings())
     }
 
     /// Returns the warnings about runs that contradict each other; they need no further fit.
     pub fn contradictions(&self) -> Vec<Warning> {
-        self.ensemble.contradictions()
+        self.about_own_runs(self.ensemble.contradictions())
+    }
+
+    /// Drops the warnings about samples of a CNN that was never run: their times are computed from
+    /// those of other CNNs.
+    fn about_own_runs(&self, mut warnings: Vec<Warning>) -> Vec<Warning> {
+        warnings.retain(|warning| self.uncertainty.is_none() || !warning.names_samples());
+        warnings
     }
 
     /// Fits in advance what these settings need.

@@ -83,6 +83,28 @@ fn configurations_out_of_memory_are_marked_and_not_recommended() {
     assert_eq!(json["candidates"][0]["exclusion"]["kind"], "out_of_memory");
     let predicted = home.run(&["predict", &samples, "--model", "lenet5", "-E", "1", "-C", "2"]);
     assert!(predicted.stdout.contains("Out of memory: a run with 2 cores"), "{}", predicted.stdout);
+    let scaling = home.run(&["scaling", &samples, "--model", "lenet5", "--executors", "1", "--cores", "1,2"]).stdout;
+    let marked: Vec<bool> = scaling
+        .lines()
+        .filter(|line| line.trim_start().starts_with("1  "))
+        .map(|line| line.ends_with("out of memory"))
+        .collect();
+    assert_eq!(marked, [false, true, false, true], "{scaling}");
+}
+
+#[test]
+fn long_times_do_not_run_into_the_cost() {
+    let home = Foreglow::new();
+    let slow = |line: &str| {
+        let mut sample: serde_json::Value = serde_json::from_str(line).unwrap();
+        sample["completion_time_secs"] = (sample["completion_time_secs"].as_f64().unwrap() * 4000.0).into();
+        format!("{sample}\n")
+    };
+    let samples = std::fs::read_to_string(SAMPLES).unwrap().lines().map(slow).collect::<String>();
+    let samples = home.write("slow.jsonl", &samples);
+    let plan = home.run(&["plan", &samples, "--model", "lenet5"]).stdout;
+    let recommended = plan.lines().find(|line| line.contains("RECOMMENDED")).unwrap();
+    assert!(recommended.contains(" h ") && recommended.contains(" s  USD "), "{plan}");
 }
 
 #[test]

@@ -288,6 +288,22 @@ fn other_configurations_are_simulated_next_to_the_prediction() {
 }
 
 #[test]
+fn a_prediction_from_samples_of_another_job_says_in_what_they_differ() {
+    let (beside, _) = simulate("4.1-stages.zstd", &["--samples", foreglow::SAMPLES, "--sampling-rate", "0.1"]);
+    assert!(beside.stderr.contains("spark instead of local as the engine"), "{}", beside.stderr);
+    let home = Foreglow::new();
+    let xception = std::fs::read_to_string(foreglow::SAMPLES).unwrap().replace("\"lenet5\"", "\"xception\"");
+    let file = home.write("xception.jsonl", &xception.replace("\"resnet18\"", "\"xception\""));
+    let (refused, _) = simulate("4.1-stages.zstd", &["--samples", &file]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("and the samples have only xception; give samples of the same job"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn impossible_configurations_and_missing_choices_are_reported() {
     let (several, _) = simulate("3.5-measured", &[]);
     assert_eq!(several.code, 2);

@@ -440,3 +440,75 @@ fn prices_in_another_currency_than_the_built_in_catalog_are_used_alone() {
     let own = home.write("own.csv", "name,processors,memory_gib,hourly_price,currency\nc5.xlarge,4,8,0.17,USD\n");
     assert_eq!(plan(&home, &["--prices", &prices, "--catalog", &own]).code, 2);
 }
+
+/// The runs of one machine type that is in no catalog, with a GPU and with CPUs.
+fn with_gpu_and_cpu(home: &Foreglow, gpu: &str) -> String {
+    let run = |(number, run): (usize, &(u32, u32, f64)), gpu: Option<&str>| {
+        let machine = if gpu.is_some() { "gpus" } else { "cpus" };
+        let line = line(number as u32, machine, *run, if gpu.is_some() { 10.0 } else { 1.0 });
+        gpu.map_or_else(
+            || line.clone(),
+            |gpu| line.replace("\"accelerator\":null", &format!("\"accelerator\":\"{gpu}\"")),
+        )
+    };
+    let on_gpu = GRID.iter().enumerate().map(|(place, of)| run((place, of), Some(gpu)));
+    let on_cpu = GRID.iter().enumerate().map(|(place, of)| run((place + GRID.len(), of), None));
+    home.write("devices.jsonl", &(on_gpu.chain(on_cpu).collect::<Vec<_>>().join("\n") + "\n"))
+}
+
+#[test]
+fn each_device_is_priced_by_its_own_published_list_and_own_prices_by_theirs() {
+    let home = Foreglow::new();
+    let file = with_gpu_and_cpu(&home, "NVIDIA A10G");
+    let answer = json(&home.run(&["plan", &file, "--format", "json"]));
+    let lists = |answer: &Value| {
+        let rows = answer["best_per_machine"].as_array().unwrap().iter();
+        let mut rows: Vec<String> = rows
+            .map(|row| format!("{}: {}", row["machine"].as_str().unwrap(), row["price_list"].as_str().unwrap()))
+            .collect();
+        rows.sort();
+        rows
+    };
+    let listed = lists(&answer);
+    assert!(
+        listed[0].starts_with("cpus: AWS Fargate") && listed[1].starts_with("gpus: AWS EC2 g5.xlarge"),
+        "{listed:?}"
+    );
+    let table = home.run(&["plan", &file]).stdout;
+    assert!(table.contains("\n  cpus: AWS Fargate Linux/x86 us-east-1, on demand, 2026-06-17\n"), "{table}");
+    let sheet = home.write("own.json", r#"{"name":"mine","date":"2026-01-31","currency":"USD","executor_hour":2}"#);
+    let own = json(&home.run(&["plan", &file, "--prices", &sheet, "--format", "json"]));
+    assert_eq!(lists(&own), ["cpus: mine", "gpus: mine"]);
+}
+
+#[test]
+fn nothing_to_compare_is_not_said_to_lack_a_price() {
+    let home = Foreglow::new();
+    let file = home.write("samples.jsonl", &samples());
+    for asked in [["--machines", "c7i.large"], ["--batch-size", "32"]] {
+        let answer = home.run(&[&["plan", &file], &asked[..]].concat());
+        assert_eq!(answer.code, 1, "{answer:?}");
+        assert!(answer.stdout.contains("No configuration can be compared, for the reasons below."), "{answer:?}");
+        assert!(answer.stdout.contains("was not measured"), "{answer:?}");
+    }
+}
+
+#[test]
+fn a_limit_on_the_price_per_hour_has_no_probability() {
+    let answer = plan(&Foreglow::new(), &["--deadline", "10m", "--max-hourly-cost", "2"]);
+    let sentence = "The cheapest configuration on machines for at most USD 2.00 an hour that is done within 10 min 00 s \
+                    with a probability of at least 90 %:";
+    assert!(answer.stdout.contains(sentence), "{}", answer.stdout);
+}
+
+#[test]
+fn samples_of_one_catalog_machine_say_how_to_plan_with_whole_machines_and_keep_its_name() {
+    let home = Foreglow::new();
+    let runs: Vec<String> = (0..).zip(GRID).map(|(number, run)| line(number, "c5.xlarge", run, 1.0)).collect();
+    let file = home.write("one.jsonl", &(runs.join("\n") + "\n"));
+    let answer = home.run(&["plan", &file]);
+    assert!(answer.stderr.contains("`--machines c5.xlarge` charges whole machines"), "{answer:?}");
+    assert!(!plan(&home, &["--deadline", "10m"]).stderr.contains("charges whole machines"));
+    let advice = home.run(&["advise", &file, "--deadline", "5m"]).stdout;
+    assert!(advice.contains("foreglow collect") && advice.contains(" --machine c5.xlarge"), "{advice}");
+}

@@ -137,3 +137,11 @@ fn what_cannot_be_predicted_is_refused_in_one_sentence() {
     let chosen = home.run(&["plan", &both, "--model", "vgg16", "--context", "1"]);
     assert_eq!(chosen.code, 0, "{}", chosen.stderr);
 }
+
+#[test]
+fn no_note_names_a_run_that_was_never_made() {
+    let command = ["predict", EIGHT_CNNS, "--model", "vgg16", "--image-px", "224", "--images", "100000"];
+    let answer = Foreglow::new().run(&[&command[..], &ONE_CORE[..4]].concat());
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert!(answer.stdout.contains("was never run here") && !answer.stdout.contains("the sample with"), "{answer:?}");
+}

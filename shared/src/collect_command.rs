@@ -112,6 +112,9 @@ pub fn collect_command(
     if context.shares_accelerators {
         words.push("--share-gpu".to_owned());
     }
+    if let Some(machine) = &context.host.machine {
+        words.extend(["--machine".to_owned(), shell_word(machine)]);
+    }
     Some(words.join(" "))
 }
 
@@ -173,6 +176,9 @@ mod tests {
         assert_eq!(command("local", r#"{"cpu":"A CPU"}"#), format!("foreglow collect {rest}"));
         let on_spark = "foreglow collect --engine spark --master spark://HOST:7077";
         assert_eq!(command("spark", "{}"), format!("{on_spark} {rest}"));
+        // Otherwise the sample would be of another job.
+        let named = r#"{"cpu":"A CPU","machine":"my rack"}"#;
+        assert_eq!(command("local", named), format!("foreglow collect {rest} --machine 'my rack'"));
         assert_eq!(
             command("spark", r#"{"cpu":"A CPU"}"#),
             format!("{on_spark} --spark-conf 'spark.foreglow.cpu=A CPU' {rest}")

@@ -46,6 +46,13 @@ impl Context {
         context
     }
 
+    /// Returns the number of accelerators that all executors share; `None` if each holds its own,
+    /// or if the number is unknown: that of a cluster is.
+    pub fn shared_accelerators(&self) -> Option<u32> {
+        let count = u32::try_from(self.host.accelerators.len()).ok()?;
+        (self.shares_accelerators && self.engine == Engine::Local && count > 0).then_some(count)
+    }
+
     /// Returns a one-line title:
     /// `resnet18 inference, 2000 images of 32 px, batch 8, local, Some CPU`.
     pub fn title(&self) -> String {

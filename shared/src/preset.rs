@@ -87,6 +87,7 @@ mod tests {
             let accelerator = preset.accelerator.as_deref();
             assert_eq!(preset.sheet.check_for(accelerator), Ok(()), "{}", preset.sheet.name);
             assert!(preset.source.starts_with("https://"), "{}", preset.sheet.name);
+            assert_eq!(preset.sheet.currency, PriceSheet::example().currency, "one comparison may use several lists");
             assert_eq!(PriceSheet::usual_for(accelerator), preset.sheet, "one list for each GPU");
         }
         let mut names: Vec<&str> = presets.iter().map(|preset| preset.sheet.name.as_str()).collect();

@@ -22,7 +22,8 @@ pub struct PriceSheet {
     pub date: Date,
     /// ISO 4217 code, such as `USD`.
     pub currency: String,
-    /// Price per executor and hour, whatever its size.
+    /// Price per executor and hour, whatever its size. Executors that share an accelerator share
+    /// its machine, if this price includes it.
     #[serde(default)]
     pub executor_hour: f64,
     /// Price per core and hour.
@@ -61,8 +62,10 @@ pub struct Resources {
     pub total_cores: Option<u32>,
     /// Memory of each executor, MiB.
     pub memory_per_executor_mib: u32,
-    /// Whether each executor holds an accelerator.
+    /// Whether each executor uses an accelerator.
     pub accelerated: bool,
+    /// Number of accelerators that all executors share; `None` if each holds its own.
+    pub shared_accelerators: Option<u32>,
 }
 
 impl Resources {
@@ -70,6 +73,16 @@ impl Resources {
     pub fn split(self) -> CoreSplit {
         let Self { executors, cores_per_executor, total_cores, .. } = self;
         CoreSplit { executors, cores_per_executor, total_cores }
+    }
+
+    /// Returns the accelerators that are billed for each executor: 1, or less if executors share
+    /// them.
+    fn accelerators_per_executor(self) -> f64 {
+        match self.shared_accelerators {
+            _ if !self.accelerated => 0.0,
+            None => 1.0,
+            Some(count) => f64::from(count.min(self.executors)) / f64::from(self.executors),
+        }
     }
 }
 
@@ -215,7 +228,8 @@ impl PriceSheet {
     /// applies to the sum.
     pub fn cost(&self, resources: Resources, secs: f64) -> Option<f64> {
         let billed_secs = (secs + self.startup_secs).max(self.minimum_secs);
-        let executor = self.executor_start + self.hour(resources) * billed_secs / SECS_PER_HOUR;
+        let executor = self.executor_start * self.machines_per_executor(resources)
+            + self.hour(resources) * billed_secs / SECS_PER_HOUR;
         let cost = f64::from(resources.executors) * executor * (1.0 - self.discount);
         (self.covers(resources.accelerated) && cost.is_finite()).then_some(cost)
     }
@@ -223,7 +237,8 @@ impl PriceSheet {
     /// Returns the longest run that `money` pays for, seconds; `None` if it does not even cover the
     /// start-up and the minimum, or the sheet does not cover the hardware.
     pub fn affordable_secs(&self, resources: Resources, money: f64) -> Option<f64> {
-        let executor = money / (f64::from(resources.executors) * (1.0 - self.discount)) - self.executor_start;
+        let executor = money / (f64::from(resources.executors) * (1.0 - self.discount))
+            - self.executor_start * self.machines_per_executor(resources);
         let billed_secs = executor / self.hour(resources) * SECS_PER_HOUR;
         let secs = billed_secs - self.startup_secs;
         (self.covers(resources.accelerated) && billed_secs >= self.minimum_secs && secs > 0.0).then_some(secs)
@@ -234,12 +249,32 @@ impl PriceSheet {
         self.hour(resources) / SECS_PER_HOUR * (1.0 - self.discount)
     }
 
-    /// Price of one executor for an hour, before the discount.
+    /// Fixed charge of one executor, after the discount.
+    pub fn executor_charge(&self, resources: Resources) -> f64 {
+        self.executor_start * self.machines_per_executor(resources) * (1.0 - self.discount)
+    }
+
+    /// Returns the price of one executor for an hour, before the discount.
     fn hour(&self, resources: Resources) -> f64 {
-        let accelerator = if resources.accelerated { self.accelerator_hour } else { 0.0 };
-        self.executor_hour
-            + resources.split().mean_cores() * self.core_hour
-            + f64::from(resources.memory_per_executor_mib) / MIB_PER_GIB * self.gib_hour
-            + accelerator
+        let [executor, cores, memory, accelerator] = self.terms(resources).map(|(price, amount)| price * amount);
+        executor + cores + memory + accelerator
+    }
+
+    /// Returns the prices per hour of an executor itself, its cores, its memory and its
+    /// accelerator, each with its amount.
+    pub fn terms(&self, resources: Resources) -> [(f64, f64); 4] {
+        [
+            (self.executor_hour, self.machines_per_executor(resources)),
+            (self.core_hour, resources.split().mean_cores()),
+            (self.gib_hour, f64::from(resources.memory_per_executor_mib) / MIB_PER_GIB),
+            (self.accelerator_hour, resources.accelerators_per_executor()),
+        ]
+    }
+
+    /// Returns what of `executor_hour` is billed for each executor: 1, or less if that price
+    /// includes an accelerator that executors share.
+    fn machines_per_executor(&self, resources: Resources) -> f64 {
+        let includes_accelerator = self.core_hour == 0.0 && self.gib_hour == 0.0 && self.accelerator_hour == 0.0;
+        if resources.accelerated && includes_accelerator { resources.accelerators_per_executor() } else { 1.0 }
     }
 }

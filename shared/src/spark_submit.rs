@@ -24,6 +24,7 @@ pub const LABEL_PREFIX: &str = "spark.foreglow.";
 ///     total_cores: None,
 ///     memory_per_executor_mib: 2048,
 ///     accelerated: false,
+///     shared_accelerators: None,
 /// };
 /// let properties = spark_properties(resources);
 /// assert!(properties.contains(&("spark.cores.max", "6".to_owned())));
@@ -55,6 +56,7 @@ pub fn spark_properties(resources: Resources) -> Vec<(&'static str, String)> {
 ///     total_cores: None,
 ///     memory_per_executor_mib: 2048,
 ///     accelerated: false,
+///     shared_accelerators: None,
 /// };
 /// assert_eq!(
 ///     spark_submit_arguments(resources),

@@ -214,11 +214,16 @@ impl Warning {
         }
         let rest = disagreeing.len() - described;
         let percent = 100.0 * libm::expm1(largest);
+        let (differ, them) = if rest == 1 { ("sample differs by", "it") } else { ("samples differ by up to", "them") };
         sentences.push(format!(
-            "{rest} more samples differ by up to {percent:.0} % from what the other samples predict; measure them again, or \
-             remove them"
+            "{rest} more {differ} {percent:.0} % from what the other samples predict; measure {them} again, or remove {them}"
         ));
         sentences
+    }
+
+    /// Returns whether the warning names samples with their times.
+    pub fn names_samples(&self) -> bool {
+        matches!(self, Self::SamplesDisagree { .. } | Self::RepeatsContradict { .. } | Self::WorkContradicts { .. })
     }
 
     /// Returns by how much a sample disagrees with the others, log units.
@@ -270,8 +275,8 @@ impl fmt::Display for Warning {
                 let (fastest, slowest) = (format_duration(*fastest_secs), format_duration(*slowest_secs));
                 write!(
                     f,
-                    "{runs} samples with {at} contradict each other: they took {fastest} to {slowest}; measure it again, \
-                     and remove the wrong ones"
+                    "{runs} samples with {at} contradict each other: they took {fastest} to {slowest}; measure this \
+                     setting again, and remove the wrong ones"
                 )
             }
             Self::WorkContradicts { at, secs, less_work_at, less_work_secs } => {

@@ -281,8 +281,14 @@ fn suggestion(
 ) -> Suggestion {
     let Setting { executors, cores_per_executor, total_cores, sampling_rate } = setting;
     let memory_per_executor_mib = question.memory_per_executor_mib;
-    let accelerated = job.context.accelerator.is_some();
-    let resources = Resources { executors, cores_per_executor, total_cores, memory_per_executor_mib, accelerated };
+    let resources = Resources {
+        executors,
+        cores_per_executor,
+        total_cores,
+        memory_per_executor_mib,
+        accelerated: job.context.accelerator.is_some(),
+        shared_accelerators: job.context.shared_accelerators(),
+    };
     Suggestion {
         executors,
         cores_per_executor,

@@ -44,7 +44,7 @@ pub(super) fn settings(job: &Job, question: &Question) -> Vec<Setting> {
     };
     let is_measured = |setting: &Setting| job.observations.iter().any(|run| Setting::of(run) == *setting);
     let memory = question.memory_per_executor_mib;
-    let fits = |setting: &Setting| Exclusion::of(job, *setting, memory).is_none();
+    let fits = |setting: &Setting| Exclusion::of(job, *setting, memory, partition_size).is_none();
     let rates = rates(job);
     let cores = thinned(&question.cores_per_executor);
     let mut settings = Vec::new();

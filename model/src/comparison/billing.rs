@@ -17,8 +17,10 @@ pub enum Pricing {
     Sheet {
         /// The prices.
         sheet: PriceSheet,
-        /// Whether executors hold accelerators.
+        /// Whether executors use accelerators.
         accelerated: bool,
+        /// Number of accelerators that all executors share; `None` if each holds its own.
+        shared_accelerators: Option<u32>,
     },
     /// No price is known: neither the catalog nor a price sheet covers the hardware.
     Unknown,
@@ -70,12 +72,12 @@ impl Pricing {
                 startup_secs,
                 terms: Terms::Rounded(machine.billing),
             }),
-            Self::Sheet { sheet, accelerated } => {
+            Self::Sheet { sheet, accelerated, shared_accelerators } => {
                 let executors = f64::from(placement.executors);
-                let second = sheet.executor_second(resources(placement, *accelerated));
+                let resources = resources(placement, *accelerated, *shared_accelerators);
                 Some(Rate {
-                    per_second: executors * second,
-                    fixed: executors * sheet.executor_start * (1.0 - sheet.discount),
+                    per_second: executors * sheet.executor_second(resources),
+                    fixed: executors * sheet.executor_charge(resources),
                     startup_secs: sheet.startup_secs,
                     terms: Terms::AtLeast(sheet.minimum_secs),
                 })
@@ -89,6 +91,14 @@ impl Pricing {
         match self {
             Self::Machines(machine) => Some(machine),
             Self::Sheet { .. } | Self::Unknown => None,
+        }
+    }
+
+    /// Returns the price sheet, if the machine type is not in the catalog and the sheet covers it.
+    pub fn sheet(&self) -> Option<&PriceSheet> {
+        match self {
+            Self::Sheet { sheet, .. } => Some(sheet),
+            Self::Machines(_) | Self::Unknown => None,
         }
     }
 }

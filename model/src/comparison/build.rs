@@ -24,8 +24,11 @@ const MEMORY_STEP_MIB: u32 = 256;
 pub struct Offer {
     /// Machine types with prices.
     pub catalog: Option<Catalog>,
-    /// Prices per executor, core and GiB, for machines that the catalog lacks.
+    /// Prices per executor, core and GiB, for machines that the catalog lacks. A published list
+    /// prices the hardware that it is for; other hardware has its own published list.
     pub sheet: Option<PriceSheet>,
+    /// Whether the sheet prices all hardware, even if it is a published list.
+    pub keeps_sheet: bool,
     /// Names of the machine types to choose from; empty for all that were measured.
     pub machines: Vec<String>,
     /// Numbers of executors; empty for 1 to the largest measured one of each machine type.
@@ -64,7 +67,7 @@ impl Comparison {
             sizes => Arc::new(Arc::unwrap_or_clone(predictor).with_batch_sizes(sizes)),
         };
         let arms = predictor.arms();
-        let pricing: Vec<Pricing> = arms.iter().map(|arm| pricing(arm, offer)).collect();
+        let pricing: Vec<Pricing> = (0..arms.len()).map(|arm| pricing(&predictor, arm, offer)).collect();
         let currency = match (&offer.catalog, &offer.sheet) {
             (Some(catalog), _) => catalog.currency.clone(),
             (None, Some(sheet)) => sheet.currency.clone(),
@@ -147,16 +150,23 @@ pub(crate) fn is_offered(arm: &Arm, offer: &Offer) -> bool {
     among(&offer.machines) && (offer.batch_sizes.is_empty() || offer.batch_sizes.contains(&arm.batch_size))
 }
 
-/// Returns the prices of an arm: those of the catalog, or else those of the sheet if it covers the
-/// hardware.
-pub(crate) fn pricing(arm: &Arm, offer: &Offer) -> Pricing {
+/// Returns the prices of an arm: those of the catalog, or else those of the sheet for its hardware
+/// if it covers that.
+pub(crate) fn pricing(predictor: &JointPredictor, arm: usize, offer: &Offer) -> Pricing {
+    let context = &predictor.fitted(arm).job.context;
+    let arm = &predictor.arms()[arm];
     let in_catalog = offer.catalog.as_ref().and_then(|catalog| catalog.find(&arm.machine).ok());
     if let Some(machine) = in_catalog.filter(|_| arm.is_named) {
         return Pricing::Machines(machine.clone());
     }
     let accelerated = arm.accelerator.is_some();
-    match &offer.sheet {
-        Some(sheet) if sheet.covers(accelerated) => Pricing::Sheet { sheet: sheet.clone(), accelerated },
+    let fitting = |sheet: PriceSheet| {
+        if offer.keeps_sheet { sheet } else { sheet.or_usual_for(arm.accelerator.as_deref()) }
+    };
+    match offer.sheet.clone().map(fitting) {
+        Some(sheet) if sheet.covers(accelerated) => {
+            Pricing::Sheet { sheet, accelerated, shared_accelerators: context.shared_accelerators() }
+        }
         _ => Pricing::Unknown,
     }
 }
@@ -211,7 +221,10 @@ fn timed(
         let why = prediction.warnings.first().map_or_else(|| "its time is unknown".to_owned(), ToString::to_string);
         return Err(why);
     };
-    let is_stopped = |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split;
+    // A run of more images than the job has no bound for its time.
+    let is_of_job = |run: &IncompleteRun| run.sampling_rate <= fitted.whole_job * (1.0 + 1e-9);
+    let is_stopped =
+        |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split && is_of_job(run);
     let stopped = fitted.job.incomplete.iter().filter(is_stopped);
     let at_least_secs = stopped.filter_map(|run| run.at_least_secs).fold(0.0, f64::max);
     Ok(Timed { placement, secs, spread: prediction.spread, at_least_secs })

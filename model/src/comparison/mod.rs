@@ -213,12 +213,13 @@ impl Comparison {
     }
 }
 
-fn resources(placement: Placement, accelerated: bool) -> Resources {
+fn resources(placement: Placement, accelerated: bool, shared_accelerators: Option<u32>) -> Resources {
     Resources {
         executors: placement.executors,
         cores_per_executor: placement.cores_per_executor,
         total_cores: placement.total_cores,
         memory_per_executor_mib: placement.memory_per_executor_mib,
         accelerated,
+        shared_accelerators,
     }
 }

@@ -91,7 +91,7 @@ impl Candidate {
         keeps_accuracy: bool,
         job: &Job,
         question: &Question,
-        split: CoreSplit,
+        (split, partition_size): (CoreSplit, u32),
     ) -> Self {
         let memory = question.memory_per_executor_mib;
         let CoreSplit { executors, cores_per_executor, total_cores } = split;
@@ -101,6 +101,7 @@ impl Candidate {
             total_cores,
             memory_per_executor_mib: memory,
             accelerated: job.context.accelerator.is_some(),
+            shared_accelerators: job.context.shared_accelerators(),
         };
         let secs = prediction.completion_time_secs;
         let cost = secs.and_then(|secs| question.prices.cost(resources, secs));
@@ -126,7 +127,7 @@ impl Candidate {
             meets_deadline: kept(deadline),
             within_budget: kept(budget),
             keeps_accuracy,
-            exclusion: Exclusion::of(job, Setting::at(split, 1.0), memory),
+            exclusion: Exclusion::of(job, Setting::at(split, 1.0), memory, partition_size),
             prediction,
             cost,
             burden,
@@ -226,26 +227,17 @@ fn timed_out(job: &Job, split: CoreSplit) -> f64 {
 }
 
 impl Exclusion {
-    /// Returns why executors with this memory must not run the job in this setting; `None` if
-    /// nothing is known against it. The partition size is the smallest that completed.
-    pub fn of(job: &Job, setting: Setting, memory_per_executor_mib: u32) -> Option<Self> {
-        Self::with_partition_size(job, setting, memory_per_executor_mib, None)
-    }
-
-    /// Returns [`Exclusion::of`] for this partition size, if one is given.
-    pub fn with_partition_size(
-        job: &Job,
-        setting: Setting,
-        memory_per_executor_mib: u32,
-        partition_size: Option<u32>,
-    ) -> Option<Self> {
+    /// Returns why executors with this memory must not run the job in this setting, with partitions
+    /// of this size; `None` if nothing is known against it.
+    pub fn of(job: &Job, setting: Setting, memory_per_executor_mib: u32, partition_size: u32) -> Option<Self> {
         // A fast path: most jobs have no such run, and a decision compares up to a million
         // configurations.
         if job.peaks.is_empty() && !job.incomplete.iter().any(is_out_of_memory) {
             return None;
         }
-        let mut footprint = Footprint::of_job(job, setting, memory_per_executor_mib);
-        footprint.partition_size = partition_size.unwrap_or(footprint.partition_size);
+        let Setting { executors, cores_per_executor, sampling_rate, .. } = setting;
+        let footprint =
+            Footprint { executors, cores_per_executor, memory_per_executor_mib, partition_size, sampling_rate };
         if let Some(run) = footprint.goes_over_memory(job) {
             let IncompleteRun { cores_per_executor, memory_per_executor_mib, partition_size, .. } = run;
             return Some(match run.outcome {

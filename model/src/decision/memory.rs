@@ -16,7 +16,6 @@
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation};
 
 use super::peak::expected_peak_mib;
-use crate::Setting;
 
 /// Properties of a configuration that determine its memory use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,15 +28,6 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// Returns the footprint with the smallest partition size that completed, with which the job
-    /// would be run.
-    pub(crate) fn of_job(job: &Job, setting: Setting, memory_per_executor_mib: u32) -> Self {
-        let Setting { executors, cores_per_executor, sampling_rate, .. } = setting;
-        let sizes = job.observations.iter().map(|run| run.partition_size);
-        let partition_size = sizes.min().unwrap_or(1);
-        Self { executors, cores_per_executor, memory_per_executor_mib, partition_size, sampling_rate }
-    }
-
     /// Returns the run that shows that this footprint runs out of memory: of several, the one with
     /// the fewest cores, then the smallest partitions, then the most memory.
     pub(crate) fn goes_over_memory(self, job: &Job) -> Option<IncompleteRun> {

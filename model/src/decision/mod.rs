@@ -195,9 +195,12 @@ fn weigh(
         Err(_) => whole_job.predict(split),
     };
     let accurate = Accurate::of(job, question);
+    let partition_size = predictor.partition_size(job).unwrap_or(1);
     let weighed = listed.len();
-    let candidate =
-        |split: CoreSplit| Candidate::of(prediction(split), accurate.has(split.executors), job, question, split);
+    let candidate = |split: CoreSplit| {
+        let is_accurate = accurate.has(split.executors);
+        Candidate::of(prediction(split), is_accurate, job, question, (split, partition_size))
+    };
     let candidates: Vec<Candidate> = listed.into_iter().map(candidate).collect();
     Decision::among(candidates, weighed, question)
 }

@@ -70,7 +70,7 @@ pub(super) fn scan(
     cores: &[u32],
 ) -> Option<Scanned> {
     let surface = predictor.kept_surface(executors, cores)?;
-    let bills = Bills::of(job, question, cores);
+    let bills = Bills::of(predictor, job, question, cores);
     // Without prices the ranking is in executor-hours, which cannot be compared with a budget.
     let is_priced = question.prices.covers(job.context.accelerator.is_some());
     let budget = if is_priced { question.budget } else { question.budget.map(|_| 0.0) };
@@ -151,6 +151,24 @@ struct Bills {
     log_seconds: Vec<f64>,
     startup_secs: f64,
     minimum_secs: f64,
+    shared: SharedAccelerators,
+}
+
+/// Price of the accelerators that all executors share; 0 if each holds its own, which is then part
+/// of the price of an executor.
+#[derive(Clone, Copy, Default)]
+struct SharedAccelerators {
+    count: u32,
+    start: f64,
+    second: f64,
+}
+
+impl SharedAccelerators {
+    /// Returns the fixed charge and the price of a second with this number of executors.
+    fn of(self, executors: u32) -> (f64, f64) {
+        let billed = f64::from(self.count.min(executors));
+        (billed * self.start, billed * self.second)
+    }
 }
 
 /// The least cost by time: a staircase with bins of equal width in ln t.
@@ -222,7 +240,9 @@ impl Scan<'_> {
     /// fixed charges: an executor costs at least its seconds.
     fn can_stand_out(&self, executors: u32, places: Range<usize>, logs: &[f64]) -> bool {
         let fastest = least(logs);
-        let cost = f64::from(executors) * libm::exp(least_sum(logs, &self.bills.log_seconds[places]));
+        let (_, shared_second) = self.bills.shared.of(executors);
+        let cost = f64::from(executors) * libm::exp(least_sum(logs, &self.bills.log_seconds[places]))
+            + shared_second * libm::exp(fastest);
         let goal = if self.is_by_time() { libm::exp(fastest) } else { cost };
         cost < self.stairs.least[self.stairs.step(fastest)] || goal <= self.best.bound()
     }
@@ -291,40 +311,53 @@ impl RowBuffers {
 }
 
 impl Bills {
-    fn of(job: &Job, question: &Question, cores: &[u32]) -> Self {
+    fn of(predictor: &Predictor, job: &Job, question: &Question, cores: &[u32]) -> Self {
+        let partition_size = predictor.partition_size(job).unwrap_or(1);
         let prices = &ranking(job, question);
         let memory = question.memory_per_executor_mib;
+        let count = job.context.shared_accelerators();
         let executor = |cores: &u32| Resources {
             executors: 1,
             cores_per_executor: *cores,
             total_cores: None,
             memory_per_executor_mib: memory,
             accelerated: job.context.accelerator.is_some(),
+            // Shared ones are priced for all executors together.
+            shared_accelerators: count.map(|_| 0),
         };
+        let shared = count.map_or_else(SharedAccelerators::default, |count| {
+            let (without, with) = (executor(&1), Resources { shared_accelerators: Some(1), ..executor(&1) });
+            SharedAccelerators {
+                count,
+                start: prices.executor_charge(with) - prices.executor_charge(without),
+                second: prices.executor_second(with) - prices.executor_second(without),
+            }
+        });
         // The number of executors matters only if they share a GPU; each listed configuration is
         // checked by itself.
         let executors = question.executors.iter().min().copied().unwrap_or(1);
         let alone = |cores: &u32| Setting::even(executors, *cores, 1.0);
-        let start = |cores: &u32| match Exclusion::of(job, alone(cores), memory) {
+        let start = |cores: &u32| match Exclusion::of(job, alone(cores), memory, partition_size) {
             Some(_) => f64::INFINITY,
-            None => prices.executor_start * (1.0 - prices.discount),
+            None => prices.executor_charge(executor(cores)),
         };
         let starts: Vec<f64> = cores.iter().map(start).collect();
         let seconds: Vec<f64> = cores.iter().map(|cores| prices.executor_second(executor(cores))).collect();
         let log = |(second, start): (&f64, &f64)| if start.is_finite() { libm::log(*second) } else { f64::INFINITY };
         let log_seconds = seconds.iter().zip(&starts).map(log).collect();
         let (startup_secs, minimum_secs) = (prices.startup_secs, prices.minimum_secs);
-        Self { starts, seconds, log_seconds, startup_secs, minimum_secs }
+        Self { starts, seconds, log_seconds, startup_secs, minimum_secs, shared }
     }
 
     /// Computes the cost of each time of a row.
     fn price(&self, executors: u32, columns: Range<usize>, secs: &[f64], costs: &mut [f64]) {
+        let (shared_start, shared_second) = self.shared.of(executors);
         let executors = f64::from(executors);
         let (starts, seconds) = (&self.starts[columns.clone()], &self.seconds[columns]);
         for (((cost, secs), start), second) in costs.iter_mut().zip(secs).zip(starts).zip(seconds) {
             let billed = secs + self.startup_secs;
             let billed = if billed > self.minimum_secs { billed } else { self.minimum_secs };
-            *cost = executors * (start + second * billed);
+            *cost = executors * (start + second * billed) + (shared_start + shared_second * billed);
         }
     }
 }

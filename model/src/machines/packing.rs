@@ -9,7 +9,7 @@
 //! to place the executors on a number of machines, equally many on each therefore leave the most
 //! room.
 
-use foreglow_shared::{CoreSplit, MachineType};
+use foreglow_shared::{CoreSplit, MachineType, format_count};
 use serde::{Deserialize, Serialize};
 
 /// Memory that the operating system and the runner keep for themselves on each machine, MiB.
@@ -42,7 +42,8 @@ pub struct Packing {
 pub enum PackingError {
     /// An executor needs more processors than a machine has.
     #[error(
-        "{machine} has {processors} processors, and an executor takes {cores}; choose fewer cores or a larger machine"
+        "{machine} has {}, and an executor takes {cores}; choose fewer cores or a larger machine",
+        format_count(*.processors as usize, "processor")
     )]
     TooFewProcessors {
         /// The machine type.

@@ -4,7 +4,7 @@ use foreglow_shared::{Engine, MachineType};
 
 use super::belief::Location;
 use crate::comparison::build::{is_offered, pricing};
-use crate::{Arm, Basis, Offer, Pricing};
+use crate::{Arm, Basis, JointPredictor, Offer, Pricing};
 
 /// A machine type with an engine, a device, a batch size and an averaging interval.
 pub(super) struct Site<'a> {
@@ -30,7 +30,8 @@ impl Site<'_> {
 
 /// Returns the sites of the arms, in their order, and then those of machine types that were never
 /// measured, one for each batch size and averaging interval on the same kind of device.
-pub(super) fn sites<'a>(arms: &[Arm], offer: &Offer, unmeasured: &'a [MachineType]) -> Vec<Site<'a>> {
+pub(super) fn sites<'a>(predictor: &JointPredictor, offer: &Offer, unmeasured: &'a [MachineType]) -> Vec<Site<'a>> {
+    let arms = predictor.arms();
     let mut numbers = Numbers::default();
     let mut sites: Vec<Site> = Vec::new();
     for (index, arm) in arms.iter().enumerate() {
@@ -41,7 +42,7 @@ pub(super) fn sites<'a>(arms: &[Arm], offer: &Offer, unmeasured: &'a [MachineTyp
             // The usual partition size comes first.
             has_runs: !sites.iter().any(|site| site.location == location),
             unmeasured: None,
-            pricing: pricing(arm, offer),
+            pricing: pricing(predictor, index, offer),
             location,
         });
     }

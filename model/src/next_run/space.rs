@@ -56,7 +56,7 @@ pub(super) struct Run {
 impl<'a> Space<'a> {
     pub(super) fn of(predictor: &'a JointPredictor, offer: &Offer, unmeasured: &'a [MachineType]) -> Self {
         let arms = predictor.arms();
-        let sites = sites(arms, offer, unmeasured);
+        let sites = sites(predictor, offer, unmeasured);
         let runs = || (0..arms.len()).flat_map(|arm| &predictor.fitted(arm).job.observations);
         let varies = |count: fn(&Observation) -> u32| runs().any(|run| runs().next().map(count) != Some(count(run)));
         let varied = (varies(|run| run.executors), varies(|run| run.cores_per_executor));

@@ -199,7 +199,7 @@ pub(super) fn mean(runs: &[(f64, Observation)]) -> Option<Observation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CostedLayer, LayerKind, Predictor, Setting};
+    use crate::{CostedLayer, LayerKind, Predictor, Setting, Warning};
 
     fn costs(layers: u32, channels: u32) -> GraphCosts {
         let (width, area) = (f64::from(channels), 784.0);
@@ -302,5 +302,20 @@ mod tests {
         let mut cnn = measured(8, 32);
         cnn.job.observations.clear();
         assert!(TransferredJob::new(&[cnn], context("new", 10), &costs(8, 32)).is_none());
+    }
+
+    #[test]
+    fn no_warning_names_a_sample_of_a_cnn_that_was_never_run() {
+        let mut runs: Vec<Observation> = serde_json::from_str(
+            "[[1,1,512,8,0.1,10.0,null],[1,1,512,8,0.2,20.0,null],[1,1,512,8,0.4,40.0,null],[2,1,512,8,0.1,5.0,null],
+              [2,1,512,8,0.2,10.0,null],[2,1,512,8,0.4,20.0,null]]",
+        )
+        .unwrap();
+        runs.push(Observation { completion_time_secs: 300.0, ..runs[5] });
+        let job = Job::of_runs(context("new", 1000), runs);
+        assert!(Predictor::fit_job(&job).unwrap().warnings().iter().any(Warning::names_samples));
+        let uncertainty = Spread::student_t(0.3, 5.0).unwrap();
+        let predictor = Predictor::fit_transferred(&TransferredJob { job, uncertainty }).unwrap();
+        assert!(!predictor.warnings().iter().chain(&predictor.contradictions()).any(Warning::names_samples));
     }
 }

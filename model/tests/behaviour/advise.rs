@@ -86,6 +86,7 @@ fn regret(law: &Law, runs: &[Observation], question: &Question) -> f64 {
             total_cores: None,
             memory_per_executor_mib: question.memory_per_executor_mib,
             accelerated: false,
+            shared_accelerators: None,
         };
         let secs = law.secs(whole(e, c));
         let late = question.deadline_secs.is_some_and(|deadline| secs > deadline);

@@ -324,7 +324,7 @@ fn completed_runs_refute_out_of_memory_at_larger_sampling_rates() {
     let mut job = job(&runs());
     job.incomplete.push(IncompleteRun { sampling_rate: 1.0, ..ended(2, 1024, IncompleteOutcome::OutOfMemory) });
     let excluded = |cores_per_executor, sampling_rate| {
-        Exclusion::of(&job, Setting::even(1, cores_per_executor, sampling_rate), 1024).is_some()
+        Exclusion::of(&job, Setting::even(1, cores_per_executor, sampling_rate), 1024, 8).is_some()
     };
     // Runs with up to 4 cores completed at sampling rate 0.1.
     assert!(excluded(2, 1.0) && excluded(4, 0.5) && !excluded(2, 0.1) && !excluded(4, 0.05));
@@ -338,7 +338,7 @@ fn a_gpu_out_of_memory_excludes_at_any_memory_of_the_executors_and_only_as_many_
     let over = IncompleteRun { executors: 2, ..ended(2, 512, IncompleteOutcome::OutOfAcceleratorMemory) };
     job.incomplete.push(over);
     let excluded = |job: &Job, executors, cores_per_executor| {
-        Exclusion::of(job, Setting::even(executors, cores_per_executor, 1.0), 65_536)
+        Exclusion::of(job, Setting::even(executors, cores_per_executor, 1.0), 65_536, 8)
     };
     let exclusion = excluded(&job, 1, 2).unwrap();
     assert_eq!(exclusion, Exclusion::OutOfAcceleratorMemory { cores_per_executor: 2, partition_size: 8 });
@@ -482,4 +482,18 @@ proptest! {
 fn points_that_are_not_finite_are_not_on_the_front() {
     assert_eq!(pareto_front(&[(f64::NAN, 1.0), (1.0, f64::INFINITY), (2.0, 2.0)]), [2]);
     assert!(pareto_front(&[]).is_empty());
+}
+
+#[test]
+fn what_ran_out_of_memory_with_the_usual_partitions_is_excluded_though_smaller_ones_would_fit() {
+    let mut job = job(&runs());
+    job.observations.push(Observation { partition_size: 2, ..run(1, 1, 0.01, 3.0) });
+    job.incomplete.push(ended(4, 1024, IncompleteOutcome::OutOfMemory));
+    let predictor = Predictor::fit_job(&job).unwrap();
+    assert_eq!(predictor.partition_size(&job), Some(8));
+    let excluded = |predictor: &Predictor| {
+        let decision = decide(predictor, &job, &question()).unwrap();
+        decision.candidates.iter().filter(|c| c.exclusion.is_some()).map(|c| c.cores_per_executor).collect::<Vec<_>>()
+    };
+    assert_eq!(excluded(&predictor), [4, 4, 4]);
 }

@@ -212,6 +212,9 @@ fn the_samples_that_disagree_most_have_a_sentence_each_and_the_others_are_counte
         "3 more samples differ by up to 25 % from what the other samples predict; measure them again, or remove them";
     let expected = described.into_iter().chain([Warning::EmptyCell.to_string(), rest.to_owned()]);
     assert_eq!(Warning::sentences(&six), expected.collect::<Vec<_>>());
+    let four: Vec<Warning> = (0..4).map(warning).collect();
+    let rest = "1 more sample differs by 10 % from what the other samples predict; measure it again, or remove it";
+    assert_eq!(Warning::sentences(&four).last().map(String::as_str), Some(rest));
 }
 
 #[test]

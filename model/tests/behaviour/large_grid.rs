@@ -212,3 +212,29 @@ fn deciding_again_under_other_limits_equals_a_new_decision() {
         assert_eq!(earlier, decision);
     }
 }
+
+#[test]
+fn shared_accelerators_are_billed_alike_in_small_and_large_grids() {
+    let mut job = measured();
+    job.context.accelerator = Some("Some GPU".into());
+    job.context.shares_accelerators = true;
+    let gpu = serde_json::json!({"name": "Some GPU"});
+    job.context.host.accelerators = serde_json::from_value(serde_json::json!([gpu, gpu])).unwrap();
+    let predictor = Predictor::fit_job(&job).unwrap();
+    let machines = PriceSheet { executor_hour: 36.0, core_hour: 0.0, gib_hour: 0.0, ..question(&job).prices };
+    let parts = PriceSheet { accelerator_hour: 3.0, ..question(&job).prices };
+    for prices in [machines, parts] {
+        for (deadline_secs, budget) in [(None, None), (Some(300.0), None), (None, Some(5.0))] {
+            let question = Question { deadline_secs, budget, prices: prices.clone(), ..question(&job) };
+            let decision = decide(&predictor, &job, &question).unwrap();
+            let all = one_by_one(&predictor, &job, &question);
+            let wanted = |one: &Candidate| match budget {
+                Some(_) => one.prediction.completion_time_secs.unwrap(),
+                None => one.cost.unwrap(),
+            };
+            let least = all.iter().filter(|one| one.is_feasible()).map(wanted).fold(f64::INFINITY, f64::min);
+            let best = recommended(&decision).unwrap();
+            assert!(wanted(best) <= least * (1.0 + 2.1e-3), "{} {least} {:?}", wanted(best), named(best));
+        }
+    }
+}

@@ -5,7 +5,9 @@ use foreglow_model::{
     Basis, Comparison, DecideError, ExecutorSize, JointPredictor, MachineCandidate, MachineDecision, MachineLimits,
     Offer, Rental, pack,
 };
-use foreglow_shared::{Accelerator, Catalog, IncompleteOutcome, Job, JobGroup, PeakMemory, PriceSheet};
+use foreglow_shared::{
+    Accelerator, Catalog, IncompleteOutcome, IncompleteRun, Job, JobGroup, MachineType, PeakMemory, PriceSheet,
+};
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -431,4 +433,72 @@ fn intervals_of_a_machine_type_with_one_to_three_runs_hold() {
     let (share, mape) = (f64::from(held) / f64::from(asked), 100.0 * error / f64::from(asked));
     // `make accuracy` measures on real runs that they are not too wide either.
     assert!(share >= 0.87 && mape < 8.0, "{share} {mape}");
+}
+
+/// The job on a CPU, an A10G and an H100, none of them in the catalog.
+fn devices() -> JobGroup {
+    let on = |(place, accelerator): (usize, Option<&str>)| {
+        let mut job = job(&format!("mine-{place}"), FAST.grid(|| 0.0));
+        job.context.accelerator = accelerator.map(str::to_owned);
+        job
+    };
+    let accelerators = [None, Some("NVIDIA A10G"), Some("NVIDIA H100 80GB HBM3")];
+    group(accelerators.into_iter().enumerate().map(on).collect())
+}
+
+#[test]
+fn each_device_that_the_catalog_lacks_has_its_own_published_prices() {
+    let names = |sheet: PriceSheet, keeps_sheet: bool| {
+        let comparison = compare(&devices(), &Offer { sheet: Some(sheet), keeps_sheet, ..offer() });
+        let name = |arm: usize| comparison.pricing(arm).sheet().map(|sheet| sheet.name.clone());
+        (0..3).map(name).collect::<Vec<_>>()
+    };
+    let [cpu, a10g, h100] = [None, Some("NVIDIA A10G"), Some("NVIDIA H100 80GB HBM3")].map(PriceSheet::usual_for);
+    let usual = [&cpu, &a10g, &h100].map(|sheet| Some(sheet.name.clone()));
+    for first in [&cpu, &a10g, &h100] {
+        assert_eq!(names(first.clone(), false), usual, "{}", first.name);
+    }
+    let own = PriceSheet { name: "mine".into(), ..a10g.clone() };
+    assert_eq!(names(own, false), ["mine"; 3].map(|name| Some(name.to_owned())));
+    assert_eq!(names(h100.clone(), true), [&h100; 3].map(|sheet| Some(sheet.name.clone())));
+}
+
+#[test]
+fn executors_that_share_a_gpu_share_its_price() {
+    let mut job = job("mine", FAST.grid(|| 0.0));
+    job.context.accelerator = Some("NVIDIA A10G".into());
+    job.context.shares_accelerators = true;
+    job.context.host.accelerators = vec![Accelerator { name: "NVIDIA A10G".into(), ..Accelerator::default() }];
+    let sheet = Some(PriceSheet { minimum_secs: 0.0, ..PriceSheet::usual_for(Some("NVIDIA A10G")) });
+    let comparison = compare(&group(vec![job]), &Offer { sheet, ..offer() });
+    let decision = comparison.decide(&LIMITS).unwrap();
+    let fastest = &decision.candidates[decision.fastest.unwrap()];
+    assert_eq!(fastest.placement.executors, 2);
+    assert_eq!(fastest.hourly_cost, Some(1.006), "of one machine");
+    assert!((fastest.cost.unwrap() - 1.006 / 3600.0 * secs(fastest)).abs() < 1e-12);
+}
+
+#[test]
+fn a_stopped_run_of_more_images_says_nothing_about_a_smaller_job() {
+    let mut jobs = two_types().jobs;
+    let stopped = incomplete(2, 2, IncompleteOutcome::TimedOut);
+    for job in &mut jobs {
+        job.incomplete = vec![IncompleteRun { sampling_rate: 1.0, at_least_secs: Some(120.0), ..stopped }];
+    }
+    let mut group = group(jobs);
+    let offer = Offer { executors: vec![2], cores_per_executor: vec![2], ..offer() };
+    let limits = MachineLimits { deadline_secs: Some(100.0), ..LIMITS };
+    group.definition.images = IMAGES / 20;
+    let decision = compare(&group, &offer).decide(&limits).unwrap();
+    assert!(recommended(&decision).success_probability.unwrap() > 0.9);
+    group.definition.images = IMAGES;
+    assert_eq!(compare(&group, &offer).decide(&limits).unwrap().recommended, None, "it took at least 120 s");
+}
+
+#[test]
+fn a_machine_with_one_processor_is_told_in_the_singular() {
+    let machine = MachineType { processors: 1, ..Catalog::built_in().find("c5.xlarge").unwrap().clone() };
+    let size = ExecutorSize { cores: 2, memory_mib: 512, holds_accelerator: false };
+    let refused = pack(&machine, 1, size).unwrap_err().to_string();
+    assert!(refused.contains("c5.xlarge has 1 processor, and"), "{refused}");
 }

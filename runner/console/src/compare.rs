@@ -121,15 +121,14 @@ impl MachineArgs {
         }
         // Machine types that are in no catalog are priced by their cores and memory, if all are.
         let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
-        let usual = || {
-            let accelerator = group.jobs.first().and_then(|job| job.context.accelerator.as_deref());
-            Some(PriceSheet::usual_for(accelerator)).filter(|sheet| sheet.currency == catalog.currency)
-        };
+        let keeps_sheet = given.is_some();
+        let usual = || Some(PriceSheet::example()).filter(|sheet| sheet.currency == catalog.currency);
         let sheet = given.or_else(|| if group.jobs.iter().any(is_in_catalog) { None } else { usual() });
         let list = |counts: Option<&Counts>| counts.map_or_else(Vec::new, |Counts(counts)| counts.clone());
         let offer = Offer {
             catalog: Some(catalog),
             sheet,
+            keeps_sheet,
             machines: machines.clone(),
             executors: list(question.executors.as_ref()),
             cores_per_executor: list(question.cores.as_ref()),

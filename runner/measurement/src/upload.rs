@@ -17,6 +17,11 @@ pub struct UploadArgs {
 pub struct Upload(Option<Background>);
 
 impl UploadArgs {
+    /// Returns whether samples are sent to a collector.
+    pub fn is_given(&self) -> bool {
+        self.upload.is_some()
+    }
+
     /// Starts the upload.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use foreglow_console::progress::{Progress, note, result};
 use foreglow_console::samples_file::SamplesFile;
 use foreglow_console::table::{Align, table};
 use foreglow_engine::{Engine as _, Job, Local};
-use foreglow_exit::Interrupt;
+use foreglow_exit::{Interrupt, unusable};
 use foreglow_machine::device::Wish;
 use foreglow_machine::warnings_of;
 use foreglow_measurement::DEFAULT_MEMORY_MIB;
@@ -68,7 +68,8 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", value_parser = grammar::core_share, allow_negative_numbers = true)]
     core_share: Option<f64>,
 
-    /// Time after which no further run is started; about a third of it goes to single layers
+    /// Time after which no further run is started; about a third of it goes to single layers. One
+    /// run is made in any case, which takes about 10 s in all
     #[arg(long, value_name = "TIME", default_value = "150s", value_parser = grammar::duration_secs, allow_negative_numbers = true)]
     budget: f64,
 
@@ -97,6 +98,7 @@ struct Probed {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let start = Instant::now();
+    args.check_without()?;
     let (mut file, _) = SamplesFile::open_alone(&args.output)?;
     let (progress, interrupt) = (Progress::default(), Interrupt::on_signals());
     let limit = Duration::try_from_secs_f64(args.budget).unwrap_or(Duration::MAX);
@@ -151,6 +153,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Args {
+    /// Checks that every CNN to leave out is one of those that are run.
+    fn check_without(&self) -> anyhow::Result<()> {
+        let known = || PROBES.iter().map(|(name, _)| *name);
+        let Some(unknown) = self.without.iter().find(|name| known().all(|known| known != name.as_str())) else {
+            return Ok(());
+        };
+        let known: Vec<&str> = known().collect();
+        Err(unusable(format!("--without {unknown}: calibrate does not run it, but {}", known.join(", "))))
+    }
+
     /// Returns what to time before a job on its device.
     fn order(&self, job: &Job) -> Order {
         Order {

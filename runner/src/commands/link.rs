@@ -110,6 +110,7 @@ fn compare(job: &Job, compared: Vec<Job>, question: &Question, given: &QuestionA
     let offer = Offer {
         catalog: Some(catalog),
         sheet,
+        keeps_sheet: given.bill.prices.is_some(),
         executors: list(&given.executors),
         cores_per_executor: list(&given.cores),
         memory_per_executor_mib: given.bill.memory,

@@ -6,12 +6,13 @@ use foreglow_console::ask::{Selection, Source};
 use foreglow_console::compare::{Compared, MachineArgs};
 use foreglow_console::grammar::{Counts, count, total_cores};
 use foreglow_console::output::{self, Format};
+use foreglow_console::progress::note;
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::split::splits;
 use foreglow_exit::unusable;
 use foreglow_model::Predictor;
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
-use foreglow_shared::{Job, Question, Sample};
+use foreglow_shared::{Catalog, Job, Question, Sample};
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
 /// compare all others: executors and cores, and machine types, batch and partition sizes if the
@@ -61,6 +62,19 @@ impl Args {
         let splits = splits(&question.executors, totals, job.context.workload.mode)?;
         DecisionAnswer::among(job, predictor, question, (&splits, totals.clone()))
     }
+
+    /// Says how to plan with whole machines if the samples name a machine type of the catalog.
+    fn tell_of_whole_machines(&self, job: &Job, question: &Question) {
+        let catalog = Catalog::built_in();
+        let named = job.context.host.machine.as_deref();
+        let named = named.filter(|name| self.question.bill.prices.is_none() && catalog.find(name).is_ok());
+        if let Some(machine) = named {
+            note(&format!(
+                "The costs are those of {}. {machine} is in the catalog: `--machines {machine}` charges whole machines.",
+                question.prices.name
+            ));
+        }
+    }
 }
 
 /// Prints the decision; fails if no configuration meets the deadline.
@@ -86,6 +100,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let question = args.question.about(&job)?;
             let answer = args.decide(&job, &fit(&job)?, &question)?;
             output::print(&answer.render(args.format))?;
+            args.tell_of_whole_machines(&job, &question);
             return answer.check();
         }
     };

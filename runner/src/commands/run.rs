@@ -18,7 +18,8 @@ use foreglow_measurement::workload::{WorkloadArgs, check_sizes, default_partitio
 use foreglow_networks::batch_memory;
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
 
-/// Measure a CNN job once on a sample of its images and print the timing sample
+/// Measure a CNN job once on a sample of its images and print the timing sample, which is saved
+/// only with --output or --upload
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -137,6 +138,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Outcome::Completed => {
             if let Some(broken) = broken {
                 note(&format!("warning: {broken}"));
+            }
+            if args.output.is_none() && !args.upload.is_given() {
+                note("The sample was not saved; add --output FILE, or use `foreglow collect`, which saves it.");
             }
             Ok(())
         }

@@ -1,5 +1,7 @@
 //! `foreglow simulate`: simulates an application on other configurations from its event log.
 
+use std::collections::BTreeSet;
+
 use anyhow::Context as _;
 use foreglow_console::answer::{Asked, SimulationAnswer, fit};
 use foreglow_console::ask::Source;
@@ -9,8 +11,8 @@ use foreglow_console::progress::note;
 use foreglow_event_log::{find, read};
 use foreglow_exit::unusable;
 use foreglow_model::Simulation;
-use foreglow_shared::format_count;
-use foreglow_spark_log::Run;
+use foreglow_shared::{Context, Engine, Sample, format_count};
+use foreglow_spark_log::{Labels, Run};
 
 /// Simulate a Spark application on other numbers of executors and cores, from the event log of one
 /// run.
@@ -97,11 +99,60 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     } else {
         let model = labels.get("model").map(str::to_owned);
         let source = Source { files: args.samples.clone(), store: None, model, context: args.context };
-        Some(fit(&source.job()?)?)
+        let samples = source.samples()?;
+        check_model(&source, &samples)?;
+        let job = source.pick(&samples)?;
+        let differences = differences(&labels, &job.context);
+        if !differences.is_empty() {
+            note(&format!(
+                "warning: the samples are not of the job in the log: {}; the prediction is of the samples' job",
+                differences.join(", ")
+            ));
+        }
+        Some(fit(&job)?)
     };
     let answer = SimulationAnswer::new(run, number, &ending, &simulation, predictor.as_ref(), &asked);
     output::print(&answer.render(args.format))?;
     answer.check()
+}
+
+/// Checks that a sample is of the CNN in the log, if the log names it.
+fn check_model(source: &Source, samples: &[Sample]) -> anyhow::Result<()> {
+    let models: BTreeSet<&str> = samples.iter().map(|sample| sample.workload.model.as_str()).collect();
+    match &source.model {
+        Some(model) if !models.is_empty() && !models.iter().any(|name| source.is_of_model(name)) => {
+            let models: Vec<&str> = models.into_iter().collect();
+            Err(unusable(format!(
+                "the log is of {model}, and the samples have only {}; give samples of the same job",
+                models.join(", ")
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns in what the job of a log, as far as it says so, differs from that of samples.
+fn differences(log: &Labels, context: &Context) -> Vec<String> {
+    let Context { workload, engine, host, .. } = context;
+    let is_text = workload.text().is_some();
+    let of_samples = [
+        ("images", "images", Some(workload.images.to_string())),
+        ("image_px", "pixels", Some(workload.image_px.to_string()).filter(|_| !is_text)),
+        ("epochs", "epochs", Some(workload.epochs.to_string())),
+        ("batch_size", "images in a mini-batch", Some(workload.batch_size.to_string())),
+        ("cpu", "as the processor", host.cpu.clone()),
+        ("adapter", "as the GPU", host.adapter.clone()),
+    ];
+    let mut differences: Vec<String> = Vec::new();
+    for (label, what, sampled) in of_samples {
+        if let Some((logged, sampled)) = log.get(label).zip(sampled).filter(|(logged, sampled)| logged != sampled) {
+            differences.push(format!("{logged} instead of {sampled} {what}"));
+        }
+    }
+    if *engine != Engine::Spark {
+        differences.push(format!("spark instead of {} as the engine", engine.as_str()));
+    }
+    differences
 }
 
 fn choose<'r, 'a>(runs: &'r [Run<'a>], asked: Option<usize>) -> anyhow::Result<(usize, &'r Run<'a>)> {

@@ -49,6 +49,10 @@ const INVALID: [(&[&str], &str); 54] = [
     (&["run", "--mode", "training", "--momentum", "2"], "give a number from 0 to below 1"),
     (&["run", "--device", "tpu"], "there is no device tpu"),
     (&["run", "--model", "lenet5", "--output", "/no/such/folder/x"], "cannot be written"),
+    (
+        &["calibrate", "--output", "/no/such/folder/x", "--without", "foo"],
+        "--without foo: calibrate does not run it, but resnet20_cifar, mobilenet_v2, resnet18",
+    ),
     (&["collect", "--precision", "0"], "write a share between 0 and 1"),
     (&["collect", "--engine", "flink"], "[possible values: local, spark]"),
     (&["collect", "--upload", "nonsense"], "is not an address"),

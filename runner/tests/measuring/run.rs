@@ -276,3 +276,16 @@ fn invalid_input_exits_with_code_2_and_one_sentence() {
         assert_eq!(err.trim().lines().count(), 1, "{arguments:?}: {err}");
     }
 }
+
+#[test]
+fn a_run_whose_sample_is_not_saved_says_so() {
+    let run = ["run", "--model", "lenet5", "--images", "40", "--sampling-rate", "1", "--device", "cpu"];
+    let (code, _, errors) = answer(&run);
+    assert_eq!(code, 0, "{errors}");
+    assert!(errors.contains("The sample was not saved; add --output FILE"), "{errors}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("samples.jsonl");
+    let (code, _, errors) = answer(&[&run[..], &["--output", text(&file)]].concat());
+    assert_eq!(code, 0, "{errors}");
+    assert!(!errors.contains("not saved"), "{errors}");
+}

@@ -14,6 +14,7 @@ const TWO: Resources = Resources {
     total_cores: None,
     memory_per_executor_mib: 2048,
     accelerated: false,
+    shared_accelerators: None,
 };
 
 #[test]
@@ -34,6 +35,21 @@ fn an_accelerator_is_billed_if_there_is_one() {
     let sheet = sheet(r#","core_hour":0.5,"accelerator_hour":3"#).unwrap();
     assert_eq!(sheet.cost(TWO, 3600.0), Some(2.0 * 2.0));
     assert_eq!(sheet.cost(Resources { accelerated: true, ..TWO }, 3600.0), Some(2.0 * (2.0 + 3.0)));
+}
+
+#[test]
+fn executors_that_share_accelerators_are_billed_for_these_once() {
+    let four = Resources { executors: 4, accelerated: true, ..TWO };
+    let sharing = |count: u32| Resources { shared_accelerators: Some(count), ..four };
+    let parts = sheet(r#","executor_hour":1,"core_hour":0.5,"accelerator_hour":3"#).unwrap();
+    assert_eq!(parts.cost(four, 3600.0), Some(4.0 * (1.0 + 2.0 + 3.0)));
+    assert_eq!(parts.cost(sharing(2), 3600.0), Some(4.0 * (1.0 + 2.0) + 2.0 * 3.0));
+    assert_eq!(parts.cost(sharing(8), 3600.0), parts.cost(four, 3600.0));
+    // The price of a machine with its accelerator.
+    let machines = sheet(r#","executor_hour":36,"executor_start":1"#).unwrap();
+    assert_eq!(machines.cost(sharing(1), 100.0), Some(1.0 + 1.0));
+    assert_eq!(machines.affordable_secs(sharing(1), 2.0), Some(100.0));
+    assert_eq!(machines.cost(four, 100.0), Some(4.0 * (1.0 + 1.0)));
 }
 
 #[test]

@@ -22,19 +22,20 @@ pub struct Overview {
 impl Overview {
     /// Derives the values from the page's state.
     pub fn new(planner: Planner) -> Self {
-        let accelerated = Memo::new(move |_| {
-            let selected = planner.selected.get();
-            planner.jobs.with(|jobs| jobs.get(selected).is_some_and(|job| job.context.accelerator.is_some()))
-        });
+        let accelerators = Memo::new(move |_| planner.accelerators());
         Self {
             grid: Memo::new(move |_| {
                 let fitted = planner.fitted()?;
                 Some(Arc::new(planner.space.with(|space| Grid::of(&fitted.predictor, space))))
             }),
-            rates: Memo::new(move |_| Rates {
-                prices: planner.prices.get(),
-                memory_per_executor_mib: planner.space.with(|space| space.memory_per_executor_mib),
-                accelerated: accelerated.get(),
+            rates: Memo::new(move |_| {
+                let (accelerated, shared_accelerators) = accelerators.get();
+                Rates {
+                    prices: planner.prices.get(),
+                    memory_per_executor_mib: planner.space.with(|space| space.memory_per_executor_mib),
+                    accelerated,
+                    shared_accelerators,
+                }
             }),
             in_short: Memo::new(move |_| in_short(planner)),
         }

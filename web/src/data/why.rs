@@ -38,6 +38,7 @@ pub fn reasons(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Rea
         total_cores: None,
         memory_per_executor_mib: question.memory_per_executor_mib,
         accelerated: job.context.accelerator.is_some(),
+        shared_accelerators: job.context.shared_accelerators(),
     };
     let mut reasons = vec![time(predictor, job, setting, secs)];
     reasons.extend(factors(predictor.factors(executors, cores_per_executor), question.what_if, secs));
@@ -163,17 +164,11 @@ fn chance(prediction: &Prediction, question: &Question, resources: Resources, se
 
 fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
     let currency = &prices.currency;
-    let gib = f64::from(resources.memory_per_executor_mib) / 1024.0;
-    let cores = f64::from(resources.cores_per_executor);
-    let terms = [
-        (prices.executor_hour, "the executor".to_owned(), 1.0),
-        (prices.core_hour, format!("{cores} cores"), cores),
-        (prices.gib_hour, format!("{gib} GiB"), gib),
-        (if resources.accelerated { prices.accelerator_hour } else { 0.0 }, "its accelerator".to_owned(), 1.0),
-    ];
-    let terms: Vec<(f64, String, f64)> = terms.into_iter().filter(|(price, ..)| *price > 0.0).collect();
-    let hour: f64 = terms.iter().map(|(price, _, amount)| price * amount).sum();
-    let words: Vec<String> = terms.into_iter().map(|(price, what, _)| format!("{what} × {price}")).collect();
+    let amounts = prices.terms(resources);
+    let terms = || amounts.into_iter().zip(["executor", "cores", "GiB", "accelerator"]);
+    let terms = || terms().filter(|((price, amount), _)| price * amount > 0.0);
+    let hour: f64 = terms().map(|((price, amount), _)| price * amount).sum();
+    let words: Vec<String> = terms().map(|((price, amount), what)| format!("{amount} {what} × {price}")).collect();
     let mut lines = vec![format!("An executor costs {} = {currency} {hour:.6} an hour.", words.join(" + "))];
     let billed = (secs + prices.startup_secs).max(prices.minimum_secs);
     if prices.startup_secs > 0.0 {
@@ -182,8 +177,8 @@ fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
     if billed == prices.minimum_secs && billed > 0.0 {
         lines.push(format!("It is billed for at least {}, which is longer than the run.", format_duration(billed)));
     }
-    let start =
-        if prices.executor_start > 0.0 { format!(" + {} for its start", prices.executor_start) } else { String::new() };
+    let start = prices.executor_start * amounts[0].1;
+    let start = if start > 0.0 { format!(" + {start} for its start") } else { String::new() };
     let off =
         if prices.discount > 0.0 { format!(" × (1 − {})", format_rate(prices.discount)) } else { String::new() };
     let total =
@@ -247,6 +242,7 @@ mod tests {
                 total_cores: None,
                 memory_per_executor_mib: 2048,
                 accelerated: false,
+                shared_accelerators: None,
             },
             secs,
         );

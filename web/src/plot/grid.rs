@@ -40,6 +40,8 @@ pub struct Rates {
     pub memory_per_executor_mib: u32,
     /// Whether each executor has an accelerator.
     pub accelerated: bool,
+    /// Number of accelerators that all executors share; `None` if each holds its own.
+    pub shared_accelerators: Option<u32>,
 }
 
 impl Grid {
@@ -71,8 +73,14 @@ impl Rates {
 
     /// The resources of a configuration.
     pub fn resources(&self, executors: u32, cores_per_executor: u32) -> Resources {
-        let Self { memory_per_executor_mib, accelerated, .. } = *self;
-        Resources { executors, cores_per_executor, total_cores: None, memory_per_executor_mib, accelerated }
+        Resources {
+            executors,
+            cores_per_executor,
+            total_cores: None,
+            memory_per_executor_mib: self.memory_per_executor_mib,
+            accelerated: self.accelerated,
+            shared_accelerators: self.shared_accelerators,
+        }
     }
 }
 

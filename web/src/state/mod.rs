@@ -243,15 +243,24 @@ impl Planner {
     }
 
     fn resources(&self, configuration: WhatIf) -> Resources {
+        let (accelerated, shared_accelerators) = self.accelerators();
         Resources {
             executors: configuration.executors,
             cores_per_executor: configuration.cores_per_executor,
             total_cores: None,
             memory_per_executor_mib: self.space.with(|space| space.memory_per_executor_mib),
-            accelerated: self
-                .jobs
-                .with(|jobs| jobs.get(self.selected.get()).is_some_and(|job| job.context.accelerator.is_some())),
+            accelerated,
+            shared_accelerators,
         }
+    }
+
+    /// Whether each executor uses an accelerator, and the number that all of them share; reactive.
+    pub fn accelerators(&self) -> (bool, Option<u32>) {
+        let selected = self.selected.get();
+        self.jobs.with(|jobs| {
+            let context = jobs.get(selected).map(|job| &job.context);
+            context.map_or((false, None), |context| (context.accelerator.is_some(), context.shared_accelerators()))
+        })
     }
 
     /// Shows a view. The back button returns to the earlier one.

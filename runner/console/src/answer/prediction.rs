@@ -57,8 +57,15 @@ impl PredictionAnswer {
         let Setting { executors, cores_per_executor, total_cores, sampling_rate } = setting;
         let Prediction { completion_time_secs, interval, mut warnings, .. } = predictor.predict(setting);
         warnings.extend(predictor.warnings());
-        let accelerated = accelerator.is_some();
-        let resources = Resources { executors, cores_per_executor, total_cores, memory_per_executor_mib, accelerated };
+        let resources = Resources {
+            executors,
+            cores_per_executor,
+            total_cores,
+            memory_per_executor_mib,
+            accelerated: accelerator.is_some(),
+            shared_accelerators: job.context.shared_accelerators(),
+        };
+        let predicted_size = predictor.partition_size(job).unwrap_or(1);
         let cost = completion_time_secs.and_then(|secs| prices.cost(resources, secs));
         Self {
             schema: SCHEMA,
@@ -76,7 +83,7 @@ impl PredictionAnswer {
             cost,
             cost_unknown: cost_unknown(prices, accelerator),
             prices: prices.clone(),
-            exclusion: Exclusion::with_partition_size(job, setting, memory_per_executor_mib, partition_size),
+            exclusion: Exclusion::of(job, setting, memory_per_executor_mib, predicted_size),
             warnings,
         }
     }

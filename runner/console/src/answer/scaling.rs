@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{SCHEMA, cost_note, cost_unknown, notes, probability, range};
 use crate::output::Format;
-use crate::table::{Align, csv, number, table};
+use crate::table::{Align, csv, number, titled_table};
 
 /// Scaling of a job on one machine type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -100,6 +100,8 @@ impl ScalingAnswer {
         let interval = self.configurations.iter().find_map(|row| row.strong.interval.as_ref());
         let interval =
             interval.map_or_else(|| "interval".into(), |interval| format!("{} interval", probability(interval)));
+        let is_excluded = |row: &ScaledConfiguration| row.exclusion.is_some();
+        let memory = if self.configurations.iter().any(is_excluded) { "memory" } else { "" };
         let columns = |last| {
             [
                 ("executors", Align::Right),
@@ -111,11 +113,13 @@ impl ScalingAnswer {
                 ("interval", Align::Left),
                 ("efficiency", Align::Right),
                 (last, Align::Right),
+                (memory, Align::Left),
             ]
         };
         let cells = |row: &ScaledConfiguration, scaled: &Scaled, last: String| {
             let counts = [row.executors, row.cores_per_executor].map(|count| count.to_string());
-            counts.into_iter().chain(scaled.cells()).chain([last]).collect()
+            let memory = if is_excluded(row) { "out of memory" } else { "" };
+            counts.into_iter().chain(scaled.cells()).chain([last, memory.to_owned()]).collect()
         };
         let strong = |row: &ScaledConfiguration| cells(row, &row.strong, row.cost_factor.map_or_else(unknown, times));
         let weak = |row: &ScaledConfiguration| {
@@ -124,12 +128,12 @@ impl ScalingAnswer {
         let mut text = format!(
             "{}\n\nStrong scaling: the same images on each configuration. Speed-up and cost relative to {smallest}.\n\n{}",
             self.context.title(),
-            table(&columns("cost"), self.configurations.iter().map(strong)),
+            titled_table(&columns("cost"), self.configurations.iter().map(strong)),
         );
         text.push_str(&format!(
             "\nWeak scaling: {} images for each slot (executors × cores). Speed-up in images per second.\n\n{}",
             format_integer(self.images_per_slot.round() as u64),
-            table(&columns("images"), self.configurations.iter().map(weak)),
+            titled_table(&columns("images"), self.configurations.iter().map(weak)),
         ));
         text.push_str("\nTimes are predicted; the median of the runs is beside them where the same was measured.\n");
         let prices = &self.prices;

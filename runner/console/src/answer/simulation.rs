@@ -111,6 +111,7 @@ impl SimulationAnswer {
                     total_cores: None,
                     memory_per_executor_mib,
                     accelerated: run.executors().any(|executor| !executor.resources.is_empty()),
+                    shared_accelerators: None,
                 })
             });
         let (executors, cores_per_executor) = (ending.executors, ending.cores_per_executor);

@@ -154,7 +154,15 @@ mod tests {
     const DEAD: &str = r#"{"state":"DEAD","cores":60,"coresfree":60,"memory":40960,"memoryfree":40960}"#;
 
     fn asked(executors: u32, cores_per_executor: u32, memory_per_executor_mib: u32, accelerated: bool) -> Resources {
-        Resources { executors, cores_per_executor, total_cores: None, memory_per_executor_mib, accelerated }
+        let (total_cores, shared_accelerators) = (None, None);
+        Resources {
+            executors,
+            cores_per_executor,
+            total_cores,
+            memory_per_executor_mib,
+            accelerated,
+            shared_accelerators,
+        }
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub fn resources(configuration: &Configuration) -> Resources {
         total_cores: configuration.split().total_cores,
         memory_per_executor_mib: configuration.memory_per_executor_mib,
         accelerated: configuration.accelerator.is_some(),
+        shared_accelerators: None,
     }
 }
 

@@ -104,6 +104,7 @@ pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> Option<f64> {
         total_cores: configuration.split().total_cores,
         memory_per_executor_mib: configuration.memory_per_executor_mib,
         accelerated: configuration.accelerator.is_some(),
+        shared_accelerators: None,
     };
     prices.cost(resources, secs)
 }

@@ -133,6 +133,7 @@ impl Plan {
             total_cores: None,
             memory_per_executor_mib: choice.memory_per_executor_mib,
             accelerated: choice.accelerator.is_some() || context.accelerator.is_some(),
+            shared_accelerators: None,
         }))
     }
 

@@ -122,8 +122,10 @@ impl DecisionAnswer {
         }
         let letters = |(_, row): &(&str, &PredictedCandidate)| row.configuration().chars().count() + 2;
         let width = lines.iter().map(letters).max().unwrap_or(0).max(26);
+        let letters = |(_, row): &(&str, &PredictedCandidate)| row.time().chars().count() + 2;
+        let time_width = lines.iter().map(letters).max().unwrap_or(0).max(16);
         let line = |(name, row): &(&str, &PredictedCandidate)| {
-            format!("  {name:<14}{:<width$}{:<16}{}\n", row.configuration(), row.time(), self.money(row))
+            format!("  {name:<14}{:<width$}{:<time_width$}{}\n", row.configuration(), row.time(), self.money(row))
         };
         format!("{verdict}\n\n{}", lines.iter().map(line).collect::<String>())
     }

@@ -152,6 +152,7 @@ impl DecisionAnswer {
                 total_cores: None,
                 memory_per_executor_mib: row.memory_per_executor_mib,
                 accelerated: job.context.accelerator.is_some(),
+                shared_accelerators: None,
             })
         });
         Self {

@@ -51,15 +51,16 @@ impl MachineAnswer {
             _ => "cheapest",
         };
         let probability = format_probability(self.limits.probability);
-        let accurate = with_accuracy(self.limits.min_accuracy);
+        let limited = format!("{}{}", self.on_machines(), with_accuracy(self.limits.min_accuracy));
         let verdict = match (&self.recommended, self.wish()) {
+            _ if self.weighed == 0 => "No configuration can be compared, for the reasons below.".to_owned(),
             (Some(_), Some(wish)) => format!(
-                "The {best} configuration{accurate} that is {wish} with a probability of at least {probability}:"
+                "The {best} configuration{limited} that is {wish} with a probability of at least {probability}:"
             ),
-            (Some(_), None) => format!("The {best} configuration{accurate}, at any speed:"),
-            (None, None) if !accurate.is_empty() => format!("No configuration{accurate} is known."),
+            (Some(_), None) => format!("The {best} configuration{limited}, at any speed:"),
+            (None, None) if !limited.is_empty() => format!("No configuration{limited} is known."),
             (None, Some(wish)) if self.cheapest.is_some() || self.fastest_is_late() => {
-                format!("No configuration{accurate} is {wish} with a probability of {probability}.")
+                format!("No configuration{limited} is {wish} with a probability of {probability}.")
             }
             (None, _) => "No configuration has a known price.".to_owned(),
         };
@@ -135,8 +136,17 @@ impl MachineAnswer {
                 "Whole machines are billed by the second, with the provider's minimum; prices {oldest} (`foreglow machines`).\n"
             ));
         }
-        if let Some(sheet) = &self.prices {
-            text.push_str(&format!("Machines that the catalog lacks: {}, {}.\n", sheet.name, sheet.date));
+        match self.sheets.as_slice() {
+            [] => {}
+            [(_, first), others @ ..] if others.iter().all(|(_, sheet)| sheet == first) => {
+                text.push_str(&format!("Machines that the catalog lacks: {}, {}.\n", first.name, first.date));
+            }
+            sheets => {
+                text.push_str("Machines that the catalog lacks:\n");
+                for (machine, sheet) in sheets {
+                    text.push_str(&format!("  {machine}: {}, {}\n", sheet.name, sheet.date));
+                }
+            }
         }
         if self.limits.spot {
             text.push_str(

@@ -23,9 +23,12 @@ pub struct MachineAnswer {
     job: JobDefinition,
     currency: String,
     limits: MachineLimits,
-    /// Prices per executor, core and GiB, of machines that the catalog lacks.
+    /// Prices per executor, core and GiB, of the first machine that the catalog lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     prices: Option<PriceSheet>,
+    /// The price sheet of each machine that the catalog lacks.
+    #[serde(skip)]
+    sheets: Vec<(String, PriceSheet)>,
     recommended: Option<MachineRow>,
     /// `spark-submit` arguments of the recommended configuration, for jobs run by Spark.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +98,8 @@ struct MachineRow {
     accuracy: Option<Accuracy>,
     /// What the time is predicted from: runs of this machine type and batch size, or of others.
     basis: Basis,
+    /// Name of the price sheet; `None` if the catalog has the machine type or no price is known.
+    price_list: Option<String>,
     /// Date of the price; `None` if unknown.
     price_date: Option<Date>,
     warnings: Vec<Warning>,
@@ -133,6 +138,7 @@ impl MachineRow {
             is_feasible: candidate.is_feasible,
             accuracy: candidate.accuracy.clone(),
             basis: arm.basis,
+            price_list: pricing.sheet().map(|sheet| sheet.name.clone()),
             price_date: match pricing {
                 Pricing::Machines(machine) => machine.date,
                 Pricing::Sheet { sheet, .. } => Some(sheet.date),
@@ -168,6 +174,11 @@ impl MachineAnswer {
         let rows: Vec<MachineRow> = candidates.iter().map(|candidate| MachineRow::of(comparison, candidate)).collect();
         let at = |place: Option<usize>| place.map(|place| rows[place].clone());
         let all = |places: Vec<usize>| places.into_iter().map(|place| rows[place].clone()).collect();
+        let mut sheets: Vec<(String, PriceSheet)> = Vec::new();
+        for (place, arm) in comparison.predictor().arms().iter().enumerate() {
+            let own = comparison.pricing(place).sheet().map(|sheet| (arm.machine.clone(), sheet.clone()));
+            sheets.extend(own.filter(|own| !sheets.contains(own)));
+        }
         let recommended = at(recommended);
         let spark_submit = recommended.as_ref().filter(|row| row.engine == Engine::Spark && row.total_cores.is_none());
         let spark_submit = spark_submit.map(|row| {
@@ -177,6 +188,7 @@ impl MachineAnswer {
                 total_cores: None,
                 memory_per_executor_mib: row.memory_per_executor_mib,
                 accelerated: row.accelerator.is_some(),
+                shared_accelerators: None,
             })
         });
         Ok(Self {
@@ -184,10 +196,8 @@ impl MachineAnswer {
             job: comparison.predictor().definition().clone(),
             currency: comparison.currency().to_owned(),
             limits,
-            prices: (0..comparison.predictor().arms().len()).find_map(|arm| match comparison.pricing(arm) {
-                Pricing::Sheet { sheet, .. } => Some(sheet.clone()),
-                Pricing::Machines(_) | Pricing::Unknown => None,
-            }),
+            prices: sheets.first().map(|(_, sheet)| sheet.clone()),
+            sheets,
             recommended,
             spark_submit,
             fastest: at(fastest),
@@ -247,13 +257,13 @@ impl MachineAnswer {
                 format_money(least, &self.currency)
             );
         }
-        let wish = self.wish().unwrap_or_else(|| "known".to_owned());
+        let (machines, wish) = (self.on_machines(), self.wish().unwrap_or_else(|| "known".to_owned()));
         let most = self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?)));
         let likeliest = most.map_or_else(String::new, |(row, most)| {
             format!("; the likeliest, {}, is so with {}", row.description, format_probability(most))
         });
         anyhow::bail!(
-            "no configuration is {wish} with a probability of {}{likeliest}; relax the limits, lower --probability, or \
+            "no configuration{machines} is {wish} with a probability of {}{likeliest}; relax the limits, lower --probability, or \
              collect more samples",
             format_probability(self.limits.probability)
         )
@@ -265,16 +275,23 @@ impl MachineAnswer {
         self.limits.deadline_secs.is_some_and(|deadline| secs.is_none_or(|secs| secs > deadline))
     }
 
-    /// Returns the limits of the question, such as `done within 30 min for at most USD 5.00`;
-    /// `None` without any.
+    /// Returns the limits on time and cost, such as `done within 30 min and done for at most USD
+    /// 5.00`; `None` without either.
     fn wish(&self) -> Option<String> {
-        let money = |amount: f64| format_money(amount, &self.currency);
         let limits = [
             self.limits.deadline_secs.map(|secs| format!("done within {}", format_duration(secs))),
-            self.limits.budget.map(|budget| format!("done for at most {}", money(budget))),
-            self.limits.max_hourly_cost.map(|most| format!("on machines for at most {} an hour", money(most))),
+            self.limits.budget.map(|budget| format!("done for at most {}", format_money(budget, &self.currency))),
         ];
         let limits: Vec<String> = limits.into_iter().flatten().collect();
         (!limits.is_empty()).then(|| limits.join(" and "))
+    }
+
+    /// Returns the limit on the price per hour, ` on machines for at most USD 2.00 an hour`; empty
+    /// without one.
+    fn on_machines(&self) -> String {
+        let most = self.limits.max_hourly_cost;
+        most.map_or_else(String::new, |most| {
+            format!(" on machines for at most {} an hour", format_money(most, &self.currency))
+        })
     }
 }

@@ -2,8 +2,8 @@
 
 mod forms;
 
-use foreglow_model::{Comparison, MachineLimits, NextRun, NextRuns, Saves, Suggestion, Verdict};
-use foreglow_shared::{Context, Engine, JobDefinition, shell_word};
+use foreglow_model::{Comparison, MachineLimits, NextRun, NextRuns, Saves, Verdict};
+use foreglow_shared::{Engine, JobDefinition};
 use serde::Serialize;
 
 use super::SCHEMA;
@@ -98,7 +98,7 @@ impl NextRunsAnswer {
 
 impl ProposedRun {
     fn of(run: NextRun, place: Option<(&str, &str)>) -> Self {
-        let command = run.context.as_ref().and_then(|context| on_machine(context, &run.suggestion, place));
+        let command = run.context.as_ref().and_then(|context| command(context, &run.suggestion, place));
         let NextRun { machine, is_new_machine, batch_size, average_every, suggestion, expected_saving, .. } = run;
         Self {
             machine,
@@ -116,13 +116,4 @@ impl ProposedRun {
             command,
         }
     }
-}
-
-/// Returns the command that collects a sample and names the machine type in it.
-fn on_machine(context: &Context, suggestion: &Suggestion, place: Option<(&str, &str)>) -> Option<String> {
-    let command = command(context, suggestion, place)?;
-    Some(match &context.host.machine {
-        Some(machine) => format!("{command} --machine {}", shell_word(machine)),
-        None => command,
-    })
 }
