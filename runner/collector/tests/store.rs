@@ -114,6 +114,7 @@ over_both! {
     a_sample_from_before_the_limits_is_left_out_and_can_be_removed
     samples_that_wait_are_listed_sent_elsewhere_or_discarded
     a_rejected_sample_is_kept_with_the_reason_until_it_is_sent_again_or_discarded
+    a_sample_that_the_user_sends_replaces_the_one_that_waits_or_was_rejected
     another_sample_with_a_known_id_is_a_conflict_and_changes_nothing
     a_page_ends_after_its_limit_and_names_where_the_next_one_begins
     equal_runs_are_counted_together_through_every_change
@@ -190,6 +191,8 @@ fn samples_that_wait_are_listed_sent_elsewhere_or_discarded(place: &Place) {
     assert_eq!(store.waiting().unwrap(), [waiting("http://a", 2), waiting("http://b", 2)]);
     assert_eq!(store.redirect("http://a", "http://b").unwrap(), 2);
     assert_eq!(store.waiting().unwrap(), [waiting("http://b", 3)], "one of them waited there already");
+    assert_eq!(store.redirect("http://b", "http://b").unwrap(), 0);
+    assert_eq!(store.waiting().unwrap(), [waiting("http://b", 3)], "the same collector loses nothing");
     assert_eq!(store.discard("http://nobody", false).unwrap(), 0);
     assert_eq!(store.discard("http://b", false).unwrap(), 3);
     assert_eq!(store.waiting().unwrap(), []);
@@ -210,6 +213,16 @@ fn a_rejected_sample_is_kept_with_the_reason_until_it_is_sent_again_or_discarded
     store.settle("http://a", &[], &[(sample(2).id, "again".into())]).unwrap();
     assert_eq!(store.discard("http://a", true).unwrap(), 1);
     assert_eq!(store.waiting().unwrap(), []);
+}
+
+fn a_sample_that_the_user_sends_replaces_the_one_that_waits_or_was_rejected(place: &Place) {
+    let mut store = place.open();
+    let corrected = |number| Sample { completion_time_secs: Some(9.0), ..sample(number) };
+    store.keep_for("http://a", &[sample(1), sample(2), sample(3)]).unwrap();
+    store.settle("http://a", &[], &[(sample(2).id, "a newer schema".into())]).unwrap();
+    store.keep_in_place("http://a", &[corrected(1), corrected(2)]).unwrap();
+    assert_eq!(store.waiting_for("http://a").unwrap(), [corrected(1), corrected(2), sample(3)]);
+    assert_eq!(store.rejected().unwrap(), []);
 }
 
 fn another_sample_with_a_known_id_is_a_conflict_and_changes_nothing(place: &Place) {
