@@ -200,3 +200,60 @@ fn a_copy_has_what_the_store_had_and_needs_a_new_name() {
     assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(1), sample(2)]);
     assert!(store.audit().unwrap()[0].what.contains("restored the store from"));
 }
+
+#[test]
+fn a_log_that_was_left_at_the_place_of_the_store_is_not_read_into_a_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.insert(&[sample(1)]).unwrap();
+    let path = store.location().file().unwrap().to_owned();
+    let beside = |suffix: &str| Path::new(&format!("{}{suffix}", path.display())).to_owned();
+    let copy = folder.path().join("copy.sqlite");
+    store.back_up(&copy).unwrap();
+    // As after a crash, and the loss of the file alone.
+    let many: Vec<Sample> = (10..500).map(sample).collect();
+    store.insert(&many).unwrap();
+    let log = std::fs::read(beside("-wal")).unwrap();
+    drop(store);
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(beside("-wal"), &log).unwrap();
+    std::fs::write(beside("-journal"), "of another store").unwrap();
+
+    let (samples, kept) = restore(&copy, &Location::File(path.clone()), "me").unwrap();
+    assert_eq!((samples, kept), (1, Some(beside(".replaced-1-wal"))));
+    assert_eq!(std::fs::read(beside(".replaced-1-wal")).unwrap(), log);
+    assert!(beside(".replaced-1-journal").exists() && !beside("-journal").exists());
+    let store = Store::open_existing(Some(&Location::File(path))).unwrap();
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(1)]);
+    assert!(store.check().unwrap().is_sound());
+}
+
+#[test]
+fn the_file_of_a_killed_collector_is_restored_with_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.insert(&[sample(1), sample(2)]).unwrap();
+    let path = store.location().file().unwrap();
+    let copy = folder.path().join("copied");
+    std::fs::copy(path, &copy).unwrap();
+    std::fs::copy(format!("{}-wal", path.display()), format!("{}-wal", copy.display())).unwrap();
+    let to = Location::File(folder.path().join("new.sqlite"));
+    assert_eq!(restore(&copy, &to, "me").unwrap(), (2, None));
+    assert_eq!(Store::open_existing(Some(&to)).unwrap().samples(&Filter::default()).unwrap(), [sample(1), sample(2)]);
+}
+
+#[test]
+fn a_file_that_is_not_a_copy_of_a_store_is_refused_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let [lines, other, empty] = ["samples.jsonl", "other.sqlite", "empty"].map(|name| folder.path().join(name));
+    std::fs::write(&lines, format!("{}\n", line(&sample(1)).unwrap())).unwrap();
+    Connection::open(&other).unwrap().execute_batch("CREATE TABLE mine (a)").unwrap();
+    std::fs::write(&empty, "").unwrap();
+    let to = Location::File(folder.path().join("new.sqlite"));
+    for file in [lines, other, empty] {
+        let error = restore(&file, &to, "me").unwrap_err().to_string();
+        let expected = "is not a copy of a store; name a file that `foreglow store backup` wrote";
+        assert_eq!(error, format!("{} {expected}", file.display()));
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "nothing is left of the attempts");
+}
