@@ -86,8 +86,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
             sorted.await
         }
     };
-    // The samples keep the memory until they are stored.
-    let Sorted { samples, mut receipt, memory: _memory } = match parsed {
+    let Sorted { samples, mut receipt, memory } = match parsed {
         Ok(Ok(sorted)) => sorted,
         Ok(Err(refused)) => return *refused,
         Err(_) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, "the samples could not be read"),
@@ -101,7 +100,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
     }
     let (lines, samples): (Vec<usize>, Vec<Encoded>) = samples.into_iter().unzip();
     let ids: Vec<String> = samples.iter().map(|sample| sample.id().to_owned()).collect();
-    match shared.storage.insert(samples).await {
+    match shared.storage.insert(samples, memory).await {
         Ok(inserted) => {
             receipt.new = inserted.new;
             receipt.known = inserted.known;

@@ -53,3 +53,25 @@ fn bodies_that_have_hardly_begun_take_no_memory_from_the_others() {
     }
     drop(slow);
 }
+
+#[test]
+fn forms_of_strangers_take_no_memory_from_those_who_send_samples() {
+    let place = Place::file();
+    let url = serve(&place.location);
+    wait_for(&url, "readyz", 200);
+    let host = url.trim_start_matches("http://").trim_end_matches('/');
+    let forms: Vec<TcpStream> = (0..5)
+        .map(|_| {
+            let mut stream = TcpStream::connect(host).unwrap();
+            write!(stream, "POST / HTTP/1.1\r\nhost: {host}\r\ncontent-length: 16777216\r\n\r\n").unwrap();
+            // All but the last byte; a refusal ends the connection before.
+            let _ = stream.write_all(&[b'a'; (16 << 20) - 1]);
+            stream
+        })
+        .collect();
+    let (status, answer) = post(&agent(), &url, &lines([1].into_iter()));
+    assert_eq!(status, 200, "{answer}");
+    drop(forms);
+    let long = agent().post(&url).send("token=".to_owned() + &"a".repeat(5_000)).unwrap();
+    assert_eq!(long.status().as_u16(), 413);
+}
