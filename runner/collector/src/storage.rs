@@ -203,7 +203,7 @@ mod tests {
         let request = Request::new(axum::body::Body::from(vec![b' '; 10 << 10]));
         let Ok(Body { memory, .. }) = bodies.read(request).await else { panic!("the body was refused") };
         let (go_on, wait) = std::sync::mpsc::channel::<()>();
-        let slow = Write::Other(Box::new(move |_| drop(wait.recv())));
+        let slow = Write::Other(Box::new(move |_| assert!(wait.recv().is_err())));
         assert!(storage.writer.send(slow).await.is_ok());
         let insert = storage.insert(vec![Encoded::new(&sample(1)).unwrap()], memory);
         assert!(tokio::time::timeout(Duration::from_millis(50), insert).await.is_err());

@@ -40,7 +40,10 @@ mod jobs;
 #[path = "store/workloads.rs"]
 mod workloads_in_pages;
 
-use foreglow_collector::store::{Encoded, Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting};
+use foreglow_collector::Access;
+use foreglow_collector::store::{
+    After, Encoded, Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting,
+};
 use foreglow_collector::token::Hash;
 use foreglow_shared::{Outcome, Sample, Uuid, Workload, parse_line};
 
@@ -125,6 +128,7 @@ over_both! {
     a_reader_sees_what_was_committed
     samples_of_any_size_and_with_any_character_are_stored
     a_token_is_found_by_its_hash_until_it_is_revoked
+    the_token_of_a_sender_is_not_that_of_the_collector
 }
 
 fn a_sample_is_stored_once_and_read_back_unchanged(place: &Place) {
@@ -148,9 +152,9 @@ fn filters_select_samples_and_pages_have_no_gaps(place: &Place) {
     assert_eq!(read(Filter { model: Some("vgg16".into()), ..Filter::default() }), []);
     let page = read(Filter { limit: Some(2), ..Filter::default() });
     assert_eq!(page, [sample(1), sample(2)]);
-    let page = read(Filter { limit: Some(2), after: Some(page[1].id), ..Filter::default() });
+    let page = read(Filter { limit: Some(2), after: Some(After::Id(page[1].id)), ..Filter::default() });
     assert_eq!(page, [failed, sample(4)]);
-    let error = store.samples(&Filter { after: Some(sample(9).id), ..Filter::default() }).unwrap_err();
+    let error = store.samples(&Filter { after: Some(After::Id(sample(9).id)), ..Filter::default() }).unwrap_err();
     assert!(error.to_string().contains("there is no sample with the id"), "{error}");
 }
 
@@ -243,8 +247,8 @@ fn a_page_ends_after_its_limit_and_names_where_the_next_one_begins(place: &Place
         (page.end, page.next)
     };
     assert_eq!(page(3, u64::MAX), (3, None));
-    assert_eq!(page(2, u64::MAX), (2, Some(sample(2).id)));
-    assert_eq!(page(3, 10), (1, Some(sample(1).id)), "one sample at least");
+    assert_eq!(page(2, u64::MAX), (2, Some(After::Id(sample(2).id))));
+    assert_eq!(page(3, 10), (1, Some(After::Id(sample(1).id))), "one sample at least");
 }
 
 /// Number of samples, and mean, least and largest completion time, seconds.
@@ -388,4 +392,16 @@ fn a_token_is_found_by_its_hash_until_it_is_revoked(place: &Place) {
     assert!(!store.has_tokens().unwrap());
     let record: Vec<String> = store.audit().unwrap().into_iter().map(|line| line.what).collect();
     assert_eq!(record, ["made the token anna (read,write)", "revoked the token anna"]);
+}
+
+fn the_token_of_a_sender_is_not_that_of_the_collector(place: &Place) {
+    let mut store = place.open();
+    let (roles, created_at) = ("write".parse().unwrap(), "2026-11-21T10:00:00Z".parse().unwrap());
+    let token = Token { name: "node1".into(), roles, per_minute: 60, created_at, expires_at: None, last_used_at: None };
+    store.add_token(&token, Hash::of("secret"), "me").unwrap();
+    let refused = Access::of_store(&store, Some("secret".into())).unwrap_err().to_string();
+    assert!(refused.contains("FOREGLOW_TOKEN_FILE) is that of node1"), "{refused}");
+    let access = Access::of_store(&store, Some("other".into())).unwrap();
+    assert!(access.has_tokens && access.token.as_deref() == Some("other"));
+    assert!(Access::of_store(&store, None).unwrap().has_tokens);
 }
