@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -19,6 +20,9 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Memory of all bodies together, in units of [`UNIT_BYTES`].
 const UNITS: usize = 64 << 10;
 const UNIT_BYTES: usize = 1 << 10;
+/// Limit on the form of the sign-in. It is read before any token was looked up, and so takes none
+/// of the memory of those who have one.
+const MAX_FORM_BYTES: usize = 4 << 10;
 /// Size from which lines of a body are stored in the next chunk.
 const CHUNK_BYTES: usize = 256 << 10;
 
@@ -63,7 +67,8 @@ impl Lines {
     }
 
     /// Returns the whole body.
-    pub(super) fn joined(&self) -> Vec<u8> {
+    #[cfg(test)]
+    fn joined(&self) -> Vec<u8> {
         self.chunks.join(&b'\n')
     }
 
@@ -105,6 +110,12 @@ impl BodyMemory {
         Self(Arc::new(Semaphore::new(UNITS)))
     }
 
+    /// Returns the bytes that are in use.
+    #[cfg(test)]
+    pub(super) fn used(&self) -> usize {
+        (UNITS - self.0.available_permits()) * UNIT_BYTES
+    }
+
     /// Reads the body of a request. Memory is taken as bytes arrive, so that a slow sender holds
     /// only what it has sent.
     ///
@@ -141,6 +152,24 @@ impl BodyMemory {
     }
 }
 
+/// Reads a form.
+///
+/// # Errors
+/// The answer to the sender: the form is too large or too slow.
+pub(super) async fn read_form(request: Request) -> Result<Bytes, Box<Response>> {
+    match timeout(PART_TIMEOUT, axum::body::to_bytes(request.into_body(), MAX_FORM_BYTES)).await {
+        Ok(Ok(form)) => Ok(form),
+        Ok(Err(_)) => {
+            let sentence = format!("the form did not arrive; it may have at most {} KiB", MAX_FORM_BYTES >> 10);
+            Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, sentence))
+        }
+        Err(_) => Err(closing(refuse(
+            StatusCode::REQUEST_TIMEOUT,
+            format!("the form did not arrive within {} s", PART_TIMEOUT.as_secs()),
+        ))),
+    }
+}
+
 /// Returns the answer to a request that the collector has no room for now.
 pub(super) fn busy() -> Box<Response> {
     refuse(StatusCode::SERVICE_UNAVAILABLE, "the collector has too many requests at once; send it again")
@@ -158,7 +187,11 @@ fn too_slow() -> Box<Response> {
         BODY_TIMEOUT.as_secs(),
         PART_TIMEOUT.as_secs()
     );
-    let refused = refuse(StatusCode::REQUEST_TIMEOUT, sentence);
+    closing(refuse(StatusCode::REQUEST_TIMEOUT, sentence))
+}
+
+/// Ends the connection after an answer, because the rest of the body may still arrive.
+fn closing(refused: Box<Response>) -> Box<Response> {
     Box::new(([(header::CONNECTION, "close")], *refused).into_response())
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::integrity::{Found, warn_of_runs, warn_of_samples};
+use super::integrity::{Found, Integrity, warn_of_runs, warn_of_samples};
 use super::storage::Storage;
 use crate::store::Location;
 
@@ -25,8 +25,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Checks the store again and again until the collector stops.
 pub(super) async fn keep_checking(storage: Storage, location: Location) {
     let integrity = storage.integrity();
-    let is_checked = integrity.found().completed_at.is_some();
-    let mut due = Instant::now() + if is_checked { INTERVAL } else { Duration::ZERO };
+    let mut due = Instant::now() + first_check(&integrity);
+    let mut pause = LOOK_AGAIN;
     loop {
         if integrity.is_unexplained() || Instant::now() >= due {
             if let Err(error) = check(&storage, &location).await {
@@ -34,12 +34,23 @@ pub(super) async fn keep_checking(storage: Storage, location: Location) {
                 sleep(PAUSE_AFTER_ERROR).await;
                 continue;
             }
-            due = Instant::now() + if integrity.is_damaged() { SHORT_INTERVAL } else { INTERVAL };
+            due = Instant::now() + next_check(&integrity);
         }
-        sleep(LOOK_AGAIN).await;
+        sleep(pause).await;
+        let started = Instant::now();
         // A store that cannot be read for a moment changes nothing.
         let _ = look_again(&storage).await;
+        pause = LOOK_AGAIN.max(started.elapsed() * PAUSE);
     }
+}
+
+/// Returns the time until the first check. A small store was checked before it is served.
+fn first_check(integrity: &Integrity) -> Duration {
+    if integrity.found().completed_at.is_some() { next_check(integrity) } else { Duration::ZERO }
+}
+
+fn next_check(integrity: &Integrity) -> Duration {
+    if integrity.is_damaged() { SHORT_INTERVAL } else { INTERVAL }
 }
 
 /// Checks all samples and runs once. After an error, what was known stays known.
@@ -61,30 +72,41 @@ async fn check(storage: &Storage, location: &Location) -> anyhow::Result<()> {
         sleep(started.elapsed() * PAUSE).await;
     }
     of_check.runs = storage.read(|store| store.check_runs()).await?.len();
-    let known = integrity.found().runs;
-    warn_of_runs(of_check.runs.saturating_sub(known), location);
+    let known = integrity.found();
+    warn_of_runs(of_check.runs.saturating_sub(known.runs), location);
+    of_check.structure = structure(storage, &known).await?;
     integrity.end_check(of_check);
     Ok(())
 }
 
-/// Forgets the damaged samples that were replaced or removed.
+/// Forgets the damage that was repaired: samples that were replaced or removed, figures that were
+/// counted again, and indexes that were built again.
 async fn look_again(storage: &Storage) -> anyhow::Result<()> {
     let integrity = storage.integrity();
-    let positions = integrity.positions();
-    if !positions.is_empty() {
-        let sound = storage.read(move |store| store.sound_among(&positions)).await?;
-        integrity.forget(&sound);
+    let (known, positions) = (integrity.found(), integrity.positions());
+    if known.is_sound() {
+        return Ok(());
     }
+    let sound = storage.read(move |store| store.sound_among(&positions)).await?;
+    let runs = if known.runs > 0 { storage.read(|store| store.check_runs()).await?.len() } else { 0 };
+    integrity.forget(&sound, runs, structure(storage, &known).await?);
     Ok(())
+}
+
+/// Returns the number of problems of the structure that are left of those that are known.
+async fn structure(storage: &Storage, known: &Found) -> anyhow::Result<usize> {
+    if known.structure == 0 {
+        return Ok(0);
+    }
+    Ok(storage.read(|store| store.check_indexes()).await?.len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::integrity::Integrity;
     use crate::integrity::tests::alter;
     use crate::store::Store;
-    use crate::store::tests::sample;
+    use crate::store::tests::{damage_id, sample};
 
     #[tokio::test]
     async fn a_check_in_the_background_finds_damage_in_every_slice_and_its_repair() {
@@ -128,5 +150,35 @@ mod tests {
         alter(&location, "UPDATE samples SET checksum = checksum - 1 WHERE seq = 2");
         check(&storage, &location).await.unwrap();
         assert!(!integrity.is_damaged() && integrity.sentence().is_none());
+    }
+
+    #[tokio::test]
+    async fn damage_at_the_start_is_checked_again_soon_and_its_repair_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("samples.sqlite");
+        let location: Location = path.clone().into();
+        let mut store = Store::open(Some(&location)).unwrap();
+        store.insert(&[sample(1), sample(2)]).unwrap();
+        assert_eq!(first_check(&Integrity::of(&store, u64::MAX).unwrap()), INTERVAL);
+        assert_eq!(first_check(&Integrity::of(&store, 0).unwrap()), Duration::ZERO);
+        alter(&location, "UPDATE runs SET sum_secs = 1.0");
+        drop(store);
+        damage_id(&path, 2, b'x');
+
+        let store = Store::open(Some(&location)).unwrap();
+        let integrity = Integrity::of(&store, u64::MAX).unwrap();
+        let found = integrity.found();
+        assert_eq!((found.samples(), found.runs), (1, 1));
+        assert!(found.structure > 0 && integrity.is_damaged(), "{found:?}");
+        assert!(integrity.sentence().unwrap().contains("of the file's structure; "), "{:?}", integrity.sentence());
+        assert_eq!(first_check(&integrity), SHORT_INTERVAL);
+
+        let (storage, _closed) = Storage::start(store, integrity).unwrap();
+        look_again(&storage).await.unwrap();
+        assert_eq!(storage.integrity().found(), found, "nothing was repaired");
+        // A sample that is sent again replaces the damaged one, and counts its run again.
+        storage.write(|store| store.insert(&[sample(2)])).await.unwrap();
+        look_again(&storage).await.unwrap();
+        assert!(!storage.integrity().is_damaged(), "{:?}", storage.integrity().found());
     }
 }

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use foreglow_exit::{Damaged, UnusableInput};
 
 use super::disk::{self, Space};
 use super::metrics::Gauges;
@@ -58,8 +59,8 @@ pub(super) async fn version(State(shared): State<Shared>) -> Response {
 pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
     let (samples, store_bytes) = match shared.storage.read(|store| Ok((store.count()?, store.size_bytes()?))).await {
         Ok((samples, bytes)) => (Some(samples), Some(bytes)),
-        // A store that is away is told by the other figures.
-        Err(error) if error.is::<foreglow_exit::UnusableInput>() || error.is::<Unavailable>() => (None, None),
+        // A store that is away or damaged is told by the other figures.
+        Err(error) if error.is::<UnusableInput>() || error.is::<Damaged>() || error.is::<Unavailable>() => (None, None),
         Err(error) => return failure(&error),
     };
     let integrity = shared.storage.integrity();

@@ -34,6 +34,8 @@ pub(super) struct Found {
     more: usize,
     /// Runs whose figures are not those of their samples.
     pub(super) runs: usize,
+    /// Problems of the file's structure, such as an index that differs from its table.
+    pub(super) structure: usize,
     /// Samples that the check in progress has read, or else the last one.
     pub(super) checked: u64,
     /// End of the last complete check.
@@ -48,7 +50,7 @@ impl Found {
 
     /// Whether nothing was found.
     pub(super) fn is_sound(&self) -> bool {
-        self.samples() == 0 && self.runs == 0
+        self.samples() == 0 && self.runs == 0 && self.structure == 0
     }
 
     /// Adds damaged samples, and returns how many of them were unknown.
@@ -80,6 +82,8 @@ impl Integrity {
             warn_of_samples(found.add(&findings.damaged), store.location());
             found.runs = findings.figures.len();
             warn_of_runs(found.runs, store.location());
+            found.structure = findings.structure.len();
+            warn_of_structure(&findings.structure, store.location());
             (found.checked, found.completed_at) = (findings.samples, Some(Timestamp::now()));
         }
         Ok(integrity)
@@ -123,11 +127,13 @@ impl Integrity {
         self.lock().damaged.iter().copied().collect()
     }
 
-    /// Forgets samples that are sound again, or removed.
-    pub(super) fn forget(&self, sound: &BTreeSet<i64>) {
+    /// Forgets samples that are sound again, or removed, and takes over what is left of the rest.
+    pub(super) fn forget(&self, sound: &BTreeSet<i64>, runs: usize, structure: usize) {
         let mut found = self.lock();
+        let was_sound = found.is_sound();
         found.damaged.retain(|position| !sound.contains(position));
-        if !sound.is_empty() && found.is_sound() {
+        (found.runs, found.structure) = (runs, structure);
+        if !was_sound && found.is_sound() {
             self.seen.store(false, Ordering::Relaxed);
         }
     }
@@ -150,12 +156,14 @@ impl Integrity {
         let found = self.found();
         let samples = match found.samples() {
             // An answer had to leave one out, and the check that counts them has not ended.
-            0 if found.runs == 0 => Some("damaged samples".to_owned()),
+            0 if found.is_sound() => Some("damaged samples".to_owned()),
             0 => None,
             count => Some(format_count(count, "damaged sample")),
         };
         let runs = (found.runs > 0).then(|| format_count(found.runs, "run") + " with wrong figures");
-        let what: Vec<String> = samples.into_iter().chain(runs).collect();
+        let structure =
+            (found.structure > 0).then(|| format_count(found.structure, "problem") + " of the file's structure");
+        let what: Vec<String> = samples.into_iter().chain(runs).chain(structure).collect();
         Some(format!("the store has {}; `foreglow serve --check` lists them", what.join(" and ")))
     }
 
@@ -180,6 +188,15 @@ pub(super) fn warn_of_runs(runs: usize, location: &Location) {
         eprintln!(
             "foreglow: warning: the figures of {} in {location} are not those of the samples; `foreglow serve --check` lists them",
             format_count(runs, "run")
+        );
+    }
+}
+
+/// Warns of a damaged structure.
+pub(super) fn warn_of_structure(problems: &[String], location: &Location) {
+    if let Some(first) = problems.first() {
+        eprintln!(
+            "foreglow: warning: the structure of {location} is damaged ({first}); `foreglow serve --check` lists what is"
         );
     }
 }

@@ -230,6 +230,7 @@ fn router(shared: Shared) -> Router {
         .route("/", get(planner::file).post(sign_in::enter))
         .route("/sign-out", get(sign_in::ask_to_leave).post(sign_in::leave))
         .fallback(planner::file)
+        .method_not_allowed_fallback(planner::file)
         .layer(axum::middleware::from_fn_with_state(shared.clone(), access::guard))
         .with_state(shared)
 }

@@ -1,6 +1,6 @@
 //! What the lists of the API have in common: a limit, and a link to the next page.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 
 use super::refusal;
@@ -30,9 +30,23 @@ impl Limits {
 pub(super) fn page(list: String, next: Option<String>) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
     let mut response = (headers, list).into_response();
+    set_next(&mut response, next);
+    response
+}
+
+/// Sets the `Link` header to the next page, if there is one.
+pub(super) fn set_next(response: &mut Response, next: Option<String>) {
     let link = next.map(|next| HeaderValue::from_str(&format!("<{next}>; rel=\"next\"")));
     if let Some(Ok(link)) = link {
         response.headers_mut().insert(header::LINK, link);
     }
-    response
+}
+
+/// Returns the address of the next page: that of this one, with its parameters as the client has
+/// encoded them, after the last item.
+pub(super) fn next_page(uri: &Uri, last: impl std::fmt::Display) -> String {
+    let kept = uri.query().unwrap_or_default().split('&');
+    let kept = kept.filter(|pair| !pair.is_empty() && !pair.starts_with("after="));
+    let pairs: Vec<String> = kept.map(str::to_owned).chain([format!("after={last}")]).collect();
+    format!("{}?{}", uri.path(), pairs.join("&"))
 }

@@ -27,6 +27,9 @@ pub(super) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
     if method != Method::GET && method != Method::HEAD {
         return super::refusal(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not for {}", uri.path()));
     }
+    if uri.path().starts_with("/api/") {
+        return super::refusal(StatusCode::NOT_FOUND, format!("there is no route {}", uri.path()));
+    }
     let path = uri.path().trim_start_matches('/');
     let path = if path.is_empty() { "index.html" } else { path };
     match Planner::get(path) {

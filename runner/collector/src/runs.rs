@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use foreglow_shared::Outcome;
 use serde::Deserialize;
@@ -30,7 +30,11 @@ pub(super) struct RunsQuery {
 
 /// Lists the runs in the order of their first sample. If there are more, the `Link` header has the
 /// next page.
-pub(super) async fn list(State(shared): State<Shared>, query: Result<Query<RunsQuery>, QueryRejection>) -> Response {
+pub(super) async fn list(
+    State(shared): State<Shared>,
+    uri: Uri,
+    query: Result<Query<RunsQuery>, QueryRejection>,
+) -> Response {
     let query = match query {
         Ok(Query(query)) => query,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
@@ -42,20 +46,12 @@ pub(super) async fn list(State(shared): State<Shared>, query: Result<Query<RunsQ
     let outcome = query.outcome.map(|outcome| outcome.as_str().to_owned());
     let (model, job, after) = (query.model, query.job, query.after.unwrap_or(0));
     let filter = RunsFilter { model, job, outcome, after, limit };
-    let wanted = filter.clone();
-    let page = match shared.storage.read(move |store| store.runs(&wanted)).await {
+    let page = match shared.storage.read(move |store| store.runs(&filter)).await {
         Ok(page) => page,
         Err(error) => return failure(&error),
     };
-    let next = page.runs.last().filter(|_| page.has_more).map(|last| next_page(&filter, last.number));
+    let next = page.runs.last().filter(|_| page.has_more).map(|last| lists::next_page(&uri, last.number));
     lists::page(text(&page.runs), next)
-}
-
-fn next_page(filter: &RunsFilter, last: i64) -> String {
-    // Names of CNNs have no characters with a meaning in a query; others are left to the client.
-    let pairs = [("model", &filter.model), ("job", &filter.job), ("outcome", &filter.outcome)];
-    let kept: String = pairs.iter().filter_map(|(name, value)| Some(format!("{name}={}&", value.as_ref()?))).collect();
-    format!("/api/v1/runs?{kept}limit={}&after={last}", filter.limit)
 }
 
 /// Returns the answer. The parts are stored as JSON.

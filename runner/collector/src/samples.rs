@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Path, Query, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use foreglow_shared::{Engine, Mode, Outcome, Timestamp, Uuid, parse_line};
 use serde::{Deserialize, Serialize};
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use super::access::Credential;
 use super::answers::{MAX_CSV_BYTES, as_csv, as_stream};
 use super::body::{Body, Lines, Share, busy};
-use super::lists::Limits;
+use super::lists::{Limits, next_page, set_next};
 use super::{Shared, failure, refusal};
-use crate::store::{Encoded, Filter};
+use crate::store::{After, Encoded, Filter};
 
 /// Samples in an answer.
 const LIMITS: Limits = Limits { default: 10_000, most: 100_000 };
@@ -86,8 +86,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
             sorted.await
         }
     };
-    // The samples keep the memory until they are stored.
-    let Sorted { samples, mut receipt, memory: _memory } = match parsed {
+    let Sorted { samples, mut receipt, memory } = match parsed {
         Ok(Ok(sorted)) => sorted,
         Ok(Err(refused)) => return *refused,
         Err(_) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, "the samples could not be read"),
@@ -101,7 +100,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
     }
     let (lines, samples): (Vec<usize>, Vec<Encoded>) = samples.into_iter().unzip();
     let ids: Vec<String> = samples.iter().map(|sample| sample.id().to_owned()).collect();
-    match shared.storage.insert(samples).await {
+    match shared.storage.insert(samples, memory).await {
         Ok(inserted) => {
             receipt.new = inserted.new;
             receipt.known = inserted.known;
@@ -189,7 +188,7 @@ pub(super) struct ListQuery {
     /// Fingerprint of a job.
     job: Option<String>,
     since: Option<Timestamp>,
-    after: Option<Uuid>,
+    after: Option<After>,
     limit: Option<usize>,
     format: Option<ListFormat>,
 }
@@ -252,9 +251,7 @@ pub(super) async fn list(
     };
     let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-store")];
     let mut response = (headers, body).into_response();
-    if let Some(next) = page.next.and_then(|id| HeaderValue::from_str(&next_page(&uri, id)).ok()) {
-        response.headers_mut().insert(header::LINK, next);
-    }
+    set_next(&mut response, page.next.map(|last| next_page(&uri, last)));
     response
 }
 
@@ -289,13 +286,6 @@ fn no_id(text: &str) -> Response {
 
 fn not_there(id: Uuid) -> Response {
     refusal(StatusCode::NOT_FOUND, format!("there is no sample with the id {id}"))
-}
-
-fn next_page(uri: &axum::http::Uri, last: Uuid) -> String {
-    let kept =
-        uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("after="));
-    let pairs: Vec<String> = kept.map(str::to_owned).chain([format!("after={last}")]).collect();
-    format!("<{}?{}>; rel=\"next\"", uri.path(), pairs.join("&"))
 }
 
 fn accepted_format(headers: &HeaderMap) -> ListFormat {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context as _;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use crate::body::Share;
 use crate::integrity::Integrity;
 use crate::store::{Encoded, Inserted, Store, Unavailable};
 
@@ -33,8 +34,16 @@ pub(super) struct Storage {
 }
 
 enum Write {
-    Insert(Vec<Encoded>, oneshot::Sender<anyhow::Result<Inserted>>),
+    Insert(Insert),
     Other(Box<dyn FnOnce(&mut Store) + Send>),
+}
+
+/// The samples of a request. They keep their memory until they are stored, also when the sender has
+/// gone in the meantime.
+struct Insert {
+    samples: Vec<Encoded>,
+    _memory: Share,
+    reply: oneshot::Sender<anyhow::Result<Inserted>>,
 }
 
 impl Storage {
@@ -64,9 +73,10 @@ impl Storage {
     }
 
     /// Stores samples; they are on disk when this returns.
-    pub(super) async fn insert(&self, samples: Vec<Encoded>) -> anyhow::Result<Inserted> {
+    pub(super) async fn insert(&self, samples: Vec<Encoded>, memory: Share) -> anyhow::Result<Inserted> {
         let (reply, result) = oneshot::channel();
-        self.writer.send(Write::Insert(samples, reply)).await.map_err(|_| ended())?;
+        let insert = Insert { samples, _memory: memory, reply };
+        self.writer.send(Write::Insert(insert)).await.map_err(|_| ended())?;
         result.await.map_err(|_| ended())?
     }
 
@@ -124,16 +134,16 @@ fn write_all(mut store: Store, mut writes: mpsc::Receiver<Write>) {
     while let Some(write) = next.take() {
         match write {
             Write::Other(work) => work(&mut store),
-            Write::Insert(samples, reply) => {
-                let size_bytes = |samples: &[Encoded]| samples.iter().map(Encoded::size_bytes).sum::<usize>();
-                let (mut count, mut bytes) = (samples.len(), size_bytes(&samples));
-                let mut group = vec![(samples, reply)];
+            Write::Insert(first) => {
+                let size_bytes = |insert: &Insert| insert.samples.iter().map(Encoded::size_bytes).sum::<usize>();
+                let (mut count, mut bytes) = (first.samples.len(), size_bytes(&first));
+                let mut group = vec![first];
                 while count < MOST_SAMPLES && bytes < MOST_BYTES && next.is_none() {
                     match writes.try_recv() {
-                        Ok(Write::Insert(samples, reply)) => {
-                            count += samples.len();
-                            bytes += size_bytes(&samples);
-                            group.push((samples, reply));
+                        Ok(Write::Insert(insert)) => {
+                            count += insert.samples.len();
+                            bytes += size_bytes(&insert);
+                            group.push(insert);
                         }
                         Ok(other) => next = Some(other),
                         Err(_) => break,
@@ -150,25 +160,56 @@ fn write_all(mut store: Store, mut writes: mpsc::Receiver<Write>) {
 
 /// Stores the samples of several requests together, or one by one if that fails, so that no request
 /// fails because of another one. A database that does not answer is asked once for all.
-fn insert(store: &mut Store, group: Vec<(Vec<Encoded>, oneshot::Sender<anyhow::Result<Inserted>>)>) {
-    let requests: Vec<&[Encoded]> = group.iter().map(|(samples, _)| samples.as_slice()).collect();
+fn insert(store: &mut Store, group: Vec<Insert>) {
+    let requests: Vec<&[Encoded]> = group.iter().map(|insert| insert.samples.as_slice()).collect();
     let together = if group.len() > 1 { Some(store.insert_all(&requests)) } else { None };
     let mut together = match together {
         Some(Err(error)) if error.is::<Unavailable>() => {
-            for (_, reply) in group {
-                drop(reply.send(Err(Unavailable::again(&error))));
+            for insert in group {
+                drop(insert.reply.send(Err(Unavailable::again(&error))));
             }
             return;
         }
         together => together.and_then(Result::ok).map(Vec::into_iter),
     };
-    for (samples, reply) in group {
-        let inserted = together.as_mut().and_then(Iterator::next).map_or_else(|| insert_one(store, &samples), Ok);
+    for insert in group {
+        let inserted =
+            together.as_mut().and_then(Iterator::next).map_or_else(|| insert_one(store, &insert.samples), Ok);
         // A sender that has gone sends the samples again, and they are known.
-        drop(reply.send(inserted));
+        drop(insert.reply.send(inserted));
     }
 }
 
 fn insert_one(store: &mut Store, samples: &[Encoded]) -> anyhow::Result<Inserted> {
     store.insert_all(&[samples]).map(|mut inserted| inserted.pop().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use axum::extract::Request;
+
+    use super::*;
+    use crate::body::{Body, BodyMemory};
+    use crate::store::tests::sample;
+
+    #[tokio::test]
+    async fn samples_that_wait_keep_their_memory_though_the_sender_has_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(Some(&folder.path().join("samples.sqlite").into())).unwrap();
+        let (storage, _closed) = Storage::start(store, Integrity::default()).unwrap();
+        let bodies = BodyMemory::new();
+        let request = Request::new(axum::body::Body::from(vec![b' '; 10 << 10]));
+        let Ok(Body { memory, .. }) = bodies.read(request).await else { panic!("the body was refused") };
+        let (go_on, wait) = std::sync::mpsc::channel::<()>();
+        let slow = Write::Other(Box::new(move |_| assert!(wait.recv().is_err())));
+        assert!(storage.writer.send(slow).await.is_ok());
+        let insert = storage.insert(vec![Encoded::new(&sample(1)).unwrap()], memory);
+        assert!(tokio::time::timeout(Duration::from_millis(50), insert).await.is_err());
+        assert_eq!(bodies.used(), 10 << 10);
+        drop(go_on);
+        assert_eq!(storage.write(|store| store.count()).await.unwrap(), 1);
+        assert_eq!(bodies.used(), 0);
+    }
 }

@@ -69,6 +69,14 @@ pub fn given(token: Option<String>, file: Option<&Path>) -> anyhow::Result<Optio
     }
 }
 
+/// Returns the token that a command was given, or else that of the environment.
+///
+/// # Errors
+/// As for [`given`].
+pub fn of_command(token: Option<String>, file: Option<&Path>) -> anyhow::Result<Option<String>> {
+    if token.is_none() && file.is_none() { from_environment() } else { given(token, file) }
+}
+
 /// Returns the token in the environment: `FOREGLOW_TOKEN`, or the file `FOREGLOW_TOKEN_FILE`.
 ///
 /// # Errors

@@ -40,7 +40,10 @@ mod jobs;
 #[path = "store/workloads.rs"]
 mod workloads_in_pages;
 
-use foreglow_collector::store::{Encoded, Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting};
+use foreglow_collector::Access;
+use foreglow_collector::store::{
+    After, Encoded, Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting,
+};
 use foreglow_collector::token::Hash;
 use foreglow_shared::{Outcome, Sample, Uuid, Workload, parse_line};
 
@@ -114,6 +117,7 @@ over_both! {
     a_sample_from_before_the_limits_is_left_out_and_can_be_removed
     samples_that_wait_are_listed_sent_elsewhere_or_discarded
     a_rejected_sample_is_kept_with_the_reason_until_it_is_sent_again_or_discarded
+    a_sample_that_the_user_sends_replaces_the_one_that_waits_or_was_rejected
     another_sample_with_a_known_id_is_a_conflict_and_changes_nothing
     a_page_ends_after_its_limit_and_names_where_the_next_one_begins
     equal_runs_are_counted_together_through_every_change
@@ -124,6 +128,7 @@ over_both! {
     a_reader_sees_what_was_committed
     samples_of_any_size_and_with_any_character_are_stored
     a_token_is_found_by_its_hash_until_it_is_revoked
+    the_token_of_a_sender_is_not_that_of_the_collector
 }
 
 fn a_sample_is_stored_once_and_read_back_unchanged(place: &Place) {
@@ -147,9 +152,9 @@ fn filters_select_samples_and_pages_have_no_gaps(place: &Place) {
     assert_eq!(read(Filter { model: Some("vgg16".into()), ..Filter::default() }), []);
     let page = read(Filter { limit: Some(2), ..Filter::default() });
     assert_eq!(page, [sample(1), sample(2)]);
-    let page = read(Filter { limit: Some(2), after: Some(page[1].id), ..Filter::default() });
+    let page = read(Filter { limit: Some(2), after: Some(After::Id(page[1].id)), ..Filter::default() });
     assert_eq!(page, [failed, sample(4)]);
-    let error = store.samples(&Filter { after: Some(sample(9).id), ..Filter::default() }).unwrap_err();
+    let error = store.samples(&Filter { after: Some(After::Id(sample(9).id)), ..Filter::default() }).unwrap_err();
     assert!(error.to_string().contains("there is no sample with the id"), "{error}");
 }
 
@@ -190,6 +195,8 @@ fn samples_that_wait_are_listed_sent_elsewhere_or_discarded(place: &Place) {
     assert_eq!(store.waiting().unwrap(), [waiting("http://a", 2), waiting("http://b", 2)]);
     assert_eq!(store.redirect("http://a", "http://b").unwrap(), 2);
     assert_eq!(store.waiting().unwrap(), [waiting("http://b", 3)], "one of them waited there already");
+    assert_eq!(store.redirect("http://b", "http://b").unwrap(), 0);
+    assert_eq!(store.waiting().unwrap(), [waiting("http://b", 3)], "the same collector loses nothing");
     assert_eq!(store.discard("http://nobody", false).unwrap(), 0);
     assert_eq!(store.discard("http://b", false).unwrap(), 3);
     assert_eq!(store.waiting().unwrap(), []);
@@ -212,6 +219,16 @@ fn a_rejected_sample_is_kept_with_the_reason_until_it_is_sent_again_or_discarded
     assert_eq!(store.waiting().unwrap(), []);
 }
 
+fn a_sample_that_the_user_sends_replaces_the_one_that_waits_or_was_rejected(place: &Place) {
+    let mut store = place.open();
+    let corrected = |number| Sample { completion_time_secs: Some(9.0), ..sample(number) };
+    store.keep_for("http://a", &[sample(1), sample(2), sample(3)]).unwrap();
+    store.settle("http://a", &[], &[(sample(2).id, "a newer schema".into())]).unwrap();
+    store.keep_in_place("http://a", &[corrected(1), corrected(2)]).unwrap();
+    assert_eq!(store.waiting_for("http://a").unwrap(), [corrected(1), corrected(2), sample(3)]);
+    assert_eq!(store.rejected().unwrap(), []);
+}
+
 fn another_sample_with_a_known_id_is_a_conflict_and_changes_nothing(place: &Place) {
     let mut store = place.open();
     let mut other = sample(1);
@@ -230,8 +247,8 @@ fn a_page_ends_after_its_limit_and_names_where_the_next_one_begins(place: &Place
         (page.end, page.next)
     };
     assert_eq!(page(3, u64::MAX), (3, None));
-    assert_eq!(page(2, u64::MAX), (2, Some(sample(2).id)));
-    assert_eq!(page(3, 10), (1, Some(sample(1).id)), "one sample at least");
+    assert_eq!(page(2, u64::MAX), (2, Some(After::Id(sample(2).id))));
+    assert_eq!(page(3, 10), (1, Some(After::Id(sample(1).id))), "one sample at least");
 }
 
 /// Number of samples, and mean, least and largest completion time, seconds.
@@ -375,4 +392,16 @@ fn a_token_is_found_by_its_hash_until_it_is_revoked(place: &Place) {
     assert!(!store.has_tokens().unwrap());
     let record: Vec<String> = store.audit().unwrap().into_iter().map(|line| line.what).collect();
     assert_eq!(record, ["made the token anna (read,write)", "revoked the token anna"]);
+}
+
+fn the_token_of_a_sender_is_not_that_of_the_collector(place: &Place) {
+    let mut store = place.open();
+    let (roles, created_at) = ("write".parse().unwrap(), "2026-11-21T10:00:00Z".parse().unwrap());
+    let token = Token { name: "node1".into(), roles, per_minute: 60, created_at, expires_at: None, last_used_at: None };
+    store.add_token(&token, Hash::of("secret"), "me").unwrap();
+    let refused = Access::of_store(&store, Some("secret".into())).unwrap_err().to_string();
+    assert!(refused.contains("FOREGLOW_TOKEN_FILE) is that of node1"), "{refused}");
+    let access = Access::of_store(&store, Some("other".into())).unwrap();
+    assert!(access.has_tokens && access.token.as_deref() == Some("other"));
+    assert!(Access::of_store(&store, None).unwrap().has_tokens);
 }

@@ -22,6 +22,19 @@ impl std::fmt::Display for UnusableInput {
 
 impl std::error::Error for UnusableInput {}
 
+/// Error in what the user stored, which was sound once, such as after a fault of the disk. The exit
+/// code is that of unusable input.
+#[derive(Debug, Clone)]
+pub struct Damaged(pub String);
+
+impl std::fmt::Display for Damaged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Damaged {}
+
 /// Returns an error with exit code 2 and this message.
 pub fn unusable(sentence: impl Into<String>) -> anyhow::Error {
     UnusableInput(sentence.into()).into()
@@ -49,7 +62,7 @@ pub fn report(result: anyhow::Result<()>) -> ExitCode {
     if error.chain().any(|cause| cause.is::<Interrupted>()) {
         return ExitCode::from(Interrupted::exit_code());
     }
-    let is_input = error.chain().any(|cause| cause.is::<UnusableInput>());
+    let is_input = error.chain().any(|cause| cause.is::<UnusableInput>() || cause.is::<Damaged>());
     ExitCode::from(if is_input { 2 } else { 1 })
 }
 

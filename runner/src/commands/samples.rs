@@ -1,6 +1,7 @@
 //! `foreglow samples`: lists, shows and removes samples.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
 
 use foreglow_collector::store::{Location, Store, user};
@@ -87,8 +88,12 @@ struct ShowArgs {
 #[derive(Debug, clap::Args)]
 struct RemoveArgs {
     /// Ids of the samples, or their first or last characters
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID", required_unless_present = "position")]
     ids: Vec<String>,
+
+    /// Position of a sample whose id is damaged, from `foreglow serve --check`; may be repeated
+    #[arg(long, value_name = "N", conflicts_with = "from")]
+    position: Vec<i64>,
 
     /// Remove them from this JSON Lines file instead of the store
     #[arg(long, value_name = "FILE", conflicts_with = "store")]
@@ -155,35 +160,56 @@ fn remove(args: &RemoveArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     let mut store = Store::open_existing(args.store.as_ref())?;
-    let ids = find_all(&args.ids, &store.ids()?)?;
-    let removed = store.remove(&ids, &user())?;
+    let stored = store.positions()?;
+    let known: Vec<Stored<'_>> = stored.iter().map(|(position, id)| Stored { id, position: *position }).collect();
+    let named = find_all(&args.ids, &known)?.into_iter().map(|sample| sample.position);
+    let positions: Vec<i64> = named.chain(args.position.iter().copied()).collect();
+    if let Some(unknown) = positions.iter().find(|position| known.iter().all(|sample| sample.position != **position)) {
+        return Err(unusable(format!(
+            "no sample has the position {unknown}; `foreglow serve --check` lists those that are damaged"
+        )));
+    }
+    let removed = store.remove_at(&positions, &user())?;
     note(&format!("{} removed from {}", format_count(removed, "sample"), store.location()));
     Ok(())
 }
 
-fn find_all(wanted: &[String], known: &[Uuid]) -> anyhow::Result<Vec<Uuid>> {
-    let ids: BTreeSet<Uuid> = wanted.iter().map(|text| find(text, known)).collect::<anyhow::Result<_>>()?;
+/// A sample of a store. Its id may be damaged.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Stored<'a> {
+    id: &'a str,
+    position: i64,
+}
+
+impl fmt::Display for Stored<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+fn find_all<T: Copy + Ord + fmt::Display>(wanted: &[String], known: &[T]) -> anyhow::Result<Vec<T>> {
+    let ids: BTreeSet<T> = wanted.iter().map(|text| find(text, known)).collect::<anyhow::Result<_>>()?;
     Ok(ids.into_iter().collect())
 }
 
-/// Returns the only id that begins or ends with these characters.
+/// Returns the only one whose id begins or ends with these characters.
 ///
 /// # Errors
 /// No id matches, or several do.
-fn find(text: &str, known: &[Uuid]) -> anyhow::Result<Uuid> {
+fn find<T: Copy + Ord + fmt::Display>(text: &str, known: &[T]) -> anyhow::Result<T> {
     let wanted = text.trim().to_ascii_lowercase();
     if wanted.len() < FEWEST_LETTERS {
         return Err(unusable(format!("{text:?} is too short for an id; write {FEWEST_LETTERS} letters or more")));
     }
-    let matches = |id: &&Uuid| {
-        let id = id.to_string();
+    let matches = |id: &&T| {
+        let id = id.to_string().to_ascii_lowercase();
         id.starts_with(&wanted) || id.ends_with(&wanted)
     };
-    let found: BTreeSet<&Uuid> = known.iter().filter(matches).collect();
-    match found.len() {
-        1 => Ok(found.first().map_or(Uuid::nil(), |id| **id)),
-        0 => Err(unusable(format!("no sample has the id {text}; `foreglow samples list` shows them"))),
-        several => Err(unusable(format!("{several} samples have an id with {text}; give more of its characters"))),
+    let found: BTreeSet<&T> = known.iter().filter(matches).collect();
+    match (found.len(), found.first()) {
+        (1, Some(id)) => Ok(**id),
+        (0, _) => Err(unusable(format!("no sample has the id {text}; `foreglow samples list` shows them"))),
+        (several, _) => Err(unusable(format!("{several} samples have an id with {text}; give more of its characters"))),
     }
 }
 

@@ -31,12 +31,12 @@ pub struct Args {
     #[arg(long, value_name = "FILE|URL")]
     store: Option<Location>,
 
-    /// Token that may do everything, besides the tokens of `foreglow tokens`
-    #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true, help_heading = "Access")]
+    /// Token that may do everything, besides the tokens of `foreglow tokens` [env: FOREGLOW_TOKEN]
+    #[arg(long, value_name = "TOKEN", help_heading = "Access")]
     token: Option<String>,
 
-    /// File with that token
-    #[arg(long, value_name = "FILE", env = "FOREGLOW_TOKEN_FILE", help_heading = "Access")]
+    /// File with that token [env: FOREGLOW_TOKEN_FILE]
+    #[arg(long, value_name = "FILE", help_heading = "Access")]
     token_file: Option<PathBuf>,
 
     /// Allow other machines access without a token
@@ -79,10 +79,13 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         (Some(certificate), Some(key)) => Some(Tls::read(certificate, key)?),
         _ => None,
     };
-    let token = token::given(args.token, args.token_file.as_deref())?;
+    let token = token::of_command(args.token, args.token_file.as_deref())?;
     let log = args.access_log.as_deref().map(AccessLog::start).transpose()?;
     let store = Store::open(args.store.as_ref())?;
-    let access = Access { token, open: args.allow_open, has_tokens: store.has_tokens()?, hosts: args.host };
+    let access = Access { open: args.allow_open, hosts: args.host, ..Access::of_store(&store, token)? };
+    if let Some(warning) = access.warning(args.listen) {
+        eprintln!("{warning}");
+    }
     let options = Options { version: VERSION.to_owned(), tls, log, keep };
     let collector = Collector::bind(args.listen, access)?.with(options);
     eprintln!("The planner is at {} (Ctrl-C ends it); samples are kept in {}", collector.url(), store.location());
@@ -109,7 +112,8 @@ fn check(location: Option<&Location>) -> anyhow::Result<()> {
     let lines = structure.chain(damaged).chain(findings.figures.iter().cloned());
     output::print(&lines.map(|line| line + "\n").collect::<String>())?;
     anyhow::bail!(
-        "the store {shown} is damaged; restore it from a copy, or remove the damaged samples with `foreglow samples remove ID`"
+        "the store {shown} is damaged; restore it from a copy, or remove the damaged samples with `foreglow samples remove \
+         --position N`"
     )
 }
 

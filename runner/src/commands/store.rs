@@ -95,7 +95,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let (samples, kept) = restore(&args.copy, &store, &user())?;
             note(&format!("{} restored to {store}", format_count(samples as usize, "sample")));
             if let Some(kept) = kept {
-                note(&format!("the store that was there is kept in {}", kept.display()));
+                note(&format!("what was there before is kept in {}", kept.display()));
             }
             Ok(())
         }

@@ -58,12 +58,12 @@ pub struct Args {
     #[arg(long, value_name = "FILE|URL")]
     store: Option<Location>,
 
-    /// Token of the collector
-    #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true)]
+    /// Token of the collector [env: FOREGLOW_TOKEN]
+    #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
 
-    /// File with the token of the collector
-    #[arg(long, value_name = "FILE", env = "FOREGLOW_TOKEN_FILE")]
+    /// File with the token of the collector [env: FOREGLOW_TOKEN_FILE]
+    #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
     /// Output format
@@ -87,7 +87,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
     // Clap asks for --to unless one of the others is given.
     let Some(to) = &args.to else { return output::print(&waiting(&store.waiting()?, args.format)) };
-    let target = Target::new(to, token::given(args.token, args.token_file.as_deref())?)?;
+    let target = Target::new(to, token::of_command(args.token, args.token_file.as_deref())?)?;
     if let Some(address) = &args.instead_of {
         let address = known(&store, address)?;
         store.redirect(&address, target.url())?;

@@ -309,3 +309,23 @@ fn a_store_that_is_removed_while_it_is_served_takes_no_samples() {
     assert_eq!(post(&server.url, &line(2)).0, 200);
     assert_eq!(get(&server.url, "/readyz").0, 200);
 }
+
+#[test]
+fn the_token_of_a_sender_does_not_become_that_of_the_collector() {
+    let home = Foreglow::new();
+    let secret = token(&home, &["node1", "--role", "write"]);
+    let file = home.write("node1.token", &secret);
+    let mut serve = home.command();
+    serve.args(["serve", "--listen", "127.0.0.1:0"]).env("FOREGLOW_TOKEN_FILE", &file);
+    let refused = serve.stdin(std::process::Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("is that of node1"), "{said}");
+
+    // The command line comes before the environment.
+    let server = Serving::start(&home);
+    let wrong = home.write("wrong.token", "foreglow_00");
+    let mut upload = home.command();
+    upload.args(["upload", SAMPLES, "--to", &server.url, "--token", &secret]).env("FOREGLOW_TOKEN_FILE", &wrong);
+    let sent = upload.output().unwrap();
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+}

@@ -73,3 +73,25 @@ fn a_truncated_store_is_not_served() {
         assert!(answer.stderr.contains("is damaged"), "{arguments:?}: {}", answer.stderr);
     }
 }
+
+#[test]
+fn a_sample_with_a_damaged_id_is_removed_by_its_position() {
+    let home = Foreglow::new();
+    let path = filled(&home, 3);
+    // The row has the id before the name of the CNN, and the index has it alone.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let row = id(2) + "lenet5";
+    let place = bytes.windows(row.len()).position(|window| window == row.as_bytes()).unwrap();
+    bytes[place + row.len() - "lenet5".len() - 1] = 0xff;
+    std::fs::write(&path, bytes).unwrap();
+    let found = home.run(&["serve", "--check"]);
+    assert!(found.code == 1 && found.stdout.contains("sample 2 ("), "{}", found.stdout);
+    let other = home.run(&["samples", "remove", &id(3)]);
+    assert_eq!(other.code, 0, "{}", other.stderr);
+    let unknown = home.run(&["samples", "remove", "--position", "9"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("no sample has the position 9"), "{}", unknown.stderr);
+    let removed = home.run(&["samples", "remove", "--position", "2"]);
+    assert!(removed.code == 0 && removed.stderr.starts_with("1 sample removed"), "{}", removed.stderr);
+    let sound = home.run(&["serve", "--check"]);
+    assert_eq!((sound.code, sound.stdout), (0, format!("1 sample in {path}: no damage\n")), "{}", sound.stderr);
+}

@@ -196,3 +196,29 @@ fn a_killed_command_leaves_its_sample_to_the_next_upload() {
     assert!(sent.code == 0 && sent.stdout.contains("1 new"), "{}{}", sent.stdout, sent.stderr);
     assert_eq!(get(&server.url, "/api/v1/samples").1, sample);
 }
+
+#[test]
+fn a_file_is_sent_though_its_samples_were_rejected_or_wait_with_other_content() {
+    let home = Foreglow::new();
+    let rejects = r#"{"new":0,"known":0,"rejected":[{"line":1,"error":"its schema is 2"}]}"#;
+    let (url, server) = answering(vec![response("200 OK", "", rejects)]);
+    let file = home.write("one.jsonl", &(line(1) + "\n"));
+    assert_eq!(home.run(&["upload", &file, "--to", &url]).code, 1);
+    server.join().unwrap();
+    // The collector is down, and the sample waits with its first content.
+    assert_eq!(home.run(&["upload", &file, "--to", &url]).code, 1);
+    assert_eq!(waiting(&home), format!("collector,samples,rejected\n{url},1,0\n"));
+
+    let same = home.run(&["upload", "--waiting"]);
+    let kept = home.run(&["upload", "--to", &url, "--instead-of", &url]);
+    assert!(kept.code == 1 && kept.stderr.contains("was not sent"), "{}", kept.stderr);
+    assert_eq!(home.run(&["upload", "--waiting"]).stdout, same.stdout, "the same collector loses nothing");
+
+    let upgraded = Foreglow::new();
+    let collector = Serving::start_with(&upgraded, &["--listen", url.trim_start_matches("http://")]);
+    let corrected = line(1).replace("2.5", "9.5");
+    let file = home.write("one.jsonl", &(corrected.clone() + "\n"));
+    let sent = home.run(&["upload", &file, "--to", &url]);
+    assert!(sent.code == 0 && sent.stdout.contains("1 new"), "{}{}", sent.stdout, sent.stderr);
+    assert_eq!(get(&collector.url, "/api/v1/samples").1, corrected + "\n");
+}

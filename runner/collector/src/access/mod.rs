@@ -12,6 +12,8 @@ use foreglow_exit::unusable;
 
 pub(super) use self::guard::{Credential, guard};
 pub(super) use self::standing::Gate;
+use crate::store::{Store, Token};
+use crate::token::Hash;
 
 /// Access rules of a collector. Tokens that are kept in its store come on top.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +29,32 @@ pub struct Access {
 }
 
 impl Access {
+    /// Returns the rules of a collector that serves a store with a token of its own.
+    ///
+    /// # Errors
+    /// The store cannot be read, or has the same token for a user or machine, who would then have
+    /// every right, also after the token was revoked.
+    pub fn of_store(store: &Store, token: Option<String>) -> anyhow::Result<Self> {
+        let same = token.as_deref().map(|token| store.token(Hash::of(token))).transpose()?.flatten();
+        if let Some(Token { name, .. }) = same {
+            return Err(unusable(format!(
+                "the token for this collector (--token, --token-file, FOREGLOW_TOKEN or FOREGLOW_TOKEN_FILE) is that of \
+                 {name}, who could then do everything; start it without that token"
+            )));
+        }
+        Ok(Self { token, has_tokens: store.has_tokens()?, ..Self::default() })
+    }
+
+    /// Returns a warning about a collector at a loopback address that a proxy opens to others.
+    pub fn warning(&self, listen: SocketAddr) -> Option<String> {
+        (self.is_local(listen) && !self.hosts.is_empty()).then(|| {
+            format!(
+                "foreglow: warning: the store has no tokens, so that a proxy which passes requests on to {listen} gives \
+                 everyone access; make tokens with `foreglow tokens create NAME`, or write --allow-open"
+            )
+        })
+    }
+
     /// Rejects an address that other machines can reach, unless a token protects it or open access
     /// is allowed.
     pub(super) fn check(&self, listen: SocketAddr) -> anyhow::Result<()> {
@@ -42,5 +70,27 @@ impl Access {
     /// Returns whether a collector at `address` is for programs of this machine only.
     fn is_local(&self, address: SocketAddr) -> bool {
         address.ip().is_loopback() && !self.open && self.token.is_none() && !self.has_tokens
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collector_that_only_a_proxy_opens_to_others_warns() {
+        let behind_proxy = Access { hosts: vec!["timing.example.org".to_owned()], ..Access::default() };
+        let listen = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let warning = behind_proxy.warning(listen("127.0.0.1:8787")).unwrap();
+        assert!(warning.contains("127.0.0.1:8787") && warning.contains("foreglow tokens create"), "{warning}");
+        assert_eq!(Access::default().warning(listen("127.0.0.1:8787")), None);
+        let token = Some("secret".to_owned());
+        for protected in [
+            Access { has_tokens: true, ..behind_proxy.clone() },
+            Access { token, ..behind_proxy.clone() },
+            Access { open: true, ..behind_proxy },
+        ] {
+            assert_eq!(protected.warning(listen("127.0.0.1:8787")), None);
+        }
     }
 }

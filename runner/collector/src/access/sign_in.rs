@@ -7,6 +7,7 @@ use axum::response::{Html, IntoResponse as _, Response};
 use serde::Deserialize;
 
 use crate::Shared;
+use crate::body::read_form;
 use crate::token::{Hash, from_hex, hex};
 
 const COOKIE: &str = "foreglow";
@@ -57,11 +58,11 @@ struct Form {
 /// `POST /`: stores a valid token in a cookie and opens the planner.
 pub(crate) async fn enter(State(shared): State<Shared>, request: Request) -> Response {
     let is_secure = shared.is_tls || is_behind_tls(request.headers());
-    let body = match shared.bodies.read(request).await {
-        Ok(body) => body,
+    let form = match read_form(request).await {
+        Ok(form) => form,
         Err(refused) => return *refused,
     };
-    let Some(token) = token_of_form(&body.lines.joined()) else { return page(StatusCode::BAD_REQUEST, Some(REFUSED)) };
+    let Some(token) = token_of_form(&form) else { return page(StatusCode::BAD_REQUEST, Some(REFUSED)) };
     match shared.gate.standing(Some(Hash::of(&token))).await {
         Ok(standing) if standing.name().is_some() && standing.may(|roles| roles.read) => {
             to_planner(&cookie(&hex(token.as_bytes()), MAX_AGE_SECS, is_secure))

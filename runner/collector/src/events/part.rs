@@ -55,7 +55,8 @@ impl Of {
                 for (index, job) in arrived.iter().enumerate() {
                     let data = serde_json::json!({ "job": job.job, "samples": job.samples }).to_string();
                     // A client continues after the last event that had an id.
-                    write_event(&mut text, "job", &data, (index + 1 == arrived.len()).then_some(&last_id));
+                    let id = last_id.filter(|_| index + 1 == arrived.len()).map(|id| id.to_string());
+                    write_event(&mut text, "job", &data, id.as_deref());
                 }
                 end
             }

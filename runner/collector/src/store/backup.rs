@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use foreglow_exit::unusable;
 use rusqlite::backup::{Backup, StepResult};
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::audit::record;
 use super::database::Database;
 use super::failure::sqlite::sentence;
-use super::sqlite::{self, BUSY_TIMEOUT};
+use super::schema::sqlite::{self as schema, is_store};
+use super::sqlite::BUSY_TIMEOUT;
 use super::{Location, Store};
+
+/// Files that SQLite keeps beside that of a store. It reads the log or the journal that it finds
+/// there, whichever store wrote it.
+const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 impl Store {
     /// Copies the store, as it is at one moment, into a new file, and checks the copy; returns its
@@ -28,8 +33,8 @@ impl Store {
             return Err(unusable(format!("{} exists; name a new file for the copy", to.display())));
         }
         let partial = with_suffix(to, ".partial");
-        let copied = copy_to(file, &partial);
-        let checked = copied.and_then(|()| check(&partial));
+        let copied = copy_to(&file.connection, &partial, |error| sentence(&file.path, &error));
+        let checked = copied.and_then(|()| check(&partial, &partial));
         if checked.is_err() {
             // What is left of a failed copy is of no use.
             let _ = remove(&partial);
@@ -44,16 +49,16 @@ impl Store {
 
 /// Copies all pages in one step: in WAL mode nobody waits for it, and nothing that is written in
 /// the meantime makes it begin again.
-fn copy_to(file: &sqlite::File, to: &Path) -> anyhow::Result<()> {
+fn copy_to(from: &Connection, to: &Path, failed: impl Fn(rusqlite::Error) -> anyhow::Error) -> anyhow::Result<()> {
     remove(to).with_context(|| format!("{} cannot be replaced", to.display()))?;
     let copy = || -> rusqlite::Result<StepResult> {
         let mut copy = Connection::open(to)?;
-        let result = Backup::new(&file.connection, &mut copy)?.step(-1)?;
+        let result = Backup::new(from, &mut copy)?.step(-1)?;
         // A copy is one file; a store that is opened gets its log again.
         copy.pragma_update(None, "journal_mode", "delete")?;
         Ok(result)
     };
-    match copy().map_err(|error| sentence(&file.path, &error))? {
+    match copy().map_err(failed)? {
         StepResult::Done => {}
         _ => anyhow::bail!("another program held the store for too long; try again"),
     }
@@ -61,7 +66,7 @@ fn copy_to(file: &sqlite::File, to: &Path) -> anyhow::Result<()> {
 }
 
 /// Puts a copy in the place of a store, and returns its number of samples and where the store that
-/// was there is kept.
+/// was there, or what was left of it, is kept.
 ///
 /// # Errors
 /// The copy is damaged, or a program has the store open.
@@ -71,15 +76,14 @@ pub fn restore(copy: &Path, to: &Location, who: &str) -> anyhow::Result<(u64, Op
         return Err(unusable(format!("there is no file {}; check its name", copy.display())));
     }
     let partial = with_suffix(to, ".partial");
-    remove(&partial)
-        .and_then(|()| std::fs::copy(copy, &partial))
-        .with_context(|| format!("the copy {} cannot be brought to the place of the store", copy.display()))?;
-    let restored = check(&partial).and_then(|samples| {
+    let restored = fetch(copy, &partial).and_then(|()| {
+        let samples = check(&partial, copy)?;
         let mut store = Store::open_existing(Some(&Location::File(partial.clone())))?;
         let what = format!("restored the store from {}", copy.display());
         store.write(|transaction| record(transaction, who, &what))?;
         drop(store);
-        let kept = to.exists().then(|| set_aside(to)).transpose()?;
+        into_one_file(&partial).map_err(|error| sentence(&partial, &error))?;
+        let kept = set_aside(to)?;
         std::fs::rename(&partial, to)
             .and_then(|()| sync_folder(to))
             .with_context(|| format!("the store {} cannot be put in its place", to.display()))?;
@@ -91,47 +95,72 @@ pub fn restore(copy: &Path, to: &Location, who: &str) -> anyhow::Result<(u64, Op
     restored
 }
 
-/// Renames a store that no program has open.
-fn set_aside(store: &Path) -> anyhow::Result<PathBuf> {
-    let close = || -> rusqlite::Result<()> {
-        let connection = Connection::open(store)?;
-        connection.busy_timeout(std::time::Duration::from_secs(1))?;
-        // Needs the only connection, and moves the log into the file.
-        connection.pragma_update(None, "journal_mode", "delete")?;
-        connection.busy_timeout(BUSY_TIMEOUT)
+/// Brings a copy to the place of the store as SQLite reads it, with what only its log has, such as
+/// that of a collector that was killed.
+fn fetch(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let failed = |error: rusqlite::Error| match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => no_copy(from),
+        Some(ErrorCode::DatabaseCorrupt) => unusable(format!("{} is damaged: {error}", from.display())),
+        _ => sentence(from, &error),
     };
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let source = Connection::open_with_flags(from, flags).map_err(failed)?;
+    source.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+    if !is_store(&source).map_err(failed)? {
+        return Err(no_copy(from));
+    }
+    schema::check(&source, from)?;
+    copy_to(&source, to, failed)
+        .with_context(|| format!("the copy {} cannot be brought to the place of the store", from.display()))
+}
+
+fn no_copy(file: &Path) -> anyhow::Error {
+    unusable(format!("{} is not a copy of a store; name a file that `foreglow store backup` wrote", file.display()))
+}
+
+/// Moves the log of a store into its file. Needs the only connection.
+fn into_one_file(store: &Path) -> rusqlite::Result<()> {
+    let connection = Connection::open(store)?;
+    connection.busy_timeout(std::time::Duration::from_secs(1))?;
+    connection.pragma_update(None, "journal_mode", "delete")
+}
+
+/// Renames a store that no program has open, with all that SQLite keeps beside it: a log would be
+/// read into the next store of that name, also without the file that it belongs to. Returns the new
+/// name of the store, or of the first file that was left of it; `None` if there was nothing.
+fn set_aside(store: &Path) -> anyhow::Result<Option<PathBuf>> {
     let is_open = |error: &rusqlite::Error| {
         matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     };
     // A damaged store is set aside as it is.
-    if close().is_err_and(|error| is_open(&error)) {
+    if store.exists() && into_one_file(store).is_err_and(|error| is_open(&error)) {
         return Err(unusable(format!(
             "a program has the store {} open; stop the collector, and restore again",
             store.display()
         )));
     }
+    let is_free = |path: &PathBuf| files_of(path).iter().all(|file| !file.exists());
     let kept = (1..)
         .map(|number| with_suffix(store, &format!(".replaced-{number}")))
-        .find(|path| !path.exists())
+        .find(is_free)
         .context("no name is free for the earlier store")?;
-    std::fs::rename(store, &kept).with_context(|| format!("the store {} cannot be set aside", store.display()))?;
-    for log in ["-wal", "-shm"] {
-        let path = with_suffix(store, log);
-        if path.exists() {
-            std::fs::rename(&path, with_suffix(&kept, log))
-                .with_context(|| format!("{} cannot be set aside", path.display()))?;
+    let mut first = None;
+    for (from, to) in files_of(store).into_iter().zip(files_of(&kept)) {
+        if from.exists() {
+            std::fs::rename(&from, &to).with_context(|| format!("{} cannot be set aside", from.display()))?;
+            first.get_or_insert(to);
         }
     }
-    Ok(kept)
+    Ok(first)
 }
 
-/// Checks a copy and returns its number of samples.
-fn check(copy: &Path) -> anyhow::Result<u64> {
+/// Checks a copy and returns its number of samples; errors have the name that the user knows.
+fn check(copy: &Path, name: &Path) -> anyhow::Result<u64> {
     let findings = Store::open_existing(Some(&Location::File(copy.to_owned())))?.check()?;
     if !findings.is_sound() {
         return Err(unusable(format!(
             "{} is damaged: {}",
-            copy.display(),
+            name.display(),
             findings
                 .structure
                 .first()
@@ -148,10 +177,15 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// Returns the file of a store and those that SQLite keeps beside it.
+fn files_of(store: &Path) -> Vec<PathBuf> {
+    std::iter::once("").chain(COMPANIONS).map(|suffix| with_suffix(store, suffix)).collect()
+}
+
 /// Removes a store with its logs, if it exists.
 fn remove(path: &Path) -> std::io::Result<()> {
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        match std::fs::remove_file(with_suffix(path, suffix)) {
+    for file in files_of(path) {
+        match std::fs::remove_file(file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }

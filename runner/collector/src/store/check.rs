@@ -49,12 +49,22 @@ impl Store {
     /// # Errors
     /// The file cannot be read at all.
     pub fn check(&self) -> anyhow::Result<Findings> {
-        let mut findings = Findings { structure: self.structure("integrity_check")?, ..Findings::default() };
-        if findings.structure.is_empty() {
-            let Slice { samples, damaged, .. } = self.check_slice(0, usize::MAX)?;
-            (findings.samples, findings.damaged, findings.figures) = (samples, damaged, self.check_runs()?);
+        let structure = self.check_indexes()?;
+        let samples = self.check_slice(0, usize::MAX).and_then(|slice| Ok((slice, self.check_runs()?)));
+        match samples {
+            Ok((Slice { samples, damaged, .. }, figures)) => Ok(Findings { samples, damaged, figures, structure }),
+            // A damaged structure can make the samples unreadable, and says so itself.
+            Err(_) if !structure.is_empty() => Ok(Findings { structure, ..Findings::default() }),
+            Err(error) => Err(error),
         }
-        Ok(findings)
+    }
+
+    /// Checks the structure of the file, and each index against its table; returns the problems.
+    ///
+    /// # Errors
+    /// The file cannot be read at all.
+    pub fn check_indexes(&self) -> anyhow::Result<Vec<String>> {
+        self.structure("integrity_check")
     }
 
     /// Checks the structure of the file alone, which takes a second per GiB or so.

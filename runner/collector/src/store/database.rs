@@ -125,11 +125,22 @@ impl Transaction<'_> {
         }
     }
 
-    /// Returns the [`COLUMNS`](super::stored::COLUMNS) of the samples with these ids.
-    pub(super) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<Row>> {
+    /// Returns the [`COLUMNS`](super::stored::COLUMNS) of the samples that were stored with these
+    /// ids. A row whose id was damaged since has another one.
+    pub(super) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<(String, Row)>> {
         match self {
             Self::File(writing) => writing.rows_of(ids),
             Self::Server(writing) => writing.rows_of(ids),
+        }
+    }
+
+    /// Makes sure that the sample at a position can be changed or removed: SQLite does neither to a
+    /// damaged sample that differs from its entries in the indexes.
+    pub(super) fn match_indexes(&self, position: i64) -> Outcome<()> {
+        match self {
+            Self::File(writing) => writing.match_indexes(position),
+            // A server changes and removes such rows.
+            Self::Server(_) => Ok(()),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foreglow_shared::{Context, Job, parse_line};
+use foreglow_shared::{Context, Job, Uuid, parse_line};
 
 use super::database::Transaction;
 use super::failure::Outcome;
@@ -115,26 +115,32 @@ impl Store {
         Ok(Some(JobRuns { job, runs }))
     }
 
-    /// Returns the id of the newest sample; `None` if the store is empty.
+    /// Returns the id of the newest sample; `None` if the store is empty, or the id is damaged.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn last_id(&self) -> anyhow::Result<Option<String>> {
-        Ok(self.read("SELECT id FROM samples ORDER BY seq DESC LIMIT 1", &[], |mut row| row.text(0))?.pop())
+        let ids = self.read("SELECT id FROM samples ORDER BY seq DESC LIMIT 1", &[], |mut row| Ok(row.id(0)))?;
+        Ok(ids.into_iter().flatten().next().map(|id| id.to_string()))
     }
 
-    /// Returns the jobs of the samples between two positions, with the position and the id of the
-    /// last of these.
+    /// Returns the jobs of the samples between two positions, with the position of the last of
+    /// these, and the last id that is not damaged.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn arrived_after(&self, position: i64, until: i64, most: usize) -> anyhow::Result<(Vec<Arrived>, i64, String)> {
+    pub fn arrived_after(
+        &self,
+        position: i64,
+        until: i64,
+        most: usize,
+    ) -> anyhow::Result<(Vec<Arrived>, i64, Option<Uuid>)> {
         let query = "SELECT samples.seq, samples.id, runs.job FROM samples JOIN runs ON runs.number = samples.run
              WHERE samples.seq > $1 AND samples.seq <= $2 ORDER BY samples.seq LIMIT $3";
         let most = Value::Integer(i64::try_from(most).unwrap_or(i64::MAX));
-        let (mut counts, mut end, mut last) = (BTreeMap::<String, usize>::new(), position, String::new());
+        let (mut counts, mut end, mut last) = (BTreeMap::<String, usize>::new(), position, None);
         self.each(query, &[Value::Integer(position), Value::Integer(until), most], &mut |mut row| {
-            (end, last) = (row.integer(0)?, row.text(1)?);
+            (end, last) = (row.integer(0)?, row.id(1).or(last));
             *counts.entry(row.text(2)?).or_default() += 1;
             Ok(true)
         })?;

@@ -35,7 +35,7 @@ impl Known {
     /// Reads the stored samples with these ids.
     pub(super) fn read(transaction: &Transaction<'_>, ids: &[&str]) -> Outcome<Self> {
         let rows = if ids.is_empty() { Vec::new() } else { transaction.rows_of(ids)? };
-        let samples = rows.into_iter().map(|row| StoredSample::read(row).map(|sample| (sample.id.clone(), sample)));
+        let samples = rows.into_iter().map(|(id, row)| Ok((id, StoredSample::read(row)?)));
         Ok(Self { samples: samples.collect::<Outcome<_>>()?, runs: BTreeSet::new() })
     }
 
@@ -50,7 +50,8 @@ impl Known {
             _ => {}
         }
         self.runs.extend(stored.run.into_iter().chain([run]));
-        replace(transaction, new, run)?;
+        transaction.match_indexes(stored.seq)?;
+        replace(transaction, stored.seq, new, run)?;
         record(transaction, WHO, &format!("replaced the damaged sample {} by one that was sent", new.id))?;
         self.samples.insert(new.id.clone(), StoredSample::of(new, stored.seq, run));
         Ok(Settled::Replaced)
@@ -62,10 +63,10 @@ impl Known {
     }
 }
 
-fn replace(transaction: &Transaction<'_>, new: &Encoded, run: i64) -> Outcome<()> {
-    let update = "UPDATE samples SET model = $2, mode = $3, engine = $4, outcome = $5, started_at_us = $6, line = $7,
-             checksum = $8, run = $9, secs = $10
-         WHERE id = $1";
+fn replace(transaction: &Transaction<'_>, position: i64, new: &Encoded, run: i64) -> Outcome<()> {
+    let update = "UPDATE samples SET id = $1, model = $2, mode = $3, engine = $4, outcome = $5, started_at_us = $6,
+             line = $7, checksum = $8, run = $9, secs = $10
+         WHERE seq = $11";
     let parameters = [
         text(new.id.as_str()),
         text(new.run.model.as_str()),
@@ -77,6 +78,7 @@ fn replace(transaction: &Transaction<'_>, new: &Encoded, run: i64) -> Outcome<()
         Value::Integer(new.checksum),
         Value::Integer(run),
         new.secs.into(),
+        Value::Integer(position),
     ];
     transaction.execute(update, &parameters).map(drop)
 }

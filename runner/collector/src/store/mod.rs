@@ -46,7 +46,7 @@ pub use location::Location;
 pub use newest::MOST_EQUAL;
 pub(crate) use postgres::follow;
 pub use queue::{Rejected, Waiting};
-pub use read::{PART_BYTES, Page};
+pub use read::{After, PART_BYTES, Page};
 use row::{Row, Value, text};
 pub use runs::{Runs, RunsFilter, RunsPage};
 pub use tokens::{DEFAULT_PER_MINUTE, Roles, Token};
@@ -90,8 +90,8 @@ pub struct Filter {
     pub job: Option<String>,
     /// Earliest submission time.
     pub since: Option<Timestamp>,
-    /// ID of a sample; only later arrivals are selected.
-    pub after: Option<Uuid>,
+    /// Place of a sample; only later arrivals are selected.
+    pub after: Option<After>,
     /// Maximum number of samples.
     pub limit: Option<usize>,
 }
@@ -199,28 +199,43 @@ impl Store {
     /// As [`Store::insert`].
     pub fn remove(&mut self, ids: &[Uuid], who: &str) -> anyhow::Result<usize> {
         self.write(|transaction| {
-            let (mut removed, mut runs) = (0, BTreeSet::new());
+            let mut positions = Vec::new();
             for id in ids {
-                let rows =
-                    transaction.query("DELETE FROM samples WHERE id = $1 RETURNING run", &[text(id.to_string())])?;
-                for row in rows {
-                    audit::record(transaction, who, &format!("removed the sample {id}"))?;
-                    removed += 1;
-                    runs.extend(row.maybe_integer(0)?);
+                for row in transaction.query("SELECT seq FROM samples WHERE id = $1", &[text(id.to_string())])? {
+                    positions.push(row.integer(0)?);
                 }
             }
-            runs::count_again(transaction, &runs)?;
-            Ok(removed)
+            remove(transaction, &positions, who)
         })
     }
 
+    /// Removes the samples at these positions, also those whose ids are damaged, as
+    /// [`Store::remove`] does.
+    ///
+    /// # Errors
+    /// As [`Store::insert`].
+    pub fn remove_at(&mut self, positions: &[i64], who: &str) -> anyhow::Result<usize> {
+        self.write(|transaction| remove(transaction, positions, who))
+    }
+
     /// Returns the ids of all samples, including invalid ones, in the order of their arrival.
+    /// Damaged ids are left out.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn ids(&self) -> anyhow::Result<Vec<Uuid>> {
-        let ids = self.read("SELECT id FROM samples ORDER BY seq", &[], |mut row| row.text(0))?;
-        Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
+        let ids = self.read("SELECT id FROM samples ORDER BY seq", &[], |mut row| Ok(row.id(0)))?;
+        Ok(ids.into_iter().flatten().collect())
+    }
+
+    /// Returns the positions and ids of all samples in the order of their arrival. Damaged ids are
+    /// as [`Findings::damaged`](check::Findings::damaged) has them.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn positions(&self) -> anyhow::Result<Vec<(i64, String)>> {
+        let query = "SELECT seq, id FROM samples ORDER BY seq";
+        self.read(query, &[], |mut row| Ok((row.integer(0)?, stored::readable(row.bytes(1)))))
     }
 
     /// Returns the samples between two positions as JSON lines, at most [`PART_BYTES`] and one line
@@ -248,10 +263,13 @@ impl Store {
     /// # Errors
     /// The ID is unknown.
     pub fn position(&self, id: Uuid) -> anyhow::Result<i64> {
-        let found =
-            self.read("SELECT seq FROM samples WHERE id = $1", &[text(id.to_string())], |row| row.integer(0))?;
         let unknown = || unusable(format!("there is no sample with the id {id} to continue after"));
-        found.first().copied().ok_or_else(unknown)
+        self.find(id)?.ok_or_else(unknown)
+    }
+
+    fn find(&self, id: Uuid) -> anyhow::Result<Option<i64>> {
+        let query = "SELECT seq FROM samples WHERE id = $1";
+        Ok(self.read(query, &[text(id.to_string())], |row| row.integer(0))?.pop())
     }
 
     fn read<T>(
@@ -308,6 +326,25 @@ impl Store {
 fn moment(microsecond: i64) -> Timestamp {
     let limit = if microsecond < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_microsecond(microsecond).unwrap_or(limit)
+}
+
+fn remove(transaction: &Transaction<'_>, positions: &[i64], who: &str) -> failure::Outcome<usize> {
+    let (mut removed, mut runs) = (0, BTreeSet::new());
+    for position in positions {
+        transaction.match_indexes(*position)?;
+        let of_position = [Value::Integer(*position)];
+        for mut row in transaction.query("DELETE FROM samples WHERE seq = $1 RETURNING run, id", &of_position)? {
+            let what = match row.id(1) {
+                Some(id) => format!("removed the sample {id}"),
+                None => format!("removed the sample {position}, whose id was damaged"),
+            };
+            audit::record(transaction, who, &what)?;
+            removed += 1;
+            runs.extend(row.maybe_integer(0).ok().flatten());
+        }
+    }
+    runs::count_again(transaction, &runs)?;
+    Ok(removed)
 }
 
 fn insert(

@@ -34,11 +34,24 @@ impl Store {
     /// # Errors
     /// As for [`Store::insert`].
     pub fn keep_for(&mut self, url: &str, samples: &[Sample]) -> anyhow::Result<()> {
-        let keep = "INSERT INTO pending (collector, id, line) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+        self.keep(url, samples, "DO NOTHING")
+    }
+
+    /// Keeps samples that the user sends to the collector at `url`, in place of those with the same
+    /// ids that wait for it or that it has rejected.
+    ///
+    /// # Errors
+    /// As for [`Store::insert`].
+    pub fn keep_in_place(&mut self, url: &str, samples: &[Sample]) -> anyhow::Result<()> {
+        self.keep(url, samples, "(collector, id) DO UPDATE SET line = excluded.line, rejection = NULL")
+    }
+
+    fn keep(&mut self, url: &str, samples: &[Sample], on_conflict: &str) -> anyhow::Result<()> {
+        let keep = format!("INSERT INTO pending (collector, id, line) VALUES ($1, $2, $3) ON CONFLICT {on_conflict}");
         self.write(|transaction| {
             samples.iter().try_for_each(|sample| {
                 let of_sample = [text(url), text(sample.id.to_string()), text(line(sample)?)];
-                transaction.execute(keep, &of_sample).map(drop)
+                transaction.execute(&keep, &of_sample).map(drop)
             })
         })
     }
@@ -105,11 +118,14 @@ impl Store {
     }
 
     /// Reassigns the samples that wait for the collector at `from` to the one at `to`; returns
-    /// their number.
+    /// their number. Those of the same collector stay as they are.
     ///
     /// # Errors
     /// As [`Store::insert`].
     pub fn redirect(&mut self, from: &str, to: &str) -> anyhow::Result<usize> {
+        if from == to {
+            return Ok(0);
+        }
         self.write(|transaction| {
             transaction.execute(
                 "INSERT INTO pending (collector, id, line)

@@ -1,7 +1,11 @@
 //! Reading of samples, each against its checksum.
 
+use std::fmt;
+use std::str::FromStr;
+
 use foreglow_exit::note;
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Uuid, format_count};
+use serde::Deserialize;
 
 use super::failure::damaged;
 use super::row::{Value, maybe_text};
@@ -11,13 +15,50 @@ use super::{Filter, Store};
 /// Size of the samples that are read at a time while an answer is sent.
 pub const PART_BYTES: usize = 128 << 10;
 
+/// Place in the order of arrival, after which samples follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum After {
+    /// That of the sample with this id.
+    Id(Uuid),
+    /// Position of a sample whose id is damaged.
+    Position(i64),
+}
+
+impl FromStr for After {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let position = |_| text.parse().map(Self::Position);
+        let after = text.parse().map(Self::Id).or_else(position);
+        after.map_err(|_| format!("{text:?} is neither the id of a sample, a UUID, nor a position"))
+    }
+}
+
+impl TryFrom<String> for After {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for After {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => id.fmt(f),
+            Self::Position(position) => position.fmt(f),
+        }
+    }
+}
+
 /// Part of the samples that match a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Position of the last sample.
     pub end: i64,
-    /// Id of the last sample, if others follow.
-    pub next: Option<Uuid>,
+    /// Place of the last sample, if others follow.
+    pub next: Option<After>,
 }
 
 impl Page {
@@ -89,7 +130,11 @@ impl Store {
     /// # Errors
     /// [`Filter::after`] is unknown.
     pub fn start(&self, filter: &Filter) -> anyhow::Result<i64> {
-        Ok(filter.after.map(|id| self.position(id)).transpose()?.unwrap_or(0))
+        match filter.after {
+            None => Ok(0),
+            Some(After::Id(id)) => self.position(id),
+            Some(After::Position(position)) => Ok(position),
+        }
     }
 
     /// Returns the end of a page of samples that match the filter: after [`Filter::limit`] samples,
@@ -102,22 +147,30 @@ impl Store {
         let most = filter.limit.unwrap_or(usize::MAX);
         let query = format!("SELECT seq, id, octet_length(line) {MATCHING}");
         let mut page = Page { end: after, next: None };
-        let (mut last, mut count, mut bytes) = (None, 0, 0);
+        let (mut last, mut count, mut bytes, mut has_more) = (None, 0, 0, false);
         // One more sample tells whether there is a next page.
         let of_page = parameters(filter, after, i64::MAX, most.saturating_add(1));
         self.database
             .each(&query, &of_page, &mut |mut row| {
-                bytes += row.integer(2)?.unsigned_abs() + 1;
-                if count == most || (last.is_some() && bytes > most_bytes) {
-                    page.next = last;
+                bytes += row.integer(2).map_or(0, i64::unsigned_abs) + 1;
+                has_more = count == most || (count > 0 && bytes > most_bytes);
+                if has_more {
                     return Ok(false);
                 }
                 page.end = row.integer(0)?;
-                last = row.text(1)?.parse().ok();
+                last = row.id(1);
                 count += 1;
                 Ok(true)
             })
             .map_err(|failure| self.explain(&failure))?;
+        if has_more {
+            // A damaged id leads nowhere, or to another sample.
+            let is_found = |id: &Uuid| Ok::<_, anyhow::Error>(self.find(*id)? == Some(page.end));
+            page.next = match last {
+                Some(id) if is_found(&id)? => Some(After::Id(id)),
+                _ => Some(After::Position(page.end)),
+            };
+        }
         Ok(page)
     }
 

@@ -1,5 +1,6 @@
 //! Rows of answers, and parameters of queries.
 
+use foreglow_shared::Uuid;
 pub(super) use rusqlite::types::Value;
 
 use super::failure::{Failure, Outcome};
@@ -48,6 +49,11 @@ impl Row {
             Value::Blob(bytes) => bytes,
             Value::Null | Value::Integer(_) | Value::Real(_) => Vec::new(),
         }
+    }
+
+    /// Takes the id of a sample out of the row; `None` if it is damaged.
+    pub(super) fn id(&mut self, column: usize) -> Option<Uuid> {
+        String::from_utf8(self.bytes(column)).ok()?.parse().ok()
     }
 
     fn value(&self, column: usize) -> &Value {

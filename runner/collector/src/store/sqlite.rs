@@ -201,13 +201,30 @@ impl Writing<'_> {
         Ok(())
     }
 
-    pub(super) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<Row>> {
-        let find = format!("SELECT {COLUMNS} FROM samples WHERE id = $1");
+    pub(super) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<(String, Row)>> {
+        // A query by id would take the id from the index, and not see that of the row.
+        let find = format!("SELECT {COLUMNS} FROM samples WHERE seq = (SELECT seq FROM samples WHERE id = $1)");
         let mut rows = Vec::with_capacity(ids.len());
         for id in ids {
-            rows.extend(self.query(&find, &[text(*id)])?);
+            rows.extend(self.query(&find, &[text(*id)])?.into_iter().map(|row| ((*id).to_owned(), row)));
         }
         Ok(rows)
+    }
+
+    /// Builds the indexes again if they have no entry with the values of the sample at a position.
+    pub(super) fn match_indexes(&self, position: i64) -> Outcome<()> {
+        let differs = "SELECT 1 FROM samples AS stored NOT INDEXED WHERE seq = $1 AND NOT (
+                 EXISTS (
+                     SELECT 1 FROM samples INDEXED BY sqlite_autoindex_samples_1
+                     WHERE id = stored.id AND seq = stored.seq)
+                 AND EXISTS (
+                     SELECT 1 FROM samples INDEXED BY samples_by_start
+                     WHERE started_at_us = stored.started_at_us AND seq = stored.seq AND run IS stored.run
+                         AND secs IS stored.secs))";
+        if !self.query(differs, &[Value::Integer(position)])?.is_empty() {
+            self.execute_batch("REINDEX samples")?;
+        }
+        Ok(())
     }
 
     /// Returns a number that changes when another connection has changed the file.

@@ -23,8 +23,12 @@ pub(super) fn stored_line(mut row: Row) -> Outcome<StoredLine> {
     let (id, line) = (row.bytes(1), row.bytes(3));
     let is_same = matches!(row.maybe_integer(2), Ok(Some(sum)) if sum == checksum(&id, &line));
     let line = if is_same { String::from_utf8(line).ok() } else { None };
-    let id = String::from_utf8(id).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok(StoredLine { seq, id, line })
+    Ok(StoredLine { seq, id: readable(id), line })
+}
+
+/// Returns an id, as far as it is readable.
+pub(super) fn readable(id: Vec<u8>) -> String {
+    String::from_utf8(id).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Columns of [`StoredSample`].

@@ -26,6 +26,17 @@ pub(crate) fn workloads(store: &Store) -> Vec<(Workload, u64)> {
     listed.iter().map(|counted| (serde_json::from_str(&counted.workload).unwrap(), counted.samples)).collect()
 }
 
+/// Replaces the last byte of the id of a sample in its row, and not in the index, as a flipped bit
+/// on the disk does. No program may have the store open.
+pub(crate) fn damage_id(path: &Path, number: u128, byte: u8) {
+    let row = sample(number).id.to_string() + "lenet5";
+    let mut bytes = std::fs::read(path).unwrap();
+    let places: Vec<usize> = (0..bytes.len()).filter(|place| bytes[*place..].starts_with(row.as_bytes())).collect();
+    let [place] = places[..] else { panic!("the row is at {places:?}") };
+    bytes[place + row.len() - "lenet5".len() - 1] = byte;
+    std::fs::write(path, bytes).unwrap();
+}
+
 fn inserted(new: usize, known: usize) -> Inserted {
     Inserted { new, known, conflicts: Vec::new() }
 }
@@ -199,4 +210,117 @@ fn a_copy_has_what_the_store_had_and_needs_a_new_name() {
     let store = Store::open_existing(Some(&path.into())).unwrap();
     assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(1), sample(2)]);
     assert!(store.audit().unwrap()[0].what.contains("restored the store from"));
+}
+
+#[test]
+fn a_log_that_was_left_at_the_place_of_the_store_is_not_read_into_a_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.insert(&[sample(1)]).unwrap();
+    let path = store.location().file().unwrap().to_owned();
+    let beside = |suffix: &str| Path::new(&format!("{}{suffix}", path.display())).to_owned();
+    let copy = folder.path().join("copy.sqlite");
+    store.back_up(&copy).unwrap();
+    // As after a crash, and the loss of the file alone.
+    let many: Vec<Sample> = (10..500).map(sample).collect();
+    store.insert(&many).unwrap();
+    let log = std::fs::read(beside("-wal")).unwrap();
+    drop(store);
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(beside("-wal"), &log).unwrap();
+    std::fs::write(beside("-journal"), "of another store").unwrap();
+
+    let (samples, kept) = restore(&copy, &Location::File(path.clone()), "me").unwrap();
+    assert_eq!((samples, kept), (1, Some(beside(".replaced-1-wal"))));
+    assert_eq!(std::fs::read(beside(".replaced-1-wal")).unwrap(), log);
+    assert!(beside(".replaced-1-journal").exists() && !beside("-journal").exists());
+    let store = Store::open_existing(Some(&Location::File(path))).unwrap();
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(1)]);
+    assert!(store.check().unwrap().is_sound());
+}
+
+#[test]
+fn the_file_of_a_killed_collector_is_restored_with_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.insert(&[sample(1), sample(2)]).unwrap();
+    let path = store.location().file().unwrap();
+    let copy = folder.path().join("copied");
+    std::fs::copy(path, &copy).unwrap();
+    std::fs::copy(format!("{}-wal", path.display()), format!("{}-wal", copy.display())).unwrap();
+    let to = Location::File(folder.path().join("new.sqlite"));
+    assert_eq!(restore(&copy, &to, "me").unwrap(), (2, None));
+    assert_eq!(Store::open_existing(Some(&to)).unwrap().samples(&Filter::default()).unwrap(), [sample(1), sample(2)]);
+}
+
+#[test]
+fn a_file_that_is_not_a_copy_of_a_store_is_refused_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let [lines, other, empty] = ["samples.jsonl", "other.sqlite", "empty"].map(|name| folder.path().join(name));
+    std::fs::write(&lines, format!("{}\n", line(&sample(1)).unwrap())).unwrap();
+    Connection::open(&other).unwrap().execute_batch("CREATE TABLE mine (a)").unwrap();
+    std::fs::write(&empty, "").unwrap();
+    let to = Location::File(folder.path().join("new.sqlite"));
+    for file in [lines, other, empty] {
+        let error = restore(&file, &to, "me").unwrap_err().to_string();
+        let expected = "is not a copy of a store; name a file that `foreglow store backup` wrote";
+        assert_eq!(error, format!("{} {expected}", file.display()));
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "nothing is left of the attempts");
+}
+
+#[test]
+fn a_damaged_id_hides_no_other_sample_and_can_be_repaired_or_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let all: Vec<Sample> = (1..=5).map(sample).collect();
+    let others = [sample(1), sample(3), sample(4), sample(5)];
+    // Not UTF-8, not a UUID, and another UUID.
+    for (round, byte) in [0xff, b'x', b'f'].into_iter().enumerate() {
+        let path = folder.path().join(format!("{round}.sqlite"));
+        let damaged = |store: Store| {
+            drop(store);
+            damage_id(&path, 2, byte);
+            open_at(&path).unwrap()
+        };
+        let mut store = open_at(&path).unwrap();
+        store.insert(&all).unwrap();
+        let mut store = damaged(store);
+        let findings = store.check().unwrap();
+        assert!(findings.damaged.len() == 1 && findings.damaged[0].0 == 2, "{findings:?}");
+        assert!(findings.samples == 5 && !findings.structure.is_empty(), "{findings:?}");
+        assert_eq!(store.positions().unwrap()[1], findings.damaged[0]);
+        assert!(others.iter().all(|other| store.ids().unwrap().contains(&other.id)));
+        let filter = Filter { limit: Some(2), ..Filter::default() };
+        let page = store.page(&filter, u64::MAX).unwrap();
+        assert_eq!(page, Page { end: 2, next: Some(After::Position(2)) });
+        let rest = Filter { after: page.next, ..Filter::default() };
+        assert_eq!(store.samples(&rest).unwrap(), others[1..]);
+        assert_eq!(store.samples(&Filter::default()).unwrap(), others);
+
+        assert_eq!(store.insert(&all).unwrap(), inserted(1, 4));
+        assert!(store.check().unwrap().is_sound());
+        assert_eq!(store.samples(&Filter::default()).unwrap(), all);
+
+        let mut store = damaged(store);
+        assert_eq!(store.remove_at(&[2, 9], "me").unwrap(), 1);
+        assert!(store.check().unwrap().is_sound());
+        assert_eq!(store.samples(&Filter::default()).unwrap(), others);
+        let record = store.audit().unwrap();
+        assert!(record.iter().any(|line| line.what.starts_with("removed the sample ")), "{record:?}");
+    }
+}
+
+#[test]
+fn a_store_that_another_program_holds_is_unavailable_for_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    connection(&store).busy_timeout(std::time::Duration::from_millis(10)).unwrap();
+    let other = Connection::open(store.location().file().unwrap()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = store.insert(&[sample(1)]).unwrap_err();
+    assert!(error.is::<Unavailable>() && error.to_string().contains("another program has held"), "{error}");
+    assert!(store.remove(&[sample(1).id], "me").unwrap_err().is::<Unavailable>());
+    other.execute_batch("ROLLBACK").unwrap();
+    std::fs::remove_file(store.location().file().unwrap()).unwrap();
+    assert!(store.remove(&[sample(1).id], "me").unwrap_err().is::<Unavailable>());
 }

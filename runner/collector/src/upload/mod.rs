@@ -41,13 +41,14 @@ impl Target {
         Ok(Self { url, token: token.filter(|token| !token.is_empty()), policy: Policy::PATIENT, authorities })
     }
 
-    /// Sends these samples and those still waiting for this collector. They stay in the store until
-    /// the collector has acknowledged them, so that no failure loses a sample.
+    /// Sends these samples and those still waiting for this collector, also those that it has
+    /// rejected before. They stay in the store until the collector has acknowledged them, so that
+    /// no failure loses a sample.
     ///
     /// # Errors
     /// The collector is down or rejects the request; the message says that the samples are kept.
     pub fn send(&self, store: &mut Store, samples: &[Sample]) -> anyhow::Result<Receipt> {
-        store.keep_for(&self.url, samples).context("the samples could not be kept before they are sent")?;
+        store.keep_in_place(&self.url, samples).context("the samples could not be kept before they are sent")?;
         self.send_waiting(store)
     }
 

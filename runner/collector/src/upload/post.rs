@@ -1,9 +1,11 @@
 //! One request to a collector, sent again with increasing delays while the failure may pass.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use foreglow_shared::{Sample, write_jsonl};
+use rustls::CertificateError;
 use ureq::http::{HeaderMap, header};
 use ureq::tls::TlsConfig;
 
@@ -110,12 +112,7 @@ impl Target {
             request = request.header(header::EXPECT, "100-continue");
         }
         let url = &self.url;
-        let mut response = request.send(body).map_err(|error| Failure {
-            error: anyhow::anyhow!(
-                "the collector at {url} cannot be reached ({error}); start it with `foreglow serve`"
-            ),
-            may_pass: true,
-        })?;
+        let mut response = request.send(body).map_err(|error| unreached(url, &error))?;
         let status = response.status();
         let text = response.body_mut().read_to_string().unwrap_or_default();
         let lasting = |error: anyhow::Error| Failure { error, may_pass: false };
@@ -155,6 +152,37 @@ impl Target {
         };
         config.build().new_agent()
     }
+}
+
+/// Returns the failure of a request without an answer, with advice.
+fn unreached(url: &str, error: &ureq::Error) -> Failure {
+    let io = match error {
+        ureq::Error::Io(error) => Some(error),
+        _ => None,
+    };
+    let tls = match error {
+        ureq::Error::Rustls(error) => Some(error),
+        _ => io.and_then(|error| error.get_ref()?.downcast_ref::<rustls::Error>()),
+    };
+    let is_cut = io.is_some_and(|error| matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof));
+    let (sentence, may_pass) = match tls {
+        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => (
+            format!(
+                "the certificate of the collector at {url} is from an authority that is not trusted; set FOREGLOW_CA to \
+                 the file with the certificate of its authority"
+            ),
+            false,
+        ),
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            (format!("the certificate of the collector at {url} is not valid ({error}); check both"), false)
+        }
+        _ if url.starts_with("http://") && (is_cut || matches!(error, ureq::Error::Protocol(_))) => (
+            format!("the collector at {url} does not answer in HTTP ({error}); if it has a certificate, use https://"),
+            true,
+        ),
+        _ => (format!("the collector at {url} cannot be reached ({error}); start it with `foreglow serve`"), true),
+    };
+    Failure { error: anyhow::Error::msg(sentence), may_pass }
 }
 
 /// Returns the delay in seconds that an answer asks for. A date is ignored.

@@ -1,6 +1,8 @@
 //! How a database is reached and refused: TLS, passwords, and tables of others.
 
 use foreglow_collector::store::{Filter, Location, Store};
+use foreglow_collector::upload::Target;
+use foreglow_collector::{Access, Collector, Options, Tls};
 
 use crate::{Place, inserted, sample};
 
@@ -63,4 +65,23 @@ fn a_database_that_cannot_be_used_is_refused_with_advice() {
     let mut reader = open(url.replace("postgres@", "reader@")).unwrap();
     assert!(reader.insert(&[sample(1)]).unwrap_err().to_string().contains("lacks a right"));
     assert!(reader.probe().is_err());
+}
+
+#[test]
+fn a_sender_learns_what_is_wrong_with_the_address_or_the_authority_of_a_collector() {
+    let place = Place::file();
+    let mut store = place.open();
+    let tls = Tls::read(format!("{TLS}/first.pem").as_ref(), format!("{TLS}/first.key").as_ref()).unwrap();
+    let collector = Collector::bind("127.0.0.1:0".parse().unwrap(), Access::default()).unwrap();
+    let collector = collector.with(Options { tls: Some(tls), ..Options::default() });
+    let url = collector.url();
+    let served = Place::file();
+    let of_collector = served.open();
+    std::thread::spawn(move || collector.run(of_collector));
+    let mut sent =
+        |url: &str| format!("{:#}", Target::new(url, None).unwrap().send(&mut store, &[sample(1)]).unwrap_err());
+    let unknown = sent(&url);
+    assert!(unknown.contains("set FOREGLOW_CA to the file"), "{unknown}");
+    let plain = sent(&url.replace("https://", "http://"));
+    assert!(plain.contains("use https://"), "{plain}");
 }

@@ -8,6 +8,7 @@ use crate::{Place, inserted, sample};
 
 over_both! {
     a_damaged_sample_is_replaced_at_its_place_when_it_is_sent_again
+    pages_go_on_after_a_damaged_id
     damage_that_arises_while_the_store_is_served_is_reported_until_the_sample_is_sent_again
 }
 
@@ -64,6 +65,8 @@ fn damage_that_arises_while_the_store_is_served_is_reported_until_the_sample_is_
     }
     assert_eq!((counted("foreglow_checked_samples"), counted("foreglow_store_damaged")), ("3".into(), "1".into()));
     assert!(counted("foreglow_checked_seconds").parse::<u64>().unwrap() > 1_700_000_000);
+    let (status, sentence) = get(&url, &format!("api/v1/samples/{}", sample(2).id));
+    assert!(status == 500 && sentence.contains("differs from what was stored"), "{status} {sentence}");
     let (status, sentence) = get(&url, "readyz");
     assert!(status == 200 && sentence.starts_with("ready, but the store has 1 damaged sample; "), "{sentence}");
 
@@ -72,4 +75,29 @@ fn damage_that_arises_while_the_store_is_served_is_reported_until_the_sample_is_
     assert_eq!(get(&url, "api/v1/samples").1, lines(1..4));
     assert_eq!(wait_for(&url, "healthz", 200), "ok\n");
     assert_eq!(counted("foreglow_damaged_samples"), "0");
+}
+
+fn pages_go_on_after_a_damaged_id(place: &Place) {
+    let url = serve(&place.location);
+    assert_eq!(post(&agent(), &url, &lines(1..6)).0, 200);
+    let mut damages = vec!["id = 'x'", "id = '01890000-0000-7000-8000-00000000ffff'"];
+    if matches!(place.location, Location::File(_)) {
+        damages.push("id = CAST(x'ff' AS TEXT)");
+    }
+    for damage in damages {
+        place.alter(&format!("UPDATE samples SET {damage} WHERE seq = 2"));
+        for limit in [1, 2, 3, 5] {
+            let mut next = Some(format!("api/v1/samples?limit={limit}&model=lenet5"));
+            let mut served = String::new();
+            while let Some(page) = next {
+                let mut answer = agent().get(format!("{url}{page}")).call().unwrap();
+                served += &answer.body_mut().read_to_string().unwrap();
+                let link = answer.headers().get("link").map(|link| link.to_str().unwrap().to_owned());
+                next = link.map(|link| link[2..].strip_suffix(">; rel=\"next\"").unwrap().to_owned());
+            }
+            assert_eq!(served, lines([1, 3, 4, 5].into_iter()), "{damage}, {limit}");
+        }
+    }
+    let (status, answer) = get(&url, "api/v1/samples?after=x");
+    assert!(status == 400 && answer.contains("is neither the id of a sample, a UUID, nor a position"), "{answer}");
 }

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::net::TcpStream;
 
-use crate::faults::{agent, lines, post, serve, wait_for};
-use crate::{Place, server};
+use crate::faults::{agent, get, lines, post, serve, wait_for};
+use crate::{Place, sample, server};
 
 /// Returns the status and the delay that the answer to a post names.
 fn refused(url: &str) -> (u16, Option<String>) {
@@ -20,6 +20,8 @@ fn a_store_that_takes_nothing_now_names_a_delay() {
     wait_for(&url, "readyz", 200);
     std::fs::remove_file(place.location.file().unwrap()).unwrap();
     assert_eq!(refused(&url), (503, Some("1".to_owned())));
+    let removal = agent().delete(format!("{url}api/v1/samples/{}", sample(1).id)).call().unwrap();
+    assert_eq!((removal.status().as_u16(), removal.headers()["retry-after"].as_bytes()), (503, &b"1"[..]));
 }
 
 #[test]
@@ -52,4 +54,38 @@ fn bodies_that_have_hardly_begun_take_no_memory_from_the_others() {
         assert_eq!(status, 200, "{answer}");
     }
     drop(slow);
+}
+
+#[test]
+fn forms_of_strangers_take_no_memory_from_those_who_send_samples() {
+    let place = Place::file();
+    let url = serve(&place.location);
+    wait_for(&url, "readyz", 200);
+    let host = url.trim_start_matches("http://").trim_end_matches('/');
+    let forms: Vec<TcpStream> = (0..5)
+        .map(|_| {
+            let mut stream = TcpStream::connect(host).unwrap();
+            write!(stream, "POST / HTTP/1.1\r\nhost: {host}\r\ncontent-length: 16777216\r\n\r\n").unwrap();
+            // All but the last byte; a refusal ends the connection before.
+            let _ = stream.write_all(&[b'a'; (16 << 20) - 1]);
+            stream
+        })
+        .collect();
+    let (status, answer) = post(&agent(), &url, &lines([1].into_iter()));
+    assert_eq!(status, 200, "{answer}");
+    drop(forms);
+    let long = agent().post(&url).send("token=".to_owned() + &"a".repeat(5_000)).unwrap();
+    assert_eq!(long.status().as_u16(), 413);
+}
+
+#[test]
+fn errors_of_the_api_are_json() {
+    let place = Place::file();
+    let url = serve(&place.location);
+    let missing = get(&url, "api/v1/nope");
+    assert_eq!(missing, (404, r#"{"error":"there is no route /api/v1/nope"}"#.to_owned()));
+    let mut wrong = agent().delete(format!("{url}api/v1/samples")).call().unwrap();
+    let answer = wrong.body_mut().read_to_string().unwrap();
+    assert_eq!((wrong.status().as_u16(), answer.as_str()), (405, r#"{"error":"DELETE is not for /api/v1/samples"}"#));
+    assert!(wrong.headers().contains_key("allow"));
 }

@@ -119,9 +119,9 @@ fn samples_that_arrive_are_counted_by_job(place: &Place) {
     let expected =
         [("a", 1), ("b", 2)].map(|(model, samples)| Arrived { job: fingerprint(&of_model(1, model)), samples });
     assert_eq!((arrived.as_slice(), end), (&expected[..], store.end().unwrap()));
-    assert_eq!(last_id, sample(4).id.to_string());
-    assert_eq!(store.arrived_after(start, i64::MAX, 2).unwrap().2, sample(3).id.to_string());
-    assert_eq!(store.arrived_after(start, end - 1, 9).unwrap().2, sample(3).id.to_string());
+    assert_eq!(last_id, Some(sample(4).id));
+    assert_eq!(store.arrived_after(start, i64::MAX, 2).unwrap().2, Some(sample(3).id));
+    assert_eq!(store.arrived_after(start, end - 1, 9).unwrap().2, Some(sample(3).id));
     let ids = |lines: Vec<String>| lines.iter().map(|line| parse_line(line).unwrap().id).collect::<Vec<_>>();
     let (lines, last) = store.lines_after(start, end - 1, 9).unwrap();
     assert_eq!((ids(lines), last), (vec![sample(2).id, sample(3).id], end - 1));

@@ -9,6 +9,7 @@ use crate::{Place, sample};
 over_both! {
     workloads_are_listed_in_pages_that_name_the_next_one
     a_page_of_large_workloads_ends_before_its_limit
+    runs_of_a_cnn_with_any_name_are_listed_in_pages
 }
 
 fn of_model(number: u128, model: &str, cpu: &str) -> Sample {
@@ -81,4 +82,29 @@ fn a_page_of_large_workloads_ends_before_its_limit(place: &Place) {
     }
     assert_eq!(found, (0..400).map(|number| (format!("{number:03}"), 1)).collect::<Vec<_>>());
     assert!(sizes.iter().all(|size| size * 50_000 <= 8 << 20) && sizes.len() == 3, "{sizes:?}");
+}
+
+fn runs_of_a_cnn_with_any_name_are_listed_in_pages(place: &Place) {
+    let mut store = place.open();
+    for (round, name) in (0..).zip(["a+b", "a b", "a&b=c", "100%", "é"]) {
+        let first = of_model(10 * round, name, "A");
+        let mut second = of_model(10 * round + 1, name, "A");
+        second.configuration.executors = 2;
+        store.insert(&[first, second, of_model(10 * round + 2, "other", "A")]).unwrap();
+    }
+    let url = serve(&place.location);
+    for name in ["a+b", "a b", "a&b=c", "100%", "é"] {
+        let encoded: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let mut next = Some(format!("api/v1/runs?model={encoded}&limit=1"));
+        let mut found = Vec::new();
+        while let Some(page) = next {
+            let mut answer = agent().get(format!("{url}{page}")).call().unwrap();
+            let runs: serde_json::Value = serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap();
+            let model = |runs: &serde_json::Value| runs["workload"]["model"].as_str().unwrap().to_owned();
+            found.extend(runs["runs"].as_array().unwrap().iter().map(model));
+            let link = answer.headers().get("link").map(|link| link.to_str().unwrap().to_owned());
+            next = link.map(|link| link[2..].strip_suffix(">; rel=\"next\"").unwrap().to_owned());
+        }
+        assert_eq!(found, [name, name]);
+    }
 }

@@ -5,7 +5,7 @@ pub(super) mod sqlite;
 
 use std::fmt;
 
-use foreglow_exit::unusable;
+use foreglow_exit::Damaged;
 use rusqlite::types::Value;
 
 use self::postgres::ServerFailure;
@@ -55,9 +55,9 @@ impl std::error::Error for Unavailable {}
 
 /// Returns the message for a damaged store.
 pub(super) fn damaged(location: &Location, what: &str) -> anyhow::Error {
-    unusable(format!(
+    anyhow::Error::new(Damaged(format!(
         "the store {location} is damaged ({what}); `foreglow serve --check` says what is, restore it from a copy"
-    ))
+    )))
 }
 
 /// Returns the message for a failure of the store at `location`.
@@ -66,10 +66,10 @@ pub(super) fn sentence(location: &Location, failure: &Failure) -> anyhow::Error 
         (Failure::Sqlite(error), Location::File(path)) => sqlite::sentence(path, error),
         (Failure::Sqlite(error), Location::Database(_)) => anyhow::anyhow!("the store {location} failed: {error}"),
         (Failure::Postgres(failure), _) => postgres::sentence(location, failure),
-        (Failure::Gone, _) => unusable(format!(
+        (Failure::Gone, _) => anyhow::Error::new(Unavailable(format!(
             "the store {location} was removed or replaced while it was open, and nothing was stored; put the file \
              back, or start again to use the new one"
-        )),
+        ))),
         (Failure::Unexpected(value), _) => damaged(location, &format!("unexpected value {value:?}")),
         (Failure::NoSuchRun, _) => damaged(location, "a run of its samples is missing"),
         (Failure::Json(error), _) => anyhow::anyhow!("a sample cannot be written as JSON: {error}"),

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use foreglow_exit::unusable;
+use foreglow_exit::{Damaged, unusable};
 use rusqlite::ErrorCode;
 
-use super::Failure;
+use super::{Failure, Unavailable};
 
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
@@ -20,9 +20,9 @@ pub(in crate::store) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow
         Some(ErrorCode::NotADatabase) => {
             unusable(format!("{store} is not a Foreglow store; name another file with --store"))
         }
-        Some(ErrorCode::DatabaseCorrupt) => unusable(format!(
+        Some(ErrorCode::DatabaseCorrupt) => anyhow::Error::new(Damaged(format!(
             "the store {store} is damaged ({error}); restore it from a copy, or name another file with --store"
-        )),
+        ))),
         Some(ErrorCode::DiskFull) => anyhow::anyhow!(
             "the disk that holds the store {store} is full, and nothing was stored; free some space and try again"
         ),
@@ -32,9 +32,9 @@ pub(in crate::store) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow
         Some(ErrorCode::CannotOpen) => anyhow::anyhow!(
             "the store {store} cannot be opened; check that it is a file that you may read and write, or name another with --store"
         ),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            anyhow::anyhow!("another program has held the store {store} for too long; end it and try again")
-        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => anyhow::Error::new(Unavailable(format!(
+            "another program has held the store {store} for too long; end it and try again"
+        ))),
         Some(ErrorCode::SystemIoFailure) => anyhow::anyhow!(
             "a write to the store {store} failed ({error}), and nothing was stored; check that it has space and try \
             again"

@@ -1,5 +1,6 @@
 //! URL of a database.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ impl Address {
             config.password(password.into_encoded_bytes());
         }
         let is_encrypted = match mode {
-            None => !config.get_hosts().iter().all(is_local),
+            None => !is_here(&config),
             Some("disable") => false,
             Some("require" | "verify-full") => true,
             Some(other) => {
@@ -74,9 +75,15 @@ impl Address {
     }
 }
 
+/// Whether all places of the server are on this machine. The address of `hostaddr` is the one that
+/// is reached, whatever the name beside it is.
+fn is_here(config: &Config) -> bool {
+    config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
+}
+
 fn is_local(host: &Host) -> bool {
     match host {
-        Host::Tcp(name) => name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback()),
+        Host::Tcp(name) => name == "localhost" || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
         #[cfg(unix)]
         Host::Unix(_) => true,
     }
@@ -96,6 +103,10 @@ mod tests {
         assert_eq!(mode("postgres://anna@db.example.org/team?sslmode=disable"), SslMode::Disable);
         assert_eq!(mode("postgres://anna@127.0.0.1/team"), SslMode::Disable);
         assert_eq!(mode("postgres://anna@localhost/team?sslmode=verify-full"), SslMode::Require);
+        assert_eq!(mode("postgres://anna:pw@/team?hostaddr=10.0.0.5"), SslMode::Require);
+        assert_eq!(mode("postgres://anna:pw@localhost/team?hostaddr=10.0.0.5"), SslMode::Require);
+        assert_eq!(mode("postgres://anna:pw@/team?hostaddr=127.0.0.1,10.0.0.5"), SslMode::Require);
+        assert_eq!(mode("postgres://anna:pw@/team?hostaddr=127.0.0.1"), SslMode::Disable);
         assert_eq!(mode("postgres:///team?user=anna"), SslMode::Disable);
         assert_eq!(mode("postgres://anna@%2Ftmp%2Fsocket/team"), SslMode::Disable);
     }

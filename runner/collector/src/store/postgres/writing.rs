@@ -162,13 +162,13 @@ impl<'a> Writing<'a> {
         })
     }
 
-    pub(in crate::store) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<Row>> {
+    pub(in crate::store) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<(String, Row)>> {
         let find = format!("SELECT {COLUMNS} FROM samples WHERE id = ANY ($1)");
         let rows = self.session.with_client(|connected| {
             let statement = self.session.prepared(connected, &find)?;
             self.session.wait(connected.client().query(&statement, &[&ids]))
         })?;
-        rows.iter().map(|row| Ok(Row(values(row)?))).collect()
+        rows.iter().map(|row| Ok((row.try_get("id")?, Row(values(row)?)))).collect()
     }
 
     pub(in crate::store) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {

@@ -146,14 +146,20 @@ fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Result<()> {
     migrate(connection).map_err(|failure| explain(&Location::File(path.to_owned()), &failure))
 }
 
+/// Whether a database is a store of any version.
+pub(in crate::store) fn is_store(connection: &Connection) -> rusqlite::Result<bool> {
+    let id: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    Ok(id == APPLICATION_ID)
+}
+
 /// Runs before anything is written, so that foreign files stay unchanged.
-fn check(connection: &Connection, path: &Path) -> anyhow::Result<()> {
+pub(in crate::store) fn check(connection: &Connection, path: &Path) -> anyhow::Result<()> {
     let read =
         |pragma: &str| -> rusqlite::Result<i64> { connection.pragma_query_value(None, pragma, |row| row.get(0)) };
     let failed = |error: rusqlite::Error| sentence(path, &error);
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(failed)?;
-    if tables > 0 && read("application_id").map_err(failed)? != APPLICATION_ID {
+    if tables > 0 && !is_store(connection).map_err(failed)? {
         return Err(unusable(format!(
             "{} is a database of another program; name another file with --store",
             path.display()
