@@ -311,11 +311,11 @@ def on_spark(folder):
         rows.append([TITLES[cnn], f"{grid[0]['workload']['image_px']} px", len(grid), f"{min(starts):.0f} to {max(starts):.0f} s",
                      *(percent(noise([one for one in grid if one["sampling_rate"] == rate])) for rate in (0.01, 0.1, 1))])
     yield table(["CNN", "image", "runs", "start-up", "noise at 1 %", "at 10 %", "at 100 %"], rows)
-    yield "The noise is defined as above; at 100 % it is of 2 × 2 and 4 × 2 alone. Most of it is in the first runs of an application, and outside the CNN's program. A variant of the engine that was not kept repeated the untimed job before a run until its tasks got no faster, which did not shorten them:"
-    yield table(["CNN", *(f"{rate:g} %, {which} run" for rate in (1, 10) for which in ("first", "last")), "100 %, first run"],
-                [[TITLES[cnn], *(thread_time(grid, rate, place) for rate, place in ((0.01, 0), (0.01, -1), (0.1, 0), (0.1, -1), (1, 0)))] for cnn, grid in grids.items()])
+    yield "The noise is defined as above; at 100 % it is of 2 × 2 and 4 × 2 alone. Most of it is in the first runs of an application, and outside the CNN's program. A variant of the engine that was not kept repeated the untimed job before a run until its tasks got no faster, which did not shorten them."
     yield ("Thread time per image (completion time × threads ÷ images), and of that in the CNN's program, milliseconds, mean over the configurations. The rest is Spark's: "
            "the JVM of the executor, which uses the same quota, the scheduling of tasks, and threads without a task.")
+    yield table(["CNN", *(f"{rate:g} %, {which} run" for rate in (1, 10) for which in ("first", "last")), "100 %, first run"],
+                [[TITLES[cnn], *(thread_time(grid, rate, place) for rate, place in ((0.01, 0), (0.01, -1), (0.1, 0), (0.1, -1), (1, 0)))] for cnn, grid in grids.items()])
     whole = {cnn: means([sample for sample in grid if sample["sampling_rate"] == 1], size) for cnn, grid in grids.items()}
     yield "Completion time of the whole job by executors × cores, seconds."
     yield table(["CNN", *(f"{executors} × {cores}" for executors, cores in sizes)], [[TITLES[cnn], *(f"{times[at]:.1f}" for at in sizes)] for cnn, times in whole.items()])

@@ -266,6 +266,7 @@ fn damaged_newer_and_invalid_links_are_rejected() {
     assert!(open(&link.trim()[..link.len() - 20]).contains("this link is damaged"));
     assert!(open("https://example.org/#v2.abc").contains("from a newer Foreglow (format v2)"));
     assert!(open("https://example.org/").contains("not a Foreglow link"));
+    assert!(open("https://example.org/#q1.abc").contains("this is a short link"));
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::separated::{delimiter, with_point};
+use crate::separated::{delimiter, fault, line_of, with_point};
 use crate::{ReadError, Sample, SampleError};
 
-/// Columns that are text even if the value looks like a number.
+/// Columns that are text even if the value looks like a number. Cells of the other columns that are
+/// JSON, such as numbers, are read as JSON.
 const TEXT: &[&str] = &[
     "id",
     "workload.model",
@@ -20,9 +21,6 @@ const TEXT: &[&str] = &[
     "host.adapter",
     "started_at",
 ];
-
-/// Optional columns of numbers.
-const NUMBERS: &[&str] = &["completion_time_secs", "startup_secs", "configuration.total_cores"];
 
 /// Columns that every file must have.
 const REQUIRED: &[&str] = &[
@@ -45,6 +43,9 @@ const REQUIRED: &[&str] = &[
     "started_at",
 ];
 
+/// Delimiter of the files that [`write_csv`] writes.
+const WRITTEN: u8 = b',';
+
 /// Reads CSV with a header. The delimiter may also be a semicolon or a tab, and numbers may have a
 /// decimal comma.
 ///
@@ -53,7 +54,11 @@ const REQUIRED: &[&str] = &[
 pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
     let delimiter = delimiter(text);
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(text.as_bytes());
-    let headers = reader.headers().map_err(|error| form(1, &error))?.clone();
+    let form = |error: &csv::Error| ReadError::Line {
+        line: line_of(text, error.position()),
+        error: SampleError::Form(fault(error)),
+    };
+    let headers = reader.headers().map_err(|error| form(&error))?.clone();
     if headers.iter().all(str::is_empty) {
         return Err(ReadError::Empty);
     }
@@ -62,8 +67,8 @@ pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
     }
     let mut samples = Vec::new();
     for row in reader.records() {
-        let row = row.map_err(|error| form(error.position().map_or(1, csv::Position::line), &error))?;
-        let line = row.position().map_or(1, csv::Position::line);
+        let row = row.map_err(|error| form(&error))?;
+        let line = line_of(text, row.position());
         let object = nest(headers.iter().zip(row.iter()), delimiter);
         // Deserializes from text, like JSON Lines: deserializing from a `Value` would compile the
         // code a second time into the page.
@@ -88,7 +93,7 @@ pub fn write_csv(samples: &[Sample]) -> String {
             columns.push(name);
         }
     }
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = csv::WriterBuilder::new().delimiter(WRITTEN).from_writer(Vec::new());
     let invariant = "writing CSV to memory cannot fail, and each row has one cell a column";
     writer.write_record(&columns).expect(invariant);
     for row in &rows {
@@ -97,10 +102,6 @@ pub fn write_csv(samples: &[Sample]) -> String {
             .expect(invariant);
     }
     String::from_utf8(writer.into_inner().expect(invariant)).expect("JSON strings are UTF-8")
-}
-
-fn form(line: u64, error: &csv::Error) -> ReadError {
-    ReadError::Line { line, error: SampleError::Form(error.to_string()) }
 }
 
 /// Returns the message without its position, which refers to JSON that the user never saw.
@@ -117,7 +118,7 @@ fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>, delimiter: u8) -> V
         let mut names = name.split('.').peekable();
         while let Some(part) = names.next() {
             if names.peek().is_none() {
-                object.insert(part.to_owned(), number_or_value(name, text, delimiter));
+                object.insert(part.to_owned(), value_of(name, text, delimiter));
                 break;
             }
             let inner = object.entry(part).or_insert_with(|| Value::Object(Map::new()));
@@ -129,19 +130,13 @@ fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>, delimiter: u8) -> V
     Value::Object(root)
 }
 
-/// Converts a cell to JSON. Known numeric columns may have decimal commas; other columns are not
-/// guessed at.
-fn number_or_value(name: &str, text: &str, delimiter: u8) -> Value {
-    let is_number = REQUIRED.contains(&name) || NUMBERS.contains(&name);
-    let number = if is_number && !TEXT.contains(&name) { with_point(text, delimiter) } else { None };
-    value_of(name, number.as_deref().unwrap_or(text))
-}
-
-fn value_of(name: &str, text: &str) -> Value {
+/// Converts a cell to JSON.
+fn value_of(name: &str, text: &str, delimiter: u8) -> Value {
     if TEXT.contains(&name) {
         return Value::String(text.to_owned());
     }
-    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+    let number = with_point(text, delimiter);
+    serde_json::from_str(number.as_deref().unwrap_or(text)).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
 fn flatten_sample(sample: &Sample) -> Map<String, Value> {
@@ -175,5 +170,5 @@ fn cell(name: &str, value: &Value) -> String {
 
 /// Whether the cell reads back as the same text: not as a number, an absent field, or trimmed.
 fn reads_back(name: &str, text: &str) -> bool {
-    TEXT.contains(&name) || (!text.is_empty() && text.trim() == text && value_of(name, text) == *text)
+    TEXT.contains(&name) || (!text.is_empty() && text.trim() == text && value_of(name, text, WRITTEN) == *text)
 }

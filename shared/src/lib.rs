@@ -61,7 +61,7 @@ pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMem
 pub use crate::job_group::{Hardware, JobDefinition, JobGroup, group_by_definition, group_jobs, measured_choices};
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
-pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, MOST_RUNS_IN_LINK, View};
+pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, MOST_RUNS_IN_LINK, SHORT_PREFIX, View};
 pub use crate::machine::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN};
 pub use crate::moment::day;
 pub use crate::monitor::{AcceleratorMoment, MonitorError, MonitoredRun, ResourceUse, is_monitor, read_monitor};
@@ -77,7 +77,7 @@ pub use crate::sample::{
     Accelerator, Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload,
 };
 pub use crate::separated::with_point;
-pub use crate::short_link::{SHORT_PREFIX, ShortLink};
+pub use crate::short_link::ShortLink;
 pub use crate::sorting::{map_of, sort, sort_by};
 pub use crate::spark_submit::{LABEL_PREFIX, spark_properties, spark_submit_arguments};
 pub use crate::split::CoreSplit;

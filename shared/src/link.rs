@@ -15,6 +15,8 @@ use crate::{
 
 /// Prefix of the fragment in this version of the format.
 pub const FRAGMENT_PREFIX: &str = "v1.";
+/// Prefix of the fragment of a short link, [`crate::ShortLink`].
+pub const SHORT_PREFIX: &str = "q1.";
 /// Size limit of an unpacked payload, against decompression bombs; real links are far smaller.
 const MAX_JSON_BYTES: usize = 16 << 20;
 const COMPRESSION_LEVEL: u8 = 9;
@@ -103,6 +105,9 @@ pub enum LinkError {
     /// The text is not a Foreglow link.
     #[error("it is not a Foreglow link; a link ends with #v1. followed by letters and digits")]
     NotALink,
+    /// The link is a short one, which holds no runs.
+    #[error("this is a short link, which holds no runs; open it in the planner of its collector")]
+    Short,
     /// The link was written by a newer version.
     #[error("this link is from a newer Foreglow (format v{0}); open it with that version")]
     Newer(u32),
@@ -295,6 +300,9 @@ pub(crate) fn unpack<T: serde::de::DeserializeOwned>(payload: &str) -> Result<T,
 fn payload(fragment: &str) -> Result<&str, LinkError> {
     if let Some(payload) = fragment.strip_prefix(FRAGMENT_PREFIX) {
         return Ok(payload);
+    }
+    if fragment.starts_with(SHORT_PREFIX) {
+        return Err(LinkError::Short);
     }
     let version = fragment.strip_prefix('v').and_then(|rest| rest.split_once('.'));
     match version.and_then(|(digits, _)| digits.parse::<u32>().ok()) {

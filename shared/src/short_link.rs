@@ -6,11 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::link::{check_question, pack, unpack};
+use crate::link::{SHORT_PREFIX, check_question, pack, unpack};
 use crate::{Context, LinkError, Question};
-
-/// Prefix of the fragment of a short link.
-pub const SHORT_PREFIX: &str = "q1.";
 
 /// A question about a job that the collector knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -23,11 +23,11 @@ pub struct Source {
     pub files: Vec<PathBuf>,
 
     /// Store to read from [default: the user's store]
-    #[arg(long, value_name = "FILE", help_heading = "Samples")]
+    #[arg(long, value_name = "FILE|URL", help_heading = "Samples")]
     pub store: Option<Location>,
 
-    /// Use only the samples of this CNN
-    #[arg(long, value_name = "NAME", help_heading = "Samples")]
+    /// CNN of the job, a name or an ONNX file, if the samples contain several CNNs
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Samples")]
     pub model: Option<String>,
 
     /// Number of the job, from the list printed if the samples contain several jobs

@@ -60,11 +60,13 @@ pub struct GridArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Budget")]
 pub struct BudgetArgs {
-    /// Skip runs that would not end within this time from the start: 90s, 10m, 1h30m
+    /// Skip runs that would not end within this time from the start: 90s, 10m, 1h30m. The first run
+    /// of a job has no forecast and is not skipped
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     budget_time: Option<f64>,
 
-    /// Skip runs that would exceed this budget, in the currency of the prices: 0.5
+    /// Skip runs that would exceed this budget, in the currency of the prices: 0.5. The first run
+    /// of a job has no forecast and is not skipped
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     budget_money: Option<f64>,
 

@@ -33,7 +33,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Training")]
     checkpoint: Option<PathBuf>,
 
-    /// File for the trained weights of a built-in CNN, safetensors with PyTorch's names
+    /// File for the trained weights, safetensors: a built-in CNN's by PyTorch's names, those of an
+    /// ONNX file by the names of its initialisers
     #[arg(long, value_name = "FILE", help_heading = "Training")]
     save_weights: Option<PathBuf>,
 

@@ -9,7 +9,7 @@ pub use self::field::Field;
 pub use self::mapping::{Extent, FieldSource, Mapping, TimeUnit};
 use crate::encoding::decode;
 use crate::limits::{MOST_CORES, MOST_EXECUTORS};
-use crate::separated::{delimiter, with_point};
+use crate::separated::{delimiter, fault, line_of, with_point};
 use crate::{Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Workload, number};
 
 /// A CSV table written by another tool.
@@ -35,7 +35,7 @@ pub enum TableError {
     Row {
         /// Line number, from 1.
         line: u64,
-        /// Message of the CSV reader.
+        /// What is wrong.
         reason: String,
     },
     /// A field has neither a column nor a constant.
@@ -64,7 +64,7 @@ impl ForeignTable {
         let text = decode(bytes).map_err(TableError::NotText)?;
         let mut table = Self { delimiter: delimiter(&text), text, headers: Vec::new() };
         let mut reader = table.reader();
-        let headers = reader.headers().map_err(|error| broken(&error))?;
+        let headers = reader.headers().map_err(|error| table.broken(&error))?;
         let headers: Vec<String> = headers.iter().map(str::to_owned).collect();
         let has_rows = reader.records().next().is_some();
         if !has_rows || headers.iter().all(String::is_empty) {
@@ -95,8 +95,8 @@ impl ForeignTable {
         }
         let mut jobs: BTreeMap<String, Job> = BTreeMap::new();
         for row in self.reader().into_records() {
-            let row = row.map_err(|error| broken(&error))?;
-            let line = row.position().map_or(1, csv::Position::line);
+            let row = row.map_err(|error| self.broken(&error))?;
+            let line = line_of(&self.text, row.position());
             TableRow { cells: &row, line, mapping, delimiter: self.delimiter }.add_to(&mut jobs)?;
         }
         let mut jobs: Vec<Job> = jobs.into_values().collect();
@@ -107,10 +107,10 @@ impl ForeignTable {
     fn reader(&self) -> csv::Reader<&[u8]> {
         csv::ReaderBuilder::new().delimiter(self.delimiter).trim(csv::Trim::All).from_reader(self.text.as_bytes())
     }
-}
 
-fn broken(error: &csv::Error) -> TableError {
-    TableError::Row { line: error.position().map_or(1, csv::Position::line), reason: error.to_string() }
+    fn broken(&self, error: &csv::Error) -> TableError {
+        TableError::Row { line: line_of(&self.text, error.position()), reason: fault(error) }
+    }
 }
 
 /// One row of the table with its mapping.

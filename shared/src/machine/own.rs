@@ -5,7 +5,7 @@ use csv::StringRecord;
 use super::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN};
 use crate::limits::MOST_CORES;
 use crate::moment::day;
-use crate::separated::with_point;
+use crate::separated::{fault, line_of, with_point};
 
 /// Columns that every catalog has.
 const REQUIRED: &[&str] = &["name", "processors", "memory_gib", "hourly_price", "currency"];
@@ -19,7 +19,7 @@ const MOST_ACCELERATORS: u32 = 1_024;
 /// `increment_secs`. The header may have capitals.
 pub(super) fn read(text: &str, delimiter: u8) -> Result<Catalog, CatalogError> {
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(text.as_bytes());
-    let headers = reader.headers().map_err(|error| form(&error))?;
+    let headers = reader.headers().map_err(|error| form(text, &error))?;
     let headers: StringRecord = headers.iter().map(str::to_ascii_lowercase).collect();
     let missing: Vec<&str> =
         REQUIRED.iter().copied().filter(|name| !headers.iter().any(|header| header == *name)).collect();
@@ -29,8 +29,8 @@ pub(super) fn read(text: &str, delimiter: u8) -> Result<Catalog, CatalogError> {
     let mut currency: Option<String> = None;
     let mut machines = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(|error| form(&error))?;
-        let line = record.position().map_or(1, csv::Position::line);
+        let record = record.map_err(|error| form(text, &error))?;
+        let line = line_of(text, record.position());
         let row = CatalogLine { headers: &headers, record: &record, line, delimiter };
         let own = row.text("currency");
         if own.len() != 3 || !own.bytes().all(|byte| byte.is_ascii_uppercase()) {
@@ -48,15 +48,8 @@ pub(super) fn read(text: &str, delimiter: u8) -> Result<Catalog, CatalogError> {
     Catalog { currency, machines, left_out: 0 }.sorted()
 }
 
-pub(super) fn form(error: &csv::Error) -> CatalogError {
-    let line = error.position().map_or(1, csv::Position::line);
-    let reason = match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("{len} cells, the header has {expected_len}")
-        }
-        _ => "it cannot be read".to_owned(),
-    };
-    CatalogError::Form { line, reason }
+pub(super) fn form(text: &str, error: &csv::Error) -> CatalogError {
+    CatalogError::Form { line: line_of(text, error.position()), reason: fault(error) }
 }
 
 /// One line of the catalog.

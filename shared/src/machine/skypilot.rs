@@ -81,7 +81,7 @@ pub(super) fn read(text: &str, provider: &str, region: Option<&str>) -> Result<C
 
 fn rows(text: &str) -> Result<Vec<CatalogEntry>, CatalogError> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let headers = reader.headers().map_err(|error| form(&error))?.clone();
+    let headers = reader.headers().map_err(|error| form(text, &error))?.clone();
     let place = |name: &str| headers.iter().position(|header| header.eq_ignore_ascii_case(name));
     let missing: Vec<&str> = REQUIRED.iter().copied().filter(|name| place(name).is_none()).collect();
     if !missing.is_empty() {
@@ -102,7 +102,7 @@ fn rows(text: &str) -> Result<Vec<CatalogEntry>, CatalogError> {
     .map(place);
     let mut rows = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(|error| form(&error))?;
+        let record = record.map_err(|error| form(text, &error))?;
         let [machine, region, zone, processors, memory, name, count, info, price, spot] =
             columns.map(|place| place.and_then(|place| record.get(place)).unwrap_or_default());
         let count = positive(count).filter(|_| !name.is_empty());

@@ -77,6 +77,30 @@ fn the_first_invalid_cell_is_reported_with_its_line() {
     assert_eq!(ForeignTable::read(b"PK\x03\x04"), Err(TableError::NotText(2)));
 }
 
+#[test]
+fn lines_are_counted_alike_with_every_line_end() {
+    for end in ["\n", "\r\n"] {
+        let error =
+            |row: &str| jobs(&["nodes,cores,percent,time", "1,1,10,5", "", row].join(end)).unwrap_err().to_string();
+        assert!(error("2,x,10,1").starts_with("line 4: cores per executor"), "{end:?}");
+        let said = "line 4: this is not a row of the table (3 cells, the header has 4)";
+        assert_eq!(error("2,1,10"), said, "{end:?}");
+    }
+}
+
+#[test]
+fn a_comma_that_may_separate_thousands_is_refused() {
+    for (delimiter, secs) in [(";", Some(1.234)), ("\t", None)] {
+        let row = |cells: [&str; 4]| cells.join(delimiter);
+        let text = [row(["nodes", "cores", "percent", "seconds"]), row(["1", "1", "10", "1,234"])].join("\n");
+        let table = ForeignTable::read(text.as_bytes()).unwrap();
+        let mut mapping = Mapping::guess(table.headers());
+        mapping.places.insert(Field::Images, FieldSource::Fixed("5000".into()));
+        let read = table.jobs(&mapping);
+        assert_eq!(read.as_ref().ok().map(|jobs| jobs[0].observations[0].completion_time_secs), secs, "{read:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_table_makes_the_importer_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), start in "[a-z,;\t\n\"0-9.]{0,40}") {

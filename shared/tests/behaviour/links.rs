@@ -127,7 +127,8 @@ fn a_short_link_round_trips_and_names_its_job() {
     let fragment = short.to_fragment();
     assert!(fragment.starts_with("q1.") && fragment.len() < view.to_fragment().len());
     assert_eq!(ShortLink::from_fragment(&fragment), Ok(short.clone()));
-    assert_eq!(View::from_link(&fragment), Err(LinkError::NotALink), "it holds no runs");
+    assert_eq!(View::from_link(&short.to_link("http://collector:8787/")), Err(LinkError::Short));
+    assert_eq!(View::from_link(&fragment), Err(LinkError::Short), "it holds no runs");
     let mut other = view.job.context;
     other.workload.batch_size += 1;
     assert_ne!(other.fingerprint(), short.job);

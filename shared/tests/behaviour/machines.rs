@@ -64,6 +64,15 @@ fn the_header_of_an_own_catalog_may_have_capitals() {
 }
 
 #[test]
+fn lines_are_counted_alike_with_every_line_end() {
+    for end in ["\n", "\r\n"] {
+        let read = |row: &str| refused(Catalog::read(&[HEADER, "a,4,16,1,USD", "", row].join(end), "own", None));
+        assert!(read("b,0,16,1,USD").starts_with("line 4: processors of b"), "{end:?}");
+        assert!(read("b,4,16").starts_with("line 4 is not a line of a CSV (3 cells"), "{end:?}");
+    }
+}
+
+#[test]
 fn unusable_catalogs_are_refused_in_one_sentence() {
     assert_eq!(
         refused(own("free,4,16,0,USD")),

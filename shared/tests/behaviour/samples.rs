@@ -1,6 +1,9 @@
 //! Samples as JSON Lines and CSV.
 
-use foreglow_shared::{ReadError, Sample, SampleError, parse_line, read_samples, write_csv, write_jsonl};
+use foreglow_shared::{
+    Accelerator, Configuration, Engine, Host, Mode, Outcome, ReadError, Sample, SampleError, Workload, parse_line,
+    read_samples, write_csv, write_jsonl,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -172,6 +175,19 @@ fn the_line_of_a_csv_row_is_counted_across_cells_of_several_lines() {
 }
 
 #[test]
+fn lines_are_counted_alike_with_every_line_end() {
+    let csv = write_csv(&[numbered(1), numbered(2), numbered(3)]);
+    let lines: Vec<&str> = csv.lines().collect();
+    for end in ["\n", "\r\n"] {
+        let wrong = lines[3].replace("0.01", "7");
+        let error = read(&[lines[0], lines[1], lines[2], &wrong].join(end)).unwrap_err();
+        assert!(error.to_string().starts_with("line 4: sampling_rate is 7"), "{error}");
+        let error = read(&[lines[0], lines[1], "", "1,2"].join(end)).unwrap_err();
+        assert!(error.to_string().starts_with("line 4: it is not a sample (2 cells, the header has"), "{error}");
+    }
+}
+
+#[test]
 fn a_missing_column_is_reported() {
     let error = read("id,outcome\n1,completed\n").unwrap_err();
     assert_eq!(error, ReadError::Header("schema"));
@@ -263,6 +279,77 @@ fn samples_with_semicolons_and_decimal_commas_are_read() {
     assert_eq!(read(&text).unwrap(), samples);
     let utf16: Vec<u8> = [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
     assert_eq!(read_samples(&utf16).unwrap(), samples);
+}
+
+/// A sample with every field, so that a new one is added here: fractions where a number may have
+/// one, and names that look like numbers.
+fn complete() -> Sample {
+    let name = || "2,5".to_owned();
+    let extra = |field: &str, value: Value| [(field.to_owned(), value)].into_iter().collect();
+    Sample {
+        schema: 1,
+        id: numbered(7).id,
+        workload: Workload {
+            model: name(),
+            mode: Mode::Training,
+            image_px: 64,
+            images: 1000,
+            epochs: 2,
+            batch_size: 8,
+            extra: extra("validation", json!(0.25)),
+        },
+        configuration: Configuration {
+            executors: 3,
+            cores_per_executor: 3,
+            total_cores: Some(8),
+            memory_per_executor_mib: 512,
+            partition_size: 10,
+            accelerator: Some(name()),
+            shares_accelerators: true,
+            extra: extra("disk", json!({"speed": 1.5})),
+        },
+        sampling_rate: 0.05,
+        outcome: Outcome::TimedOut,
+        completion_time_secs: Some(1.75),
+        startup_secs: Some(0.5),
+        reason: Some(name()),
+        engine: Engine::Local,
+        runner_version: name(),
+        host: Host {
+            cpu: Some(name()),
+            machine: Some(name()),
+            processors: Some(16),
+            core_share: Some(0.05),
+            adapter: Some(name()),
+            accelerators: vec![Accelerator { name: name(), ..Accelerator::default() }],
+            extra: extra("kernel", json!(6.12)),
+        },
+        started_at: sample().started_at,
+        extra: extra("phases", json!({"read_secs": 1.5})),
+    }
+}
+
+#[test]
+fn every_number_may_have_a_decimal_comma_and_every_name_may_look_like_one() {
+    let sample = complete();
+    let fields = serde_json::to_value(&sample).unwrap();
+    let written = write_csv(std::slice::from_ref(&sample));
+    assert_eq!(read(&written).unwrap(), [sample.clone()]);
+    let rows: Vec<csv::StringRecord> = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .from_reader(written.as_bytes())
+        .into_records()
+        .map(Result::unwrap)
+        .collect();
+    let is_number = |name: &str| fields.pointer(&format!("/{}", name.replace('.', "/"))).is_some_and(Value::is_number);
+    for delimiter in [b',', b';', b'\t'] {
+        let mut table = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
+        table.write_record(&rows[0]).unwrap();
+        let with_comma =
+            |(name, cell): (&str, &str)| if is_number(name) { cell.replace('.', ",") } else { cell.to_owned() };
+        table.write_record(rows[0].iter().zip(&rows[1]).map(with_comma)).unwrap();
+        assert_eq!(read_samples(&table.into_inner().unwrap()).unwrap(), [sample.clone()]);
+    }
 }
 
 /// Splits an unquoted CSV text into cells.

@@ -32,7 +32,7 @@ pub fn section(
         text.push_str(if is_development {
             "\n## Development figures\n\nStructure and constants of the default predictor were chosen while these figures were looked at.\n"
         } else {
-            "\n## Untouched figures\n\nNothing was chosen by these figures.\n"
+            "\n## Untouched figures\n\nNo design choice used these figures.\n"
         });
         let mut sets: Vec<&str> = Vec::new();
         for protocol in protocols.iter().filter(|protocol| protocol.set.is_development == is_development) {

@@ -81,7 +81,7 @@ impl Records {
         // A last line without an end gets one, so that lines are counted alike.
         let input: Box<dyn BufRead> = Box::new(input.chain(line_end.bytes()));
         let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(input);
-        let header = reader.headers().map_err(|error| damaged(&name, &error))?;
+        let header = reader.headers().map_err(|error| damaged(&name, 1, &error))?;
         let header = header.iter().map(|column| column.trim_start_matches('\u{feff}').to_owned()).collect();
         Ok(Self { name, header, form: Form::Delimited { reader: Box::new(reader), delimiter, line_end } })
     }
@@ -115,7 +115,13 @@ impl Records {
     /// The record cannot be read.
     pub fn next(&mut self, record: &mut StringRecord) -> anyhow::Result<Option<u64>> {
         if let Form::Delimited { reader, delimiter, line_end } = &mut self.form {
-            let more = reader.read_record(record).map_err(|error| damaged(&self.name, &error))?;
+            let more = match reader.read_record(record) {
+                Ok(more) => more,
+                Err(error) => {
+                    let line = line_end.line_of(record, reader.position().line());
+                    return Err(damaged(&self.name, line, &error));
+                }
+            };
             if record.iter().any(|cell| with_point(cell, *delimiter).is_some()) {
                 let with_point = |cell: &str| with_point(cell, *delimiter).unwrap_or_else(|| cell.to_owned());
                 let mut changed: StringRecord = record.iter().map(with_point).collect();
@@ -175,8 +181,7 @@ fn open(file: &Path) -> anyhow::Result<Box<dyn Read>> {
     }
 }
 
-fn damaged(name: &str, error: &csv::Error) -> anyhow::Error {
-    let line = error.position().map_or(1, csv::Position::line);
+fn damaged(name: &str, line: u64, error: &csv::Error) -> anyhow::Error {
     unusable(match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             format!("{name}: line {line} has {len} cells and the header {expected_len}")
@@ -197,5 +202,27 @@ fn flatten(prefix: &str, value: Value, cells: &mut Vec<(String, String)>) {
         Value::Null => cells.push((prefix.to_owned(), String::new())),
         Value::String(text) => cells.push((prefix.to_owned(), text.trim().to_owned())),
         other => cells.push((prefix.to_owned(), other.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_alike_with_every_line_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("runs.csv");
+        for end in [b"\n".as_slice(), b"\r\n"] {
+            let read = |last: &[u8]| {
+                std::fs::write(&file, [b"a,b".as_slice(), b"1,2", b"", last].join(end)).unwrap();
+                let (mut records, mut record) = (Records::open(&file).unwrap(), StringRecord::new());
+                assert_eq!(records.next(&mut record).unwrap(), Some(2));
+                records.next(&mut record)
+            };
+            assert_eq!(read(b"3,4").unwrap(), Some(4));
+            assert!(read(b"3").unwrap_err().to_string().ends_with("line 4 has 1 cells and the header 2"), "{end:?}");
+            assert!(read(b"\xff,4").unwrap_err().to_string().ends_with("line 4 is not UTF-8 text"), "{end:?}");
+        }
     }
 }
