@@ -26,7 +26,7 @@ pub struct Source {
     #[arg(long, value_name = "FILE|URL", help_heading = "Samples")]
     pub store: Option<Location>,
 
-    /// CNN of the job, a name or an ONNX file, if the samples contain several CNNs
+    /// CNN of the job, a name or an ONNX file
     #[arg(long, value_name = "NAME|FILE", help_heading = "Samples")]
     pub model: Option<String>,
 
