@@ -2,11 +2,8 @@
 
 #[cfg(test)]
 mod documents;
-mod refusal;
 
 use clap::{Parser, Subcommand};
-
-pub use self::refusal::sentence;
 
 use crate::commands::{
     advise, calibrate, collect, completions, demo, devices, evaluate, executor, export, import, link, machines, man,

@@ -6,6 +6,7 @@
 
 mod cli;
 mod commands;
+mod refusal;
 
 use std::process::ExitCode;
 
@@ -16,7 +17,7 @@ use foreglow_exit::{report, unusable};
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => match cli::sentence(&error) {
+        Err(error) => match refusal::sentence(&error) {
             Some(sentence) => return report(Err(unusable(sentence))),
             // Help and version.
             None => error.exit(),

@@ -129,6 +129,24 @@ fn each_machine_type_measures_sends_and_ends() {
     let wrong = [&["slurm"], &machines[..], &["--", "--modle", "lenet5"]].concat();
     let refused = home.run(&[&["export"], &wrong[..]].concat());
     assert!(refused.code == 2 && refused.stderr.contains("options of `foreglow collect`"), "{}", refused.stderr);
+    let said = refused.stderr.trim_end();
+    assert!(said.lines().count() == 1 && !said.contains("Usage") && said.contains("--modle"), "{said}");
+}
+
+#[test]
+fn hardware_without_a_name_is_exported_as_any_machine() {
+    let home = Foreglow::new();
+    let question = ["plan", SAMPLES, "--model", "lenet5", "--batch-size", "32", "--deadline", "15s"];
+    let plan = home.run(&[&question[..], &["--probability", "0.5", "--format", "json"]].concat());
+    let named = plan.stdout.contains(r#""is_named": false"#) || plan.stdout.contains(r#""is_named":false"#);
+    assert!(named, "{}{}", plan.stdout, plan.stderr);
+    for (system, machine) in [("slurm", "--constraint"), ("kubernetes", "nodeSelector"), ("skypilot", "instance_type")]
+    {
+        let file = home.run_with_input(&["export", system], &plan.stdout);
+        assert_eq!(file.code, 0, "{}", file.stderr);
+        assert!(!file.stdout.contains(machine) && !file.stdout.contains(" --machine "), "{}", file.stdout);
+        assert!(file.stderr.contains("The plan names no machine type"), "{}", file.stderr);
+    }
 }
 
 #[test]
@@ -146,6 +164,12 @@ fn what_plan_prints_is_what_export_reads() {
     assert!(script.stdout.contains(&option), "{option}: {}", script.stdout);
     let none = home.run_with_input(&["export", "slurm", "-"], "{}");
     assert!(none.code == 2 && none.stderr.contains("that is not a plan"), "{}", none.stderr);
+    let empty = home.run_with_input(&["export", "slurm"], "");
+    let said = "standard input: that is not a plan (it is empty); write one with `foreglow plan … --format json`";
+    assert!(empty.code == 2 && empty.stderr.contains(said), "{}", empty.stderr);
+    let samples = home.run(&["export", "spark-submit", SAMPLES]);
+    let said = format!("{SAMPLES}: that is not a plan (");
+    assert!(samples.code == 2 && samples.stderr.contains(&said), "{}", samples.stderr);
     let hopeless = home.run(&["plan", SAMPLES, "--model", "lenet5", "--deadline", "1ms", "--format", "json"]);
     let none = home.run_with_input(&["export", "skypilot", "-"], &hopeless.stdout);
     assert!(none.code == 2 && none.stderr.contains("recommends nothing"), "{}", none.stderr);

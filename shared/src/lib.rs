@@ -68,7 +68,7 @@ pub use crate::monitor::{AcceleratorMoment, MonitorError, MonitoredRun, Resource
 pub use crate::network_file::NetworkFile;
 pub use crate::number_format::NumberFormat;
 pub use crate::numbers::number;
-pub use crate::preset::{Preset, presets};
+pub use crate::preset::{Preset, has_words, presets};
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_samples};

@@ -30,10 +30,7 @@ impl Preset {
     pub fn is_for(&self, accelerator: Option<&str>) -> bool {
         match (&self.accelerator, accelerator) {
             (None, None) => true,
-            (Some(words), Some(name)) => {
-                let in_name: Vec<String> = words_of(name).collect();
-                words_of(words).all(|word| in_name.contains(&word))
-            }
+            (Some(words), Some(name)) => has_words(name, words),
             _ => false,
         }
     }
@@ -67,6 +64,19 @@ impl PriceSheet {
         let is_for_others = |preset: &Preset| preset.sheet == self && !preset.is_for(accelerator);
         if presets().iter().any(is_for_others) { Self::usual_for(accelerator) } else { self }
     }
+}
+
+/// Returns whether a driver's name of a GPU has all these words, whatever their case and order.
+///
+/// ```
+/// use foreglow_shared::has_words;
+///
+/// assert!(has_words("NVIDIA A100-SXM4-80GB", "A100 80GB"));
+/// assert!(!has_words("NVIDIA A10G", "A10"));
+/// ```
+pub fn has_words(name: &str, words: &str) -> bool {
+    let in_name: Vec<String> = words_of(name).collect();
+    words_of(words).all(|word| in_name.contains(&word))
 }
 
 fn words_of(name: &str) -> impl Iterator<Item = String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
+use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, MachineType};
 
 /// Maximum length of a list.
 const MAX_COUNTS: usize = 10_000;
@@ -45,8 +45,8 @@ pub fn whole_number(text: &str) -> Result<u64, String> {
 /// Parses the name of a machine type.
 pub fn machine_type(text: &str) -> Result<String, String> {
     let name = text.trim();
-    let is_name = !name.is_empty() && name.len() <= 100 && name.chars().all(|letter| letter.is_ascii_graphic());
-    if is_name { Ok(name.to_owned()) } else { Err("write the name of a machine type, such as c5.xlarge".to_owned()) }
+    let wrong = || "write the name of a machine type, such as c5.xlarge".to_owned();
+    MachineType::is_name(name).then(|| name.to_owned()).ok_or_else(wrong)
 }
 
 /// Parses an index into a list, counted from 1.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Parser as _;
 use foreglow_collector::address::url;
-use foreglow_console::ask::read_bytes;
+use foreglow_console::ask::{self, read_bytes};
 use foreglow_console::catalog::CatalogArgs;
 use foreglow_console::grammar::{self, duration_secs};
 use foreglow_console::output;
@@ -16,6 +16,7 @@ use foreglow_launch::export::{Needs, Plan, Share, Site, System, Task, name, send
 use foreglow_shared::{Catalog, CatalogError, shell_word};
 
 use super::collect;
+use crate::refusal::sentence;
 
 /// Write the file that starts the planned job, or measurements, on a cluster.
 ///
@@ -110,16 +111,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Command::Kubernetes(args) => (System::Kubernetes, args),
         Command::Skypilot(args) => (System::Skypilot, args),
         Command::SparkSubmit(args) => {
-            let arguments = Plan::read(&read_bytes(&args.plan)?)?.spark_submit()?;
+            let arguments = read_plan(&args.plan)?.spark_submit()?;
             return output::print(&format!("{arguments}\n"));
         }
     };
     let tasks = if args.measure.is_empty() { vec![planned(args)?] } else { measurements(args, system)? };
     let site = site(args, system)?;
     match (&args.output, tasks.as_slice()) {
-        (None, [task]) => output::print(&system.file(task, &site)),
+        (None, [task]) => output::print(&system.file(task, &site)?),
         (None, _) => Err(unusable("there is a file for each machine type; name a folder for them with --output")),
-        (Some(file), [task]) if is_file_name(file) => write(file, &system.file(task, &site)),
+        (Some(file), [task]) if is_file_name(file) => write(file, &system.file(task, &site)?),
         (Some(file), _) if is_file_name(file) => Err(unusable(format!(
             "there is a file for each machine type, and {} is the name of one file; name a folder with --output",
             file.display()
@@ -128,7 +129,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("the folder {} cannot be created", folder.display()))?;
             tasks.iter().try_for_each(|task| {
-                write(&folder.join(format!("{}.{}", task.name, system.extension())), &system.file(task, &site))
+                write(&folder.join(format!("{}.{}", task.name, system.extension())), &system.file(task, &site)?)
             })
         }
     }
@@ -174,13 +175,26 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn read_plan(file: &Path) -> anyhow::Result<Plan> {
+    Plan::read(&read_bytes(file)?).map_err(|error| unusable(format!("{}: {error}", ask::name(file))))
+}
+
 fn planned(args: &TaskArgs) -> anyhow::Result<Task> {
     let command = match args.command.as_slice() {
         [] => None,
         [line] => Some(shell(line)),
         words => Some(in_shell(words)),
     };
-    Plan::read(&read_bytes(&args.plan)?)?.task(command, args.upload.as_deref(), args.time)
+    let task = read_plan(&args.plan)?.task(command, args.upload.as_deref(), args.time)?;
+    let Some(machine) = &task.machine else {
+        note(
+            "The plan names no machine type, so that the task may start on other hardware than was measured; name it \
+             with --machine when you measure.",
+        );
+        return Ok(task);
+    };
+    let capacity = resources(&args.catalog.read()?, machine).ok();
+    Ok(Task { capacity, ..task })
 }
 
 /// A command line of `foreglow collect`, to check the user's options before a cluster does.
@@ -197,8 +211,10 @@ fn measurements(args: &TaskArgs, system: System) -> anyhow::Result<Vec<Task>> {
         .upload
         .as_deref()
         .ok_or_else(|| unusable("the samples of a machine that ends are lost; name the collector with --upload URL"))?;
-    Collect::try_parse_from(&args.command)
-        .map_err(|error| unusable(format!("after `--` come options of `foreglow collect`: {error}")))?;
+    Collect::try_parse_from(&args.command).map_err(|error| {
+        let why = sentence(&error).unwrap_or_else(|| "`foreglow collect --help` lists them".to_owned());
+        unusable(format!("after `--` come options of `foreglow collect`: {why}"))
+    })?;
     let catalog = args.catalog.read()?;
     let task = |machine: &String| {
         let resources = resources(&catalog, machine);
@@ -210,10 +226,14 @@ fn measurements(args: &TaskArgs, system: System) -> anyhow::Result<Vec<Task>> {
         Task {
             name: name(&["measure", machine]),
             machine: Some(machine.clone()),
-            nodes: 1,
+            capacity: resources.ok(),
+            nodes: Some(1),
             processes: 1,
-            share: Share::Machine(resources.ok()),
+            processes_per_machine: 1,
+            share: Share::Machine,
             gpu: None,
+            shared_gpus: 0,
+            spot: false,
             limit_secs: args.time,
             command: sending(&in_shell(&words), upload),
             runs_foreglow: true,

@@ -85,7 +85,7 @@ pub struct Labels(BTreeMap<&'static str, String>);
 #[non_exhaustive]
 pub enum LabelError {
     /// Required labels are in neither the log nor the flags.
-    #[error("the log lacks {}; give {}", names(.0), flags(.0))]
+    #[error("the log lacks {}; give {}", names(.0), asked(.0))]
     Missing(Vec<Label>),
     /// A value is invalid.
     #[error("{LABEL_PREFIX}{name} is {value:?}; it must be {must}")]
@@ -112,11 +112,18 @@ pub enum LabelError {
 }
 
 fn names(labels: &[Label]) -> String {
-    list(labels.iter().map(|label| label.name), "and")
+    list(certain(labels).map(|label| label.name), "and")
 }
 
-fn flags(labels: &[Label]) -> String {
-    list(labels.iter().filter_map(|label| label.flag), "and")
+fn asked(labels: &[Label]) -> String {
+    let flags = list(certain(labels).filter_map(|label| label.flag), "and");
+    if certain(labels).count() == labels.len() { flags } else { format!("{flags}, and --epochs too for training") }
+}
+
+/// Returns the labels that are missing whatever the mode is: only training has epochs.
+fn certain(labels: &[Label]) -> impl Iterator<Item = &Label> {
+    let is_mode_known = labels.iter().all(|label| label.name != "mode");
+    labels.iter().filter(move |label| is_mode_known || label.name != "epochs")
 }
 
 fn list<'a>(words: impl Iterator<Item = &'a str>, last: &str) -> String {

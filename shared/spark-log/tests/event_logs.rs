@@ -236,9 +236,13 @@ fn missing_and_contradictory_labels_are_reported() {
     let application = read(LOG.as_bytes(), 4096).unwrap();
     let run = &application.runs().unwrap()[0];
     let error = run.sample(&Labels::default(), "0.1.0").unwrap_err();
-    let sentence = "the log lacks mode, image_px, images, batch_size, partition_size and epochs; \
-        give --mode, --image-px, --images, --batch-size, --partition-size and --epochs";
+    let sentence = "the log lacks mode, image_px, images, batch_size and partition_size; \
+        give --mode, --image-px, --images, --batch-size and --partition-size, and --epochs too for training";
     assert_eq!(error.to_string(), sentence);
+    let mut training = labels();
+    training.set("mode", "training");
+    let error = run.sample(&training, "0.1.0").unwrap_err().to_string();
+    assert_eq!(error, "the log lacks epochs; give --epochs");
     let mut given = labels();
     given.set("sampling_rate", "0.10");
     assert!(run.sample(&given, "0.1.0").is_ok());

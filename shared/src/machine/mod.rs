@@ -110,6 +110,19 @@ impl BillingTerms {
 }
 
 impl MachineType {
+    /// Returns whether a text can be the name of a machine type: at most 100 visible characters of
+    /// ASCII, without spaces.
+    ///
+    /// ```
+    /// use foreglow_shared::MachineType;
+    ///
+    /// assert!(MachineType::is_name("c5.xlarge") && MachineType::is_name("n1-standard-4+1xT4"));
+    /// assert!(!MachineType::is_name("Some CPU, 8 processors") && !MachineType::is_name(""));
+    /// ```
+    pub fn is_name(text: &str) -> bool {
+        (1..=100).contains(&text.len()) && text.bytes().all(|letter| letter.is_ascii_graphic())
+    }
+
     /// Returns the price per hour: on demand, or spot. `None` if there is no spot price.
     pub fn price(&self, spot: bool) -> Option<f64> {
         if spot { self.spot_price } else { Some(self.hourly_price) }

@@ -1,6 +1,8 @@
 //! Jobs of Kubernetes, with the labels of Kueue.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
+
+use foreglow_exit::unusable;
 
 use super::{Needs, Share, Site, Task, minutes, quoted};
 use crate::KUBERNETES_LABEL;
@@ -15,9 +17,24 @@ const GPU: &str = "nvidia.com/gpu";
 /// Folder of the collector's certificate authorities in the container.
 const AUTHORITIES: &str = "/etc/foreglow";
 const SECS_PER_MINUTE: u64 = 60;
+const MILLICORES: u32 = 1000;
 
-pub(super) fn job(task: &Task, site: &Site) -> String {
-    let is_alone = matches!(task.share, Share::Machine(_));
+/// What the container of a pod is sure to get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Request {
+    millicores: u32,
+    memory_mib: u32,
+    gpus: u32,
+}
+
+pub(super) fn job(task: &Task, site: &Site) -> anyhow::Result<String> {
+    if task.shared_gpus > 0 {
+        return Err(unusable(
+            "the executors of the plan share GPUs, and Kubernetes gives every pod its own; leave the command out, so \
+             that one pod runs all executors, or plan with samples without --share-gpu",
+        ));
+    }
+    let is_alone = task.share == Share::Machine;
     let mut text = format!("apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: {}-\n", task.name);
     let queue = site.queue.as_ref().map(|queue| format!("{QUEUE}: {}", quoted(queue)));
     let mark = task.runs_foreglow.then(|| format!("{}: {}", KUBERNETES_LABEL.0, KUBERNETES_LABEL.1));
@@ -69,7 +86,7 @@ pub(super) fn job(task: &Task, site: &Site) -> String {
         line(&mut text, 10, "volumeMounts:");
         line(&mut text, 12, &format!("- {{ name: authorities, mountPath: {AUTHORITIES}, readOnly: true }}"));
     }
-    if let Some([requests, limits]) = resources(task.share) {
+    if let Some([requests, limits]) = resources(task) {
         line(&mut text, 10, "resources:");
         line(&mut text, 12, &format!("requests: {requests}\n            limits: {limits}"));
     }
@@ -77,30 +94,67 @@ pub(super) fn job(task: &Task, site: &Site) -> String {
         line(&mut text, 6, "volumes:\n        - name: authorities");
         line(&mut text, 10, &format!("configMap: {{ name: {} }}", quoted(authorities)));
     }
-    text
+    Ok(text)
 }
 
 /// Returns the requests and the limits; `None` if the machine's resources are unknown.
-fn resources(share: Share) -> Option<[String; 2]> {
-    let (least, most) = match share {
-        // Equal requests and limits: the pod is in the class that is evicted last.
-        Share::Each(needs) => (needs, needs),
-        Share::Machine(machine) => (left_for_pods(machine?), machine?),
+fn resources(task: &Task) -> Option<[String; 2]> {
+    let most = match task.share {
+        Share::Each(needs) => needs,
+        Share::Machine => task.capacity?,
     };
-    let list = |Needs { cores, memory_mib, gpus }: Needs| {
-        let gpus = if gpus > 0 { format!(", {GPU}: {gpus}") } else { String::new() };
-        let cpu = if cores > 0 { cores.to_string() } else { "500m".to_owned() };
-        format!("{{ cpu: {cpu}, memory: {memory_mib}Mi{gpus} }}")
-    };
-    Some([list(least), list(most)])
+    let whole = Request::of(most);
+    // Equal requests and limits put the pod into the class that is evicted last; on a machine of a
+    // given type, the pods must leave room for its daemons.
+    let least = if task.machine.is_some() { whole.at_most(room(task, most)) } else { whole };
+    Some([least.to_string(), whole.to_string()])
+}
+
+/// Returns what each pod can be sure to get of a machine. Without an entry in the catalog, the pods
+/// are taken to fill it.
+fn room(task: &Task, pod: Needs) -> Request {
+    let pods = task.processes_per_machine.max(1);
+    let filled =
+        Needs { cores: pod.cores.saturating_mul(pods), memory_mib: pod.memory_mib.saturating_mul(pods), ..pod };
+    let left = left_for_pods(task.capacity.unwrap_or(filled));
+    Request { millicores: (left.millicores / pods).max(1), memory_mib: (left.memory_mib / pods).max(1), ..left }
 }
 
 /// Returns what pods can be sure to get of a machine: Kubernetes and its daemons keep a part, of
 /// the memory up to a quarter on small machines.
-fn left_for_pods(machine: Needs) -> Needs {
+fn left_for_pods(machine: Needs) -> Request {
     const DAEMONS_MIB: u32 = 512;
     let memory_mib = (machine.memory_mib - machine.memory_mib / 4).saturating_sub(DAEMONS_MIB).max(1);
-    Needs { cores: machine.cores.saturating_sub(1), memory_mib, gpus: machine.gpus }
+    let millicores = machine.cores.saturating_sub(1).saturating_mul(MILLICORES).max(MILLICORES / 2);
+    Request { millicores, memory_mib, gpus: machine.gpus }
+}
+
+impl Request {
+    fn of(Needs { cores, memory_mib, gpus }: Needs) -> Self {
+        Self { millicores: cores.saturating_mul(MILLICORES), memory_mib, gpus }
+    }
+
+    /// Limits processors and memory. GPUs are whole, and the daemons need none.
+    fn at_most(self, room: Self) -> Self {
+        let millicores = self.millicores.min(room.millicores);
+        Self { millicores, memory_mib: self.memory_mib.min(room.memory_mib), ..self }
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { millicores, memory_mib, gpus } = self;
+        if millicores % MILLICORES == 0 {
+            write!(f, "{{ cpu: {}", millicores / MILLICORES)?;
+        } else {
+            write!(f, "{{ cpu: {millicores}m")?;
+        }
+        write!(f, ", memory: {memory_mib}Mi")?;
+        if *gpus > 0 {
+            write!(f, ", {GPU}: {gpus}")?;
+        }
+        f.write_str(" }")
+    }
 }
 
 fn line(text: &mut String, spaces: usize, content: &str) {

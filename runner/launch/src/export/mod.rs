@@ -31,14 +31,22 @@ pub struct Task {
     pub name: String,
     /// Machine type; `None` for any.
     pub machine: Option<String>,
-    /// Number of machines.
-    pub nodes: u32,
-    /// Processes on all nodes together.
+    /// What a machine of the type has, if that is known.
+    pub capacity: Option<Needs>,
+    /// Number of machines; `None` if the cluster may choose it.
+    pub nodes: Option<u32>,
+    /// Processes on all machines together.
     pub processes: u32,
+    /// Processes of a full machine.
+    pub processes_per_machine: u32,
     /// What the processes get of the machines.
     pub share: Share,
     /// Name of the GPU, if the plan has one.
     pub gpu: Option<String>,
+    /// GPUs of each machine that all of its processes share; 0 if each process has its own.
+    pub shared_gpus: u32,
+    /// Whether the plan is for interruptible machines, for SkyPilot.
+    pub spot: bool,
     /// Time after which the job is ended.
     pub limit_secs: Option<f64>,
     /// Program and its arguments, quoted for a shell.
@@ -52,9 +60,8 @@ pub struct Task {
 pub enum Share {
     /// Resources for each process.
     Each(Needs),
-    /// A whole machine, on which nothing else may run, as for measurements; what it has, if that is
-    /// known.
-    Machine(Option<Needs>),
+    /// A whole machine, on which nothing else may run, as for measurements.
+    Machine,
 }
 
 /// Resources of one process.
@@ -88,9 +95,12 @@ pub struct Site {
 
 impl System {
     /// Returns the file.
-    pub fn file(self, task: &Task, site: &Site) -> String {
+    ///
+    /// # Errors
+    /// The system cannot express the task.
+    pub fn file(self, task: &Task, site: &Site) -> anyhow::Result<String> {
         match self {
-            Self::Slurm => slurm::script(task, site),
+            Self::Slurm => Ok(slurm::script(task, site)),
             Self::Kubernetes => kubernetes::job(task, site),
             Self::Skypilot => skypilot::task(task, site),
         }

@@ -2,8 +2,8 @@
 
 use foreglow_exit::unusable;
 use foreglow_shared::{
-    Configuration, Context, CoreSplit, Engine, JobDefinition, Mode, Resources, Workload, collect_command,
-    spark_submit_arguments,
+    Configuration, Context, CoreSplit, Engine, JobDefinition, MachineType, Mode, Resources, Workload, collect_command,
+    shell_word, spark_submit_arguments,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -20,13 +20,17 @@ pub struct Plan {
     job: Option<JobDefinition>,
     recommended: Option<Choice>,
     startup: Option<Startup>,
+    limits: Option<Limits>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 struct Choice {
     machine: Option<String>,
+    /// Absent in plans of earlier versions.
+    is_named: Option<bool>,
     machines: Option<u32>,
     executors: u32,
+    executors_per_machine: Option<u32>,
     cores_per_executor: u32,
     total_cores: Option<u32>,
     memory_per_executor_mib: u32,
@@ -34,6 +38,10 @@ struct Choice {
     average_every: Option<u32>,
     partition_size: Option<u32>,
     accelerator: Option<String>,
+    #[serde(default)]
+    shares_accelerators: bool,
+    /// Accelerators of a machine.
+    accelerators: Option<u32>,
     engine: Option<Engine>,
     interval: Option<Interval>,
 }
@@ -41,6 +49,11 @@ struct Choice {
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Interval {
     upper_secs: f64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Limits {
+    spot: bool,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -54,9 +67,12 @@ impl Plan {
     /// # Errors
     /// The text is not a plan, or nothing is recommended.
     pub fn read(text: &[u8]) -> anyhow::Result<Self> {
-        let plan: Self = serde_json::from_slice(text).map_err(|error| {
-            unusable(format!("that is not a plan ({error}); write one with `foreglow plan … --format json`"))
-        })?;
+        let unlike =
+            |why: &str| unusable(format!("that is not a plan ({why}); write one with `foreglow plan … --format json`"));
+        if text.trim_ascii().is_empty() {
+            return Err(unlike("it is empty"));
+        }
+        let plan: Self = serde_json::from_slice(text).map_err(|error| unlike(&error.to_string()))?;
         match (&plan.recommended, plan.context.is_some() || plan.job.is_some()) {
             (Some(_), true) => Ok(plan),
             (None, true) => Err(unusable("the plan recommends nothing; change its deadline or budget")),
@@ -76,8 +92,17 @@ impl Plan {
         let limit_secs = limit_secs.or(upper_secs.map(|secs| secs + startup_secs)).ok_or_else(|| {
             unusable("the plan has no upper bound of the time; measure more, or give a limit with --time")
         })?;
-        let gpus = u32::from(choice.accelerator.is_some() || context.accelerator.is_some());
-        let nodes = choice.machines.unwrap_or(1);
+        let machine = machine(&context);
+        let is_local = context.engine == Engine::Local;
+        // The local engine has all executors on one machine, unless the plan says otherwise.
+        let nodes = choice.machines.or(is_local.then_some(1));
+        let together = match choice.executors_per_machine {
+            Some(count) => count.clamp(1, choice.executors.max(1)),
+            None if is_local => choice.executors,
+            None => 1,
+        };
+        let gpus = u32::from(context.accelerator.is_some());
+        let shared_gpus = if context.shares_accelerators { gpus * choice.shared_gpus(&context, together) } else { 0 };
         let runs_foreglow = command.is_none();
         let (processes, needs, command) = match command {
             Some(command) => {
@@ -85,10 +110,11 @@ impl Plan {
                     "a task gives every process equally many; plan with --cores, or leave the command out",
                 )?;
                 let (cores, memory_mib) = (choice.cores_per_executor, choice.memory_per_executor_mib);
+                let gpus = if shared_gpus > 0 { 0 } else { gpus };
                 (choice.executors, Needs { cores, memory_mib, gpus }, command)
             }
             None => {
-                if context.engine == Engine::Spark || nodes > 1 {
+                if !is_local || nodes != Some(1) {
                     return Err(unusable(
                         "Foreglow itself runs a job on one machine; give your job's command after `--`, or use \
                          `foreglow export spark-submit`",
@@ -100,20 +126,24 @@ impl Plan {
                         .executors
                         .saturating_mul(choice.memory_per_executor_mib)
                         .saturating_add(ENGINE_MIB),
-                    gpus: gpus * choice.executors,
+                    gpus: if shared_gpus > 0 { shared_gpus } else { gpus * choice.executors },
                 };
-                let command = whole_job(&context, choice)?;
+                let command = whole_job(&context, choice, machine.as_deref())?;
                 (1, needs, upload.map_or_else(|| command.clone(), |upload| sending(&command, upload)))
             }
         };
         let mode = context.workload.mode.as_str();
         Ok(Task {
             name: name(&[&context.workload.model, mode]),
-            machine: choice.machine.clone(),
+            machine,
+            capacity: None,
             nodes,
             processes,
+            processes_per_machine: if runs_foreglow { 1 } else { together },
             share: Share::Each(needs),
-            gpu: choice.accelerator.clone().or(context.accelerator),
+            gpu: context.accelerator,
+            shared_gpus: if runs_foreglow { 0 } else { shared_gpus },
+            spot: self.limits.is_some_and(|limits| limits.spot),
             limit_secs: Some(limit_secs),
             command,
             runs_foreglow,
@@ -132,7 +162,7 @@ impl Plan {
             cores_per_executor: choice.cores_per_executor,
             total_cores: None,
             memory_per_executor_mib: choice.memory_per_executor_mib,
-            accelerated: choice.accelerator.is_some() || context.accelerator.is_some(),
+            accelerated: context.accelerator.is_some(),
             shared_accelerators: None,
         }))
     }
@@ -149,11 +179,13 @@ impl Plan {
         let batch_size = choice.batch_size.ok_or_else(|| unusable("that is not a plan: the batch size is missing"))?;
         let mut workload = Workload { model, mode, image_px, images, epochs, batch_size, extra };
         workload.set_average_every(choice.average_every);
+        let machine = choice.machine.as_ref().filter(|_| choice.is_named != Some(false));
         let context = serde_json::from_value(json!({
             "workload": workload,
             "engine": choice.engine.unwrap_or(Engine::Local),
-            "host": {},
+            "host": { "machine": machine },
             "accelerator": choice.accelerator,
+            "shares_accelerators": choice.shares_accelerators,
         }))?;
         Ok((context, choice))
     }
@@ -168,6 +200,12 @@ impl Choice {
         }
     }
 
+    /// Returns how many GPUs of a machine its executors share.
+    fn shared_gpus(&self, context: &Context, together: u32) -> u32 {
+        let measured = u32::try_from(context.host.accelerators.len()).ok().filter(|count| *count > 0);
+        self.accelerators.or(measured).unwrap_or(1).min(together)
+    }
+
     /// Refuses an uneven split of cores where the target has none.
     fn check_even(&self, why: &str) -> anyhow::Result<()> {
         match self.total_cores {
@@ -177,8 +215,14 @@ impl Choice {
     }
 }
 
+/// Returns the machine type of a job; `None` if it is unknown, or the samples describe the hardware
+/// in its place, because a cluster knows only names.
+fn machine(context: &Context) -> Option<String> {
+    context.host.machine.clone().filter(|machine| MachineType::is_name(machine))
+}
+
 /// Returns the command that runs the whole job and records its time.
-fn whole_job(context: &Context, choice: &Choice) -> anyhow::Result<String> {
+fn whole_job(context: &Context, choice: &Choice, machine: Option<&str>) -> anyhow::Result<String> {
     let usual = match context.workload.mode {
         Mode::Inference => PARTITION_SIZE,
         Mode::Training => context.workload.batch_size,
@@ -189,13 +233,16 @@ fn whole_job(context: &Context, choice: &Choice) -> anyhow::Result<String> {
         "total_cores": choice.total_cores,
         "memory_per_executor_mib": choice.memory_per_executor_mib,
         "partition_size": choice.partition_size.unwrap_or(usual),
-        "accelerator": choice.accelerator.as_ref().or(context.accelerator.as_ref()),
+        "accelerator": context.accelerator,
     }))?;
     let command = collect_command(context, &configuration, 1.0, None);
     let mut command =
         command.ok_or_else(|| unusable("Foreglow does not run such a job; give its command after `--`"))?;
-    if let Some(machine) = &choice.machine {
-        command.push_str(&format!(" --machine {}", foreglow_shared::shell_word(machine)));
+    if let Some(machine) = machine {
+        command.push_str(&format!(" --machine {}", shell_word(machine)));
     }
     Ok(command)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,50 @@
 
 use std::fmt::Write as _;
 
+use foreglow_exit::unusable;
+use foreglow_shared::has_words;
+
 use super::{Needs, Share, Site, Task, indented, minutes, quoted};
 
 const MIB_PER_GIB: u32 = 1024;
 
-pub(super) fn task(task: &Task, site: &Site) -> String {
-    let mut text = format!("name: {}\nnum_nodes: {}\nresources:\n", task.name, task.nodes);
+/// SkyPilot's names of GPUs (`sky show-gpus -a`), each with words of the driver's name. Of those
+/// whose words are all in a driver's name, the one with the most words counts.
+const GPUS: [(&str, &str); 29] = [
+    ("A10", "A10"),
+    ("A100", "A100"),
+    ("A100-80GB", "A100 80GB"),
+    ("A10G", "A10G"),
+    ("A30", "A30"),
+    ("A40", "A40"),
+    ("B200", "B200"),
+    ("GH200", "GH200"),
+    ("H100", "H100"),
+    ("H200", "H200"),
+    ("K80", "K80"),
+    ("L4", "L4"),
+    ("L40", "L40"),
+    ("L40S", "L40S"),
+    ("M60", "M60"),
+    ("MI300X", "MI300X"),
+    ("P100", "P100"),
+    ("P4", "P4"),
+    ("P40", "P40"),
+    ("RTX3090", "RTX 3090"),
+    ("RTX4090", "RTX 4090"),
+    ("RTX5090", "RTX 5090"),
+    ("RTX6000-Ada", "RTX 6000 Ada"),
+    ("RTXA5000", "RTX A5000"),
+    ("RTXA6000", "RTX A6000"),
+    ("T4", "T4"),
+    ("T4g", "T4G"),
+    ("V100", "V100"),
+    ("V100-32GB", "V100 32GB"),
+];
+
+pub(super) fn task(task: &Task, site: &Site) -> anyhow::Result<String> {
+    let nodes = nodes(task);
+    let mut text = format!("name: {}\nnum_nodes: {nodes}\nresources:\n", task.name);
     // Writing to a string does not fail.
     let mut line = |content: String| {
         let _ = writeln!(text, "  {content}");
@@ -15,18 +53,17 @@ pub(super) fn task(task: &Task, site: &Site) -> String {
     match (&task.machine, task.share) {
         (Some(machine), _) => line(format!("instance_type: {}", quoted(machine))),
         (None, Share::Each(Needs { cores, memory_mib, gpus })) => {
-            let per_node = task.processes.div_ceil(task.nodes.max(1));
+            let per_node = task.processes.div_ceil(nodes);
             line(format!("cpus: {}+", cores.saturating_mul(per_node)));
             line(format!("memory: {}+", memory_mib.saturating_mul(per_node).div_ceil(MIB_PER_GIB)));
+            let gpus = gpus.saturating_mul(per_node).max(task.shared_gpus);
             if let Some(gpu) = task.gpu.as_ref().filter(|_| gpus > 0) {
-                // SkyPilot's names lack the maker: `A10G` for `NVIDIA A10G`.
-                let name = gpu.trim_start_matches("NVIDIA ").trim_start_matches("Tesla ").replace(' ', "-");
-                line(format!("accelerators: {}", quoted(&format!("{name}:{}", gpus.saturating_mul(per_node)))));
+                line(format!("accelerators: {}", quoted(&format!("{}:{gpus}", gpu_name(gpu)?))));
             }
         }
-        (None, Share::Machine(_)) => line("cpus: 2+".to_owned()),
+        (None, Share::Machine) => line("cpus: 2+".to_owned()),
     }
-    if site.spot {
+    if site.spot || task.spot {
         line("use_spot: true".to_owned());
     }
     if site.token.is_some() {
@@ -36,7 +73,25 @@ pub(super) fn task(task: &Task, site: &Site) -> String {
     let mut run = "set -eu\n".to_owned();
     text.push_str(&files(task, site, &mut run));
     run.push_str(&started(task));
-    text + "run: |\n" + &indented(&run, 2)
+    Ok(text + "run: |\n" + &indented(&run, 2))
+}
+
+/// Returns the number of machines: one for each process if it is open, because SkyPilot rents as
+/// many as the task says.
+fn nodes(task: &Task) -> u32 {
+    task.nodes.unwrap_or(task.processes).max(1)
+}
+
+/// Returns SkyPilot's name of the GPU with this driver name.
+fn gpu_name(driver: &str) -> anyhow::Result<&'static str> {
+    let known = GPUS.iter().filter(|(_, words)| has_words(driver, words));
+    let most = known.max_by_key(|(_, words)| words.split(' ').count());
+    most.map(|(name, _)| *name).ok_or_else(|| {
+        unusable(format!(
+            "no GPU of SkyPilot is known to be {driver}; measure with --machine and the cloud's name of the machine \
+             type, which the task then asks for"
+        ))
+    })
 }
 
 /// Returns the files that the machines get and the check that Foreglow runs there, and adds to the
@@ -64,11 +119,14 @@ fn started(task: &Task) -> String {
         return command;
     }
     let has_gpus = matches!(task.share, Share::Each(Needs { gpus: 1.., .. }));
-    let gpu = if has_gpus && task.processes > task.nodes {
+    let gpu = match task.shared_gpus {
         // One GPU for each process of the machine.
-        "CUDA_VISIBLE_DEVICES=$((executor / SKYPILOT_NUM_NODES)) "
-    } else {
-        ""
+        0 if has_gpus && task.processes > nodes(task) => {
+            "CUDA_VISIBLE_DEVICES=$((executor / SKYPILOT_NUM_NODES)) ".to_owned()
+        }
+        0 | 1 => String::new(),
+        // The GPUs of the machine by turns.
+        shared => format!("CUDA_VISIBLE_DEVICES=$((executor / SKYPILOT_NUM_NODES % {shared})) "),
     };
     format!(
         "executor=$SKYPILOT_NODE_RANK\nstarted=\n\
@@ -95,15 +153,41 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_gpu_of_a_driver_has_the_name_of_a_catalog() {
+        for (driver, name) in [
+            ("NVIDIA H100 80GB HBM3", "H100"),
+            ("H100-80GB-HBM3", "H100"),
+            ("NVIDIA A100-SXM4-40GB", "A100"),
+            ("NVIDIA A100 80GB PCIe", "A100-80GB"),
+            ("Tesla V100-SXM2-16GB", "V100"),
+            ("Tesla V100-SXM2-32GB", "V100-32GB"),
+            ("Tesla T4", "T4"),
+            ("NVIDIA L4", "L4"),
+            ("NVIDIA L40S", "L40S"),
+            ("NVIDIA A10G", "A10G"),
+            ("NVIDIA A10", "A10"),
+            ("NVIDIA RTX 6000 Ada Generation", "RTX6000-Ada"),
+        ] {
+            assert_eq!(gpu_name(driver).unwrap(), name, "{driver}");
+        }
+        let refused = gpu_name("Quadro M2000").unwrap_err().to_string();
+        assert!(refused.starts_with("no GPU of SkyPilot is known to be Quadro M2000; measure with"), "{refused}");
+    }
+
+    #[test]
     fn the_nodes_together_start_a_process_for_each_executor() {
         let needs = Needs { cores: 2, memory_mib: 4096, gpus: 0 };
         let task = Task {
             name: "job".to_owned(),
             machine: None,
-            nodes: 2,
+            capacity: None,
+            nodes: Some(2),
             processes: 5,
+            processes_per_machine: 3,
             share: Share::Each(needs),
             gpu: None,
+            shared_gpus: 0,
+            spot: false,
             limit_secs: Some(60.0),
             command: "sh -c 'echo $FOREGLOW_EXECUTOR; exit $((FOREGLOW_EXECUTOR == 3))'".to_owned(),
             runs_foreglow: false,

@@ -10,7 +10,8 @@ const HOURS_PER_DAY: u64 = 24;
 
 pub(super) fn script(task: &Task, site: &Site) -> String {
     let mark = if task.runs_foreglow { SLURM_NAME } else { "" };
-    let mut options = vec![format!("--job-name={mark}{}", task.name), format!("--nodes={}", task.nodes)];
+    let mut options = vec![format!("--job-name={mark}{}", task.name)];
+    options.extend(task.nodes.map(|nodes| format!("--nodes={nodes}")));
     options.push(format!("--ntasks={}", task.processes));
     let mut step = "srun".to_owned();
     match task.share {
@@ -20,10 +21,13 @@ pub(super) fn script(task: &Task, site: &Site) -> String {
             if gpus > 0 {
                 options.push(format!("--gpus-per-task={gpus}"));
             }
+            if task.shared_gpus > 0 {
+                options.push(format!("--gpus-per-node={}", task.shared_gpus));
+            }
             // From version 22.05 on, `srun` does not take this from the job.
             step.push_str(&format!(" --cpus-per-task={cores}"));
         }
-        Share::Machine(_) => options.extend(["--exclusive".to_owned(), "--mem=0".to_owned()]),
+        Share::Machine => options.extend(["--exclusive".to_owned(), "--mem=0".to_owned()]),
     }
     if let Some(secs) = task.limit_secs {
         options.push(format!("--time={}", time(minutes(secs))));

@@ -3,8 +3,10 @@
 mod kubernetes;
 mod slurm;
 
+use std::collections::BTreeSet;
+
 use foreglow_exit::unusable;
-use foreglow_shared::{Outcome, SCHEMA, Sample, Timestamp, Uuid, parse_line};
+use foreglow_shared::{Mode, Outcome, SCHEMA, Sample, Timestamp, Uuid, parse_line};
 use foreglow_spark_log::Labels;
 use serde_json::json;
 
@@ -80,13 +82,17 @@ pub fn samples(kind: Kind, text: &[u8], labels: &Labels, engine: &str) -> anyhow
             notes => unusable(format!("no finished job can be used; {}", notes.join("; "))),
         });
     }
-    let missing: Vec<&str> =
-        NEEDED.iter().filter(|(name, _)| labels.get(name).is_none()).map(|(_, flag)| *flag).collect();
-    if !missing.is_empty() {
-        return Err(unusable(format!("a cluster does not record the job; give {}", missing.join(", "))));
+    check_labels(labels)?;
+    if let Some(note) = without_gpu(&jobs, labels) {
+        notes.push(note);
     }
     let mut samples = Vec::new();
+    let mut seen = BTreeSet::new();
     for job in &jobs {
+        if !seen.insert(job.id()) {
+            notes.push(format!("{} is listed twice, and imported once", job.name));
+            continue;
+        }
         match job.sample(labels, engine) {
             Ok(sample) => samples.push(sample),
             Err(reason) => notes.push(format!("{} is left out: {reason}", job.name)),
@@ -98,13 +104,43 @@ pub fn samples(kind: Kind, text: &[u8], labels: &Labels, engine: &str) -> anyhow
     Ok((samples, notes))
 }
 
+/// Fails with the options that are missing.
+fn check_labels(labels: &Labels) -> anyhow::Result<()> {
+    let missing = |(name, _): &&(&str, &str)| labels.get(name).is_none();
+    let mut flags: Vec<&str> = NEEDED.iter().filter(missing).map(|(_, flag)| *flag).collect();
+    let lacks_epochs = labels.get("epochs").is_none();
+    let mut more = "";
+    match labels.get("mode") {
+        None if lacks_epochs => more = ", and --epochs too for training",
+        Some(mode) if mode.trim() == Mode::Training.as_str() && lacks_epochs => flags.push("--epochs"),
+        _ => {}
+    }
+    if flags.is_empty() {
+        return Ok(());
+    }
+    Err(unusable(format!("a cluster does not record the job; give {}{more}", flags.join(", "))))
+}
+
+/// Names the jobs that had no GPU, if the user named one.
+fn without_gpu(jobs: &[Finished], labels: &Labels) -> Option<String> {
+    let accelerator = labels.get("accelerator")?;
+    let names: Vec<&str> = jobs.iter().filter(|job| !job.has_gpu).map(|job| job.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "no GPU is recorded for {}, so that {accelerator} is not recorded there; Slurm records GPUs with \
+             AccountingStorageTRES=gres/gpu",
+            names.join(", ")
+        )
+    })
+}
+
 impl Finished {
     fn sample(&self, labels: &Labels, engine: &str) -> Result<Sample, String> {
         let label = |name: &str| labels.get(name).map(str::trim);
         let number = |name: &str| label(name).and_then(|text| text.parse::<u64>().ok());
         let memory = label("memory_per_executor_mib").and_then(|mib| mib.parse().ok()).or(self.memory_per_executor_mib);
         let memory = memory.ok_or("its memory is unknown; give --memory")?;
-        let accelerator = label("accelerator");
+        let accelerator = label("accelerator").filter(|_| self.has_gpu);
         if self.has_gpu && accelerator.is_none() {
             return Err("it had a GPU, whose name is unknown; give --accelerator".to_owned());
         }
@@ -213,6 +249,71 @@ mod tests {
         assert_eq!(again[1].outcome, Outcome::TimedOut);
     }
 
+    /// Returns the samples of these lines of `sacct`, and the remarks.
+    fn of_slurm(lines: &str, labels: &Labels) -> (Vec<Sample>, Vec<String>) {
+        let header = SACCT.lines().next().unwrap();
+        samples(Kind::Slurm, format!("{header}\n{lines}").as_bytes(), labels, "local").unwrap()
+    }
+
+    #[test]
+    fn a_step_ends_as_its_own_state_says_and_a_cancelled_one_as_that_of_the_job() {
+        for (job, step, outcome, reason) in [
+            ("COMPLETED", "COMPLETED", Outcome::Completed, None),
+            ("FAILED", "COMPLETED", Outcome::Completed, None),
+            ("COMPLETED", "FAILED", Outcome::Failed, Some("FAILED")),
+            ("COMPLETED", "OUT_OF_MEMORY", Outcome::OutOfMemory, Some("OUT_OF_MEMORY")),
+            ("FAILED", "OUT_OF_MEMORY", Outcome::OutOfMemory, Some("OUT_OF_MEMORY")),
+            ("COMPLETED", "TIMEOUT", Outcome::TimedOut, Some("TIMEOUT")),
+            ("TIMEOUT", "CANCELLED", Outcome::TimedOut, Some("TIMEOUT")),
+            ("DEADLINE", "CANCELLED by 0", Outcome::TimedOut, Some("DEADLINE")),
+            ("PREEMPTED", "CANCELLED by 0", Outcome::Failed, Some("PREEMPTED")),
+            ("CANCELLED by 1000", "CANCELLED by 1000", Outcome::Failed, Some("CANCELLED by 1000")),
+            ("COMPLETED", "CANCELLED by 1000", Outcome::Failed, Some("CANCELLED by 1000")),
+        ] {
+            let lines = format!(
+                "30|infer|{job}|130|2026-11-21T10:00:00|8||cpu=8,mem=16G,node=2|\n\
+                 30.0|python|{step}|9|2026-11-21T10:00:05|8|4|cpu=8,mem=16G,node=2|\n"
+            );
+            let (found, _) = of_slurm(&lines, &labels());
+            let reason = reason.map(|state| format!("state in Slurm: {state}"));
+            assert_eq!((found[0].outcome, &found[0].reason), (outcome, &reason), "{job}, {step}");
+        }
+    }
+
+    #[test]
+    fn a_requeued_job_is_a_sample_for_each_start_and_a_repeated_line_is_ignored() {
+        let started = |hour: u32, state: &str, secs: u32| {
+            format!(
+                "40|infer|{state}|130|2026-11-21T{hour}:00:00|8||cpu=8,mem=16G,node=2|c5.xlarge\n\
+                 40.0|python|{state}|{secs}|2026-11-21T{hour}:00:05|8|4|cpu=8,mem=16G,node=2|\n"
+            )
+        };
+        let lines = format!("{}{}", started(10, "NODE_FAIL", 50), started(11, "COMPLETED", 120));
+        let (found, notes) = of_slurm(&lines, &labels());
+        let ends: Vec<_> = found.iter().map(|sample| (sample.outcome, sample.completion_time_secs)).collect();
+        assert_eq!(ends, [(Outcome::Failed, Some(50.0)), (Outcome::Completed, Some(120.0))]);
+        assert_eq!(notes, Vec::<String>::new());
+        let (found, notes) = of_slurm(&lines.repeat(2), &labels());
+        assert_eq!(foreglow_shared::read_samples(foreglow_shared::write_jsonl(&found).as_bytes()), Ok(found));
+        assert_eq!(notes, ["job 40 is listed twice, and imported once"; 2]);
+    }
+
+    #[test]
+    fn only_jobs_with_a_gpu_have_the_accelerator_and_training_has_epochs() {
+        let mut given = labels();
+        given.set("accelerator", "NVIDIA A10G");
+        let (found, notes) = samples(Kind::Slurm, SACCT.as_bytes(), &given, "local").unwrap();
+        let accelerators: Vec<_> = found.iter().map(|sample| sample.configuration.accelerator.as_deref()).collect();
+        assert_eq!(accelerators, [None, Some("NVIDIA A10G")]);
+        assert!(notes.iter().any(|note| note.starts_with("no GPU is recorded for job 12, so that")), "{notes:?}");
+        given.set("mode", "training");
+        let error = samples(Kind::Slurm, SACCT.as_bytes(), &given, "local").unwrap_err().to_string();
+        assert_eq!(error, "a cluster does not record the job; give --epochs");
+        given.set("epochs", "3");
+        let (found, _) = samples(Kind::Slurm, SACCT.as_bytes(), &given, "local").unwrap();
+        assert_eq!(found[0].workload.epochs, 3);
+    }
+
     #[test]
     fn jobs_that_foreglow_ran_itself_are_left_out() {
         let own = "20|foreglow-resnet18-inference|COMPLETED|130|2026-11-21T10:00:00|8||cpu=8,mem=16G|\n\
@@ -264,6 +365,7 @@ mod tests {
     fn what_a_cluster_does_not_record_has_to_be_given() {
         let error = samples(Kind::Slurm, SACCT.as_bytes(), &Labels::default(), "local").unwrap_err().to_string();
         assert!(error.contains("give --model, --mode, --image-px, --images"), "{error}");
+        assert!(error.ends_with("--partition-size, and --epochs too for training"), "{error}");
         let header = SACCT.lines().next().unwrap_or_default();
         for (kind, empty) in [
             (Kind::Slurm, header),

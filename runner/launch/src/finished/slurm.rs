@@ -30,10 +30,12 @@ pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
         .map(|line| header.iter().copied().zip(line.split('|')).collect())
         .collect();
     let (mut jobs, mut notes) = (Vec::new(), Vec::new());
-    for job in rows.iter().filter(|row| !get(row, "JobID").contains('.')) {
+    for (place, job) in rows.iter().enumerate().filter(|(_, row)| !get(row, "JobID").contains('.')) {
         let id = get(job, "JobID");
-        // The first step is that of `srun`; the time of the job includes the start of its script.
-        let step = rows.iter().find(|row| get(row, "JobID") == format!("{id}.0"));
+        // The first step is that of `srun`; the time of the job includes the start of its script. A
+        // job that was requeued is listed once for each start, followed by the steps of that start.
+        let own = rows[place + 1..].iter().take_while(|row| get(row, "JobID") != id);
+        let step = own.into_iter().find(|row| get(row, "JobID") == format!("{id}.0"));
         match finished(id, job, step) {
             Ok(job) => jobs.push(job),
             Err(reason) => notes.push(format!("job {id} {reason}")),
@@ -42,20 +44,32 @@ pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
     Ok((jobs, notes))
 }
 
-fn finished(id: &str, job: &Record<'_>, step: Option<&Record<'_>>) -> Result<Finished, &'static str> {
-    // The state of the job tells why a step was cancelled: `CANCELLED by 1000`, `TIMEOUT`.
-    let state = get(job, "State").split(' ').next().unwrap_or_default();
-    let outcome = match state {
+/// Returns the outcome of a state; `None` if it is not one of an end. A state may have an addition:
+/// `CANCELLED by 1000`.
+fn outcome(state: &str) -> Option<Outcome> {
+    Some(match state.split(' ').next().unwrap_or_default() {
         "COMPLETED" => Outcome::Completed,
         "TIMEOUT" | "DEADLINE" => Outcome::TimedOut,
         "OUT_OF_MEMORY" => Outcome::OutOfMemory,
         "FAILED" | "NODE_FAIL" | "BOOT_FAIL" | "CANCELLED" | "PREEMPTED" => Outcome::Failed,
-        _ => return Err("has not ended"),
-    };
+        _ => return None,
+    })
+}
+
+fn finished(id: &str, job: &Record<'_>, step: Option<&Record<'_>>) -> Result<Finished, &'static str> {
+    const NOT_ENDED: &str = "has not ended";
+    outcome(get(job, "State")).ok_or(NOT_ENDED)?;
     let step = step.ok_or("has no step of srun")?;
     if get(job, "JobName").starts_with(SLURM_NAME) || get(step, "JobName") == "foreglow" {
         return Err(OWN_RUN);
     }
+    // A job completes although its step failed if its script goes on after `srun`. Why a step was
+    // cancelled is in the state of the job alone.
+    let state = match (get(step, "State"), get(job, "State")) {
+        (own, job @ ("TIMEOUT" | "DEADLINE" | "PREEMPTED")) if own.starts_with("CANCELLED") => job,
+        (own, _) => own,
+    };
+    let outcome = outcome(state).ok_or(NOT_ENDED)?;
     let number = |column: &str| get(step, column).parse::<u32>().ok().filter(|number| *number > 0);
     let tasks = number("NTasks").ok_or("has no number of tasks")?;
     let cores = number("AllocCPUS").ok_or("has no number of processors")?;
@@ -66,7 +80,7 @@ fn finished(id: &str, job: &Record<'_>, step: Option<&Record<'_>>) -> Result<Fin
         name: format!("job {id}"),
         identity: format!("slurm {id} {}", get(job, "Start")),
         outcome,
-        reason: (outcome != Outcome::Completed).then(|| format!("Slurm ended the job: {}", get(job, "State"))),
+        reason: (outcome != Outcome::Completed).then(|| format!("state in Slurm: {state}")),
         secs: get(step, "ElapsedRaw").parse().ok().filter(|secs| *secs > 0.0).ok_or("has no duration")?,
         started_at: start(get(step, "Start")).ok_or("has no start")?,
         executors: tasks,

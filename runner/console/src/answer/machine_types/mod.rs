@@ -68,6 +68,8 @@ struct MachineRow {
     #[serde(skip)]
     description_with_sizes: String,
     machine: String,
+    /// Whether `machine` is the name of a machine type; otherwise it describes the hardware.
+    is_named: bool,
     /// Machines; `None` if the machine type is not in the catalog.
     machines: Option<u32>,
     executors: u32,
@@ -86,6 +88,12 @@ struct MachineRow {
     /// Which runs the memory and the partition size are taken from.
     sizes_from: SizesFrom,
     accelerator: Option<String>,
+    /// Whether the executors share the accelerators of their machine.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    shares_accelerators: bool,
+    /// Accelerators of a machine; `None` without any, or if their number is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accelerators: Option<u32>,
     engine: Engine,
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
@@ -118,6 +126,7 @@ impl MachineRow {
             description: comparison.describe(placement),
             description_with_sizes: comparison.describe_with_sizes(placement),
             machine: arm.machine.clone(),
+            is_named: arm.is_named,
             machines: in_catalog(placement.machines),
             executors: placement.executors,
             executors_per_machine: in_catalog(placement.executors_per_machine),
@@ -129,6 +138,12 @@ impl MachineRow {
             partition_size: arm.partition_size,
             sizes_from: arm.sizes_from,
             accelerator: arm.accelerator.clone(),
+            shares_accelerators: arm.shares_accelerators,
+            accelerators: match (&arm.accelerator, pricing.machine_type()) {
+                (None, _) => None,
+                (Some(_), Some(machine)) => Some(machine.accelerator_count()).filter(|count| *count > 0),
+                (Some(_), None) => arm.accelerators,
+            },
             engine: arm.engine,
             completion_time_secs: candidate.prediction.completion_time_secs,
             interval: candidate.prediction.interval,

@@ -1,0 +1,146 @@
+use super::super::{Site, System};
+use super::*;
+
+/// A plan over machine types that recommends this configuration.
+fn over_machines(recommended: &str) -> Plan {
+    let job = r#"{"model":"resnet18","mode":"inference","image_px":64,"images":20000,"epochs":1}"#;
+    let sizes = r#""memory_per_executor_mib":2048,"batch_size":32,"partition_size":64,"interval":{"upper_secs":100.0}"#;
+    let plan = format!(r#"{{"job":{job},"recommended":{{{recommended},{sizes}}},"limits":{{"spot":true}}}}"#);
+    Plan::read(plan.as_bytes()).unwrap()
+}
+
+/// A plan of one context, on this hardware, that recommends this configuration.
+fn of_context(engine: &str, hardware: &str, recommended: &str) -> Plan {
+    let workload = r#"{"model":"resnet18","mode":"inference","image_px":64,"images":20000,"epochs":1,"batch_size":32}"#;
+    let sizes = r#""memory_per_executor_mib":2048,"partition_size":64,"interval":{"upper_secs":100.0}"#;
+    let context = format!(r#"{{"workload":{workload},"engine":"{engine}",{hardware}}}"#);
+    Plan::read(format!(r#"{{"context":{context},"recommended":{{{recommended},{sizes}}}}}"#).as_bytes()).unwrap()
+}
+
+/// The whole job, as Foreglow runs it.
+fn whole(plan: &Plan) -> Task {
+    plan.task(None, None, None).unwrap()
+}
+
+/// A command of the user for each executor.
+fn own(plan: &Plan) -> Task {
+    plan.task(Some("./infer".to_owned()), None, None).unwrap()
+}
+
+fn file(system: System, task: &Task) -> String {
+    system.file(task, &Site::default()).unwrap()
+}
+
+#[test]
+fn hardware_without_a_name_is_no_machine_type() {
+    for machine in [
+        // Plans of earlier versions do not tell names from descriptions.
+        r#""machine":"Intel(R) Xeon(R), 8 processors""#,
+        r#""machine":"a\n#SBATCH --account=other""#,
+        r#""machine":"gpu","is_named":false"#,
+    ] {
+        let plan = over_machines(&format!(r#"{machine},"machines":null,"executors":2,"cores_per_executor":4"#));
+        let task = whole(&plan);
+        assert_eq!(task.machine, None, "{machine}");
+        assert!(!task.command.contains("--machine"), "{}", task.command);
+        assert!(file(System::Skypilot, &task).contains("  cpus: 8+\n"));
+    }
+    let plan = over_machines(r#""machine":"c5.xlarge","is_named":true,"executors":2,"cores_per_executor":4"#);
+    assert_eq!(whole(&plan).machine.as_deref(), Some("c5.xlarge"));
+    let described = of_context("local", r#""host":{"machine":"my box"}"#, r#""executors":1,"cores_per_executor":2"#);
+    assert_eq!(whole(&described).machine, None);
+}
+
+#[test]
+fn the_machine_type_of_a_single_context_is_kept() {
+    let plan = of_context("local", r#""host":{"machine":"c5.xlarge"}"#, r#""executors":1,"cores_per_executor":4"#);
+    let task = whole(&plan);
+    assert!(task.command.ends_with(" --machine c5.xlarge"), "{}", task.command);
+    assert!(file(System::Slurm, &task).contains("#SBATCH --constraint=c5.xlarge\n"));
+    assert!(file(System::Kubernetes, &task).contains("node.kubernetes.io/instance-type: \"c5.xlarge\"\n"));
+    assert!(file(System::Skypilot, &task).contains("  instance_type: \"c5.xlarge\"\n"));
+}
+
+#[test]
+fn shared_gpus_are_those_of_the_machine() {
+    let four = r#""executors":4,"cores_per_executor":1"#;
+    let gpus = r#""accelerator":"NVIDIA A10G","shares_accelerators":true"#;
+    let row = format!(r#""machine":"g5.xlarge","machines":1,"executors_per_machine":4,{four},{gpus},"accelerators":1"#);
+    let plan = over_machines(&row);
+    let task = whole(&plan);
+    assert!(task.command.contains(" --share-gpu"), "{}", task.command);
+    assert!(file(System::Slurm, &task).contains("#SBATCH --gpus-per-task=1\n"));
+    assert!(file(System::Kubernetes, &task).contains("nvidia.com/gpu: 1 }"));
+    let script = file(System::Slurm, &own(&plan));
+    assert!(script.contains("#SBATCH --gpus-per-node=1\n") && !script.contains("gpus-per-task"), "{script}");
+    let refused = System::Kubernetes.file(&own(&plan), &Site::default()).unwrap_err().to_string();
+    assert!(refused.contains("leave the command out"), "{refused}");
+
+    let host = r#""host":{"accelerators":[{"name":"NVIDIA A10G"},{"name":"NVIDIA A10G"}]}"#;
+    let plan = of_context("local", &format!("{host},{gpus}"), four);
+    let task = file(System::Skypilot, &own(&plan));
+    assert!(task.contains("num_nodes: 1\n") && task.contains("  accelerators: \"A10G:2\"\n"), "{task}");
+    assert!(task.contains("CUDA_VISIBLE_DEVICES=$((executor / SKYPILOT_NUM_NODES % 2)) "), "{task}");
+    assert!(file(System::Skypilot, &whole(&plan)).contains("  accelerators: \"A10G:2\"\n"));
+}
+
+#[test]
+fn pods_on_a_machine_type_leave_room_for_its_daemons() {
+    let plan = |executors: u32, cores: u32| {
+        let machine = r#""machine":"c5.xlarge","machines":1"#;
+        let count = format!(r#""executors_per_machine":{executors},"executors":{executors}"#);
+        over_machines(&format!(r#"{machine},{count},"cores_per_executor":{cores}"#))
+    };
+    let capacity = Some(Needs { cores: 4, memory_mib: 8192, gpus: 0 });
+    let resources = |task: Task| {
+        let text = file(System::Kubernetes, &task);
+        let (_, resources) = text.split_once("resources:\n").unwrap();
+        resources.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    // The catalog knows the machine: 3 processors and 5632 MiB are left.
+    assert_eq!(
+        resources(Task { capacity, ..own(&plan(2, 2)) }),
+        "requests: { cpu: 1500m, memory: 2048Mi } limits: { cpu: 2, memory: 2048Mi }"
+    );
+    assert_eq!(
+        resources(Task { capacity, ..whole(&plan(1, 4)) }),
+        "requests: { cpu: 3, memory: 2560Mi } limits: { cpu: 4, memory: 2560Mi }"
+    );
+    assert_eq!(
+        resources(Task { capacity, ..own(&plan(1, 2)) }),
+        "requests: { cpu: 2, memory: 2048Mi } limits: { cpu: 2, memory: 2048Mi }"
+    );
+    // Otherwise the pods are taken to fill it: 3 of 4 processors and 2560 of 4096 MiB are left.
+    assert_eq!(
+        resources(own(&plan(2, 2))),
+        "requests: { cpu: 1500m, memory: 1280Mi } limits: { cpu: 2, memory: 2048Mi }"
+    );
+}
+
+#[test]
+fn executors_of_a_cluster_are_on_as_many_machines_as_it_likes() {
+    let plan = of_context("spark", r#""host":{}"#, r#""executors":6,"cores_per_executor":4"#);
+    let script = file(System::Slurm, &own(&plan));
+    assert!(!script.contains("--nodes") && script.contains("#SBATCH --ntasks=6\n"), "{script}");
+    let task = file(System::Skypilot, &own(&plan));
+    assert!(task.contains("num_nodes: 6\nresources:\n  cpus: 4+\n  memory: 2+\n"), "{task}");
+    assert!(plan.task(None, None, None).is_err(), "Foreglow itself does not start Spark");
+    let local = of_context("local", r#""host":{}"#, r#""executors":6,"cores_per_executor":4"#);
+    assert!(file(System::Slurm, &own(&local)).contains("#SBATCH --nodes=1\n"));
+}
+
+#[test]
+fn a_plan_at_spot_prices_asks_for_interruptible_machines() {
+    let plan = over_machines(r#""machine":"c5.xlarge","executors":1,"cores_per_executor":4"#);
+    assert!(file(System::Skypilot, &whole(&plan)).contains("  use_spot: true\n"));
+    let plan = of_context("local", r#""host":{}"#, r#""executors":1,"cores_per_executor":4"#);
+    assert!(!file(System::Skypilot, &whole(&plan)).contains("use_spot"));
+}
+
+#[test]
+fn what_is_no_plan_is_refused_with_the_command_that_writes_one() {
+    let error = |text: &str| Plan::read(text.as_bytes()).unwrap_err().to_string();
+    let end = "write one with `foreglow plan … --format json`";
+    assert_eq!(error(" \n"), format!("that is not a plan (it is empty); {end}"));
+    assert!(error("{\"schema\":1}\n{\"schema\":1}\n").ends_with(end));
+}
