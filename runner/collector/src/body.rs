@@ -163,10 +163,7 @@ pub(super) async fn read_form(request: Request) -> Result<Bytes, Box<Response>> 
             let sentence = format!("the form did not arrive; it may have at most {} KiB", MAX_FORM_BYTES >> 10);
             Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, sentence))
         }
-        Err(_) => Err(closing(refuse(
-            StatusCode::REQUEST_TIMEOUT,
-            format!("the form did not arrive within {} s", PART_TIMEOUT.as_secs()),
-        ))),
+        Err(_) => Err(too_late(format!("the form did not arrive within {} s", PART_TIMEOUT.as_secs()))),
     }
 }
 
@@ -187,12 +184,13 @@ fn too_slow() -> Box<Response> {
         BODY_TIMEOUT.as_secs(),
         PART_TIMEOUT.as_secs()
     );
-    closing(refuse(StatusCode::REQUEST_TIMEOUT, sentence))
+    too_late(sentence)
 }
 
-/// Ends the connection after an answer, because the rest of the body may still arrive.
-fn closing(refused: Box<Response>) -> Box<Response> {
-    Box::new(([(header::CONNECTION, "close")], *refused).into_response())
+/// Refuses a body that took too long, and ends the connection, because its rest may still arrive.
+fn too_late(sentence: String) -> Box<Response> {
+    let refused = refusal(StatusCode::REQUEST_TIMEOUT, sentence);
+    Box::new(([(header::CONNECTION, "close")], refused).into_response())
 }
 
 fn refuse(status: StatusCode, sentence: impl std::fmt::Display) -> Box<Response> {
