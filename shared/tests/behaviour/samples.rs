@@ -334,7 +334,7 @@ fn every_number_may_have_a_decimal_comma_and_every_name_may_look_like_one() {
     let sample = complete();
     let fields = serde_json::to_value(&sample).unwrap();
     let written = write_csv(std::slice::from_ref(&sample));
-    assert_eq!(read(&written).unwrap(), [sample.clone()]);
+    assert_eq!(read(&written).unwrap(), std::slice::from_ref(&sample));
     let rows: Vec<csv::StringRecord> = csv::ReaderBuilder::new()
         .has_headers(false)
         .from_reader(written.as_bytes())
@@ -348,7 +348,7 @@ fn every_number_may_have_a_decimal_comma_and_every_name_may_look_like_one() {
         let with_comma =
             |(name, cell): (&str, &str)| if is_number(name) { cell.replace('.', ",") } else { cell.to_owned() };
         table.write_record(rows[0].iter().zip(&rows[1]).map(with_comma)).unwrap();
-        assert_eq!(read_samples(&table.into_inner().unwrap()).unwrap(), [sample.clone()]);
+        assert_eq!(read_samples(&table.into_inner().unwrap()).unwrap(), std::slice::from_ref(&sample));
     }
 }
 
