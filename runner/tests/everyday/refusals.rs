@@ -24,7 +24,7 @@ const INVALID: [(&[&str], &str); 55] = [
         &["plan", SAMPLES, "--format", "xml"],
         "invalid value 'xml' for '--format <FORMAT>' [possible values: table, json, csv]",
     ),
-    (&["plan", SAMPLES, "--store", "x"], "cannot be used with '--store <FILE>'"),
+    (&["plan", SAMPLES, "--store", "x"], "cannot be used with '--store <FILE|URL>'"),
     (&["plan", SAMPLES, "--context", "0"], "write a whole number, 1 or more"),
     (&["plan", "/"], "/ is a folder; give a file"),
     (&["plan", "/dev/null"], "there are no samples in it"),
