@@ -163,10 +163,10 @@ pub(super) async fn read_form(request: Request) -> Result<Bytes, Box<Response>> 
             let sentence = format!("the form did not arrive; it may have at most {} KiB", MAX_FORM_BYTES >> 10);
             Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, sentence))
         }
-        Err(_) => Err(closing(refuse(
-            StatusCode::REQUEST_TIMEOUT,
-            format!("the form did not arrive within {} s", PART_TIMEOUT.as_secs()),
-        ))),
+        Err(_) => {
+            let sentence = format!("the form did not arrive within {} s", PART_TIMEOUT.as_secs());
+            Err(closing(refusal(StatusCode::REQUEST_TIMEOUT, sentence)))
+        }
     }
 }
 
@@ -187,12 +187,12 @@ fn too_slow() -> Box<Response> {
         BODY_TIMEOUT.as_secs(),
         PART_TIMEOUT.as_secs()
     );
-    closing(refuse(StatusCode::REQUEST_TIMEOUT, sentence))
+    closing(refusal(StatusCode::REQUEST_TIMEOUT, sentence))
 }
 
 /// Ends the connection after an answer, because the rest of the body may still arrive.
-fn closing(refused: Box<Response>) -> Box<Response> {
-    Box::new(([(header::CONNECTION, "close")], *refused).into_response())
+fn closing(refused: Response) -> Box<Response> {
+    Box::new(([(header::CONNECTION, "close")], refused).into_response())
 }
 
 fn refuse(status: StatusCode, sentence: impl std::fmt::Display) -> Box<Response> {
