@@ -458,7 +458,7 @@ fn each_device_that_the_catalog_lacks_has_its_own_published_prices() {
     for first in [&cpu, &a10g, &h100] {
         assert_eq!(names(first.clone(), false), usual, "{}", first.name);
     }
-    let own = PriceSheet { name: "mine".into(), ..a10g.clone() };
+    let own = PriceSheet { name: "mine".into(), ..a10g };
     assert_eq!(names(own, false), ["mine"; 3].map(|name| Some(name.to_owned())));
     assert_eq!(names(h100.clone(), true), [&h100; 3].map(|sheet| Some(sheet.name.clone())));
 }
