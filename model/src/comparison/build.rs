@@ -221,7 +221,7 @@ fn timed(
         let why = prediction.warnings.first().map_or_else(|| "its time is unknown".to_owned(), ToString::to_string);
         return Err(why);
     };
-    // A run of more images than the job has no bound for its time.
+    // The time of a run of more images than the job has does not bound the time of the job.
     let is_of_job = |run: &IncompleteRun| run.sampling_rate <= fitted.whole_job * (1.0 + 1e-9);
     let is_stopped =
         |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split && is_of_job(run);
