@@ -6,7 +6,7 @@ mod slurm;
 use std::collections::BTreeSet;
 
 use foreglow_exit::unusable;
-use foreglow_shared::{Mode, Outcome, SCHEMA, Sample, Timestamp, Uuid, parse_line};
+use foreglow_shared::{MachineType, Mode, Outcome, SCHEMA, Sample, Timestamp, Uuid, parse_line, printable};
 use foreglow_spark_log::Labels;
 use serde_json::json;
 
@@ -173,11 +173,12 @@ impl Finished {
         if let Some(data) = label("data") {
             sample["workload"]["data"] = data.into();
         }
-        if let Some(machine) = &self.machine {
+        if let Some(machine) = self.machine.as_ref().filter(|machine| MachineType::is_name(machine)) {
             sample["host"]["machine"] = machine.as_str().into();
         }
         if let Some(reason) = &self.reason {
-            sample["reason"] = reason.as_str().into();
+            // A file with control characters would not be read as text.
+            sample["reason"] = printable(reason).into();
         }
         parse_line(&sample.to_string()).map_err(|error| error.to_string())
     }
@@ -296,6 +297,15 @@ mod tests {
         let (found, notes) = of_slurm(&lines.repeat(2), &labels());
         assert_eq!(foreglow_shared::read_samples(foreglow_shared::write_jsonl(&found).as_bytes()), Ok(found));
         assert_eq!(notes, ["job 40 is listed twice, and imported once"; 2]);
+    }
+
+    #[test]
+    fn control_characters_of_a_record_do_not_spoil_the_file_of_samples() {
+        let lines = "50|infer|CANCELLED by \u{7f}|130|2026-11-21T10:00:00|8||cpu=8,mem=16G|c5\u{7f}\u{8}\n\
+            50.0|python|CANCELLED by \u{7f}|9|2026-11-21T10:00:05|8|4|cpu=8,mem=16G|\n";
+        let (found, _) = of_slurm(lines, &labels());
+        assert_eq!(found[0].host.machine, None);
+        assert_eq!(foreglow_shared::read_samples(foreglow_shared::write_jsonl(&found).as_bytes()), Ok(found));
     }
 
     #[test]
