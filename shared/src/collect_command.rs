@@ -1,7 +1,7 @@
 //! Builds the command line that collects a sample.
 
 use crate::spark_submit::LABEL_PREFIX;
-use crate::{Configuration, Context, Engine, Mode, NumberFormat, Resizing, Workload};
+use crate::{Configuration, Context, Engine, MachineType, Mode, NumberFormat, Resizing, Workload};
 
 /// Placeholder for the master's address, which samples do not record.
 const MASTER: &str = "spark://HOST:7077";
@@ -112,7 +112,7 @@ pub fn collect_command(
     if context.shares_accelerators {
         words.push("--share-gpu".to_owned());
     }
-    if let Some(machine) = &context.host.machine {
+    if let Some(machine) = context.host.machine.as_ref().filter(|machine| MachineType::is_name(machine)) {
         words.extend(["--machine".to_owned(), shell_word(machine)]);
     }
     Some(words.join(" "))
@@ -177,8 +177,10 @@ mod tests {
         let on_spark = "foreglow collect --engine spark --master spark://HOST:7077";
         assert_eq!(command("spark", "{}"), format!("{on_spark} {rest}"));
         // Otherwise the sample would be of another job.
-        let named = r#"{"cpu":"A CPU","machine":"my rack"}"#;
-        assert_eq!(command("local", named), format!("foreglow collect {rest} --machine 'my rack'"));
+        let named = r#"{"cpu":"A CPU","machine":"n1-standard-4+1xT4"}"#;
+        assert_eq!(command("local", named), format!("foreglow collect {rest} --machine 'n1-standard-4+1xT4'"));
+        let described = r#"{"cpu":"A CPU","machine":"Some CPU, 8 processors"}"#;
+        assert_eq!(command("local", described), format!("foreglow collect {rest}"), "it is no name");
         assert_eq!(
             command("spark", r#"{"cpu":"A CPU"}"#),
             format!("{on_spark} --spark-conf 'spark.foreglow.cpu=A CPU' {rest}")

@@ -3,7 +3,7 @@
 use foreglow_exit::unusable;
 use foreglow_shared::{
     Configuration, Context, CoreSplit, Engine, JobDefinition, MachineType, Mode, Resources, Workload, collect_command,
-    shell_word, spark_submit_arguments,
+    spark_submit_arguments,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -128,7 +128,7 @@ impl Plan {
                         .saturating_add(ENGINE_MIB),
                     gpus: if shared_gpus > 0 { shared_gpus } else { gpus * choice.executors },
                 };
-                let command = whole_job(&context, choice, machine.as_deref())?;
+                let command = whole_job(&context, choice)?;
                 (1, needs, upload.map_or_else(|| command.clone(), |upload| sending(&command, upload)))
             }
         };
@@ -222,7 +222,7 @@ fn machine(context: &Context) -> Option<String> {
 }
 
 /// Returns the command that runs the whole job and records its time.
-fn whole_job(context: &Context, choice: &Choice, machine: Option<&str>) -> anyhow::Result<String> {
+fn whole_job(context: &Context, choice: &Choice) -> anyhow::Result<String> {
     let usual = match context.workload.mode {
         Mode::Inference => PARTITION_SIZE,
         Mode::Training => context.workload.batch_size,
@@ -236,12 +236,7 @@ fn whole_job(context: &Context, choice: &Choice, machine: Option<&str>) -> anyho
         "accelerator": context.accelerator,
     }))?;
     let command = collect_command(context, &configuration, 1.0, None);
-    let mut command =
-        command.ok_or_else(|| unusable("Foreglow does not run such a job; give its command after `--`"))?;
-    if let Some(machine) = machine {
-        command.push_str(&format!(" --machine {}", shell_word(machine)));
-    }
-    Ok(command)
+    command.ok_or_else(|| unusable("Foreglow does not run such a job; give its command after `--`"))
 }
 
 #[cfg(test)]
