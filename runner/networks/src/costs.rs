@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_network_from_a_file_costs_what_its_layers_do() {
-        let path = format!("{}/../shared/onnx/tests/exports/shufflenet_v2.onnx", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/../../shared/onnx/tests/exports/shufflenet_v2.onnx", env!("CARGO_MANIFEST_DIR"));
         let network = Network::named(&path).unwrap();
         let listed = network.costs([3, 32, 32]).unwrap();
         let costs = graph_costs(&listed, [3, 32, 32]);
