@@ -19,12 +19,20 @@ impl FileHost {
     /// # Errors
     /// The planner is not built, or no port is free.
     pub async fn start() -> anyhow::Result<Self> {
+        Self::with(Router::new())
+    }
+
+    /// Serves further routes beside the planner.
+    ///
+    /// # Errors
+    /// As [`FileHost::start`].
+    pub fn with(routes: Router) -> anyhow::Result<Self> {
         let dir = crate::planner_dir();
         anyhow::ensure!(dir.join("index.html").exists(), "{} is not built; run `make test`", dir.display());
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
         let url = format!("http://{}/", listener.local_addr()?);
-        let app = Router::new().fallback_service(ServeDir::new(dir));
+        let app = routes.fallback_service(ServeDir::new(dir));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         runtime.spawn(async move {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };

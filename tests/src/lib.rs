@@ -1,7 +1,8 @@
 //! Shared parts of the end-to-end tests: the built binary as a process, real browsers, a real Spark
 //! cluster, and a static file host.
 //!
-//! Nothing of Foreglow is mocked: the tests use the program as a user does.
+//! Nothing of Foreglow is mocked, except the faults of a collector ([`StandIn`]): the tests use the
+//! program as a user does.
 
 mod browser;
 mod cluster;
@@ -16,6 +17,7 @@ mod gpu_rig;
 pub mod postgres;
 mod program;
 mod spark;
+mod stand_in;
 
 pub use crate::browser::Browser;
 pub use crate::cluster::{answer, cluster_job, cluster_view};
@@ -25,3 +27,4 @@ pub use crate::firefox::Firefox;
 pub use crate::gpu_rig::GpuRig;
 pub use crate::program::{Answer, Program, foreglow, planner_dir, workspace_dir};
 pub use crate::spark::{Cluster, HistoryServer, free_port, java_options, spark_home};
+pub use crate::stand_in::{Fault, StandIn};

@@ -7,6 +7,7 @@ use std::{collections::BTreeSet, fs};
 use anyhow::Context as _;
 use foreglow_tests::{Browser, FileHost, planner_dir, workspace_dir};
 use serde_json::{Value, json};
+use thirtyfour::By;
 
 const AXE: &str = "target/axe/package/axe.min.js";
 /// The axe tags of the success criteria of WCAG 2.2, levels A and AA.
@@ -125,6 +126,27 @@ async fn the_page_fits_from_320_pixels_to_4k_and_its_layout_is_stable() -> anyho
         .json()
         .clone();
     assert!(observed.as_f64().is_some_and(|sum| sum < 0.1), "{observed}");
+    browser.close().await
+}
+
+#[tokio::test]
+async fn the_share_sheet_is_in_the_window_of_a_phone_and_a_second_press_closes_it() -> anyhow::Result<()> {
+    let (_host, browser) = open_example().await?;
+    let outside = "const sheet = document.querySelector('.share-sheet');
+        const parts = [sheet, ...sheet.querySelectorAll('button, input, summary')];
+        return parts.filter((part) => part.checkVisibility()).map((part) => [part, part.getBoundingClientRect()])
+          .filter(([, box]) => box.left < 0 || box.right > innerWidth || box.top < 0 || box.bottom > innerHeight)
+          .map(([part, box]) => [part.outerHTML.slice(0, 60), box.left, box.right, box.top, box.bottom])";
+    for (width, height) in [(390, 844), (560, 900), (1280, 800)] {
+        browser.screen(width, height).await?;
+        click(&browser, "share").await?;
+        browser.element("share-link").await?;
+        let found = browser.page.execute(outside, vec![]).await?.json().clone();
+        assert_eq!(found, json!([]), "at {width} pixels");
+        click(&browser, "share").await?;
+        let is_closed = async |page: &Browser| Ok(page.page.find_all(By::Testid("share-link")).await?.is_empty());
+        browser.wait_until("the sheet to close", is_closed).await?;
+    }
     browser.close().await
 }
 

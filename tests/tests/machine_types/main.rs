@@ -312,3 +312,29 @@ async fn the_keyboard_stays_on_a_control_that_an_answer_replaces() -> anyhow::Re
     }
     browser.close().await
 }
+
+#[tokio::test]
+async fn another_job_never_shows_the_machine_types_of_the_earlier_one() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measured_on_all(home.path())?;
+    let mut text = fs::read_to_string(&file)?;
+    let others: String = text.lines().map(|line| format!("{}\n", line.replace("resnet18", "other_cnn"))).collect();
+    text.push_str(&others.replace("\"id\":\"01", "\"id\":\"02"));
+    fs::write(&file, text)?;
+    let (_host, browser) = open(&file).await?;
+    recommended(&browser, "").await?;
+    let of_all = "return document.querySelectorAll('[data-testid=choose-job] option').length";
+    assert_eq!(*browser.page.execute(of_all, vec![]).await?.json(), json!(6), "two CNNs on three machine types");
+    // What the page shows in the frames after the switch.
+    let shown = "const done = arguments[0], jobs = document.querySelector('[data-testid=choose-job]');
+        const name = document.querySelector('.job h1').textContent;
+        jobs.value = [...jobs.options].findIndex((job) => !job.text.startsWith(name));
+        jobs.dispatchEvent(new Event('change', { bubbles: true }));
+        requestAnimationFrame(() => setTimeout(() => done([document.querySelector('.job h1').textContent !== name,
+          document.querySelector('.best-machines')?.textContent ?? '', document.querySelector('.in-short').textContent])));";
+    let told = browser.page.execute_async(shown, vec![]).await?.json().clone();
+    assert_eq!(told[0], json!(true), "another job: {told}");
+    assert!(!told[1].to_string().contains("xlarge") && !told[2].to_string().contains("xlarge"), "{told}");
+    recommended(&browser, "").await?;
+    browser.close().await
+}

@@ -12,8 +12,14 @@ pub fn LiveStatus() -> impl IntoView {
     let live = planner.live;
     let sentence = move || match (live.connection.get(), live.follows.get(), live.arrived.get()) {
         (Connection::None, ..) => String::new(),
-        (Connection::Away, ..) => {
+        (Connection::Away(0), ..) => {
             "The collector is unreachable. This page keeps its data and tries again until it is back.".into()
+        }
+        (Connection::Away(status), ..) => {
+            format!("The collector answers with status {status}. This page keeps its data and tries again.")
+        }
+        (Connection::SignedOut, ..) => {
+            "The collector asks you to sign in: reload this page. Until then no new samples appear.".into()
         }
         (Connection::Open, true, 0) => "Live: new samples of the collector appear here at once.".into(),
         (Connection::Open, true, 1) => "Live: 1 sample has arrived since this page was opened.".into(),
@@ -24,7 +30,7 @@ pub fn LiveStatus() -> impl IntoView {
     };
     let is_heard = move || live.connection.get() != Connection::None;
     view! {
-        <div class="live" class:away=move || live.connection.get() == Connection::Away role="status" data-testid="live" hidden=move || !is_heard()>
+        <div class="live" class:away=move || live.connection.get() != Connection::Open role="status" data-testid="live" hidden=move || !is_heard()>
             <span class="dot" aria-hidden="true"></span>
             <p>{sentence}</p>
             <Show when=move || is_heard() && !live.follows.get()>

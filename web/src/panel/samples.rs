@@ -8,6 +8,7 @@ use leptos::prelude::*;
 
 use crate::data::left_out::Run;
 use crate::data::run_table::{Arrangement, Column, ListedRun, arrange, rows, window};
+use crate::data::text::relative_error;
 use crate::state::Planner;
 
 const ROW_HEIGHT: f64 = 36.0;
@@ -163,7 +164,7 @@ fn RunRow(place: usize, row: ListedRun) -> impl IntoView {
         let Run::Completed(run) = row.run else { return String::new() };
         let predicted =
             planner.fitted().and_then(|fitted| fitted.predictor.predict(Setting::of(&run)).completion_time_secs);
-        predicted.map(|secs| format!("{:+.1} %", (secs / run.completion_time_secs - 1.0) * 100.0)).unwrap_or_default()
+        predicted.map(|secs| relative_error(secs, run.completion_time_secs)).unwrap_or_default()
     };
     view! {
         <tr class:out=row.left_out aria-rowindex=(place + 2).to_string() data-testid="run">

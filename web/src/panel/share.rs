@@ -47,8 +47,10 @@ pub fn Share() -> impl IntoView {
         });
     };
     let share = move |_| {
-        open.set(true);
-        copied();
+        open.update(|open| *open = !*open);
+        if open.get_untracked() {
+            copied();
+        }
     };
     let explanation = move || match text
         .with(|text| text.split_once('#').is_some_and(|(_, fragment)| is_short(fragment)))

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 
 use crate::control::WhyButton;
 use crate::data::job::{Space, counts_up_to, highest, measured_up_to, most_counts};
+use crate::data::text::change;
 use crate::panel::prediction::{PENDING, interval_text, time_of, warnings};
 use crate::state::Planner;
 
@@ -103,15 +104,6 @@ fn compared(planner: Planner, secs: Option<f64>) -> Option<String> {
     };
     let money = change(cost / least, "money");
     Some(format!("{time} and {money} vs. the recommended one"))
-}
-
-/// Formats a ratio: `12 % more time`, `7.9 times the time`.
-fn change(ratio: f64, what: &str) -> String {
-    if ratio >= 2.0 {
-        return format!("{ratio:.1} times the {what}");
-    }
-    let percent = ((ratio - 1.0) * 100.0).round();
-    if percent < 0.0 { format!("{} % less {what}", -percent) } else { format!("{percent} % more {what}") }
 }
 
 /// A slider for one count, with an input for the end of its range, which may exceed what was

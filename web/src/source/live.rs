@@ -12,14 +12,12 @@ use wasm_bindgen::prelude::Closure;
 use web_sys::{Event, EventSource, MessageEvent};
 
 use super::add_jobs;
-use super::collector::{self, Listing, Runs};
+use super::collector::{self, Failure, Listing, Runs};
 use crate::state::{Connection, Listed, Planner};
 
 const EVENTS: &str = "./api/v1/events?of=jobs";
 /// Samples that arrive within this time are fitted together.
 const GATHER: Duration = Duration::from_millis(300);
-/// Delay between retries once the browser has given up reconnecting.
-const ASK_AGAIN: Duration = Duration::from_secs(3);
 /// Jobs that are fetched for a comparison of machine types.
 const MOST_COMPARED: usize = 50;
 
@@ -36,38 +34,61 @@ pub fn take_list(planner: Planner, Listing { last_id, jobs }: Listing) {
     planner.live.listed.set(jobs);
 }
 
-/// Fetches the runs of a job, and those that it is compared with.
+/// Fetches the runs of a job. A job that the collector does not have is only in the link.
 pub async fn load(planner: Planner, fingerprint: &str) {
-    if let Some(job) = fetch(planner, fingerprint).await {
-        take(planner, vec![job]);
-        load_compared(planner).await;
+    match fetch(planner, fingerprint).await {
+        Ok(job) => take(planner, vec![job]),
+        Err(Failure { status: 404, .. }) => {}
+        Err(failure) => planner.alert.set(Some(format!("The runs of the job cannot be loaded: {}.", failure.reason()))),
     }
 }
 
-/// Fetches and selects a job that the page only lists.
+/// Fetches and selects a job that the page only lists, unless the user has chosen another one by
+/// then.
 pub fn select(planner: Planner, listed: Listed) {
-    spawn_local(async move {
-        let Some(job) = fetch(planner, &listed.job).await else { return };
+    choose(planner, listed, |planner, job| {
+        let job = planner.without_left_out(job);
         let context = job.context.clone();
-        planner.add_job(planner.without_left_out(job));
+        planner.add_job(job);
         if let Some(place) = planner.jobs.with_untracked(|jobs| jobs.iter().position(|job| job.context == context)) {
             planner.select(place);
         }
-        load_compared(planner).await;
     });
 }
 
-/// Replaces a file or a link by the collector's newest job.
+/// Replaces a file or a link by the collector's newest job. An empty collector's first job replaces
+/// an empty page when it arrives.
 pub fn show(planner: Planner) {
-    planner.live.follows.set(true);
-    planner.newer.set(None);
-    planner.alert.set(None);
-    let newest = planner.live.listed.with_untracked(|listed| listed.first().cloned());
-    spawn_local(async move {
-        let Some(newest) = newest else { return };
-        if let Some(job) = fetch(planner, &newest.job).await {
+    match planner.live.listed.with_untracked(|listed| listed.first().cloned()) {
+        None => planner.live.follows.set(true),
+        Some(newest) => choose(planner, newest, |planner, job| {
+            planner.live.follows.set(true);
+            planner.newer.set(None);
             planner.take_jobs(vec![planner.without_left_out(job)], 0);
-            load_compared(planner).await;
+        }),
+    }
+}
+
+/// Fetches a job that the user has chosen, and those that it is compared with.
+fn choose(planner: Planner, listed: Listed, show: fn(Planner, Job)) {
+    let choice = planner.choose();
+    spawn_local(async move {
+        let fetched = fetch(planner, &listed.job).await;
+        if !planner.is_latest(choice) {
+            return;
+        }
+        match fetched {
+            Ok(job) => {
+                planner.alert.set(None);
+                show(planner, job);
+                load_compared(planner).await;
+            }
+            Err(failure) => {
+                let title = listed.context.title();
+                planner.alert.set(Some(format!("The runs of {title} cannot be loaded: {}.", failure.reason())));
+                // The selector shows the job of the page again.
+                planner.selected.notify();
+            }
         }
     });
 }
@@ -78,12 +99,16 @@ pub fn follow(planner: Planner) {
     let after = live.last_id.get_value().map(|id| format!("&after={id}")).unwrap_or_default();
     let Ok(source) = EventSource::new(&format!("{EVENTS}{after}")) else { return };
     let opened = Closure::<dyn Fn(Event)>::new(move |_| {
-        let was_away = live.connection.get_untracked() == Connection::Away;
+        let was_away = matches!(live.connection.get_untracked(), Connection::Away(_));
         live.connection.set(Connection::Open);
+        live.failures.set_value(0);
         // An empty collector gave no sample to continue after, and after a reconnection it may be
         // another collector.
         if was_away || live.last_id.with_value(Option::is_none) {
-            spawn_local(async move { drop(ask(planner).await) });
+            // The stream tells what the list would; if it ends, the page asks again.
+            spawn_local(async move {
+                let _ = ask(planner).await;
+            });
         }
     });
     let arrived = Closure::<dyn Fn(MessageEvent)>::new(move |event: MessageEvent| {
@@ -101,10 +126,10 @@ pub fn follow(planner: Planner) {
     let failed = Closure::<dyn Fn(Event)>::new({
         let source = source.clone();
         move |_| {
-            live.connection.set(Connection::Away);
             // Unless the stream is closed, the browser reconnects by itself after the last sample.
-            if source.ready_state() == EventSource::CLOSED {
-                set_timeout(move || ask_again(planner), ASK_AGAIN);
+            match source.ready_state() == EventSource::CLOSED {
+                true => ask_later(planner, Failure::default()),
+                false => live.connection.set(Connection::Away(0)),
             }
         }
     });
@@ -117,21 +142,39 @@ pub fn follow(planner: Planner) {
     failed.forget();
 }
 
-/// Checks whether a collector is reachable again, which may no longer have the last known sample.
-fn ask_again(planner: Planner) {
-    spawn_local(async move {
-        match ask(planner).await {
-            Ok(()) => follow(planner),
-            Err(_) => set_timeout(move || ask_again(planner), ASK_AGAIN),
-        }
-    });
+/// Shows that the connection failed. Later checks whether a collector answers again, which may no
+/// longer have the last known sample. Only the user can sign in.
+pub fn ask_later(planner: Planner, failure: Failure) {
+    let live = planner.live;
+    if failure.status == 401 {
+        live.connection.set(Connection::SignedOut);
+        return;
+    }
+    live.connection.set(Connection::Away(failure.status));
+    let failures = live.failures.get_value() + 1;
+    live.failures.set_value(failures);
+    let ask_again = move || {
+        spawn_local(async move {
+            match ask(planner).await {
+                Ok(()) => follow(planner),
+                Err(failure) => ask_later(planner, failure),
+            }
+        });
+    };
+    set_timeout(ask_again, failure.delay(failures));
 }
 
-/// Lists the jobs again, and fetches the runs of those that the page shows.
-async fn ask(planner: Planner) -> Result<(), Option<String>> {
-    take_list(planner, collector::jobs().await?);
-    let listed = planner.live.listed.get_untracked();
-    renew(planner, listed.into_iter().map(|listed| listed.job).collect()).await;
+/// Lists the jobs again, and fetches the runs of those that the page shows if samples have arrived.
+async fn ask(planner: Planner) -> Result<(), Failure> {
+    let listing = collector::jobs().await?;
+    let is_known = listing.last_id.is_some()
+        && listing.last_id == planner.live.last_id.get_value()
+        && !planner.jobs.with_untracked(Vec::is_empty);
+    take_list(planner, listing);
+    if !is_known {
+        let listed = planner.live.listed.get_untracked();
+        renew(planner, listed.into_iter().map(|listed| listed.job).collect()).await;
+    }
     Ok(())
 }
 
@@ -165,19 +208,17 @@ async fn renew(planner: Planner, jobs: Vec<String>) {
     if shown.is_empty() && planner.live.follows.get_untracked() {
         if let Some(newest) = planner.live.listed.with_untracked(|listed| listed.first().cloned()) {
             load(planner, &newest.job).await;
+            load_compared(planner).await;
         }
         return;
     }
-    let mut renewed = Vec::new();
-    for job in shown.iter().filter(|shown| jobs.contains(shown)) {
-        renewed.extend(fetch(planner, job).await);
-    }
-    take(planner, renewed);
+    let renewed: Vec<String> = shown.into_iter().filter(|shown| jobs.contains(shown)).collect();
+    take(planner, fetch_all(planner, &renewed).await);
 }
 
 /// Fetches the jobs that tell how the machine types of the selected job differ, if its own runs or
 /// those of other jobs are on several.
-async fn load_compared(planner: Planner) {
+pub async fn load_compared(planner: Planner) {
     let Some(shown) = untrack(|| planner.job()) else { return };
     let Some(run) = shown.observations.first() else { return };
     let definition = JobDefinition::of(&shown.context);
@@ -194,10 +235,16 @@ async fn load_compared(planner: Planner) {
         }
     }
     let (own, lenders): (Vec<Listed>, Vec<Listed>) = others.into_iter().partition(is_own);
-    let mut loaded = Vec::new();
-    for other in own.iter().chain(&lenders).take(MOST_COMPARED) {
-        loaded.extend(fetch(planner, &other.job).await);
+    let follows = planner.live.follows.get_untracked();
+    let compared: Vec<String> = own.into_iter().chain(lenders).map(|other| other.job).take(MOST_COMPARED).collect();
+    let loaded = fetch_all(planner, &compared).await;
+    // The user may have opened a file by then.
+    let is_shown = |job: &Job| job.context == shown.context;
+    if !planner.jobs.with_untracked(|jobs| jobs.iter().any(is_shown)) || follows != planner.live.follows.get_untracked()
+    {
+        return;
     }
+    let loaded: Vec<Job> = loaded.into_iter().map(|job| planner.without_left_out(job)).collect();
     planner.jobs.update(|jobs| {
         for job in loaded {
             if !jobs.iter().any(|known| known.context == job.context) {
@@ -207,8 +254,28 @@ async fn load_compared(planner: Planner) {
     });
 }
 
+/// Fetches the runs of several jobs, and says how many could not be loaded.
+async fn fetch_all(planner: Planner, fingerprints: &[String]) -> Vec<Job> {
+    let all = fingerprints.len();
+    let (mut loaded, mut last) = (Vec::new(), None);
+    for fingerprint in fingerprints {
+        match fetch(planner, fingerprint).await {
+            Ok(job) => loaded.push(job),
+            Err(failure) => last = Some(failure),
+        }
+    }
+    if let Some(failure) = last {
+        let missing = all - loaded.len();
+        planner.alert.set(Some(format!(
+            "{missing} of {all} jobs could not be loaded, and the answer lacks their runs: {}.",
+            failure.reason()
+        )));
+    }
+    loaded
+}
+
 /// Fetches the runs of a job.
-async fn fetch(planner: Planner, fingerprint: &str) -> Option<Job> {
+async fn fetch(planner: Planner, fingerprint: &str) -> Result<Job, Failure> {
     let Runs { job, runs } = collector::runs(fingerprint).await?;
     let is_known = untrack(|| planner.live.all_runs(&job.context)).is_some();
     if is_known || runs > job.runs() {
@@ -219,7 +286,7 @@ async fn fetch(planner: Planner, fingerprint: &str) -> Option<Job> {
             }
         });
     }
-    Some(job)
+    Ok(job)
 }
 
 /// Shows the runs of jobs of the collector.

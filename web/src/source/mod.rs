@@ -15,6 +15,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 pub use self::address::{base as page_address, follow as follow_address};
+use self::collector::Failure;
 pub use self::example::open as open_example;
 pub use self::file::{read as read_file, read_mapped};
 pub use self::live::{select as select_listed, show as show_collector};
@@ -25,6 +26,9 @@ use crate::data::job::same_job;
 use crate::data::view;
 use crate::state::Planner;
 use crate::state::history::{end_scenario, is_short};
+
+const SIGN_IN: &str = "The collector shows its samples to those who have signed in: open its address without \
+                       index.html, or open a link or a file here.";
 
 /// Loads the page's first jobs. A link takes precedence over the collector, because it is what its
 /// sender wanted to show.
@@ -77,7 +81,15 @@ pub fn open(planner: Planner) {
                 }
                 live::follow(planner);
             }
-            Err(Some(error)) if free => planner.alert.set(Some(error)),
+            Err(failure) if failure.may_pass() => {
+                planner.live.follows.set(free);
+                live::ask_later(planner, failure);
+            }
+            Err(Failure { status: 401, .. }) if free => planner.alert.set(Some(SIGN_IN.into())),
+            Err(failure @ Failure { status: 403, .. }) if free => {
+                planner.alert.set(Some(format!("The collector's samples cannot be shown: {}.", failure.reason())));
+            }
+            // There is no collector, as on a file host.
             Err(_) => {}
         }
         if let Some(short) = short.as_ref().filter(|_| free)
@@ -90,6 +102,7 @@ pub fn open(planner: Planner) {
         if !linked && fragment.is_some() {
             address::hold(planner);
         }
+        live::load_compared(planner).await;
     });
 }
 

@@ -48,6 +48,18 @@ impl Planner {
         self.left_out.with_untracked(|left_out| left_out.without(job))
     }
 
+    /// Counts a choice of a job. What the page then fetches for an earlier choice is obsolete.
+    pub fn choose(&self) -> u64 {
+        let choice = self.choice.get_value() + 1;
+        self.choice.set_value(choice);
+        choice
+    }
+
+    /// Whether the user has not chosen a job since this choice.
+    pub fn is_latest(&self, choice: u64) -> bool {
+        self.choice.get_value() == choice
+    }
+
     /// Excludes a run of the selected job, or restores it, and refits.
     pub fn set_left_out(&self, run: Run, out: bool) {
         let selected = self.selected.get_untracked();
@@ -67,6 +79,7 @@ impl Planner {
         let Some(job) = untrack(|| self.job()) else { return Ok(()) };
         let left_out = self.left_out.with_untracked(|left_out| left_out.of(&job.context));
         let (job, left_out) = with_work(&job, &left_out, images, epochs)?;
+        self.choose();
         begin_scenario();
         self.left_out.update(|runs| runs.set(&job.context, left_out));
         self.jobs.update(|jobs| {
@@ -82,6 +95,7 @@ impl Planner {
     /// reset; probability and the user's own prices stay. Published prices for other hardware are
     /// replaced by those for the job's.
     pub fn select(&self, selected: usize) {
+        self.choose();
         begin_scenario();
         self.selected.set(selected);
         let question = Question::about(&self.observations_untracked());

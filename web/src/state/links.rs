@@ -31,6 +31,7 @@ impl Planner {
     /// Opens a full link. An invalid one changes nothing.
     pub fn open_link(&self, link: &str) -> Result<(), LinkError> {
         let View { job, question, pins, left_out, compared } = View::from_link(link)?;
+        self.choose();
         self.left_out.update(|runs| runs.set(&job.context, left_out));
         // Another question about the same runs needs no new fit.
         let fitted = untrack(|| self.job()).as_ref() == Some(&job) && untrack(|| self.fitted()).is_some();

@@ -12,8 +12,11 @@ pub enum Connection {
     None,
     /// Connected: new samples arrive.
     Open,
-    /// Unreachable; the page keeps its jobs.
-    Away,
+    /// No new samples arrive, and the page tries again; the status of the last answer, 0 without
+    /// one.
+    Away(u16),
+    /// The collector asks the user to sign in.
+    SignedOut,
 }
 
 /// A job of the collector, whose runs the page may not have.
@@ -44,6 +47,8 @@ pub struct Live {
     pub waiting: StoredValue<Vec<String>>,
     /// Whether the runs of such jobs are being fetched.
     pub is_renewing: StoredValue<bool>,
+    /// Failed attempts to connect since the last successful one.
+    pub failures: StoredValue<u32>,
 }
 
 impl Live {
@@ -58,6 +63,7 @@ impl Live {
             last_id: StoredValue::new(None),
             waiting: StoredValue::new(Vec::new()),
             is_renewing: StoredValue::new(false),
+            failures: StoredValue::new(0),
         }
     }
 

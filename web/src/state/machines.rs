@@ -23,19 +23,22 @@ impl Planner {
     /// a question is answered from the fit that exists.
     pub fn follow_machines(self) {
         let compared = Memo::new(move |_| self.compared_jobs());
-        Effect::new(move |earlier: Option<Option<TimeoutHandle>>| {
-            if let Some(handle) = earlier.flatten() {
+        Effect::new(move |earlier: Option<(Option<TimeoutHandle>, Option<JobDefinition>)>| {
+            let (handle, before) = earlier.unwrap_or_default();
+            if let Some(handle) = handle {
                 handle.clear();
             }
             self.machine_worker.set_value(None);
-            if compared.with(Option::is_none) {
+            let definition = compared.with(|compared| compared.as_ref().map(|(definition, _)| definition.clone()));
+            if definition.is_none() {
                 self.machines.set(Machines::None);
-                return None;
+                return (None, None);
             }
-            if !matches!(self.machines.get_untracked(), Machines::Ready(_)) {
+            // An answer about the same job stays until the next one; that about another job is wrong.
+            if before != definition || !matches!(self.machines.get_untracked(), Machines::Ready(_)) {
                 self.machines.set(Machines::Running);
             }
-            set_timeout_with_handle(move || self.start_machines(compared), PAUSE).ok()
+            (set_timeout_with_handle(move || self.start_machines(compared), PAUSE).ok(), definition)
         });
         Effect::new(move |_| {
             let question = self.machine_question();

@@ -87,6 +87,8 @@ pub struct Planner {
     pub networks: Networks,
     /// State of the connection to the collector.
     pub live: Live,
+    /// Number of the user's last choice of a job.
+    choice: StoredValue<u64>,
     /// The decision, independent of the what-if. `None` without a predictor.
     pub decision: Memo<Option<Result<Arc<Decision>, String>>>,
     /// The prediction for the configuration under inspection. `None` without a predictor.
@@ -168,6 +170,7 @@ impl Planner {
             monitored: RwSignal::new(Vec::new()),
             networks: Networks::new(),
             live: Live::new(),
+            choice: StoredValue::new(0),
             worker: StoredValue::new_local(None),
             comparison: StoredValue::new_local(None),
             evaluation: StoredValue::new_local(None),

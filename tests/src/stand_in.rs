@@ -1,0 +1,120 @@
+//! A stand-in for a collector, with faults that the real one has only under load.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use foreglow_shared::Job;
+use serde_json::json;
+
+use crate::FileHost;
+
+/// Longer than any test: an answer with this delay never arrives.
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// A server of the planner and of some jobs.
+#[derive(Debug)]
+pub struct StandIn {
+    /// URL of the planner.
+    pub url: String,
+    _host: FileHost,
+    state: Arc<Mutex<State>>,
+}
+
+/// A fault of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The answer has this status, and names a delay in seconds.
+    Status(u16, Option<u32>),
+    /// The answer comes after this delay.
+    Late(Duration),
+}
+
+type Rule = Box<dyn Fn(&str, usize) -> Option<Fault> + Send>;
+
+struct State {
+    jobs: Vec<Job>,
+    rule: Rule,
+    requests: Vec<String>,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("State").field("requests", &self.requests).finish_non_exhaustive()
+    }
+}
+
+impl StandIn {
+    /// Serves the built planner and these jobs. The event stream never opens.
+    ///
+    /// # Errors
+    /// As [`FileHost::start`].
+    pub async fn start(jobs: Vec<Job>) -> anyhow::Result<Self> {
+        let state = State { jobs, rule: Box::new(|_, _| None), requests: Vec::new() };
+        let state = Arc::new(Mutex::new(state));
+        let known = Arc::clone(&state);
+        let answer = move |uri: Uri| {
+            let (path, known) = (uri.path().trim_start_matches("/api/v1/").to_owned(), Arc::clone(&known));
+            async move { answer(&path, &known).await }
+        };
+        let host = FileHost::with(Router::new().route("/api/v1/{*path}", get(answer)))?;
+        Ok(Self { url: host.url.clone(), _host: host, state })
+    }
+
+    /// Sets which requests fail, by their path after `/api/v1/` and the number of earlier requests.
+    pub fn fail(&self, rule: impl Fn(&str, usize) -> Option<Fault> + Send + 'static) {
+        locked(&self.state).rule = Box::new(rule);
+    }
+
+    /// Replaces the jobs.
+    pub fn set_jobs(&self, jobs: Vec<Job>) {
+        locked(&self.state).jobs = jobs;
+    }
+
+    /// The paths of the requests so far, after `/api/v1/`.
+    pub fn requests(&self) -> Vec<String> {
+        locked(&self.state).requests.clone()
+    }
+}
+
+fn locked(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn answer(path: &str, state: &Mutex<State>) -> Response {
+    let (fault, jobs) = {
+        let mut state = locked(state);
+        let fault = (state.rule)(path, state.requests.len());
+        state.requests.push(path.to_owned());
+        (fault, state.jobs.clone())
+    };
+    match fault {
+        Some(Fault::Status(status, delay)) => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            let mut refused = (status, axum::Json(json!({ "error": "refused" }))).into_response();
+            if let Some(delay) = delay {
+                refused.headers_mut().insert(header::RETRY_AFTER, delay.into());
+            }
+            return refused;
+        }
+        Some(Fault::Late(delay)) => tokio::time::sleep(delay).await,
+        None if path == "events" => tokio::time::sleep(NEVER).await,
+        None => {}
+    }
+    if path == "jobs" {
+        let listed = |job: &Job| json!({ "job": job.context.fingerprint(), "context": job.context });
+        let listed: Vec<_> = jobs.iter().map(listed).collect();
+        // Another number of runs has another newest one.
+        let runs: usize = jobs.iter().map(Job::runs).sum();
+        let last_id = format!("019aa6d1-0000-7000-8000-{runs:012}");
+        return axum::Json(json!({ "last_id": last_id, "jobs": listed })).into_response();
+    }
+    let job = jobs.iter().find(|job| path.strip_prefix("jobs/") == Some(job.context.fingerprint().as_str()));
+    match job {
+        Some(job) => axum::Json(json!({ "runs": job.runs(), "job": job })).into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
