@@ -9,11 +9,9 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use foreglow_shared::Job;
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::FileHost;
-
-/// Longer than any test: an answer with this delay never arrives.
-const NEVER: Duration = Duration::from_secs(3600);
 
 /// A server of the planner and of some jobs.
 #[derive(Debug)]
@@ -21,6 +19,7 @@ pub struct StandIn {
     /// URL of the planner.
     pub url: String,
     _host: FileHost,
+    ends: Arc<Notify>,
     state: Arc<Mutex<State>>,
 }
 
@@ -55,18 +54,24 @@ impl StandIn {
     pub async fn start(jobs: Vec<Job>) -> anyhow::Result<Self> {
         let state = State { jobs, rule: Box::new(|_, _| None), requests: Vec::new() };
         let state = Arc::new(Mutex::new(state));
-        let known = Arc::clone(&state);
+        let ends = Arc::new(Notify::new());
+        let known = (Arc::clone(&state), Arc::clone(&ends));
         let answer = move |uri: Uri| {
-            let (path, known) = (uri.path().trim_start_matches("/api/v1/").to_owned(), Arc::clone(&known));
-            async move { answer(&path, &known).await }
+            let (path, (state, ends)) = (uri.path().trim_start_matches("/api/v1/").to_owned(), known.clone());
+            async move { answer(&path, &state, &ends).await }
         };
         let host = FileHost::with(Router::new().route("/api/v1/{*path}", get(answer)))?;
-        Ok(Self { url: host.url.clone(), _host: host, state })
+        Ok(Self { url: host.url.clone(), _host: host, ends, state })
     }
 
     /// Sets which requests fail, by their path after `/api/v1/` and the number of earlier requests.
     pub fn fail(&self, rule: impl Fn(&str, usize) -> Option<Fault> + Send + 'static) {
         locked(&self.state).rule = Box::new(rule);
+    }
+
+    /// Ends the pending requests of the event stream.
+    pub fn end_events(&self) {
+        self.ends.notify_waiters();
     }
 
     /// Replaces the jobs.
@@ -84,7 +89,7 @@ fn locked(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn answer(path: &str, state: &Mutex<State>) -> Response {
+async fn answer(path: &str, state: &Mutex<State>, ends: &Notify) -> Response {
     let (fault, jobs) = {
         let mut state = locked(state);
         let fault = (state.rule)(path, state.requests.len());
@@ -101,7 +106,10 @@ async fn answer(path: &str, state: &Mutex<State>) -> Response {
             return refused;
         }
         Some(Fault::Late(delay)) => tokio::time::sleep(delay).await,
-        None if path == "events" => tokio::time::sleep(NEVER).await,
+        None if path == "events" => {
+            ends.notified().await;
+            return StatusCode::SERVICE_UNAVAILABLE.into_response();
+        }
         None => {}
     }
     if path == "jobs" {

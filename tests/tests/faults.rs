@@ -1,9 +1,9 @@
-//! The page beside a collector that fails, is late, or refuses.
+//! The page beside a collector that fails, is late, or refuses, or has the job in another size.
 
 use std::time::Duration;
 
 use anyhow::Context as _;
-use foreglow_shared::Job;
+use foreglow_shared::{Job, ShortLink};
 use foreglow_tests::{Browser, Fault, StandIn, example_jobs, example_shown};
 use serde_json::{Value, json};
 
@@ -175,4 +175,48 @@ async fn a_refused_event_stream_is_asked_for_ever_less_often_and_nothing_is_fetc
     let once: std::collections::BTreeSet<&String> = fetched.iter().copied().collect();
     assert_eq!(fetched.len(), once.len(), "{requests:?}");
     browser.close().await
+}
+
+#[tokio::test]
+async fn a_job_in_another_size_takes_new_runs_and_has_a_short_link_that_opens_in_that_size() -> anyhow::Result<()> {
+    let jobs = on_machines(1)?;
+    let (fingerprint, runs) = (jobs[0].context.fingerprint(), jobs[0].observations.len());
+    let images = jobs[0].context.workload.images * 10;
+    let (collector, browser) = open(jobs.clone()).await?;
+    browser.set("images", &images.to_string()).await?;
+    let extent = async |page: &Browser| script(page, "return document.querySelector('.extent').textContent").await;
+    // The stream ends and is refused, so that the page asks whether samples have arrived.
+    let mut more = jobs;
+    let run = more[0].observations[0];
+    more[0].observations.push(run);
+    collector.set_jobs(more);
+    collector.fail(|path, _| (path == "events").then_some(Fault::Status(503, None)));
+    collector.end_events();
+    let has_more = async |page: &Browser| {
+        let text = extent(page).await?.to_string();
+        Ok(text.contains(&format!("from {} runs", runs + 1)))
+    };
+    browser.wait_until("one more run", has_more).await?;
+    assert_eq!(browser.element("images").await?.value().await?, Some(images.to_string()));
+    let options = "return document.querySelectorAll('[data-testid=choose-job] option').length";
+    assert_eq!(script(&browser, options).await?, json!(0), "one job, without a selector");
+
+    browser.element("share").await?.click().await?;
+    browser.element("share-short").await?.click().await?;
+    let is_short = async |page: &Browser| {
+        Ok(page.element("share-link").await?.value().await?.is_some_and(|link| link.contains("#q1.")))
+    };
+    browser.wait_until("the short form", is_short).await?;
+    let link = browser.element("share-link").await?.value().await?.unwrap_or_default();
+    let (_, fragment) = link.split_once('#').context("a link has a fragment")?;
+    let short = fragment.split('&').next().unwrap_or_default();
+    assert_eq!(ShortLink::from_fragment(short)?.job, fingerprint);
+    let secs = browser.secs("recommended-time").await?;
+    browser.close().await?;
+
+    let reader = Browser::start().await?;
+    reader.page.goto(&link).await?;
+    reader.wait_until("the same answer", async |page| Ok(page.secs("recommended-time").await? == secs)).await?;
+    assert_eq!(reader.element("images").await?.value().await?, Some(images.to_string()));
+    reader.close().await
 }

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fs};
 use anyhow::Context as _;
 use foreglow_tests::{Browser, FileHost, planner_dir, workspace_dir};
 use serde_json::{Value, json};
-use thirtyfour::By;
+use thirtyfour::prelude::*;
 
 const AXE: &str = "target/axe/package/axe.min.js";
 /// The axe tags of the success criteria of WCAG 2.2, levels A and AA.
@@ -147,6 +147,37 @@ async fn the_share_sheet_is_in_the_window_of_a_phone_and_a_second_press_closes_i
         let is_closed = async |page: &Browser| Ok(page.page.find_all(By::Testid("share-link")).await?.is_empty());
         browser.wait_until("the sheet to close", is_closed).await?;
     }
+    browser.close().await
+}
+
+#[tokio::test]
+async fn the_keyboard_focus_stays_with_what_it_operates() -> anyhow::Result<()> {
+    let (_host, browser) = open_example().await?;
+    let focused = "const focused = document.activeElement;
+        return focused.dataset.testid ?? focused.getAttribute('aria-label') ?? focused.tagName";
+    let focus_is = async |what: &str| {
+        let is = async |page: &Browser| Ok(*page.page.execute(focused, vec![]).await?.json() == json!(what));
+        browser.wait_until(&format!("the focus on {what}"), is).await
+    };
+    browser.show("runs").await?;
+    let checkbox = browser.page.query(By::Css("[data-testid=run] input")).first().await?;
+    let label = checkbox.attr("aria-label").await?.context("a checkbox has a label")?;
+    for is_checked in [false, true] {
+        checkbox.send_keys(" ").await?;
+        let is = async |_: &Browser| Ok(checkbox.is_selected().await? == is_checked);
+        browser.wait_until("the other state", is).await?;
+        focus_is(&label).await?;
+    }
+    browser.element("share").await?.send_keys(Key::Enter).await?;
+    browser.element("share-link").await?.send_keys(Key::Escape).await?;
+    focus_is("share").await?;
+
+    browser.show("compare").await?;
+    browser.element("pin").await?.send_keys(Key::Enter).await?;
+    browser.element("unpin").await?;
+    focus_is("pin").await?;
+    browser.element("unpin").await?.send_keys(Key::Enter).await?;
+    focus_is("pin").await?;
     browser.close().await
 }
 

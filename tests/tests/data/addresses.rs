@@ -119,3 +119,28 @@ async fn the_address_keeps_the_switches_of_charts_unless_they_are_at_their_usual
     assert_eq!(script(&reader, &pressed).await?, json!([true, false, false]));
     reader.close().await
 }
+
+#[tokio::test]
+async fn a_reload_keeps_the_excluded_runs_of_jobs_that_are_not_shown() -> anyhow::Result<()> {
+    let (_host, browser) = open_example().await?;
+    browser.show("runs").await?;
+    script(&browser, "document.querySelector('[data-testid=run] input').click()").await?;
+    says(&browser, "samples-count", "1 excluded").await?;
+    let other = "return document.querySelector('[data-testid=choose-job]').value === '0' ? '1' : '0'";
+    let other = script(&browser, other).await?.as_str().unwrap_or_default().to_owned();
+    browser.set("choose-job", &other).await?;
+    says(&browser, "samples-count", "runs").await?;
+    browser.address().await?;
+    browser.page.refresh().await?;
+    browser.answered().await?;
+    let places = "return document.querySelectorAll('[data-testid=choose-job] option').length";
+    let count = script(&browser, places).await?.as_u64().unwrap_or_default();
+    let mut excluded = 0;
+    for place in 0..count {
+        browser.set("choose-job", &place.to_string()).await?;
+        browser.answered().await?;
+        excluded += u64::from(browser.text("samples-count").await?.contains("1 excluded"));
+    }
+    assert_eq!(excluded, 1);
+    browser.close().await
+}

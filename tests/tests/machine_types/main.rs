@@ -338,3 +338,54 @@ async fn another_job_never_shows_the_machine_types_of_the_earlier_one() -> anyho
     recommended(&browser, "").await?;
     browser.close().await
 }
+
+#[tokio::test]
+async fn another_number_of_images_keeps_every_setting_in_the_comparison() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let mut text = String::new();
+    for (batch, factor) in [(8, 1.0), (32, 0.7)] {
+        for line in example_shown()?.lines {
+            let mut sample: Value = serde_json::from_str(&line)?;
+            sample["workload"]["batch_size"] = json!(batch);
+            let secs = sample["completion_time_secs"].as_f64().context("the example's runs completed")?;
+            sample["completion_time_secs"] = json!(secs * factor);
+            let id = sample["id"].as_str().context("a sample has an id")?.to_owned();
+            sample["id"] = json!(format!("{}{}", &id[..id.len() - 1], batch / 8));
+            text.push_str(&format!("{sample}\n"));
+        }
+    }
+    let path = home.path().join("batches.jsonl");
+    fs::write(&path, text)?;
+    let (_host, browser) = open(&path.display().to_string()).await?;
+    let images = example_shown()?.job.context.workload.images;
+    let shows = async |images: u64| {
+        let shown = "return [[...document.querySelectorAll('[data-testid=choose-job] option')].map((job) => job.text),
+            document.querySelector('.best-machines').textContent,
+            [...document.querySelectorAll('[data-pick=batch] option')].map((size) => size.value)]";
+        let has_all = async |page: &Browser| {
+            let told: (Vec<String>, String, Vec<String>) =
+                serde_json::from_value(page.page.execute(shown, vec![]).await?.json().clone())?;
+            let of_size = told.0.iter().filter(|title| title.contains(&format!(" {images} images"))).count();
+            Ok(told.0.len() == 2 && of_size == 2 && told.1.contains("The best of all") && told.2 == ["8", "32"])
+        };
+        browser.wait_until(&format!("both batch sizes of {images} images"), has_all).await
+    };
+    shows(images).await?;
+    browser.address().await?;
+    let secs = browser.secs("recommended-machines-time").await?;
+    for times in [10, 20] {
+        browser.set("images", &(images * times).to_string()).await?;
+        shows(images * times).await?;
+        browser.address().await?;
+    }
+    browser.page.refresh().await?;
+    browser.answered().await?;
+    shows(images * 20).await?;
+    browser.page.back().await?;
+    shows(images * 10).await?;
+    browser.set("images", &images.to_string()).await?;
+    shows(images).await?;
+    let again: f64 = browser.secs("recommended-machines-time").await?.parse()?;
+    assert!((again / secs.parse::<f64>()? - 1.0).abs() < 1e-9, "{again} and {secs}");
+    browser.close().await
+}

@@ -58,7 +58,14 @@ async fn pinned_configurations_are_compared_and_kept_in_the_link() -> anyhow::Re
             Ok(shared.pins == [view.question.what_if])
         })
         .await?;
-    assert!(!browser.element("pin").await?.is_enabled().await?, "a pinned configuration cannot be pinned again");
+    let pin = browser.element("pin").await?;
+    assert_eq!(
+        pin.attr("aria-disabled").await?.as_deref(),
+        Some("true"),
+        "a pinned configuration cannot be pinned again"
+    );
+    pin.click().await?;
+    assert_eq!(browser.page.find_all(By::Testid("unpin")).await?.len(), 1);
     let link = browser.page.current_url().await?.to_string();
     browser.close().await?;
 

@@ -1,14 +1,15 @@
 //! A worker for a single long request. It never blocks the fit worker, and terminating it cancels
 //! the request.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
-use web_sys::{MessageEvent, Worker};
+use web_sys::MessageEvent;
 
-use crate::client::fit_worker::{listen, spawn};
+use crate::client::fit_worker::{Heard, listen, spawn};
 use crate::worker::messages::{FromErrand, ToErrand};
 use crate::worker::serve::parse;
 
@@ -19,7 +20,7 @@ pub const COMPARISON: &str = "./comparison-worker.js";
 
 /// A running request; dropping it cancels it.
 pub struct Errand {
-    worker: Worker,
+    _worker: Heard,
 }
 
 impl Errand {
@@ -38,10 +39,13 @@ impl Errand {
         let told = Rc::new(told);
         let message =
             serde_json::to_string(request).map_err(|error| format!("the request cannot be serialised: {error}"))?;
+        // Once sent, the worker has them.
+        let request = Cell::new(Some((message, file)));
         let on_message = Closure::<dyn Fn(MessageEvent)>::new({
             let (worker, told) = (worker.clone(), Rc::clone(&told));
             move |event: MessageEvent| match parse(&event.data()) {
                 Ok(FromErrand::Ready) => {
+                    let Some((message, file)) = request.take() else { return };
                     let message = JsValue::from_str(&message);
                     // Strings, files and byte arrays can always be cloned to a worker.
                     let _ = match &file {
@@ -53,13 +57,6 @@ impl Errand {
                 Ok(message) => told(Ok(message)),
             }
         });
-        listen(&worker, on_message, move |reason| told(Err(reason)));
-        Ok(Self { worker })
-    }
-}
-
-impl Drop for Errand {
-    fn drop(&mut self) {
-        self.worker.terminate();
+        Ok(Self { _worker: listen(worker, on_message, move |reason| told(Err(reason))) })
     }
 }

@@ -63,7 +63,8 @@ impl FitWorker {
                 Ok(_) => {}
             }
         });
-        listen(&this.worker, on_message, move |reason| answered(Err(reason)));
+        // The fit worker lives as long as the page.
+        std::mem::forget(listen(this.worker.clone(), on_message, move |reason| answered(Err(reason))));
         Ok(this)
     }
 
@@ -112,8 +113,23 @@ pub fn spawn(script: &str) -> Result<Worker, String> {
         .map_err(|_| "this browser cannot run the fit in a worker; try a current one".to_owned())
 }
 
-/// Installs the handlers of a worker's messages and errors for the lifetime of the page.
-pub fn listen(worker: &Worker, on_message: Closure<dyn Fn(MessageEvent)>, failed: impl Fn(String) + 'static) {
+/// A worker with the handlers of its messages and errors; dropping it ends the worker.
+pub struct Heard {
+    worker: Worker,
+    _on_message: Closure<dyn Fn(MessageEvent)>,
+    _on_error: Closure<dyn Fn(ErrorEvent)>,
+}
+
+impl Drop for Heard {
+    fn drop(&mut self) {
+        self.worker.set_onmessage(None);
+        self.worker.set_onerror(None);
+        self.worker.terminate();
+    }
+}
+
+/// Installs the handlers of a worker's messages and errors.
+pub fn listen(worker: Worker, on_message: Closure<dyn Fn(MessageEvent)>, failed: impl Fn(String) + 'static) -> Heard {
     let on_error = Closure::<dyn Fn(ErrorEvent)>::new(move |event: ErrorEvent| {
         // A module that cannot be loaded raises a plain event without a message.
         let detail = js_sys::Reflect::get(&event, &"message".into()).ok().and_then(|message| message.as_string());
@@ -122,6 +138,5 @@ pub fn listen(worker: &Worker, on_message: Closure<dyn Fn(MessageEvent)>, failed
     });
     worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
-    on_message.forget();
-    on_error.forget();
+    Heard { worker, _on_message: on_message, _on_error: on_error }
 }

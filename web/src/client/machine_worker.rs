@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::Closure;
 use web_sys::{MessageEvent, Worker};
 
 use super::errand::READER;
-use super::fit_worker::{listen, spawn};
+use super::fit_worker::{Heard, listen, spawn};
 use crate::worker::machines::{MachineHtml, MachineQuestion};
 use crate::worker::messages::{FromErrand, ToErrand};
 use crate::worker::serve::parse;
@@ -18,6 +18,7 @@ use crate::worker::serve::parse;
 /// A worker for the questions about some jobs; dropping it cancels its work.
 pub struct MachineWorker {
     worker: Worker,
+    _heard: Heard,
     /// The jobs, until the first question takes them to the worker.
     jobs: Cell<Option<Vec<Job>>>,
     /// Whether the worker loads or answers.
@@ -33,29 +34,30 @@ impl MachineWorker {
     /// The browser does not support module workers.
     pub fn start(jobs: Vec<Job>, told: impl Fn(Result<MachineHtml, String>) + 'static) -> Result<Rc<Self>, String> {
         let worker = spawn(READER)?;
-        let this = Rc::new(Self {
-            worker,
-            jobs: Cell::new(Some(jobs)),
-            is_busy: Cell::new(true),
-            waiting: RefCell::new(None),
-        });
         let told = Rc::new(told);
-        let on_message = Closure::<dyn Fn(MessageEvent)>::new({
-            let (this, told) = (Rc::downgrade(&this), Rc::clone(&told));
-            move |event: MessageEvent| {
-                match parse(&event.data()) {
-                    Ok(FromErrand::Machines(html)) => told(Ok(*html)),
-                    Ok(FromErrand::Broken(reason)) | Err(reason) => told(Err(reason)),
-                    Ok(_) => {}
+        Ok(Rc::new_cyclic(|this: &Weak<Self>| {
+            let on_message = Closure::<dyn Fn(MessageEvent)>::new({
+                let (this, told) = (Weak::clone(this), Rc::clone(&told));
+                move |event: MessageEvent| {
+                    match parse(&event.data()) {
+                        Ok(FromErrand::Machines(html)) => told(Ok(*html)),
+                        Ok(FromErrand::Broken(reason)) | Err(reason) => told(Err(reason)),
+                        Ok(_) => {}
+                    }
+                    if let Some(this) = Weak::upgrade(&this) {
+                        this.is_busy.set(false);
+                        this.send();
+                    }
                 }
-                if let Some(this) = Weak::upgrade(&this) {
-                    this.is_busy.set(false);
-                    this.send();
-                }
+            });
+            Self {
+                _heard: listen(worker.clone(), on_message, move |reason| told(Err(reason))),
+                worker,
+                jobs: Cell::new(Some(jobs)),
+                is_busy: Cell::new(true),
+                waiting: RefCell::new(None),
             }
-        });
-        listen(&this.worker, on_message, move |reason| told(Err(reason)));
-        Ok(this)
+        }))
     }
 
     /// Asks a question. A question that the worker has not begun by then gets no answer.
@@ -75,11 +77,5 @@ impl MachineWorker {
             // A string can always be cloned to the worker.
             let _ = self.worker.post_message(&JsValue::from_str(&message));
         }
-    }
-}
-
-impl Drop for MachineWorker {
-    fn drop(&mut self) {
-        self.worker.terminate();
     }
 }

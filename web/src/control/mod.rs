@@ -2,10 +2,12 @@
 
 mod clipboard;
 mod download;
+mod focus;
 mod later;
 mod why_button;
 
 pub use self::clipboard::{CopyButton, copy};
 pub use self::download::download;
+pub use self::focus::refocus;
 pub use self::later::{Later, later};
 pub use self::why_button::{Explained, WhyButton};

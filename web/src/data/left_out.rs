@@ -21,6 +21,11 @@ impl LeftOuts {
         self.0.iter().find(|(known, _)| known == context).map(|(_, runs)| runs.clone()).unwrap_or_default()
     }
 
+    /// The jobs with excluded runs.
+    pub fn iter(&self) -> impl Iterator<Item = &(Context, LeftOut)> {
+        self.0.iter()
+    }
+
     /// Replaces the excluded runs of a job.
     pub fn set(&mut self, context: &Context, runs: LeftOut) {
         self.0.retain(|(known, _)| known != context);
@@ -63,9 +68,32 @@ impl LeftOuts {
     }
 }
 
+/// A run with a sampling rate, which another size of the job rounds.
+trait Sampled: Copy + PartialEq {
+    fn sampling_rate(&mut self) -> &mut f64;
+
+    fn is(mut self, mut other: Self) -> bool {
+        let (own, others) = (*self.sampling_rate(), *other.sampling_rate());
+        *other.sampling_rate() = own;
+        self == other && (own - others).abs() <= 1e-9 * own
+    }
+}
+
+impl Sampled for Observation {
+    fn sampling_rate(&mut self) -> &mut f64 {
+        &mut self.sampling_rate
+    }
+}
+
+impl Sampled for IncompleteRun {
+    fn sampling_rate(&mut self) -> &mut f64 {
+        &mut self.sampling_rate
+    }
+}
+
 /// Removes one of the runs that are equal to `run`.
-fn take<T: Copy + PartialEq>(runs: &mut Vec<T>, run: &T) -> Option<T> {
-    let place = runs.iter().position(|known| known == run)?;
+fn take<T: Sampled>(runs: &mut Vec<T>, run: &T) -> Option<T> {
+    let place = runs.iter().position(|known| known.is(*run))?;
     Some(runs.remove(place))
 }
 

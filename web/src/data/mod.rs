@@ -2,6 +2,7 @@
 //! tested natively.
 
 pub mod duration;
+pub mod edits;
 pub mod example;
 pub mod job;
 pub mod left_out;

@@ -36,7 +36,8 @@ pub struct ListedRun {
 /// The filter and the order of the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrangement {
-    /// The sort key; ties keep the order of the runs' features.
+    /// The sort key; ties are in the order of the runs' features, sampling rates and times, which
+    /// do not depend on what is excluded.
     pub column: Column,
     /// Whether the largest value comes first.
     pub descending: bool,
@@ -81,7 +82,12 @@ pub fn arrange(rows: &[ListedRun], arrangement: &Arrangement) -> Vec<usize> {
             (Some(a), Some(b)) if arrangement.descending => b.total_cmp(&a),
             (Some(a), Some(b)) => a.total_cmp(&b),
         };
-        order.then_with(|| rows[*a].features().cmp(&rows[*b].features()))
+        let [a, b] = [a, b].map(|place| &rows[*place]);
+        let secs = |row: &ListedRun| row.secs().unwrap_or(f64::INFINITY);
+        order
+            .then_with(|| a.features().cmp(&b.features()))
+            .then_with(|| a.sampling_rate().total_cmp(&b.sampling_rate()))
+            .then_with(|| secs(a).total_cmp(&secs(b)))
     });
     places
 }

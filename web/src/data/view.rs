@@ -68,6 +68,9 @@ pub struct Shown {
     pub choice: MachineChoice,
     /// The switches of the charts.
     pub switches: Switches,
+    /// The images and epochs of the question about the job of a short link, if it was measured with
+    /// others. A full link holds them.
+    pub size: Option<(u64, u32)>,
 }
 
 impl Shown {
@@ -114,6 +117,9 @@ impl Shown {
         for switch in self.switches.unusual() {
             add("chart", &switch);
         }
+        if let Some((images, epochs)) = self.size {
+            add("size", &format!("{images}x{epochs}"));
+        }
         suffix
     }
 
@@ -138,6 +144,10 @@ impl Shown {
                 ("partition", _) => shown.choice.pick.partition_size = count(value),
                 ("memory", _) => shown.choice.pick.memory_per_executor_mib = count(value),
                 ("chart", _) => shown.switches.read(value),
+                ("size", _) => {
+                    let size = value.split_once('x');
+                    shown.size = size.and_then(|(images, epochs)| Some((images.parse().ok()?, count(epochs)?)));
+                }
                 _ => {}
             }
         }
@@ -207,6 +217,15 @@ mod tests {
         assert_eq!(split("v1.abc"), ("v1.abc", Shown::default()));
         assert_eq!(split("v1.abc&view=later&x"), ("v1.abc", Shown::default()));
         assert_eq!(Shown::default().suffix(), "");
+    }
+
+    #[test]
+    fn the_size_of_a_job_survives_the_address() {
+        let shown = Shown { size: Some((32_000, 2)), ..Shown::default() };
+        assert_eq!(split(&format!("q1.abc{}", shown.suffix())), ("q1.abc", shown));
+        for broken in ["&size=3", "&size=x2", "&size=3x0", "&size=-3x1"] {
+            assert_eq!(split(broken).1, Shown::default(), "{broken}");
+        }
     }
 
     #[test]

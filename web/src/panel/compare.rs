@@ -4,7 +4,7 @@ use foreglow_model::{Candidate, Neighbours};
 use foreglow_shared::{Question, WhatIf, format_money, format_probability};
 use leptos::prelude::*;
 
-use crate::control::WhyButton;
+use crate::control::{WhyButton, refocus};
 use crate::data::neighbours::{Taken, missing};
 use crate::data::text::named;
 use crate::panel::prediction::{interval_ends, time_of};
@@ -47,7 +47,7 @@ pub fn Compare() -> impl IntoView {
         <section class="card side-by-side" aria-labelledby="compare-title">
             <div class="chart-head">
                 <h2 id="compare-title">"Side by side"</h2>
-                <button type="button" class="quiet" data-testid="pin" disabled=move || is_pinned.get() on:click=pin>
+                <button type="button" class="quiet" data-testid="pin" aria-disabled=move || is_pinned.get().to_string() on:click=pin>
                     {move || format!("Pin {}", short(planner.what_if.get()))}
                 </button>
             </div>
@@ -132,7 +132,14 @@ fn shown(planner: Planner, row: ComparedCandidate, recommended: Option<Taken>, l
     };
     let remark = candidate.exclusion.map(|exclusion| exclusion.to_string());
     let test_id = format!("compare-{}", label.to_ascii_lowercase().replace(' ', "-"));
-    let unpin = move |_| planner.pins.update(|pins| pins.retain(|pin| *pin != configuration));
+    let unpin = move |_| {
+        planner.pins.update(|pins| pins.retain(|pin| *pin != configuration));
+        // The rows move up; only the button of the last one goes.
+        request_animation_frame(|| {
+            refocus("tr:last-child [data-testid=unpin]");
+            refocus("[data-testid=pin]");
+        });
+    };
     view! {
         <tr
             data-testid=test_id

@@ -45,23 +45,26 @@ pub fn JobTitle() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let job = Memo::new(move |_| planner.job());
     let text = move |part: fn(&Job) -> String| move || job.with(|job| job.as_ref().map(part));
-    let others = Memo::new(move |_| planner.jobs.with(|jobs| planner.live.others(jobs)));
     let titles = Memo::new(move |_| {
         let mut titles: Vec<String> = planner.jobs.with(|jobs| jobs.iter().map(|job| job.context.title()).collect());
-        titles.extend(others.with(|others| others.iter().map(|other| other.context.title()).collect::<Vec<String>>()));
+        titles.extend(planner.others().iter().map(|other| other.context.title()));
         titles
     });
     let choose = move |event| {
         let Ok(place) = event_target_value(&event).parse::<usize>() else { return };
         let measured = planner.jobs.with_untracked(Vec::len);
-        match place.checked_sub(measured).and_then(|place| others.with_untracked(|others| others.get(place).cloned())) {
-            Some(other) => select_listed(planner, other),
+        match place.checked_sub(measured) {
+            Some(place) => {
+                if let Some(other) = untrack(|| planner.others()).into_iter().nth(place) {
+                    select_listed(planner, other);
+                }
+            }
             None => planner.select(place),
         }
     };
     // Of many equal runs only the newest are fitted.
     let newest_of = move || {
-        let all = job.with(|job| job.as_ref().and_then(|job| planner.live.all_runs(&job.context)));
+        let all = job.with(|job| job.as_ref().and_then(|job| planner.live.all_runs(&planner.measured(&job.context))));
         all.map(|all| format!(", the newest of {all} runs"))
     };
     view! {

@@ -2,8 +2,9 @@
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, HtmlElement, HtmlInputElement};
+use web_sys::{Element, Event, HtmlInputElement};
 
+use crate::control::refocus;
 use crate::data::machine_choice::{Devices, MachinePick};
 use crate::data::text::capitalised;
 use crate::data::view::price;
@@ -88,19 +89,6 @@ fn selector(control: &Element) -> Option<String> {
             Some(format!("{}[{name}='{value}']", control.tag_name()))
         },
     )
-}
-
-/// Focuses the successor of the control that the user has operated, if the answer has replaced it:
-/// the focus is then on the page itself.
-fn refocus(selector: &str) {
-    if document().active_element().is_some_and(|focused| focused.tag_name() != "BODY") {
-        return;
-    }
-    let control = document().query_selector(selector).ok().flatten();
-    if let Some(control) = control.and_then(|control| control.dyn_into::<HtmlElement>().ok()) {
-        // A control that cannot be focused is not shown.
-        let _ = control.focus();
-    }
 }
 
 fn target(event: &Event) -> Option<Element> {

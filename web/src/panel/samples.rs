@@ -28,7 +28,7 @@ pub fn Samples() -> impl IntoView {
     let arrangement = RwSignal::new(Arrangement::default());
     let all = Memo::new(move |_| {
         let job = planner.job();
-        job.map(|job| rows(&job, &planner.left_out.with(|runs| runs.of(&job.context)))).unwrap_or_default()
+        job.map(|job| rows(&job, &planner.edits.with(|edits| edits.left_out.of(&job.context)))).unwrap_or_default()
     });
     let places = Memo::new(move |_| arrangement.with(|arrangement| all.with(|rows| arrange(rows, arrangement))));
     let scroller = NodeRef::<Div>::new();
@@ -95,7 +95,12 @@ pub fn Samples() -> impl IntoView {
                                 }))
                             }
                             key=|(place, row)| (*place, row_key(row))
-                            children=move |(place, row)| view! { <RunRow place row /> }
+                            children=move |(place, row)| {
+                                let is_out = move || {
+                                    places.with(|places| all.with(|rows| places.get(place).is_some_and(|row| rows[*row].left_out)))
+                                };
+                                run_row(planner, place, row, is_out)
+                            }
                         />
                         <tr class="spacer" aria-hidden="true">
                             <td colspan="8" style:height=move || spacer(places.with(Vec::len).saturating_sub(range.get().end))></td>
@@ -109,15 +114,16 @@ pub fn Samples() -> impl IntoView {
 
 fn all_left_out(planner: Planner) -> usize {
     let context = planner.job().map(|job| job.context);
-    let runs = context.map(|context| planner.left_out.with(|runs| runs.of(&context))).unwrap_or_default();
+    let runs = context.map(|context| planner.edits.with(|edits| edits.left_out.of(&context))).unwrap_or_default();
     runs.observations.len() + runs.incomplete.len()
 }
 
-/// The identity of a row: a different run at the same place is a different row.
-fn row_key(row: &ListedRun) -> (CoreSplit, u32, u32, u64, u64, bool) {
+/// The identity of a row: a different run at the same place is a different row. Excluding a run
+/// keeps its row, and the focus on its checkbox.
+fn row_key(row: &ListedRun) -> (CoreSplit, u32, u32, u64, u64) {
     let (split, memory, partition_size) = row.features();
     let bits = |number: f64| number.to_bits();
-    (split, memory, partition_size, bits(row.sampling_rate()), row.secs().map_or(0, bits), row.left_out)
+    (split, memory, partition_size, bits(row.sampling_rate()), row.secs().map_or(0, bits))
 }
 
 /// A column header that sorts by its column.
@@ -153,9 +159,12 @@ fn Head(column: Column, label: &'static str, class: &'static str, arrangement: R
     }
 }
 
-#[component]
-fn RunRow(place: usize, row: ListedRun) -> impl IntoView {
-    let planner = expect_context::<Planner>();
+fn run_row(
+    planner: Planner,
+    place: usize,
+    row: ListedRun,
+    is_out: impl Fn() -> bool + Copy + Send + 'static,
+) -> impl IntoView {
     let (split, memory, partition_size) = row.features();
     let time = row.secs().map_or_else(|| row.outcome().replace('_', " "), format_duration);
     let label = format!("{}, {} of the images, {time}: included", split.short(), format_rate(row.sampling_rate()));
@@ -167,7 +176,7 @@ fn RunRow(place: usize, row: ListedRun) -> impl IntoView {
         predicted.map(|secs| relative_error(secs, run.completion_time_secs)).unwrap_or_default()
     };
     view! {
-        <tr class:out=row.left_out aria-rowindex=(place + 2).to_string() data-testid="run">
+        <tr class:out=is_out aria-rowindex=(place + 2).to_string() data-testid="run">
             <td class="number">{split.executors}</td>
             <td class="number">{split.cores()}</td>
             <td class="number">{format_rate(row.sampling_rate())}</td>
@@ -179,7 +188,7 @@ fn RunRow(place: usize, row: ListedRun) -> impl IntoView {
                 <input
                     type="checkbox"
                     aria-label=label
-                    prop:checked=!row.left_out
+                    prop:checked=move || !is_out()
                     on:change=move |event| planner.set_left_out(row.run, !event_target_checked(&event))
                 />
             </td>

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::data::view::split;
 use crate::source::saved::{Named, forget, list, save};
 use crate::state::Planner;
-use crate::state::history::{begin_scenario, fragment_of};
+use crate::state::history::begin_scenario;
 
 /// A form to save the current scenario under a name, and a list to open saved ones.
 #[component]
@@ -21,13 +21,12 @@ pub fn Saved() -> impl IntoView {
     };
     let keep = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
-        let Some((field, view)) = field.get_untracked().zip(untrack(|| planner.view())) else { return };
+        let Some((field, fragment)) = field.get_untracked().zip(untrack(|| planner.fragment(false))) else { return };
         let name = field.value().trim().to_owned();
         if name.is_empty() {
             mistake.set(Some("Give the scenario a name.".into()));
             return;
         }
-        let fragment = fragment_of(&view) + &untrack(|| planner.shown()).suffix();
         told(save(Named { name, fragment }));
         field.set_value("");
     };
@@ -37,7 +36,7 @@ pub fn Saved() -> impl IntoView {
             begin_scenario();
             // One of an earlier version has no suffix, and shows what a link without one does.
             let (link, shown) = split(&fragment);
-            let opened = planner.open_fragment(link);
+            let opened = planner.open_fragment(link, shown.size);
             if opened.is_ok() {
                 planner.take_shown(shown);
             }

@@ -1,11 +1,10 @@
 //! Sharing: the full or short link, copying it, its QR code, and named scenarios.
 
-use foreglow_shared::ShortLink;
 use leptos::html::Input;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::control::copy;
+use crate::control::{copy, refocus};
 use crate::panel::qr::qr_code;
 use crate::panel::saved::Saved;
 use crate::source::page_address;
@@ -22,18 +21,11 @@ pub fn Share() -> impl IntoView {
     let field = NodeRef::<Input>::new();
     // A short link works only where the collector has the runs.
     let has_collector = Memo::new(move |_| planner.live.connection.get() != Connection::None);
-    let link = Memo::new(move |_| {
+    let text = Memo::new(move |_| {
         // Encodes the link only while the sheet is open, to keep the sliders fast.
-        let view = open.get().then(|| planner.view()).flatten()?;
-        let full = view.fits_in_link() && !(short.get() && has_collector.get());
-        Some(match full {
-            true => view.to_link(&page_address()) + &planner.shown().suffix(),
-            false => {
-                ShortLink::new(&view.job.context, view.question).to_link(&page_address()) + &planner.shown().suffix()
-            }
-        })
+        let fragment = open.get().then(|| planner.fragment(short.get() && has_collector.get())).flatten();
+        fragment.map(|fragment| page_address() + "#" + &fragment).unwrap_or_default()
     });
-    let text = Memo::new(move |_| link.get().unwrap_or_default());
     let copied = move || {
         note.set("Press Ctrl C or ⌘ C to copy it.");
         let text = text.get_untracked();
@@ -51,6 +43,11 @@ pub fn Share() -> impl IntoView {
         if open.get_untracked() {
             copied();
         }
+    };
+    let close = move || {
+        open.set(false);
+        // The focus was in the sheet.
+        request_animation_frame(|| refocus("#share"));
     };
     let explanation = move || match text
         .with(|text| text.split_once('#').is_some_and(|(_, fragment)| is_short(fragment)))
@@ -72,7 +69,7 @@ pub fn Share() -> impl IntoView {
             <Show when=move || open.get()>
                 <div class="share-sheet" role="dialog" aria-label="Share link" on:keydown=move |event| {
                     if event.key() == "Escape" {
-                        open.set(false);
+                        close();
                     }
                 }>
                     <label>
@@ -103,7 +100,7 @@ pub fn Share() -> impl IntoView {
                         {move || text.with(|text| qr_code(text))}
                     </details>
                     <Saved />
-                    <button type="button" class="quiet" on:click=move |_| open.set(false)>
+                    <button type="button" class="quiet" on:click=move |_| close()>
                         "Close"
                     </button>
                 </div>

@@ -8,7 +8,7 @@ use wasm_bindgen::JsValue;
 
 use crate::data::view;
 use crate::state::Planner;
-use crate::state::history::{end_scenario, fragment_of};
+use crate::state::history::end_scenario;
 
 /// Delay before the address changes: browsers throttle a page that does so at every slider step.
 const PAUSE: Duration = Duration::from_millis(150);
@@ -17,12 +17,6 @@ thread_local! {
     /// The fragment of the current state while the address bar keeps a link that this version
     /// cannot open.
     static HELD: std::cell::RefCell<Option<String>> = const { std::cell::RefCell::new(None) };
-}
-
-/// The fragment of the page: its data and the view that is shown.
-fn current(planner: Planner) -> Option<String> {
-    let shown = planner.shown();
-    planner.view().map(|view| fragment_of(&view) + &shown.suffix())
 }
 
 /// The fragment of the page's address, without `#`.
@@ -39,7 +33,7 @@ pub fn base() -> String {
 /// Keeps the address bar unchanged until the user changes something, so that a link of a newer
 /// version can still be copied.
 pub fn hold(planner: Planner) {
-    let current = untrack(|| current(planner));
+    let current = untrack(|| planner.fragment(false));
     HELD.with_borrow_mut(|held| *held = current);
 }
 
@@ -49,19 +43,27 @@ pub fn follow(planner: Planner) {
         if let Some(handle) = earlier.flatten() {
             handle.clear();
         }
-        let (view, shown) = (planner.view()?, planner.shown());
-        set_timeout_with_handle(move || write(&(fragment_of(&view) + &shown.suffix())), PAUSE).ok()
+        // Tracks what the fragment holds; encoding it would slow the sliders down.
+        planner.view()?;
+        planner.shown();
+        let write_current = move || {
+            if let Some(fragment) = untrack(|| planner.fragment(false)) {
+                write(&fragment);
+            }
+        };
+        set_timeout_with_handle(write_current, PAUSE).ok()
     });
     let listener = window_event_listener(ev::hashchange, move |_| {
         let Some(fragment) = fragment() else { return };
-        let current = untrack(|| current(planner));
+        let current = untrack(|| planner.fragment(false));
         // The address already matches the page, as after the page's own write.
         if current.as_deref() == Some(fragment.as_str()) {
             return;
         }
         let (link, shown) = view::split(&fragment);
-        let is_shown = current.as_deref().is_some_and(|current| view::split(current).0 == link);
-        let opened = if is_shown { Ok(()) } else { planner.open_fragment(link) };
+        let is_shown =
+            current.as_deref().map(view::split).is_some_and(|(known, of)| known == link && of.size == shown.size);
+        let opened = if is_shown { Ok(()) } else { planner.open_fragment(link, shown.size) };
         if opened.is_ok() {
             planner.take_shown(shown);
         }

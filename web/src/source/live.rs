@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use foreglow_shared::{Job, JobDefinition, measured_choices};
+use foreglow_shared::{Job, JobDefinition, Observation, measured_choices};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use serde::Deserialize;
@@ -47,7 +47,7 @@ pub async fn load(planner: Planner, fingerprint: &str) {
 /// then.
 pub fn select(planner: Planner, listed: Listed) {
     choose(planner, listed, |planner, job| {
-        let job = planner.without_left_out(job);
+        let job = planner.without_left_out(planner.as_shown(job));
         let context = job.context.clone();
         planner.add_job(job);
         if let Some(place) = planner.jobs.with_untracked(|jobs| jobs.iter().position(|job| job.context == context)) {
@@ -203,8 +203,9 @@ fn renew_later(planner: Planner) {
 
 /// Fetches the runs of these jobs, as far as the page shows them. An empty page shows the newest.
 async fn renew(planner: Planner, jobs: Vec<String>) {
-    let shown: Vec<String> =
-        planner.jobs.with_untracked(|shown| shown.iter().map(|job| job.context.fingerprint()).collect());
+    let shown: Vec<String> = untrack(|| {
+        planner.jobs.with(|shown| shown.iter().map(|job| planner.measured(&job.context).fingerprint()).collect())
+    });
     if shown.is_empty() && planner.live.follows.get_untracked() {
         if let Some(newest) = planner.live.listed.with_untracked(|listed| listed.first().cloned()) {
             load(planner, &newest.job).await;
@@ -221,14 +222,16 @@ async fn renew(planner: Planner, jobs: Vec<String>) {
 pub async fn load_compared(planner: Planner) {
     let Some(shown) = untrack(|| planner.job()) else { return };
     let Some(run) = shown.observations.first() else { return };
-    let definition = JobDefinition::of(&shown.context);
+    let measured = untrack(|| planner.measured(&shown.context));
+    let definition = JobDefinition::of(&measured);
     let known = planner.jobs.get_untracked();
-    let mut others = untrack(|| planner.live.others(&known));
+    let mut others = untrack(|| planner.others());
     others.retain(|other| other.context.workload.mode == definition.mode);
     let is_own = |other: &Listed| JobDefinition::of(&other.context) == definition;
     if !others.iter().any(is_own) {
         // Which machines were measured is known from the contexts; any run stands for theirs.
-        let stand_in = |other: &Listed| Job::of_runs(other.context.clone(), vec![*run]);
+        let run = Observation { sampling_rate: 0.0, ..*run };
+        let stand_in = |other: &Listed| planner.as_shown(Job::of_runs(other.context.clone(), vec![run]));
         let jobs: Vec<Job> = known.into_iter().chain(others.iter().map(stand_in)).collect();
         if measured_choices(&jobs, &shown.context) < 2 {
             return;
@@ -239,12 +242,12 @@ pub async fn load_compared(planner: Planner) {
     let compared: Vec<String> = own.into_iter().chain(lenders).map(|other| other.job).take(MOST_COMPARED).collect();
     let loaded = fetch_all(planner, &compared).await;
     // The user may have opened a file by then.
-    let is_shown = |job: &Job| job.context == shown.context;
+    let is_shown = |job: &Job| untrack(|| planner.measured(&job.context)) == measured;
     if !planner.jobs.with_untracked(|jobs| jobs.iter().any(is_shown)) || follows != planner.live.follows.get_untracked()
     {
         return;
     }
-    let loaded: Vec<Job> = loaded.into_iter().map(|job| planner.without_left_out(job)).collect();
+    let loaded: Vec<Job> = loaded.into_iter().map(|job| planner.without_left_out(planner.as_shown(job))).collect();
     planner.jobs.update(|jobs| {
         for job in loaded {
             if !jobs.iter().any(|known| known.context == job.context) {
@@ -291,6 +294,7 @@ async fn fetch(planner: Planner, fingerprint: &str) -> Result<Job, Failure> {
 
 /// Shows the runs of jobs of the collector.
 fn take(planner: Planner, jobs: Vec<Job>) {
+    let jobs = jobs.into_iter().map(|job| planner.as_shown(job)).collect();
     match planner.live.follows.get_untracked() {
         true => planner.renew_jobs(jobs),
         false => add_jobs(planner, jobs),

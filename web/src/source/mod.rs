@@ -33,8 +33,10 @@ const SIGN_IN: &str = "The collector shows its samples to those who have signed 
 /// Loads the page's first jobs. A link takes precedence over the collector, because it is what its
 /// sender wanted to show.
 pub fn open(planner: Planner) {
+    let mut size = None;
     let fragment = address::fragment().map(|fragment| {
         let (link, shown) = view::split(&fragment);
+        size = shown.size;
         planner.take_shown(shown);
         link.to_owned()
     });
@@ -50,9 +52,12 @@ pub fn open(planner: Planner) {
     };
     end_scenario();
     if let Some(short) = &short {
+        let pins = session::pins();
+        session::restore_edits(planner);
         planner.jobs.set(session::jobs());
-        if planner.open_fragment(short).is_err() {
-            planner.jobs.set(Vec::new());
+        match planner.open_fragment(short, size) {
+            Ok(()) => planner.pins.set(pins),
+            Err(_) => planner.jobs.set(Vec::new()),
         }
     }
     if linked {
@@ -60,6 +65,7 @@ pub fn open(planner: Planner) {
         // Only a reload shows a job that session storage has; a link entered in this tab starts
         // afresh.
         if untrack(|| planner.job()).is_some_and(|shown| earlier.contains(&shown)) {
+            session::restore_edits(planner);
             planner.jobs.update(|jobs| {
                 jobs.extend(
                     earlier.into_iter().filter(|job| same_job(jobs, &job.context).is_none()).collect::<Vec<Job>>(),
@@ -93,7 +99,7 @@ pub fn open(planner: Planner) {
             Err(_) => {}
         }
         if let Some(short) = short.as_ref().filter(|_| free)
-            && let Err(error) = planner.open_fragment(short)
+            && let Err(error) = planner.open_fragment(short, size)
         {
             planner.alert.set(Some(format!("The link in the address bar cannot be opened: {error}.")));
         }
@@ -109,7 +115,7 @@ pub fn open(planner: Planner) {
 /// The job to fetch first: that of a short link, that which the page shows, or the newest.
 fn first_job(planner: Planner, short: Option<&str>) -> Option<String> {
     let linked = short.and_then(|short| ShortLink::from_fragment(short).ok()).map(|link| link.job);
-    let shown = || untrack(|| planner.job()).map(|job| job.context.fingerprint());
+    let shown = || untrack(|| planner.job().map(|job| planner.measured(&job.context).fingerprint()));
     let newest = || planner.live.listed.with_untracked(|listed| listed.first().map(|listed| listed.job.clone()));
     linked.or_else(shown).or_else(newest)
 }

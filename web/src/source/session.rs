@@ -1,32 +1,67 @@
-//! The jobs that do not fit in the link, which holds one job of up to two thousand runs and those
-//! that it is compared with. Session storage keeps them across a reload.
+//! What does not fit in the link, which holds one job of up to two thousand runs and those that it
+//! is compared with: the other jobs, their excluded runs, and what a short link leaves out. Session
+//! storage keeps them across a reload.
 
-use foreglow_shared::{Job, MOST_RUNS_IN_LINK};
+use foreglow_shared::{Job, MOST_RUNS_IN_LINK, WhatIf};
 use leptos::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use web_sys::Storage;
 
+use crate::data::edits::Edits;
 use crate::state::Planner;
 
 const KEY: &str = "foreglow.jobs.v1";
+/// The keys of the excluded runs and of the sizes that were measured.
+const EDITS: [&str; 2] = ["foreglow.excluded.v1", "foreglow.sizes.v1"];
+const PINS: &str = "foreglow.pins.v1";
 
 /// The jobs that this tab showed before a reload.
 pub fn jobs() -> Vec<Job> {
-    let text = storage().and_then(|storage| storage.get_item(KEY).ok().flatten());
-    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    read(KEY).unwrap_or_default()
+}
+
+/// The configurations that were pinned before a reload.
+pub fn pins() -> Vec<WhatIf> {
+    read(PINS).unwrap_or_default()
+}
+
+/// Restores the excluded runs and the measured sizes of [`jobs`].
+pub fn restore_edits(planner: Planner) {
+    planner.edits.update(|edits| edits.add(EDITS.map(|key| read(key).unwrap_or_default())));
+}
+
+fn read<T: DeserializeOwned>(key: &str) -> Option<T> {
+    serde_json::from_str(&storage()?.get_item(key).ok()??).ok()
+}
+
+fn write<T: Serialize>(key: &str, value: &T) {
+    if let Some((storage, text)) = storage().zip(serde_json::to_string(value).ok()) {
+        // If the storage is full or forbidden, a reload loses the other jobs; the link keeps the
+        // shown one.
+        let _ = storage.set_item(key, &text);
+    }
 }
 
 /// Keeps session storage current.
 pub fn follow(planner: Planner) {
     Effect::new(move |_| {
-        let Some(storage) = storage() else { return };
-        // If the storage is full or forbidden, a reload loses the other jobs; the link keeps the
-        // shown one.
-        let _ = planner.jobs.with(|jobs| match jobs.as_slice() {
+        let keeps_sizes = planner.edits.with(Edits::keeps_sizes);
+        planner.jobs.with(|jobs| match jobs.as_slice() {
             // The page is empty until the sources have answered; a reload's jobs must survive that.
-            [] => Ok(()),
-            [job] if job.runs() <= MOST_RUNS_IN_LINK => storage.remove_item(KEY),
-            jobs => serde_json::to_string(jobs).map_or(Ok(()), |text| storage.set_item(KEY, &text)),
+            [] => {}
+            [job] if keeps_sizes && job.runs() <= MOST_RUNS_IN_LINK => {
+                let _ = storage().map(|storage| storage.remove_item(KEY));
+            }
+            _ => write(KEY, jobs),
         });
+    });
+    Effect::new(move |_| {
+        let (edits, pins) = (planner.edits.with(Edits::as_jobs), planner.pins.get());
+        if !planner.jobs.with(Vec::is_empty) {
+            EDITS.iter().zip(&edits).for_each(|(key, jobs)| write(key, jobs));
+            write(PINS, &pins);
+        }
     });
 }
 

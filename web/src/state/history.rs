@@ -2,21 +2,11 @@
 
 use std::cell::Cell;
 
-use foreglow_shared::{SHORT_PREFIX, ShortLink, View};
+use foreglow_shared::SHORT_PREFIX;
 
 thread_local! {
     /// Whether the next address becomes a new history entry instead of replacing the current one.
     static BEGINS: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The address fragment of a view: the whole view, or only the question if it has too many runs. In
-/// that case the runs are kept in session storage.
-pub fn fragment_of(view: &View) -> String {
-    if view.fits_in_link() {
-        view.to_fragment()
-    } else {
-        ShortLink::new(&view.job.context, view.question.clone()).to_fragment()
-    }
 }
 
 /// Whether a fragment holds a question without runs.

@@ -1,17 +1,18 @@
 //! Changes of the jobs and of their runs.
 
-use foreglow_shared::{Job, Observation, Question};
+use foreglow_shared::{Context, Job, JobDefinition, Observation, Question};
 use leptos::prelude::*;
 
-use super::Planner;
 use super::history::begin_scenario;
+use super::{Listed, Planner};
+use crate::data::edits::{Edits, resized};
 use crate::data::job::{Space, same_job};
 use crate::data::left_out::Run;
-use crate::data::workload::with_work;
 
 impl Planner {
     /// Replaces all jobs and asks the default question about one of them.
     pub fn take_jobs(&self, jobs: Vec<Job>, selected: usize) {
+        self.edits.update(Edits::forget_sizes);
         self.jobs.set(jobs);
         self.select(selected);
     }
@@ -45,7 +46,7 @@ impl Planner {
 
     /// Removes the user's excluded runs from a job as it was measured.
     pub fn without_left_out(&self, job: Job) -> Job {
-        self.left_out.with_untracked(|left_out| left_out.without(job))
+        self.edits.with_untracked(|edits| edits.left_out.without(job))
     }
 
     /// Counts a choice of a job. What the page then fetches for an earlier choice is obsolete.
@@ -65,30 +66,69 @@ impl Planner {
         let selected = self.selected.get_untracked();
         self.jobs.update(|jobs| {
             let Some(job) = jobs.get_mut(selected) else { return };
-            self.left_out.update(|runs| if out { runs.leave_out(job, run) } else { runs.put_back(job, run) });
+            self.edits.update(|Edits { left_out, .. }| match out {
+                true => left_out.leave_out(job, run),
+                false => left_out.put_back(job, run),
+            });
         });
         self.refit();
     }
 
-    /// Adds a job over another number of images and epochs that reuses the selected job's runs, and
-    /// selects it. The question stays.
+    /// Rescales the selected job, on all machine types and with all settings, to another number of
+    /// images and epochs. If a job of that size was measured, it is selected. The question stays.
     ///
     /// # Errors
     /// The runs cannot be those of such a job; one sentence.
     pub fn ask_about(&self, images: u64, epochs: u32) -> Result<(), String> {
-        let Some(job) = untrack(|| self.job()) else { return Ok(()) };
-        let left_out = self.left_out.with_untracked(|left_out| left_out.of(&job.context));
-        let (job, left_out) = with_work(&job, &left_out, images, epochs)?;
+        let Some(Job { context, .. }) = untrack(|| self.job()) else { return Ok(()) };
+        let asked = resized(&context, images, epochs);
+        if asked == context {
+            return Ok(());
+        }
+        let definition = JobDefinition::of(&asked);
+        let is_measured = |job: &Job| {
+            let is_same = self.edits.with_untracked(|edits| edits.is_same_job(&job.context, &context));
+            JobDefinition::of(&job.context) == definition && !is_same
+        };
+        match self.jobs.with_untracked(|jobs| jobs.iter().position(is_measured)) {
+            // Runs of a job of this size tell more than rescaled ones.
+            Some(place) => self.selected.set(place),
+            None => self.resize(&context, images, epochs)?,
+        }
         self.choose();
         begin_scenario();
-        self.left_out.update(|runs| runs.set(&job.context, left_out));
-        self.jobs.update(|jobs| {
-            jobs.retain(|known| known.context != job.context);
-            jobs.push(job);
-        });
-        self.selected.set(self.jobs.with_untracked(Vec::len) - 1);
         self.refit();
         Ok(())
+    }
+
+    /// Rescales all jobs of the page that were measured as that of a context.
+    pub(super) fn resize(&self, context: &Context, images: u64, epochs: u32) -> Result<(), String> {
+        let mut told = Ok(());
+        self.edits.update(|edits| self.jobs.update(|jobs| told = edits.resize(jobs, context, images, epochs)));
+        told
+    }
+
+    /// Rescales the jobs of the page that were measured as that of a context to its size.
+    pub(super) fn show_size(&self, context: &Context) {
+        // Where runs have more images than that, the job stays beside the other.
+        let _ = self.resize(context, context.workload.images, context.workload.epochs);
+    }
+
+    /// The context in which the runs of a job of the page were measured; reactive.
+    pub fn measured(&self, context: &Context) -> Context {
+        self.edits.with(|edits| edits.measured(context))
+    }
+
+    /// A job of the collector in the size that the page shows.
+    pub fn as_shown(&self, job: Job) -> Job {
+        self.jobs.with_untracked(|jobs| self.edits.with_untracked(|edits| edits.as_shown(jobs, job)))
+    }
+
+    /// The jobs of the collector whose runs the page does not have; reactive.
+    pub fn others(&self) -> Vec<Listed> {
+        let known: Vec<Context> = self.jobs.with(|jobs| jobs.iter().map(|job| self.measured(&job.context)).collect());
+        let is_other = |listed: &&Listed| !known.contains(&listed.context);
+        self.live.listed.with(|listed| listed.iter().filter(is_other).cloned().collect())
     }
 
     /// Selects a job. Deadline, budget, minimum accuracy, what-if and pins belong to a job and are

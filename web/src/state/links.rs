@@ -1,27 +1,51 @@
 //! Links that the page opens.
 
-use foreglow_shared::{LinkError, Question, ShortLink, View};
+use foreglow_shared::{Context, LinkError, Question, ShortLink, View};
 use leptos::prelude::*;
 
 use super::Planner;
 use super::history::is_short;
+use crate::data::edits::resized;
 use crate::data::job::Space;
 
 impl Planner {
-    /// Opens the fragment of a link, full or short. An invalid one changes nothing.
+    /// The address fragment of the page; reactive. It holds the runs, unless it is to be `short` or
+    /// they are too many: the collector or session storage has them then, as they were measured.
+    pub fn fragment(&self, short: bool) -> Option<String> {
+        let (view, mut shown) = (self.view()?, self.shown());
+        let link = if short || !view.fits_in_link() {
+            let Context { workload, .. } = &view.job.context;
+            let measured = self.measured(&view.job.context);
+            shown.size = (measured.workload != *workload).then_some((workload.images, workload.epochs));
+            ShortLink::new(&measured, view.question).to_fragment()
+        } else {
+            view.to_fragment()
+        };
+        Some(link + &shown.suffix())
+    }
+
+    /// Opens the fragment of a link, full or short, the latter with the images and epochs of its
+    /// suffix. An invalid one changes nothing.
     ///
     /// # Errors
     /// One sentence without its full stop.
-    pub fn open_fragment(&self, fragment: &str) -> Result<(), String> {
+    pub fn open_fragment(&self, fragment: &str, size: Option<(u64, u32)>) -> Result<(), String> {
         if !is_short(fragment) {
             return self.open_link(fragment).map_err(|error| error.to_string());
         }
         let ShortLink { job, question } = ShortLink::from_fragment(fragment).map_err(|error| error.to_string())?;
-        let place = self.jobs.with_untracked(|jobs| jobs.iter().position(|known| known.context.fingerprint() == job));
-        let place = place.ok_or(
+        let shown = self.jobs.with_untracked(|jobs| {
+            let contexts = jobs.iter().map(|known| (known.context.clone(), untrack(|| self.measured(&known.context))));
+            contexts.enumerate().find(|(_, (_, measured))| measured.fingerprint() == job)
+        });
+        let (place, (shown, measured)) = shown.ok_or(
             "it is a short link, which holds the question but not the runs, and its job is unknown here; open it at the \
              collector where it was made, or ask for the full link",
         )?;
+        let (images, epochs) = size.unwrap_or((measured.workload.images, measured.workload.epochs));
+        if resized(&shown, images, epochs) != shown {
+            self.resize(&shown, images, epochs)?;
+        }
         self.select(place);
         self.ask(question);
         self.alert.set(None);
@@ -32,9 +56,11 @@ impl Planner {
     pub fn open_link(&self, link: &str) -> Result<(), LinkError> {
         let View { job, question, pins, left_out, compared } = View::from_link(link)?;
         self.choose();
-        self.left_out.update(|runs| runs.set(&job.context, left_out));
         // Another question about the same runs needs no new fit.
         let fitted = untrack(|| self.job()).as_ref() == Some(&job) && untrack(|| self.fitted()).is_some();
+        // The page has one size of each job.
+        self.show_size(&job.context);
+        self.edits.update(|edits| edits.left_out.set(&job.context, left_out));
         self.jobs.update(|jobs| match jobs.iter_mut().position(|known| known.context == job.context) {
             Some(place) => {
                 jobs[place] = job.clone();

@@ -1,6 +1,6 @@
 //! The collector's jobs, and the connection to it.
 
-use foreglow_shared::{Context, Job};
+use foreglow_shared::Context;
 use leptos::prelude::*;
 use serde::Deserialize;
 
@@ -67,13 +67,8 @@ impl Live {
         }
     }
 
-    /// The listed jobs whose runs the page does not have; reactive.
-    pub fn others(&self, jobs: &[Job]) -> Vec<Listed> {
-        let is_other = |listed: &&Listed| !jobs.iter().any(|job| job.context == listed.context);
-        self.listed.with(|listed| listed.iter().filter(is_other).cloned().collect())
-    }
-
-    /// The number of all runs of a job, if the collector has more than are fitted; reactive.
+    /// The number of all runs of a job as it was measured, if the collector has more than are
+    /// fitted; reactive.
     pub fn all_runs(&self, context: &Context) -> Option<usize> {
         self.larger.with(|larger| larger.iter().find(|(known, _)| known == context).map(|(_, runs)| *runs))
     }

@@ -34,7 +34,7 @@ impl Planner {
                 self.machines.set(Machines::None);
                 return (None, None);
             }
-            // An answer about the same job stays until the next one; that about another job is wrong.
+            // An answer about the same job stays until the next; one about another is wrong.
             if before != definition || !matches!(self.machines.get_untracked(), Machines::Ready(_)) {
                 self.machines.set(Machines::Running);
             }

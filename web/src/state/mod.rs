@@ -27,8 +27,8 @@ pub use self::live::{Connection, Listed};
 use self::networks::Networks;
 pub use self::outcome::{Compared, Evaluated, Fit, MachineView, Machines};
 use crate::client::{Errand, FitWorker, MachineWorker};
+use crate::data::edits::Edits;
 use crate::data::job::{Limits, Space};
-use crate::data::left_out::LeftOuts;
 use crate::data::machine_choice::MachineChoice;
 use crate::data::switch::Switches;
 use crate::data::view::{Shown, Tab};
@@ -77,8 +77,8 @@ pub struct Planner {
     pub newer: RwSignal<Option<Job>>,
     /// Whether a source is still loading.
     pub loading: RwSignal<bool>,
-    /// The excluded runs of each job.
-    pub left_out: RwSignal<LeftOuts>,
+    /// The excluded runs, and the jobs in another size than the measured one.
+    pub edits: RwSignal<Edits>,
     /// State of the file import.
     pub import: Import,
     /// The runs of a file of `--monitor`, if one is open.
@@ -165,7 +165,7 @@ impl Planner {
             alert: RwSignal::new(None),
             newer: RwSignal::new(None),
             loading: RwSignal::new(true),
-            left_out: RwSignal::new(LeftOuts::default()),
+            edits: RwSignal::new(Edits::default()),
             import: Import::new(),
             monitored: RwSignal::new(Vec::new()),
             networks: Networks::new(),
@@ -210,7 +210,7 @@ impl Planner {
         let question = self.question();
         let pins = self.pins.get();
         let job = self.job()?;
-        let left_out = self.left_out.with(|left_out| left_out.of(&job.context));
+        let left_out = self.edits.with(|edits| edits.left_out.of(&job.context));
         let view = View { job, question, pins, left_out, compared: Vec::new() };
         Some(self.jobs.with(|jobs| view.comparing(jobs)))
     }
@@ -276,7 +276,8 @@ impl Planner {
 
     /// What the page shows besides the link; reactive.
     pub fn shown(self) -> Shown {
-        Shown { tab: self.tab.get(), choice: self.machine_choice.get(), switches: self.switches.get() }
+        let (choice, switches) = (self.machine_choice.get(), self.switches.get());
+        Shown { tab: self.tab.get(), choice, switches, size: None }
     }
 
     /// Shows what an address asks for.

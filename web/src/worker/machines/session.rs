@@ -219,10 +219,11 @@ impl TypePrice {
     }
 }
 
-/// The measured machine types, by name.
+/// The machine types that the job was measured on, and those that other CNNs tell its time on, by
+/// name.
 fn types(group: &JobGroup) -> Vec<TypePrice> {
     let mut types: Vec<TypePrice> = Vec::new();
-    for job in &group.jobs {
+    for job in group.jobs.iter().chain(group.other_machines()) {
         let machine = job.context.machine_name();
         match types.iter_mut().find(|kind| kind.machine == machine) {
             Some(kind) => kind.is_accelerated |= job.context.accelerator.is_some(),
@@ -307,6 +308,21 @@ mod tests {
             session.answer(MachineQuestion { what_if: WhatIf { executors: 1, cores_per_executor: 1 }, ..asked });
         assert!(first.compared.is_some() && second.compared.is_none());
         assert_ne!(first.picked, second.picked);
+    }
+
+    #[test]
+    fn a_machine_type_that_only_another_cnn_ran_on_is_compared() {
+        let mut all = jobs();
+        for job in jobs() {
+            let mut other = job;
+            other.context.workload.model = "vgg16".into();
+            all.push(other);
+        }
+        let asked = question(&all);
+        let slow = all.remove(1);
+        assert_eq!(slow.context.host.machine.as_deref(), Some("c5.4xlarge"));
+        let body = Session::of(all, &asked.context).answer(asked).compared.unwrap().body;
+        assert!(body.contains("data-machine=\"c5.4xlarge\""), "{body}");
     }
 
     #[test]
