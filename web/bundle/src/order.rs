@@ -9,13 +9,16 @@ use anyhow::{Context, Result, bail};
 use wasmparser::{ElementItems, ExternalKind, FunctionBody, Operator, Parser, Payload, TypeRef};
 
 /// Length of the byte sequences that similar functions share.
-const SEQUENCE: usize = 6;
+const SEQUENCE: usize = 4;
 /// A sequence in more functions than this is common to all, and comparing them takes long.
-const COMMON: usize = 1000;
+const COMMON: usize = 4000;
 /// Exponent of a function's length in its score, so that long ones do not always come first.
 const LENGTH_EXPONENT: f64 = 0.7;
 /// Added to the number of sequences, because very short functions are similar by chance.
-const SHORTEST: f64 = 8.0;
+const SHORTEST: f64 = 4.0;
+/// The last functions that the next one is compared with. Each counts half as much as the one after
+/// it.
+const RECENT: usize = 3;
 
 /// Orders the functions of the module in a file.
 ///
@@ -49,7 +52,8 @@ fn ordered(wasm: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Starts with the first function and appends the unused one that shares the most sequences with
-/// the last one, for its length; if none shares any, the first unused one.
+/// the last ones, for its length; if none shares any, the first unused one. The constants are those
+/// of the smallest compressed module of the page.
 fn similar_next_to_each_other(bodies: &[&[u8]]) -> Vec<usize> {
     let sequences: Vec<Vec<&[u8]>> = bodies
         .iter()
@@ -69,24 +73,28 @@ fn similar_next_to_each_other(bodies: &[&[u8]]) -> Vec<usize> {
     let lengths: Vec<f64> =
         sequences.iter().map(|sequences| (sequences.len() as f64 + SHORTEST).powf(LENGTH_EXPONENT)).collect();
     let mut is_used = vec![false; bodies.len()];
-    let mut shared = vec![0_u32; bodies.len()];
+    let mut shared = vec![0.0; bodies.len()];
     let mut order: Vec<usize> = Vec::with_capacity(bodies.len());
     while order.len() < bodies.len() {
         let mut candidates = Vec::new();
-        for sequence in order.last().map_or(&[][..], |last| &sequences[*last]) {
-            let holders = &holders[sequence];
-            for function in holders.iter().filter(|function| holders.len() <= COMMON && !is_used[**function]) {
-                if shared[*function] == 0 {
-                    candidates.push(*function);
+        let mut weight = 1.0;
+        for recent in order.iter().rev().take(RECENT) {
+            for sequence in &sequences[*recent] {
+                let holders = &holders[sequence];
+                for function in holders.iter().filter(|function| holders.len() <= COMMON && !is_used[**function]) {
+                    if shared[*function] == 0.0 {
+                        candidates.push(*function);
+                    }
+                    shared[*function] += weight;
                 }
-                shared[*function] += 1;
             }
+            weight /= 2.0;
         }
-        let score = |function: usize| f64::from(shared[function]) / lengths[function];
+        let score = |function: usize| shared[function] / lengths[function];
         // Of equal ones the first, so that the order does not depend on that of the sequences.
         let best = candidates.iter().copied().max_by(|a, b| score(*a).total_cmp(&score(*b)).then(b.cmp(a)));
         let next = best.or_else(|| is_used.iter().position(|is_used| !is_used)).unwrap_or_default();
-        candidates.iter().for_each(|function| shared[*function] = 0);
+        candidates.iter().for_each(|function| shared[*function] = 0.0);
         is_used[next] = true;
         order.push(next);
     }
