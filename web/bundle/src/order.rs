@@ -18,7 +18,7 @@ const LENGTH_EXPONENT: f64 = 0.7;
 const SHORTEST: f64 = 4.0;
 /// The last functions that the next one is compared with. Each counts half as much as the one after
 /// it.
-const RECENT: usize = 3;
+const RECENT: usize = 2;
 
 /// Orders the functions of the module in a file.
 ///
