@@ -6,8 +6,7 @@ use foreglow_console::table::{Align, csv, table};
 use foreglow_shared::format_integer;
 use serde::Serialize;
 
-/// Bytes in a MiB.
-const MIB: f64 = 1_048_576.0;
+use crate::batch_memory::MIB;
 
 /// A network with its costs for one input.
 pub struct Layers<'a> {

@@ -173,9 +173,12 @@ fn unreached(url: &str, error: &ureq::Error) -> Failure {
             ),
             false,
         ),
-        Some(rustls::Error::InvalidCertificate(_)) => {
-            (format!("the certificate of the collector at {url} is not valid ({error}); check both"), false)
-        }
+        Some(rustls::Error::InvalidCertificate(_)) => (
+            format!(
+                "the certificate of the collector at {url} is not valid ({error}); check its host name and its dates"
+            ),
+            false,
+        ),
         _ if url.starts_with("http://") && (is_cut || matches!(error, ureq::Error::Protocol(_))) => (
             format!("the collector at {url} does not answer in HTTP ({error}); if it has a certificate, use https://"),
             true,
