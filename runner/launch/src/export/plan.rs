@@ -53,6 +53,7 @@ struct Interval {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Limits {
+    #[serde(default)]
     spot: bool,
 }
 
