@@ -11,7 +11,8 @@ set -euo pipefail
 cd "$(dirname "$0")"
 secs=${1:-300}
 targets=("${@:2}")
-[ ${#targets[@]} -gt 0 ] || targets=(link samples event_log compressed_log table catalog records images words onnx)
+[ ${#targets[@]} -gt 0 ] || targets=(link samples event_log compressed_log table catalog records images words onnx
+  prices monitor answer)
 target=${CARGO_TARGET_DIR:-../target/fuzz}
 flags="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
 flags+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
@@ -20,7 +21,7 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 # With an explicit target, build scripts and macros are compiled without the counters.
 RUSTFLAGS="$flags" cargo build --locked --release --target "$host" --target-dir "$target"
 mkdir -p "$target/found" "$target/earlier"
-tar -xJf corpus.tar.xz -C "$target/earlier"
+tar -xJf corpus.tar.xz --skip-old-files -C "$target/earlier"
 for name in "${targets[@]}"; do
   binary=$target/$host/release/$name
   # New inputs go to the first folder; the others are only read.

@@ -1,0 +1,81 @@
+//! The way from runs to a decision: any runs are rejected, or give finite predictions whose
+//! intervals contain them, and a recommendation that meets the limits and is the cheapest that does.
+#![no_main]
+
+use foreglow_model::{Candidate, Prediction, Predictor, Setting, decide};
+use foreglow_shared::{Context, Job, Observation, Question};
+use libfuzzer_sys::fuzz_target;
+
+const CONTEXT: &str = r#"{"workload":{"model":"lenet5","mode":"inference","image_px":28,"images":3200,"epochs":1,
+    "batch_size":32},"engine":"local","host":{}}"#;
+/// Bytes of a run.
+const RUN: usize = 9;
+const MOST_RUNS: usize = 24;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((limits, rows)) = bytes.split_at_checked(5) else { return };
+    let context: Context = serde_json::from_str(CONTEXT).expect("the context is valid");
+    let runs: Vec<Observation> = rows.chunks_exact(RUN).take(MOST_RUNS).map(run).collect();
+    let job = Job::of_runs(context, runs);
+    let Ok(predictor) = Predictor::fit_job(&job) else { return };
+    for (executors, cores, rate) in [(1, 1, 1.0), (3, 2, 0.1), (1000, 64, 1.0)] {
+        check(&predictor.predict(Setting::even(executors, cores, rate)));
+    }
+    let mut question = Question::about(&job.observations);
+    question.executors.truncate(8);
+    question.cores_per_executor.truncate(8);
+    let limit = number([limits[0], limits[1], limits[2], limits[3]]);
+    match limits[4] % 3 {
+        0 => {}
+        1 => question.deadline_secs = Some(limit),
+        _ => question.budget = Some(limit),
+    }
+    question.probability = f64::from(limits[4].max(1)) / 256.0;
+    let Ok(decision) = decide(&predictor, &job, &question) else { return };
+    for candidate in &decision.candidates {
+        check(&candidate.prediction);
+    }
+    let Some(recommended) = decision.recommended.map(|place| &decision.candidates[place]) else {
+        assert!(!decision.candidates.iter().any(Candidate::is_feasible));
+        return;
+    };
+    assert!(recommended.is_feasible());
+    if question.budget.is_none() {
+        let feasible = decision.candidates.iter().filter(|candidate| candidate.is_feasible());
+        assert!(feasible.filter_map(|candidate| candidate.cost).all(|cost| Some(cost) >= recommended.cost));
+    }
+});
+
+fn check(prediction: &Prediction) {
+    let Some(secs) = prediction.completion_time_secs else { return };
+    assert!(secs.is_finite() && secs > 0.0, "{prediction:?}");
+    if let Some(interval) = prediction.interval {
+        assert!(0.0 <= interval.lower_secs && interval.lower_secs <= secs, "{prediction:?}");
+        assert!(secs <= interval.upper_secs, "{prediction:?}");
+    }
+}
+
+/// Most bytes give small counts, as in real sweeps; a few give extreme ones.
+fn run(bytes: &[u8]) -> Observation {
+    let count = |byte: u8| match byte {
+        255 => u32::MAX,
+        250..255 => 1 << (byte - 235),
+        _ => u32::from(byte % 16),
+    };
+    Observation {
+        executors: count(bytes[0]),
+        cores_per_executor: count(bytes[1]),
+        total_cores: (bytes[2] >= 224).then(|| u32::from(bytes[2] - 224)),
+        memory_per_executor_mib: 2048,
+        partition_size: u32::from(bytes[3]),
+        sampling_rate: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1e-6][usize::from(bytes[2] % 8)],
+        completion_time_secs: number([bytes[4], bytes[5], bytes[6], bytes[7]]),
+        startup_secs: (bytes[8] % 2 == 1).then(|| f64::from(bytes[8]) / 16.0),
+        disturbed: bytes[8] % 16 == 2,
+    }
+}
+
+/// Infinite and negative numbers and those that are none are among them.
+fn number(bytes: [u8; 4]) -> f64 {
+    f64::from(f32::from_le_bytes(bytes))
+}

@@ -1,0 +1,25 @@
+//! Price sheets: any text is rejected or read into a sheet that prices a job.
+#![no_main]
+
+use foreglow_shared::{PriceSheet, Resources};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let Ok(sheet) = PriceSheet::from_json(text) else { return };
+    let resources = Resources {
+        executors: 4,
+        cores_per_executor: 8,
+        total_cores: None,
+        memory_per_executor_mib: 2048,
+        accelerated: false,
+        shared_accelerators: None,
+    };
+    for accelerated in [false, true] {
+        let resources = Resources { accelerated, ..resources };
+        let costs = [1.0, 3600.0, 1e6].map(|secs| sheet.cost(resources, secs));
+        // A sum that is not finite is no cost.
+        let costs: Vec<f64> = costs.into_iter().flatten().collect();
+        assert!(costs.iter().all(|cost| *cost >= 0.0) && costs.is_sorted(), "{costs:?}");
+        assert!(costs.is_empty() || sheet.covers(accelerated), "{costs:?}");
+    }
+});
