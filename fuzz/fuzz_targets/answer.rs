@@ -1,5 +1,6 @@
 //! The way from runs to a decision: any runs are rejected, or give finite predictions whose
-//! intervals contain them, and a recommendation that meets the limits and is the cheapest that does.
+//! intervals contain them, and a recommendation that meets the limits and is the cheapest that
+//! does.
 #![no_main]
 
 use foreglow_model::{Candidate, Prediction, Predictor, Setting, decide};
