@@ -1,6 +1,6 @@
-//! The way from runs to a decision: any runs are rejected, or give finite predictions whose
-//! intervals contain them, and a recommendation that meets the limits and is the cheapest that
-//! does.
+//! The way from runs to a decision. Runs within the limits of samples are rejected, or give finite
+//! predictions whose intervals contain them. A recommendation meets all limits and is the cheapest
+//! that does.
 #![no_main]
 
 use foreglow_model::{Candidate, Prediction, Predictor, Setting, decide};
@@ -9,8 +9,9 @@ use libfuzzer_sys::fuzz_target;
 
 const CONTEXT: &str = r#"{"workload":{"model":"lenet5","mode":"inference","image_px":28,"images":3200,"epochs":1,
     "batch_size":32},"engine":"local","host":{}}"#;
-/// Bytes of a run.
+/// Length of the encoding of a run, bytes.
 const RUN: usize = 9;
+/// Largest number of runs, so that an input takes milliseconds.
 const MOST_RUNS: usize = 24;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -43,7 +44,9 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(recommended.is_feasible());
     if question.budget.is_none() {
         let feasible = decision.candidates.iter().filter(|candidate| candidate.is_feasible());
-        assert!(feasible.filter_map(|candidate| candidate.cost).all(|cost| Some(cost) >= recommended.cost));
+        let least = feasible.filter_map(|candidate| candidate.cost).fold(f64::INFINITY, f64::min);
+        // Costs that differ by up to 0.2 % count as equal, and time decides.
+        assert!(recommended.cost.is_none_or(|cost| cost <= 1.002 * least), "{least} {recommended:?}");
     }
 });
 
@@ -56,16 +59,13 @@ fn check(prediction: &Prediction) {
     }
 }
 
-/// Most bytes give small counts, as in real sweeps; a few give extreme ones.
+/// Returns the run of these bytes. Most bytes give small counts, as in real sweeps; a few give the
+/// largest that the readers of samples accept.
 fn run(bytes: &[u8]) -> Observation {
-    let count = |byte: u8| match byte {
-        255 => u32::MAX,
-        250..255 => 1 << (byte - 235),
-        _ => u32::from(byte % 16),
-    };
+    let count = |byte: u8, most: u32| if byte < 250 { u32::from(byte % 16) } else { most >> (255 - byte) };
     Observation {
-        executors: count(bytes[0]),
-        cores_per_executor: count(bytes[1]),
+        executors: count(bytes[0], 10_000),
+        cores_per_executor: count(bytes[1], 1_000),
         total_cores: (bytes[2] >= 224).then(|| u32::from(bytes[2] - 224)),
         memory_per_executor_mib: 2048,
         partition_size: u32::from(bytes[3]),
@@ -76,7 +76,7 @@ fn run(bytes: &[u8]) -> Observation {
     }
 }
 
-/// Infinite and negative numbers and those that are none are among them.
+/// Returns a number, which may be negative, infinite or NaN.
 fn number(bytes: [u8; 4]) -> f64 {
     f64::from(f32::from_le_bytes(bytes))
 }
