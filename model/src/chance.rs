@@ -24,9 +24,9 @@ pub(crate) fn stopped_secs(job: &Job, split: CoreSplit, whole_job: f64) -> f64 {
     job.incomplete.iter().filter(is_stopped).filter_map(|run| run.at_least_secs).fold(0.0, f64::max)
 }
 
-/// Returns the probability that the whole job is done within `limit_secs` on a configuration; `None`
-/// if there are too few samples to estimate it. It is 0 if a run of the configuration was stopped
-/// after as long.
+/// Returns the probability that the whole job is done within `limit_secs` on a configuration;
+/// `None` if there are too few samples to estimate it. It is 0 if a run of the configuration was
+/// stopped after as long.
 pub fn chance(job: &Job, split: CoreSplit, prediction: &Prediction, limit_secs: f64) -> Option<f64> {
     let secs = prediction.completion_time_secs?;
     within(limit_secs, secs, prediction.spread.as_ref(), at_least_secs(job, split))

@@ -220,8 +220,8 @@ impl PriceSheet {
         }
     }
 
-    /// Returns what these resources cost by their time, in the sheet's currency; `None` if the sheet
-    /// does not cover the hardware.
+    /// Returns what these resources cost by their time, in the sheet's currency; `None` if the
+    /// sheet does not cover the hardware.
     ///
     /// Each executor is billed for the run and its start-up, at least for the minimum; the discount
     /// applies to the sum.
@@ -237,8 +237,8 @@ impl PriceSheet {
         })
     }
 
-    /// Returns the cost of a job that runs for `secs` seconds; `None` if the sheet does not cover the
-    /// hardware or the sum is not finite.
+    /// Returns the cost of a job that runs for `secs` seconds; `None` if the sheet does not cover
+    /// the hardware or the sum is not finite.
     pub fn cost(&self, resources: Resources, secs: f64) -> Option<f64> {
         self.rate(resources).map(|rate| rate.cost(secs)).filter(|cost| cost.is_finite())
     }

@@ -63,8 +63,8 @@ impl WhatIf {
 impl Question {
     /// Returns the default question about measured runs: every configuration up to the largest
     /// measured one, the largest measured memory, no deadline, the example prices, and the smallest
-    /// configuration as the what-if. Counts beyond the limits of the readers, with which no predictor
-    /// can be fitted, are cut.
+    /// configuration as the what-if. Counts beyond the limits of the readers, with which no
+    /// predictor can be fitted, are cut.
     pub fn about(observations: &[Observation]) -> Self {
         let largest = |count: fn(&Observation) -> u32| observations.iter().map(count).max().unwrap_or(1);
         Self {

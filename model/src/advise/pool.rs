@@ -32,8 +32,8 @@ pub(crate) fn thinned(counts: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the settings that could be collected for a question, by executors, cores and sampling
-/// rate: neither measured nor stopped yet, with a partition for every task thread, within the machine's known
-/// processors and accelerators, and within memory.
+/// rate: neither measured nor stopped yet, with a partition for every task thread, within the
+/// machine's known processors and accelerators, and within memory.
 pub(super) fn settings(job: &Job, question: &Question) -> Vec<Setting> {
     let capacity = Capacity::of(&job.context);
     let is_held = |setting: Setting| capacity.is_none_or(|capacity| capacity.holds(setting));

@@ -80,8 +80,8 @@ impl Quantiles {
         unit
     }
 
-    /// Returns the time that is exceeded with a probability of at most 1 − `probability`, seconds. A
-    /// run that was stopped took longer than the prediction may say.
+    /// Returns the time that is exceeded with a probability of at most 1 − `probability`, seconds.
+    /// A run that was stopped took longer than the prediction may say.
     pub(crate) fn late_secs(&mut self, candidate: &Timed, probability: f64) -> f64 {
         let late = match &candidate.spread {
             // The predicted time is the median.

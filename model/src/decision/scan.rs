@@ -20,8 +20,8 @@ use foreglow_predictor::ensemble::{Margin, Region, Surface};
 const STEPS: usize = 1 << 14;
 /// Number of configurations of a row that are processed together.
 const BLOCK: usize = 64;
-/// Tolerance of limits against the rounding of sums in another order; far below that of `Candidate`,
-/// which has the last word.
+/// Tolerance of limits against the rounding of sums in another order; far below that of
+/// `Candidate`, which has the last word.
 const ROUNDING: f64 = 1e-12;
 /// Coarse pass: every 16th row first, so that the second pass can prune most of the rest.
 const FIRST_LOOK: usize = 16;

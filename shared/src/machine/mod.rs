@@ -100,15 +100,16 @@ impl MachineType {
         if spot { self.spot_price } else { Some(self.hourly_price) }
     }
 
-    /// Returns what machines of this type cost by their time, on demand or spot; `None` if there is no
-    /// spot price. They are charged for `startup_secs` before the completion time starts.
+    /// Returns what machines of this type cost by their time, on demand or spot; `None` if there is
+    /// no spot price. They are charged for `startup_secs` before the completion time starts.
     ///
     /// ```
     /// use foreglow_shared::Catalog;
     ///
     /// let catalog = Catalog::built_in();
     /// let rate = catalog.find("c5.xlarge").unwrap().rate(3, false, 0.0).unwrap();
-    /// // A minute at least, and started seconds as whole ones: 3 machines × 251 s × USD 0.17 an hour.
+    /// // A minute at least, and started seconds as whole ones: 3 machines × 251 s × USD 0.17 an
+    /// // hour.
     /// assert_eq!((rate.billed_secs(12.3), rate.billed_secs(250.2)), (60.0, 251.0));
     /// assert!((rate.cost(250.2) - 0.035558).abs() < 1e-6);
     /// ```
