@@ -1,4 +1,4 @@
-//! What a configuration has to meet.
+//! Limits that a configuration has to meet.
 
 use foreglow_shared::Question;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::billing::Rate;
 use crate::DecideError;
 use crate::accuracy::check_accuracy;
 
-/// What a configuration has to meet, and which prices apply.
+/// Limits that a configuration has to meet, and the prices that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineLimits {
     /// Deadline, seconds.
@@ -64,18 +64,18 @@ impl MachineLimits {
     }
 }
 
-/// Returns whether a configuration is done by the deadline; `late` is the time that it exceeds too
-/// rarely to matter.
+/// Whether a configuration meets the deadline; `late` is the time that it exceeds with at most the
+/// allowed probability.
 pub(super) fn is_in_time(late: f64, limits: &MachineLimits) -> bool {
     limits.deadline_secs.is_none_or(|deadline| late <= deadline * (1.0 + 1e-9))
 }
 
-/// Returns whether the machines cost at most this per hour.
+/// Whether the machines cost at most this per hour.
 pub(crate) fn keeps_hourly_cost(rate: Rate, most: f64) -> bool {
     rate.hourly() <= most * (1.0 + 1e-9)
 }
 
-/// Returns whether a configuration meets all limits but the deadline; `late` as in [`is_in_time`].
+/// Whether a configuration meets all limits but the deadline; `late` as in [`is_in_time`].
 pub(super) fn keeps_money(rate: Option<Rate>, secs: f64, late: f64, limits: &MachineLimits) -> bool {
     let Some(rate) = rate else {
         // Without a price, a configuration may be the fastest, but never the cheapest.

@@ -1,4 +1,4 @@
-//! Executors on rented machines: how many machines they take, and what these cost.
+//! Executors on rented machines: number of machines and their cost.
 
 mod bill;
 mod packing;
