@@ -16,7 +16,8 @@ pub struct TrainedSetting {
     pub accuracy: Accuracy,
     /// Whether it is at least the minimum of the limits.
     pub is_accurate: bool,
-    /// The fastest configuration with this setting; `None` if there is none in the comparison.
+    /// The fastest configuration with this setting; `None` if the comparison has no such
+    /// configuration.
     pub fastest: Option<Placement>,
     /// Its predicted time, seconds.
     pub secs: Option<f64>,

@@ -5,7 +5,7 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | a name with few rows, if others are fully measured | the mean with a regression on these ([`borrowing`]) |
+//! | a name with few rows | the mean with a regression on fully measured names ([`borrowing`]) |
 //! | two names that were never run together | the mean with a regression on the others ([`pairs`]) |
 
 mod borrowing;
