@@ -170,7 +170,7 @@ fn dependencies_between_the_crates_point_one_way() {
     }
 }
 
-/// The crates that run networks: they compile Burn, and so does what depends on them.
+/// The crates that run networks; they and their dependents compile Burn.
 const BRING_BURN: [&str; 4] = ["foreglow-cnn", "foreglow-executor", "foreglow-networks", "foreglow-measurement"];
 /// Other crates that compile Burn.
 const USE_BURN: [&str; 3] = ["foreglow-learner", "foreglow-comparison", "foreglow-runner"];
