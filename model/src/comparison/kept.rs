@@ -70,7 +70,7 @@ impl Predicted {
         *self = Self { places: places.to_vec(), predictions };
     }
 
-    /// Returns one prediction per place of the last [`Kept::keep`].
+    /// Returns one prediction per place of the last [`Predicted::keep`].
     pub(super) fn predictions(&self) -> &[Prediction] {
         &self.predictions
     }
