@@ -9,7 +9,7 @@ use std::process::Command;
 const EMBEDDED: [(&str, &str, &str); 2] =
     [("planner", "../target/planner", "index.html"), ("spark", "../target/spark", "foreglow-spark.jar")];
 /// Sources of the binary. Changes to other files do not update the recorded commit.
-const SOURCES: [&str; 23] = [
+const SOURCES: [&str; 25] = [
     "build.rs",
     "src",
     "Cargo.toml",
@@ -24,6 +24,8 @@ const SOURCES: [&str; 23] = [
     "exit",
     "launch",
     "machine",
+    "measurement",
+    "networks",
     "protocol",
     "../model/src",
     "../model/learner/src",
