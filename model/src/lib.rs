@@ -19,6 +19,8 @@ mod accuracy;
 mod advise;
 mod at_rate;
 mod capacity;
+mod chance;
+mod cheapest;
 mod comparison;
 mod decision;
 mod error;
@@ -41,6 +43,7 @@ mod unseen;
 
 pub use crate::accuracy::{Accuracy, AccuracyUnknown};
 pub use crate::advise::{Advice, LEAST_SAVING, Suggestion, Verdict, advise};
+pub use crate::chance::{at_least_secs, chance};
 pub use crate::comparison::{
     Comparison, MachineCandidate, MachineDecision, MachineLimits, Offer, Omission, Placement, Pricing, TrainedSetting,
 };
@@ -51,7 +54,7 @@ pub use crate::error::{DecideError, PartitionSizeUnknown};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::joint::{Arm, Basis, JointPredictor, SizesFrom};
 pub use crate::line::{Line, line_through};
-pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack, pack_split};
+pub use crate::machines::{ExecutorSize, Packing, PackingError, SYSTEM_MIB, pack, pack_split};
 pub use crate::memory::{BatchMemory, Bracket, Estimate, LargestBatch, MemoryRun, NetworkBytes, UsableMemory, Work};
 pub use crate::next_run::{BestSoFar, NextRun, NextRuns, Saves, next_runs};
 pub use crate::predictor::Predictor;

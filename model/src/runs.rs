@@ -1,6 +1,6 @@
 //! Converts the runs of a job to a table of features.
 
-use foreglow_shared::{CoreSplit, IncompleteRun, Job, Observation, sort_by};
+use foreglow_shared::{CoreSplit, IncompleteRun, Job, MOST_CORES, MOST_EXECUTORS, Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::{Column, Dataset, DatasetError, Feature, Features, FitError, Setting};
@@ -73,7 +73,7 @@ pub(crate) fn runs(job: &Job) -> Result<Vec<Run>, FitError> {
 /// Checks the values of a completed run.
 pub(crate) fn check(run: &Observation) -> Result<(), FitError> {
     let Observation { executors, cores_per_executor, sampling_rate, completion_time_secs, startup_secs, .. } = *run;
-    if executors == 0 || cores_per_executor == 0 {
+    if !(1..=MOST_EXECUTORS).contains(&executors) || !(1..=MOST_CORES).contains(&cores_per_executor) {
         return Err(FitError::Configuration { executors, cores_per_executor });
     }
     if !(sampling_rate > 0.0 && sampling_rate <= 1.0) {

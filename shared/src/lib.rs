@@ -34,6 +34,7 @@ mod numbers;
 mod preset;
 mod price;
 mod question;
+mod rate;
 mod read;
 mod resizing;
 mod sample;
@@ -71,6 +72,7 @@ pub use crate::numbers::number;
 pub use crate::preset::{Preset, has_words, presets};
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
+pub use crate::rate::Rate;
 pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_samples};
 pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{

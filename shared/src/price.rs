@@ -3,9 +3,8 @@
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use crate::CoreSplit;
+use crate::{CoreSplit, Rate};
 
-const SECS_PER_HOUR: f64 = 3600.0;
 const MIB_PER_GIB: f64 = 1024.0;
 
 /// Prices per hour of each resource, with the date on which they were valid.
@@ -221,43 +220,27 @@ impl PriceSheet {
         }
     }
 
-    /// Returns the cost of a job that runs for `secs` seconds, in the sheet's currency; `None` if
-    /// the sheet does not cover the hardware or the sum is not finite.
+    /// Returns what these resources cost by their time, in the sheet's currency; `None` if the
+    /// sheet does not cover the hardware.
     ///
     /// Each executor is billed for the run and its start-up, at least for the minimum; the discount
     /// applies to the sum.
+    pub fn rate(&self, resources: Resources) -> Option<Rate> {
+        self.covers(resources.accelerated).then(|| Rate {
+            units: f64::from(resources.executors),
+            start: self.executor_start * self.machines_per_executor(resources),
+            hour: self.terms(resources).map(|(price, amount)| price * amount).iter().sum(),
+            share: 1.0 - self.discount,
+            startup_secs: self.startup_secs,
+            minimum_secs: self.minimum_secs,
+            increment_secs: 0.0,
+        })
+    }
+
+    /// Returns the cost of a job that runs for `secs` seconds; `None` if the sheet does not cover
+    /// the hardware or the sum is not finite.
     pub fn cost(&self, resources: Resources, secs: f64) -> Option<f64> {
-        let billed_secs = (secs + self.startup_secs).max(self.minimum_secs);
-        let executor = self.executor_start * self.machines_per_executor(resources)
-            + self.hour(resources) * billed_secs / SECS_PER_HOUR;
-        let cost = f64::from(resources.executors) * executor * (1.0 - self.discount);
-        (self.covers(resources.accelerated) && cost.is_finite()).then_some(cost)
-    }
-
-    /// Returns the longest run that `money` pays for, seconds; `None` if it does not even cover the
-    /// start-up and the minimum, or the sheet does not cover the hardware.
-    pub fn affordable_secs(&self, resources: Resources, money: f64) -> Option<f64> {
-        let executor = money / (f64::from(resources.executors) * (1.0 - self.discount))
-            - self.executor_start * self.machines_per_executor(resources);
-        let billed_secs = executor / self.hour(resources) * SECS_PER_HOUR;
-        let secs = billed_secs - self.startup_secs;
-        (self.covers(resources.accelerated) && billed_secs >= self.minimum_secs && secs > 0.0).then_some(secs)
-    }
-
-    /// Price of one billed second of one executor, after the discount.
-    pub fn executor_second(&self, resources: Resources) -> f64 {
-        self.hour(resources) / SECS_PER_HOUR * (1.0 - self.discount)
-    }
-
-    /// Fixed charge of one executor, after the discount.
-    pub fn executor_charge(&self, resources: Resources) -> f64 {
-        self.executor_start * self.machines_per_executor(resources) * (1.0 - self.discount)
-    }
-
-    /// Returns the price of one executor for an hour, before the discount.
-    fn hour(&self, resources: Resources) -> f64 {
-        let [executor, cores, memory, accelerator] = self.terms(resources).map(|(price, amount)| price * amount);
-        executor + cores + memory + accelerator
+        self.rate(resources).map(|rate| rate.cost(secs)).filter(|cost| cost.is_finite())
     }
 
     /// Returns the prices per hour of an executor itself, its cores, its memory and its

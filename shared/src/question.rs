@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CoreSplit, Job, Observation, PriceSheet};
+use crate::{CoreSplit, Job, MOST_CORES, MOST_EXECUTORS, Observation, PriceSheet};
 
 /// Default probability with which a deadline or budget must be met.
 ///
@@ -63,7 +63,8 @@ impl WhatIf {
 impl Question {
     /// Returns the default question about measured runs: every configuration up to the largest
     /// measured one, the largest measured memory, no deadline, the example prices, and the smallest
-    /// configuration as the what-if.
+    /// configuration as the what-if. Counts beyond the limits of the readers, with which no
+    /// predictor can be fitted, are cut.
     pub fn about(observations: &[Observation]) -> Self {
         let largest = |count: fn(&Observation) -> u32| observations.iter().map(count).max().unwrap_or(1);
         Self {
@@ -71,8 +72,8 @@ impl Question {
             budget: None,
             min_accuracy: None,
             probability: DEFAULT_PROBABILITY,
-            executors: (1..=largest(|run| run.executors)).collect(),
-            cores_per_executor: (1..=largest(|run| run.cores_per_executor)).collect(),
+            executors: (1..=largest(|run| run.executors).min(MOST_EXECUTORS)).collect(),
+            cores_per_executor: (1..=largest(|run| run.cores_per_executor).min(MOST_CORES)).collect(),
             memory_per_executor_mib: largest(|run| run.memory_per_executor_mib),
             prices: PriceSheet::example(),
             what_if: WhatIf { executors: 1, cores_per_executor: 1 },

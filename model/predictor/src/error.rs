@@ -49,9 +49,9 @@ pub enum FitError {
         "a sample has the sampling rate {0}; it must be above 0 and at most 1, so remove that sample or measure it again"
     )]
     SamplingRate(f64),
-    /// A run has no executor or no core.
+    /// A run has no executor or no core, or more than samples may have.
     #[error(
-        "a sample has {executors} executors of {cores_per_executor} cores; both must be 1 or more, so remove that sample or measure it again"
+        "a sample has {executors} executors of {cores_per_executor} cores; there must be 1 to 10,000 executors of 1 to 1,000 cores, so remove that sample or measure it again"
     )]
     Configuration {
         /// Executors, E.

@@ -17,12 +17,12 @@ mod surrogate;
 use std::collections::BTreeSet;
 
 use foreglow_numeric::median;
-use foreglow_shared::{Job, Question, Resources, sort_by};
+use foreglow_shared::{Job, Question, Resources, WhatIf, sort_by};
 use serde::{Deserialize, Serialize};
 
 use self::surrogate::Surrogate;
 pub(crate) use self::surrogate::{Contrast, EFFECTS, PRIOR};
-use crate::{Candidate, DecideError, Decision, Predictor, Setting, decide};
+use crate::{Candidate, DecideError, Predictor, Setting, decide, decide_again};
 
 /// Stopping threshold: the expected saving, as a share of the cost, below which more samples are
 /// not worth it.
@@ -43,6 +43,9 @@ pub(crate) const ONE_DEVIATION: f64 = 0.841_344_746_068_542_9;
 pub struct Advice {
     /// Whether to continue, and why.
     pub verdict: Verdict,
+    /// The configuration that [`decide`] recommends from the runs so far; `None` if none meets the
+    /// limits, or nothing can be fitted yet.
+    pub recommended: Option<WhatIf>,
     /// Expected saving of the most promising alternative, as a share of the recommended
     /// configuration's cost, or of its time if the fastest is asked for. `None` if there is no
     /// recommendation, or the time of an alternative is unknown.
@@ -103,9 +106,11 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
         Ok(predictor) => predictor,
         Err(error) => return first(job, question, error.to_string()),
     };
-    let decision = decide(&predictor, job, &thin(question))?;
+    let decision = decide(&predictor, job, question)?;
+    let best = decision.recommended.map(|index| &decision.candidates[index]);
+    let few = decide_again(&predictor, job, &thin(question), &decision)?;
     let surrogate = surrogate(job, &predictor);
-    let contenders = Contenders::of(&decision, &surrogate, question);
+    let contenders = Contenders::of(best, &few.candidates, &surrogate, question);
     let mut suggestions: Vec<Suggestion> = pool::settings(job, question)
         .into_iter()
         .map(|setting| {
@@ -125,7 +130,10 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
         _ if !narrows => Verdict::Exhausted,
         _ => Verdict::GoOn,
     };
-    Ok(Advice { verdict, expected_saving, suggestions })
+    let recommended = best
+        .map(|best| best.split())
+        .map(|split| WhatIf { executors: split.executors, cores_per_executor: split.cores_per_executor });
+    Ok(Advice { verdict, recommended, expected_saving, suggestions })
 }
 
 /// Suggests the first samples: two sampling rates on one configuration, then one configuration with
@@ -157,7 +165,7 @@ pub(crate) fn first(job: &Job, question: &Question, reason: String) -> Result<Ad
         .into_iter()
         .map(|setting| suggestion(job, question, setting, rough_secs(job, setting), None))
         .collect();
-    Ok(Advice { verdict: Verdict::First { reason }, expected_saving: None, suggestions })
+    Ok(Advice { verdict: Verdict::First { reason }, recommended: None, expected_saving: None, suggestions })
 }
 
 /// Thins the configurations of the question, so that every pair of a configuration and a sample can
@@ -190,21 +198,29 @@ struct Contenders<'a> {
 }
 
 impl<'a> Contenders<'a> {
-    fn of(decision: &Decision, surrogate: &'a Surrogate, question: &Question) -> Self {
+    /// `best` is the recommended configuration.
+    fn of(best: Option<&Candidate>, all: &[Candidate], surrogate: &'a Surrogate, question: &Question) -> Self {
         let is_limited = question.deadline_secs.is_some() || question.budget.is_some();
-        let possible = || decision.candidates.iter().filter(|candidate| candidate.exclusion.is_none());
-        let Some(best) = decision.recommended.map(|index| &decision.candidates[index]) else {
+        // No sample tells an accuracy or a price, or makes memory larger.
+        let is_unpriced = |candidate: &Candidate| candidate.burden.is_some() && candidate.cost.is_none();
+        let is_open = |candidate: &&Candidate| {
+            candidate.exclusion.is_none()
+                && candidate.keeps_accuracy
+                && !(question.budget.is_some() && is_unpriced(candidate))
+        };
+        let open = || all.iter().filter(is_open);
+        let Some(best) = best else {
             // Without a recommendation, the open question is whether a configuration meets the
-            // limits.
-            let open = |candidate: &Candidate| {
-                let kept = candidate.success_probability.unwrap_or(0.5);
-                (whole(candidate), (kept * (1.0 - kept)).max(f64::EPSILON))
-            };
-            return Self { surrogate, weighted: possible().map(open).collect(), expected_saving: None };
+            // limits: none if even the likeliest hardly can.
+            let kept = |candidate: &Candidate| candidate.success_probability.unwrap_or(0.5);
+            let is_hopeless = open().all(|candidate| kept(candidate) < LEAST_SAVING);
+            let weight = |candidate: &Candidate| (whole(candidate), kept(candidate) * (1.0 - kept(candidate)));
+            let weighted = if is_hopeless { Vec::new() } else { open().map(weight).collect() };
+            return Self { surrogate, weighted, expected_saving: None };
         };
         let mut weighted = Vec::new();
         let mut expected_saving = Some(0.0_f64);
-        for candidate in possible().filter(|candidate| *candidate != best) {
+        for candidate in open().filter(|candidate| candidate.split() != best.split()) {
             let difference = whole(candidate).minus(whole(best));
             let kept = if is_limited { candidate.success_probability.unwrap_or(0.5) } else { 1.0 };
             let ratio = ratio(candidate, best, question);

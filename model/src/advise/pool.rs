@@ -1,6 +1,6 @@
 //! Candidate samples.
 
-use foreglow_shared::{Job, Question, sort};
+use foreglow_shared::{CoreSplit, Job, Question, sort};
 
 use crate::capacity::Capacity;
 use crate::{Exclusion, Setting};
@@ -32,8 +32,8 @@ pub(crate) fn thinned(counts: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the settings that could be collected for a question, by executors, cores and sampling
-/// rate: not measured yet, with a partition for every task thread, within the machine's known
-/// processors and accelerators, and within memory.
+/// rate: neither measured nor stopped yet, with a partition for every task thread, within the
+/// machine's known processors and accelerators, and within memory.
 pub(super) fn settings(job: &Job, question: &Question) -> Vec<Setting> {
     let capacity = Capacity::of(&job.context);
     let is_held = |setting: Setting| capacity.is_none_or(|capacity| capacity.holds(setting));
@@ -42,7 +42,7 @@ pub(super) fn settings(job: &Job, question: &Question) -> Vec<Setting> {
         let images = job.context.workload.images as f64 * setting.sampling_rate;
         images >= f64::from(setting.slots()) * f64::from(partition_size)
     };
-    let is_measured = |setting: &Setting| job.observations.iter().any(|run| Setting::of(run) == *setting);
+    let is_measured = |setting: &Setting| was_made(job, setting.split(), setting.sampling_rate);
     let memory = question.memory_per_executor_mib;
     let fits = |setting: &Setting| Exclusion::of(job, *setting, memory, partition_size).is_none();
     let rates = rates(job);
@@ -57,6 +57,13 @@ pub(super) fn settings(job: &Job, question: &Question) -> Vec<Setting> {
     }
     settings.retain(|setting| is_held(*setting) && is_large_enough(setting) && !is_measured(setting) && fits(setting));
     settings
+}
+
+/// Whether a run of this configuration and sampling rate completed or was stopped.
+pub(crate) fn was_made(job: &Job, split: CoreSplit, sampling_rate: f64) -> bool {
+    let is_equal = |of: CoreSplit, rate: f64| of == split && (rate / sampling_rate - 1.0).abs() < 1e-6;
+    job.observations.iter().any(|run| is_equal(run.split(), run.sampling_rate))
+        || job.incomplete.iter().any(|run| is_equal(run.split(), run.sampling_rate))
 }
 
 /// Returns the partition size to use: the smallest that completed.

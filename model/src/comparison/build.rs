@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use foreglow_shared::{
-    Catalog, CatalogError, CoreSplit, Engine, IncompleteOutcome, IncompleteRun, PriceSheet, sort_by,
-};
+use foreglow_shared::{Catalog, CatalogError, CoreSplit, Engine, IncompleteOutcome, PriceSheet, sort_by};
 
 use super::kept::Cache;
 use super::{Comparison, MOST_CANDIDATES, Omission, Placement, Pricing, Timed};
 use crate::capacity::Capacity;
+use crate::chance::stopped_secs;
 use crate::decision::{Footprint, expected_peak_mib};
 use crate::joint::FittedArm;
 use crate::{Arm, Basis, DecideError, ExecutorSize, JointPredictor, PartitionSizeUnknown, Setting, pack_split};
@@ -221,12 +220,7 @@ fn timed(
         let why = prediction.warnings.first().map_or_else(|| "its time is unknown".to_owned(), ToString::to_string);
         return Err(why);
     };
-    // A run of more images than the job's is no lower bound on the job's time.
-    let is_of_job = |run: &IncompleteRun| run.sampling_rate <= fitted.whole_job * (1.0 + 1e-9);
-    let is_stopped =
-        |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split && is_of_job(run);
-    let stopped = fitted.job.incomplete.iter().filter(is_stopped);
-    let at_least_secs = stopped.filter_map(|run| run.at_least_secs).fold(0.0, f64::max);
+    let at_least_secs = stopped_secs(&fitted.job, split, fitted.whole_job);
     Ok(Timed { placement, secs, spread: prediction.spread, at_least_secs })
 }
 

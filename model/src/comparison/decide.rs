@@ -1,12 +1,17 @@
 //! Applies prices and limits to predicted configurations.
 
+use std::cmp::Ordering;
+
+use foreglow_shared::Rate;
 use serde::{Deserialize, Serialize};
 
-use super::billing::Rate;
 use super::kept::{Kept, Predicted, Weights};
-use super::limits::{MachineLimits, is_in_time, keeps_hourly_cost, keeps_money};
-use super::notable::{Notable, SAME_MONEY, cheapest, front, thinned};
+use super::limits::{MachineLimits, is_in_time, keeps_money};
+use super::notable::{Notable, front, thinned};
 use super::{Comparison, Placement, Timed};
+use crate::chance::{above, keeps, within};
+use crate::cheapest::{as_cheap_as, cheapest};
+use crate::decision::order;
 use crate::{Accuracy, DecideError, Prediction, Spread};
 
 /// A configuration with its predicted time and its cost.
@@ -39,7 +44,7 @@ pub struct MachineDecision {
     /// The notable configurations, ascending by time.
     pub candidates: Vec<MachineCandidate>,
     /// The cheapest that meets all limits; the fastest if there is a budget and no deadline. Ties
-    /// are broken by time.
+    /// are broken by time, then cost.
     pub recommended: Option<usize>,
     /// The fastest, whatever the limits.
     pub fastest: Option<usize>,
@@ -59,7 +64,7 @@ pub struct MachineDecision {
 /// Cache of quantiles by the degrees of freedom of a spread, because the quantile of Student's t is
 /// slow to compute. A comparison has few different degrees of freedom.
 #[derive(Default)]
-struct Quantiles {
+pub(crate) struct Quantiles {
     known: Vec<(f64, f64)>,
 }
 
@@ -76,7 +81,8 @@ impl Quantiles {
     }
 
     /// Returns the time that is exceeded with a probability of at most 1 − `probability`, seconds.
-    fn late_secs(&mut self, candidate: &Timed, probability: f64) -> f64 {
+    /// A run that was stopped took longer than the prediction may say.
+    pub(crate) fn late_secs(&mut self, candidate: &Timed, probability: f64) -> f64 {
         let late = match &candidate.spread {
             // The predicted time is the median.
             _ if probability <= 0.5 => candidate.secs,
@@ -86,8 +92,7 @@ impl Quantiles {
             }
             Some(spread) => candidate.secs * spread.quantile(probability),
         };
-        // The time at which a run was stopped is a lower bound, whatever the prediction.
-        if candidate.at_least_secs > 0.0 { late.max(candidate.at_least_secs * (1.0 + 1e-9)) } else { late }
+        above(late, candidate.at_least_secs)
     }
 }
 
@@ -118,16 +123,19 @@ impl Comparison {
         let (Weights { costs, front, .. }, feasible) = (weights, &weighed.feasible);
         let all = || 0..self.candidates.len();
         let is_feasible = |place: &usize| feasible[*place];
-        let recommended =
-            if limits.wants_speed() { all().find(is_feasible) } else { cheapest(costs, all().filter(is_feasible)) };
+        let recommended = if limits.wants_speed() {
+            self.fastest(costs, all().filter(is_feasible))
+        } else {
+            self.cheapest(costs, all().filter(is_feasible))
+        };
         let likeliest = recommended.is_none().then(|| self.likeliest(weights, limits)).flatten();
         let notable = Notable {
             recommended,
-            fastest: all().next(),
-            cheapest: cheapest(costs, all()),
+            fastest: self.fastest(costs, all()),
+            cheapest: self.cheapest(costs, all()),
             likeliest,
             pareto: thinned(front),
-            best_per_machine: best_per_machine(&weighed),
+            best_per_machine: self.best_per_machine(&weighed),
         };
         Ok(self.list(&notable, &weighed, limits, predicted))
     }
@@ -141,14 +149,13 @@ impl Comparison {
             let rate = self.rate(candidate.placement, limits);
             costs.push(rate.map_or(f64::INFINITY, |rate| rate.cost(candidate.secs)));
             let late = quantiles.late_secs(candidate, limits.probability);
-            let is_kept =
-                self.keeps_accuracy(candidate.placement, limits) && keeps_money(rate, candidate.secs, late, limits);
+            let is_kept = self.keeps_accuracy(candidate.placement, limits) && keeps_money(rate, late, limits);
             late_secs.push(is_kept.then_some(late));
         }
         let machine_of = self.machine_of_arms();
         Weights {
             limits: *limits,
-            front: front(&costs),
+            front: self.front(&costs),
             costs,
             late_secs,
             machines: self.candidates.iter().map(|candidate| machine_of[candidate.placement.arm]).collect(),
@@ -189,18 +196,18 @@ impl Comparison {
                 let placement = self.candidates[place].placement;
                 let keeps_cost = limits
                     .max_hourly_cost
-                    .is_none_or(|most| self.rate(placement, limits).is_some_and(|rate| keeps_hourly_cost(rate, most)));
+                    .is_none_or(|most| self.rate(placement, limits).is_some_and(|rate| keeps(rate.hourly(), most)));
                 if keeps_cost && self.keeps_accuracy(placement, limits) { *cost } else { f64::INFINITY }
             };
             let costs: Vec<f64> = weights.costs.iter().enumerate().map(cost).collect();
-            (front(&costs), costs)
+            (self.front(&costs), costs)
         });
         let (front, costs) = allowed.as_ref().map_or((&weights.front, &weights.costs), |(front, costs)| (front, costs));
         let probability = |place: usize| self.success_probability(&self.candidates[place], limits).unwrap_or(0.0);
         let known: Vec<(usize, f64)> = front.iter().map(|place| (*place, probability(*place))).collect();
         let most = known.iter().map(|(_, probability)| *probability).fold(0.5, f64::max);
         let likeliest = known.iter().filter(|(_, probability)| most > 0.5 && *probability == most);
-        cheapest(costs, likeliest.map(|(place, _)| *place))
+        self.cheapest(costs, likeliest.map(|(place, _)| *place))
     }
 
     /// Returns the least price per hour of a configuration; `None` if no price is known.
@@ -210,23 +217,57 @@ impl Comparison {
     }
 
     fn success_probability(&self, candidate: &Timed, limits: &MachineLimits) -> Option<f64> {
-        let spread = candidate.spread.as_ref()?;
-        let within = |limit: f64| {
-            if candidate.at_least_secs >= limit { 0.0 } else { spread.probability_below(limit / candidate.secs) }
-        };
-        let deadline = limits.deadline_secs.map(within);
-        // The cost rises with the time, so a budget is a time limit too. Bisection finds it,
-        // because the charged time is rounded.
-        let budget = limits.budget.map(|budget| {
-            let Some(rate) = self.rate(candidate.placement, limits) else { return 0.0 };
-            let (mut low, mut high) = (0.0, candidate.secs * 1e3);
-            for _ in 0..100 {
-                let middle = (low + high) / 2.0;
-                *if rate.cost(middle) <= budget { &mut low } else { &mut high } = middle;
+        let Timed { placement, secs, spread, at_least_secs } = candidate;
+        let within = |limit: f64| within(limit, *secs, spread.as_ref(), *at_least_secs);
+        // The cost rises with the time, so a budget is a time limit too.
+        let affordable = |budget| self.rate(*placement, limits).and_then(|rate| rate.affordable_secs(budget));
+        let budget = limits.budget.map(|budget| affordable(budget).unwrap_or(0.0));
+        limits.deadline_secs.into_iter().chain(budget).filter_map(within).min_by(f64::total_cmp)
+    }
+
+    /// Compares two places by time, then cost.
+    fn faster(&self, costs: &[f64], a: usize, b: usize) -> Ordering {
+        let point = |place: usize| (self.candidates[place].secs, costs[place]);
+        order(point(a), point(b))
+    }
+
+    fn fastest(&self, costs: &[f64], places: impl Iterator<Item = usize>) -> Option<usize> {
+        places.min_by(|a, b| self.faster(costs, *a, *b))
+    }
+
+    fn cheapest(&self, costs: &[f64], places: impl Iterator<Item = usize> + Clone) -> Option<usize> {
+        let cost = |place: usize| Some(costs[place]).filter(|cost| cost.is_finite());
+        cheapest(places, cost, |a, b| self.faster(costs, a, b))
+    }
+
+    fn front(&self, costs: &[f64]) -> Vec<usize> {
+        front(&|place| self.candidates[place].secs, costs)
+    }
+
+    /// Returns the places of the best configuration of each machine type, ascending by cost.
+    fn best_per_machine(&self, weighed: &Weighed) -> Vec<usize> {
+        let Weighed { weights: Weights { costs, machines, .. }, feasible } = weighed;
+        let count = machines.iter().max().map_or(0, |last| last + 1);
+        // For each machine type the least: 0 if one is feasible, else 1, and the cost.
+        let rank = |place: usize| (f64::from(!feasible[place]), costs[place]);
+        let mut least = vec![(1.0, f64::INFINITY); count];
+        for (place, machine) in machines.iter().enumerate() {
+            if order(rank(place), least[*machine]).is_lt() {
+                least[*machine] = rank(place);
             }
-            within(low)
-        });
-        [deadline, budget].into_iter().flatten().min_by(f64::total_cmp)
+        }
+        let mut best: Vec<Option<usize>> = vec![None; count];
+        for (place, machine) in machines.iter().enumerate() {
+            let (is_infeasible, cost) = least[*machine];
+            let is_as_good = rank(place).0 == is_infeasible && costs[place] <= as_cheap_as(cost);
+            let best = &mut best[*machine];
+            if is_as_good && best.is_none_or(|best| self.faster(costs, place, best).is_lt()) {
+                *best = Some(place);
+            }
+        }
+        let mut best: Vec<usize> = best.into_iter().flatten().collect();
+        best.sort_by(|a, b| order(rank(*a), rank(*b)).then(a.cmp(b)));
+        best
     }
 
     /// Lists the notable configurations, and predicts them again with their intervals and warnings.
@@ -264,25 +305,4 @@ impl Comparison {
             best_per_machine: all(&notable.best_per_machine),
         }
     }
-}
-
-/// Returns the places of the best configuration of each machine type, ascending by cost.
-fn best_per_machine(weighed: &Weighed) -> Vec<usize> {
-    let Weighed { weights: Weights { costs, machines, .. }, feasible } = weighed;
-    // For each machine type: whether the best so far is feasible, its cost and its place.
-    let count = machines.iter().max().map_or(0, |last| last + 1);
-    let mut best: Vec<Option<(bool, f64, usize)>> = vec![None; count];
-    for (place, machine) in machines.iter().enumerate() {
-        let (feasible, cost) = (feasible[place], costs[place]);
-        let best = &mut best[*machine];
-        let is_better = best.is_none_or(|(was_feasible, least, _)| {
-            (feasible && !was_feasible) || (feasible == was_feasible && cost < least * (1.0 - SAME_MONEY))
-        });
-        if is_better {
-            *best = Some((feasible, cost, place));
-        }
-    }
-    let mut best: Vec<(bool, f64, usize)> = best.into_iter().flatten().collect();
-    best.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
-    best.into_iter().map(|(.., place)| place).collect()
 }

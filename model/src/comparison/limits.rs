@@ -1,11 +1,11 @@
 //! Limits that a configuration has to meet.
 
-use foreglow_shared::Question;
+use foreglow_shared::{Question, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::billing::Rate;
 use crate::DecideError;
 use crate::accuracy::check_accuracy;
+use crate::chance::keeps;
 
 /// Limits that a configuration has to meet, and the prices that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,30 +59,32 @@ impl MachineLimits {
         Ok(())
     }
 
+    /// Whether a limit needs a price.
+    pub(crate) fn is_about_money(&self) -> bool {
+        self.budget.is_some() || self.max_hourly_cost.is_some()
+    }
+
     pub(crate) fn wants_speed(&self) -> bool {
         self.budget.is_some() && self.deadline_secs.is_none()
     }
 }
 
-/// Whether a configuration meets the deadline; `late` is the time that it exceeds with at most the
-/// allowed probability.
-pub(super) fn is_in_time(late: f64, limits: &MachineLimits) -> bool {
-    limits.deadline_secs.is_none_or(|deadline| late <= deadline * (1.0 + 1e-9))
+/// Returns whether a configuration is done by the deadline; `late` is the time that it exceeds too
+/// rarely to matter.
+pub(crate) fn is_in_time(late: f64, limits: &MachineLimits) -> bool {
+    limits.deadline_secs.is_none_or(|deadline| keeps(late, deadline))
 }
 
-/// Whether the machines cost at most this per hour.
-pub(crate) fn keeps_hourly_cost(rate: Rate, most: f64) -> bool {
-    rate.hourly() <= most * (1.0 + 1e-9)
+/// Returns whether a configuration keeps the budget; `late` as in [`is_in_time`]. Without a price
+/// none does.
+pub(crate) fn keeps_budget(rate: Option<Rate>, late: f64, limits: &MachineLimits) -> bool {
+    let cost = |rate: Rate| if late.is_finite() { rate.cost(late) } else { f64::INFINITY };
+    limits.budget.is_none_or(|budget| rate.is_some_and(|rate| keeps(cost(rate), budget)))
 }
 
-/// Whether a configuration meets all limits but the deadline; `late` as in [`is_in_time`].
-pub(super) fn keeps_money(rate: Option<Rate>, secs: f64, late: f64, limits: &MachineLimits) -> bool {
-    let Some(rate) = rate else {
-        // Without a price, a configuration may be the fastest, but never the cheapest.
-        return false;
-    };
-    let late_cost = if late.is_finite() { rate.cost(late) } else { f64::INFINITY };
-    secs.is_finite()
-        && limits.budget.is_none_or(|budget| late_cost <= budget * (1.0 + 1e-9))
-        && limits.max_hourly_cost.is_none_or(|most| keeps_hourly_cost(rate, most))
+/// Returns whether a configuration meets all limits but the deadline; `late` as in [`is_in_time`].
+pub(super) fn keeps_money(rate: Option<Rate>, late: f64, limits: &MachineLimits) -> bool {
+    // Without a price, a configuration may be the fastest, but never the cheapest.
+    let is_cheap = |rate: Rate| limits.max_hourly_cost.is_none_or(|most| keeps(rate.hourly(), most));
+    rate.is_some_and(is_cheap) && keeps_budget(rate, late, limits)
 }

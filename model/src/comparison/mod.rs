@@ -7,7 +7,7 @@
 
 pub(crate) mod billing;
 pub(crate) mod build;
-mod decide;
+pub(crate) mod decide;
 mod kept;
 pub(crate) mod limits;
 mod notable;

@@ -1,7 +1,5 @@
 //! The outstanding configurations among those in ascending order of time.
 
-/// Relative difference below which costs are considered equal; then the faster configuration wins.
-pub(super) const SAME_MONEY: f64 = 2e-3;
 /// Limit on the listed points of the front.
 const MAX_FRONT: usize = 64;
 
@@ -27,23 +25,18 @@ impl Notable {
     }
 }
 
-/// Returns the cheapest of some places in ascending order of time; of costs that are practically
-/// equal the fastest. `None` if no price is known.
-pub(super) fn cheapest(costs: &[f64], places: impl Iterator<Item = usize> + Clone) -> Option<usize> {
-    let least = places.clone().map(|place| costs[place]).fold(f64::INFINITY, f64::min);
-    let bound = least * (1.0 + SAME_MONEY);
-    places.into_iter().find(|place| least.is_finite() && costs[*place] <= bound)
-}
-
 /// Returns the Pareto front of configurations in ascending order of time.
-pub(super) fn front(costs: &[f64]) -> Vec<usize> {
-    let mut least = f64::INFINITY;
-    let is_better = |place: &usize| {
-        let better = costs[*place] < least;
-        least = least.min(costs[*place]);
-        better
-    };
-    (0..costs.len()).filter(is_better).collect()
+pub(super) fn front(secs: &dyn Fn(usize) -> f64, costs: &[f64]) -> Vec<usize> {
+    let mut front: Vec<usize> = Vec::new();
+    for place in 0..costs.len() {
+        let last = front.last().copied();
+        if costs[place] < last.map_or(f64::INFINITY, |last| costs[last]) {
+            // Of equal times the cheapest.
+            front.truncate(front.len() - usize::from(last.is_some_and(|last| secs(last) == secs(place))));
+            front.push(place);
+        }
+    }
+    front
 }
 
 /// Returns at most `MAX_FRONT` places, evenly spaced, including both ends.

@@ -11,11 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::front::order;
 use super::memory::{Footprint, is_out_of_memory};
+use crate::chance::{ROUNDING, at_least_secs, keeps, within};
 use crate::{Prediction, Setting};
-
-/// Tolerance when probabilities are compared: a deadline exactly at a quantile is met with that
-/// probability.
-const ROUNDING: f64 = 1e-9;
 
 /// A configuration with its prediction and cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,13 +101,15 @@ impl Candidate {
             shared_accelerators: job.context.shared_accelerators(),
         };
         let secs = prediction.completion_time_secs;
-        let cost = secs.and_then(|secs| question.prices.cost(resources, secs));
-        let burden = secs.and_then(|secs| ranking(job, question).cost(resources, secs));
         let is_priced = question.prices.covers(resources.accelerated);
+        let rate = ranking(job, question).rate(resources);
+        let burden = secs.zip(rate).map(|(secs, rate)| rate.cost(secs)).filter(|burden| burden.is_finite());
+        let cost = burden.filter(|_| is_priced);
         // The cost increases with the time, so a budget is a time limit as well.
-        let affordable = |money| question.prices.affordable_secs(resources, money).unwrap_or(0.0);
-        let deadline = question.deadline_secs.map(|limit| Limit::of(limit, &prediction, timed_out(job, split)));
-        let budget = question.budget.map(|money| Limit::of(affordable(money), &prediction, timed_out(job, split)));
+        let affordable = |money| rate.filter(|_| is_priced).and_then(|rate| rate.affordable_secs(money)).unwrap_or(0.0);
+        let at_least_secs = at_least_secs(job, split);
+        let deadline = question.deadline_secs.map(|limit| Limit::of(limit, &prediction, at_least_secs));
+        let budget = question.budget.map(|money| Limit::of(affordable(money), &prediction, at_least_secs));
         let kept =
             |limit: Option<Limit>| burden.is_some() && limit.is_none_or(|limit| limit.is_kept(question.probability));
         let limits = || [deadline, budget].into_iter().flatten();
@@ -202,11 +201,10 @@ impl Limit {
         let Some(predicted) = prediction.completion_time_secs else {
             return Self { holds_prediction: false, probability: None };
         };
-        if at_least_secs >= secs {
-            return Self { holds_prediction: false, probability: Some(0.0) };
+        Self {
+            holds_prediction: at_least_secs < secs && keeps(predicted, secs),
+            probability: within(secs, predicted, prediction.spread.as_ref(), at_least_secs),
         }
-        let probability = prediction.spread.as_ref().map(|spread| spread.probability_below(secs / predicted));
-        Self { holds_prediction: predicted <= secs, probability }
     }
 
     /// Whether the limit is met with `probability`. The predicted time is the median, so
@@ -217,13 +215,6 @@ impl Limit {
             _ => probability <= 0.5 && self.holds_prediction,
         }
     }
-}
-
-/// Returns the longest time after which a run of this configuration was stopped, seconds; 0 without
-/// a stopped run.
-fn timed_out(job: &Job, split: CoreSplit) -> f64 {
-    let same = |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split;
-    job.incomplete.iter().filter(same).filter_map(|run| run.at_least_secs).fold(0.0, f64::max)
 }
 
 impl Exclusion {

@@ -12,6 +12,7 @@ use foreglow_shared::{CoreSplit, Job, Question, sort};
 use serde::{Deserialize, Serialize};
 
 pub use self::candidate::{Candidate, Exclusion};
+pub(crate) use self::front::order;
 pub use self::front::pareto_front;
 pub(crate) use self::memory::Footprint;
 pub use self::neighbours::Neighbours;
@@ -26,10 +27,6 @@ pub(crate) const MAX_CONFIGURATIONS: usize = 1_000_000;
 const MAX_LISTED: usize = 4_096;
 /// Limit on the listed points of the front if not all configurations are listed.
 const MAX_FRONT: usize = 64;
-/// Relative difference below which costs are considered equal. A job with perfect speed-up costs
-/// the same everywhere, up to differences that no prediction can resolve, and then the faster
-/// configuration should win.
-const SAME_MONEY: f64 = 2e-3;
 
 /// The answer to a question: configurations, and the outstanding ones as indices into `candidates`.
 /// Configurations that run out of memory or have no known time are never outstanding.
@@ -246,9 +243,7 @@ fn fastest(candidates: &[Candidate], indices: impl Iterator<Item = usize>) -> Op
 }
 
 fn cheapest(candidates: &[Candidate], indices: impl Iterator<Item = usize> + Clone) -> Option<usize> {
-    let least = indices.clone().filter_map(|index| candidates[index].burden).min_by(f64::total_cmp)?;
-    let same = |index: &usize| candidates[*index].burden.is_some_and(|burden| burden <= least * (1.0 + SAME_MONEY));
-    fastest(candidates, indices.filter(same))
+    crate::cheapest::cheapest(indices, |index| candidates[index].burden, |a, b| candidates[a].by_time(&candidates[b]))
 }
 
 fn distinct(counts: &[u32]) -> Vec<u32> {

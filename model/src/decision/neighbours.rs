@@ -1,12 +1,13 @@
 //! Neighbours of the recommended configuration on the front of time and cost.
 
 use crate::Decision;
+use crate::cheapest::as_cheap_as;
 
 /// The next cheaper and the next faster configuration on the Pareto front, as indices of
 /// candidates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Neighbours {
-    /// The next point of the front that costs less and takes longer.
+    /// The next point of the front that costs less, by more than counts as equal, and takes longer.
     pub cheaper: Option<usize>,
     /// The next point of the front that takes less time and costs more.
     pub faster: Option<usize>,
@@ -19,7 +20,7 @@ impl Neighbours {
         let Some((secs, cost)) = decision.recommended.and_then(at) else { return Self::default() };
         let front = || decision.pareto.iter().filter_map(|place| Some((*place, at(*place)?)));
         // The front is sorted by ascending time, so that its costs descend.
-        let cheaper = front().find(|(_, other)| other.1 < cost && other.0 > secs);
+        let cheaper = front().find(|(_, other)| as_cheap_as(other.1) < cost && other.0 > secs);
         let faster = front().rfind(|(_, other)| other.0 < secs && other.1 > cost);
         Self { cheaper: cheaper.map(|(place, _)| place), faster: faster.map(|(place, _)| place) }
     }
@@ -72,5 +73,12 @@ mod tests {
         assert_eq!(Neighbours::of(&decision(Some(0))), Neighbours { cheaper: None, faster: Some(1) });
         assert_eq!(Neighbours::of(&decision(Some(3))), Neighbours { cheaper: Some(2), faster: None });
         assert_eq!(Neighbours::of(&decision(None)), Neighbours::default());
+    }
+
+    #[test]
+    fn what_costs_practically_the_same_is_not_cheaper() {
+        let mut decision = decision(Some(1));
+        decision.candidates[0] = candidate(1, 40.0, 1.0985);
+        assert_eq!(Neighbours::of(&decision), Neighbours { cheaper: None, faster: Some(2) });
     }
 }

@@ -9,9 +9,10 @@ use std::ops::Range;
 use foreglow_numeric::exponentials;
 use foreglow_shared::{CoreSplit, Job, Question, Resources};
 
+use super::Exclusion;
 use super::candidate::ranking;
 use super::front::pareto_front;
-use super::{Exclusion, SAME_MONEY};
+use crate::cheapest::as_cheap_as;
 use crate::{Predictor, Setting};
 use foreglow_predictor::ensemble::{Margin, Region, Surface};
 
@@ -19,6 +20,9 @@ use foreglow_predictor::ensemble::{Margin, Region, Surface};
 const STEPS: usize = 1 << 14;
 /// Number of configurations of a row that are processed together.
 const BLOCK: usize = 64;
+/// Tolerance of limits against the rounding of sums in another order; far below that of
+/// `Candidate`, which has the last word.
+const ROUNDING: f64 = 1e-12;
 /// Coarse pass: every 16th row first, so that the second pass can prune most of the rest.
 const FIRST_LOOK: usize = 16;
 
@@ -284,12 +288,12 @@ impl Scan<'_> {
         let (deadline, budget) = (self.question.deadline_secs, self.budget);
         goals.copy_from_slice(if self.is_by_time() { secs } else { costs });
         if let Some(deadline) = deadline {
-            forbid_above(libm::log(deadline), logs, goals);
+            forbid_above(libm::log(deadline) + ROUNDING, logs, goals);
         }
         if let Some(budget) = budget {
             exponentials(logs);
             self.bills.price(executors, columns, logs, costs);
-            forbid_above(budget, costs, goals);
+            forbid_above(budget * (1.0 + ROUNDING), costs, goals);
         }
     }
 }
@@ -325,13 +329,13 @@ impl Bills {
             // Shared ones are priced for all executors together.
             shared_accelerators: count.map(|_| 0),
         };
+        // The ranking prices cover the hardware.
+        let charge = |resources: Resources| prices.rate(resources).map_or(0.0, |rate| rate.charge());
+        let second = |resources: Resources| prices.rate(resources).map_or(0.0, |rate| rate.second());
         let shared = count.map_or_else(SharedAccelerators::default, |count| {
             let (without, with) = (executor(&1), Resources { shared_accelerators: Some(1), ..executor(&1) });
-            SharedAccelerators {
-                count,
-                start: prices.executor_charge(with) - prices.executor_charge(without),
-                second: prices.executor_second(with) - prices.executor_second(without),
-            }
+            let (start, second) = (charge(with) - charge(without), second(with) - second(without));
+            SharedAccelerators { count, start, second }
         });
         // The number of executors matters only if they share a GPU; each listed configuration is
         // checked by itself.
@@ -339,10 +343,10 @@ impl Bills {
         let alone = |cores: &u32| Setting::even(executors, *cores, 1.0);
         let start = |cores: &u32| match Exclusion::of(job, alone(cores), memory, partition_size) {
             Some(_) => f64::INFINITY,
-            None => prices.executor_charge(executor(cores)),
+            None => charge(executor(cores)),
         };
         let starts: Vec<f64> = cores.iter().map(start).collect();
-        let seconds: Vec<f64> = cores.iter().map(|cores| prices.executor_second(executor(cores))).collect();
+        let seconds: Vec<f64> = cores.iter().map(|cores| second(executor(cores))).collect();
         let log = |(second, start): (&f64, &f64)| if start.is_finite() { libm::log(*second) } else { f64::INFINITY };
         let log_seconds = seconds.iter().zip(&starts).map(log).collect();
         let (startup_secs, minimum_secs) = (prices.startup_secs, prices.minimum_secs);
@@ -403,7 +407,7 @@ impl Stairs {
 impl Best<'_> {
     /// Returns the largest goal that counts as equal to the best.
     fn bound(&self) -> f64 {
-        self.near.first().map_or(f64::MAX, |best| best.goal * (1.0 + SAME_MONEY))
+        self.near.first().map_or(f64::MAX, |best| as_cheap_as(best.goal))
     }
 
     fn keep(&mut self, executors: u32, cores: &[u32], part: &Block) {

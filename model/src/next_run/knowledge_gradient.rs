@@ -7,6 +7,9 @@ use foreglow_numeric::median;
 use super::belief::{Belief, Known, Point};
 use super::space::{Choice, Run, Space};
 use crate::advise::ONE_DEVIATION;
+use crate::chance::above;
+use crate::comparison::Timed;
+use crate::comparison::limits::{is_in_time, keeps_budget};
 use crate::{MachineLimits, Spread};
 
 /// Number of outcomes of a run, as quantiles of equal probability.
@@ -64,9 +67,9 @@ impl<'a> KnowledgeGradient<'a> {
         let late_deviations = quantile(limits.probability).max(0.0);
         let contender = |choice: &'a Choice| {
             let site = &space.sites[choice.site];
-            let known = belief.of(Point::new(site.location, choice.placement.split(), 1.0));
+            let known = belief.of(Point::new(site.location, choice.timed.placement.split(), 1.0));
             let log = |probability: f64| {
-                let log = choice.spread.as_ref().map(|spread| libm::log(spread.quantile(probability)));
+                let log = choice.timed.spread.as_ref().map(|spread| libm::log(spread.quantile(probability)));
                 log.filter(|log| log.is_finite())
             };
             let late_log = log(limits.probability).map(|log| log.max(0.0));
@@ -170,14 +173,19 @@ impl<'a> KnowledgeGradient<'a> {
             (varies || asked == count || count > 1) && asked <= most.max(count)
         };
         of_run.location == of_choice.location
-            && reaches(executors_vary, run.placement.executors, choice.placement.executors, most_executors)
-            && reaches(cores_vary, run.placement.cores_per_executor, choice.placement.cores_per_executor, most_cores)
+            && reaches(executors_vary, run.placement.executors, choice.timed.placement.executors, most_executors)
+            && reaches(
+                cores_vary,
+                run.placement.cores_per_executor,
+                choice.timed.placement.cores_per_executor,
+                most_cores,
+            )
     }
 
     /// Returns the cost, or the time, of a configuration that takes e^`log` times the expected
     /// time.
     fn objective(&self, one: &Contender, log: f64) -> f64 {
-        let secs = one.choice.secs * libm::exp(log);
+        let secs = one.choice.timed.secs * libm::exp(log);
         match one.choice.rate.filter(|_| self.saves_money) {
             Some(rate) => rate.cost(secs),
             None => secs,
@@ -186,8 +194,8 @@ impl<'a> KnowledgeGradient<'a> {
 
     /// Whether a configuration meets the limits if it takes e^`log` times the expected time.
     fn keeps(&self, one: &Contender, log: f64, late_log: f64) -> bool {
-        let late = (one.choice.secs * libm::exp(log + late_log)).max(one.choice.at_least_secs);
-        let in_money = |budget: f64| one.choice.rate.is_some_and(|rate| rate.cost(late) <= budget);
-        self.limits.deadline_secs.is_none_or(|deadline| late <= deadline) && self.limits.budget.is_none_or(in_money)
+        let Timed { secs, at_least_secs, .. } = one.choice.timed;
+        let late = above(secs * libm::exp(log + late_log), at_least_secs);
+        is_in_time(late, &self.limits) && keeps_budget(one.choice.rate, late, &self.limits)
     }
 }

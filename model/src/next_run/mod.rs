@@ -18,6 +18,9 @@ use self::knowledge_gradient::KnowledgeGradient;
 use self::site::Site;
 use self::space::{Choice, Run, Space};
 use crate::advise::{LEAST_SAVING, WORTH_NAMING, first};
+use crate::comparison::Timed;
+use crate::comparison::decide::Quantiles;
+use crate::comparison::limits::is_in_time;
 use crate::{
     Arm, Comparison, DecideError, JointPredictor, MachineLimits, Offer, Placement, Predictor, Suggestion, Verdict,
 };
@@ -113,9 +116,9 @@ pub fn next_runs(
     let choices = space.choices(comparison, offer, limits);
     let recommended = decision.recommended.map(|place| decision.candidates[place].placement);
     let best = match recommended {
-        Some(placement) => choices.iter().position(|choice| choice.is_known && choice.placement == placement),
-        // Without prices, the best is the fastest that meets the deadline.
-        None if choices.iter().all(|choice| choice.rate.is_none()) && limits.budget.is_none() => {
+        Some(placement) => choices.iter().position(|choice| choice.is_known && choice.timed.placement == placement),
+        // Nothing has a price, so the fastest in time is the best.
+        None if choices.iter().all(|choice| choice.rate.is_none()) && !limits.is_about_money() => {
             fastest(&choices, limits)
         }
         None => None,
@@ -149,20 +152,18 @@ pub fn next_runs(
 
 impl BestSoFar {
     fn of(choice: &Choice) -> Self {
-        let cost = choice.rate.map(|rate| rate.cost(choice.secs));
-        Self { placement: choice.placement, secs: choice.secs, cost }
+        let Timed { placement, secs, .. } = choice.timed;
+        Self { placement, secs, cost: choice.rate.map(|rate| rate.cost(secs)) }
     }
 }
 
-/// Returns the place of the fastest configuration that meets the deadline.
+/// Returns the place of the fastest configuration that meets the deadline, as in
+/// [`Comparison::decide`].
 fn fastest(choices: &[Choice], limits: &MachineLimits) -> Option<usize> {
-    let late = |choice: &Choice| {
-        let spread = choice.spread.as_ref().filter(|_| limits.probability > 0.5);
-        choice.secs * spread.map_or(1.0, |spread| spread.quantile(limits.probability))
-    };
-    let keeps = |choice: &Choice| limits.deadline_secs.is_none_or(|deadline| late(choice) <= deadline);
+    let mut quantiles = Quantiles::default();
+    let mut keeps = |choice: &Choice| is_in_time(quantiles.late_secs(&choice.timed, limits.probability), limits);
     let known = choices.iter().enumerate().filter(|(_, choice)| choice.is_known && keeps(choice));
-    known.min_by(|(_, a), (_, b)| a.secs.total_cmp(&b.secs)).map(|(place, _)| place)
+    known.min_by(|(_, a), (_, b)| a.timed.secs.total_cmp(&b.timed.secs)).map(|(place, _)| place)
 }
 
 /// Splits machine types that were never measured into those with the kind of device on which the

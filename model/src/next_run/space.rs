@@ -4,17 +4,17 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use foreglow_shared::{CoreSplit, Engine, Job, MachineType, Observation};
+use foreglow_shared::{CoreSplit, Engine, MachineType, Observation, Rate};
 
 use super::belief::{Location, Point};
 use super::site::{Site, sites};
-use crate::advise::pool::{RATES, thinned};
+use crate::advise::pool::{RATES, thinned, was_made};
 use crate::advise::{NOISE, ONE_DEVIATION, USUAL_NOISE};
-use crate::comparison::billing::Rate;
+use crate::chance::{keeps, stopped_secs};
+use crate::comparison::Timed;
 use crate::comparison::build::place;
-use crate::comparison::limits::keeps_hourly_cost;
 use crate::joint::FittedArm;
-use crate::{Arm, Basis, Comparison, JointPredictor, MachineLimits, Offer, Placement, Setting, Spread};
+use crate::{Arm, Basis, Comparison, JointPredictor, MachineLimits, Offer, Placement, Setting};
 
 /// Device, batch, configuration and the bits of the share of the job.
 type Guess = (usize, usize, CoreSplit, u64);
@@ -32,13 +32,9 @@ pub(super) struct Space<'a> {
 /// A configuration of the whole job.
 pub(super) struct Choice {
     pub(super) site: usize,
-    pub(super) placement: Placement,
-    pub(super) secs: f64,
-    /// Whether the time is predicted from the runs so far; otherwise it is guessed from other
-    /// configurations.
+    pub(super) timed: Timed,
+    /// Whether the runs so far tell the time; otherwise it is guessed from other configurations.
     pub(super) is_known: bool,
-    pub(super) spread: Option<Spread>,
-    pub(super) at_least_secs: f64,
     /// Cost of a time; `None` if no price is known.
     pub(super) rate: Option<Rate>,
 }
@@ -129,16 +125,13 @@ impl<'a> Space<'a> {
             let site = timed.placement.arm;
             choices.push(Choice {
                 site,
-                placement: timed.placement,
-                secs: timed.secs,
+                timed: timed.clone(),
                 is_known: true,
-                spread: timed.spread.clone(),
-                at_least_secs: timed.at_least_secs,
                 rate: rate(&self.sites[site], timed.placement),
             });
         }
         let known: BTreeSet<(usize, CoreSplit)> =
-            choices.iter().map(|choice| (choice.site, choice.placement.split())).collect();
+            choices.iter().map(|choice| (choice.site, choice.timed.placement.split())).collect();
         let is_open = |(_, site): &(usize, &Site)| site.is_offered && site.has_runs;
         for (index, site) in self.sites.iter().enumerate().filter(is_open) {
             for placement in self.placements(site, offer) {
@@ -146,22 +139,18 @@ impl<'a> Space<'a> {
                     continue;
                 }
                 let Some(secs) = self.secs(site, placement.split(), 1.0) else { continue };
-                choices.push(Choice {
-                    site: index,
-                    placement,
-                    secs,
-                    is_known: false,
-                    spread: None,
-                    at_least_secs: 0.0,
-                    rate: rate(site, placement),
-                });
+                let fitted = self.fitted(site);
+                let is_own = site.unmeasured.is_none();
+                let stopped = if is_own { stopped_secs(&fitted.job, placement.split(), fitted.whole_job) } else { 0.0 };
+                let timed = Timed { placement, secs, spread: None, at_least_secs: stopped };
+                choices.push(Choice { site: index, timed, is_known: false, rate: rate(site, placement) });
             }
         }
         let keeps_hourly = |choice: &Choice| match (limits.max_hourly_cost, choice.rate) {
-            (Some(most), Some(rate)) => keeps_hourly_cost(rate, most),
+            (Some(most), Some(rate)) => keeps(rate.hourly(), most),
             _ => true,
         };
-        choices.retain(|choice| keeps_hourly(choice) && comparison.keeps_accuracy(choice.placement, limits));
+        choices.retain(|choice| keeps_hourly(choice) && comparison.keeps_accuracy(choice.timed.placement, limits));
         choices
     }
 
@@ -265,11 +254,4 @@ impl<'a> Space<'a> {
             Some(known(run)? * f64::from(run.slots()) / f64::from(split.slots()))
         })
     }
-}
-
-/// Whether a run of this configuration and sampling rate completed or was stopped.
-fn was_made(job: &Job, split: CoreSplit, sampling_rate: f64) -> bool {
-    let is_equal = |of: CoreSplit, rate: f64| of == split && (rate / sampling_rate - 1.0).abs() < 1e-6;
-    job.observations.iter().any(|run| is_equal(run.split(), run.sampling_rate))
-        || job.incomplete.iter().any(|run| is_equal(run.split(), run.sampling_rate))
 }

@@ -1,7 +1,7 @@
 //! Bills of whole machines, against bills made by hand.
 
-use foreglow_model::{ExecutorSize, PackingError, Rental, pack, pack_split};
-use foreglow_shared::{Catalog, CoreSplit, MachineType};
+use foreglow_model::{ExecutorSize, PackingError, pack, pack_split};
+use foreglow_shared::{Catalog, CoreSplit, MachineType, Rate};
 
 /// One job on one machine type: executors, cores, memory in MiB, on GPUs or not; seconds of run and
 /// start-up; spot or not.
@@ -87,43 +87,39 @@ fn machine(name: &str) -> MachineType {
     Catalog::built_in().find(name).unwrap().clone()
 }
 
-fn rental<'a>(case: &Case, machine: &'a MachineType) -> Rental<'a> {
+fn rate(case: &Case) -> Rate {
+    let machine = machine(case.machine);
     let (executors, cores, memory_mib, holds_accelerator) = case.executors;
-    let packing = pack(machine, executors, ExecutorSize { cores, memory_mib, holds_accelerator }).unwrap();
+    let packing = pack(&machine, executors, ExecutorSize { cores, memory_mib, holds_accelerator }).unwrap();
     assert_eq!(packing.machines, case.machines, "{} for {executors} executors", case.machine);
-    Rental { machine, machines: packing.machines, spot: case.spot, startup_secs: case.secs.1 }
+    machine.rate(packing.machines, case.spot, case.secs.1).unwrap()
 }
 
 #[test]
 fn every_bill_equals_the_one_made_by_hand() {
     for (number, case) in (1..).zip(&CASES) {
-        let machine = machine(case.machine);
-        let bill = rental(case, &machine).bill(case.secs.0).unwrap();
-        assert_eq!(bill.billed_secs, case.billed_secs, "case {number}");
-        assert!((bill.amount - case.dollars).abs() < 1e-9, "case {number}: {} for {}", bill.amount, case.dollars);
+        let cost = rate(case).cost(case.secs.0);
+        assert_eq!(rate(case).billed_secs(case.secs.0), case.billed_secs, "case {number}");
+        assert!((cost - case.dollars).abs() < 1e-9, "case {number}: {cost} for {}", case.dollars);
     }
 }
 
 #[test]
 fn a_budget_of_exactly_one_bill_pays_for_that_run_and_no_longer_one() {
     for (number, case) in (1..).zip(&CASES) {
-        let machine = machine(case.machine);
-        let rental = rental(case, &machine);
-        let longest = rental.affordable_secs(case.dollars).unwrap();
+        let rate = rate(case);
+        let longest = rate.affordable_secs(case.dollars).unwrap();
         assert!(longest >= case.secs.0, "case {number}: {longest}");
-        assert!(rental.bill(longest).unwrap().amount <= case.dollars * (1.0 + 1e-9), "case {number}");
-        assert!(rental.bill(longest + 1.5).unwrap().amount > case.dollars, "case {number}");
-        // A budget below the minimum charge pays for no run.
-        let least = rental.bill(1e-9).unwrap().amount;
-        assert_eq!(rental.affordable_secs(least * 0.99), None, "case {number}");
+        assert!(rate.cost(longest) <= case.dollars * (1.0 + 1e-9), "case {number}");
+        assert!(rate.cost(longest + 1.5) > case.dollars, "case {number}");
+        // Less than the minimum buys nothing.
+        assert_eq!(rate.affordable_secs(rate.cost(1e-9) * 0.99), None, "case {number}");
     }
 }
 
 #[test]
 fn a_machine_type_without_a_spot_price_has_no_spot_bill() {
-    let machine = machine("gpu_1x_a10");
-    let rental = Rental { machine: &machine, machines: 1, spot: true, startup_secs: 0.0 };
-    assert_eq!((rental.bill(100.0), rental.affordable_secs(100.0)), (None, None));
+    assert_eq!(machine("gpu_1x_a10").rate(1, true, 0.0), None);
 }
 
 #[test]

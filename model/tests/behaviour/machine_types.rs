@@ -3,7 +3,7 @@
 
 use foreglow_model::{
     Basis, Comparison, DecideError, ExecutorSize, JointPredictor, MachineCandidate, MachineDecision, MachineLimits,
-    Offer, Rental, pack,
+    Offer, pack,
 };
 use foreglow_shared::{
     Accelerator, Catalog, IncompleteOutcome, IncompleteRun, Job, JobGroup, MachineType, PeakMemory, PriceSheet,
@@ -383,12 +383,12 @@ proptest! {
                 let prediction = comparison.predictor().predict(arm, executors, cores);
                 let size = ExecutorSize { cores, memory_mib: 1024, holds_accelerator: false };
                 let machines = pack(machine, executors, size).unwrap().machines;
-                let rental = Rental { machine, machines, spot, startup_secs: 0.0 };
+                let rate = machine.rate(machines, spot, 0.0).unwrap();
                 let secs = prediction.completion_time_secs.unwrap();
                 let late = if probability > 0.5 { secs * prediction.spread.unwrap().quantile(probability) } else { secs };
-                let is_affordable = most.is_none_or(|most| rental.hourly_price().unwrap() <= most);
+                let is_affordable = most.is_none_or(|most| rate.hourly() <= most);
                 if late <= deadline && is_affordable {
-                    least = least.min(rental.bill(secs).unwrap().amount);
+                    least = least.min(rate.cost(secs));
                 }
             }
         }

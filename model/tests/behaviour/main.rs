@@ -11,6 +11,7 @@ wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 mod bad_input;
 mod borrowing;
 mod capacity;
+mod choice;
 mod coverage;
 mod decision;
 mod ensemble;

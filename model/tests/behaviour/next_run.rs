@@ -1,8 +1,7 @@
 //! The next run over several machine types, and when to stop.
 
 use foreglow_model::{
-    Comparison, ExecutorSize, JointPredictor, MachineLimits, NextRun, NextRuns, Offer, Rental, Saves, Verdict,
-    next_runs, pack,
+    Comparison, ExecutorSize, JointPredictor, MachineLimits, NextRun, NextRuns, Offer, Saves, Verdict, next_runs, pack,
 };
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, MachineType, Observation};
 #[cfg(target_arch = "wasm32")]
@@ -58,8 +57,7 @@ impl World {
         let size = ExecutorSize { cores: configuration.1, memory_mib: 512, holds_accelerator: false };
         let kind = kind(TYPES[machine]);
         let machines = pack(&kind, configuration.0, size).ok().filter(|packing| packing.machines == 1)?.machines;
-        let rental = Rental { machine: &kind, machines, spot: false, startup_secs: STARTUP_SECS };
-        (secs <= deadline).then(|| rental.bill(secs).unwrap().amount)
+        (secs <= deadline).then(|| kind.rate(machines, false, STARTUP_SECS).unwrap().cost(secs))
     }
 
     fn least_cost(&self, deadline: f64) -> f64 {
@@ -140,8 +138,7 @@ fn follow(
         };
         let run = world.run(machine, configuration, rate);
         let kind = kind(TYPES[machine]);
-        let rental = Rental { machine: &kind, machines: 1, spot: false, startup_secs: STARTUP_SECS };
-        money += rental.bill(run.completion_time_secs).unwrap().amount;
+        money += kind.rate(1, false, STARTUP_SECS).unwrap().cost(run.completion_time_secs);
         runs[machine].push(run);
     }
 }

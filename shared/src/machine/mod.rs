@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::catalog::Catalog;
 pub use self::error::CatalogError;
+use crate::Rate;
 
 /// A machine type: its resources and the price of a whole machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,35 +79,6 @@ impl BillingTerms {
             _ => Self { minimum_secs: 60, increment_secs: 60 },
         }
     }
-
-    /// Returns the charged time of a run, seconds.
-    ///
-    /// ```
-    /// use foreglow_shared::BillingTerms;
-    ///
-    /// assert_eq!(BillingTerms::of("aws").billed_secs(12.3), 60.0);
-    /// assert_eq!(BillingTerms::of("aws").billed_secs(250.2), 251.0);
-    /// assert_eq!(BillingTerms::of("lambda").billed_secs(61.0), 120.0);
-    /// assert_eq!(BillingTerms::of("own").billed_secs(12.3), 12.3);
-    /// ```
-    pub fn billed_secs(self, secs: f64) -> f64 {
-        let minimum = f64::from(self.minimum_secs);
-        let secs = if secs > minimum { secs } else { minimum };
-        match self.increment_secs {
-            0 => secs,
-            increment => (secs / f64::from(increment)).ceil() * f64::from(increment),
-        }
-    }
-
-    /// Returns the longest run whose charged time is at most `billed_secs`, seconds; `None` if even
-    /// the least charged time is longer.
-    pub fn longest_secs(self, billed_secs: f64) -> Option<f64> {
-        let secs = match self.increment_secs {
-            0 => billed_secs,
-            increment => (billed_secs / f64::from(increment)).floor() * f64::from(increment),
-        };
-        (secs > 0.0 && secs >= self.billed_secs(0.0)).then_some(secs)
-    }
 }
 
 impl MachineType {
@@ -126,6 +98,31 @@ impl MachineType {
     /// Returns the price per hour: on demand, or spot. `None` if there is no spot price.
     pub fn price(&self, spot: bool) -> Option<f64> {
         if spot { self.spot_price } else { Some(self.hourly_price) }
+    }
+
+    /// Returns what machines of this type cost by their time, on demand or spot; `None` if there is
+    /// no spot price. They are charged for `startup_secs` before the completion time starts.
+    ///
+    /// ```
+    /// use foreglow_shared::Catalog;
+    ///
+    /// let catalog = Catalog::built_in();
+    /// let rate = catalog.find("c5.xlarge").unwrap().rate(3, false, 0.0).unwrap();
+    /// // A minute at least, and started seconds as whole ones: 3 machines × 251 s × USD 0.17 an
+    /// // hour.
+    /// assert_eq!((rate.billed_secs(12.3), rate.billed_secs(250.2)), (60.0, 251.0));
+    /// assert!((rate.cost(250.2) - 0.035558).abs() < 1e-6);
+    /// ```
+    pub fn rate(&self, machines: u32, spot: bool, startup_secs: f64) -> Option<Rate> {
+        Some(Rate {
+            units: f64::from(machines),
+            start: 0.0,
+            hour: self.price(spot)?,
+            share: 1.0,
+            startup_secs,
+            minimum_secs: f64::from(self.billing.minimum_secs),
+            increment_secs: f64::from(self.billing.increment_secs),
+        })
     }
 
     /// Returns the number of accelerators.

@@ -39,7 +39,7 @@ fn own_hardware_needs_five_columns_and_is_billed_for_the_exact_time() {
     let machine = catalog.find("rack").unwrap();
     assert_eq!((machine.provider.as_str(), machine.processors, machine.memory_mib), ("own", 64, 262_144));
     assert_eq!((machine.hourly_price, machine.spot_price, catalog.currency.as_str()), (1.25, None, "EUR"));
-    assert_eq!(machine.billing.billed_secs(0.25), 0.25);
+    assert_eq!(machine.rate(1, false, 0.0).unwrap().billed_secs(0.25), 0.25);
     assert_eq!(catalog.find("rock").unwrap_err(), CatalogError::Unknown { name: "rock".into() });
 }
 
@@ -52,7 +52,7 @@ fn own_hardware_may_name_its_gpus_its_minimum_and_decimal_commas() {
     let gpus = machine.accelerators.clone().unwrap();
     assert_eq!((gpus.name.as_str(), gpus.count, gpus.memory_mib), ("RTX 4090", 2, Some(24_576)));
     assert_eq!((machine.memory_mib, machine.hourly_price), (64_000, 0.85));
-    assert_eq!(machine.billing.billed_secs(10.0), 3600.0);
+    assert_eq!(machine.rate(1, false, 0.0).unwrap().billed_secs(10.0), 3600.0);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn executors_that_share_accelerators_are_billed_for_these_once() {
     // The price of a machine with its accelerator.
     let machines = sheet(r#","executor_hour":36,"executor_start":1"#).unwrap();
     assert_eq!(machines.cost(sharing(1), 100.0), Some(1.0 + 1.0));
-    assert_eq!(machines.affordable_secs(sharing(1), 2.0), Some(100.0));
+    assert_eq!(machines.rate(sharing(1)).unwrap().affordable_secs(2.0), Some(100.0));
     assert_eq!(machines.cost(four, 100.0), Some(4.0 * (1.0 + 1.0)));
 }
 
@@ -65,8 +65,10 @@ fn a_short_job_is_billed_for_the_minimum() {
     assert_eq!(sheet.cost(TWO, 20.0), Some(2.0 * 0.6));
     assert_eq!(sheet.cost(TWO, 50.0), Some(2.0 * 0.6));
     assert_eq!(sheet.cost(TWO, 90.0), Some(2.0 * 1.0));
-    assert_eq!(sheet.affordable_secs(TWO, 1.1), None);
-    assert!((sheet.affordable_secs(TWO, 2.0).unwrap() - 90.0).abs() < 1e-9);
+    let rate = sheet.rate(TWO).unwrap();
+    assert_eq!(rate.affordable_secs(1.1), None);
+    assert!((rate.affordable_secs(2.0).unwrap() - 90.0).abs() < 1e-9);
+    assert_eq!(rate.affordable_secs(rate.cost(0.0)), Some(50.0), "exactly the minimum");
 }
 
 #[test]
@@ -79,7 +81,7 @@ fn a_job_on_accelerators_requires_a_price_that_covers_them() {
     assert_eq!(sheet(r#","core_hour":0.04,"accelerator_hour":2"#).unwrap().check_for(gpu), Ok(()));
     assert_eq!(sheet(r#","executor_hour":3"#).unwrap().check_for(gpu), Ok(()), "the price of whole machines");
     let one = Resources { accelerated: true, ..TWO };
-    assert_eq!((parts.cost(one, 60.0), parts.affordable_secs(one, 1.0)), (None, None), "money is unknown");
+    assert_eq!((parts.cost(one, 60.0), parts.rate(one)), (None, None), "money is unknown");
     let both = sheet(r#","executor_hour":0.1,"core_hour":0.04"#).unwrap();
     assert!(both.check_for(gpu).is_err(), "a fee beside the price of cores");
     assert_eq!(sheet(r#","accelerator_hour":2"#).unwrap().check_for(None), Err(PriceError::OnlyAccelerators));
@@ -105,7 +107,7 @@ proptest! {
             executor_hour, core_hour, executor_start, startup_secs, minimum_secs, discount: tenths / 10.01,
             ..PriceSheet::example()
         };
-        match sheet.affordable_secs(TWO, money) {
+        match sheet.rate(TWO).unwrap().affordable_secs(money) {
             Some(secs) => prop_assert!((sheet.cost(TWO, secs).unwrap() - money).abs() < 1e-9 * money),
             None => prop_assert!(sheet.cost(TWO, 0.0).unwrap() >= money * (1.0 - 1e-9)),
         }

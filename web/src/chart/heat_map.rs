@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use foreglow_model::Prediction;
-use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
+use foreglow_model::{Prediction, chance};
+use foreglow_shared::{CoreSplit, WhatIf, format_duration, format_money, format_probability};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -103,16 +103,16 @@ impl HeatMap {
         // Reads the deadline only for probabilities, so that other quantities are not redrawn when
         // it changes.
         let chances = match measure {
-            Measure::Chance => planner.deadline_secs.get().zip(predictions.get()),
+            Measure::Chance => planner.deadline_secs.get().zip(predictions.get()).zip(planner.job()),
             _ => None,
         };
         let value = |row: usize, column: usize, secs: f64| match measure {
             Measure::Time => Some(secs),
             Measure::Money => rates.cost(grid.executors[row], grid.cores[column], secs),
             Measure::Chance => {
-                let (deadline, predictions) = chances.as_ref()?;
-                let Prediction { spread, completion_time_secs, .. } = &predictions[row * grid.cores.len() + column];
-                Some(spread.as_ref()?.probability_below(deadline / (*completion_time_secs)?))
+                let ((deadline, predictions), job) = chances.as_ref()?;
+                let split = CoreSplit::even(grid.executors[row], grid.cores[column]);
+                chance(job, split, &predictions[row * grid.cores.len() + column], *deadline)
             }
         };
         let row = |(row, times): (usize, &Vec<Option<f64>>)| {

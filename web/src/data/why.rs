@@ -1,6 +1,6 @@
 //! Explanations of every figure of a configuration, in words.
 
-use foreglow_model::{Explanation, Factors, Feature, Prediction, Predictor, Setting, Spread};
+use foreglow_model::{Explanation, Factors, Feature, Prediction, Predictor, Setting, Spread, chance};
 use foreglow_shared::{
     Job, PriceSheet, Question, Resources, WhatIf, format_duration, format_money, format_percent, format_probability,
     format_rate,
@@ -43,7 +43,7 @@ pub fn reasons(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Rea
     let mut reasons = vec![time(predictor, job, setting, secs)];
     reasons.extend(factors(predictor.factors(executors, cores_per_executor), question.what_if, secs));
     reasons.push(interval(&prediction, secs));
-    reasons.extend(chance(&prediction, question, resources, secs));
+    reasons.extend(likelihood(&prediction, job, question, resources, secs));
     reasons.push(match question.prices.check_for(job.context.accelerator.as_deref()) {
         Ok(()) => money(&question.prices, resources, secs),
         Err(reason) => Reason::new("Cost: unknown".into(), vec![format!("It cannot be said: {reason}.")]),
@@ -138,12 +138,17 @@ fn source_of(spread: &Spread) -> String {
     }
 }
 
-fn chance(prediction: &Prediction, question: &Question, resources: Resources, secs: f64) -> Option<Reason> {
-    let spread = prediction.spread.as_ref()?;
+fn likelihood(
+    prediction: &Prediction,
+    job: &Job,
+    question: &Question,
+    resources: Resources,
+    secs: f64,
+) -> Option<Reason> {
     let mut lines = Vec::new();
     let mut least: Option<f64> = None;
     let mut limit = |limit_secs: f64, words: String| {
-        let probability = spread.probability_below(limit_secs / secs);
+        let Some(probability) = chance(job, resources.split(), prediction, limit_secs) else { return };
         least = Some(least.map_or(probability, |least| least.min(probability)));
         lines.push(format!(
             "{words}, {:.3} times the predicted time: the probability to stay below that is {}.",
@@ -154,8 +159,8 @@ fn chance(prediction: &Prediction, question: &Question, resources: Resources, se
     if let Some(deadline) = question.deadline_secs {
         limit(deadline, format!("The deadline is {}", format_duration(deadline)));
     }
-    if let Some(budget) = question.budget.filter(|_| question.prices.covers(resources.accelerated)) {
-        let affordable = question.prices.affordable_secs(resources, budget).unwrap_or(0.0);
+    if let Some((budget, rate)) = question.budget.zip(question.prices.rate(resources)) {
+        let affordable = rate.affordable_secs(budget).unwrap_or(0.0);
         let budget = format_money(budget, &question.prices.currency);
         limit(affordable, format!("{budget} pays for {}", format_duration(affordable)));
     }
@@ -170,7 +175,7 @@ fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
     let hour: f64 = terms().map(|((price, amount), _)| price * amount).sum();
     let words: Vec<String> = terms().map(|((price, amount), what)| format!("{amount} {what} × {price}")).collect();
     let mut lines = vec![format!("An executor costs {} = {currency} {hour:.6} an hour.", words.join(" + "))];
-    let billed = (secs + prices.startup_secs).max(prices.minimum_secs);
+    let billed = prices.rate(resources).map_or(secs, |rate| rate.billed_secs(secs));
     if prices.startup_secs > 0.0 {
         lines.push(format!("It is also billed for {} of start-up.", format_duration(prices.startup_secs)));
     }

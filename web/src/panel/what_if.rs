@@ -1,6 +1,6 @@
 //! The what-if: a configuration that the user selects, with its prediction.
 
-use foreglow_model::Prediction;
+use foreglow_model::{Prediction, at_least_secs, chance};
 use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
 use leptos::prelude::*;
 
@@ -59,7 +59,7 @@ pub fn WhatIfPanel() -> impl IntoView {
                     <dd class="beside">{move || compared(planner, secs.get())}</dd>
                 </div>
             </dl>
-            <p class="verdict">{move || prediction.with(|p| verdict(planner.deadline_secs.get(), p.as_ref()))}</p>
+            <p class="verdict">{move || prediction.with(|p| verdict(planner, p.as_ref()))}</p>
             {move || prediction.with(|p| warnings(p.as_ref()))}
             <p class="acts">
                 <WhyButton configuration=planner.what_if />
@@ -75,14 +75,16 @@ fn interval_of(prediction: Option<&Prediction>) -> String {
     }
 }
 
-fn verdict(deadline_secs: Option<f64>, prediction: Option<&Prediction>) -> Option<AnyView> {
-    let (deadline, prediction) = deadline_secs.zip(prediction)?;
-    let secs = prediction.completion_time_secs?;
-    let spread = prediction.spread.as_ref();
-    let sure = spread.map(|spread| format_probability(spread.probability_below(deadline / secs)));
+fn verdict(planner: Planner, prediction: Option<&Prediction>) -> Option<AnyView> {
+    let (deadline, prediction) = planner.deadline_secs.get().zip(prediction)?;
+    let (job, split) = (planner.job()?, planner.what_if.get().split());
+    // A run that was stopped took longer than the prediction may say.
+    let at_least_secs = at_least_secs(&job, split);
+    let secs = prediction.completion_time_secs?.max(at_least_secs);
+    let sure = chance(&job, split, prediction, deadline).map(format_probability);
     let sure = sure.map(|sure| format!(", in time with a probability of {sure}")).unwrap_or_default();
     let gap = format_duration((deadline - secs).abs());
-    Some(if secs <= deadline {
+    Some(if secs <= deadline && at_least_secs < deadline {
         view! { <span class="meets">{format!("Meets the deadline with {gap} to spare{sure}")}</span> }.into_any()
     } else {
         view! { <span class="misses">{format!("Misses the deadline by {gap}{sure}")}</span> }.into_any()

@@ -59,6 +59,9 @@ fn headline(advice: &Advice, wants_speed: bool) -> String {
         (Verdict::GoOn, Some(saving)) => {
             format!("Go on: another configuration is still expected to save {saving} of the recommended one's {what}.")
         }
+        (Verdict::GoOn, None) if advice.recommended.is_some() => {
+            "Go on: the time of another configuration is not known yet.".into()
+        }
         (Verdict::GoOn, None) => "Go on: no configuration meets the limits with the required probability yet.".into(),
         _ => "Enough: no sample that could be collected narrows the decision any more.".into(),
     }

@@ -6,8 +6,8 @@ use foreglow_architectures::{Architecture, Input};
 use foreglow_exit::unusable;
 use foreglow_model::{Advice, Suggestion, Verdict, advise};
 use foreglow_shared::{
-    Configuration, Context, Engine, Job, Question, collect_command, format_duration, format_money, format_percent,
-    format_rate,
+    Configuration, Context, Engine, Job, Question, WhatIf, collect_command, format_duration, format_money,
+    format_percent, format_rate,
 };
 use serde::Serialize;
 
@@ -25,6 +25,8 @@ pub struct AdviceAnswer {
     context: Context,
     question: Question,
     verdict: Verdict,
+    /// What `plan` recommends from the samples so far.
+    recommended: Option<WhatIf>,
     expected_saving: Option<f64>,
     suggestions: Vec<SuggestedSample>,
     /// Reason why the cost is unknown; `None` if the prices cover the hardware.
@@ -49,12 +51,12 @@ impl AdviceAnswer {
     /// The question has no answer.
     pub fn new(job: &Job, question: &Question, place: Option<(&str, &str)>) -> anyhow::Result<Self> {
         let advice = advise(job, question).map_err(|error| unusable(error.to_string()))?;
-        let Advice { verdict, expected_saving, suggestions } = advice;
+        let Advice { verdict, recommended, expected_saving, suggestions } = advice;
         let row = |suggestion| SuggestedSample { command: command(&job.context, &suggestion, place), suggestion };
         let suggestions = suggestions.into_iter().map(row).collect();
         let cost_unknown = cost_unknown(&question.prices, job.context.accelerator.as_deref());
         let (context, question) = (job.context.clone(), question.clone());
-        Ok(Self { schema: SCHEMA, context, question, verdict, expected_saving, suggestions, cost_unknown })
+        Ok(Self { schema: SCHEMA, context, question, verdict, recommended, expected_saving, suggestions, cost_unknown })
     }
 
     /// Renders the answer in a format.
@@ -124,6 +126,9 @@ impl AdviceAnswer {
                 format!(
                     "CONTINUE: another configuration is expected to save {saving} of the {what} of the recommended one."
                 )
+            }
+            (Verdict::GoOn, None) if self.recommended.is_some() => {
+                "CONTINUE: the time of another configuration is not known yet.".into()
             }
             (Verdict::GoOn, None) => {
                 "CONTINUE: no configuration meets the limits with the required probability yet.".into()

@@ -260,8 +260,8 @@ impl MachineAnswer {
         }
         if self.cheapest.is_none() {
             anyhow::bail!(
-                "no machine type that was measured has a known price; name it with --machine when you measure, or give \
-                 --catalog or --prices"
+                "no machine type that was measured has a known price, so which configuration is the cheapest is unknown; \
+                 name it with --machine when you measure, or give --catalog or --prices"
             );
         }
         if let (Some(most), Some(least)) = (self.limits.max_hourly_cost, self.least_hourly_cost)

@@ -78,7 +78,7 @@ impl NextRunsAnswer {
         let time = format_duration(secs);
         Some(match self.recommended_cost {
             Some(cost) => format!("{best} ({time}, {})", format_money(cost, &self.currency)),
-            None => format!("{best} ({time})"),
+            None => format!("{best} ({time}, the fastest: no price is known)"),
         })
     }
 
