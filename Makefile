@@ -1,5 +1,4 @@
-# Commands for users and developers. Each first installs what it needs and the machine lacks
-# (setup.sh).
+# Commands for users and developers. Each first installs missing dependencies (setup.sh).
 
 # GPU=1 builds with GPU support, GPU=0 without; the default depends on the machine.
 ifeq ($(origin GPU),undefined)
@@ -8,16 +7,16 @@ ifeq ($(origin GPU),undefined)
 endif
 export GPU
 
-# Always the whole workspace: a single package selects other features of the shared dependencies,
-# which would be compiled again.
+# Always the whole workspace: a single package selects other features of shared dependencies, so
+# that cargo compiles them again.
 CARGO_FLAGS := --release --locked --workspace $(if $(filter 0,$(GPU)),--no-default-features --features foreglow-web/page)
 WASM        := wasm32-unknown-unknown
 WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
-# A separate target directory, because another compiler may build it, and cargo rebuilds everything
-# when the compiler changes.
+# Separate because another compiler may build the page, and cargo rebuilds a target directory when
+# the compiler changes.
 WEB_TARGET  := target/web
 WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow-web.wasm
-# Fetched on demand: the module that reads files and advises.
+# The module that reads files and advises; the page fetches it on demand.
 READER      := $(WEB_TARGET)/$(WASM)/planner/foreglow-reader.wasm
 COMPARISON  := $(WEB_TARGET)/$(WASM)/planner/foreglow_comparison.wasm
 # The comparison of all learners takes two thirds of the page's compile time: `make run` embeds it
@@ -35,26 +34,49 @@ PARITY := target/parity
 
 .PHONY: brackets run test bench bench-page screenshots fuzz parity accuracy development bench-decision build planner spark lint unit wasm-unit help FORCE
 
+define HELP
+Use
+  run                      measures a CNN here, predicts the whole job, serves the planner
+  build                    the binary with the planner: target/release/foreglow
+  dist                     a release: a smaller binary as an archive and a .deb
+
+Develop
+  check                    format, prose, lints and unit tests of changed crates
+  test                     lints and all tests, including those in a browser
+  lint, unit, wasm-unit    the parts of `make test`; wasm-unit runs the model in a browser
+  accuracy-check           accuracy of a quick run; fails if a figure is over 5 % worse (DATA)
+  accuracy-reference       rewrites the figures that accuracy-check compares with (DATA)
+  campaign                 FAULTS faults of a loaded collector; STORE=postgres for PostgreSQL
+  fuzz                     fuzzes the readers of links and files, SECS seconds per target
+  parity                   CNNs against PyTorch on the same weights (CNNS selects some)
+  parity-onnx              ONNX exports of torchvision and timm against PyTorch (NETWORKS)
+  schemas                  exported tasks against the schemas of Kubernetes and SkyPilot
+  screenshots              the pictures of the planner in docs/
+
+Measure (each bench-NAME writes target/bench/NAME.json; docs/performance.md has the figures)
+  bench                    most benchmarks; docs/performance.md lists the others
+  bench-NAME               one benchmark, such as bench-cnns or bench-spark
+  bench-gpu                CNNs on the GPU, in at most 10 minutes
+  bench-gpu-archive        the same, packed for a machine without a network
+  bench-collector          throughput of a collector (SAMPLES, STORE)
+  bench-collector-clients  a collector under many or slow clients (PART)
+  accuracy                 error of all predictors; writes docs/accuracy.md (DATA, ARGS)
+  development              the choice of the interval constants (DATA)
+  brackets                 error of the largest batch that fits a GPU (DATA)
+  sweep                    the built-in example: two CNNs, half an hour
+  sweep-paper              the published study on 24 slow cores, two hours
+  sweep-paper-spark        a smaller grid on a Spark cluster of slow workers, half an hour
+  sweep-spark              a sweep on a Spark cluster on this machine
+  paper                    docs/paper.md from the samples of sweep-paper
+  example-mnist            the built-in example of accuracy and time, 20 minutes
+
+Variables
+  GPU=1, GPU=0             with or without GPU support, which doubles the first build's time
+  DATA=FOLDER              the public data sets, which docs/accuracy.md describes
+endef
+
 help:
-	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
-	@echo 'make check  format, prose, lints and unit tests of what changed: seconds'
-	@echo 'make test   lints and every test, the browser tests included'
-	@echo 'make bench  the benchmarks of this machine (docs/performance.md: what it leaves out); each writes target/bench/NAME.json'
-	@echo 'make bench-gpu  the CNNs on the GPU, in at most 10 minutes; bench-gpu-archive packs it for a bare machine'
-	@echo 'make accuracy  accuracy of every predictor on own, simulated and public runs (DATA), with and without outliers; writes target/accuracy.json and docs/accuracy.md'
-	@echo 'make accuracy-check  compares a quick run with the committed figures; fails if one is more than 5 % worse'
-	@echo 'make development  measures how the interval constants were chosen, and what contexts with few runs gain from others'
-	@echo 'make brackets  how often the largest batch that fits a GPU is predicted right, on public measurements (DATA)'
-	@echo 'make sweep  two CNNs, inference and training, on 1 %, 10 % and all of the images: the built-in example, half an hour'
-	@echo 'make sweep-paper  the published study on 24 slow cores: two hours; `make paper` writes docs/paper.md from its samples'
-	@echo 'make sweep-paper-spark  a smaller grid on a Spark cluster of slow workers: half an hour'
-	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some; parity-onnx does this for ONNX exports'
-	@echo 'make screenshots  the pictures of the planner in docs/'
-	@echo 'make campaign  FAULTS faults of a collector under load; none may lose, double or alter an acknowledged sample; STORE=postgres on a durable PostgreSQL server'
-	@echo 'make schemas  checks the exported tasks against the schemas of Kubernetes and SkyPilot'
-	@echo 'make fuzz   fuzzes the readers of links and files'
-	@echo 'make dist   packs a release: a smaller binary as an archive and a .deb'
-	@echo 'GPU=1 or GPU=0 after any of them: with or without GPU support, which doubles the time of the first build'
+	@: $(info $(HELP))
 
 run: setup-run build
 	$(FOREGLOW) demo
@@ -74,9 +96,9 @@ setup-run setup-lint setup-test: setup-%:
 	@$(if $(GPU_NOTE),echo '$(GPU_NOTE)' >&2)
 	@./setup.sh $*
 
-# Builds only the binary. `--bin` leaves out what only the tests need, and `--workspace` selects the
-# features that the tests will need. The planner and the driver of the Spark engine come first
-# because the binary embeds them.
+# Builds only the binary. `--bin` leaves out the dependencies of the tests; `--workspace` selects
+# the same features as the tests. The planner and the driver of the Spark engine come first because
+# the binary embeds them.
 build: planner spark
 	$(call announce,$(FOREGLOW),the binary$(if $(filter 0,$(GPU)), without GPU support,),$(if $(filter 0,$(GPU)),12,22))
 	cargo build $(CARGO_FLAGS) --bin foreglow
@@ -91,8 +113,8 @@ dist: planner spark
 spark:
 	@runner/spark/build.sh
 
-# Spark's classes as the JVM loads them, from a small job on one executor: the tests start many
-# JVMs.
+# A class data archive of Spark, made by a small job on one executor: it shortens the start of a
+# JVM, and the tests start many.
 $(SPARK_CLASSES): | setup-test
 	mkdir -p $(@D)
 	cd target/pyspark/lib/python3*/site-packages/pyspark && SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON=$(abspath target/pyspark/bin/python3) \
@@ -103,20 +125,20 @@ $(SPARK_CLASSES): | setup-test
 
 planner: $(PLANNER)/index.html
 
-# Bundled again only after a change: the binary embeds these files and would be linked again.
+# Bundled again only after a change, because the binary embeds these files and is linked again.
 $(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARED) index.html $(wildcard web/assets/* bench/paper/samples/*.jsonl web/bundle/src/* web/bundle/Cargo.*)
 	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) \
 	  --reader $(READER) $(if $(COMPARED),--comparison $(COMPARISON)) --out $(PLANNER)
 
-# Cargo tracks the sources of the page, and does not touch the file if nothing changed.
+# Cargo tracks the sources of the page. It does not touch the file if nothing changed.
 $(WEB_WASM): FORCE | setup-run
 	$(call announce,$@,the planner,2)
 	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-web --bins
 
-# The rule above makes both.
+# Built by the rule of $(WEB_WASM).
 $(READER): $(WEB_WASM) ;
 
-# The comparison of all learners with Burn, which most visits never fetch.
+# The comparison of all learners, which uses Burn and is fetched on demand.
 $(COMPARISON): FORCE | setup-run
 	$(call announce,$@,the planner's comparison of all learners,4)
 	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-comparison
@@ -201,8 +223,8 @@ bench-decide: build
 	cargo build $(CARGO_FLAGS) --example bench_decide
 	target/release/examples/bench_decide
 
-# Measures the collector with SAMPLES samples: throughput, times of requests, peak memory. STORE is
-# sqlite, postgres (a server that is started for it), or the URL of an empty database.
+# Measures the collector with SAMPLES samples: throughput, response times, peak memory. STORE is
+# sqlite, postgres (starts a temporary server), or the URL of an empty database.
 SAMPLES := 1000000
 STORE := sqlite
 .PHONY: bench-collector bench-collector-clients campaign
@@ -210,22 +232,22 @@ bench-collector: build
 	cargo build $(CARGO_FLAGS) --example bench_collector
 	target/release/examples/bench_collector $(SAMPLES) $(STORE)
 
-# Measures the page on collectors of 1,000 and of 1,000,000 samples in a real browser.
+# Measures the page on collectors with 1,000 and 1,000,000 samples in a real browser.
 .PHONY: bench-collector-page
 bench-collector-page: build | setup-test
 	cargo build $(CARGO_FLAGS) --example bench_collector_page
 	target/release/examples/bench_collector_page
 
-# Measures the collector beside clients that are many, slow or hostile. PART selects one part, such
-# as connections.
+# Measures the collector under many, slow or hostile clients. PART selects one part, such as
+# connections.
 PART :=
 bench-collector-clients: build
 	cargo build $(CARGO_FLAGS) --example bench_collector_clients
 	target/release/examples/bench_collector_clients $(PART)
 
-# Lets FAULTS faults happen to a collector, and checks that no acknowledged sample is lost, doubled
-# or altered, and that the figures of runs are right. STORE is sqlite, or postgres for a server that
-# is started for it, with its default durability.
+# Injects FAULTS faults into a collector. Checks that no acknowledged sample is lost, duplicated or
+# altered, and that the figures of runs are right. STORE is sqlite, or postgres, which starts a
+# temporary server with default durability.
 FAULTS := 200
 campaign: build
 	cargo build $(CARGO_FLAGS) --example collector_faults
@@ -236,7 +258,7 @@ campaign: build
 bench-opening: build | setup-test
 	python3 bench/opening/run.py
 
-# Measures the transfer and the time of a first visit in headless Chromium; writes
+# Measures transfer size and time of a first visit in headless Chromium; writes
 # target/bench/page-load.json.
 bench-page: build | setup-test
 	cargo build $(CARGO_FLAGS) --example page_load
@@ -247,13 +269,13 @@ screenshots: build | setup-test
 	cargo build $(CARGO_FLAGS) --example screenshots
 	target/release/examples/screenshots docs/screenshots
 
-# Checks the golden files of `foreglow export` against the schemas that Kubernetes and SkyPilot
-# publish with their Python packages.
+# Checks the golden files of `foreglow export` against the schemas in the Python packages of
+# Kubernetes and SkyPilot.
 .PHONY: schemas
 schemas:
 	runner/tests/launch/schemas.sh
 
-# Fuzzes the readers of links and files, for SECS seconds per target.
+# Fuzzes the readers of links and files for SECS seconds per target.
 SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
@@ -262,23 +284,23 @@ bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
-# scikit-learn, which the benchmark compares with: three minutes on two cores.
+# scikit-learn, the benchmark's reference: three minutes on two cores.
 $(SKLEARN):
 	python3 -m venv target/sklearn
 	target/sklearn/bin/pip install --quiet scikit-learn==1.9.1
 
-# Folder of the public data sets, which are not part of the project; docs/accuracy.md describes
-# them.
+# Folder of the public data sets (docs/accuracy.md describes them). They are not in the repository.
 DATA := ../shared/data
 
 # Built separately, because it needs neither Burn nor the page. ARGS are options of the program
-# (--only TEXT, --quick, --predictor TEXT; --help). Without them, every figure is measured and
+# (--only TEXT, --quick, --predictor TEXT; --help). Without ARGS, all figures are measured and
 # written to docs/accuracy.md.
 ACCURACY := cargo build --release --locked -p foreglow-accuracy && target/release/accuracy
 accuracy:
 	$(ACCURACY) $(DATA) $(or $(ARGS),--page docs/accuracy.md)
 
-# Compares a quick run with tests/accuracy/reference.csv, which accuracy-reference rewrites.
+# accuracy-check compares a quick run with tests/accuracy/reference.csv; accuracy-reference rewrites
+# that file.
 .PHONY: accuracy-check accuracy-reference
 accuracy-check:
 	$(ACCURACY) $(DATA) --check
@@ -286,13 +308,13 @@ accuracy-check:
 accuracy-reference:
 	$(ACCURACY) $(DATA) --refresh
 
-# Measures the questions on which the constants of the intervals were chosen, and the gain of a
-# context with few runs from other contexts.
+# Measures the interval constants on the questions for which they were chosen, and how much a
+# context with few runs gains from other contexts.
 development:
 	cargo build --release --locked -p foreglow-accuracy --example development
 	target/release/examples/development $(DATA)
 
-# Measures how often the largest training batch that fits a GPU is predicted right, for timm.
+# Measures how often the largest training batch that fits a GPU is predicted correctly, for timm.
 brackets:
 	cargo run --release --locked -p foreglow-accuracy --example brackets -- $(DATA)
 
@@ -303,7 +325,8 @@ parity: $(PARITY)/venv/installed
 	$(PARITY)/venv/bin/python runner/parity/reference.py $(PARITY)/cnns
 	$(MAKE) parity-onnx
 
-# Exports networks of torchvision and timm, and compares their scores (NETWORKS selects some).
+# Exports networks of torchvision and timm to ONNX and compares their outputs (NETWORKS selects
+# some).
 .PHONY: parity-onnx
 parity-onnx: $(PARITY)/venv/installed
 	rm -rf $(PARITY)/onnx
@@ -316,7 +339,7 @@ $(PARITY)/venv/installed: runner/parity/requirements.txt
 	$(PARITY)/venv/bin/pip install --quiet -r $<
 	touch $@
 
-# A Python with PyTorch: the environment of the CNN comparison, or any other (PYTORCH=python3).
+# A Python with PyTorch: by default the environment of `make parity`; PYTORCH=python3 for another.
 PYTORCH ?= $(PARITY)/venv/bin/python
 
 .PHONY: bench-spark setup-spark
@@ -326,12 +349,12 @@ setup-spark:
 bench-spark: setup-spark build
 	python3 bench/spark/run.py
 
-# Measures the error of `foreglow simulate` on configurations other than the log's own.
+# Measures the error of `foreglow simulate` on configurations other than that of the log.
 .PHONY: bench-simulation
 bench-simulation: setup-spark build
 	python3 bench/spark/simulation.py
 
-# Runs a sweep on a Spark cluster on this machine, from the runs to the scenario table.
+# Runs a sweep on a Spark cluster on this machine and prints the scenario table.
 .PHONY: sweep-spark
 sweep-spark: setup-spark build
 	cargo build $(CARGO_FLAGS) --example spark_sweep
@@ -367,7 +390,7 @@ bench-cnns: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed
 bench-onnx: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/onnx/run.py
 
-# Measures the planner's built-in example on an otherwise idle machine: half an hour on 2 cores.
+# Measures the planner's built-in example. Needs an idle machine; half an hour on 2 cores.
 .PHONY: sweep
 sweep: build
 	bench/sweep/run.sh target/sweep
@@ -379,7 +402,7 @@ sweep-paper: build
 	python3 bench/paper/run.py target/paper
 	$(MAKE) paper
 
-# Measures a smaller grid on Spark: half an hour. Needs the right to make control groups.
+# Measures a smaller grid on Spark: half an hour. Needs the permission to create control groups.
 sweep-paper-spark: setup-spark build
 	python3 bench/paper/spark.py target/paper-spark
 	$(MAKE) paper
@@ -387,7 +410,7 @@ sweep-paper-spark: setup-spark build
 paper: build
 	python3 bench/paper/report.py bench/paper/samples docs
 
-# Measures the accuracy lost by distributed training.
+# Measures the loss of accuracy by distributed training.
 .PHONY: bench-training
 bench-training: build
 	python3 bench/training/run.py
@@ -397,7 +420,7 @@ bench-training: build
 bench-mnist: build
 	python3 bench/mnist/run.py
 
-# The built-in example of accuracy beside time: 20 minutes.
+# Measures the built-in example of accuracy and time: 20 minutes.
 .PHONY: example-mnist
 example-mnist: build
 	python3 bench/mnist/example.py
@@ -408,7 +431,7 @@ example-mnist: build
 bench-gpu: build
 	$(GPU_PYTHON) bench/gpu/run.py $(BENCH_GPU)
 
-# Packs everything that a bare machine with a GPU needs, without a network. Unpack it there and run
+# Packs the benchmark for a machine with a GPU and without a network. Unpack it there and run
 # foreglow-bench-gpu/run.py.
 GPU_ARCHIVE := target/foreglow-bench-gpu.tar.xz
 bench-gpu-archive: build

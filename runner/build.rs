@@ -8,8 +8,8 @@ use std::process::Command;
 /// is missing.
 const EMBEDDED: [(&str, &str, &str); 2] =
     [("planner", "../target/planner", "index.html"), ("spark", "../target/spark", "foreglow-spark.jar")];
-/// Sources of the binary. A change of anything else leaves the recorded commit as it is.
-const SOURCES: [&str; 23] = [
+/// Sources of the binary. Changes to other files do not update the recorded commit.
+const SOURCES: [&str; 25] = [
     "build.rs",
     "src",
     "Cargo.toml",
@@ -24,6 +24,8 @@ const SOURCES: [&str; 23] = [
     "exit",
     "launch",
     "machine",
+    "measurement",
+    "networks",
     "protocol",
     "../model/src",
     "../model/learner/src",
@@ -43,11 +45,12 @@ fn main() {
         parts.extend(Path::new(folder).join(file).is_file().then_some(name));
     }
     for source in SOURCES {
-        // Cargo would run this again at each build, and compile the binary again.
+        // For a missing file, cargo would rerun this script and recompile the binary at each build.
         assert!(Path::new(source).exists(), "{source} is listed in build.rs and does not exist");
         println!("cargo::rerun-if-changed={source}");
     }
-    // Generic code of the GPU stack is compiled many times to the same instructions.
+    // The linker folds identical code, because generic code of the GPU stack is compiled many times
+    // to the same instructions.
     if links_with_rusts_own_linker() {
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
     }
@@ -72,8 +75,8 @@ fn commit() -> String {
     set.or_else(of_git).map_or_else(|| "unknown commit".to_owned(), |commit| format!("commit {commit}"))
 }
 
-/// Returns whether the linker is the one that rustc brings for its most common target, and nobody
-/// has chosen another: it can fold identical code, and others would reject the option.
+/// Whether the linker is the one that rustc ships for its most common target. It can fold identical
+/// code; other linkers would reject the option.
 fn links_with_rusts_own_linker() -> bool {
     const TARGET: &str = "x86_64-unknown-linux-gnu";
     let is = |name: &str| env::var(name).is_ok_and(|target| target == TARGET);

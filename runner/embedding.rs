@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 /// Watches a folder that the build embeds.
 pub fn watch(folder: &str) {
     // Cargo treats a missing watched path as changed and would rebuild every time. If the folder
-    // cannot be created, it does so.
+    // cannot be created, each build rebuilds the crate.
     let _ = fs::create_dir_all(folder);
     println!("cargo::rerun-if-changed={folder}");
     // The stamp changes when files appear or disappear, and with it the code that embeds them.

@@ -1,4 +1,4 @@
-//! The way from runs to a decision. Runs within the limits of samples are rejected, or give finite
+//! From runs to a decision. Runs within the limits of samples are rejected, or give finite
 //! predictions whose intervals contain them. A recommendation meets all limits and is the cheapest
 //! that does.
 #![no_main]

@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use tempfile::NamedTempFile;
 
 const PX: u32 = 8;
-/// Images that are decoded of a data set.
+/// Limit on the decoded images of a data set.
 const IMAGES: u64 = 4;
 
 static FILE: LazyLock<NamedTempFile> =
@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     match format % 6 {
         0 => decode(&Item { bytes: content.to_vec(), layout: Layout::File, label: None }),
         1 => decode_all(Kind::Tfrecord, content),
-        // With correct checksums, which random changes would not reach.
+        // With correct checksums, which random changes would not produce.
         2 => decode_all(Kind::Tfrecord, &record(content)),
         3 => decode_all(Kind::Cifar10, content),
         4 => decode_all(Kind::Idx, content),

@@ -17,7 +17,7 @@ fuzz_target!(|text: &str| {
     for accelerated in [false, true] {
         let resources = Resources { accelerated, ..resources };
         let costs = [1.0, 3600.0, 1e6].map(|secs| sheet.cost(resources, secs));
-        // A sum that is not finite is no cost.
+        // Sums that are not finite give no cost.
         let costs: Vec<f64> = costs.into_iter().flatten().collect();
         assert!(costs.iter().all(|cost| *cost >= 0.0) && costs.is_sorted(), "{costs:?}");
         assert!(costs.is_empty() || sheet.covers(accelerated), "{costs:?}");

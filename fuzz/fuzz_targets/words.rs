@@ -1,5 +1,5 @@
-//! Texts and word vectors: any text with any GloVe file is rejected, or gives as many numbers as
-//! the classifier takes. A zero byte separates both.
+//! Texts and word vectors: any text with any GloVe file is rejected, or gives the number of values
+//! that the classifier expects. A zero byte separates both.
 #![no_main]
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! The accuracy of a trained CNN by configuration, aggregated over the seeds of whole runs.
 //!
 //! Only runs that learned from all images of the job in all of its epochs count: a CNN that learned
-//! from a sample is less accurate than the one that the job will train.
+//! from a sample is less accurate than the job's.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub struct Accuracy {
     pub upper: Option<f64>,
     /// Number of seeds.
     pub runs: usize,
-    /// What else decided the accuracy: `on test images, learning rate 0.02, cosine`.
+    /// Other settings that the accuracy depends on: `on test images, learning rate 0.02, cosine`.
     pub conditions: String,
 }
 
@@ -52,13 +52,13 @@ impl Accuracy {
         known
     }
 
-    /// An interval is better than none, and then the higher bound.
+    /// Accuracies with an interval come first, then the higher bound.
     fn rank(&self) -> (bool, f64) {
         (self.lower.is_some(), self.bound())
     }
 
     /// Aggregates runs with equal conditions, sorted by seed. Runs with the same seed are one
-    /// observation, because they learn the same.
+    /// observation, because they give the same CNN.
     fn over(runs: &[TrainedAccuracy]) -> Self {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let of_seed = |runs: &[TrainedAccuracy]| mean(&runs.iter().map(|run| run.accuracy).collect::<Vec<f64>>());
@@ -78,7 +78,7 @@ impl Accuracy {
         }
     }
 
-    /// Returns what the accuracy is at least: the lower end of the interval, or the only value.
+    /// Returns the lower bound of the accuracy: the lower end of the interval, or the only value.
     pub fn bound(&self) -> f64 {
         self.lower.unwrap_or(self.mean)
     }
@@ -113,7 +113,8 @@ pub(crate) fn check_accuracy(least: Option<f64>) -> Result<(), DecideError> {
 pub struct AccuracyUnknown {
     /// Images of the job.
     images: u64,
-    /// The most images of a run that measured its accuracy, if it has another size.
+    /// The largest number of images of a run that measured its accuracy, if no such run has the
+    /// size of the job.
     most_images: Option<u64>,
 }
 

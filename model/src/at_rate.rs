@@ -7,8 +7,8 @@ use crate::{Prediction, Predictor, Setting, Warning};
 /// A configuration with its predicted time, seconds; `None` if no time is known.
 type Fastest = Option<(CoreSplit, f64)>;
 
-/// A predictor at one sampling rate that caches what configurations share: all oversubscribed ones
-/// take as long as the fastest that fits the machine's processors, unless they were measured.
+/// A predictor at one sampling rate, with a cache for oversubscribed configurations: unless they
+/// were measured, they take as long as the fastest one that fits the machine's processors.
 pub(crate) struct AtRate<'a> {
     predictor: &'a Predictor,
     sampling_rate: f64,

@@ -7,7 +7,8 @@
 //! when they average, so only configurations with the same number of executors are comparable.
 //!
 //! A regression in 1/E and 1/C does not know these limits and would predict a speed-up beyond them.
-//! Nor should it learn from oversubscribed runs, which would bend its fit below the limits.
+//! It should not learn from oversubscribed runs either, because they would distort the fit below
+//! the limits.
 
 use foreglow_shared::{Context, Engine, Mode, format_count};
 use serde::{Deserialize, Serialize};
@@ -27,8 +28,8 @@ pub(crate) struct Capacity {
     /// their number is unknown.
     #[serde(default)]
     pub(crate) accelerators: Option<u32>,
-    /// Whether the executors average gradients or parameters: fewer of them then do a different
-    /// job.
+    /// Whether the executors average gradients or parameters. The number of executors is then part
+    /// of the job.
     pub(crate) averages: bool,
 }
 
@@ -50,7 +51,7 @@ impl Capacity {
         setting.slots() > self.most_slots() || setting.executors > self.most_executors()
     }
 
-    /// Returns whether a configuration stays within every limit of the machine.
+    /// Whether a configuration is within every limit of the machine.
     pub(crate) fn holds(self, setting: Setting) -> bool {
         !self.is_exceeded_by(setting)
     }
@@ -67,7 +68,8 @@ impl Capacity {
         }
     }
 
-    /// Returns why a configuration beyond the machine is not offered, and what to do.
+    /// Returns a sentence that says why a configuration beyond the machine's limits is not offered,
+    /// and what to do.
     pub(crate) fn refusal(self, setting: Setting) -> String {
         match (self.accelerators, self.processors) {
             (Some(count), _) if setting.executors > count => format!(

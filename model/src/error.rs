@@ -40,7 +40,7 @@ pub enum DecideError {
     HourlyCost(f64),
 }
 
-/// A partition size was asked for whose effect on the time the runs do not tell.
+/// The runs do not show the effect of the requested partition size on the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "its runs do not tell how the partition size changes the time; collect some with several sizes, --partition-size"

@@ -10,8 +10,8 @@
 //! Where no other source is named: Myung and Yu, "Performance Prediction for Convolutional Neural
 //! Network on Spark Cluster", Electronics 9(9):1340, 2020 ("the paper" below).
 //!
-//! This crate must never read a file, a clock or a source of randomness. It uses `+ − × ÷ √`, which
-//! IEEE 754 defines to the last digit, and exponentials and logarithms from `libm`, which uses only
+//! This crate must not read files, clocks or sources of randomness. It uses `+ − × ÷ √`, which IEEE
+//! 754 defines to the last digit, and exponentials and logarithms from `libm`, which uses only
 //! these. The same observations, in any order, therefore give the same bytes natively and in the
 //! browser.
 

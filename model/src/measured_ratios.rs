@@ -2,7 +2,7 @@
 //!
 //! A configuration with more task threads than processors is no faster than the fastest one that
 //! fits ([`Capacity`](crate::capacity::Capacity)), and often slower, because its threads compete
-//! for caches and memory. If such a configuration was measured, its runs show by how much.
+//! for caches and memory. If such a configuration was measured, its runs show the slowdown.
 
 use foreglow_shared::{Observation, sort_by};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::Setting;
 use foreglow_numeric::median;
 
-/// Number of runs that the bound itself counts for: a single run is mostly noise.
+/// Weight of the bound itself, in runs, because a single run is mostly noise.
 const PRIOR_RUNS: f64 = 1.0;
 
 /// Measured times of oversubscribed configurations, relative to the bound.

@@ -45,7 +45,7 @@ pub struct Predictor {
     pub(crate) capacity: Option<Capacity>,
     #[serde(default)]
     pub(crate) measured_ratios: MeasuredRatios,
-    /// Of a CNN that was never run: what its transfer adds to the errors.
+    /// Additional error of the transfer, for a CNN that was never run.
     #[serde(default)]
     uncertainty: Option<Spread>,
 }
@@ -112,8 +112,8 @@ impl Predictor {
         let range = Range::of(kept.iter().map(|run| run.setting)).ok_or(FitError::NoObservations)?;
         let measured_ratios = MeasuredRatios::default();
         let bound = Self { ensemble, items, rates, range, capacity, measured_ratios, uncertainty: None };
-        // If no oversubscribed run was left out, the ensemble has learned from them and there is no
-        // bound to correct.
+        // If no oversubscribed run was left out, the ensemble has learned from them, and the bound
+        // needs no correction.
         let has_bound = |run: &Observation| {
             let setting = Setting::of(run);
             kept.len() < all.len() && capacity.is_some_and(|capacity| capacity.is_exceeded_by(setting))
@@ -138,8 +138,8 @@ impl Predictor {
         self.items.partition_size().or_else(|| (!job.observations.is_empty()).then(most))
     }
 
-    /// Predicts with another partition size than that of most runs. Returns whether the runs tell
-    /// its effect; nothing changes otherwise.
+    /// Predicts with another partition size than that of most runs. Returns false, and changes
+    /// nothing, if the runs do not show its effect.
     pub(crate) fn assume_partition_size(&mut self, partition_size: u32) -> bool {
         self.items.assume_partition_size(partition_size)
     }
@@ -180,7 +180,7 @@ impl Predictor {
         warnings
     }
 
-    /// Fits in advance what these settings need.
+    /// Computes in advance the fits that these settings need.
     pub fn prepare(&self, settings: &[Setting]) {
         settings.iter().for_each(|setting| drop(self.predict(*setting)));
     }

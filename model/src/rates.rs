@@ -54,8 +54,8 @@ impl Rates {
 
     /// Returns the time at `rate`, seconds, from the predicted `times` at `places`.
     ///
-    /// Going down from the whole job, which keeps its time, the time never rises and never falls
-    /// faster than the number of images. Returns `own` if there are no points.
+    /// From the whole job, which keeps its time, down to smaller rates, the time never rises and
+    /// never falls faster than the number of images. Returns `own` if there are no points.
     pub(crate) fn rising(&self, rate: f64, places: &[f64], times: &[f64], own: f64) -> f64 {
         let mut logs: Vec<f64> = Vec::with_capacity(times.len());
         for (index, secs) in times.iter().enumerate().rev() {

@@ -13,7 +13,7 @@ pub(crate) struct Run {
     memory_per_executor_mib: u32,
     /// Completion time or lower bound, seconds.
     secs: f64,
-    /// Whether something else slowed the machine during the run.
+    /// Whether another program slowed the run.
     disturbed: bool,
     /// Whether the run was stopped, so that `secs` is a lower bound.
     stopped: bool,
@@ -96,7 +96,7 @@ impl Run {
 
 impl Items {
     /// Selects the features: E, C and SR, and partition size or memory if they differ between runs
-    /// that agree in E, C and SR. Otherwise they are determined by the others and add nothing.
+    /// that agree in E, C and SR. Otherwise the other features determine them.
     pub(crate) fn of(runs: &[Run]) -> Self {
         let mut sorted = runs.to_vec();
         sort_by(&mut sorted, |a, b| a.setting.order(&b.setting));

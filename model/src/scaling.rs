@@ -1,4 +1,4 @@
-//! Strong and weak scaling: what more executors and cores gain.
+//! Strong and weak scaling over executors and cores.
 //!
 //! Strong scaling runs the same images on more slots (E·C): Amdahl, "Validity of the single
 //! processor approach to achieving large scale computing capabilities", AFIPS 1967. Weak scaling
@@ -16,8 +16,8 @@ const SAME_RATE: f64 = 1e-9;
 /// Scaling of a job over configurations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaling {
-    /// Number of executors and of cores per executor that the others are compared with: the fewest
-    /// slots whose time is known.
+    /// Executors and cores per executor of the reference configuration: the fewest slots with a
+    /// known time.
     pub smallest: (u32, u32),
     /// Images that a slot processes in weak scaling: those of the job on the configuration with the
     /// most slots.
@@ -50,7 +50,7 @@ pub struct Gain {
     pub interval: Option<(f64, f64)>,
     /// Speed-up ÷ ratio of the slots.
     pub efficiency: Option<f64>,
-    /// What was measured on this configuration, if anything was.
+    /// Measured runs of this configuration, if any.
     pub measured: Option<Measured>,
 }
 
@@ -85,8 +85,7 @@ pub fn speed_up(smallest_secs: f64, secs: f64) -> f64 {
     smallest_secs / secs
 }
 
-/// Returns the efficiency: the share of the resources that are `ratio` times as many which the
-/// speed-up makes use of.
+/// Returns the efficiency: the speed-up divided by the ratio of the resources.
 ///
 /// ```
 /// assert_eq!(foreglow_model::efficiency(3.0, 4.0), 0.75);
@@ -177,8 +176,8 @@ impl Timed {
 /// Returns the factors by which a quotient of two predicted times may be too large and too small.
 ///
 /// The errors of the two count as independent, so that the half-widths on the logarithmic scale add
-/// in quadrature. Errors that two configurations share cancel in the quotient, which makes the
-/// interval too wide rather than too narrow.
+/// in quadrature. Errors that two configurations share cancel in the quotient, so the interval is
+/// too wide rather than too narrow.
 fn spread((from, to): (f64, f64), (of_from, of_to): (Interval, Interval)) -> (f64, f64) {
     let width = |upper: f64, lower: f64| libm::log(upper / lower);
     let together = |one: f64, other: f64| libm::exp((one * one + other * other).sqrt());
@@ -187,7 +186,8 @@ fn spread((from, to): (f64, f64), (of_from, of_to): (Interval, Interval)) -> (f6
     (below, above)
 }
 
-/// Samples are smaller than the job by design, which is no cause for a warning.
+/// Removes the warning about a larger sampling rate, because samples are smaller than the job by
+/// design.
 fn without_rate(mut prediction: Prediction) -> Prediction {
     let name = crate::Feature::SamplingRate.noun();
     prediction

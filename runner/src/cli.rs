@@ -10,7 +10,7 @@ use crate::commands::{
     models, pack, plan, predict, read_test, run, samples, scaling, serve, simulate, store, tokens, upload,
 };
 
-/// Version and commit. The build script finds the commit and the rest of what `--version` prints.
+/// Version and commit. The build script provides the commit and the other lines of `--version`.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FOREGLOW_BUILD_COMMIT"), ")");
 const LONG_VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),

@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => match refusal::sentence(&error) {
             Some(sentence) => return report(Err(unusable(sentence))),
-            // Help and version.
+            // Help and version are not errors.
             None => error.exit(),
         },
     };

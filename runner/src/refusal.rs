@@ -3,8 +3,7 @@
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Returns what is wrong with the arguments in one sentence; `None` if the user asked for help or
-/// the version.
+/// Describes the error in the arguments in one sentence; `None` for help or the version.
 pub fn sentence(error: &Error) -> Option<String> {
     use ErrorKind::{
         ArgumentConflict, DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion, ValueValidation,

@@ -1,4 +1,4 @@
-//! The accuracy of training jobs beside their times: `plan --min-accuracy`, and the link.
+//! The accuracy of training jobs: `plan --min-accuracy`, and the link.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -185,8 +185,7 @@ fn own_prices_and_ranges_are_used() {
     assert!(answer.stderr.contains("wrong.json: every price is zero"), "{}", answer.stderr);
 }
 
-/// Replaces the columns that depend on the speed of this machine, and the widths that follow from
-/// them, because cells are separated by two spaces or more.
+/// Replaces the columns that depend on the speed of this machine, and the column widths.
 fn without_times(tables: &str) -> String {
     let mut measured = 0;
     let line = |line: &str| {

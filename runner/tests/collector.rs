@@ -1,4 +1,4 @@
-//! The collector as users run it: the real binary on free ports of the loopback address.
+//! The collector end to end: the real binary on free ports of the loopback address.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -72,7 +72,7 @@ fn a_kill_amid_many_senders_loses_nothing_that_was_acknowledged(home: &Foreglow)
         let senders: Vec<_> = (0..4u32)
             .map(|sender| {
                 let url = &url;
-                // Each sends until the collector no longer answers.
+                // Each thread sends until the collector stops answering.
                 scope.spawn(move || {
                     let numbers = (0..).map(|number| 1_000_000 * sender + number);
                     numbers
@@ -129,7 +129,7 @@ fn samples_of_many_senders_at_once_are_all_stored(home: &Foreglow) {
             let url = &server.url;
             scope.spawn(move || {
                 for number in 0..10 {
-                    // Every sender sends ten samples of its own, and ten that all senders share.
+                    // Every sender sends ten distinct samples, and ten that all senders share.
                     let (status, _) = post(url, &format!("{}\n{}", line(100 + 10 * sender + number), line(number)));
                     assert_eq!(status, 200);
                 }
@@ -372,7 +372,7 @@ fn listen(url: &str, query: &str, last_event_id: &str) -> std::io::BufReader<Tcp
     stream.write_all(head.as_bytes()).unwrap();
     stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
     let mut reader = std::io::BufReader::new(stream);
-    // After the greeting no event is missed.
+    // Events after the greeting are not missed.
     let mut line = String::new();
     while !line.starts_with(": samples follow") {
         line.clear();

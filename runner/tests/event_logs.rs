@@ -138,7 +138,7 @@ fn a_run_that_deviates_from_its_configuration_fails_with_the_reason() {
     let sample = &samples(&killed)[0];
     assert_eq!(sample["outcome"], "failed");
     let reason = sample["reason"].as_str().unwrap();
-    // The executor was killed from outside, which does not imply that it ran out of memory.
+    // The executor was killed from outside, which does not mean that it ran out of memory.
     assert!(reason.contains("was lost during the run: Command exited with code 137"), "{reason}");
     assert!(reason.contains("task attempts failed"), "{reason}");
 

@@ -181,7 +181,7 @@ fn the_shell_reads_what_is_exported() {
     let home = Foreglow::new();
     let plan = home.write("plan.json", MACHINES);
     let run = |script: &str| {
-        // A stub of Slurm's `srun`, which marks what it starts.
+        // A stub of Slurm's `srun` that marks the output of its command.
         let stub = "srun() { shift; \"$@\" | sed 's/^/started: /'; }\n";
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", &format!("{stub}{script}")]).current_dir(home.path(""));
@@ -190,7 +190,7 @@ fn the_shell_reads_what_is_exported() {
     let words = export(&home, &["slurm", &plan, "--", "printf", "%s|", "it's", "a $HOME"]);
     assert_eq!(run(&words).trim_end(), "started: it's|a $HOME|");
 
-    // One word is a line for the shell, and all of it runs as the job.
+    // A single word is a line for the shell, and the whole line runs as the job.
     std::fs::create_dir(home.path("inner")).unwrap();
     let line = "cd inner && echo $(basename $PWD) $$";
     let slurm = run(&export(&home, &["slurm", &plan, "--", line]));

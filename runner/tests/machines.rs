@@ -120,7 +120,7 @@ fn a_plan_recommends_across_machine_types() {
     let answer = json(&answer);
     let best = &answer["recommended"];
     assert_eq!((best["machine"].as_str(), best["machines"].as_u64()), (Some("c5.xlarge"), Some(1)), "{best}");
-    // 0.17 an hour; started seconds, of which two are the start-up, and at least a minute.
+    // 0.17 an hour; seconds are rounded up, include two of start-up, and are at least 60.
     let secs = best["completion_time_secs"].as_f64().unwrap();
     let charged = (secs + 2.0).ceil().max(60.0) * 0.17 / 3600.0;
     assert!((best["cost"].as_f64().unwrap() - charged).abs() < 1e-9, "{best}");
@@ -191,7 +191,7 @@ fn machine_types_limits_and_sizes_can_be_asked_for() {
     let ratio = secs(&["--images", "200000"]) / secs(&[]);
     assert!((8.5..11.0).contains(&ratio), "{ratio}");
     assert!((secs(&["--epochs", "10"]) / secs(&["--images", "200000"]) - 1.0).abs() < 1e-6);
-    // More executors than one machine holds take several, and that was not measured.
+    // More executors than one machine holds need several machines, which was not measured.
     let several = plan(&home, &["--machines", "c5.xlarge", "--executors", "8", "--cores", "2"]).stdout;
     assert!(several.contains("4 × c5.xlarge, 2 executors of 2 cores each"), "{several}");
     assert!(several.contains("which was not measured"), "{several}");
@@ -294,7 +294,7 @@ fn the_next_run_is_proposed_over_machine_types_with_the_command_that_makes_it() 
     let csv = ask(&[&new[..], &["--format", "csv"]].concat()).stdout;
     assert!(csv.starts_with("machine,is_new_machine,executors,"), "{csv}");
     assert_eq!(csv.lines().count(), runs.len() + 1);
-    // Machine types that were measured are enough without any option.
+    // Without any option, the measured machine types are used.
     let measured = json(&ask(&["--deadline", "10m", "--format", "json"]));
     assert_eq!(measured["limits"]["deadline_secs"], 600.0);
     golden("advise-measured-machines", &ask(&["--budget", "1", "--output", "more.jsonl"]));

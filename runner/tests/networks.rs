@@ -125,7 +125,7 @@ fn a_file_that_cannot_be_used_is_refused_in_one_sentence_before_anything_runs() 
     let home = Foreglow::new();
     let whole = std::fs::read(export("convnext")).unwrap();
     let mut renamed = whole.clone();
-    // The field with the operator; the name of the node contains the word too.
+    // The field with the operator; the name of the node also contains the word.
     let place = renamed.windows(6).position(|bytes| bytes == b"\x22\x04Gemm").unwrap();
     renamed[place + 2..place + 6].copy_from_slice(b"Grmm");
     for (name, bytes) in

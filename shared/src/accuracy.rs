@@ -1,4 +1,4 @@
-//! The accuracy that a training run reached.
+//! The accuracy of a training run.
 
 use std::cmp::Ordering;
 
@@ -23,10 +23,11 @@ pub struct TrainedAccuracy {
     pub epochs: u32,
     /// Share of the test images that the CNN classifies correctly, in [0, 1].
     pub accuracy: f64,
-    /// Seed of the shuffles and the initial weights. Runs with equal seeds are no repetitions.
+    /// Seed of the shuffles and the initial weights. Runs with equal seeds are not independent
+    /// repetitions.
     pub seed: u64,
-    /// What else decides the accuracy and not the time: `on test images, learning rate 0.02,
-    /// cosine`. Only runs with equal conditions are averaged.
+    /// Other settings that influence the accuracy but not the time: `on test images, learning rate
+    /// 0.02, cosine`. Only runs with equal conditions are averaged.
     pub conditions: String,
 }
 

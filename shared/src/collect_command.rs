@@ -7,8 +7,7 @@ use crate::{Configuration, Context, Engine, MachineType, Mode, NumberFormat, Res
 const MASTER: &str = "spark://HOST:7077";
 
 /// Returns the `foreglow collect …` command that measures one run of a job, quoted for a shell.
-/// `place` is the option, with its value, that tells where to save the sample; `None` for the
-/// store.
+/// `place` is the option, with its value, for the destination of the sample; `None` for the store.
 ///
 /// Returns `None` for jobs that Foreglow does not measure: inference with several epochs, and
 /// training whose optimiser is unknown. For a Spark cluster the user must replace the placeholder
@@ -41,7 +40,7 @@ pub fn collect_command(
     option("--images", workload.images.to_string());
     match workload.classes() {
         Some(classes) => option("--classes", classes.to_string()),
-        // Otherwise the folders of the data would decide.
+        // Otherwise the folders of the data set would determine the classes.
         None if workload.mode == Mode::Training
             && workload.data_path().is_some()
             && workload.network_file().is_none() =>
@@ -280,7 +279,7 @@ mod tests {
             r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8}"#;
         let configuration: Configuration = serde_json::from_str(configuration).unwrap();
         let command = |context: &Context| collect_command(context, &configuration, 0.1, None).unwrap();
-        // A sample of an earlier version has the CNN's own classes, whatever the folders are.
+        // A sample of an earlier version has the CNN's own classes, independent of the folders.
         assert!(command(&context).contains(" --classes own "), "{}", command(&context));
         context.workload.set_classes(Some(12));
         context.workload.set_validation(Some(0.1));

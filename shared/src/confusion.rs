@@ -1,11 +1,11 @@
-//! How a CNN classifies: confusion matrix, precision, recall and F1.
+//! Classification quality of a CNN: confusion matrix, precision, recall and F1.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Confusion matrix: images by true and predicted class. It is written as rows of true class,
-/// predicted class and count, without those that are 0.
+/// Confusion matrix: images by true and predicted class. Serialised as rows of true class,
+/// predicted class and count, without rows of count 0.
 ///
 /// ```
 /// # use foreglow_shared::Confusion;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 #[serde(from = "Vec<(u32, u32, u64)>", into = "Vec<(u32, u32, u64)>")]
 pub struct Confusion(BTreeMap<(u32, u32), u64>);
 
-/// How well a CNN recognises a class. A share of no images is 0, as in scikit-learn.
+/// Quality of the classification of one class. A share of 0 images is 0, as in scikit-learn.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ClassQuality {
     /// Number of the class.
@@ -61,7 +61,7 @@ impl Confusion {
         self.0.get(&(truth, predicted)).copied().unwrap_or(0)
     }
 
-    /// Returns the quality of each class that is the true or the predicted one of an image.
+    /// Returns the quality of each class that is the true or the predicted class of an image.
     pub fn classes(&self) -> Vec<ClassQuality> {
         let mut sums: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for ((truth, predicted), count) in &self.0 {

@@ -1,4 +1,4 @@
-//! What samples must have in common to be comparable.
+//! Properties that samples must have in common to be comparable.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,7 @@ impl Context {
     }
 
     /// Returns the number of accelerators that all executors share; `None` if each holds its own,
-    /// or if the number is unknown: that of a cluster is.
+    /// or if the number is unknown, as on a cluster.
     pub fn shared_accelerators(&self) -> Option<u32> {
         let count = u32::try_from(self.host.accelerators.len()).ok()?;
         (self.shares_accelerators && self.engine == Engine::Local && count > 0).then_some(count)

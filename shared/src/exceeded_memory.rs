@@ -1,4 +1,4 @@
-//! Whose memory a run exceeded: that of an executor, or that of a GPU.
+//! Whether a run exceeded the memory of an executor or of a GPU.
 
 use crate::{Context, Outcome, Sample};
 
@@ -6,13 +6,13 @@ use crate::{Context, Outcome, Sample};
 pub const EXCEEDED_MEMORY: &str = "exceeded_memory";
 /// Value of [`EXCEEDED_MEMORY`] if an executor exceeded its memory.
 pub const OF_EXECUTOR: &str = "executor";
-/// Value of [`EXCEEDED_MEMORY`] if the memory of the accelerator was not enough.
+/// Value of [`EXCEEDED_MEMORY`] if a run exceeded the memory of the accelerator.
 pub const OF_ACCELERATOR: &str = "accelerator";
-/// What reasons say of a GPU's memory in samples without the field: those of earlier versions, and
-/// those of Spark, whose driver only passes the words of the executor on.
+/// Phrases about a GPU's memory in the reasons of samples without the field: samples of earlier
+/// versions, and those of Spark, whose driver only forwards the executor's message.
 const REASONS: [&str; 2] = ["the memory of the GPU", "the device could not allocate a buffer"];
-/// GPUs of one name have the same memory up to this factor, because drivers reserve different
-/// shares of it. Others are products of different sizes.
+/// GPUs of one product report the same memory up to this factor, because drivers reserve different
+/// shares of it. Larger differences mean different products.
 const SAME_PRODUCT: f64 = 1.1;
 
 impl Sample {
@@ -34,8 +34,8 @@ impl Context {
         self.host.accelerators.iter().map(|accelerator| accelerator.memory_mib).min().flatten()
     }
 
-    /// Whether an accelerator of this context is known to have no more memory than one of the other
-    /// context: by the sizes if both are known, else by the names.
+    /// Whether an accelerator of this context has at most as much memory as one of the other
+    /// context, judged by the sizes if both are known, else by the names. False if unknown.
     pub fn has_no_more_accelerator_memory_than(&self, other: &Self) -> bool {
         let is_same_name = self.accelerator.is_some() && self.accelerator == other.accelerator;
         match (self.accelerator_memory_mib(), other.accelerator_memory_mib()) {

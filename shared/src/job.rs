@@ -12,7 +12,7 @@ use crate::{Context, CoreSplit, Outcome, Sample, TrainedAccuracy, sort_by};
 /// The measurements of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// What all runs have in common.
+    /// The context that all runs share.
     pub context: Context,
     /// The runs that completed.
     pub observations: Vec<Observation>,
@@ -22,7 +22,7 @@ pub struct Job {
     /// Peak memory of executors in completed runs, by cores and partition size, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peaks: Vec<PeakMemory>,
-    /// The accuracies of completed training runs, on all and on few of the images.
+    /// The accuracies of completed training runs, on all images or on a sample.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accuracies: Vec<TrainedAccuracy>,
 }
@@ -53,13 +53,13 @@ impl From<PeakMemory> for (u32, u32, u32) {
 }
 
 /// One completed run, as the predictor sees it. A link stores it as an array of its fields, with
-/// `total_cores` last; what is last and false or `None` is omitted, so that older versions read
-/// these rows too.
+/// `total_cores` last. Trailing fields that are false or `None` are omitted, so that older versions
+/// can read these rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
     /// Executor processes, E.
     pub executors: u32,
-    /// Task threads of an executor, C; in an uneven split those of the executors with the most.
+    /// Task threads of an executor, C; in an uneven split, the largest number.
     pub cores_per_executor: u32,
     /// Task threads of all executors in an uneven split; `None` if each has C.
     pub total_cores: Option<u32>,
@@ -73,8 +73,8 @@ pub struct Observation {
     pub completion_time_secs: f64,
     /// Start-up time, seconds; `None` if it was not measured.
     pub startup_secs: Option<f64>,
-    /// Whether something else slowed the machine during the run ([`Sample::is_disturbed`]), so that
-    /// the time may be too long.
+    /// Whether another program slowed the machine during the run ([`Sample::is_disturbed`]), so
+    /// that the time may be too long.
     pub disturbed: bool,
 }
 
@@ -142,7 +142,7 @@ impl<'de> Visitor<'de> for RowVisitor {
 pub struct IncompleteRun {
     /// Executor processes, E.
     pub executors: u32,
-    /// Task threads of an executor, C; in an uneven split those of the executors with the most.
+    /// Task threads of an executor, C; in an uneven split, the largest number.
     pub cores_per_executor: u32,
     /// Task threads of all executors in an uneven split; `None` if each has C.
     pub total_cores: Option<u32>,
@@ -220,7 +220,7 @@ impl<'de> Visitor<'de> for IncompleteVisitor {
 }
 
 impl Job {
-    /// Returns a job with completed runs and nothing else.
+    /// Returns a job with completed runs only.
     pub fn of_runs(context: Context, observations: Vec<Observation>) -> Self {
         Self { context, observations, incomplete: Vec::new(), peaks: Vec::new(), accuracies: Vec::new() }
     }
@@ -299,8 +299,8 @@ impl IncompleteRun {
         }
     }
 
-    /// Converts a sample; `None` for completed runs, and for failed ones, whose failure says
-    /// nothing about the configuration.
+    /// Converts a sample; `None` for completed runs, and for failed ones, because other failures do
+    /// not depend on the configuration.
     pub fn of(sample: &Sample) -> Option<Self> {
         let (outcome, at_least_secs) = match sample.outcome {
             Outcome::OutOfMemory if sample.is_out_of_accelerator_memory() => {

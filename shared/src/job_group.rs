@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use crate::accuracy::AVERAGE_EVERY;
 use crate::{Context, Job, Mode, Sample, Workload, group_by_context, sort_by};
 
-/// A job: what is to be done, whatever runs it. Everything else of a sample is configuration.
+/// Definition of a job, independent of the hardware that runs it. All other fields of a sample are
+/// configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobDefinition {
     /// Name of the CNN.
@@ -32,7 +33,7 @@ pub struct JobGroup {
     pub definition: JobDefinition,
     /// Its measurements, one [`Job`] for each context.
     pub jobs: Vec<Job>,
-    /// Measurements of other jobs of the same mode, which tell how machine types differ.
+    /// Measurements of other jobs of the same mode, which show how machine types differ.
     pub lenders: Vec<Job>,
 }
 
@@ -88,7 +89,7 @@ impl Context {
 pub type Hardware = (String, &'static str, Option<String>, bool);
 
 impl Context {
-    /// Returns what runs the executors.
+    /// Returns the hardware that runs the executors.
     pub fn hardware(&self) -> Hardware {
         (self.machine_name(), self.engine.as_str(), self.accelerator.clone(), self.shares_accelerators)
     }
@@ -96,8 +97,8 @@ impl Context {
 
 impl JobGroup {
     /// Returns a job of another CNN for each named machine type, with its engine and accelerator,
-    /// on which this job never ran, but a CNN that also ran where this job did: the ratio of its
-    /// times tells how the machine types differ.
+    /// on which this job never ran. The other CNN also ran on the hardware of this job, so the
+    /// ratio of its times shows how the machine types differ.
     pub fn other_machines(&self) -> Vec<&Job> {
         let own: Vec<&Job> = self.jobs.iter().filter(|job| !job.observations.is_empty()).collect();
         other_machines(&own, &self.lenders.iter().collect::<Vec<_>>())
@@ -116,9 +117,9 @@ fn other_machines<'a>(own: &[&Job], lenders: &[&'a Job]) -> Vec<&'a Job> {
     others
 }
 
-/// Returns how many combinations of machine type, batch size, averaging interval and partition size
-/// the job of a context was measured with, and on how many more machine types other CNNs tell its
-/// time.
+/// Returns the number of measured combinations of machine type, batch size, averaging interval and
+/// partition size for the job of a context, and the number of further machine types on which other
+/// CNNs allow a prediction.
 pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
     let definition = JobDefinition::of(context);
     let has_times = |job: &&Job| job.context.workload.mode == definition.mode && !job.observations.is_empty();
@@ -138,14 +139,13 @@ pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
     choices.len() + other_machines(&own, &lenders).len()
 }
 
-/// Groups samples by the job that they are runs of. The result does not depend on the order of the
-/// samples.
+/// Groups samples by job. The result does not depend on the order of the samples.
 pub fn group_by_definition(samples: &[Sample]) -> Vec<JobGroup> {
     group_jobs(group_by_context(samples))
 }
 
-/// Groups measurements, one [`Job`] for each context, by the job that they are of. The result does
-/// not depend on their order.
+/// Groups measurements, one [`Job`] for each context, by job definition. The result does not depend
+/// on their order.
 pub fn group_jobs(mut jobs: Vec<Job>) -> Vec<JobGroup> {
     sort_by(&mut jobs, |a, b| a.context.key().cmp(&b.context.key()));
     let mut groups: Vec<JobGroup> = Vec::new();

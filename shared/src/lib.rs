@@ -1,11 +1,11 @@
-//! Foreglow's terms as types: what is exchanged between its parts and with users.
+//! Foreglow's terms as types, for the data exchanged between its parts and with users.
 //!
-//! A timing [`Sample`] describes one run. A [`Context`] is everything that samples must have in
-//! common to be comparable. An [`Observation`] is the part of a sample that the predictor sees, and
-//! a [`Job`] holds all observations of one context. A [`PriceSheet`] turns time into money. A
+//! A timing [`Sample`] describes one run. A [`Context`] holds the properties that samples must have
+//! in common to be comparable. An [`Observation`] is the part of a sample that the predictor sees,
+//! and a [`Job`] holds all observations of one context. A [`PriceSheet`] turns time into money. A
 //! [`View`] is a page that can be shared as a link.
 //!
-//! This crate must never read a file, a clock, the network or a source of randomness: the same
+//! This crate must not read files, clocks, the network or sources of randomness, so that the same
 //! input gives the same bytes on every machine and in the browser.
 
 mod accuracy;

@@ -1,5 +1,5 @@
-//! Share links: `<planner>#v1.<payload>`, everything the reader needs to see the same numbers
-//! without a server.
+//! Share links: `<planner>#v1.<payload>`, with all data for showing the same numbers without a
+//! server.
 //!
 //! The payload is the [`View`] as JSON, compressed with zlib, whose checksum detects damaged links,
 //! and encoded in URL-safe base64 without padding. Browsers never send the fragment to a server.
@@ -20,7 +20,7 @@ pub const SHORT_PREFIX: &str = "q1.";
 /// Size limit of an unpacked payload, against decompression bombs; real links are far smaller.
 const MAX_JSON_BYTES: usize = 16 << 20;
 const COMPRESSION_LEVEL: u8 = 9;
-/// Most runs in a link: a longer one exceeds what mail and chat programs accept.
+/// Limit on the runs in a link; mail and chat programs reject longer links.
 pub const MOST_RUNS_IN_LINK: usize = 2_000;
 
 /// A page that can be shared: measurements and question.
@@ -33,8 +33,8 @@ pub struct View {
     pub question: Question,
     /// Configurations that the user compares, in display order.
     pub pins: Vec<WhatIf>,
-    /// Runs that the user excluded. They are kept outside the job, so that a version that does not
-    /// know this field answers from the same runs.
+    /// Runs that the user excluded. They are stored outside the job, so that a version without this
+    /// field answers from the same runs.
     pub left_out: LeftOut,
     /// The measurements that the job is compared with: on other machine types and with other batch
     /// sizes, and of other CNNs.
@@ -283,7 +283,7 @@ pub(crate) fn pack(value: &impl Serialize) -> String {
     URL_SAFE_NO_PAD.encode(miniz_oxide::deflate::compress_to_vec_zlib(&json, COMPRESSION_LEVEL))
 }
 
-/// Decodes the payload of a link. What follows `&` names a view of the page and is ignored here.
+/// Decodes the payload of a link. The part after `&` names a view of the page and is ignored.
 ///
 /// # Errors
 /// [`LinkError::Damaged`] or [`LinkError::Form`].

@@ -23,7 +23,7 @@ pub struct MonitoredRun {
 /// Resource use of a run at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResourceUse {
-    /// Since the first image was handed out, seconds.
+    /// Time since the first image was handed out, seconds.
     pub secs: f64,
     /// Images finished per second since the previous moment.
     pub images_per_sec: f64,
@@ -63,7 +63,7 @@ pub enum MonitorError {
     Line {
         /// Line number, from 1.
         line: usize,
-        /// What is wrong with the line.
+        /// The error in the line.
         reason: String,
     },
 }
@@ -88,7 +88,7 @@ pub fn is_monitor(bytes: &[u8]) -> bool {
 
 /// Reads a file of `--monitor` and groups its moments by run, in the order of the first moments.
 ///
-/// Skips blank lines, and a last line without its end, which a run that was killed leaves behind.
+/// Skips blank lines, and an incomplete last line, which a killed run leaves behind.
 ///
 /// # Errors
 /// [`MonitorError`]: the bytes are not text, or a line is not a moment.
@@ -99,7 +99,7 @@ pub fn read_monitor(bytes: &[u8]) -> Result<Vec<MonitoredRun>, MonitorError> {
     for (line, content) in (1..).zip(complete.lines()).filter(|(_, content)| !content.trim().is_empty()) {
         let parsed: Line =
             serde_json::from_str(content).map_err(|error| MonitorError::Line { line, reason: error.to_string() })?;
-        // Moments of a run follow each other, so that the last run is almost always the right one.
+        // Moments of a run follow each other, so a search from the last run is fast.
         match runs.iter_mut().rev().find(|run| run.sample == parsed.sample) {
             Some(run) => run.moments.push(parsed.moment),
             None => runs.push(MonitoredRun {

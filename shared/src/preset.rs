@@ -20,7 +20,7 @@ pub struct Preset {
 
 /// Every published price list; the first is [`PriceSheet::example`].
 pub fn presets() -> Vec<Preset> {
-    // A test reads the same text.
+    // A test checks that the built-in text is valid.
     serde_json::from_str(include_str!("presets.json")).unwrap_or_default()
 }
 
@@ -38,7 +38,8 @@ impl Preset {
 
 impl PriceSheet {
     /// Returns the published prices for a job whose executors hold this accelerator: those of the
-    /// most specific list for it, otherwise [`PriceSheet::example`], which does not price it.
+    /// most specific list for it, otherwise [`PriceSheet::example`], which has no price for
+    /// accelerators.
     ///
     /// ```
     /// use foreglow_shared::PriceSheet;

@@ -9,8 +9,8 @@ const MIB_PER_GIB: f64 = 1024.0;
 
 /// Prices per hour of each resource, with the date on which they were valid.
 ///
-/// Unknown fields are rejected: to ignore a misspelt price would make the cluster look cheaper than
-/// it is.
+/// Unknown fields are rejected, because ignoring a misspelt price would make the cluster look too
+/// cheap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceSheet {
@@ -21,8 +21,8 @@ pub struct PriceSheet {
     pub date: Date,
     /// ISO 4217 code, such as `USD`.
     pub currency: String,
-    /// Price per executor and hour, whatever its size. Executors that share an accelerator share
-    /// its machine, if this price includes it.
+    /// Price per executor and hour, whatever its size. If this price includes an accelerator,
+    /// executors that share one share its machine.
     #[serde(default)]
     pub executor_hour: f64,
     /// Price per core and hour.
@@ -45,7 +45,7 @@ pub struct PriceSheet {
     /// Minimum billed time per executor, start-up included, seconds; clouds often use 60.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub minimum_secs: f64,
-    /// Share taken off the whole bill, in [0, 1): 0.3 for a commitment that saves 30 %.
+    /// Discount on the whole bill as a share, in [0, 1): 0.3 for a commitment that saves 30 %.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub discount: f64,
 }
@@ -55,7 +55,7 @@ pub struct PriceSheet {
 pub struct Resources {
     /// Executor processes, E.
     pub executors: u32,
-    /// Task threads of an executor, C; in an uneven split those of the executors with the most.
+    /// Task threads of an executor, C; in an uneven split, the largest number.
     pub cores_per_executor: u32,
     /// Task threads of all executors in an uneven split; `None` if each has C.
     pub total_cores: Option<u32>,
@@ -208,8 +208,8 @@ impl PriceSheet {
     }
 
     /// Returns whether every resource that an executor occupies has a price, with or without an
-    /// accelerator. Otherwise the cost is unknown, because a resource without a price would always
-    /// be the cheapest.
+    /// accelerator. Otherwise the cost is unknown, because an unpriced resource would always be the
+    /// cheapest.
     pub fn covers(&self, accelerated: bool) -> bool {
         let prices_parts = self.core_hour > 0.0 || self.gib_hour > 0.0;
         let prices_machines = self.executor_hour > 0.0 && !prices_parts;
@@ -254,8 +254,8 @@ impl PriceSheet {
         ]
     }
 
-    /// Returns what of `executor_hour` is billed for each executor: 1, or less if that price
-    /// includes an accelerator that executors share.
+    /// Returns the share of `executor_hour` that is billed for each executor: 1, or less if that
+    /// price includes an accelerator that executors share.
     fn machines_per_executor(&self, resources: Resources) -> f64 {
         let includes_accelerator = self.core_hour == 0.0 && self.gib_hour == 0.0 && self.accelerator_hour == 0.0;
         if resources.accelerated && includes_accelerator { resources.accelerators_per_executor() } else { 1.0 }

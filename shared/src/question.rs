@@ -11,7 +11,7 @@ use crate::{CoreSplit, Job, MOST_CORES, MOST_EXECUTORS, Observation, PriceSheet}
 /// before any configuration qualifies; a lower one misses deadlines more often than users expect.
 pub const DEFAULT_PROBABILITY: f64 = 0.9;
 
-/// Probability assumed for links that lack the field: the predicted (median) time meets the
+/// Probability for links that lack the field, at which the predicted (median) time must meet the
 /// deadline.
 fn median() -> f64 {
     0.5

@@ -33,7 +33,7 @@ pub enum ReadError {
     Line {
         /// Line number, from 1.
         line: u64,
-        /// What is wrong with the line.
+        /// The error in the line.
         error: SampleError,
     },
 }

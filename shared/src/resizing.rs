@@ -1,4 +1,4 @@
-//! How images of other sizes become the square input of a CNN.
+//! Resizing of images to the square input of a CNN.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,8 +13,8 @@ const RESIZE_PX: &str = "resize_px";
 const INTERPOLATION: &str = "interpolation";
 
 /// Resizing of images: the workload's fields `resize`, `resize_px` and `interpolation`, which are
-/// absent for the defaults, as in samples of earlier versions. Jobs that differ in it are not
-/// comparable, because it takes a part of their time.
+/// absent for the defaults, as in samples of earlier versions. Jobs with different resizing are not
+/// comparable, because it takes part of their time.
 ///
 /// ```
 /// # use foreglow_shared::{Resizing, Workload};
@@ -30,24 +30,25 @@ const INTERPOLATION: &str = "interpolation";
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resizing {
-    /// What happens to an image that is not square.
+    /// Treatment of an image that is not square.
     pub fit: Fit,
     /// Length of the shorter side, or with [`Fit::Stretch`] of both, to which an image is resized
-    /// before the input of the CNN is cut out of its centre; `None` if it is the CNN's input.
+    /// before the input of the CNN is cut out of its centre; `None` for the size of the CNN's
+    /// input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resize_px: Option<u32>,
-    /// How its pixels are combined.
+    /// Interpolation between pixels.
     pub interpolation: Interpolation,
 }
 
-/// What happens to an image that is not square.
+/// Treatment of an image that is not square.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fit {
     /// The centre square is cut out.
     #[default]
     Crop,
-    /// Height and width are scaled apart from each other.
+    /// Height and width are scaled independently.
     Stretch,
 }
 
@@ -126,7 +127,8 @@ impl FromStr for Interpolation {
 }
 
 impl Workload {
-    /// Returns the resizing of images; the default for what is missing or of a later version.
+    /// Returns the resizing of images. Fields that are missing or of a later version have the
+    /// default.
     pub fn resizing(&self) -> Resizing {
         let word = |field| self.extra.get(field).and_then(serde_json::Value::as_str);
         let px = self.extra.get(RESIZE_PX).and_then(serde_json::Value::as_u64);

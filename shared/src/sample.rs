@@ -11,11 +11,11 @@ use crate::limits::{self, MOST_SECS};
 pub const SCHEMA: u32 = 1;
 
 /// Kinds of warnings about a disturbed run. The other kinds apply to every run of the
-/// configuration, so that its time is right.
+/// configuration, so its time is valid.
 const DISTURBANCES: [&str; 5] =
     ["busy_machine", "stolen_processors", "throttled", "shared_accelerator", "throttled_accelerator"];
 
-/// One run of a CNN job on one configuration: what ran, where, and how long it took.
+/// One run of a CNN job on one configuration: workload, machine and time.
 ///
 /// Unknown fields are kept in `extra` and written back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,10 +81,10 @@ pub struct Workload {
 pub struct Configuration {
     /// Executor processes, E.
     pub executors: u32,
-    /// Task threads of an executor, which process partitions in parallel, C. In an uneven split
-    /// those of the executors with the most.
+    /// Task threads of an executor, which process partitions in parallel, C. In an uneven split,
+    /// the largest number.
     pub cores_per_executor: u32,
-    /// Task threads of all executors in an uneven split; absent if each has C.
+    /// Task threads of all executors in an uneven split; `None` if each has C.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_cores: Option<u32>,
     /// Upper bound on an executor's memory, MiB.
@@ -114,8 +114,8 @@ pub struct Host {
     /// Hardware threads available to the runner; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
-    /// Share of a processor that a core has if a CPU quota slows it, in (0, 1); `None` for whole
-    /// processors. [`Host::processors`] counts the slowed cores.
+    /// Share of a processor per core under a CPU quota, in (0, 1); `None` for whole processors.
+    /// [`Host::processors`] counts the throttled cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_share: Option<f64>,
     /// Name of the graphics adapter that ran the CNN; `None` on CPUs.
@@ -132,7 +132,7 @@ pub struct Host {
 /// An accelerator of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Accelerator {
-    /// Name that its driver gives.
+    /// Name from its driver.
     pub name: String,
     /// Memory, MiB; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,7 +153,8 @@ impl Configuration {
 }
 
 impl Host {
-    /// Returns how fast the cores are if a CPU quota slows them: `cores of 5 % of a processor`.
+    /// Describes the cores under a CPU quota: `cores of 5 % of a processor`. `None` without a
+    /// quota.
     pub fn describe_slow_cores(&self) -> Option<String> {
         let percent = (self.core_share? * 1e4).round() / 1e2;
         Some(format!("cores of {percent} % of a processor"))
@@ -225,13 +226,13 @@ pub enum SampleError {
     /// The outcome requires a time, which is missing.
     #[error("completion_time_secs is missing; the outcome {outcome} requires it")]
     MissingTime {
-        /// The outcome, in the word of the format.
+        /// The outcome, as in the sample format.
         outcome: &'static str,
     },
 }
 
 impl Outcome {
-    /// Returns the word of the sample format.
+    /// Returns the name in the sample format.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -243,7 +244,7 @@ impl Outcome {
 }
 
 impl Mode {
-    /// Returns the word of the sample format.
+    /// Returns the name in the sample format.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Inference => "inference",
@@ -253,7 +254,7 @@ impl Mode {
 }
 
 impl Engine {
-    /// Returns the word of the sample format.
+    /// Returns the name in the sample format.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -276,7 +277,7 @@ impl Sample {
         self.extra.get("peak_memory_mib")?.as_u64()
     }
 
-    /// Whether a warning names something outside the job that slowed the machine during the run, so
+    /// Whether a warning names a cause outside the job that slowed the machine during the run, so
     /// that the time may be too long for the configuration.
     pub fn is_disturbed(&self) -> bool {
         let warnings = self.extra.get("warnings").and_then(Value::as_array);

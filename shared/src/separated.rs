@@ -27,8 +27,8 @@ pub(crate) fn delimiter(text: &str) -> u8 {
 
 /// Returns the line, from 1, on which a record of `text` begins.
 ///
-/// `position` is the reader's, which is where the previous record ended: in front of the line feed
-/// of a CRLF, and in front of blank lines.
+/// `position` is the reader's position at the end of the previous record. It is before the line
+/// feed of a CRLF and before blank lines.
 pub(crate) fn line_of(text: &str, position: Option<&csv::Position>) -> u64 {
     let Some(position) = position else { return 1 };
     let start = usize::try_from(position.byte()).unwrap_or(usize::MAX);
@@ -37,7 +37,7 @@ pub(crate) fn line_of(text: &str, position: Option<&csv::Position>) -> u64 {
     position.line() + skipped.filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// Returns what is wrong with a record, without the position, which [`line_of`] gives.
+/// Returns the error of a record without its position; [`line_of`] gives the line.
 pub(crate) fn fault(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
@@ -50,7 +50,8 @@ pub(crate) fn fault(error: &csv::Error) -> String {
 /// Rewrites a number with a decimal comma to use a point: `12,5`, `1.234,5`.
 ///
 /// Returns `None` if the text is not such a number, or if the comma may separate thousands: `1,234`
-/// in a file delimited by commas or tabs. Programs write semicolons where the comma is decimal.
+/// in a file delimited by commas or tabs. Programs that write decimal commas use semicolons as
+/// delimiters.
 pub fn with_point(text: &str, delimiter: u8) -> Option<String> {
     let (whole, decimals) = text.split_once(',')?;
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

@@ -7,9 +7,9 @@ use crate::Resources;
 pub const LABEL_PREFIX: &str = "spark.foreglow.";
 
 /// Returns the Spark properties that give an application exactly these executors, each with C
-/// cores, on every cluster manager. A standalone master takes E from `spark.cores.max`, YARN and
-/// Kubernetes take it from `spark.executor.instances`, and each ignores the other property. All
-/// executors of an application have equally many cores, so Spark has no uneven splits.
+/// cores, on every cluster manager. A standalone master derives E from `spark.cores.max`, YARN and
+/// Kubernetes read `spark.executor.instances`, and each ignores the other property. All executors
+/// of a Spark application have the same number of cores, so Spark has no uneven splits.
 ///
 /// An executor has one accelerator, which its tasks share.
 ///
@@ -71,7 +71,7 @@ pub fn spark_submit_arguments(resources: Resources) -> String {
 }
 
 /// Returns the share of an accelerator per task, rounded down: the cores already limit the number
-/// of tasks, and rounding up would admit one too few.
+/// of tasks, and rounding up would admit too few.
 fn share(tasks: u32) -> String {
     match 1_000_000 / tasks.max(1) {
         1_000_000 => "1".to_owned(),

@@ -5,13 +5,13 @@ use std::fmt;
 /// Longest list of cores that is written out, executor by executor.
 const LISTED_EXECUTORS: u32 = 8;
 
-/// Executors and the cores of each: equally many, or, if the number of executors does not divide
-/// the total, one more for the first of them (the published study, Table 7).
+/// Executors and their cores. If the number of executors does not divide the total number of cores,
+/// the first executors have one more core (the published study, Table 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CoreSplit {
     /// Executor processes, E.
     pub executors: u32,
-    /// Task threads of an executor, C; in an uneven split those of the executors with the most.
+    /// Task threads of an executor, C; in an uneven split, the largest number.
     pub cores_per_executor: u32,
     /// Task threads of all executors of an uneven split; `None` for E·C.
     pub total_cores: Option<u32>,
@@ -110,7 +110,7 @@ impl CoreSplit {
         of_each.join("+")
     }
 
-    /// Returns executors and cores in few letters: `3 × 2`, or `3 (3+3+2)`.
+    /// Returns executors and cores in short form: `3 × 2`, or `3 (3+3+2)`.
     pub fn short(self) -> String {
         let (executors, cores) = (self.executors, self.cores());
         if self.total_cores.is_none() { format!("{executors} × {cores}") } else { format!("{executors} ({cores})") }

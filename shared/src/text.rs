@@ -30,7 +30,7 @@ pub struct TextInput {
     pub words: u32,
     /// Dimensions of a word vector.
     pub vector_dims: u32,
-    /// Size of the vocabulary: words that are rarer are ignored. `None` for generated texts.
+    /// Size of the vocabulary; rarer words are ignored. `None` for generated texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<u32>,
     /// Path of the file with the word vectors (its name in samples of earlier versions); `None` for

@@ -1,7 +1,6 @@
 //! Benchmark of the collector with a million samples. `make bench-collector` prints the figures and
 //! writes `target/bench/collector.json`. Clients and collector share the machine. The second
-//! argument is the store: `sqlite`, `postgres` for a server that is started for it, or the URL of
-//! an empty database.
+//! argument is the store: `sqlite`, `postgres` to start a server, or the URL of an empty database.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +10,7 @@ use foreglow_tests::figures::{self, figure, quantile};
 use foreglow_tests::postgres;
 use serde_json::{Value, json};
 
-/// Samples unless the first argument is another number.
+/// Default number of samples; the first argument overrides it.
 const SAMPLES: u64 = 1_000_000;
 const BATCH: u64 = 1_000;
 const BATCH_SENDERS: u64 = 4;
@@ -43,8 +42,8 @@ fn main() -> anyhow::Result<()> {
     figures::write(name, &json!({ "store": kind, "samples": samples, "figures": figures }))
 }
 
-/// Fills the store. The bodies are made before the clock starts, because the clients take their
-/// processor time from the collector.
+/// Fills the store. The bodies are built before the clock starts, because clients and collector
+/// share the processors.
 fn batches(collector: &Collector, samples: u64) -> anyhow::Result<Vec<Value>> {
     let body = |first: usize| (first as u64..samples.min(first as u64 + BATCH)).map(sample).collect();
     let bodies: Vec<String> = (0..samples as usize).step_by(BATCH as usize).map(body).collect();
@@ -62,13 +61,13 @@ fn batches(collector: &Collector, samples: u64) -> anyhow::Result<Vec<Value>> {
     let per_sample = |cpu_secs: f64| cpu_secs * 1e6 / samples as f64;
     Ok(vec![
         figure(&format!("samples in batches of {BATCH}, {BATCH_SENDERS} senders"), samples as f64 / secs, "samples/s"),
-        // Unlike the rate, it hardly depends on what else runs on the machine.
+        // Unlike the rate, the processor time hardly depends on other programs.
         figure("processor time of the collector per sample", per_sample(collector.cpu_secs()?), "µs"),
         figure("processor time of the clients per sample", per_sample(of_clients), "µs"),
     ])
 }
 
-/// Measures a request, and single posts at the same time.
+/// Measures a request and concurrent single posts.
 fn beside_a_post(collector: &Collector, path: &str, samples: u64) -> anyhow::Result<Vec<Value>> {
     static POSTED: AtomicU64 = AtomicU64::new(0);
     let is_done = AtomicBool::new(false);

@@ -9,11 +9,11 @@ use foreglow_tests::collector::{Collector, Connection, sample};
 use foreglow_tests::{Browser, workspace_dir};
 use serde_json::{Value, json};
 
-/// Numbers of samples, unless the arguments are others.
+/// Default numbers of samples; the arguments override them.
 const SAMPLES: [u64; 2] = [1_000, 1_000_000];
 const BATCH: u64 = 1_000;
 const VISITS: usize = 9;
-/// Time to interactive, ms.
+/// Limit on the time to interactive, ms.
 const BOUND_MS: f64 = 1_500.0;
 
 #[tokio::main]

@@ -62,11 +62,11 @@ fn main() -> anyhow::Result<()> {
         question.cores_per_executor = (1..=cores).collect();
         question.deadline_secs = Some(20.0);
         let far = Setting::even(executors, cores, 1.0);
-        // The first decision fits what the later ones reuse.
+        // The first decision computes the fits that later ones reuse.
         decide(&predictor, &job, &question)?;
         let mut taken = Vec::new();
         for _ in 0..ROUNDS {
-            // A clone keeps the fits, but not the cached grid.
+            // A clone has the fits, but not the cached grid.
             let fresh = predictor.clone();
             let began = Instant::now();
             black_box(decide(&fresh, &job, &question)?);

@@ -2,8 +2,8 @@
 //! bench-machines` prints the figures and writes `target/bench/machines.json`.
 //!
 //! It opens a file with simulated runs of a job on 80 machine types of the built-in catalog, which
-//! gives about 100,000 configurations, and measures from each change to the answer of the worker,
-//! and what the changes occupy the page's thread with.
+//! gives about 100,000 configurations, and measures the time from each change to the answer of the
+//! worker, and the load of the page's thread.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -22,8 +22,7 @@ const MOST_CORES: u32 = 16;
 const CHANGES: usize = 25;
 const MOVES: usize = 240;
 
-/// Changes one control after the other, and waits each time until another answer replaces an
-/// element.
+/// Changes one control after the other, and waits each time until a new answer replaces an element.
 const ANSWERED: &str = "const [id, kind, values, shown, done] = arguments;
     const input = document.querySelector(`[data-testid=${id}]`), taken = []; let next = 0;
     const found = () => document.querySelector(shown);

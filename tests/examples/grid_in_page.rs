@@ -19,7 +19,7 @@ const ROUNDS: usize = 3;
 const SCENARIO: &str = "4-2";
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// t2 in seconds, and the accuracy as it was printed.
+/// t2 in seconds, and the printed accuracy.
 type Took = (f64, String);
 
 #[tokio::main]
@@ -51,7 +51,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The samples below the whole job, and one of the whole job to test the scenarios on.
+/// The samples with sampling rates below 1, and one of the whole job for testing the scenarios.
 fn samples(path: &Path) -> anyhow::Result<String> {
     let text = std::fs::read_to_string(path)?;
     let rows: Vec<Vec<f64>> =
@@ -76,7 +76,7 @@ fn samples(path: &Path) -> anyhow::Result<String> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// Runs the comparison in a fresh browser, which has compiled nothing yet.
+/// Runs the comparison in a fresh browser without compiled code.
 async fn in_page(file: &Path) -> anyhow::Result<Took> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;

@@ -1,5 +1,4 @@
-//! Takes the screenshots of the planner for docs/, on the example that it offers first, with its
-//! question: `make screenshots`.
+//! Takes the screenshots of the planner for docs/, on its first example: `make screenshots`.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -9,7 +8,7 @@ use foreglow_tests::{Browser, FileHost};
 /// Name, colour scheme, width and height.
 const PICTURES: [(&str, &str, u32, u32); 3] =
     [("light", "light", 1440, 900), ("dark", "dark", 1440, 900), ("phone", "light", 360, 800)];
-/// The views, each of which is taken as a whole.
+/// The views; each screenshot shows the whole view.
 const VIEWS: [&str; 5] = ["compare", "explore", "trust", "runs", "export"];
 
 #[tokio::main]
@@ -28,7 +27,7 @@ async fn main() -> anyhow::Result<()> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         for view in VIEWS {
             browser.show(view).await?;
-            // Waits for the charts, which are drawn once their data and their width are known.
+            // Waits for the charts, which are drawn after their data and their width are known.
             tokio::time::sleep(Duration::from_secs(1)).await;
             browser.page.screenshot(&folder.join(format!("planner-{view}-{name}.png"))).await?;
         }

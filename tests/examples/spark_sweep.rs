@@ -2,7 +2,7 @@
 //!
 //! One to three executors of one and two cores, on 1 %, 10 % and all of the images, on a standalone
 //! cluster on this machine. The event logs of these runs are then imported, compared with the
-//! samples, and evaluated. The files are kept in `target/bench/spark-sweep`.
+//! samples, and evaluated. The files stay in `target/bench/spark-sweep`.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ const JOB: &str =
     "--model resnet18 --image-px 64 --images 3200 --batch-size 8 --partition-size 8 --memory 700 --device cpu";
 const GRID: &str = "--executors 1,2,3 --cores 1,2 --sampling-rate 0.01,0.1,1";
 const RUNS: usize = 18;
-/// The fields that only executors report.
+/// The fields reported only by executors.
 const EXECUTORS_WORDS: [&str; 3] = ["images_processed", "phases", "peak_memory_mib"];
 
 fn main() -> anyhow::Result<()> {

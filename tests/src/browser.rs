@@ -1,4 +1,4 @@
-//! A headless Chromium with a profile of its own.
+//! A headless Chromium with a fresh profile.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -19,9 +19,10 @@ const FLAGS: [&str; 9] = [
     "--disable-sync",
     "--window-size=1280,1600",
 ];
-// Ends a test that hangs. A fit takes half a minute on a machine that other tests keep busy.
+// Time limit against hanging tests; long, because a fit takes half a minute on a machine busy with
+// other tests.
 const WAIT: Duration = Duration::from_secs(120);
-/// Several times as long as the page waits before it writes the address.
+/// Several times the delay before the page writes the address.
 const SETTLED: Duration = Duration::from_millis(600);
 
 /// A browser with a fresh profile.
@@ -141,7 +142,7 @@ impl Browser {
         Ok(self.element(test_id).await?.text().await?)
     }
 
-    /// The number in an element's `data-secs`, with all digits as the page wrote it.
+    /// The number in an element's `data-secs`, with all digits.
     ///
     /// # Errors
     /// The element does not appear in time or has no `data-secs`.

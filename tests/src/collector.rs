@@ -102,7 +102,7 @@ fn cpu_secs(process: &str) -> anyhow::Result<f64> {
     /// Clock ticks of Linux.
     const TICKS_PER_SEC: f64 = 100.0;
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The name in brackets may have spaces.
+    // The name in brackets may contain spaces.
     let (_, fields) = stat.rsplit_once(')').context("the system tells no time")?;
     let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
     Ok(ticks.sum::<Result<f64, _>>()? / TICKS_PER_SEC)
@@ -110,12 +110,12 @@ fn cpu_secs(process: &str) -> anyhow::Result<f64> {
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        // It may have been killed already.
+        // Fails if it was killed already.
         let _ = self.kill();
     }
 }
 
-/// A connection that is kept for several requests.
+/// A connection for several requests.
 #[derive(Debug)]
 pub struct Connection {
     stream: BufReader<TcpStream>,
@@ -141,7 +141,7 @@ impl Connection {
     pub fn send(&mut self, method: &str, path: &str, body: &str) -> std::io::Result<(u16, String)> {
         let (host, length) = (&self.address, body.len());
         let head = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-length: {length}\r\n\r\n");
-        // One segment, as other clients send it.
+        // In one segment, like other clients.
         self.stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;
         let mut line = String::new();
         self.line(&mut line)?;

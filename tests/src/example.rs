@@ -1,4 +1,4 @@
-//! The example that comes with the page, read in the same way as by the command line.
+//! The example of the page, read like the command line does.
 
 use std::path::PathBuf;
 

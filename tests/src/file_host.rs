@@ -1,4 +1,4 @@
-//! A static file host without a collector: the planner must work from any.
+//! A static file host without a collector, from which the planner must work.
 
 use axum::Router;
 use tower_http::services::ServeDir;
@@ -8,8 +8,8 @@ use tower_http::services::ServeDir;
 pub struct FileHost {
     /// URL of the planner.
     pub url: String,
-    /// A runtime of its own, so that shutting it down also closes open connections: a page that is
-    /// still open must not reach the host any more.
+    /// A separate runtime, whose shutdown also closes open connections, so that an open page cannot
+    /// reach the host afterwards.
     runtime: Option<tokio::runtime::Runtime>,
 }
 

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use crate::program::workspace_dir;
 
-/// Where the Vulkan loader looks for drivers.
+/// Search paths of the Vulkan loader for drivers.
 const DRIVERS: [&str; 2] = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
 const LAYER: &str = "VK_LAYER_FOREGLOW_rig";
 const LIBRARY: &str = "libforeglow_rig.so";
@@ -21,7 +21,7 @@ pub struct GpuRig {
 
 impl GpuRig {
     /// Compiles the layer; `count` GPUs have this name. `None` if this machine has no software
-    /// adapter, C compiler or Vulkan headers: the test is then skipped, with a line that says so.
+    /// adapter, C compiler or Vulkan headers: the test is then skipped with a note.
     ///
     /// # Errors
     /// The layer cannot be compiled.
@@ -46,7 +46,8 @@ impl GpuRig {
             ("VK_INSTANCE_LAYERS", LAYER.to_owned()),
             ("VK_DRIVER_FILES", driver.clone()),
             ("VK_ICD_FILENAMES", driver),
-            // Few candidates for each kernel: the software adapter needs minutes for all of them.
+            // Tunes few candidates per kernel, because all would take minutes on the software
+            // adapter.
             ("CUBECL_AUTOTUNE_LEVEL", "minimal".to_owned()),
             ("FOREGLOW_RIG_GPUS", count.to_string()),
             ("FOREGLOW_RIG_NAME", name.to_owned()),
@@ -75,8 +76,8 @@ fn software_driver() -> Option<PathBuf> {
     paths.find(|path| path.to_string_lossy().contains("lvp_icd"))
 }
 
-/// Compiles the layer and returns its folder. Tests that run at the same time each compile it; the
-/// last one wins, atomically.
+/// Compiles the layer and returns its folder. Concurrent tests each compile it and replace it
+/// atomically.
 fn layer() -> anyhow::Result<PathBuf> {
     let (source, folder) = (workspace_dir().join("tests/gpu-rig"), workspace_dir().join("target/gpu-rig"));
     std::fs::create_dir_all(&folder)?;

@@ -1,8 +1,8 @@
 //! Shared parts of the end-to-end tests: the built binary as a process, real browsers, a real Spark
 //! cluster, and a static file host.
 //!
-//! Nothing of Foreglow is mocked, except the faults of a collector ([`StandIn`]): the tests use the
-//! program as a user does.
+//! The tests use the real program like a user; only the faults of a collector are mocked
+//! ([`StandIn`]).
 
 mod browser;
 mod cluster;

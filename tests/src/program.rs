@@ -84,8 +84,7 @@ fn command(home: &Path, args: &[&str]) -> anyhow::Result<Command> {
     command.args(args).env("FOREGLOW_DATA", home.join("data"));
     // Read by `spark-submit`, for the driver.
     command.env("SPARK_SUBMIT_OPTS", crate::spark::java_options());
-    // A shared cache: generated images are the same in every run, and are written once for all
-    // tests.
+    // A shared cache, because generated images are the same for all tests.
     command.env("FOREGLOW_CACHE", workspace_dir().join("target/test-cache")).stdin(Stdio::null());
     Ok(command)
 }
@@ -149,7 +148,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Killing fails if it has already exited, which is fine.
+        // Fails if it has already exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

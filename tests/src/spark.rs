@@ -37,7 +37,7 @@ pub fn java_options() -> String {
     format!("-XX:TieredStopAtLevel=1 -XX:+UseSerialGC{shared}")
 }
 
-/// A master and its workers; dropping it ends them and everything that runs on them.
+/// A master and its workers; dropping it ends them with all of their processes.
 #[derive(Debug)]
 pub struct Cluster {
     /// Master URL, `spark://127.0.0.1:…`.
@@ -207,7 +207,7 @@ fn spawn(class: &str, arguments: &[&str], (variable, options): (&str, &str), log
         .args(arguments)
         .envs([("SPARK_HOME", home.as_os_str()), ("SPARK_LOCAL_IP", "127.0.0.1".as_ref())])
         .env(variable, options)
-        // The executors of a worker inherit them.
+        // Executors inherit the options of their worker.
         .env("JAVA_TOOL_OPTIONS", java_options())
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)

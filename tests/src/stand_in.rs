@@ -1,4 +1,4 @@
-//! A stand-in for a collector, with faults that the real one has only under load.
+//! A mock collector, with faults that a real one shows only under load.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub struct StandIn {
 /// A fault of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The answer has this status, and names a delay in seconds.
+    /// The answer has this status and retry delay in seconds.
     Status(u16, Option<u32>),
     /// The answer comes after this delay.
     Late(Duration),
@@ -64,7 +64,8 @@ impl StandIn {
         Ok(Self { url: host.url.clone(), _host: host, ends, state })
     }
 
-    /// Sets which requests fail, by their path after `/api/v1/` and the number of earlier requests.
+    /// Sets the rule for failing requests, by their path after `/api/v1/` and the number of earlier
+    /// requests.
     pub fn fail(&self, rule: impl Fn(&str, usize) -> Option<Fault> + Send + 'static) {
         locked(&self.state).rule = Box::new(rule);
     }
@@ -115,7 +116,7 @@ async fn answer(path: &str, state: &Mutex<State>, ends: &Notify) -> Response {
     if path == "jobs" {
         let listed = |job: &Job| json!({ "job": job.context.fingerprint(), "context": job.context });
         let listed: Vec<_> = jobs.iter().map(listed).collect();
-        // Another number of runs has another newest one.
+        // The number of runs identifies the newest one.
         let runs: usize = jobs.iter().map(Job::runs).sum();
         let last_id = format!("019aa6d1-0000-7000-8000-{runs:012}");
         return axum::Json(json!({ "last_id": last_id, "jobs": listed })).into_response();

@@ -1,4 +1,4 @@
-//! The page beside a collector that fails, is late, or refuses, or has the job in another size.
+//! The page with a collector that fails, is slow, refuses, or has the job in another size.
 
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ async fn chosen(browser: &Browser) -> anyhow::Result<[String; 2]> {
     Ok(serde_json::from_value(script(browser, code).await?)?)
 }
 
-/// The example's jobs, of which the last is never loaded for a comparison: it is the only one of
-/// its mode.
+/// The example's jobs. The last is never loaded for a comparison, because it is the only one of its
+/// mode.
 fn jobs() -> anyhow::Result<Vec<Job>> {
     let jobs = example_jobs()?;
     let is_training = |job: &Job| job.context.workload.mode.as_str() == "training";
@@ -102,7 +102,7 @@ fn on_machines(count: usize) -> anyhow::Result<Vec<Job>> {
 async fn a_busy_collector_is_asked_again_until_every_machine_type_is_compared() -> anyhow::Result<()> {
     const TYPES: usize = 4;
     let collector = StandIn::start(on_machines(TYPES)?).await?;
-    // The list, the first job and two more, and then one in two.
+    // After the first requests, every second request for a job fails.
     collector.fail(|path, earlier| {
         (path.starts_with("jobs/") && earlier > 3 && earlier % 2 == 0).then_some(Fault::Status(429, Some(1)))
     });
@@ -185,7 +185,7 @@ async fn a_job_in_another_size_takes_new_runs_and_has_a_short_link_that_opens_in
     let (collector, browser) = open(jobs.clone()).await?;
     browser.set("images", &images.to_string()).await?;
     let extent = async |page: &Browser| script(page, "return document.querySelector('.extent').textContent").await;
-    // The stream ends and is refused, so that the page asks whether samples have arrived.
+    // The stream ends and is refused, so the page asks for new samples.
     let mut more = jobs;
     let run = more[0].observations[0];
     more[0].observations.push(run);

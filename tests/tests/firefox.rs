@@ -9,7 +9,7 @@ use foreglow_shared::View;
 use foreglow_tests::{Answer, FileHost, Firefox, example, example_shown};
 use serde_json::{Value, json};
 
-/// Returns the what-if's time with all digits, once the page shows that configuration.
+/// Returns the what-if's time with all digits when the page shows that configuration.
 const SECS: &str = "const [executors, cores] = arguments;
     const shown = (name) => document.querySelector(`[data-testid=${name}]`);
     const is_shown = shown('what-if-executors')?.value === executors && shown('what-if-cores')?.value === cores;
@@ -51,7 +51,7 @@ fn visit(url: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The address of the page, once it has followed the sliders with its delay.
+/// The address of the page after its delayed update.
 fn current_link(firefox: &mut Firefox) -> anyhow::Result<String> {
     for _ in 0..100 {
         let link = firefox.evaluate("return location.href", &[])?;

@@ -1,6 +1,7 @@
 //! The direction of dependencies: shared ← model ← web, runner, and below it the crates of the
 //! runner; tests sees all.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context as _;
@@ -170,7 +171,38 @@ fn dependencies_between_the_crates_point_one_way() {
     }
 }
 
-/// The crates that run networks: they compile Burn, and so does what depends on them.
+/// Folders of the crates that the binary consists of, relative to the workspace.
+fn folders_of_the_binary(packages: &[Value]) -> Vec<String> {
+    let find = |name: &str| packages.iter().find(|package| package["name"] == name);
+    let mut names = vec!["foreglow-runner"];
+    let mut next = 0;
+    while next < names.len() {
+        let own = find(names[next]).map(dependencies).unwrap_or_default();
+        let new: Vec<&str> = own.into_iter().filter(|name| find(name).is_some() && !names.contains(name)).collect();
+        names.extend(new);
+        next += 1;
+    }
+    let manifests = names.into_iter().skip(1).filter_map(find).filter_map(|package| package["manifest_path"].as_str());
+    let root = workspace_dir();
+    manifests
+        .filter_map(|manifest| Path::new(manifest).parent()?.strip_prefix(&root).ok()?.to_str().map(str::to_owned))
+        .collect()
+}
+
+/// `foreglow --version` names the commit of the sources. A crate that the build script does not
+/// list could change without it.
+#[test]
+fn the_recorded_commit_follows_every_crate_of_the_binary() {
+    let script = std::fs::read_to_string(workspace_dir().join("runner/build.rs")).unwrap();
+    let folders = folders_of_the_binary(&packages().unwrap());
+    assert!(folders.len() > 15, "{folders:?}");
+    for folder in folders {
+        let source = folder.strip_prefix("runner/").map_or_else(|| format!("../{folder}/src"), str::to_owned);
+        assert!(script.contains(&format!("\"{source}\"")), "SOURCES in runner/build.rs lacks {source}");
+    }
+}
+
+/// The crates that run networks; they and their dependents compile Burn.
 const BRING_BURN: [&str; 4] = ["foreglow-cnn", "foreglow-executor", "foreglow-networks", "foreglow-measurement"];
 /// Other crates that compile Burn.
 const USE_BURN: [&str; 3] = ["foreglow-learner", "foreglow-comparison", "foreglow-runner"];

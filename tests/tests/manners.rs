@@ -45,7 +45,7 @@ async fn violations(browser: &Browser) -> anyhow::Result<Vec<String>> {
         .page
         .execute_async(
             "const [values, done] = arguments;
-             // Colours must be compared after their transitions.
+             // Waits for transitions, because colours are compared.
              Promise.allSettled(document.getAnimations().map((animation) => animation.finished)).then(() =>
                axe.run(document, { runOnly: { type: 'tag', values } })).then(
                (results) => done(results.violations.flatMap((rule) => rule.nodes.map((node) =>
@@ -219,7 +219,7 @@ async fn a_first_visit_fetches_at_most_500_kilobytes() -> anyhow::Result<()> {
     files.insert("index.html".into());
     assert!(files.contains("foreglow-web_bg.wasm"), "{files:?}");
     let mut total = 0;
-    // What is requested and missing is the collector's.
+    // Only files of the collector are requested and missing.
     for body in files.iter().filter_map(|name| fs::read(planner_dir().join(name)).ok()) {
         let mut compressed = Vec::new();
         brotli::CompressorWriter::new(&mut compressed, 1 << 16, 11, 24).write_all(&body)?;

@@ -140,7 +140,7 @@ fn cycle(imports: &Imports) -> Vec<String> {
     loop {
         let importing: BTreeSet<String> = left.keys().cloned().collect();
         let imported: BTreeSet<String> = left.values().flatten().cloned().collect();
-        // What imports nothing that is left, or is imported by nothing left, is in no cycle.
+        // A module without imports of, or by, remaining modules is in no cycle.
         left.retain(|module, names| imported.contains(module) && !names.is_disjoint(&importing));
         if left.len() == importing.len() {
             return left.into_keys().collect();

@@ -11,8 +11,8 @@ use thirtyfour::By;
 const JOB: [&str; 6] = ["--model", "lenet5", "--images", "2000", "--partition-size", "10"];
 const START: Duration = Duration::from_secs(60);
 
-/// Measures the small job on a grid with one configuration missing, as the demo does, and returns
-/// the path of the samples.
+/// Measures the small job on a grid without one configuration, like the demo, and returns the path
+/// of the samples.
 fn measure(home: &Path) -> anyhow::Result<String> {
     let file = home.join("samples.jsonl").display().to_string();
     for (executors, cores) in [("1,2", "1"), ("1", "2")] {

@@ -37,7 +37,7 @@ fn end_opening() {
     }
 }
 
-/// Marks when the page answers input, for the benchmarks of opening a link.
+/// Sets a mark when the page accepts input, for the benchmarks of opening a link.
 fn mark_interactive() {
     if let Some(performance) = window().performance() {
         // A browser without the User Timing API still shows the page.
@@ -94,7 +94,7 @@ fn App() -> impl IntoView {
                                 <Later>
                                     <WhatIfPanel />
                                 </Later>
-                                // After the what-if, which would push it down.
+                                // Below the what-if, which would otherwise push it down.
                                 <Later>
                                     <Views />
                                 </Later>
@@ -116,8 +116,8 @@ fn App() -> impl IntoView {
     }
 }
 
-/// The view of the selected tab. Only this one is in the page, so that a slider updates no hidden
-/// chart.
+/// The view of the selected tab. Only the selected view is mounted, so that a slider updates no
+/// hidden chart.
 #[component]
 fn Views() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -142,8 +142,7 @@ fn Views() -> impl IntoView {
         };
         view! {
             {shown}
-            // Marks for tests and benchmarks that the view is complete, with the pieces of its
-            // pieces.
+            // Marks for tests and benchmarks that the view is complete, including nested pieces.
             <Later>
                 <Later>
                     <span hidden data-testid="complete" data-view=tab.name()></span>

@@ -1,5 +1,5 @@
-//! The module for what most visits never use: it reads files, advises, evaluates the published
-//! scenarios and compares machine types.
+//! The module for rarely used work: it reads files, advises, evaluates the published scenarios and
+//! compares machine types.
 #![cfg_attr(target_arch = "wasm32", no_main)]
 
 #[cfg(target_arch = "wasm32")]

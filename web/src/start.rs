@@ -27,7 +27,7 @@ fn apologise(info: &PanicHookInfo<'_>) {
     };
     if let Ok(note) = document.create_element("p") {
         note.set_class_name("alert crashed");
-        // The page has already failed, so that an error here cannot be reported.
+        // The page has already failed, so an error here cannot be reported.
         let _ = note.set_attribute("role", "alert");
         note.set_text_content(Some(
             "The planner stopped because of a bug. The address bar still holds your work: reload the page. If it happens \

@@ -3,8 +3,8 @@
 //!
 //! `RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml`
 //!
-//! It is a workspace of its own: a further device would compile the runner's dependencies twice.
-//! Burn's third CPU device, `cpu`, is excluded because it downloads LLVM at build time.
+//! It is a separate workspace, because a second device would compile the runner's dependencies
+//! twice. Burn's third CPU device, `cpu`, is excluded because it downloads LLVM at build time.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! Benchmark of a decision over one million configurations: prediction, pricing and the Pareto
-//! front. The peer is a hand-written scalar loop that does the minimum of that work: one product
-//! for the time, two for the cost, and the front to within 0.3 % of time.
+//! front. The baseline is a hand-written scalar loop with the minimum of that work: one product for
+//! the time, two for the cost, and the front to within 0.3 % of time.
 //!
 //! `make bench` runs it natively and, compiled for wasm32, in a browser.
 

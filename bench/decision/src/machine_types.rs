@@ -1,5 +1,5 @@
-//! Benchmark of a decision over 80 machine types with 1,250 configurations each: what a page does
-//! again whenever a user moves a slider or edits a price.
+//! Benchmark of a decision over 80 machine types with 1,250 configurations each: the work of a page
+//! whenever a user moves a slider or edits a price.
 
 use std::hint::black_box;
 
@@ -18,15 +18,15 @@ const ROUNDS: usize = 25;
 /// Median times, milliseconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct MachineFigures {
-    /// Configurations that are compared.
+    /// Number of compared configurations.
     pub candidates: usize,
-    /// Time of a decision with another deadline each time.
+    /// Time of a decision with a new deadline.
     pub deadline_millis: f64,
-    /// Time of a decision with another probability each time.
+    /// Time of a decision with a new probability.
     pub probability_millis: f64,
-    /// Time of a decision after a price was edited.
+    /// Time of a decision after an edit of a price.
     pub price_millis: f64,
-    /// Time of fitting, packing and predicting all configurations, which is done once.
+    /// Time of fitting, packing and predicting all configurations, once.
     pub prepare_millis: f64,
 }
 

@@ -39,7 +39,7 @@ fn entries(place: &str, figures: Figures) -> Vec<Value> {
     })]
 }
 
-/// The peer is the time that an interface may take to feel immediate.
+/// The baseline is the time below which an interface feels immediate.
 fn machine_entries(place: &str, figures: MachineFigures, limit_millis: f64) -> Vec<Value> {
     let MachineFigures { candidates, deadline_millis, probability_millis, price_millis, prepare_millis } = figures;
     eprintln!("{place}: {candidates} configurations on 80 machine types, prepared in {prepare_millis:.0} ms");

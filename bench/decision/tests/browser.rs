@@ -1,5 +1,5 @@
-//! The benchmark in a browser. It prints the figures to the console, from where the native program
-//! reads them.
+//! The benchmark in a browser. It prints the figures to the console, and the native program reads
+//! them there.
 
 #![cfg(target_arch = "wasm32")]
 #![allow(missing_docs, reason = "tests have no documentation")]

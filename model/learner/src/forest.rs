@@ -22,9 +22,9 @@ pub struct Forest {
 
 /// The 27 forests of the grid.
 ///
-/// Only few of them need to be grown: the first 50 trees of a forest of 150 are the forest of 50,
-/// settings that give the same number of features per split are equal, and so are depth limits that
-/// no branch reached.
+/// Few of them are grown. The first 50 trees of a forest of 150 are the forest of 50. Settings with
+/// the same number of features per split give the same forest, and so do depth limits that no
+/// branch reached.
 pub struct Forests {
     /// Seed of every forest.
     pub seed: u32,
@@ -34,7 +34,7 @@ pub struct Forests {
 struct Grown {
     features_per_split: usize,
     max_depth: u32,
-    /// Whether a larger depth limit would have given other trees.
+    /// Whether the depth limit ended a branch of any tree.
     cut: bool,
     /// For each number of trees, the prediction of each row by a forest without its fold.
     held_out: Vec<Vec<f64>>,

@@ -24,8 +24,8 @@ pub struct Hierarchy {
     level1: Vec<Option<Model>>,
     combination: Level2,
     level2: Model,
-    /// Unit of level 2's target: the longest time, so that the unit of the times does not influence
-    /// the choice.
+    /// The longest time. Level 2's target is divided by it, so that the unit of the times does not
+    /// influence the selection.
     longest: f64,
 }
 

@@ -53,8 +53,8 @@ pub fn fit(table: &Table, alpha: f64) -> Linear {
 }
 
 /// Returns the weights for each penalty from `ALPHAS[from]` on, each search starting from the
-/// solution for the next stronger penalty. If features are collinear, so that many weights fit
-/// equally well, this leads to those of the least L1 norm.
+/// solution for the next stronger penalty. With collinear features, many weights fit equally well;
+/// this order of searches leads to those with the smallest L1 norm.
 fn path(moments: &Moments, from: usize) -> Vec<Vec<f64>> {
     let mut weights = vec![0.0; moments.moment.len()];
     let mut path: Vec<Vec<f64>> = Vec::new();

@@ -15,14 +15,14 @@ type Effects = BTreeMap<u64, Vec<f64>>;
 
 /// Returns the level-1 rows of a column: the feature and the scaled time tᵢ / max(t₁, …, tₙ) within
 /// the group of rows that agree in every other feature (the paper, §3 and §4.3). On a full grid, as
-/// in the paper, this is all.
+/// in the paper, no correction is needed.
 ///
 /// On other grids the published scaling is biased, which two changes correct. Groups of one row are
 /// left out, because their scaled time is always 1. A group without the slowest value of the
-/// feature (1 executor, say) would be scaled by its own maximum: 2 executors would be 1 there, and
-/// about one half elsewhere. Such a group is rescaled to the mean of the values that it shares with
-/// groups already on the common scale, and then helps to rescale others. Groups that share no value
-/// keep their own scale.
+/// feature (such as 1 executor) would be scaled by its own maximum: its time with 2 executors would
+/// be 1, and about one half in the other groups. Such a group is rescaled to the mean of the values
+/// that it shares with groups already on the common scale, and then helps to rescale others. Groups
+/// that share no value keep their own scale.
 ///
 /// `rows` holds each row's features, `times` a time above 0 per row.
 pub fn scaled_times(rows: &[Vec<f64>], times: &[f64], column: usize) -> Table {

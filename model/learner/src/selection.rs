@@ -3,13 +3,13 @@
 use crate::Technique;
 use crate::{Cancelled, Grid, Model, Table, Work};
 
-/// Relative difference below which errors are tied: it is rounding.
+/// Relative difference below which errors count as tied, because rounding explains it.
 const SAME_SHARE: f64 = 1e-9;
 /// Errors below this count as zero: a relative error of 10⁻¹², squared.
 const ZERO: f64 = 1e-24;
 
-/// Relative gain below which the error of a forest or a perceptron is not better than that of a
-/// linear model: the seed changes it by some percent.
+/// Relative gain that a forest or a perceptron must achieve over a linear model, because its seed
+/// alone changes its error by a few percent.
 ///
 /// With two sampling rates, for example, a forest and a line have the same expected error, but only
 /// the line extrapolates. Averaging over seeds would not resolve the tie: by chance a forest would

@@ -34,7 +34,7 @@ struct Order {
 enum Node {
     /// The value of the leaf.
     Leaf(f64),
-    /// Rows with a feature up to the threshold go to the next node, others to `above`.
+    /// Rows whose feature is at most the threshold go to the next node, others to `above`.
     Split { feature: u32, threshold: f64, above: u32 },
 }
 
@@ -42,7 +42,7 @@ enum Node {
 pub struct Ground<'a> {
     /// The rows.
     pub table: &'a Table,
-    /// Number of times that each row counts.
+    /// Number of times that each row occurs in the bootstrap sample.
     pub weights: Vec<f64>,
     /// Number of features considered at a split.
     pub features_per_split: usize,
@@ -66,7 +66,7 @@ impl Tree {
         tree
     }
 
-    /// Whether a larger depth limit would have given another tree.
+    /// Whether the depth limit ended a branch, so that a larger limit could give another tree.
     pub fn is_cut(&self) -> bool {
         self.cut
     }

@@ -1,4 +1,4 @@
-//! Numerical methods of Foreglow's mathematics. None knows what a run or a configuration is.
+//! Numerical methods of Foreglow's mathematics. They are independent of runs and configurations.
 //!
 //! They use `+ − × ÷ √`, which IEEE 754 defines to the last digit, and `libm`, which uses only
 //! these, so that the same input gives the same bytes on every machine and in the browser.

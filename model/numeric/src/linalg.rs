@@ -90,8 +90,7 @@ const DEPENDENT: f64 = 1e-13;
 
 /// Lower triangle L of A = LLᵀ (Golub and Van Loan, "Matrix Computations", 4th ed., §4.2.5).
 ///
-/// The pivot of a column that was dropped is infinite, so that everything that is divided by it
-/// becomes 0.
+/// The pivot of a dropped column is infinite, because a division by it then gives 0.
 pub struct Cholesky(Matrix);
 
 impl Cholesky {

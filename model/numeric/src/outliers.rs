@@ -31,8 +31,8 @@ pub fn outliers(logs: &[f64]) -> Vec<usize> {
     (0..logs.len()).filter(is_outlier).collect()
 }
 
-/// Indices of the outliers among log errors of predictions that are also far off themselves: errors
-/// can share a bias, and then a run far from the others can be near its own prediction.
+/// Returns the indices of log errors that are outliers and also large in themselves. If errors
+/// share a bias, a run far from the others can be close to its own prediction.
 pub fn outlying_errors(errors: &[f64]) -> Vec<usize> {
     outliers(errors).into_iter().filter(|place| matters(errors[*place])).collect()
 }

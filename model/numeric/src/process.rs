@@ -1,4 +1,4 @@
-//! A Gaussian process over rows that belong to groups, for a row of a group that was never seen.
+//! A Gaussian process over rows that belong to groups, which predicts rows of unseen groups.
 //!
 //! The covariance of two rows is a constant, a linear part, a Matérn kernel of smoothness 5/2, and
 //! a term for rows of one group (Rasmussen and Williams, "Gaussian Processes for Machine Learning",
@@ -15,17 +15,16 @@ const LENGTHS: [f64; 3] = [0.35, 0.7, 1.4];
 const LINEAR: [f64; 2] = [0.1, 0.5];
 const GROUPS: [f64; 3] = [0.02, 0.1, 0.3];
 const NOISES: [f64; 2] = [0.05, 0.2];
-/// Shares of the prediction to choose from: targets that follow no law of the features are best
-/// left at their median.
+/// Shares of the prediction to choose from. A small one suits targets that do not depend on the
+/// features: their median is the best prediction.
 const SHARES: [f64; 3] = [0.0, 0.5, 1.0];
-/// Standard deviation of the constant: practically unknown.
+/// Prior standard deviation of the constant; large, because the constant is unknown.
 const CONSTANT: f64 = 2.0;
-/// Most rows that settings are chosen on, and that a process is fitted to: the time grows as their
-/// cube.
+/// Limit on the rows for choosing settings and for a fit: the time is cubic in them.
 const MOST_CHOSEN_ON: usize = 240;
 const MOST_ROWS: usize = 1_200;
-/// Most rows of a group that settings are chosen on and errors are counted of, so that a group with
-/// many rows does not decide alone.
+/// Limit on the rows of a group for choosing settings and for estimating errors, so that one large
+/// group does not dominate.
 const MOST_OF_A_GROUP: usize = 24;
 /// Scaled targets beyond this are outliers and are moved to it.
 const OUTLIER: f64 = 4.0;
@@ -44,13 +43,13 @@ pub struct GroupedProcess {
     scale: f64,
     /// Share of the prediction's distance from the centre that is used.
     share: f64,
-    /// |error| ÷ its standard deviation with the row's group left out.
+    /// |error| ÷ its standard deviation, with the row's group left out.
     errors: Vec<f64>,
-    /// The rows as they were numbered, with their errors when each alone is left out.
+    /// Leave-one-out errors of the rows, in the order of the rows.
     alone: Vec<Alone>,
 }
 
-/// A row that was left out alone, with the others of its group kept.
+/// Result for a row that was left out alone; the other rows of its group were fitted.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     row: usize,
@@ -70,7 +69,7 @@ struct Covariance {
 
 impl GroupedProcess {
     /// Fits targets; `groups` numbers the group of each row. `None` with fewer than three groups,
-    /// which cannot tell how groups differ.
+    /// from which the variance between groups cannot be estimated.
     pub fn fit(rows: &[Vec<f64>], targets: &[f64], groups: &[usize]) -> Option<Self> {
         let step = rows.len().div_ceil(MOST_ROWS).max(1);
         let some: Vec<usize> = (0..rows.len()).step_by(step).collect();
@@ -130,8 +129,9 @@ impl GroupedProcess {
         )
     }
 
-    /// Returns the rows whose targets are larger than the other rows predict, those of the same
-    /// group among them, by more than `limit` times the usual error, with the predicted targets.
+    /// Returns the rows whose targets exceed their leave-one-out predictions by more than `limit`
+    /// times the usual error, with these predictions. The other rows of the same group take part in
+    /// the prediction.
     pub fn high(&self, limit: f64) -> impl Iterator<Item = (usize, f64)> {
         let usual = (median(self.alone.iter().map(|row| row.error.abs())) / MEDIAN_OF_NORMAL).max(1.0);
         self.alone.iter().filter(move |row| row.error > limit * usual).map(|row| (row.row, row.expected))
@@ -163,7 +163,7 @@ impl Covariance {
         CONSTANT * CONSTANT + self.linear * self.linear * product + matern
     }
 
-    /// The variance of what a row has alone: that of its group, and noise.
+    /// Variance that a row does not share with other groups: the group term and the noise.
     fn own(&self) -> f64 {
         self.group * self.group + self.noise * self.noise
     }
@@ -260,7 +260,7 @@ fn few_of_each(groups: &[usize]) -> Vec<usize> {
     rows_of(groups).into_iter().flat_map(few).collect()
 }
 
-/// Returns the rows that settings are chosen on: evenly spread groups with few rows of each.
+/// Returns the rows for choosing settings: a limited number of each of evenly spread groups.
 fn subset(groups: &[usize]) -> Vec<usize> {
     let few = few_of_each(groups);
     let of: Vec<usize> = few.iter().map(|row| groups[*row]).collect();

@@ -62,12 +62,12 @@ pub enum FitError {
     /// The runs do not form a valid table.
     #[error(transparent)]
     Table(#[from] crate::DatasetError),
-    /// Too few configurations at sampling rate 1 for this scenario.
+    /// There are too few configurations at sampling rate 1 for this scenario.
     #[error(
         "this scenario needs 3 configurations at sampling rate 1 and there are {0}; collect others at sampling rate 1"
     )]
     TooFewConfigurations(usize),
-    /// Too few sampling rates below 1 for this scenario.
+    /// There are too few sampling rates below 1 for this scenario.
     #[error(
         "this scenario needs 2 sampling rates below 1 and there are {0}; collect the same configurations at two, such as 0.01 and 0.1"
     )]

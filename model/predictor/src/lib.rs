@@ -1,14 +1,14 @@
 //! Predicts the completion times of any table of runs.
 //!
-//! [`TablePredictor`] is the default predictor of a [`Dataset`]: an [`Ensemble`] of regressions,
-//! and what the runs of other names of a category lend to names with few runs. [`RIVALS`] are the
-//! methods that it is compared with; [`score`] compares them. [`replay`] searches a table for the
-//! best configuration.
+//! [`TablePredictor`] is the default predictor of a [`Dataset`]: an [`Ensemble`] of regressions, in
+//! which names with few runs borrow strength from other names of their category. [`RIVALS`] are
+//! other methods for comparison; [`score`] computes the errors of a method. [`replay`] searches a
+//! table for the best configuration.
 //!
 //! Where no other source is named: Myung and Yu, "Performance Prediction for Convolutional Neural
 //! Network on Spark Cluster", Electronics 9(9):1340, 2020 ("the paper" below).
 //!
-//! The rules of the crate `model` hold here: no file, no clock, no source of randomness, and the
+//! Like the crate `model`, this crate uses no file, clock or source of randomness, and gives the
 //! same bytes natively and in the browser.
 
 mod dataset;

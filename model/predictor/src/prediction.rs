@@ -75,7 +75,7 @@ pub enum Warning {
         /// The other.
         second: String,
     },
-    /// A value is 0 or less of a feature that is above 0 in every sample: the time is unknown.
+    /// A feature is above 0 in every sample, and 0 or less in the question: the time is unknown.
     NotAboveZero {
         /// The feature.
         feature: String,
@@ -92,8 +92,8 @@ pub enum Warning {
         /// The time that the other samples predict, seconds.
         expected_secs: f64,
     },
-    /// Samples of one setting that differ by far more than the noise of the others, so that their
-    /// median says little.
+    /// Samples of one setting differ by far more than the noise of other settings, so their median
+    /// is unreliable.
     RepeatsContradict {
         /// Their features.
         at: String,
@@ -104,7 +104,7 @@ pub enum Warning {
         /// The longest time, seconds.
         slowest_secs: f64,
     },
-    /// More work that took less time on the same configuration, by far more than the noise.
+    /// More work took less time on the same configuration, by far more than the noise.
     WorkContradicts {
         /// The features of the sample with more work.
         at: String,
@@ -149,8 +149,8 @@ pub enum Warning {
 const PROBABILITY: f64 = 0.9;
 
 impl Prediction {
-    /// Predicts the time whose logarithm is given, with the interval of its spread; `None` if that
-    /// is no positive number.
+    /// Creates the prediction of a time from its logarithm, with the interval of its spread; `None`
+    /// if the time is not finite and above 0.
     pub fn of_log(log: f64, spread: Option<Spread>) -> Option<Self> {
         let secs = libm::exp(log);
         if !(secs.is_finite() && secs > 0.0) {
@@ -186,18 +186,18 @@ impl Prediction {
         }
     }
 
-    /// A prediction without a time, for these reasons.
+    /// Creates a prediction without a time, for these reasons.
     pub fn unknown(warnings: Vec<Warning>) -> Self {
         Self { completion_time_secs: None, interval: None, spread: None, warnings }
     }
 }
 
 impl Warning {
-    /// Most samples that disagree with the others and get a sentence each.
+    /// Limit on the disagreeing samples that get a sentence each.
     const MOST_SAMPLES: usize = 3;
 
     /// Returns the sentences of warnings, in their order. If many samples disagree with the others,
-    /// those that do so most have a sentence each, and one sentence counts the rest.
+    /// the worst ones get a sentence each, and one sentence counts the rest.
     pub fn sentences(warnings: &[Self]) -> Vec<String> {
         let mut disagreeing: Vec<f64> = warnings.iter().filter_map(Self::disagreement).collect();
         disagreeing.sort_by(|a, b| b.total_cmp(a));
@@ -226,7 +226,7 @@ impl Warning {
         matches!(self, Self::SamplesDisagree { .. } | Self::RepeatsContradict { .. } | Self::WorkContradicts { .. })
     }
 
-    /// Returns by how much a sample disagrees with the others, log units.
+    /// Returns the deviation of a sample from the others, log units.
     fn disagreement(&self) -> Option<f64> {
         let Self::SamplesDisagree { secs, expected_secs, .. } = self else { return None };
         Some((libm::log(*secs) - libm::log(*expected_secs)).abs())

@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 pub struct Setting {
     /// Executor processes, E; 1 or more.
     pub executors: u32,
-    /// Task threads of an executor, C; 1 or more. In an uneven split those of the executors with
-    /// the most.
+    /// Task threads of an executor, C; 1 or more. In an uneven split, the largest number.
     pub cores_per_executor: u32,
     /// Task threads of all executors in an uneven split; `None` if each has C.
     #[serde(default)]
@@ -22,7 +21,8 @@ pub struct Setting {
     pub sampling_rate: f64,
 }
 
-/// A text omits a missing total, as earlier versions wrote it. A binary format has every field.
+/// A text format omits a missing total, so that links of earlier versions stay valid. A binary
+/// format has every field.
 impl Serialize for Setting {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let has_total = self.total_cores.is_some() || !serializer.is_human_readable();

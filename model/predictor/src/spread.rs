@@ -29,12 +29,11 @@ pub enum Spread {
     /// 2005, §2.2; Lei et al., "Distribution-free predictive inference for regression", JASA
     /// 113(523), 2018, §2.1). Between ranks the distribution is interpolated linearly in log time.
     ///
-    /// Beyond the largest error, at the probability 1/2 + n/(2(n + 1)), ranks say nothing, and a
-    /// tail is assumed: the probability of a larger error falls with its square, as in the tail of
-    /// Student's t with two degrees of freedom, which has no finite variance. A limit that is far
-    /// beyond every error is then met with a probability near 1, however few errors there are.
-    /// Where the largest error is infinite, and without errors, nothing is assumed: the quantile is
-    /// infinite.
+    /// Ranks end at the largest error, at the probability 1/2 + n/(2(n + 1)). Beyond it a tail is
+    /// assumed: the probability of a larger error falls with its square, as in the tail of
+    /// Student's t with two degrees of freedom, which has no finite variance. A limit far beyond
+    /// every error is therefore met with a probability near 1 even with few errors. If the largest
+    /// error is infinite or there are no errors, no tail is assumed and the quantile is infinite.
     Conformal {
         /// Absolute log errors of held-out runs.
         errors: HeldOutErrors,
@@ -137,9 +136,9 @@ impl Spread {
         }
     }
 
-    /// Returns the spread of the sum of two independent log errors, about: Student's t whose 95 %
-    /// quantile is the root of the sum of both squares, with the fewer degrees of freedom. `None`
-    /// if one of the quantiles is infinite.
+    /// Returns the approximate spread of the sum of two independent log errors: Student's t whose
+    /// 95 % quantile is the root of the sum of both squares, with the fewer degrees of freedom.
+    /// `None` if one of the quantiles is infinite.
     pub fn with(&self, other: &Self) -> Option<Self> {
         const UPPER: f64 = 0.95;
         let degrees = |spread: &Self| match spread {

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Constants of the default predictor that were chosen on data. Only the predictor's test bed sets
-/// others, to choose them without one data set and test them on it.
+/// Constants of the default predictor that were chosen on data. Only the test bed of the predictor
+/// sets other values, to choose them without one data set and test them on it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tuning {
     /// Prior weight of a flexible form relative to 1 for the scaling laws; above 0.
@@ -13,8 +13,8 @@ pub struct Tuning {
     pub held_out_rows: f64,
     /// Standard deviation of the exponent of parallel work, whose mean is −1; above 0.
     pub efficiency: f64,
-    /// Standard deviation of the effect that a column without a meaning, or a name, has on one cost
-    /// of a law, about its effect on the whole time; above 0.
+    /// Standard deviation of the effect of a name, or of a column without a meaning, on one cost of
+    /// a law about its effect on the whole time; above 0.
     pub likeness: f64,
 }
 

@@ -1,6 +1,6 @@
 //! Advice on which samples to collect next, what each is worth, and when to stop.
 //!
-//! The predictor gives each configuration's time, and a [surrogate](surrogate) gives its
+//! The predictor gives the time of each configuration, and a [surrogate](surrogate) the
 //! uncertainty. A configuration is weighted by the cost that it is expected to save over the
 //! recommended one. The value of a run is the reduction of these configurations' uncertainty per
 //! second of the run.
@@ -65,8 +65,8 @@ pub enum Verdict {
         /// Why no predictor can be fitted.
         reason: String,
     },
-    /// Another configuration may be better, or none is certain enough: collect the first suggestion
-    /// and ask again.
+    /// Another configuration may be better, or no configuration is certain enough: collect the
+    /// first suggestion and ask again.
     GoOn,
     /// Stop: no alternative is expected to save enough.
     Enough,
@@ -91,8 +91,8 @@ pub struct Suggestion {
     pub secs: Option<f64>,
     /// Expected cost to collect it; `None` if unknown.
     pub cost: Option<f64>,
-    /// Share by which the sample narrows the decision: 1 − the width of the contenders' intervals
-    /// with it ÷ without it, in [0, 1]. `None` before anything can be fitted.
+    /// Share by which the sample narrows the decision: 1 − (width of the contenders' intervals with
+    /// the sample ÷ width without it), in [0, 1]. `None` before anything can be fitted.
     pub narrowing: Option<f64>,
 }
 
@@ -168,8 +168,8 @@ pub(crate) fn first(job: &Job, question: &Question, reason: String) -> Result<Ad
     Ok(Advice { verdict: Verdict::First { reason }, recommended: None, expected_saving: None, suggestions })
 }
 
-/// Reduces the question to so few configurations that every pair of a configuration and a sample
-/// can be evaluated.
+/// Thins the configurations of the question, so that every pair of a configuration and a sample can
+/// be evaluated.
 fn thin(question: &Question) -> Question {
     Question {
         executors: pool::thinned(&question.executors),

@@ -13,8 +13,8 @@ use crate::decision::{Footprint, expected_peak_mib};
 use crate::joint::FittedArm;
 use crate::{Arm, Basis, DecideError, ExecutorSize, JointPredictor, PartitionSizeUnknown, Setting, pack_split};
 
-/// Memory above the expected peak that an executor is given, and the unit that it is rounded up
-/// to, MiB.
+/// Memory of an executor as a multiple of the expected peak, and the unit to which it is rounded
+/// up, MiB.
 const SPARE_MEMORY: f64 = 1.2;
 const MEMORY_STEP_MIB: u32 = 256;
 
@@ -24,7 +24,7 @@ pub struct Offer {
     /// Machine types with prices.
     pub catalog: Option<Catalog>,
     /// Prices per executor, core and GiB, for machines that the catalog lacks. A published list
-    /// prices the hardware that it is for; other hardware has its own published list.
+    /// applies to the hardware that it names; other hardware has its own published list.
     pub sheet: Option<PriceSheet>,
     /// Whether the sheet prices all hardware, even if it is a published list.
     pub keeps_sheet: bool,
@@ -37,8 +37,8 @@ pub struct Offer {
     /// Total numbers of cores, each divided among every number of executors, in place of
     /// `cores_per_executor`; empty for equal executors.
     pub total_cores: Vec<u32>,
-    /// Memory of each executor, MiB; `None` for what the measured peaks need, or else the largest
-    /// measured one.
+    /// Memory of each executor, MiB; `None` for the memory that the measured peaks require, or the
+    /// largest measured memory if there are no peaks.
     pub memory_per_executor_mib: Option<u32>,
     /// Batch sizes, measured or between measured ones; empty for all that were measured.
     pub batch_sizes: Vec<u32>,
@@ -149,8 +149,8 @@ pub(crate) fn is_offered(arm: &Arm, offer: &Offer) -> bool {
     among(&offer.machines) && (offer.batch_sizes.is_empty() || offer.batch_sizes.contains(&arm.batch_size))
 }
 
-/// Returns the prices of an arm: those of the catalog, or else those of the sheet for its hardware
-/// if it covers that.
+/// Returns the prices of an arm: those of the catalog, or else those of the sheet if it covers the
+/// arm's hardware.
 pub(crate) fn pricing(predictor: &JointPredictor, arm: usize, offer: &Offer) -> Pricing {
     let context = &predictor.fitted(arm).job.context;
     let arm = &predictor.arms()[arm];
@@ -173,11 +173,11 @@ pub(crate) fn pricing(predictor: &JointPredictor, arm: usize, offer: &Offer) -> 
 /// Returns the executors and cores to compare on an arm.
 fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Vec<CoreSplit> {
     let arm = &predictor.arms()[index];
-    // Other batch sizes of a machine type tell its range too, and the other machine types tell
-    // that of one that borrows from them.
+    // The measured range includes the runs of other batch sizes of the machine type, and the runs
+    // of other machine types if the arm borrows from them.
     let alike: Vec<usize> = (0..predictor.arms().len())
         .filter(|other| {
-            // Other partition sizes have the same runs.
+            // Arms that differ only in the partition size have the same runs.
             if predictor.fitted(*other).must_be_shown_to_fit {
                 return false;
             }

@@ -31,13 +31,12 @@ pub struct MachineCandidate {
     pub success_probability: Option<f64>,
     /// Whether all limits are met with the requested probability.
     pub is_feasible: bool,
-    /// The accuracy that was measured; `None` if it was not.
+    /// The measured accuracy; `None` if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
 }
 
-/// The answer: the notable configurations, and which of them is what, as indices into
-/// `candidates`.
+/// The decision: the notable configurations, and the role of each as an index into `candidates`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineDecision {
     /// Number of configurations that were compared.
@@ -51,18 +50,19 @@ pub struct MachineDecision {
     pub fastest: Option<usize>,
     /// The cheapest, whatever the limits.
     pub cheapest: Option<usize>,
-    /// On the front of what costs little enough per hour, the one with the highest probability to
-    /// meet the other limits, if nothing meets them all.
+    /// If no configuration meets all limits: the one with the highest probability to meet the
+    /// deadline and the budget, among those on the front of the configurations within the other
+    /// limits.
     pub likeliest: Option<usize>,
     /// The Pareto front of time and cost, by ascending time; at most 64 points, evenly spaced.
     pub pareto: Vec<usize>,
-    /// The best of each machine type: the cheapest that meets all limits, or else the cheapest, or
-    /// else, without a price, the fastest. Ascending by cost, the unknown last.
+    /// The best of each machine type: the cheapest that meets all limits, else the cheapest, or
+    /// without a price the fastest. Ascending by cost; unknown costs come last.
     pub best_per_machine: Vec<usize>,
 }
 
-/// Factors of late times, by the degrees of freedom of a spread: a comparison has few of them, and
-/// the quantile of Student's t is slow.
+/// Cache of quantiles by the degrees of freedom of a spread, because the quantile of Student's t is
+/// slow to compute. A comparison has few different degrees of freedom.
 #[derive(Default)]
 pub(crate) struct Quantiles {
     known: Vec<(f64, f64)>,
@@ -96,17 +96,17 @@ impl Quantiles {
     }
 }
 
-/// What each configuration costs, and whether it meets the limits.
+/// Cost of each configuration, and whether it meets the limits.
 struct Weighed<'a> {
     weights: &'a Weights,
     feasible: Vec<bool>,
 }
 
 impl Comparison {
-    /// Decides: O(n) in the number of configurations. Costs and late times are kept for the next
+    /// Decides: O(n) in the number of configurations. Caches costs and late times for the next
     /// decision, because a user mostly changes the deadline.
     ///
-    /// Limits that nothing meets are not an error: `recommended` is then `None`.
+    /// Limits that no configuration meets are not an error: `recommended` is then `None`.
     ///
     /// # Errors
     /// [`DecideError`]: a limit or the probability is out of range.
@@ -140,7 +140,7 @@ impl Comparison {
         Ok(self.list(&notable, &weighed, limits, predicted))
     }
 
-    /// Computes what does not depend on the deadline.
+    /// Computes the parts that do not depend on the deadline.
     fn weights(&self, limits: &MachineLimits) -> Weights {
         let mut quantiles = Quantiles::default();
         let count = self.candidates.len();
@@ -162,7 +162,7 @@ impl Comparison {
         }
     }
 
-    /// Numbers the machine types: one number for each arm, equal for arms of equal names.
+    /// Returns a number for each arm, equal for arms of the same machine type.
     fn machine_of_arms(&self) -> Vec<usize> {
         let mut names: Vec<&str> = Vec::new();
         let number = |name| {
@@ -178,7 +178,7 @@ impl Comparison {
         self.pricing[placement.arm].rate(placement, limits.spot, limits.startup_secs)
     }
 
-    /// Whether a configuration is known to be as accurate as the limits ask.
+    /// Whether the measured accuracy of a configuration meets the limits.
     pub(crate) fn keeps_accuracy(&self, placement: Placement, limits: &MachineLimits) -> bool {
         limits.min_accuracy.is_none_or(|least| {
             let accuracy = self.predictor.accuracy(placement.arm, placement.executors);
@@ -187,7 +187,8 @@ impl Comparison {
     }
 
     /// Returns the point of the front with the highest probability, above 1/2, to meet the deadline
-    /// and the budget. What costs too much per hour or is not accurate enough is not on that front.
+    /// and the budget. The front excludes configurations that cost too much per hour or are not
+    /// accurate enough.
     fn likeliest(&self, weights: &Weights, limits: &MachineLimits) -> Option<usize> {
         let is_limited = limits.max_hourly_cost.is_some() || limits.min_accuracy.is_some();
         let allowed = is_limited.then(|| {

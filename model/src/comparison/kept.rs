@@ -1,12 +1,12 @@
-//! What a comparison keeps from one decision to the next.
+//! Cache of a comparison, from one decision to the next.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::MachineLimits;
 use crate::Prediction;
 
-/// Holds the weights and predictions of the last decision. A copy of a comparison starts without
-/// them; no answer depends on them.
+/// Cache of the last decision. A copy of a comparison starts with an empty cache, which changes no
+/// answer.
 #[derive(Debug, Default)]
 pub(super) struct Cache(Mutex<Kept>);
 
@@ -24,8 +24,8 @@ pub(super) struct Weights {
     pub(super) limits: MachineLimits,
     /// Infinite if no price is known.
     pub(super) costs: Vec<f64>,
-    /// The time that is exceeded too rarely to matter, seconds; `None` if a limit other than the
-    /// deadline is not met.
+    /// Late time, which is exceeded with at most the allowed probability, seconds; `None` if a
+    /// limit other than the deadline is not met.
     pub(super) late_secs: Vec<Option<f64>>,
     /// Number of the machine type.
     pub(super) machines: Vec<usize>,
@@ -56,21 +56,21 @@ impl Clone for Cache {
 }
 
 impl Weights {
-    /// Returns whether only the deadline may differ.
+    /// Whether these weights apply to the limits: all limits but the deadline are equal.
     pub(super) fn are_of(&self, limits: &MachineLimits) -> bool {
         self.limits == MachineLimits { deadline_secs: self.limits.deadline_secs, ..*limits }
     }
 }
 
 impl Predicted {
-    /// Keeps the predictions of these places, ascending, and makes the missing ones.
+    /// Caches the predictions of these places, ascending, and computes the missing ones.
     pub(super) fn keep(&mut self, places: &[usize], predict: impl Fn(usize) -> Prediction) {
         let known = |place: &usize| self.places.binary_search(place).ok().map(|known| self.predictions[known].clone());
         let predictions = places.iter().map(|place| known(place).unwrap_or_else(|| predict(*place))).collect();
         *self = Self { places: places.to_vec(), predictions };
     }
 
-    /// Returns one prediction per place that was last kept.
+    /// Returns one prediction per place of the last [`Predicted::keep`].
     pub(super) fn predictions(&self) -> &[Prediction] {
         &self.predictions
     }

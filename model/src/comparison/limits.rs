@@ -1,4 +1,4 @@
-//! What a configuration has to meet.
+//! Limits that a configuration has to meet.
 
 use foreglow_shared::{Question, Rate};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::DecideError;
 use crate::accuracy::check_accuracy;
 use crate::chance::keeps;
 
-/// What a configuration has to meet, and which prices apply.
+/// Limits that a configuration has to meet, and the prices that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineLimits {
     /// Deadline, seconds.

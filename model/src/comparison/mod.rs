@@ -2,8 +2,8 @@
 //! front of time and cost, and the best of each machine type.
 //!
 //! [`Comparison::of`] packs and predicts every configuration once. [`Comparison::decide`] applies
-//! prices and limits to these, in time linear in the number of configurations, because they are
-//! kept in the order of their times.
+//! prices and limits to them. It takes linear time, because the configurations are sorted by their
+//! times.
 
 pub(crate) mod billing;
 pub(crate) mod build;
@@ -36,9 +36,9 @@ pub struct Placement {
     pub arm: usize,
     /// Executor processes, E, on all machines together.
     pub executors: u32,
-    /// Task threads of an executor, C; in an uneven split those of the executors with the most.
+    /// Task threads of an executor, C; in an uneven split, the largest number.
     pub cores_per_executor: u32,
-    /// Task threads of all executors in an uneven split; absent if each has C.
+    /// Task threads of all executors in an uneven split; `None` if each has C.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_cores: Option<u32>,
     /// Memory of each executor, MiB.
@@ -80,7 +80,8 @@ pub(crate) struct Timed {
     pub(crate) placement: Placement,
     pub(crate) secs: f64,
     pub(crate) spread: Option<Spread>,
-    /// A run of the same configuration was stopped after this time, seconds; 0 if none was.
+    /// Time after which a run of the same configuration was stopped, seconds; 0 without a stopped
+    /// run.
     pub(crate) at_least_secs: f64,
 }
 
@@ -101,7 +102,7 @@ impl Comparison {
         &self.candidates
     }
 
-    /// Returns the number of configurations with a known time that run out of no resource.
+    /// Returns the number of configurations with a known time and enough resources.
     pub fn len(&self) -> usize {
         self.candidates.len()
     }
@@ -126,8 +127,8 @@ impl Comparison {
         &self.pricing[arm]
     }
 
-    /// Replaces the prices of every arm that the catalog or the sheet has, for example after a user
-    /// edited them. Nothing is predicted anew; the machines keep their sizes.
+    /// Replaces the prices of every arm in the catalog or the sheet, for example after a user
+    /// edited them. Predictions and the sizes of machines stay the same.
     pub fn reprice(&mut self, catalog: &Catalog) {
         for pricing in &mut self.pricing {
             if let Pricing::Machines(machine) = pricing
@@ -140,7 +141,7 @@ impl Comparison {
         }
     }
 
-    /// Returns the comparison of some machine types only, by name. Nothing is predicted anew.
+    /// Returns the comparison of some machine types only, by name. Predictions stay the same.
     pub fn only(&self, is_kept: impl Fn(&str) -> bool) -> Self {
         let arms: Vec<bool> = self.predictor.arms().iter().map(|arm| is_kept(&arm.machine)).collect();
         let kept = |timed: &&Timed| arms[timed.placement.arm];
@@ -154,7 +155,7 @@ impl Comparison {
         }
     }
 
-    /// Returns what was not compared.
+    /// Returns the configurations that were not compared, with the reasons.
     pub fn omissions(&self) -> &[Omission] {
         &self.omissions
     }
@@ -181,7 +182,7 @@ impl Comparison {
         text
     }
 
-    /// Returns the machines of a configuration and their executors, and the averaging interval if
+    /// Describes the machines of a configuration and their executors, and the averaging interval if
     /// several were measured: `3 × c5.xlarge, 2 executors of 2 cores each`.
     pub fn describe(&self, placement: Placement) -> String {
         let Placement { executors, cores_per_executor, machines, executors_per_machine: full, .. } = placement;

@@ -1,22 +1,23 @@
-//! The ways to train whose accuracy was measured, beside their times.
+//! Training settings whose accuracy was measured, with their times.
 
 use super::{Comparison, MachineLimits, Placement};
 use crate::Accuracy;
 
-/// A way to train whose accuracy was measured, whatever the machine type.
+/// A training setting whose accuracy was measured. The machine type does not affect the accuracy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainedSetting {
     /// Executor processes, E.
     pub executors: u32,
     /// Images of an executor's mini-batch.
     pub batch_size: u32,
-    /// Mini-batches between two averages; `None` if the samples do not say it.
+    /// Mini-batches between two averages; `None` if the samples lack it.
     pub average_every: Option<u32>,
     /// The measured accuracy.
     pub accuracy: Accuracy,
     /// Whether it is at least the minimum of the limits.
     pub is_accurate: bool,
-    /// The fastest configuration that trains like this; `None` if none can be compared.
+    /// The fastest configuration with this setting; `None` if the comparison has no such
+    /// configuration.
     pub fastest: Option<Placement>,
     /// Its predicted time, seconds.
     pub secs: Option<f64>,
@@ -25,7 +26,7 @@ pub struct TrainedSetting {
 }
 
 impl Comparison {
-    /// Returns the ways to train whose accuracy was measured, the most accurate first.
+    /// Returns the training settings whose accuracy was measured, the most accurate first.
     pub fn trained(&self, limits: &MachineLimits) -> Vec<TrainedSetting> {
         let mut trained: Vec<TrainedSetting> = Vec::new();
         let arms = self.predictor.arms();

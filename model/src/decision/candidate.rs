@@ -19,9 +19,9 @@ use crate::{Prediction, Setting};
 pub struct Candidate {
     /// Executor processes, E.
     pub executors: u32,
-    /// Task threads of an executor, C; in an uneven split those of the executors with the most.
+    /// Task threads of an executor, C; in an uneven split, the largest number.
     pub cores_per_executor: u32,
-    /// Task threads of all executors in an uneven split; absent if each has C.
+    /// Task threads of all executors in an uneven split; `None` if each has C.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_cores: Option<u32>,
     /// Memory of each executor, MiB.
@@ -31,8 +31,8 @@ pub struct Candidate {
     /// Cost of the predicted time, in the price sheet's currency; `None` if the time is unknown or
     /// the sheet does not cover the hardware.
     pub cost: Option<f64>,
-    /// What ranks the candidates: the cost, or executor-hours if the price sheet does not cover the
-    /// hardware. `None` if the time is unknown.
+    /// Quantity that ranks the candidates: the cost, or executor-hours if the price sheet does not
+    /// cover the hardware. `None` if the time is unknown.
     pub burden: Option<f64>,
     /// Probability that the job meets both the deadline and the budget; `None` if neither is set,
     /// the time is unknown, there are too few samples to estimate it, or there is a budget and the
@@ -160,7 +160,7 @@ impl Candidate {
             .then((self.executors, self.split().slots()).cmp(&(other.executors, other.split().slots())))
     }
 
-    /// What the front is made of.
+    /// Returns the coordinates for the Pareto front; `None` if the time is unknown.
     pub fn time_and_burden(&self) -> Option<(f64, f64)> {
         Some((self.prediction.completion_time_secs?, self.burden?))
     }
@@ -185,7 +185,7 @@ pub(super) fn ranking<'a>(job: &Job, question: &'a Question) -> Cow<'a, PriceShe
     })
 }
 
-/// A time limit, and how certain it is to be met.
+/// A time limit, and the probability that it is met.
 #[derive(Clone, Copy)]
 struct Limit {
     /// Whether the predicted time meets the limit.
@@ -219,7 +219,7 @@ impl Limit {
 
 impl Exclusion {
     /// Returns why executors with this memory must not run the job in this setting, with partitions
-    /// of this size; `None` if nothing is known against it.
+    /// of this size; `None` if no run speaks against it.
     pub fn of(job: &Job, setting: Setting, memory_per_executor_mib: u32, partition_size: u32) -> Option<Self> {
         // A fast path: most jobs have no such run, and a decision compares up to a million
         // configurations.

@@ -3,12 +3,13 @@
 //! More cores or larger partitions never need less memory, because an executor then holds more
 //! images at a time. A run that ran out of memory therefore excludes every configuration with at
 //! least as many cores, at least as large partitions and at most as much memory. The number of
-//! executors does not matter, because each has its own memory. Nor does the sampling rate, because
-//! an executor holds partitions and not the data set, except where a completed run shows otherwise:
-//! it refutes failures at larger sampling rates, for everything that needs no more than it did.
+//! executors does not matter, because each has its own memory. The sampling rate does not matter
+//! either, because an executor holds partitions and not the data set. The exception is a completed
+//! run at a smaller sampling rate: it refutes failures at larger sampling rates for every
+//! configuration that needs no more memory.
 //!
-//! If the memory of the GPU was not enough, more memory of the executor changes nothing, and
-//! executors that share the GPU need no less if there are more of them.
+//! If the memory of the GPU was exceeded, more memory of the executor does not help, and more
+//! executors that share the GPU need at least as much.
 //!
 //! If no run ran out of memory, the peak memory of completed runs is extrapolated: see
 //! [`peak`](super::peak).

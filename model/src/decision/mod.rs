@@ -130,14 +130,14 @@ fn decide_on_grid(
     let (answerable_executors, answerable_cores) = predictor.answerable(&executors, &cores);
     let listed: Vec<(u32, u32)> = match answerable_executors.len() * answerable_cores.len() {
         _ if count <= MAX_LISTED => pairs().collect(),
-        // One candidate is enough to say why there is no prediction.
+        // One candidate is enough for the warning that says why there is no prediction.
         0 => pairs().take(1).collect(),
         _ => {
             let scanned = |executors: &[u32]| scan(predictor, job, question, executors, &answerable_cores);
             let keeping = Accurate::of(job, question);
             let mut accurate = answerable_executors.clone();
             accurate.retain(|e| keeping.has(*e));
-            // The best of all may not be accurate enough.
+            // The fastest or cheapest configuration may not be accurate enough.
             let best =
                 if (1..answerable_executors.len()).contains(&accurate.len()) { scanned(&accurate) } else { None };
             scanned(&answerable_executors)

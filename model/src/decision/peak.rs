@@ -2,9 +2,9 @@
 //!
 //! An executor holds the CNN once, and for each core a constant part and a part proportional to the
 //! partition size: peak = a + b·C + d·C·P with a, b, d ≥ 0. A term is left out if its feature never
-//! varied in the runs. The fit is scaled up until no run exceeds it. It is then bounded by runs: at
-//! least the peak of any run with no more cores and images, and at most that of any run with no
-//! fewer.
+//! varied in the runs. The fit is scaled up until no run exceeds it. The measured peaks then bound
+//! it: from below by those of runs with at most as many cores and images, from above by those of
+//! runs with at least as many.
 
 use foreglow_shared::PeakMemory;
 

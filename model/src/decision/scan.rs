@@ -1,8 +1,8 @@
 //! Reduces a very large grid of configurations to the few that can be outstanding.
 //!
 //! Every configuration is predicted and priced, and those that another dominates in time and cost
-//! are dropped. The rest is then compared like a short list. The sums are those of `Candidate` in
-//! another order, so of two configurations that differ only by rounding either may be kept.
+//! are dropped. The rest is then compared like a short list. It adds in another order than
+//! `Candidate`, so of two configurations that differ only by rounding either may be kept.
 
 use std::ops::Range;
 
@@ -38,8 +38,8 @@ pub(super) struct Scanned {
 }
 
 impl Scanned {
-    /// Returns the best, those to evaluate individually, another one, and at most `most` points of
-    /// the front including both ends, sorted by E and C.
+    /// Returns the best configuration, those to evaluate individually, `other`, and at most `most`
+    /// points of the front including both ends, sorted by E and C.
     pub(super) fn listed(&self, most: usize, other: Option<(u32, u32)>) -> Vec<(u32, u32)> {
         let last = self.front.len().saturating_sub(1);
         let places = self.front.len().min(most);
@@ -106,8 +106,8 @@ pub(super) fn scan(
     Some(Scanned { front, best, passed_over })
 }
 
-/// Returns the oversubscribed configurations without those that a smaller one dominates: it takes
-/// as long and costs no more.
+/// Returns the oversubscribed configurations that no smaller one dominates. A smaller one dominates
+/// if it takes as long and costs no more.
 fn oversubscribed(predictor: &Predictor, executors: &[u32], cores: &[u32], stopped: &[(u32, u32)]) -> Vec<(u32, u32)> {
     let alone: Vec<usize> = executors.iter().map(|count| predictor.predicted_alone(*count, cores)).collect();
     let alone = &alone;

@@ -1,4 +1,4 @@
-//! What a user chooses besides executors and cores.
+//! Arms: the choices of a user besides executors and cores.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,17 +37,17 @@ pub struct Arm {
     /// Mini-batches between two averages of the executors; `None` unless the job trains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_every: Option<u32>,
-    /// Images of one task, P. The size of most runs comes first, and then each other measured one.
+    /// Images of one task, P. The most frequent size comes first, then the other measured ones.
     pub partition_size: u32,
     /// Completed runs of the arm.
     pub runs: usize,
-    /// What the arm's times are predicted from.
+    /// The runs from which the arm's times are predicted.
     pub basis: Basis,
-    /// Which runs the memory and the partition size are taken from.
+    /// The runs from which memory and partition size are taken.
     pub sizes_from: SizesFrom,
 }
 
-/// What of a configuration, besides the number of executors, decides what a CNN learns.
+/// Settings, besides the number of executors, that influence the trained CNN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Learning {
     batch_size: u32,
@@ -66,7 +66,7 @@ impl Learning {
     }
 }
 
-/// Which runs the memory of an executor and the images of one task are taken from.
+/// The runs from which the memory of an executor and the images of one task are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SizesFrom {
@@ -74,12 +74,12 @@ pub enum SizesFrom {
     Own,
     /// The sizes of the batch size on other machine types with the same kind of device.
     OtherMachines,
-    /// Those of other batch sizes or of the other kind of device: how much memory an executor needs
-    /// here is not known.
+    /// Sizes of other batch sizes or of the other kind of device; the memory that an executor needs
+    /// on this arm is unknown.
     OtherDevices,
 }
 
-/// What the times of an arm are predicted from.
+/// The runs from which the times of an arm are predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -87,17 +87,17 @@ pub enum Basis {
     Own,
     /// From few runs of the arm, or none, and from runs of other arms.
     Borrowed,
-    /// From runs with smaller and with larger batches: none had this batch size.
+    /// From runs with smaller and with larger batches, because no run had this batch size.
     Interpolated,
-    /// From runs of other CNNs on this machine type: the job itself never ran there.
+    /// From runs of other CNNs on this machine type, because the job never ran on it.
     OtherCnns,
-    /// From nothing: too little was measured.
+    /// Too little was measured for a prediction.
     Unknown,
 }
 
 impl Basis {
-    /// Returns what the times are predicted from, if that is not the arm alone:
-    /// `few runs and other machines`.
+    /// Describes the runs from which the times are predicted, unless these are the arm's own: `few
+    /// runs and other machines`.
     pub fn borrowed_from(self) -> Option<&'static str> {
         match self {
             Self::Own | Self::Unknown => None,
@@ -111,8 +111,8 @@ impl Basis {
 /// An arm with its measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct FittedArm {
-    /// Measurements; sampling rates are shares of the largest number of images that was run or is
-    /// asked for.
+    /// Measurements. Sampling rates are shares of the largest number of images of a run or of the
+    /// question.
     pub(crate) job: Arc<Job>,
     /// The sampling rate of the whole job.
     pub(crate) whole_job: f64,
@@ -125,17 +125,17 @@ pub(crate) struct FittedArm {
     pub(crate) own: Option<Arc<Predictor>>,
     /// The features of `own`, with the partition size that it assumes.
     pub(super) items: Option<Items>,
-    /// The measured accuracies by number of executors, ascending, on whatever machine type: it does
-    /// not change what the CNN learns.
+    /// The measured accuracies by number of executors, ascending, from all machine types, because
+    /// the machine type does not influence the trained CNN.
     pub(crate) accuracies: Vec<(u32, Accuracy)>,
-    /// Whether a partition size was asked for whose effect on the time the runs do not tell.
+    /// Whether the runs do not show the effect of the requested partition size on the time.
     pub(crate) is_size_unknown: bool,
     /// Whether only other CNNs ran on the hardware.
     pub(super) is_lent: bool,
     /// Whether no run had the batch size.
     pub(super) is_interpolated: bool,
-    /// Whether the partition or batch size is not the usual one, so that nothing is offered whose
-    /// memory was not measured.
+    /// Whether the partition or batch size is unusual. Then only configurations whose memory was
+    /// measured are offered.
     pub(crate) must_be_shown_to_fit: bool,
 }
 
@@ -185,7 +185,8 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     learnings.retain(|learning| measured(&|(_, own)| own == learning));
     let mut arms = Vec::new();
     for hardware in hardware_of {
-        // The machine with the most accelerators, because machines of one name may differ in that.
+        // The machine with the most accelerators, because machines of one name may differ in their
+        // number.
         let alike = by_arm.iter().filter(|((own, _), _)| own == hardware).flat_map(|(_, jobs)| jobs);
         let Some(template) = alike.rev().max_by_key(|job| job.context.host.accelerators.len()) else { continue };
         for learning in &learnings {
@@ -203,7 +204,8 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     arms
 }
 
-/// Returns the arm of a way to learn with its own runs; `None` if no run of the group completed.
+/// Returns the arm for training settings, with its own runs; `None` if no run of the group
+/// completed.
 fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Option<FittedArm> {
     let asked = group.definition.images_processed();
     let images = |job: &Job| job.context.workload.images as f64 * f64::from(job.context.workload.epochs);
@@ -256,7 +258,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Op
     })
 }
 
-/// Aggregates the accuracies of a way to learn by number of executors.
+/// Aggregates the accuracies for training settings by number of executors.
 fn accuracies(group: &JobGroup, learning: Learning) -> Vec<(u32, Accuracy)> {
     let jobs = group.jobs.iter().filter(|job| Learning::of(job) == learning);
     let mut runs: Vec<TrainedAccuracy> = jobs.flat_map(|job| job.accuracies.iter().cloned()).collect();
@@ -264,8 +266,9 @@ fn accuracies(group: &JobGroup, learning: Learning) -> Vec<(u32, Accuracy)> {
     Accuracy::by_executors(&runs, group.definition.images, group.definition.epochs)
 }
 
-/// Collects the out-of-memory outcomes of all arms. A larger batch never needs less, so that
-/// failures of smaller ones count too, and those of a GPU wherever GPUs have no more memory.
+/// Collects the out-of-memory outcomes of all arms. A larger batch never needs less memory, so
+/// failures with smaller batches count too. Failures of a GPU count for GPUs with at most as much
+/// memory.
 fn memory(group: &JobGroup, template: &Job, batch_size: u32) -> Job {
     let context = &template.context;
     let is_alike = |job: &&Job| job.context.accelerator.is_some() == context.accelerator.is_some();

@@ -1,4 +1,4 @@
-//! Partition sizes and batch sizes of the arms: what else a user chooses on a machine type.
+//! Partition sizes and batch sizes of the arms.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use super::arms::FittedArm;
 use crate::decision::Footprint;
 
 impl FittedArm {
-    /// Returns the arm with its usual partition size, and then with each other size that completed
-    /// runs had and whose effect on the time the runs tell.
+    /// Returns the arm with its usual partition size, then with each other size of completed runs,
+    /// if the runs show the effect of the size on the time.
     pub(super) fn with_each_size(self, has_column: bool) -> Vec<Self> {
-        // A fit of the arm alone tells nothing of sizes that only other machine types ran.
+        // A fit of the arm alone cannot predict sizes that ran only on other machine types.
         let runs = match &self.own {
             Some(_) => &self.job.observations,
             None => &self.shown_by().observations,
@@ -26,7 +26,7 @@ impl FittedArm {
         std::iter::once(self).chain(others).collect()
     }
 
-    /// Predicts with another partition size. Returns whether the runs tell its effect.
+    /// Predicts with another partition size. Returns whether the runs show its effect.
     pub(super) fn assume_partition_size(&mut self, partition_size: u32, has_column: bool) -> bool {
         let is_feature = match &mut self.items {
             Some(items) => items.assume_partition_size(partition_size),
@@ -42,13 +42,13 @@ impl FittedArm {
     pub(super) fn with_smaller_batch(&self, batch_size: u32) -> Self {
         let mut job = Job::clone(&self.job);
         job.context.workload.batch_size = batch_size;
-        // How long a larger batch took bounds nothing.
+        // The time of a larger batch is no bound for a smaller one.
         job.incomplete.clear();
         Self {
             job: Arc::new(job),
             own: None,
             items: None,
-            // What the CNN learns depends on the batch size.
+            // The accuracy depends on the batch size.
             accuracies: Vec::new(),
             must_be_shown_to_fit: true,
             is_interpolated: true,
@@ -56,21 +56,23 @@ impl FittedArm {
         }
     }
 
-    /// Returns the runs that show what fits into memory: GPUs of other machine types may have more.
+    /// Returns the runs that show which footprints fit into memory. On GPUs these are the arm's
+    /// own, because GPUs of other machine types may have more memory.
     fn shown_by(&self) -> &Job {
         if self.job.context.accelerator.is_some() { &self.job } else { &self.memory }
     }
 
-    /// Whether a configuration may be offered: the usual sizes always, others only if a completed
-    /// run needed no less memory, or if measured peaks tell what an executor needs.
+    /// Whether a configuration may be offered: always with the usual sizes, with others only if a
+    /// completed run needed at least as much memory or measured peaks determine the memory of an
+    /// executor.
     pub(crate) fn may_fit(&self, footprint: Footprint) -> bool {
         let has_peaks = self.job.context.accelerator.is_none() && !self.memory.peaks.is_empty();
         !self.must_be_shown_to_fit || has_peaks || footprint.is_shown_by(self.shown_by())
     }
 }
 
-/// Returns arms with these batch sizes, which no run had, on each hardware of the arms: those that
-/// are between two measured ones with the same averaging interval.
+/// Returns arms with those of these batch sizes that no run had and that are between two measured
+/// ones with the same averaging interval, on each hardware of the arms.
 pub(super) fn between(arms: &[FittedArm], batch_sizes: &[u32]) -> Vec<FittedArm> {
     let workload = |arm: &FittedArm| (arm.job.context.workload.average_every(), arm.job.context.workload.batch_size);
     let measured: BTreeSet<(Option<u32>, u32)> = arms.iter().map(workload).collect();

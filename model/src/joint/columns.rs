@@ -7,10 +7,10 @@ use foreglow_shared::{Context, CoreSplit, Engine, IncompleteOutcome, Job, JobGro
 use super::arms::FittedArm;
 use crate::{Column, Dataset, DatasetError, Feature, Features, Meaning};
 
-/// Most rows of other jobs: a fit takes time as the cube of the rows.
+/// Limit on the rows of other jobs: the time of a fit is cubic in the rows.
 const MOST_LENT: usize = 300;
 
-/// The columns that vary, beside the numbers that every table has.
+/// The columns that vary, besides the numbers that every table has.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Columns {
     /// Whether several machine types were measured.
@@ -64,7 +64,7 @@ impl Columns {
         self.batch_size
     }
 
-    /// Builds the table of a group; `None` if nothing completed.
+    /// Builds the table of a group; `None` without a completed run.
     pub(super) fn of(group: &JobGroup) -> Option<(Self, Dataset)> {
         let own: Vec<FeatureRow> = group.jobs.iter().flat_map(rows).collect();
         let mut machines: BTreeSet<String> = own.iter().map(|row| row.machine.clone()).collect();
@@ -77,7 +77,8 @@ impl Columns {
         if rows.iter().all(|row| row.is_bound) {
             return None;
         }
-        // What never varies within a machine type is part of it.
+        // A property that never varies within a machine type is part of the machine type and needs
+        // no column.
         let varies = |value: &dyn Fn(&FeatureRow) -> String| {
             machines.iter().any(|machine| {
                 let of: BTreeSet<String> = rows.iter().filter(|row| row.machine == *machine).map(value).collect();
@@ -139,7 +140,7 @@ impl Columns {
 }
 
 impl FeatureRow {
-    /// What all rows of a context have in common.
+    /// Returns the values that all rows of a context share.
     fn of(context: &Context) -> Self {
         let (machine, engine, accelerator, _) = context.hardware();
         Self {
@@ -190,8 +191,8 @@ fn rows(job: &Job) -> Vec<FeatureRow> {
     completed.chain(stopped).collect()
 }
 
-/// Leaves out runs with more task threads than the machine has processors, which would bend the fit
-/// below that limit, unless a machine type has no other run.
+/// Drops oversubscribed runs, which would distort the fit below the limit, unless a machine type
+/// has no other run.
 fn fitting(group: &JobGroup, rows: Vec<FeatureRow>) -> Vec<FeatureRow> {
     let processors = |machine: &str| {
         let jobs = group.jobs.iter().chain(&group.lenders);

@@ -1,11 +1,11 @@
 //! One predictor over all configurations of a job: machine types, engines, accelerators and batch
 //! sizes as well as executors and cores.
 //!
-//! An [`Arm`] is what a user chooses besides E and C: a machine type with its engine, accelerator,
-//! batch size, averaging interval and partition size. An arm with enough runs of its own answers by
-//! a [`Predictor`] of these alone. All runs of all arms, and those of other jobs on the same machine
-//! types, are rows of one [`TablePredictor`], in which the machine type is a category; it answers
-//! for the arms with few runs.
+//! An [`Arm`] has the choices of a user besides E and C: a machine type with its engine,
+//! accelerator, batch size, averaging interval and partition size. For an arm with enough runs, a
+//! [`Predictor`] is fitted to its runs alone. For the others, one [`TablePredictor`] is fitted to
+//! all runs of all arms and to those of other jobs on the same machine types; the machine type is a
+//! category.
 
 mod arms;
 mod choices;
@@ -24,7 +24,7 @@ use self::columns::Columns;
 use crate::runs::check;
 use crate::{Accuracy, AccuracyUnknown, Dataset, FitError, Prediction, Predictor, Setting, TablePredictor, Warning};
 
-/// Distinct settings from which on an arm answers by its own runs.
+/// Number of distinct settings from which on an arm is predicted from its own runs alone.
 const ENOUGH_SETTINGS: usize = 6;
 
 /// A predictor over all configurations of a job.
@@ -56,13 +56,13 @@ const ENOUGH_SETTINGS: usize = 6;
 #[derive(Clone, Debug)]
 pub struct JointPredictor {
     definition: JobDefinition,
-    /// Why no accuracy of the job is known; `None` if one is.
+    /// Why the accuracy of the job is unknown; `None` if it is known.
     accuracy_unknown: Option<AccuracyUnknown>,
     arms: Vec<Arm>,
     fitted: Vec<FittedArm>,
-    /// All runs as one table; `None` if there is a single arm, or nothing completed.
+    /// All runs as one table; `None` if there is a single arm or no completed run.
     table: Option<(Columns, Dataset)>,
-    /// The fit of the table, made when an arm first needs it.
+    /// The fit of the table, computed at its first use.
     joint: OnceLock<Option<TablePredictor>>,
 }
 
@@ -132,8 +132,8 @@ impl JointPredictor {
         self.with_arms(fitted)
     }
 
-    /// Adds arms for those of these batch sizes that no run had, if they are between two measured
-    /// ones whose effect the fit of all runs tells.
+    /// Adds arms for those of these batch sizes that no run had and that are between two measured
+    /// ones, if the fit of all runs includes the effect of the batch size.
     pub fn with_batch_sizes(mut self, batch_sizes: &[u32]) -> Self {
         if self.table.as_ref().is_some_and(|(columns, _)| columns.has_batch_size()) {
             let added = between(&self.fitted, batch_sizes);
@@ -143,13 +143,13 @@ impl JointPredictor {
         self.with_arms(fitted)
     }
 
-    /// Returns the arms: what can be chosen besides executors and cores.
+    /// Returns the arms.
     pub fn arms(&self) -> &[Arm] {
         &self.arms
     }
 
     /// Returns the accuracy that was measured with an arm's batch size and averaging interval on
-    /// this many executors; `None` if none was.
+    /// this number of executors; `None` if it was not measured.
     ///
     /// # Panics
     /// The index is not below the number of arms.
@@ -158,7 +158,7 @@ impl JointPredictor {
         known.iter().find(|(measured, _)| *measured == executors).map(|(_, accuracy)| accuracy)
     }
 
-    /// Returns why no accuracy of the job is known; `None` if one is.
+    /// Returns why the accuracy of the job is unknown; `None` if it is known.
     pub fn accuracy_unknown(&self) -> Option<AccuracyUnknown> {
         self.accuracy_unknown
     }
@@ -178,7 +178,7 @@ impl JointPredictor {
     }
 
     /// Predicts the completion time of the whole job on an arm, as if the machines had processors
-    /// for all executors: how many machines that takes is the caller's concern.
+    /// for all executors. The caller computes the number of machines.
     ///
     /// # Panics
     /// The index is not below the number of arms.
@@ -206,14 +206,15 @@ impl JointPredictor {
         joint.or(own).unwrap_or_else(|| Prediction::unknown(vec![Warning::NotPositive]))
     }
 
-    /// Returns the arm's measurements, for the images of the whole job, and what all arms tell of
-    /// memory.
+    /// Returns the arm's measurements, scaled to the images of the whole job, and the memory
+    /// outcomes of all arms.
     pub(crate) fn fitted(&self, arm: usize) -> &FittedArm {
         &self.fitted[arm]
     }
 }
 
-/// Samples are smaller than the job by design, which is no cause for a warning.
+/// Removes the warning about more images than measured, because samples are smaller than the job by
+/// design.
 fn without_larger_job(mut prediction: Prediction) -> Prediction {
     prediction.warnings.retain(|warning| match warning {
         Warning::OutsideSampledRange { feature, asked, largest, .. } => {

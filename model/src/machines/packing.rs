@@ -4,18 +4,18 @@
 //! the number on a machine is the least of the three quotients, and the machines are filled one
 //! after another.
 //!
-//! In an uneven split some executors have C processors and the others C − 1. A machine with n
-//! executors has room for min(n, N − n·(C − 1)) of C processors, which is concave in n. Of all ways
-//! to place the executors on a number of machines, equally many on each therefore leave the most
+//! In an uneven split some executors have C processors and the others C − 1. A machine of N
+//! processors with n executors has room for min(n, N − n·(C − 1)) executors of C processors, which
+//! is concave in n. Spreading the executors evenly over the machines therefore leaves the most
 //! room.
 
 use foreglow_shared::{CoreSplit, MachineType, format_count};
 use serde::{Deserialize, Serialize};
 
-/// Memory that the operating system and the runner keep for themselves on each machine, MiB.
+/// Memory reserved for the operating system and the runner on each machine, MiB.
 pub const SYSTEM_MIB: u32 = 512;
 
-/// What an executor occupies.
+/// Resources that an executor occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorSize {
     /// Task threads of an executor, C.
@@ -82,7 +82,7 @@ pub enum PackingError {
     },
 }
 
-/// Packs executors on as few machines of a type as hold them.
+/// Packs executors on the fewest machines of a type that hold them.
 ///
 /// ```
 /// # use foreglow_model::{ExecutorSize, pack};
@@ -118,7 +118,7 @@ pub fn pack(machine: &MachineType, executors: u32, size: ExecutorSize) -> Result
     Ok(Packing { machines: executors.div_ceil(executors_per_machine), executors_per_machine })
 }
 
-/// Packs the executors of a split, of which those with the most cores have this size.
+/// Packs the executors of a split; `size` is that of the executors with the most cores.
 ///
 /// ```
 /// # use foreglow_model::{ExecutorSize, pack_split};

@@ -2,43 +2,43 @@
 //!
 //! The constants come from the peaks of `foreglow run` with eleven built-in CNNs and three ONNX
 //! files at 32 to 224 px, 2 to 1,024 images and one or two threads; `docs/accuracy.md` has the
-//! command and what held-out networks gave.
+//! command and the errors on held-out networks.
 
 use super::need::{BatchMemory, Estimate, Held, usual_share};
 
 const MIB: f64 = 1_048_576.0;
 
-/// The program itself, its threads and buffers.
+/// Memory of the program itself, its threads and buffers.
 const PROCESS: Estimate = Estimate { lower: 2.0 * MIB, expected: 5.0 * MIB, upper: 10.0 * MIB };
-/// Memory of the weights divided by their bytes: blocks of the allocator.
+/// Memory of the weights divided by their bytes; the allocator rounds up to blocks.
 const WEIGHTS: Estimate = Estimate { lower: 0.98, expected: 1.02, upper: 1.06 };
 /// Memory of a forward pass divided by the bytes that are alive at the same time. The heap grows
-/// where a freed block is too small for the next tensor: plain and residual CNNs need 1.0 to 1.2 of
-/// it, Inception-v4 0.7, Xception 1.6, MobileNet-v3 from a file 1.75.
+/// when freed blocks are too small for the next tensor. Measured: 1.0 to 1.2 for plain and residual
+/// CNNs, 0.7 for Inception-v4, 1.6 for Xception, 1.75 for MobileNet-v3 from a file.
 const FORWARD: Estimate = Estimate { lower: 0.7, expected: 1.1, upper: 1.75 };
 /// Memory of a training pass divided by the bytes of all outputs. Some operators keep less than
 /// their output for the backward pass, hard-swish and pools more.
 const BACKWARD: Estimate = Estimate { lower: 0.9, expected: 1.1, upper: 1.55 };
 
-/// What a network needs in memory, from its graph: bytes in the CNN's format.
+/// Memory of a network, computed from its graph: bytes in the CNN's format.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NetworkBytes {
     /// Weights.
     pub weights: f64,
     /// The layer with the most weights.
     pub largest_layer_weights: f64,
-    /// Most that is alive at the same time in the forward pass of an image.
+    /// Largest total of tensors alive at the same time in the forward pass of an image.
     pub inference: f64,
     /// Outputs of all layers for an image, which the backward pass needs.
     pub training: f64,
-    /// An image as the network takes it.
+    /// The input of an image.
     pub input: f64,
 }
 
-/// What an executor does with a batch.
+/// Work of an executor on a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Each thread has a batch of its own.
+    /// Each thread processes its own batch.
     Inference {
         /// Threads.
         threads: u64,
@@ -47,7 +47,7 @@ pub enum Work {
     Training {
         /// Threads.
         threads: u64,
-        /// Images that a thread learns at once; `None` for the default of `foreglow run`.
+        /// Images that a thread trains on at once; `None` for the default of `foreglow run`.
         share: Option<u64>,
         /// Numbers that the optimiser keeps for each weight: 1 for momentum, 2 for Adam.
         moments: u64,
@@ -55,7 +55,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// Returns the images that a thread learns at once by default.
+    /// Returns the number of images that a thread trains on at once by default.
     pub fn usual_share(batch: u64) -> u64 {
         usual_share(batch)
     }
@@ -119,7 +119,7 @@ mod tests {
             (Work::Inference { threads: 1 }, 32, 87.0),
             (Work::Inference { threads: 2 }, 8, 64.0),
             (train(1, 8), 8, 174.0),
-            // More than one share a thread: its gradient is added to another.
+            // With more than one share per thread, a second gradient is held for the sum.
             (train(1, 8), 128, 233.0),
             (train(1, 8), 256, 246.0),
             (train(2, 8), 16, 250.0),

@@ -1,4 +1,4 @@
-//! The memory that a batch needs, and the largest batch that fits a bound.
+//! The memory that a batch needs, and the largest batch within a memory bound.
 
 mod law;
 mod need;

@@ -1,9 +1,10 @@
-//! The memory of a batch as a line in the images that are held at once, within limits.
+//! The memory of a batch as a linear function of the images held at once, with lower and upper
+//! limits.
 
-/// Largest batch that is looked for.
+/// Largest batch of a search.
 const MOST: u64 = 1 << 30;
-/// Relative deviation of a measured peak from the bound that the same batch needs: the allocator's
-/// blocks differ between runs, and a bound also counts what was reserved and never used.
+/// Relative difference between a measured peak and the bound that the same batch needs: the
+/// allocator's blocks differ between runs, and a bound includes reserved memory that is never used.
 const REPEATS: f64 = 0.04;
 
 /// A number with the limits between which it is expected.
@@ -41,14 +42,14 @@ impl Estimate {
 /// Images that an executor holds at once, by the size of its mini-batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
-    /// Every thread has a mini-batch of its own.
+    /// Every thread holds its own mini-batch.
     Batches { threads: u64 },
     /// The threads divide a mini-batch into shares of this size, or by default into eight
     /// shares of at least the smallest size.
     Shares { threads: u64, size: Option<u64> },
 }
 
-/// Shares of a mini-batch by default, and the images of the smallest.
+/// Default number of shares of a mini-batch, and the minimum number of images of a share.
 const SHARES: u64 = 8;
 const SMALLEST_SHARE: u64 = 8;
 
@@ -68,8 +69,8 @@ impl Held {
         }
     }
 
-    /// Gradients that exist at the same time: one for each thread at work, and another for each
-    /// that adds up several shares.
+    /// Returns the number of gradients held at the same time: one for each working thread, and
+    /// another for each thread that adds up several shares.
     fn gradients(self, batch: u64) -> f64 {
         match self {
             Self::Batches { .. } => 0.0,
@@ -111,11 +112,11 @@ pub enum MemoryRun {
 /// The largest batch that fits a bound; 0 if not even one image fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LargestBatch {
-    /// Fits even if the memory is at its upper limit: the answer that is rarely too optimistic.
+    /// Fits even if the memory need is at its upper limit; rarely too optimistic.
     pub surely: u64,
-    /// Fits if the memory is as expected.
+    /// Fits if the memory need is as expected.
     pub expected: u64,
-    /// No larger batch fits, even if the memory is at its lower limit.
+    /// No larger batch fits, even if the memory need is at its lower limit.
     pub at_most: u64,
 }
 
@@ -123,11 +124,11 @@ pub struct LargestBatch {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchMemory {
     pub(super) fixed_bytes: Estimate,
-    /// Per image that is held by the network.
+    /// Memory per image that is held by the network.
     pub(super) bytes_per_image: Estimate,
-    /// Per copy of the gradients.
+    /// Memory per copy of the gradients.
     pub(super) bytes_per_gradient: f64,
-    /// Per image of the mini-batch that is read and decoded.
+    /// Memory per image of the mini-batch that is read and decoded.
     pub(super) bytes_per_input: f64,
     pub(super) held: Held,
     /// Batches that ran out of memory, with their bounds.
@@ -142,7 +143,8 @@ impl BatchMemory {
         let images = self.held.images(batch);
         let line =
             self.fixed_bytes.plus(self.bytes_per_image.times(images)).plus(Estimate::known(self.known_bytes(batch)));
-        // No batch needs less than a smaller one that was measured, or more than a larger one.
+        // A batch needs at least as much as a smaller measured one and at most as much as a larger
+        // one.
         let peaks = |is_smaller: bool| {
             self.completed.iter().filter(move |(size, _)| if is_smaller { *size <= batch } else { *size >= batch })
         };
@@ -179,8 +181,8 @@ impl BatchMemory {
         LargestBatch { surely, expected, at_most: largest(|bytes| bytes.lower).max(expected) }
     }
 
-    /// Returns the memory with what runs of the network showed. The line then goes through the
-    /// measured peaks, and its slope is known within what the constant part leaves open.
+    /// Returns the memory with the line moved through measured peaks of the network. The
+    /// uncertainty of the constant part then limits that of the slope.
     pub fn measured(mut self, runs: &[MemoryRun]) -> Self {
         for run in runs {
             match *run {
@@ -218,7 +220,7 @@ impl BatchMemory {
         self
     }
 
-    /// Lets the lines of both limits go through a measured point. Beyond it the larger slope is the
+    /// Moves the lines of both limits through a measured point. Beyond it the larger slope is the
     /// upper limit; before it, [`bytes`](Self::bytes) bounds the memory by the measured peak.
     fn through(&mut self, (images, bytes): (f64, f64), slope: Estimate) {
         let at = |slope: f64, noise: f64| (bytes * noise - slope * images).max(0.0);
@@ -280,7 +282,7 @@ mod tests {
         let (wide, narrow) = (before.largest_batch(400.0 * MIB), after.largest_batch(400.0 * MIB));
         assert!(narrow.at_most - narrow.surely < wide.at_most - wide.surely, "{wide:?} {narrow:?}");
         assert!(after.bytes(50).lower <= 280.0 * MIB && after.bytes(50).upper >= 280.0 * MIB);
-        // Under the bound that the run kept, its batch fits.
+        // The batch of a completed run fits its bound.
         assert!(after.largest_batch(295.0 * MIB).surely >= 50);
         assert!(after.largest_batch(265.0 * MIB).at_most < 50);
     }

@@ -1,24 +1,25 @@
-//! How much of a memory bound runs can use, learned from batches that fitted and that did not.
+//! The usable share of a memory bound, learned from batches that fitted and that did not.
 
-/// What a search for the largest batch found: one demand that fitted a bound and the next that did
-/// not.
+/// Result of a search for the largest batch: the largest need that fitted a bound, and the next
+/// one, which did not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bracket {
     /// Computed need of the largest batch that fitted, as a share of the bound; 0 if none did.
     pub fitted: f64,
-    /// Computed need of the next larger batch, which did not fit; infinite if none was tried.
+    /// Computed need of the next larger batch, which did not fit; infinite if no larger one was
+    /// tried.
     pub failed: f64,
 }
 
-/// Share of a bound that the computed need of a batch may reach. The rest is what the computation
-/// leaves out: the driver's context, work space of kernels, fragmentation.
+/// Share of a bound that the computed need of a batch may reach. The computation leaves out the
+/// rest: the driver's context, work space of kernels, fragmentation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UsableMemory {
-    /// A need up to here is rarely too optimistic.
+    /// A batch with at most this need almost always fits.
     pub surely: f64,
-    /// Separates best between what fitted and what did not.
+    /// Best separation between batches that fitted and batches that did not.
     pub expected: f64,
-    /// A need above here rarely fits.
+    /// A batch with a larger need rarely fits.
     pub at_most: f64,
 }
 
@@ -26,9 +27,9 @@ impl UsableMemory {
     /// Learns the shares. `risk` is the share of the brackets in which an answer by `surely` may
     /// name a batch that did not fit, and one by `at_most` too small a batch.
     ///
-    /// The quantiles are those of the brackets themselves, without a distribution: a few networks
-    /// need far more than computed, and a fitted spread would make every answer pessimistic for
-    /// them. `None` if no batch failed or none fitted.
+    /// The quantiles are empirical, without a fitted distribution: a few networks need far more
+    /// than computed, and a fitted spread would make every answer pessimistic. `None` if no batch
+    /// failed or none fitted.
     pub fn fit(brackets: &[Bracket], risk: f64) -> Option<Self> {
         let is_usable = |bracket: &&Bracket| bracket.fitted >= 0.0 && bracket.failed > bracket.fitted;
         let brackets: Vec<&Bracket> = brackets.iter().filter(is_usable).collect();
@@ -45,12 +46,12 @@ impl UsableMemory {
             failed.partition_point(|failed| *failed <= share) + fitted.len()
                 - fitted.partition_point(|fitted| *fitted <= share)
         };
-        // Between neighbouring ends of brackets every share separates equally well.
+        // All shares between two neighbouring ends of brackets separate equally well.
         let mut ends: Vec<f64> = failed.iter().chain(&fitted).copied().filter(|end| end.is_finite()).collect();
         ends.sort_unstable_by(f64::total_cmp);
         let middles = ends.windows(2).map(|pair| 0.5 * (pair[0] + pair[1]));
         let expected = middles.min_by_key(|middle| wrong(*middle))?;
-        // Just below the first failure that is not allowed.
+        // Just below the first failure beyond the allowed risk.
         let surely = (first * (1.0 - f64::EPSILON)).min(expected);
         Some(Self { surely, expected, at_most: last.max(expected) })
     }

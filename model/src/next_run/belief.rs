@@ -1,10 +1,10 @@
-//! What is known of the times of configurations, as a Gaussian process of ln t.
+//! A Gaussian process of ln t over configurations, used for its uncertainty.
 //!
-//! ln t is the sum of a part that all machine types share and of parts of its own for each kind of
-//! device, each machine type, and each batch size with its averaging interval. Each part is a level
+//! ln t is the sum of a part that all machine types share, and one part each for the kind of
+//! device, the machine type, and the batch size with its averaging interval. Each part is a level
 //! with linear and quadratic terms in ln E, ln C and ln SR, with independent normal priors, as in
-//! the [advice on one context](crate::advise). Only variances and covariances are taken from it:
-//! they depend on where runs are made and not on their results (Chaloner and Verdinelli, "Bayesian
+//! the [advice on one context](crate::advise). Only its variances and covariances are used: they
+//! depend on where runs are made and not on their results (Chaloner and Verdinelli, "Bayesian
 //! experimental design: a review", Statistical Science 10(3), 1995, §2.1).
 
 use foreglow_numeric::Cholesky;
@@ -13,13 +13,13 @@ use foreglow_shared::CoreSplit;
 use crate::Setting;
 use crate::advise::{Contrast, EFFECTS, PRIOR};
 
-/// Prior standard deviations of what a kind of device, a machine type and a batch size have for
-/// themselves, in the order of [`PRIOR`]: machine types differ by a factor of 1.6 in speed, and
-/// less in how well a job scales.
+/// Prior standard deviations of the parts of a kind of device, a machine type and a batch size, in
+/// the order of [`PRIOR`]. Machine types differ by a factor of 1.6 in speed, and less in scaling.
 const OF_DEVICE: [f64; EFFECTS] = [1.5, 0.5, 0.5, 0.3, 0.1, 0.1, 0.03, 0.1, 0.03, 0.03];
 const OF_MACHINE: [f64; EFFECTS] = [0.5, 0.15, 0.15, 0.1, 0.03, 0.03, 0.01, 0.03, 0.01, 0.01];
 const OF_BATCH: [f64; EFFECTS] = [0.3, 0.05, 0.05, 0.05, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01];
-/// A machine type on which other CNNs ran differs this much less from what they tell.
+/// Factor of the prior deviations of a machine type on which other CNNs ran, whose runs already
+/// show its speed.
 const OTHER_CNNS: f64 = 0.5;
 
 /// A configuration at a share of the job.
@@ -29,7 +29,8 @@ pub(super) struct Point {
     location: Location,
 }
 
-/// Where a configuration runs, as numbers that are equal for what is the same.
+/// Where a configuration runs. Equal numbers stand for equal devices, machine types and batch
+/// sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Location {
     /// The engine, and whether it runs on CPUs or GPUs.
@@ -37,7 +38,7 @@ pub(super) struct Location {
     pub(super) machine: usize,
     /// The batch size and averaging interval.
     pub(super) batch: usize,
-    /// Whether other CNNs tell how fast the machine type is.
+    /// Whether runs of other CNNs show the speed of the machine type.
     pub(super) has_other_cnns: bool,
 }
 
@@ -49,7 +50,7 @@ pub(super) struct Belief {
     noise: f64,
 }
 
-/// A point with what the runs so far tell of it.
+/// A point with its posterior after the runs so far.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     point: Point,
@@ -104,8 +105,8 @@ impl Belief {
         Known { point, variance: (point.covariance(&point) - known).max(0.0), told }
     }
 
-    /// Returns the standard deviation of what a run at `run` changes in the expected ln t of
-    /// `asked`; negative if a longer run lowers the expected time of `asked`.
+    /// Returns the standard deviation of the change that a run at `run` makes to the expected ln t
+    /// of `asked`; negative if a slower run lowers the expected time of `asked`.
     pub(super) fn change(&self, asked: &Known, run: &Known) -> f64 {
         let told: f64 = asked.told.iter().zip(&run.told).map(|(a, b)| a * b).sum();
         (asked.point.covariance(&run.point) - told) / (run.variance + self.noise).sqrt()
@@ -143,8 +144,8 @@ mod tests {
         let belief = Belief::after(vec![at(0, 1, 0.01), at(0, 1, 0.1), at(0, 2, 0.1)], 0.05);
         let run = belief.of(at(1, 1, 0.1));
         let change = |machine: usize| belief.change(&belief.of(at(machine, 1, 1.0)), &run);
-        // Of another new machine type it tells half as much: how the measured one compares with
-        // all.
+        // For another new machine type it changes half as much, because it only shows how the
+        // measured type compares with all.
         let (own, other) = (change(1), change(2));
         assert!(own > 0.4 && own > 1.5 * other && other > 0.1 && own > 2.0 * change(0).abs(), "{own} {other}");
     }

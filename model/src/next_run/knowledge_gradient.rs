@@ -1,4 +1,4 @@
-//! What a run is expected to save: the knowledge gradient (Frazier, Powell and Dayanik, "The
+//! The expected saving of a run: the knowledge gradient (Frazier, Powell and Dayanik, "The
 //! knowledge-gradient policy for correlated normal beliefs", INFORMS Journal on Computing 21(4),
 //! 2009).
 
@@ -12,13 +12,13 @@ use crate::comparison::Timed;
 use crate::comparison::limits::{is_in_time, keeps_budget};
 use crate::{MachineLimits, Spread};
 
-/// Outcomes of a run that are weighed: quantiles of equal probability.
+/// Number of outcomes of a run, as quantiles of equal probability.
 const OUTCOMES: usize = 16;
-/// Most configurations that may turn out to be the best.
+/// Limit on the configurations that may turn out to be the best.
 const MOST_CONTENDERS: usize = 150;
-/// Standard deviations by which a configuration may turn out to be better than expected.
+/// Number of standard deviations by which a configuration may turn out to be better than expected.
 const OPTIMISM: f64 = 2.5;
-/// Degrees of freedom from which on Student's t is a normal distribution.
+/// Degrees of freedom from which on Student's t is practically a normal distribution.
 const NORMAL: f64 = 1e7;
 
 /// The recommended configuration and those that may turn out to be better.
@@ -26,14 +26,14 @@ pub(super) struct KnowledgeGradient<'a> {
     space: &'a Space<'a>,
     belief: &'a Belief,
     limits: MachineLimits,
-    /// Standard deviations by which a late time is above the expected one.
+    /// Distance of the late time above the expected one, standard deviations.
     late_deviations: f64,
-    /// Whether money is to be saved; otherwise time.
+    /// Whether the objective is money; otherwise time.
     pub(super) saves_money: bool,
     best: Option<Contender<'a>>,
     contenders: Vec<Contender<'a>>,
-    /// For each site, the standard deviation of its predictions as a share of the belief's, at most
-    /// 1: where the predictor is surer, a run changes less.
+    /// For each site, the standard deviation of the predictor's times as a share of the belief's,
+    /// at most 1. Where the predictor is surer than the belief, a run changes less.
     shares_of_deviation: Vec<f64>,
     /// Standard normal quantiles.
     outcomes: Vec<f64>,
@@ -89,7 +89,7 @@ impl<'a> KnowledgeGradient<'a> {
         };
         let best = best.map(|place| contender(&choices[place]));
         let least = best.as_ref().map(|best| gradient.objective(best, 0.0));
-        // Without a price, a configuration cannot be compared with those that have one.
+        // Configurations without a price cannot be compared with priced ones.
         let comparable = choices.iter().filter(|choice| choice.rate.is_some() || !has_price);
         let all: Vec<Contender> = comparable.map(contender).collect();
         gradient.shares_of_deviation =
@@ -114,8 +114,8 @@ impl<'a> KnowledgeGradient<'a> {
 
     /// Returns the expected saving of the decision after a run, as a share of the cost (or time) of
     /// the recommended configuration: E[(f(best) − min f)⁺] over the outcomes of the run, where the
-    /// minimum is over what may then be recommended. Without a recommended configuration, the
-    /// probability that there is one after the run.
+    /// minimum is over the configurations that may then be recommended. Without a recommended
+    /// configuration, the probability that the run finds one.
     pub(super) fn saving(&self, run: &Run) -> f64 {
         let site = &self.space.sites[run.site];
         let told = self.belief.of(Point::new(site.location, run.placement.split(), run.share));
@@ -124,8 +124,9 @@ impl<'a> KnowledgeGradient<'a> {
             let noise = self.belief.noise();
             let left = (one.known.variance - change * change).max(0.0) + noise;
             let late_log = match one.late_log {
-                // The predictor does not promise narrower intervals, and a run that only may narrow
-                // them is made in vain too often. Without a recommendation there is no other hope.
+                // The predictor's intervals need not become narrower, so runs that can only narrow
+                // them are often in vain. They count only without a recommendation, when nothing
+                // else can help.
                 Some(log) if self.best.is_none() => log * (left / (one.known.variance + noise)).sqrt(),
                 Some(log) => log,
                 None => self.late_deviations * left.sqrt(),
@@ -151,7 +152,7 @@ impl<'a> KnowledgeGradient<'a> {
         sum / OUTCOMES as f64 / whole
     }
 
-    /// Returns the median over the configurations of a site that the predictor knows.
+    /// Returns the median share over the configurations of a site with a predicted spread.
     fn share_of_deviation(&self, all: &[Contender], site: usize) -> f64 {
         let of_site = all.iter().filter(|one| one.choice.site == site);
         let share = |one: &Contender| {
@@ -161,9 +162,9 @@ impl<'a> KnowledgeGradient<'a> {
         if shares.is_empty() { 1.0 } else { median(shares).min(1.0) }
     }
 
-    /// Whether a configuration whose time is only guessed may be recommended after a run: the run
-    /// is on its machine type, the runs then tell what more executors and cores bring, and one of
-    /// them had as many, because the comparison offers no more than were measured.
+    /// Whether a configuration whose time is only guessed may be recommended after a run. The run
+    /// must be on its machine type, the runs must then vary executors and cores, and one must have
+    /// as many, because the comparison offers at most the measured numbers.
     fn tells(&self, run: &Run, choice: &Choice) -> bool {
         let (of_run, of_choice) = (&self.space.sites[run.site], &self.space.sites[choice.site]);
         let (executors_vary, cores_vary) = self.space.varied;

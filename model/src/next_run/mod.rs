@@ -1,11 +1,9 @@
-//! The next run over all machine types: which one to make, what it is expected to save, and when to
-//! stop.
+//! Proposes the next run over all machine types, with its expected saving, and says when to stop.
 //!
-//! The times of configurations are those of the [`Comparison`]; where the runs do not tell them
-//! yet, as on a machine type that was never measured, they are guessed from the others. A
-//! [Gaussian process](belief) says how uncertain they are and what a run tells of them. The value
-//! of a run is what the decision is [expected to save](knowledge_gradient) after it, per money that
-//! the run costs.
+//! The times of configurations come from the [`Comparison`]. Times that cannot be predicted yet, as
+//! on a machine type that was never measured, are guessed from the others. A [Gaussian
+//! process](belief) gives their uncertainty and its reduction by a run. The value of a run is the
+//! [expected saving](knowledge_gradient) of the decision after it, per cost of the run.
 
 mod belief;
 mod knowledge_gradient;
@@ -35,21 +33,21 @@ const UNNAMED_GPU: &str = "gpu";
 pub struct NextRuns {
     /// Whether to go on, and why.
     pub verdict: Verdict,
-    /// What is recommended from the runs so far; `None` if nothing meets the limits.
+    /// The recommendation from the runs so far; `None` if no configuration meets the limits.
     pub best: Option<BestSoFar>,
-    /// Expected saving of the run that saves most, as a share of the cost of the recommended
-    /// configuration, or of its time. `None` without a recommendation.
+    /// Largest expected saving of a run, as a share of the cost of the recommended configuration or
+    /// of its time. `None` without a recommendation.
     pub expected_saving: Option<f64>,
-    /// What the saving is a share of.
+    /// Whether the saving is a share of the cost or of the time.
     pub saves: Saves,
-    /// Runs to make, the best first: by expected saving per money, or per second without a price.
-    /// If nothing can be fitted yet, the first runs in order.
+    /// Runs to make, the best first: by expected saving per cost, or per second without a price. If
+    /// nothing can be fitted yet, the first runs in order.
     pub runs: Vec<NextRun>,
     /// Machine types that cannot be measured for this job, and why.
     pub left_out: Vec<(String, String)>,
 }
 
-/// The recommended configuration: that of [`Comparison::decide`], or without any price the fastest
+/// The recommended configuration: that of [`Comparison::decide`], or without prices the fastest
 /// that meets the deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BestSoFar {
@@ -61,7 +59,7 @@ pub struct BestSoFar {
     pub cost: Option<f64>,
 }
 
-/// What a run is to save.
+/// The objective of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Saves {
@@ -90,7 +88,7 @@ pub struct NextRun {
     /// without a recommended configuration, the probability that the run finds one. `None` before
     /// anything can be fitted.
     pub expected_saving: Option<f64>,
-    /// What the sample is of.
+    /// Context of the sample.
     #[serde(skip)]
     pub context: Option<Context>,
 }
@@ -130,14 +128,14 @@ pub fn next_runs(
     let all = (0..space.sites.len()).filter(|site| gradient.matters(*site)).flat_map(of_site);
     let has_price = choices.iter().any(|choice| choice.rate.is_some());
     let mut worth: Vec<(f64, Run)> = all
-        // A run whose cost is unknown cannot be weighed against its saving.
+        // A run of unknown cost cannot be ranked by its saving per cost.
         .filter(|run| run.rate.is_some() || !has_price)
         .map(|run| (gradient.saving(&run), run))
         .filter(|(saving, _)| *saving >= WORTH_NAMING)
         .collect();
     let cost = |run: &Run| run.rate.map_or(run.secs + limits.startup_secs, |rate| rate.cost(run.secs));
     let most = worth.iter().map(|(saving, _)| *saving).fold(0.0, f64::max);
-    // Runs that save too little to go on for come last, however cheap they are.
+    // Runs whose saving is below the stopping threshold come last, even if they are cheap.
     sort_by(&mut worth, |(a, run), (b, other)| {
         (*b >= LEAST_SAVING).cmp(&(*a >= LEAST_SAVING)).then((b / cost(other)).total_cmp(&(a / cost(run))))
     });
@@ -210,7 +208,7 @@ fn described(space: &Space, run: &Run, saving: f64, limits: &MachineLimits) -> N
     }
 }
 
-/// Returns what a run on a site is of.
+/// Returns the context of a run on a site.
 fn context(space: &Space, site: &Site) -> Context {
     let measured = &space.fitted(site).job.context;
     match site.unmeasured {

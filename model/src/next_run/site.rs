@@ -1,4 +1,4 @@
-//! Where a run can be made: machine types, measured or not, each with a batch size.
+//! Sites, where runs can be made: machine types, measured or not, each with a batch size.
 
 use foreglow_shared::{Engine, MachineType};
 
@@ -10,10 +10,10 @@ use crate::{Arm, Basis, JointPredictor, Offer, Pricing};
 pub(super) struct Site<'a> {
     /// The measured arm, or the one whose context, memory and partition size apply.
     pub(super) arm: usize,
-    /// Whether it may be chosen; otherwise its runs only tell of the others.
+    /// Whether it may be chosen; otherwise its runs only inform the prediction of others.
     pub(super) is_offered: bool,
-    /// Whether runs are made there. Sites that differ in their partition size alone share their
-    /// runs, and further runs have the usual size.
+    /// Whether new runs are proposed on this site. Sites that differ only in the partition size
+    /// share their runs, and new runs have the usual size.
     pub(super) has_runs: bool,
     /// The machine type, if it was never measured.
     pub(super) unmeasured: Option<&'a MachineType>,
@@ -66,7 +66,7 @@ pub(super) fn sites<'a>(predictor: &JointPredictor, offer: &Offer, unmeasured: &
     sites
 }
 
-/// Numbers of devices, machine types and batch sizes: equal ones have the same number.
+/// Assigns numbers to devices, machine types and batch sizes; equal ones get the same number.
 #[derive(Default)]
 struct Numbers {
     devices: Vec<(Engine, bool)>,

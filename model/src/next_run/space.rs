@@ -19,7 +19,7 @@ use crate::{Arm, Basis, Comparison, JointPredictor, MachineLimits, Offer, Placem
 /// Device, batch, configuration and the bits of the share of the job.
 type Guess = (usize, usize, CoreSplit, u64);
 
-/// What can be chosen and run.
+/// The configurations and the runs.
 pub(super) struct Space<'a> {
     predictor: &'a JointPredictor,
     pub(super) sites: Vec<Site<'a>>,
@@ -68,7 +68,7 @@ impl<'a> Space<'a> {
         self.predictor.fitted(site.arm)
     }
 
-    /// Whether the runs so far tell the time of any configuration that was run.
+    /// Whether the runs so far give a predicted time for any measured configuration.
     pub(super) fn has_times(&self) -> bool {
         self.sites.iter().filter(|site| site.owns_runs_of(self.arm(site))).any(|site| {
             let run = self.fitted(site).job.observations.first();
@@ -77,7 +77,7 @@ impl<'a> Space<'a> {
     }
 
     /// Returns the largest numbers of executors and of cores that ran on the machine type of a
-    /// site, or on any while its own runs are few.
+    /// site, or on any machine type if its own runs are few.
     pub(super) fn most_counts(&self, site: &Site) -> (u32, u32) {
         let own = self.arm(site);
         let is_alone = site.unmeasured.is_none() && own.basis == Basis::Own;
@@ -115,8 +115,8 @@ impl<'a> Space<'a> {
         (points, noise.clamp(*NOISE.start(), *NOISE.end()))
     }
 
-    /// Lists the configurations of the whole job: those of the comparison, and those whose time the
-    /// runs do not tell yet.
+    /// Lists the configurations of the whole job: those of the comparison, and those whose time
+    /// cannot be predicted yet.
     pub(super) fn choices(&self, comparison: &Comparison, offer: &Offer, limits: &MachineLimits) -> Vec<Choice> {
         let rate = |site: &Site, placement| site.pricing.rate(placement, limits.spot, limits.startup_secs);
         let mut choices: Vec<Choice> = Vec::new();
@@ -155,7 +155,7 @@ impl<'a> Space<'a> {
     }
 
     /// Lists the runs that can be made on a site: on one machine if the executors share one, with a
-    /// partition for each task thread, and never one that was made before.
+    /// partition for each task thread, and without the runs made so far.
     pub(super) fn runs(&self, index: usize, offer: &Offer, limits: &MachineLimits) -> Vec<Run> {
         let site = &self.sites[index];
         if !site.has_runs {
@@ -223,9 +223,9 @@ impl<'a> Space<'a> {
         placements
     }
 
-    /// Returns the time of a share of the job: what the runs tell, or else that of a configuration
-    /// that was run, by the number of task threads; on a machine type that was never measured, the
-    /// geometric mean of the others.
+    /// Returns the time of a share of the job: the predicted time, or else that of a measured
+    /// configuration scaled by the number of task threads. On a machine type that was never
+    /// measured, it is the geometric mean of the others.
     fn secs(&self, site: &Site, split: CoreSplit, share: f64) -> Option<f64> {
         if site.unmeasured.is_none() {
             return self.secs_of_arm(site.arm, split, share);

@@ -23,8 +23,8 @@ pub(crate) enum Column {
 pub(crate) struct Single {
     columns: Vec<Column>,
     model: Model,
-    /// Unit of the target: the longest training time, so that the unit of the times does not
-    /// influence the choice.
+    /// The longest training time. The target is divided by it, so that the unit of the times does
+    /// not influence the selection.
     longest_secs: f64,
 }
 

@@ -1,10 +1,10 @@
-//! The runs that a CNN which was never run would have made, on a machine whose layers were timed.
+//! Predicts the runs of a CNN that was never run, on a machine where layers were timed.
 //!
 //! time per image = a · preparation + r · Σ times of its layers. The preparation (reading,
-//! decoding, copying, hand-over) follows from what measured runs spent beside their CNNs, per
-//! number of the input. The factors a and r of each configuration are those that fit the measured
-//! CNNs: how much slower both are with other executors at work, and layers in a network rather than
-//! alone. What the fit leaves of each CNN gives the interval.
+//! decoding, copying, hand-over) is estimated from the time that measured runs spent outside their
+//! CNNs, per number of the input. The factors a and r of each configuration are fitted to the
+//! measured CNNs. They include the slowdown by other executors, and the difference between layers
+//! in a network and layers timed alone. The residuals of the CNNs give the interval.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +19,15 @@ use super::transfer::{MeasuredCnn, TransferredJob, images, key, log_secs_per_ima
 use crate::Spread;
 use foreglow_numeric::nnls;
 
-/// Standard deviation of ln t that the layers of another CNN cause before anything is known, which
-/// counts as `USUAL_CNNS` CNNs.
+/// Prior standard deviation of ln t due to the layers of another CNN, with the weight of
+/// `USUAL_CNNS` CNNs.
 const USUAL_ERROR: f64 = 0.1;
-/// The same that the preparation of images causes: it takes that much longer or shorter from run to
-/// run.
+/// Standard deviation of ln t due to the preparation of images, which varies between runs.
 const ERROR_OF_PREPARATION: f64 = 0.1;
 const USUAL_CNNS: f64 = 3.0;
-/// Weight of a factor of 1 against one CNN's relative error.
+/// Weight of the prior value 1 of a factor, relative to the relative error of one CNN.
 const SHRINKAGE: f64 = 0.3;
-/// Least share of a run's time that errors of its layers count for.
+/// Lower bound on the share of the layers in a time when errors are attributed to layers.
 const LEAST_SHARE: f64 = 0.3;
 
 /// A CNN in terms of its layers.
@@ -142,7 +141,7 @@ fn spread_of(errors: &[f64], share: f64) -> Option<Spread> {
     let squares: f64 = if degrees > 0.0 { errors.iter().map(|error| error * error).sum() } else { 0.0 };
     let freedom = USUAL_CNNS + degrees;
     let square = (USUAL_CNNS * USUAL_ERROR * USUAL_ERROR + squares) / freedom;
-    // The factors have errors, too.
+    // Adds the error of the factors.
     let scale = (square * (1.0 + 1.0 / errors.len().max(1) as f64)).sqrt();
     let preparation = ERROR_OF_PREPARATION * (1.0 - share);
     Spread::student_t((scale * share * scale * share + preparation * preparation).sqrt(), freedom).ok()
@@ -243,7 +242,7 @@ mod tests {
     #[test]
     fn a_cnn_takes_the_time_of_its_layers_and_of_its_images() {
         let others = [measured(10, 32.0, 32.0), measured(20, 64.0, 16.0), measured(30, 128.0, 8.0)];
-        // The first spends nearly all its time on layers, the second on preparing images.
+        // The first CNN spends nearly all its time on layers, the second on preparing images.
         for size in [(40, 48.0, 40.0), (1, 16.0, 8.0)] {
             let (error, lower, upper) = asked(&others, size);
             assert!(error < 0.06, "{size:?}: {error}");

@@ -1,8 +1,8 @@
-//! What a network costs per image, summed over the layers of a kind.
+//! Costs of a network per image, summed over the layers of each kind.
 
 use serde::{Deserialize, Serialize};
 
-/// What a layer computes. The sizes of a convolution decide how fast it is per multiply-accumulate.
+/// Kind of a layer. The sizes of a convolution determine its speed per multiply-accumulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LayerKind {
@@ -29,14 +29,14 @@ pub enum LayerKind {
     Copy,
     /// An activation function.
     Activation,
-    /// Sums, products and what else works number by number.
+    /// Sums, products and other element-wise operations.
     Arithmetic,
 }
 
 /// A layer's costs for one image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostedLayer {
-    /// What it computes.
+    /// Kind of the layer.
     pub kind: LayerKind,
     /// Multiply-accumulates.
     pub multiply_accumulates: f64,
@@ -135,7 +135,7 @@ impl GraphCosts {
     }
 }
 
-/// Returns the places of a kind among the products, if it is one, and in the traffic.
+/// Returns the index of a kind among the products, if it is a product, and in the traffic.
 fn places(kind: LayerKind) -> (Option<usize>, usize) {
     let of_three = |value: u64, bounds: [u64; 2]| bounds.iter().filter(|bound| value > **bound).count();
     match kind {

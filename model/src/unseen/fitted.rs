@@ -8,19 +8,18 @@ use super::structure::{Structure, TERMS, terms};
 use crate::{Prediction, Spread};
 use foreglow_numeric::{GroupedProcess, rows_of};
 
-/// Families from which on the structure is corrected by a process over the costs.
+/// Number of families from which on a Gaussian process over the costs corrects the structure.
 const FAMILIES_OF_PROCESS: usize = 8;
-/// Parts of the families; the structure is fitted to all but one, for errors on the last.
+/// Number of folds of families for a cross-validation of the structure.
 const FOLDS: usize = 8;
-/// Standard deviation of ln t for another family before anything is known, and the number of
-/// families that this counts as.
+/// Prior standard deviation of ln t for another family, and its weight in families.
 const USUAL_ERROR: f64 = 0.3;
 const USUAL_FAMILIES: f64 = 3.0;
 
 /// Runs of a CNN at one batch size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostedRun {
-    /// Family of the CNN: networks of one family are alike in more than their costs.
+    /// Family of the CNN. Networks of one family are similar beyond their costs.
     pub family: String,
     /// Costs for one image.
     pub costs: GraphCosts,
@@ -61,7 +60,7 @@ impl UnseenCnn {
             numbers.iter().all(|number| number.is_finite() && *number > 0.0)
         };
         let mut runs: Vec<&CostedRun> = runs.iter().filter(is_valid).collect();
-        // The order of the runs changes no digit.
+        // Sorted, so that the order of the runs changes no digit.
         runs.sort_by(|a, b| a.order(b));
         if runs.is_empty() {
             return None;
@@ -107,7 +106,7 @@ impl UnseenCnn {
     }
 }
 
-/// Returns what the process compares networks by: sizes as logarithms, and shares of each kind.
+/// Returns the features of the process: sizes as logarithms, and the share of each kind.
 fn features(costs: &GraphCosts, batch_size: f64) -> Vec<f64> {
     let values = costs.values();
     let (products, numbers) = (costs.multiply_accumulates().max(1.0), costs.numbers().max(1.0));
@@ -146,7 +145,7 @@ mod tests {
         GraphCosts::of((0..layers).flat_map(|_| [convolution, activation]), 3.0 * area)
     }
 
-    /// Arithmetic, memory traffic and the start of layers.
+    /// Time for arithmetic, memory traffic and the start of layers.
     fn secs(costs: &GraphCosts) -> f64 {
         costs.multiply_accumulates() / 1e11 + costs.numbers() / 2e9 + costs.values()[LAUNCHES] * 5e-6
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A layer with the sizes that decide its time. Numbers are counted for one image.
+/// A layer with the sizes that determine its time, counted for one image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Layer {
     /// Its operator, by its name in ONNX.
@@ -55,7 +55,7 @@ pub struct Calibration {
 }
 
 impl Layer {
-    /// Whether its sizes are numbers that a layer can have.
+    /// Whether its sizes are valid.
     pub(super) fn is_valid(&self) -> bool {
         let mut sizes = vec![self.multiply_accumulates, self.inputs, self.outputs, self.planes, self.weights];
         let mut least = vec![self.outputs];
@@ -82,7 +82,7 @@ pub(super) enum Family<'a> {
     Other(&'a str),
 }
 
-/// Operators that are timed for others, which do about as much with each number.
+/// Operators that stand for others with about the same work per number, if those were not timed.
 const LIKE: [(&str, &[&str]); 8] = [
     ("Relu", &["Clip", "Neg", "Abs", "Sqrt", "Reciprocal", "Floor", "Ceil", "Elu", "PRelu", "ThresholdedRelu"]),
     ("HardSwish", &["HardSigmoid", "Softsign"]),
@@ -95,7 +95,7 @@ const LIKE: [(&str, &[&str]); 8] = [
 ];
 
 impl Layer {
-    /// Returns the family, and the operator to use where its own was not timed.
+    /// Returns the family, and the family to use if the first was not timed.
     pub(super) fn families(&self) -> [Family<'_>; 2] {
         if let Some(ConvolutionSizes { channels, groups, .. }) = self.convolution {
             let family = match (groups > 1.0, channels == [1.0, 1.0]) {
@@ -116,8 +116,8 @@ impl Layer {
         [Family::Other(own), Family::Other(like)]
     }
 
-    /// Returns the terms of the family's law for a mini-batch: time is a sum of these, each times
-    /// the time that the machine needs for it.
+    /// Returns the terms of the family's law for a mini-batch. The time is their sum, each
+    /// multiplied by a coefficient of the machine.
     pub(super) fn terms(&self, batch: f64) -> Vec<f64> {
         let (inputs, outputs, planes) = (self.inputs * batch, self.outputs * batch, self.planes * batch);
         let products = self.multiply_accumulates * batch;

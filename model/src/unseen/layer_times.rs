@@ -2,10 +2,10 @@
 //!
 //! Each family of layers has a law: a sum of terms such as multiply-accumulates, copied numbers and
 //! launches, each times a coefficient of 0 or more that minimises the relative error on the timed
-//! layers. What the law leaves open (caches, sizes of vectors) is smooth in the logarithms of the
-//! sizes: a Gaussian process corrects the law near timed layers (Rasmussen and Williams, "Gaussian
-//! Processes for Machine Learning", 2006, §2.2). Beyond the timed sizes the correction of the
-//! nearest ones is kept.
+//! layers. The residuals (effects of caches and vector widths) are smooth in the logarithms of the
+//! sizes, so a Gaussian process corrects the law near timed layers (Rasmussen and Williams,
+//! "Gaussian Processes for Machine Learning", 2006, §2.2). Beyond the timed sizes, the correction
+//! of the nearest ones applies.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use foreglow_numeric::{Cholesky, Matrix, dot};
 use super::layer::{Calibration, Family, Layer};
 use foreglow_numeric::nnls;
 
-/// Distance in ln of a size at which two layers still tell something of each other.
+/// Length scale of the process, in ln of a size.
 const LENGTH: f64 = 1.5;
-/// Standard deviations of ln t from the law, and of a measured time.
+/// Standard deviation of ln t about the law, and of a measured time.
 const DEVIATION: f64 = 0.25;
 const NOISE: f64 = 0.04;
 
@@ -47,7 +47,8 @@ impl LayerTimes {
                     continue;
                 }
                 let rows = families.entry(name(timed.layer.families()[0])).or_default();
-                // A layer that was timed twice took the shorter time: other programs only slow it.
+                // Of several times of one layer the shortest counts, because other programs only
+                // slow it down.
                 match rows.iter_mut().find(|(layer, size, _)| *layer == timed.layer && *size == batch) {
                     Some((_, _, secs)) => *secs = secs.min(timed.secs),
                     None => rows.push((timed.layer.clone(), batch, timed.secs)),
@@ -166,7 +167,7 @@ mod tests {
         }
     }
 
-    /// A machine whose products are slower on few channels, and that waits for its memory.
+    /// A machine whose products are slower on few channels, and that is limited by memory traffic.
     fn secs(layer: &Layer) -> f64 {
         let slow = layer.convolution.map_or(1.0, |sizes| 1.0 + 8.0 / sizes.channels[1]);
         8.0 * (layer.multiply_accumulates * slow / 4e10 + (layer.inputs + layer.outputs) / 4e9)
@@ -217,7 +218,7 @@ mod tests {
         let layers = sizes();
         let each: f64 = layers.iter().map(|layer| times.secs(std::slice::from_ref(layer), 8.0)).sum();
         assert!((times.secs(&layers, 8.0) / each - 1.0).abs() < 1e-12);
-        // An operator that was not timed counts as one that does about as much.
+        // An operator that was not timed takes the time of one with about the same work.
         let relu = times.secs(&[on_numbers("Relu", 5e4)], 8.0);
         assert_eq!(times.secs(&[on_numbers("Clip", 5e4)], 8.0), relu);
         assert_eq!(times.secs(&[on_numbers("Unheard", 5e4)], 8.0), relu);

@@ -1,5 +1,5 @@
-//! A CNN that was never run on a machine, predicted from what its graph costs and from the runs of
-//! other CNNs there.
+//! Predicts a CNN that was never run on a machine from the costs of its graph and the runs of other
+//! CNNs.
 
 mod calibrated;
 mod costs;

@@ -1,9 +1,9 @@
-//! What a run does besides its CNN: reading, decoding and copying images, and handing them over.
+//! The work of a run outside its CNN: reading, decoding, copying and handing over images.
 
 use foreglow_numeric::median;
 use foreglow_numeric::nnls;
 
-/// What a run spent its time on.
+/// Parts of the time of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunParts {
     /// Executors × cores per executor.
@@ -18,7 +18,7 @@ pub struct RunParts {
     pub preparation_secs: f64,
 }
 
-/// Seconds that an image takes besides the CNN: a constant, and an amount per number of the input.
+/// Seconds of an image outside the CNN: a constant, and an amount per number of the input.
 pub(super) struct Preparation([f64; 2]);
 
 impl Preparation {
@@ -37,8 +37,8 @@ impl Preparation {
     }
 }
 
-/// Returns the seconds that an image takes besides the CNN: on a single slot all that is not spent
-/// on forward passes, else reading, decoding and copying. `None` if the runs do not say.
+/// Returns the seconds of an image outside the CNN: on a single slot the completion time less the
+/// forward passes, otherwise reading, decoding and copying. `None` if no run recorded them.
 pub(super) fn beside(parts: &[RunParts]) -> Option<f64> {
     let is_single = parts.iter().any(|run| run.slots == 1.0);
     let secs = |run: &RunParts| {
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn on_a_single_slot_all_but_the_forward_passes_is_preparation() {
         assert_eq!(beside(&[run(1.0, 2.0), run(2.0, 2.9)]), Some(0.1));
-        // Several slots also wait for each other.
+        // The completion time of several slots includes waiting for each other.
         assert_eq!(beside(&[run(2.0, 2.0)]), Some(0.05));
         assert_eq!(beside(&[]), None);
     }

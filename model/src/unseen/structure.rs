@@ -3,23 +3,23 @@
 //! time per image = Σ multiply-accumulates of a kind ÷ throughput + Σ numbers of a kind ÷ bandwidth
 //! + (weights ÷ bandwidth + launches · latency + constant) ÷ batch. All coefficients are 0 or more.
 //!
-//! They minimise the squared relative error, and are shrunk towards the usual ratios between them,
-//! so that runs of two CNNs already give a prediction.
+//! They minimise the squared relative error and are shrunk towards prior ratios, so that runs of
+//! two CNNs already give a prediction.
 
 use super::costs::{GraphCosts, LAUNCHES, PRODUCTS, WEIGHTS};
 use foreglow_numeric::{MEDIAN_OF_NORMAL, median, nnls};
 
 /// Number of terms: the costs and a constant.
 pub(super) const TERMS: usize = GraphCosts::NAMES.len() + 1;
-/// Usual coefficients relative to a multiply-accumulate of a wide pointwise convolution: narrow,
-/// grouped and depthwise convolutions reach less of the peak.
+/// Prior coefficients relative to a multiply-accumulate of a wide pointwise convolution: narrow,
+/// grouped and depthwise convolutions reach a smaller share of the peak throughput.
 const USUAL_PRODUCTS: [f64; PRODUCTS] = [2.0, 1.0, 3.0, 1.5, 1.0, 2.0, 1.0, 0.7, 10.0, 8.0, 8.0, 8.0, 4.0, 2.5, 1.5];
-/// The same of a number that is read or written, of a launch and of the constant: a processor does
-/// about 20 multiply-accumulates in the time of a number from memory.
+/// Prior coefficients of a number that is read or written, of a launch and of the constant. A
+/// processor does about 20 multiply-accumulates in the time of reading a number from memory.
 const USUAL_NUMBER: f64 = 20.0;
 const USUAL_LAUNCH: f64 = 3e5;
 const USUAL_CONSTANT: f64 = 3e6;
-/// Weight of a coefficient's usual value against that of one run.
+/// Weight of a coefficient's prior value relative to one run.
 const SHRINKAGE: f64 = 0.03;
 /// Rounds in which runs with large errors lose weight, and the error in median deviations from
 /// which on they do.

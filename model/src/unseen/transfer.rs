@@ -1,9 +1,8 @@
-//! The runs that a CNN which was never run would have made, from those of other CNNs on the
-//! machine.
+//! Predicts the runs of a CNN that was never run from those of other CNNs on the machine.
 //!
-//! The time of a run is the time per image of its CNN, times a factor of its executors and cores,
-//! which CNNs share. [`UnseenCnn`] predicts the time per image of the new CNN. Each measured run is
-//! scaled by the ratio of both times, and runs of one setting are averaged over the CNNs.
+//! The time of a run is the time per image of its CNN times a factor of its executors and cores
+//! that all CNNs share. [`UnseenCnn`] predicts the time per image of the new CNN. Each measured run
+//! is scaled by the ratio of both times, and runs of one setting are averaged over the CNNs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,24 +12,23 @@ use super::{CostedRun, GraphCosts, Layer, RunParts, UnseenCnn};
 use crate::Spread;
 use foreglow_numeric::median;
 
-/// Runs with at least this share of the most images of their configuration give its time per image:
-/// what a run takes besides its images counts less in them.
+/// The time per image of a configuration is taken from runs with at least this share of its largest
+/// number of images, in which the fixed time counts less.
 const LARGE_SHARE: f64 = 0.5;
-/// Weight of no effect against one CNN's for the factor of a configuration.
+/// Weight of the prior value of a configuration's factor (no effect), relative to one CNN.
 const SHRINKAGE: f64 = 0.1;
 /// Rounds of alternating least squares.
 const ROUNDS: usize = 30;
-/// Standard deviation of ln t by which the factors of two CNNs differ before anything is known, and
-/// the number of runs that this counts as.
+/// Prior standard deviation of the difference of two CNNs' factors in ln t, and its weight in runs.
 const USUAL_DIFFERENCE: f64 = 0.05;
 const USUAL_RUNS: f64 = 3.0;
-/// A CNN counts as 1 ÷ (this + |ln of the ratio of its time to the new one's|).
+/// The weight of a CNN is 1 ÷ (this + |ln of the ratio of its time to the new one's|).
 const CLOSE: f64 = 0.1;
 
 /// A CNN that was run on the machine.
 #[derive(Clone, Debug)]
 pub struct MeasuredCnn {
-    /// Family of the CNN: networks of one family are alike in more than their costs.
+    /// Family of the CNN. Networks of one family are similar beyond their costs.
     pub family: String,
     /// Costs for one image.
     pub costs: GraphCosts,
@@ -38,7 +36,7 @@ pub struct MeasuredCnn {
     pub layers: Vec<Layer>,
     /// Its completed runs.
     pub job: Job,
-    /// What they spent their time on; empty if they do not say.
+    /// Parts of the time of these runs; empty if they were not recorded.
     pub parts: Vec<RunParts>,
 }
 
@@ -47,7 +45,7 @@ pub struct MeasuredCnn {
 pub struct TransferredJob {
     /// Measured runs with the times that the new CNN is predicted to take.
     pub job: Job,
-    /// Distribution of what the transfer adds to the errors of a predictor.
+    /// Distribution of the errors that the transfer adds to those of a predictor.
     pub uncertainty: Spread,
 }
 
@@ -130,7 +128,7 @@ impl Factors {
         times[cnn].get(&at).copied().unwrap_or_else(fitted)
     }
 
-    /// Returns how far the factors of another CNN are from these.
+    /// Returns the spread of the factors of another CNN about these.
     fn spread(&self) -> Option<Spread> {
         let fitted = self.cnns.len() + self.configurations.len() - 1;
         let degrees = self.residuals.len().saturating_sub(fitted) as f64;
@@ -141,7 +139,7 @@ impl Factors {
     }
 }
 
-/// Returns the configuration that most CNNs were run on, and of those the smallest.
+/// Returns the smallest of the configurations that most CNNs ran on.
 fn reference(times: &[BTreeMap<CoreSplit, f64>]) -> Option<CoreSplit> {
     let mut counts: BTreeMap<CoreSplit, usize> = BTreeMap::new();
     times.iter().flat_map(BTreeMap::keys).for_each(|key| *counts.entry(*key).or_default() += 1);
@@ -165,7 +163,7 @@ pub(super) fn log_secs_per_image(job: &Job) -> BTreeMap<CoreSplit, f64> {
     runs.into_iter().map(|(key, runs)| (key, log(runs))).collect()
 }
 
-/// Returns the runs that nothing else slowed, and those of settings that have no such run.
+/// Returns the undisturbed runs, and the disturbed ones of settings without an undisturbed run.
 pub(super) fn undisturbed(job: &Job) -> impl Iterator<Item = &Observation> {
     let quiet: BTreeSet<_> = job.observations.iter().filter(|run| !run.disturbed).map(key).collect();
     job.observations.iter().filter(move |run| !run.disturbed || !quiet.contains(&key(run)))
@@ -175,7 +173,7 @@ fn slots(run: &Observation) -> f64 {
     f64::from(run.split().slots())
 }
 
-/// Returns the images that a whole job passes through its CNN.
+/// Returns the number of images that a whole job passes through its CNN.
 pub(super) fn images(workload: &Workload) -> f64 {
     workload.images as f64 * f64::from(workload.epochs)
 }
@@ -217,7 +215,7 @@ mod tests {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// A machine of 4 Gmac/s on which the second core brings 80 %.
+    /// A machine of 4 billion multiply-accumulates per second, on which the second core adds 80 %.
     fn secs(costs: &GraphCosts, images: f64, executors: u32) -> f64 {
         let speed = 1.0 + 0.8 * f64::from(executors - 1);
         images * (costs.multiply_accumulates() / 4e9 + costs.numbers() * 5e-9) / speed

@@ -260,7 +260,7 @@ fn the_advice_reaches_the_right_decision_in_a_fraction_of_the_grid() {
 /// Number of drawn laws; none in the browser, where fits are slower and block everything else.
 const DRAWN: u64 = if cfg!(target_arch = "wasm32") { 0 } else { 100 };
 
-/// The advice stops when another run would save 2 % on average, so it may give up as much. A
+/// The advice stops when another run would save less than 2 % on average, so it may lose as much. A
 /// deadline that must be met with probability 1/2 may be missed by a configuration close to it.
 #[test]
 fn the_advice_costs_at_most_the_promised_share_on_hold_out_laws() {

@@ -30,8 +30,8 @@ const fn spot(case: Case) -> Case {
     Case { spot: true, ..case }
 }
 
-/// Prices per hour: c5.large 0.085, c5.xlarge 0.17 (spot 0.0704), c5.4xlarge 0.68, m5.large 0.096,
-/// m5.xlarge 0.192, r5.large, g4dn.xlarge, p3.8xlarge and gpu_1x_a10 1.29: see `machines.csv`.
+/// Prices per hour are in `machines.csv`, such as c5.large 0.085, c5.xlarge 0.17 (spot 0.0704),
+/// c5.4xlarge 0.68, m5.large 0.096, m5.xlarge 0.192 and gpu_1x_a10 1.29.
 const CASES: [Case; 24] = [
     // One executor fills the machine by its processors: 4 of 4.
     case("c5.xlarge", (1, 4, 1024, false), (3600.0, 0.0), (1, 3600.0, 0.17)),
@@ -51,7 +51,7 @@ const CASES: [Case; 24] = [
     case("c5.xlarge", (1, 4, 1024, false), (3.0, 0.0), (1, 60.0, 0.17 / 60.0)),
     // On each of two machines.
     case("c5.large", (2, 2, 1024, false), (59.9, 0.0), (2, 60.0, 0.085 * 2.0 / 60.0)),
-    // Started seconds count as whole ones.
+    // Fractions of a second are rounded up.
     case("c5.large", (1, 2, 1024, false), (60.2, 0.0), (1, 61.0, 0.085 * 61.0 / 3600.0)),
     // Start-up is billed: 50 s of it and 100 s of run.
     case("c5.large", (1, 2, 1024, false), (100.0, 50.0), (1, 150.0, 0.085 * 150.0 / 3600.0)),
@@ -73,9 +73,9 @@ const CASES: [Case; 24] = [
     case("p3.8xlarge", (5, 4, 8192, true), (1800.0, 0.0), (2, 1800.0, 12.24)),
     // Without GPUs the processors bind: a GPU machine runs a CPU job too, at its whole price.
     case("g4dn.xlarge", (2, 2, 2048, false), (3600.0, 0.0), (1, 3600.0, 0.526)),
-    // Lambda bills started minutes: 61 s are two.
+    // Lambda rounds up to minutes: 61 s are billed as two.
     case("gpu_1x_a10", (1, 8, 8192, true), (61.0, 0.0), (1, 120.0, 1.29 / 30.0)),
-    // 3,600 s are sixty minutes and no more.
+    // 3,600 s are exactly sixty minutes.
     case("gpu_1x_a10", (2, 8, 8192, true), (3600.0, 0.0), (2, 3600.0, 2.58)),
     // Spot: the same machines at the spot price.
     spot(case("c5.xlarge", (6, 2, 1024, false), (250.0, 0.0), (3, 250.0, 0.0704 * 3.0 * 250.0 / 3600.0))),

@@ -156,8 +156,8 @@ fn copies_and_order_of_the_runs_do_not_change_pooled_predictions() {
     assert_eq!(once, twice);
 }
 
-/// A new job on three node counts, one run of which took 2.4 times as long as it should, beside
-/// fully measured ones.
+/// Among fully measured jobs, a new job with three node counts, one run of which took 2.4 times its
+/// expected time.
 #[test]
 fn one_slow_run_of_a_name_with_three_moves_no_prediction_far() {
     const UNLIKE: f64 = 0.1;

@@ -180,7 +180,7 @@ fn spot_prices_apply_on_request_and_machines_without_one_are_never_a_bargain() {
 fn configurations_that_ran_out_of_memory_on_one_machine_type_are_offered_on_none() {
     let mut jobs = two_types().jobs;
     jobs[0].incomplete.push(incomplete(1, 2, IncompleteOutcome::OutOfMemory));
-    // Runs that completed with as much memory would clear it.
+    // Completed runs with the same memory would refute the failure.
     for job in &mut jobs {
         job.observations.retain(|run| run.cores_per_executor == 1);
     }
@@ -224,7 +224,7 @@ fn a_gpu_out_of_memory_excludes_the_gpus_with_no_more_memory_whatever_the_execut
     assert_eq!(offered, ["g5.xlarge"], "a T4 has less memory than the V100");
     let (offered, _) = failing(1, IncompleteOutcome::OutOfAcceleratorMemory);
     assert!(offered.is_empty(), "{offered:?}");
-    // An executor that exceeded its own 1024 MiB may have 8192.
+    // An executor that exceeded its 1024 MiB may succeed with 8192.
     let (offered, _) = failing(1, IncompleteOutcome::OutOfMemory);
     assert_eq!(offered.len(), 3);
 }
@@ -256,7 +256,7 @@ fn the_memory_of_an_executor_follows_the_measured_peaks() {
     let decision = comparison.decide(&LIMITS).unwrap();
     assert_eq!(decision.weighed, 2);
     assert!(decision.candidates.iter().all(|candidate| candidate.placement.memory_per_executor_mib == 512));
-    // Asked for less than is expected to be needed, with more cores than any run that completed.
+    // The requested memory is below the expected need, with more cores than any completed run.
     let tight =
         Offer { memory_per_executor_mib: Some(256), cores_per_executor: vec![4], executors: vec![1], ..offer() };
     let comparison = compare(&group(jobs), &tight);
@@ -337,7 +337,7 @@ fn a_machine_without_a_catalog_entry_is_not_offered_more_executors_than_it_has_g
     let refused = omissions.iter().find(|omission| omission.reason.contains("it has 2 GPUs")).unwrap();
     assert_eq!(refused.configurations, 12, "six numbers of executors with each batch size");
     assert!(refused.reason.contains("at most 2 executors"), "{}", refused.reason);
-    // Runs with one GPU and with two are of the same machine.
+    // Runs with one GPU and with two are on the same machine.
     assert_eq!(most(vec![gpus(8, 1), gpus(32, 2)]).0, 2);
     let shared = [8, 32].map(|batch_size| {
         let mut job = gpus(batch_size, 2);
@@ -431,7 +431,7 @@ fn intervals_of_a_machine_type_with_one_to_three_runs_hold() {
         }
     }
     let (share, mape) = (f64::from(held) / f64::from(asked), 100.0 * error / f64::from(asked));
-    // `make accuracy` measures on real runs that they are not too wide either.
+    // `make accuracy` checks on real runs that they are not too wide either.
     assert!(share >= 0.87 && mape < 8.0, "{share} {mape}");
 }
 

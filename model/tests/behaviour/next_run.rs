@@ -128,7 +128,7 @@ fn follow(
         let (comparison, next) = ask(&runs, limits);
         let count = runs.iter().map(Vec::len).sum();
         let goes_on = matches!(next.verdict, Verdict::GoOn | Verdict::First { .. });
-        // Runs in random order may leave out what the advice asks for, and never be enough.
+        // Runs in random order may omit the runs that the advice needs, and then never suffice.
         let Some((machine, configuration, rate)) = choose(&next).filter(|_| goes_on && count < 40) else {
             let decision = comparison.decide(limits).unwrap();
             let best = decision.candidates[decision.recommended.unwrap()].placement;
@@ -215,7 +215,7 @@ fn a_machine_type_that_was_never_measured_is_proposed_if_it_may_be_cheaper() {
     let first = &next.runs[0];
     assert!(first.is_new_machine && first.expected_saving > Some(0.02), "{first:?}");
     assert_eq!(next.expected_saving, next.runs.iter().map(|run| run.expected_saving.unwrap()).reduce(f64::max));
-    // What is worth a run comes first, by its saving for what it costs.
+    // Runs worth making come first, ordered by saving per cost.
     let worth = |run: &NextRun| {
         (run.expected_saving >= Some(0.02), run.expected_saving.unwrap() / run.suggestion.cost.unwrap())
     };
@@ -293,7 +293,7 @@ fn it_stops_when_no_run_is_expected_to_save_two_percent() {
     let recommended = &decision.candidates[decision.recommended.unwrap()];
     let best = next.best.unwrap();
     assert_eq!((best.placement, best.cost), (recommended.placement, recommended.cost));
-    // A deadline that nothing meets, whatever a run tells.
+    // A deadline that no configuration can meet.
     let limits = MachineLimits { deadline_secs: Some(1.0), ..LIMITS };
     let hopeless = next_runs(&group, &comparison, &offer, &limits, &[]).unwrap();
     assert_eq!((hopeless.verdict, hopeless.best, hopeless.runs), (Verdict::Exhausted, None, Vec::new()));
@@ -376,7 +376,7 @@ fn averaging_intervals_are_told_apart_and_an_unknown_accuracy_is_not_promised() 
     let context = |run: &NextRun| run.context.as_ref().unwrap().workload.average_every();
     assert!(next.runs.iter().all(|run| run.average_every.is_some() && run.average_every == context(run)));
     assert!(next.runs.iter().any(|run| run.average_every == Some(8)), "{:?}", next.runs.first());
-    // No run at a sampling rate tells the accuracy of the whole job.
+    // Runs at a sampling rate below 1 give no accuracy of the whole job.
     let limits = MachineLimits { min_accuracy: Some(0.9), ..LIMITS };
     let next = next_runs(&group, &comparison, &offer, &limits, &[]).unwrap();
     assert_eq!((next.verdict, next.best, next.runs), (Verdict::Exhausted, None, Vec::new()));

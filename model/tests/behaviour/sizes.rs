@@ -117,7 +117,7 @@ fn a_partition_size_is_not_chosen_with_more_cores_than_completed_with_it() {
     let (all, omissions, _) = sizes(&group);
     assert!(all.contains(&(1, 64)) && !all.contains(&(2, 64)), "{all:?}");
     assert!(omissions.iter().any(|left| left.reason.contains("whether they fit into memory is not known")));
-    // Measured peaks tell what two cores need.
+    // Measured peaks give the memory need of two cores.
     group.jobs[0].peaks = [(1, 8, 300), (2, 8, 400), (1, 64, 600)]
         .map(|(cores_per_executor, partition_size, peak_mib)| PeakMemory {
             cores_per_executor,

@@ -117,7 +117,7 @@ fn a_decision_among_splits_bills_their_cores_and_names_them() {
     let prices = &question.prices;
     let by_hand = hours * (8.0 * prices.core_hour + 3.0 * prices.gib_hour);
     assert!((third.cost.unwrap() / by_hand - 1.0).abs() < 1e-9);
-    // Equal executors get the answer that they get without totals.
+    // Equal executors get the same answer with and without totals.
     let grid = Question { executors: vec![2], cores_per_executor: vec![4], ..question.clone() };
     assert_eq!(decide(&predictor, &job(&runs), &grid).unwrap().candidates[0], decision.candidates[1]);
 }

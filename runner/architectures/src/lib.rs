@@ -1,7 +1,7 @@
-//! Descriptions of the CNNs and text classifiers that Foreglow knows: names, inputs and classes.
+//! Descriptions of the built-in CNNs and text classifiers: names, inputs and classes.
 //!
-//! `foreglow-cnn` builds them. A crate that only names a CNN or checks its input depends on this
-//! one, and so does not compile Burn.
+//! `foreglow-cnn` builds them. Crates that only name a CNN or check its input depend on this crate
+//! instead, so that they do not compile Burn.
 
 mod input;
 mod registry;

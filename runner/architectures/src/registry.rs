@@ -1,4 +1,4 @@
-//! The CNNs and text classifiers that Foreglow knows.
+//! The built-in CNNs and text classifiers.
 
 use crate::{Architecture, Colour, Input};
 

@@ -5,12 +5,12 @@ use burn::tensor::{ExecutionError, Int, Tensor};
 use super::grades::Grades;
 use super::graphics::{self, Copy};
 
-/// The classes that a CNN gives images, and its loss, which a device has yet to compute and copy.
-/// Work that is sent to the device meanwhile is not waited for.
+/// Pending classes and loss of a mini-batch, which the device still computes and copies. Waiting
+/// for them does not wait for later work of the device.
 pub struct Answer(State);
 
 enum State {
-    /// The CPU computes at once.
+    /// The CPU computes synchronously.
     Here(Result<Grades, ExecutionError>),
     OnTheWay(Copy),
 }

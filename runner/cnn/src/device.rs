@@ -17,7 +17,7 @@ mod peaks;
 #[cfg(feature = "gpu")]
 pub(crate) use self::graphics::{Matrices, matrices};
 
-/// Burn's words for a buffer that it could not allocate, which it notices when a kernel needs it.
+/// Burn's message for a failed allocation, which it reports when a kernel uses the buffer.
 const NOT_ALLOCATED: &str = "Memory location was never initialized";
 
 /// Opens the device.
@@ -47,7 +47,7 @@ pub fn open_in(place: Place, format: NumberFormat) -> anyhow::Result<Device> {
     Ok(device)
 }
 
-/// Spares the tuner of an opened device the measurements that an earlier process has kept in this
+/// Gives the tuner of an opened device the measurements that an earlier process stored in this
 /// folder.
 #[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "the CPU has no tuner"))]
 pub fn recall_peaks(place: Place, folder: &Path) {
@@ -55,7 +55,7 @@ pub fn recall_peaks(place: Place, folder: &Path) {
     peaks::recall(place, folder);
 }
 
-/// Keeps the measurements of the device's tuner for later processes.
+/// Stores the measurements of the device's tuner for later processes.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -1,10 +1,10 @@
-//! What a CNN answers.
+//! Output of a CNN.
 
 /// Predicted classes and the loss.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grades {
     /// The class of each image.
     pub classes: Vec<i64>,
-    /// The mean loss of the images, if it was asked for.
+    /// The mean loss of the images, if requested.
     pub loss: Option<f32>,
 }

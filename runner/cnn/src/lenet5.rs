@@ -1,6 +1,6 @@
 //! LeNet-5: LeCun, Bottou, Bengio and Haffner, "Gradient-Based Learning Applied to Document
-//! Recognition" (Proceedings of the IEEE, 1998), in the form that later texts count: the second
-//! convolution sees all six maps, the pools have no weights, and the last layer is linear.
+//! Recognition" (Proceedings of the IEEE, 1998), in its common modern form: the second convolution
+//! reads all six maps, the pools have no weights, and the last layer is linear.
 
 use burn::module::Module;
 use burn::nn::{
@@ -57,7 +57,7 @@ impl LeNet5 {
     }
 }
 
-/// On the CPU Burn's convolution suits images as small as these.
+/// On the CPU uses Burn's convolution, which suits such small images.
 fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
     graphics::convolve(conv, &images, None, Activation::None).unwrap_or_else(|| conv.forward(images))
 }

@@ -18,7 +18,7 @@ use super::{Build as _, Cnn, Numbers, Size, Trace};
 const ENDING: &str = ".onnx";
 /// Bytes of a number.
 const FLOAT: u64 = 4;
-/// Largest side of an image, pixels, that a file which leaves the side open may get.
+/// Largest side of an image, pixels, for files that leave the side open.
 const LARGEST_PX: u32 = 4096;
 
 /// A network that can be built on a device.
@@ -64,7 +64,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Returns the network with this number of classes; `None` leaves them as they are.
+    /// Returns the network with this number of classes; `None` changes nothing.
     ///
     /// # Errors
     /// The classes of a network from a file are fixed.
@@ -80,7 +80,7 @@ impl Network {
         Ok(self)
     }
 
-    /// Returns the network with the weights in this file; `None` leaves them as they are.
+    /// Returns the network with the weights in this file; `None` changes nothing.
     pub fn with_weights(self, weights: Option<&Path>) -> Self {
         Self { weights: weights.map(Path::to_owned).or(self.weights), ..self }
     }
@@ -160,7 +160,7 @@ impl Network {
     /// Returns kind and size of the inputs. The default side is 0 if a file leaves it open.
     ///
     /// # Errors
-    /// A file takes no square images in grey or colour.
+    /// The network of a file does not take square images in grey or colour.
     pub fn input(&self) -> anyhow::Result<Input> {
         let file = match &self.origin {
             Origin::BuiltIn(architecture) => return Ok(architecture.input.clone()),
@@ -178,7 +178,7 @@ impl Network {
                 )));
             }
         };
-        // One side that is open, or both, gets the largest length here.
+        // Open sides get the largest length here.
         if height != width {
             return Err(unusable(format!("{name} takes images of {height}×{width} px; Foreglow has only square ones")));
         }
@@ -274,7 +274,7 @@ impl Network {
         }
     }
 
-    /// Returns what each layer costs for one input of this shape.
+    /// Returns the cost of each layer for one input of this shape.
     ///
     /// # Errors
     /// A node of a file does not take the shape.

@@ -33,7 +33,7 @@ pub fn normalise(_: &BatchNorm, _: &Tensor<4>, _: Option<&Tensor<4>>, _: Activat
     None
 }
 
-/// Gives the bytes back.
+/// Returns the bytes unchanged.
 pub fn normalise_bytes(bytes: Vec<u8>, _: [usize; 4], _: &Tensor<4>, _: &Tensor<4>) -> Result<Tensor<4>, Vec<u8>> {
     Err(bytes)
 }

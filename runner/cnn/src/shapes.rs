@@ -11,16 +11,16 @@ use foreglow_onnx::{Convolution, Costs, LayerCost, useful_taps};
 use super::Shape;
 use super::lstm::Lstm;
 
-/// Shape of one input on its way through a CNN, and the multiply-accumulates up to there.
+/// Shape of one input at a layer of a CNN, and the multiply-accumulates so far.
 #[derive(Clone, Debug)]
 pub struct Trace {
     pub(super) channels: usize,
     /// Height and width.
     pub(super) px: [usize; 2],
     layers: Vec<LayerCost>,
-    /// Numbers that other paths of the network need later.
+    /// Numbers held for other paths of the network.
     held: usize,
-    /// Most numbers that were alive at the same time.
+    /// Peak of the numbers alive at the same time.
     most_alive: usize,
 }
 
@@ -30,14 +30,14 @@ impl Trace {
         Self { channels, px: [height, width], layers: Vec::new(), held: 0, most_alive: 0 }
     }
 
-    /// Returns the most numbers that are alive at the same time in a forward pass of one input.
+    /// Returns the peak of the numbers alive at the same time in a forward pass of one input.
     pub fn most_alive(&self) -> usize {
         self.most_alive
     }
 
     /// Returns the numbers that the backward pass of one input needs: the outputs of all layers. A
     /// convolution without batch normalisation has two, because its bias and ReLU are computed
-    /// apart.
+    /// separately.
     pub fn kept_for_training(&self) -> u64 {
         let next = self.layers.iter().skip(1).map(|layer| layer.operator.as_str()).chain([""]);
         let kept = self.layers.iter().zip(next).map(|(layer, next)| match layer.operator.as_str() {
@@ -47,8 +47,8 @@ impl Trace {
         kept.sum()
     }
 
-    /// Returns what each layer so far costs for one input. ReLU is part of the layer before it, as
-    /// it is when it runs.
+    /// Returns the cost of each layer so far for one input. ReLU is part of the previous layer, as
+    /// in the execution.
     pub fn layers(&self) -> &[LayerCost] {
         &self.layers
     }
@@ -183,7 +183,7 @@ impl Trace {
         let input = Self { layers: Vec::new(), ..*self };
         self.channels = 0;
         for branch in branches {
-            // The input, and what the branches before this one gave.
+            // The input, and the outputs of the previous branches.
             let held = input.held + input.channels * input.pixels() + self.channels * self.pixels();
             let (layers, most_alive) = (std::mem::take(&mut self.layers), self.most_alive);
             let mut side = Self { layers, held, most_alive, ..input.clone() };

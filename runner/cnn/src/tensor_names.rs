@@ -64,7 +64,7 @@ fn vgg(parts: &[&str]) -> Option<String> {
     })
 }
 
-/// The first block has no expansion, so that its layers have other numbers.
+/// The first block has no expansion, so its layers have other numbers.
 fn mobilenet(parts: &[&str]) -> Option<String> {
     let norm = |kind: &str| usize::from(kind == "norm");
     Some(match parts {

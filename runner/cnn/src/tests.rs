@@ -4,7 +4,7 @@ use foreglow_architectures::{ALL, Input};
 
 use super::*;
 
-/// Returns a batch of inputs with no regularity that could hide a wrong layout.
+/// Returns a batch of irregular inputs, because regular ones could hide a wrong layout.
 fn batch(inputs: usize, [channels, height, width]: Shape, device: &Device) -> Tensor<4> {
     let count = inputs * channels * height * width;
     let values: Vec<f32> = (0..count).map(|i| ((i * 7919) % 1013) as f32 / 506.5 - 1.0).collect();
@@ -100,8 +100,8 @@ fn a_graphics_adapter_gives_the_scores_of_the_cpu() {
     }
 }
 
-/// The number format of a device is set once per process, so that this test needs its own, which
-/// nextest gives it.
+/// The number format of a device is set once per process. This test therefore needs its own
+/// process, as under nextest.
 #[test]
 fn a_graphics_adapter_in_16_bit_floats_gives_nearly_the_scores_of_the_cpu() {
     let adapters = device::probe();

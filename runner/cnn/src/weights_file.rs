@@ -10,7 +10,7 @@ use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
 use super::{Cnn, Numbers, device::failure, tensor_names};
 
-/// The tensors of a network as a file has them.
+/// The tensors of a network in a file.
 #[derive(Debug)]
 pub struct Stored<'a> {
     /// Name of the network.
@@ -28,14 +28,14 @@ pub struct StoredTensor {
     pub name: String,
     /// Dimensions in the file.
     pub dims: Vec<usize>,
-    /// Whether it is a matrix `[out, in]`, of which Burn has the transpose.
+    /// Whether it is a matrix `[out, in]`, which Burn stores transposed.
     pub is_transposed: bool,
     /// Whether it is a running statistic of batch normalisation.
     pub is_running: bool,
 }
 
 impl StoredTensor {
-    /// Returns a learned tensor that Burn has in the same layout.
+    /// Returns a learned tensor that Burn stores in the same layout.
     pub fn of(name: &str, dims: &[usize]) -> Self {
         Self { name: name.to_owned(), dims: dims.to_vec(), is_transposed: false, is_running: false }
     }
@@ -82,7 +82,7 @@ pub fn check(path: &Path, stored: &Stored<'_>) -> anyhow::Result<()> {
     read(path, stored, |_, _| {})
 }
 
-/// Saves weights; an existing file is replaced only once all of them are written.
+/// Saves weights; an existing file is replaced only after all weights are written.
 ///
 /// # Errors
 /// The device fails, or the file cannot be written.

@@ -15,7 +15,7 @@ pub fn url(text: &str) -> Result<String, String> {
     if matches!(scheme, "http" | "https") && is_host && is_uri { Ok(url) } else { Err(wrong()) }
 }
 
-/// Returns whether an address is the machine of whoever opens it.
+/// Whether the host of a URL is `localhost` or a loopback address.
 pub fn is_loopback(url: &str) -> bool {
     let host = url.parse::<ureq::http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
     host.is_some_and(|host| {

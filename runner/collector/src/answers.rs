@@ -1,4 +1,4 @@
-//! Answers with samples: their memory has a limit, in each and in all together.
+//! Answers with samples, with limits on the memory of each and of all together.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::store::{Filter, PART_BYTES, Page};
 
 /// Memory of all answers together, in units of 256 KiB.
 const UNITS: usize = 256;
-/// Units of an answer that is streamed: a part that is read, and one that the client takes.
+/// Units of a streamed answer: a part being read, and one being sent.
 const STREAM_UNITS: u32 = 1;
 /// Size of the samples in a page of CSV, whose columns depend on all of them.
 pub(super) const MAX_CSV_BYTES: u64 = 4 << 20;
@@ -27,9 +27,9 @@ pub(super) const MAX_CSV_BYTES: u64 = 4 << 20;
 const CSV_UNITS: u32 = 128;
 /// Limit on the cells of a page of CSV. Samples with different fields have cells for all of them.
 const MOST_CELLS: usize = 500_000;
-/// Time in which memory becomes free, before the request is refused.
+/// Time that a request waits for free memory before it is refused.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Samples that are read from the store at a time while an answer is sent.
+/// Samples per read from the store while an answer is sent.
 const STREAMED_SAMPLES: usize = 64;
 
 /// Memory for the answers of all requests.
@@ -57,7 +57,8 @@ impl AnswerMemory {
     }
 }
 
-/// Returns the lines of a page as a body that is read from the store as the client takes it.
+/// Returns the lines of a page as a streamed body, which is read from the store at the client's
+/// pace.
 ///
 /// # Errors
 /// The answer to the client: there is no memory left.
@@ -81,7 +82,7 @@ pub(super) async fn as_stream(shared: Shared, filter: Filter, start: i64, page: 
     })))
 }
 
-/// Returns a page as CSV, which takes a second for a large one.
+/// Returns a page as CSV; a large page takes about a second.
 ///
 /// # Errors
 /// The answer to the client: the store cannot be read, there is no memory left, or the samples make
@@ -102,7 +103,7 @@ pub(super) async fn as_csv(shared: &Shared, filter: Filter, start: i64, page: Pa
     }
 }
 
-/// Returns a body that keeps its memory until the client takes the last part.
+/// Returns a body that holds its memory until the client has taken the last part.
 fn in_parts(text: Bytes, memory: OwnedSemaphorePermit) -> Body {
     Body::from_stream(stream::unfold((text, memory), async |(mut text, memory)| {
         let part = text.split_to(text.len().min(PART_BYTES));

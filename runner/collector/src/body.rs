@@ -20,8 +20,8 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Memory of all bodies together, in units of [`UNIT_BYTES`].
 const UNITS: usize = 64 << 10;
 const UNIT_BYTES: usize = 1 << 10;
-/// Limit on the form of the sign-in. It is read before any token was looked up, and so takes none
-/// of the memory of those who have one.
+/// Limit on the form of the sign-in. It is read before tokens are checked, so it has its own small
+/// limit outside the memory of authorised requests.
 const MAX_FORM_BYTES: usize = 4 << 10;
 /// Size from which lines of a body are stored in the next chunk.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -36,7 +36,7 @@ pub(super) struct Body {
     pub(super) memory: Share,
 }
 
-/// The lines of a body in chunks, so that the memory of each is free once it is parsed.
+/// The lines of a body in chunks; the memory of each is freed after parsing.
 pub(super) struct Lines {
     /// At least one. A line break separates a chunk from the next.
     chunks: Vec<Vec<u8>>,
@@ -78,7 +78,7 @@ impl Lines {
     }
 }
 
-/// A part of the memory of all bodies, which is free again when this is dropped.
+/// A part of the memory of all bodies, released on drop.
 pub(super) struct Share {
     all: Arc<Semaphore>,
     units: Option<OwnedSemaphorePermit>,
@@ -124,7 +124,7 @@ impl BodyMemory {
     pub(super) async fn read(&self, request: Request) -> Result<Body, Box<Response>> {
         let length =
             request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        // A large request is refused before its body.
+        // A large request is refused before its body is read.
         if length.is_some_and(|length: usize| length > MAX_BODY_BYTES) {
             return Err(too_large());
         }
@@ -167,7 +167,7 @@ pub(super) async fn read_form(request: Request) -> Result<Bytes, Box<Response>> 
     }
 }
 
-/// Returns the answer to a request that the collector has no room for now.
+/// Returns the answer to a request if there is no memory for it now.
 pub(super) fn busy() -> Box<Response> {
     refuse(StatusCode::SERVICE_UNAVAILABLE, "the collector has too many requests at once; send it again")
 }

@@ -1,5 +1,5 @@
-//! The check of all samples in the background, in slices. It finds damage of stores of any size,
-//! also while they are served.
+//! The check of all samples in the background, in slices. It finds damage in stores of any size
+//! while they are served.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ const INTERVAL: Duration = Duration::from_hours(24);
 const SHORT_INTERVAL: Duration = Duration::from_mins(10);
 /// Pause after the store could not be read.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_mins(1);
-/// Interval at which known damage is looked at again, which may have been repaired.
+/// Interval at which known damage is rechecked, because it may have been repaired.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Checks the store again and again until the collector stops.
+/// Checks the store repeatedly until the collector stops.
 pub(super) async fn keep_checking(storage: Storage, location: Location) {
     let integrity = storage.integrity();
     let mut due = Instant::now() + first_check(&integrity);
@@ -38,13 +38,13 @@ pub(super) async fn keep_checking(storage: Storage, location: Location) {
         }
         sleep(pause).await;
         let started = Instant::now();
-        // A store that cannot be read for a moment changes nothing.
+        // A temporary failure of the store changes nothing.
         let _ = look_again(&storage).await;
         pause = LOOK_AGAIN.max(started.elapsed() * PAUSE);
     }
 }
 
-/// Returns the time until the first check. A small store was checked before it is served.
+/// Returns the delay of the first check. A small store is checked before it is served.
 fn first_check(integrity: &Integrity) -> Duration {
     if integrity.found().completed_at.is_some() { next_check(integrity) } else { Duration::ZERO }
 }
@@ -53,7 +53,7 @@ fn next_check(integrity: &Integrity) -> Duration {
     if integrity.is_damaged() { SHORT_INTERVAL } else { INTERVAL }
 }
 
-/// Checks all samples and runs once. After an error, what was known stays known.
+/// Checks all samples and runs once. After an error, the earlier findings stay.
 async fn check(storage: &Storage, location: &Location) -> anyhow::Result<()> {
     let integrity = storage.integrity();
     integrity.begin_check();
@@ -79,8 +79,8 @@ async fn check(storage: &Storage, location: &Location) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Forgets the damage that was repaired: samples that were replaced or removed, figures that were
-/// counted again, and indexes that were built again.
+/// Removes repaired damage from the findings: replaced or removed samples, recomputed figures, and
+/// rebuilt indexes.
 async fn look_again(storage: &Storage) -> anyhow::Result<()> {
     let integrity = storage.integrity();
     let (known, positions) = (integrity.found(), integrity.positions());
@@ -93,7 +93,7 @@ async fn look_again(storage: &Storage) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the number of problems of the structure that are left of those that are known.
+/// Returns the number of known structural problems that remain.
 async fn structure(storage: &Storage, known: &Found) -> anyhow::Result<usize> {
     if known.structure == 0 {
         return Ok(0);

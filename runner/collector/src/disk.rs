@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-/// Below this the collector warns.
+/// Free space below which the collector warns.
 const LOW_BYTES: u64 = 1 << 30;
-/// Below this it is not ready: a write of several requests may not fit.
+/// Free space below which the collector is not ready, because a write of several requests may not
+/// fit.
 const FULL_BYTES: u64 = 64 << 20;
 
-/// How much space there is.
+/// Level of the free space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Space {
     Full,
@@ -37,7 +38,7 @@ impl Space {
     }
 }
 
-/// Returns the free bytes for this user; `None` if the system does not say.
+/// Returns the free bytes for this user; `None` if unknown.
 #[cfg(unix)]
 pub(super) fn free_bytes(path: &Path) -> Option<u64> {
     let space = rustix::fs::statvfs(path).ok()?;

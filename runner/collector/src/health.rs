@@ -13,10 +13,10 @@ use super::metrics::Gauges;
 use super::{Shared, failure};
 use crate::store::Unavailable;
 
-/// Time in which a store that is ready answers.
+/// Time limit for the answer of a ready store.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// `GET /healthz`: whether the collector answers, and its samples are as they were stored.
+/// `GET /healthz`: whether the collector answers and its samples are undamaged.
 pub(super) async fn health(State(shared): State<Shared>) -> Response {
     match shared.storage.integrity().sentence() {
         None => "ok\n".into_response(),
@@ -24,8 +24,8 @@ pub(super) async fn health(State(shared): State<Shared>) -> Response {
     }
 }
 
-/// `GET /readyz`: whether a sample that is sent now would be stored. The store is locked for a
-/// write to find out. Damaged samples are named, and hinder no others.
+/// `GET /readyz`: whether a sample could be stored now, tested with a write lock on the store.
+/// Damaged samples are reported but do not affect readiness.
 pub(super) async fn ready(State(shared): State<Shared>) -> Response {
     match problem(&shared).await {
         None => {
@@ -59,7 +59,7 @@ pub(super) async fn version(State(shared): State<Shared>) -> Response {
 pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
     let (samples, store_bytes) = match shared.storage.read(|store| Ok((store.count()?, store.size_bytes()?))).await {
         Ok((samples, bytes)) => (Some(samples), Some(bytes)),
-        // A store that is away or damaged is told by the other figures.
+        // Other metrics report an unavailable or damaged store.
         Err(error) if error.is::<UnusableInput>() || error.is::<Damaged>() || error.is::<Unavailable>() => (None, None),
         Err(error) => return failure(&error),
     };

@@ -1,5 +1,5 @@
-//! What is known of damaged samples: from the check before a small store is served, from answers
-//! that had to leave one out, and from the checks in the background.
+//! Known damage: from the check before a small store is served, from answers that omitted a damaged
+//! sample, and from the checks in the background.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,34 +9,34 @@ use foreglow_shared::{Timestamp, format_count};
 
 use crate::store::{Location, Store};
 
-/// Stores up to this size are checked completely before they are served; larger ones are checked
-/// for their structure before, and for the rest in the background.
+/// Stores up to this size are checked completely before they are served. For larger ones only the
+/// structure is checked first, and the rest in the background.
 pub(super) const CHECKED_BYTES: u64 = 256 << 20;
-/// Damaged samples whose positions are kept.
+/// Limit on the stored positions of damaged samples.
 const MOST_KEPT: usize = 1_000;
 
-/// What is known of the samples.
+/// Known damage of a store.
 #[derive(Debug, Default)]
 pub(super) struct Integrity {
-    /// Whether an answer had to leave out a damaged sample that no check has explained.
+    /// Whether an answer omitted a damaged sample that no check has found yet.
     seen: AtomicBool,
     /// The same since the last check began.
     seen_since: AtomicBool,
     found: Mutex<Found>,
 }
 
-/// What the checks have found.
+/// Findings of the checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     /// Positions of damaged samples.
     damaged: BTreeSet<i64>,
     /// Number of further damaged samples.
     more: usize,
-    /// Runs whose figures are not those of their samples.
+    /// Runs whose figures differ from those of their samples.
     pub(super) runs: usize,
     /// Problems of the file's structure, such as an index that differs from its table.
     pub(super) structure: usize,
-    /// Samples that the check in progress has read, or else the last one.
+    /// Samples read by the current check, or by the last one.
     pub(super) checked: u64,
     /// End of the last complete check.
     pub(super) completed_at: Option<Timestamp>,
@@ -48,12 +48,12 @@ impl Found {
         self.damaged.len() + self.more
     }
 
-    /// Whether nothing was found.
+    /// Whether there are no findings.
     pub(super) fn is_sound(&self) -> bool {
         self.samples() == 0 && self.runs == 0 && self.structure == 0
     }
 
-    /// Adds damaged samples, and returns how many of them were unknown.
+    /// Adds damaged samples, and returns the number of new ones.
     pub(super) fn add(&mut self, damaged: &[(i64, String)]) -> usize {
         let before = self.samples();
         for (position, _) in damaged {
@@ -68,8 +68,8 @@ impl Found {
 }
 
 impl Integrity {
-    /// Checks a store before it is served: its structure, and the samples of one of at most this
-    /// size.
+    /// Checks a store before it is served: its structure, and also its samples if it has at most
+    /// this size.
     ///
     /// # Errors
     /// The structure is damaged, or the store cannot be read.
@@ -89,13 +89,13 @@ impl Integrity {
         Ok(integrity)
     }
 
-    /// Notes that an answer left out a damaged sample.
+    /// Records that an answer omitted a damaged sample.
     pub(super) fn saw_damage(&self) {
         self.seen.store(true, Ordering::Relaxed);
         self.seen_since.store(true, Ordering::Relaxed);
     }
 
-    /// Whether an answer had to leave out a damaged sample, and no check knows of one.
+    /// Whether an answer omitted a damaged sample and no check has found one.
     pub(super) fn is_unexplained(&self) -> bool {
         self.seen.load(Ordering::Relaxed) && self.lock().is_sound()
     }
@@ -103,11 +103,11 @@ impl Integrity {
     /// Begins a check of all samples.
     pub(super) fn begin_check(&self) {
         self.seen_since.store(false, Ordering::Relaxed);
-        // Those are counted again.
+        // The current check counts them anew.
         self.lock().more = 0;
     }
 
-    /// Adds what a check has found so far, and returns how many damaged samples were unknown.
+    /// Adds the findings of a check so far, and returns the number of new damaged samples.
     pub(super) fn add(&self, checked: u64, damaged: &[(i64, String)]) -> usize {
         let mut found = self.lock();
         found.checked = checked;
@@ -116,7 +116,7 @@ impl Integrity {
 
     /// Ends a check.
     pub(super) fn end_check(&self, found: Found) {
-        // Damage that arose behind the check is found by the next one.
+        // Damage to samples that this check had already read is found by the next check.
         let is_unexplained = self.seen_since.load(Ordering::Relaxed) && found.is_sound();
         self.seen.store(is_unexplained, Ordering::Relaxed);
         *self.lock() = Found { completed_at: Some(Timestamp::now()), ..found };
@@ -127,7 +127,7 @@ impl Integrity {
         self.lock().damaged.iter().copied().collect()
     }
 
-    /// Forgets samples that are sound again, or removed, and takes over what is left of the rest.
+    /// Removes repaired or deleted samples from the findings, and updates the other counts.
     pub(super) fn forget(&self, sound: &BTreeSet<i64>, runs: usize, structure: usize) {
         let mut found = self.lock();
         let was_sound = found.is_sound();
@@ -155,7 +155,7 @@ impl Integrity {
         }
         let found = self.found();
         let samples = match found.samples() {
-            // An answer had to leave one out, and the check that counts them has not ended.
+            // An answer omitted one, and the check that counts them has not ended.
             0 if found.is_sound() => Some("damaged samples".to_owned()),
             0 => None,
             count => Some(format_count(count, "damaged sample")),
@@ -206,7 +206,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::store::tests::sample;
 
-    /// Damages or repairs a store past the collector.
+    /// Damages or repairs a store directly, without the collector.
     pub(crate) fn alter(store: &Location, sql: &str) {
         rusqlite::Connection::open(store.file().unwrap()).unwrap().execute_batch(sql).unwrap();
     }

@@ -1,5 +1,5 @@
-//! `GET /api/v1/jobs` and `GET /api/v1/jobs/JOB`: what the planner needs, whatever the number of
-//! samples.
+//! `GET /api/v1/jobs` and `GET /api/v1/jobs/JOB`: the data for the planner, bounded in size for any
+//! number of samples.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ pub(super) async fn list(State(shared): State<Shared>, query: Result<Query<JobsQ
         Ok(limit) => limit,
         Err(refused) => return *refused,
     };
-    // The id is read first, so that a client that follows the events after it misses nothing.
+    // The id is read first, so that a client that follows the events after it misses no sample.
     let read = shared.storage.read(move |store| Ok((store.last_id()?, store.jobs(query.before, limit)?)));
     let (last_id, page) = match read.await {
         Ok(read) => read,

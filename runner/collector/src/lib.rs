@@ -56,11 +56,11 @@ use crate::store::{Location, Store, Unavailable};
 pub const MAX_BODY_BYTES: usize = 16 << 20;
 /// Grace period for requests in progress when the collector stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// Delay after which a sender should try again what the collector could not do, seconds.
+/// Delay before a sender should retry a failed request, seconds.
 const RETRY_AFTER_SECS: HeaderValue = HeaderValue::from_static("1");
 /// Bodies that are parsed at the same time, each on a thread of its own.
 const PARSERS: usize = 2;
-/// Threads for work that blocks. Each keeps memory that it has once used.
+/// Threads for blocking work. Few, because each thread keeps the memory that it once used.
 const BLOCKING_THREADS: usize = 16;
 
 /// State shared by all requests.
@@ -105,7 +105,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Binds the address, so that connections from now on wait for [`Collector::run`].
+    /// Binds the address; from then on, connections wait for [`Collector::run`].
     ///
     /// # Errors
     /// The address is in use, does not belong to this machine, or is open to others without a
@@ -161,7 +161,7 @@ impl Collector {
         let (storage, closed) = Storage::start(store, integrity)?;
         let outcome = runtime.block_on(self.answer(storage, gate, location));
         runtime.shutdown_timeout(STOP_TIMEOUT);
-        // An error says that it is closed.
+        // An error means that the channel is closed.
         let _ = closed.recv_timeout(STOP_TIMEOUT);
         outcome
     }
@@ -200,7 +200,7 @@ impl Collector {
         // Event streams would otherwise never end.
         shared.news.send_modify(|news| news.stopping = true);
         stop.send_replace(true);
-        // Requests in progress have until then.
+        // Grace period for requests in progress.
         let _ = tokio::time::timeout(STOP_TIMEOUT, server).await;
         for task in [others, checks, events, upkeep] {
             task.abort();
@@ -235,7 +235,7 @@ fn router(shared: Shared) -> Router {
         .with_state(shared)
 }
 
-/// Returns the error format of all API routes: `{"error":"…"}`. A failure that may pass names a
+/// Returns the error format of all API routes: `{"error":"…"}`. A temporary failure has a retry
 /// delay.
 fn refusal(status: StatusCode, sentence: impl std::fmt::Display) -> Response {
     let mut refused = (status, axum::Json(serde_json::json!({ "error": sentence.to_string() }))).into_response();

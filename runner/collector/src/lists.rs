@@ -1,4 +1,4 @@
-//! What the lists of the API have in common: a limit, and a link to the next page.
+//! Common parts of the lists of the API: a limit, and a link to the next page.
 
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
@@ -7,7 +7,7 @@ use super::refusal;
 
 /// Numbers of items in an answer.
 pub(super) struct Limits {
-    /// If the query names none.
+    /// Number without a limit in the query.
     pub(super) default: usize,
     pub(super) most: usize,
 }
@@ -42,8 +42,8 @@ pub(super) fn set_next(response: &mut Response, next: Option<String>) {
     }
 }
 
-/// Returns the address of the next page: that of this one, with its parameters as the client has
-/// encoded them, after the last item.
+/// Returns the address of the next page: that of this page, with the client's encoding of the
+/// parameters, after the last item.
 pub(super) fn next_page(uri: &Uri, last: impl std::fmt::Display) -> String {
     let kept = uri.query().unwrap_or_default().split('&');
     let kept = kept.filter(|pair| !pair.is_empty() && !pair.starts_with("after="));

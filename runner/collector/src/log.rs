@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 use foreglow_exit::unusable;
 use foreglow_shared::Timestamp;
 
-/// Lines that wait for the disk; further ones are left out, because no request waits for the log.
+/// Limit on the queued lines; further lines are dropped, so that no request waits for the log.
 const QUEUE: usize = 4_096;
 
 /// Address of the client of a connection.
@@ -90,8 +90,7 @@ fn open(path: &Path) -> std::io::Result<Option<File>> {
     }
 }
 
-/// Writes what has arrived at once, and opens the file each time, so that a file that was moved
-/// away is replaced by a new one.
+/// Writes the queued lines at once. It reopens the file each time, so that log rotation works.
 fn write(path: &Path, lines: &Receiver<String>) {
     while let Ok(mut text) = lines.recv() {
         text.extend(lines.try_iter());

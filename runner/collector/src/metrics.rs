@@ -12,7 +12,7 @@ use crate::Receipt;
 
 /// Upper bounds of the latency histogram, seconds.
 const BOUNDS_SECS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
-/// Beginnings of paths that end with an id.
+/// Prefixes of paths that end with an id.
 const WITH_ID: [(&str, &str); 2] = [("/api/v1/samples/", "/api/v1/samples/ID"), ("/api/v1/jobs/", "/api/v1/jobs/JOB")];
 const ROUTES: [&str; 8] = [
     "/api/v1/samples",
@@ -68,7 +68,7 @@ impl Metrics {
     /// Counts an answer. The time of an answer that is streamed ends with its head.
     pub(super) fn answered(&self, method: &str, path: &str, status: StatusCode, took: Duration) {
         let route = route(path);
-        // Other methods are the client's invention, and each would be a new series.
+        // Other methods are counted together, because clients could create any number of series.
         let method = if ["GET", "HEAD", "POST", "DELETE"].contains(&method) { method } else { "other" };
         *lock(&self.requests).entry((method.to_owned(), route, status.as_u16())).or_default() += 1;
         let secs = took.as_secs_f64();
@@ -167,7 +167,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the route of a path, of which there are few.
+/// Returns the route of a path; there are only a few routes.
 fn route(path: &str) -> &'static str {
     if let Some((_, route)) = WITH_ID.iter().find(|(start, _)| path.starts_with(start)) {
         return route;

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use rust_embed::RustEmbed;
 
-/// Output of `make run`. A missing folder embeds nothing, so that the runner also builds without
+/// Output of `make run`. A missing folder embeds no files, so that the runner also builds without
 /// the planner.
 #[derive(RustEmbed)]
 #[folder = "../../target/planner"]

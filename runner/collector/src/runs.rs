@@ -1,4 +1,4 @@
-//! `GET /api/v1/runs`: equal runs together, with their number and completion times.
+//! `GET /api/v1/runs`: equal runs grouped, with their number and completion times.
 
 use std::fmt::Write as _;
 

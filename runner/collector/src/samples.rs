@@ -26,7 +26,7 @@ const MAX_NAMED_REJECTIONS: usize = 1_000;
 const MAX_LINES: usize = 20_000;
 /// Maximum size of a line, and so of each of its fields. A sample has about half a KiB.
 const MAX_LINE_BYTES: usize = 64 << 10;
-/// Size of a body that is parsed faster than it is handed to another thread.
+/// Size up to which a body is parsed on the same thread, because handing it over would take longer.
 const SMALL_BODY_BYTES: usize = 16 << 10;
 
 /// Result of posting samples.
@@ -36,7 +36,7 @@ pub struct Receipt {
     pub new: usize,
     /// Samples that it already had with the same content. Posting a sample twice has no effect.
     pub known: usize,
-    /// Samples whose id the collector has with other content; it keeps what it has.
+    /// Samples whose id the collector has with other content; the stored sample stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Rejection>,
     /// Invalid lines.
@@ -76,7 +76,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
     let Body { lines, memory } = body;
     let parsed = match lines.len() {
         0..=SMALL_BODY_BYTES => Ok(sort_out(lines, memory)),
-        // Parsing takes a second for a large body, and would hold up all other requests.
+        // Parsing a large body takes a second, which would block all other requests.
         _ => {
             let Ok(parser) = Arc::clone(&shared.parsers).acquire_owned().await else { return *busy() };
             let sorted = tokio::task::spawn_blocking(move || {

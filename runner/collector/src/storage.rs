@@ -1,7 +1,7 @@
 //! The store behind the requests: one thread that writes, and several connections that read.
 //!
-//! Readers wait for no writer, and posts that arrive during a write share the
-//! next one, with one write to the disk for all of them.
+//! Readers never wait for a writer. Posts that arrive during a write are stored together by the
+//! next one, with a single write to the disk.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,9 +15,9 @@ use crate::store::{Encoded, Inserted, Store, Unavailable};
 
 /// Connections that read at the same time.
 const READERS: usize = 4;
-/// Writes that wait at most; further ones wait in their requests.
+/// Limit on the queued writes; further ones wait in their requests.
 const QUEUE: usize = 64;
-/// Samples of one write, unless a single request has more.
+/// Limit on the samples of one write, unless a single request has more.
 const MOST_SAMPLES: usize = 5_000;
 /// Size of the samples after which a write takes no further requests.
 const MOST_BYTES: usize = 8 << 20;
@@ -38,8 +38,8 @@ enum Write {
     Other(Box<dyn FnOnce(&mut Store) + Send>),
 }
 
-/// The samples of a request. They keep their memory until they are stored, also when the sender has
-/// gone in the meantime.
+/// The samples of a request. They hold their memory until they are stored, even if the sender
+/// disconnects.
 struct Insert {
     samples: Vec<Encoded>,
     _memory: Share,
@@ -118,7 +118,7 @@ impl Storage {
         self.writer.max_capacity() - self.writer.capacity()
     }
 
-    /// Returns what is known of damaged samples.
+    /// Returns the known damage.
     pub(super) fn integrity(&self) -> Arc<Integrity> {
         Arc::clone(&self.integrity)
     }
@@ -159,7 +159,7 @@ fn write_all(mut store: Store, mut writes: mpsc::Receiver<Write>) {
 }
 
 /// Stores the samples of several requests together, or one by one if that fails, so that no request
-/// fails because of another one. A database that does not answer is asked once for all.
+/// fails because of another one. If a database does not answer, the requests fail together.
 fn insert(store: &mut Store, group: Vec<Insert>) {
     let requests: Vec<&[Encoded]> = group.iter().map(|insert| insert.samples.as_slice()).collect();
     let together = if group.len() > 1 { Some(store.insert_all(&requests)) } else { None };
@@ -175,7 +175,7 @@ fn insert(store: &mut Store, group: Vec<Insert>) {
     for insert in group {
         let inserted =
             together.as_mut().and_then(Iterator::next).map_or_else(|| insert_one(store, &insert.samples), Ok);
-        // A sender that has gone sends the samples again, and they are known.
+        // If the sender has disconnected, it will send the samples again, and they are known then.
         drop(insert.reply.send(inserted));
     }
 }

@@ -1,4 +1,4 @@
-//! TLS by certificate files, which are read again when they change.
+//! TLS with certificate files, which are reloaded when they change.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Tokens of the collector: how they are made, hashed and read.
+//! Tokens of the collector: generation, hashing and reading.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ const PREFIX: &str = "foreglow_";
 /// Random bytes of a token.
 const RANDOM_BYTES: usize = 32;
 
-/// SHA-256 of a token. A token has 256 random bits, so that a fast hash is enough: the slow hashes
-/// for passwords protect against guessing, and nobody guesses 256 bits.
+/// SHA-256 of a token. A fast hash is enough, because the slow hashes for passwords protect against
+/// guessing, which is impossible with 256 random bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hash(pub(crate) [u8; 32]);
 
@@ -44,7 +44,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the bytes that hexadecimal digits stand for.
+/// Decodes hexadecimal digits.
 pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> =
         text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect::<Option<_>>()?;
@@ -52,7 +52,7 @@ pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
-/// Returns the token that was given: itself, or the content of a file.
+/// Returns the given token, or the content of the given file.
 ///
 /// # Errors
 /// The file cannot be read, or has no token.
@@ -69,7 +69,7 @@ pub fn given(token: Option<String>, file: Option<&Path>) -> anyhow::Result<Optio
     }
 }
 
-/// Returns the token that a command was given, or else that of the environment.
+/// Returns the token from a command's arguments, or else that of the environment.
 ///
 /// # Errors
 /// As for [`given`].

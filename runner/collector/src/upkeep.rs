@@ -1,5 +1,4 @@
-//! Work at intervals: last use of tokens, free space, certificates, and samples that have become
-//! too old.
+//! Periodic work: last use of tokens, free space, certificates, and removal of old samples.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use super::tls::Tls;
 const INTERVAL: Duration = Duration::from_secs(10);
 /// Interval at which old samples are removed.
 const RETENTION_INTERVAL: Duration = Duration::from_secs(600);
-/// Samples that are removed with one write, so that other writes need not wait for all of them.
+/// Samples removed by one write, so that other writes can run in between.
 const BATCH: usize = 1_000;
 
 /// Does the work until the collector stops.

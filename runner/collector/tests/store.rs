@@ -73,10 +73,10 @@ fn waiting(collector: &str, waiting: u64) -> Waiting {
     Waiting { collector: collector.to_owned(), waiting, rejected: 0 }
 }
 
-/// A place for a store that is empty at first.
+/// Location of an initially empty store.
 struct Place {
     location: Location,
-    /// The file is removed with it.
+    /// Removes the file on drop.
     _folder: Option<tempfile::TempDir>,
     server: Option<&'static server::Server>,
 }
@@ -88,7 +88,7 @@ impl Place {
         Self { location, _folder: Some(folder), server: None }
     }
 
-    /// A database of its own; `None` without PostgreSQL.
+    /// Returns a new database; `None` without PostgreSQL.
     fn database() -> Option<Self> {
         let server = server::shared()?;
         let location = Location::Database(server.database().unwrap());
@@ -99,7 +99,7 @@ impl Place {
         Store::open(Some(&self.location)).unwrap()
     }
 
-    /// Changes the tables past the store.
+    /// Changes the tables directly, without the store.
     fn alter(&self, sql: &str) {
         match (&self.location, self.server) {
             (Location::File(path), _) => rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap(),
@@ -284,7 +284,8 @@ fn equal_runs_are_counted_together_through_every_change(place: &Place) {
     assert!(record[2].starts_with("removed 3 samples from before 2100"), "{record:?}");
 }
 
-/// A writer that kept the number of the removed run would count samples for no run, or for another.
+/// A writer that cached the number of the removed run would count samples for a missing or another
+/// run.
 fn runs_are_counted_though_another_store_removes_them(place: &Place) {
     let (mut one, mut other) = (place.open(), place.open());
     assert_eq!(one.insert(&[sample(1)]).unwrap(), inserted(1, 0));
@@ -312,7 +313,7 @@ fn a_sample_that_was_altered_is_found_and_left_out(place: &Place) {
     assert!(store.check().unwrap().is_sound());
 }
 
-/// Each of these is served or selects what is served, and has no checksum of its own.
+/// Each of these columns is served or used in queries, and has no checksum of its own.
 fn altered_columns_and_figures_are_found(place: &Place) {
     let mut store = place.open();
     store.insert(&[sample(1), sample(2)]).unwrap();
@@ -332,7 +333,7 @@ fn altered_columns_and_figures_are_found(place: &Place) {
         let findings = store.check().unwrap();
         assert_eq!(findings.figures, ["run 1: its figures are not those of its samples"], "{figure}");
         store.insert(&[sample(4)]).unwrap();
-        // A removal counts the run again.
+        // A removal recomputes the figures of the run.
         store.remove(&[sample(4).id], "me").unwrap();
         assert!(store.check().unwrap().is_sound(), "{figure}");
     }

@@ -55,9 +55,9 @@ impl Source {
         read_files(&self.files)
     }
 
-    /// Selects what samples are of: one context, or one job with several batch sizes, averaging
-    /// intervals or partition sizes or on several machine types, some of which may have runs of
-    /// other CNNs alone. `compares` asks for the second even if there is one context.
+    /// Selects one context, or one job with several batch sizes, averaging intervals, partition
+    /// sizes or machine types, some of which may only have runs of other CNNs. `compares` asks for
+    /// the latter even if there is one context.
     ///
     /// # Errors
     /// As [`Source::job`].
@@ -65,7 +65,8 @@ impl Source {
         if self.context.is_some() {
             return self.pick(samples).map(|job| Selection::Context(Box::new(job)));
         }
-        // Contexts in which no run completed stay, because they may tell what runs out of memory.
+        // Contexts without a completed run stay, because they may show configurations that run out
+        // of memory.
         let completed = |group: &JobGroup| group.jobs.iter().filter(|job| !job.observations.is_empty()).count();
         let has_choices = |group: &JobGroup| {
             completed(group) > 1
@@ -80,8 +81,8 @@ impl Source {
         }
     }
 
-    /// Returns whether the user's choice, if there is one, is a CNN of this name in the samples,
-    /// where a file has its name without the folder.
+    /// Whether the user's choice matches this name of a CNN in the samples; true without a choice.
+    /// Samples have the name of a file without its folder.
     pub fn is_of_model(&self, name: &str) -> bool {
         self.model.as_deref().is_none_or(|model| {
             let file = Path::new(model).file_name().filter(|_| model.ends_with(".onnx"));
@@ -130,7 +131,7 @@ impl Source {
     }
 }
 
-/// What the samples are of.
+/// The selected context or job.
 #[derive(Debug)]
 pub enum Selection {
     /// One context.

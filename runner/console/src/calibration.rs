@@ -1,9 +1,9 @@
-//! Times of layers in samples, and what runs spent their time on.
+//! Times of layers, and parts of the time of runs, in samples.
 
 use foreglow_model::{Calibration, RunParts};
 use foreglow_shared::{Context, Mode, Sample};
 
-/// Field of the sample that carries the times of layers. Other versions keep it unread.
+/// Field of the sample with the times of layers. Other versions ignore and keep it.
 const FIELD: &str = "calibration";
 
 /// Adds times of layers to a sample of the same machine.
@@ -22,13 +22,13 @@ pub fn of_machine(samples: &[Sample], context: &Context) -> Vec<Calibration> {
         (workload.number_format(), *engine, host.clone(), accelerator.clone())
     };
     let is_there = |sample: &&Sample| machine(&Context::of(sample)) == machine(context);
-    // A damaged one is as if it was never measured.
+    // A damaged calibration counts as missing.
     let read = |sample: &Sample| serde_json::from_value(sample.extra.get(FIELD)?.clone()).ok();
     samples.iter().filter(|sample| sample.extra.contains_key(FIELD)).filter(is_there).filter_map(read).collect()
 }
 
-/// Returns what the completed inference runs of a context spent their time on; without the
-/// disturbed ones if there are others.
+/// Returns the parts of the time of completed inference runs of a context, without disturbed runs
+/// if there are others.
 pub fn parts(samples: &[Sample], context: &Context) -> Vec<RunParts> {
     if context.workload.mode != Mode::Inference {
         return Vec::new();

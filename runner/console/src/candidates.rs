@@ -1,4 +1,4 @@
-//! `foreglow advise --candidates`: which configuration of any table to run next.
+//! `foreglow advise --candidates`: advice on the configuration of any table to run next.
 
 use std::path::{Path, PathBuf};
 
@@ -148,8 +148,8 @@ impl Cells {
         Ok(Self { name, columns, rows, lines })
     }
 
-    /// Refuses a configuration that occurs twice in the table: its prices could differ, and a run
-    /// would count for the first alone.
+    /// Refuses a configuration that occurs twice in the table, because its prices could differ and
+    /// a run would count only for the first.
     fn check_configurations(&self, columns: &[usize]) -> anyhow::Result<()> {
         for (place, row) in self.rows.iter().enumerate() {
             let equal = |other: &Vec<String>| columns.iter().all(|column| same(&other[*column], &row[*column]));

@@ -9,7 +9,7 @@ use crate::ask::{name, read_bytes};
 
 /// SkyPilot's name of its catalog files.
 const SKYPILOT_FILE: &str = "vms.csv";
-/// Folders below `--catalog` that are searched: `catalogs/v8/aws`.
+/// Depth of the folders below `--catalog` that are searched: `catalogs/v8/aws`.
 const MOST_FOLDERS: usize = 4;
 
 /// Source of the machine types and their prices.
@@ -64,7 +64,7 @@ impl CatalogArgs {
     }
 }
 
-/// Returns the provider of a `vms.csv`, which is the folder that it is in.
+/// Returns the provider of a `vms.csv`, which is the name of its folder.
 fn provider(file: &Path) -> String {
     let folder = file.canonicalize().ok().and_then(|file| file.parent()?.file_name()?.to_str().map(str::to_owned));
     folder.filter(|_| file.file_name().is_some_and(|name| name == SKYPILOT_FILE)).unwrap_or_else(|| OWN.to_owned())

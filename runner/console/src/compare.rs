@@ -63,8 +63,7 @@ pub struct Compared {
 }
 
 impl MachineArgs {
-    /// Returns whether the user asks for something that only a comparison of machine types
-    /// answers.
+    /// Whether an argument requires a comparison of machine types.
     pub fn is_given(&self) -> bool {
         !self.machines.is_empty()
             || self.catalog.is_given()
@@ -76,7 +75,7 @@ impl MachineArgs {
             || self.epochs.is_some()
     }
 
-    /// Refuses what only a CNN that was run has: other machine types, and several batch sizes.
+    /// Refuses other machine types and several batch sizes, which need runs of the CNN itself.
     pub fn check_never_run(&self, basis: &Basis) -> anyhow::Result<()> {
         let several = self.batch_size.as_ref().is_some_and(|Counts(sizes)| sizes.len() > 1);
         let option = match self {
@@ -105,7 +104,7 @@ impl MachineArgs {
         let Self { machines, catalog, spot, max_hourly_cost, batch_size, partition_size, images, epochs } = self;
         let given = question.bill.prices.as_deref().map(read_prices).transpose()?;
         let catalog = match &given {
-            // The built-in catalog is no reason to refuse the prices that the user gives.
+            // The user's price sheet takes precedence over the built-in catalog's currency.
             Some(sheet) if !catalog.is_given() && sheet.currency != Catalog::built_in().currency => {
                 Catalog { currency: sheet.currency.clone(), machines: Vec::new(), left_out: 0 }
             }
@@ -119,7 +118,7 @@ impl MachineArgs {
                 catalog.find(name).map_err(|error| unusable(error.to_string()))?;
             }
         }
-        // Machine types that are in no catalog are priced by their cores and memory, if all are.
+        // If no machine type is in a catalog, all are priced by their cores and memory.
         let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
         let keeps_sheet = given.is_some();
         let usual = || Some(PriceSheet::example()).filter(|sheet| sheet.currency == catalog.currency);

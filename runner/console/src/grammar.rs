@@ -1,4 +1,4 @@
-//! How users write numbers, lists, times, sizes and addresses: one grammar for all flags.
+//! Parsers for the numbers, lists, times, sizes and addresses of all flags.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -58,7 +58,7 @@ fn wrong_count() -> String {
     "write a whole number, 1 or more".to_owned()
 }
 
-/// Returns the digits, without the underscores and apostrophes that may group them.
+/// Parses digits, which underscores and apostrophes may group.
 fn whole(text: &str) -> Option<u64> {
     let digits: String = text.trim().chars().filter(|letter| !matches!(letter, '_' | '\'')).collect();
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
@@ -156,7 +156,7 @@ pub enum Classes {
     Count(u32),
 }
 
-/// Largest number of classes: larger ones would only run out of memory.
+/// Limit on the number of classes; larger numbers would run out of memory.
 const MOST_CLASSES: u32 = 100_000;
 
 /// Parses a number of classes: `10`, `own`.

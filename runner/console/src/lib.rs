@@ -1,8 +1,8 @@
-//! What the commands share: their arguments (`grammar`, `question`, `split`, `place`, `catalog`,
-//! `compare`, `candidates`), the samples that they ask about (`ask`), progress, and answers in
-//! every format (`answer`).
+//! Shared parts of the commands: arguments (`grammar`, `question`, `split`, `place`, `catalog`,
+//! `compare`, `candidates`), the selection of samples (`ask`), progress, and answers in every
+//! format (`answer`).
 //!
-//! Nothing here runs a CNN, so that answers are built and tested without Burn.
+//! This crate runs no CNN, so answers are built and tested without Burn.
 
 pub mod answer;
 pub mod ask;

@@ -32,8 +32,8 @@ pub enum Place {
     Store {
         /// The open store.
         store: Box<Store>,
-        /// Lock that excludes other measuring commands while it is open. A database has none:
-        /// several machines measure into it.
+        /// Lock that excludes other measuring commands while it is open. A database has none,
+        /// because several machines may measure into it.
         _lock: Option<File>,
     },
 }

@@ -34,7 +34,7 @@ struct Going {
 }
 
 impl Default for Progress {
-    /// Creates an empty bar, which nobody sees with `--quiet`.
+    /// Creates an empty bar, hidden with `--quiet`.
     fn default() -> Self {
         let target = if is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
@@ -187,7 +187,7 @@ pub fn describe(run: &Run) -> String {
     )
 }
 
-/// Returns a short description of how a run ended.
+/// Returns a short description of the outcome of a run.
 pub fn result(sample: &Sample) -> String {
     match (sample.outcome, sample.completion_time_secs) {
         (Outcome::Completed, Some(secs)) => format_duration(secs),

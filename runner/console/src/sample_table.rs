@@ -121,7 +121,7 @@ fn accuracy(sample: &Sample) -> Vec<(&'static str, String)> {
     last.into_iter().chain(validation).chain(held_out).chain(average).collect()
 }
 
-/// Most classes that a table shows with their confusion matrix.
+/// Limit on the classes in a table with a confusion matrix.
 const MOST_CLASSES: usize = 20;
 
 /// Renders precision, recall, F1 and confusion matrix of a training run, one line per true class;

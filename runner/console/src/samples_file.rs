@@ -33,7 +33,8 @@ impl SamplesFile {
     /// As [`SamplesFile::open`], or another command uses the file.
     pub fn open_alone(path: &Path) -> anyhow::Result<(Self, Vec<Sample>)> {
         let file = Self { path: path.to_owned(), file: writable(path)? };
-        // Locks before reading: runs that another command still appends would be measured twice.
+        // Locks before reading, because runs that another command still appends would otherwise be
+        // measured twice.
         lock(&file.file, path)?;
         let samples = file.read()?;
         Ok((file, samples))

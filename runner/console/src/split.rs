@@ -1,4 +1,4 @@
-//! Executors and cores as users give them: cores per executor, or a total that is divided among the
+//! Executors and cores from arguments: cores per executor, or a total that is divided among the
 //! executors.
 
 use foreglow_exit::unusable;
@@ -20,8 +20,8 @@ pub fn split(executors: u32, cores: u32, total_cores: Option<u32>, mode: Mode) -
     check(split, mode)
 }
 
-/// Returns every split of these totals among these numbers of executors. A total below a number of
-/// executors is not divided among these.
+/// Returns every split of these totals among these numbers of executors. Numbers of executors above
+/// a total are skipped for that total.
 ///
 /// # Errors
 /// No total is large enough, one is too large, or an uneven split is to train.
@@ -37,7 +37,8 @@ pub fn splits(executors: &[u32], total_cores: &[u32], mode: Mode) -> anyhow::Res
 }
 
 /// Renders rows of configurations as CSV, each with the total of its uneven split. The last column
-/// is `total_cores` if there is any, so that equal executors have the columns that they always had.
+/// is `total_cores` if there is an uneven split; without one, the columns are those of earlier
+/// versions.
 pub fn csv(columns: &[&str], rows: impl IntoIterator<Item = (Option<u32>, Vec<String>)>) -> String {
     let (totals, mut rows): (Vec<Option<u32>>, Vec<Vec<String>>) = rows.into_iter().unzip();
     let mut columns = columns.to_vec();

@@ -24,13 +24,13 @@ pub enum Align {
 }
 
 /// Renders rows under a header, with a newline after each line. Each row needs one cell per column.
-/// On a narrow terminal, cells are wrapped, or each row becomes several lines; a file or another
-/// program gets whole lines.
+/// On a narrow terminal, cells are wrapped, or each row becomes several lines; output to a file or
+/// another program is not wrapped.
 pub fn table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     table_in(terminal_width(), columns, rows)
 }
 
-/// Renders a table without the columns that have no title.
+/// Renders a table without columns that have an empty title.
 pub fn titled_table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let kept: Vec<usize> = (0..columns.len()).filter(|place| !columns[*place].0.is_empty()).collect();
     let titled: Vec<(&str, Align)> = kept.iter().map(|place| columns[*place]).collect();

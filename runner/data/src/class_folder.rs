@@ -22,7 +22,7 @@ pub struct Holding {
     pub largest_bytes: u64,
 }
 
-/// The files under a folder, sorted by path, so that every machine numbers them alike.
+/// The files under a folder, sorted by path, so that their numbers are the same on every machine.
 pub struct ClassFolder {
     root: PathBuf,
     files: Vec<PathBuf>,
@@ -106,7 +106,7 @@ impl DataSet for ClassFolder {
     }
 }
 
-/// Reads an item that is a file of its own.
+/// Reads an item stored as one file.
 pub fn read_file(path: &Path, layout: Layout, label: Option<u32>) -> Result<Item, ItemError> {
     let bytes = std::fs::read(path).map_err(|error| ItemError(error.to_string()))?;
     Ok(Item { bytes, layout, label })

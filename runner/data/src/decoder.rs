@@ -13,12 +13,12 @@ pub enum Decoder {
     Text(texts::Decoder),
 }
 
-/// Decoded items, one after the other, in the form in which they are copied to the device.
+/// Decoded items, concatenated, in the form in which they are copied to the device.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decoded {
     /// Normalised numbers.
     Numbers(Vec<f32>),
-    /// Values of the colour planes: a quarter of the bytes of their numbers.
+    /// Values of the colour planes, one byte each, a quarter of the size of the numbers.
     Bytes(Vec<u8>),
 }
 
@@ -31,7 +31,7 @@ impl Decoder {
         }
     }
 
-    /// Returns room for this many items.
+    /// Returns an empty buffer with capacity for this number of items.
     pub fn room(&self, items: usize) -> Decoded {
         let room = items * self.numbers();
         match self {
@@ -76,7 +76,7 @@ impl Decoded {
         }
     }
 
-    /// Appends items that the same kind of decoder decoded.
+    /// Appends items decoded by the same kind of decoder.
     pub fn append(&mut self, other: &Self) {
         match (self, other) {
             (Self::Numbers(numbers), Self::Numbers(others)) => numbers.extend(others),

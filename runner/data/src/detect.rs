@@ -51,7 +51,7 @@ impl Format {
 }
 
 /// Detects the format of a file from its content, and of a folder from the first file that is an
-/// image or a data file. Other folders are taken for class folders of images.
+/// image or a data file. Other folders count as class folders of images.
 fn detect(path: &Path) -> anyhow::Result<Source> {
     if !path.is_dir() {
         if folder::is_image(path) {

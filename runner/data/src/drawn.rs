@@ -1,5 +1,4 @@
-//! Generated data sets, which need no download: files in the cache, each a function of its number
-//! only.
+//! Generated data sets, which need no download: files in the cache, each determined by its number.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -52,7 +51,7 @@ impl Drawing {
         }
     }
 
-    /// Generates the file of an item as a function of its number only.
+    /// Generates the file of an item, which its number determines.
     fn file(self, index: u64) -> Vec<u8> {
         match self {
             Self::Photographs => photographs::draw(index),
@@ -69,7 +68,7 @@ impl Drawing {
     }
 }
 
-/// Callback with the number of items that exist and the number that will.
+/// Callback with the number of existing items and of all requested ones.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// Generated items; the set has no fixed size, because more are generated on request.
@@ -175,7 +174,7 @@ fn write(drawing: Drawing, root: &Path, index: u64) -> io::Result<()> {
     let part = path.with_extension(format!("part-{}", std::process::id()));
     let done = fs::write(&part, drawing.file(index)).and_then(|()| fs::rename(&part, &path));
     if done.is_err() {
-        // On a full disk the partial file would also keep its space.
+        // On a full disk the partial file would also occupy space.
         let _ = fs::remove_file(&part);
     }
     done

@@ -43,7 +43,7 @@ fn fingerprint(set: &dyn set::DataSet, root: &Path, vectors: Option<&Path>) -> S
     for first in (0..set.len()).step_by(BATCH as usize) {
         let numbers: Vec<u64> = (first..set.len().min(first + BATCH)).collect();
         let files = set.files(&numbers);
-        // Items that share a file list it once per batch.
+        // A file shared by several items is listed once per batch.
         files.iter().filter(|file| !last.contains(file)).for_each(|file| add(file));
         last = if files.len() < numbers.len() { files } else { Vec::new() };
     }

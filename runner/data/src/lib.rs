@@ -1,5 +1,5 @@
-//! Input data: numbered images or texts, from the file to the numbers of a tensor. The `images`
-//! module holds what is specific to images, `texts` what is specific to texts.
+//! Input data: numbered images or texts, from the file to the numbers of a tensor. The module
+//! `images` is for images, `texts` for texts.
 
 mod class_folder;
 mod decoder;

@@ -22,7 +22,7 @@ pub fn draw(images: u64, sampling_rate: f64, seed: u64) -> Vec<u64> {
     let wanted = images_in_sample(images, sampling_rate).min(images) as usize;
     let mut indices: Vec<u64> = (0..images).collect();
     for place in 0..wanted {
-        // Drawn as f64 because `random_range` may draw other numbers in a later version of rand.
+        // Drawn as f64, because the numbers of `random_range` may change with the version of rand.
         let left = (indices.len() - place) as f64;
         let step = (random.random::<f64>() * left) as usize;
         indices.swap(place, (place + step).min(images as usize - 1));
@@ -44,7 +44,7 @@ impl Sample {
         Self { set, numbers }
     }
 
-    /// Removes the last `count` items, which the caller puts into a sample of their own.
+    /// Removes and returns the last `count` items, for another sample.
     pub fn split_off(&mut self, count: u64) -> Vec<u64> {
         let left = self.numbers.len().saturating_sub(usize::try_from(count).unwrap_or(usize::MAX));
         self.numbers.split_off(left)

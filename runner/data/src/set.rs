@@ -10,7 +10,7 @@ pub trait DataSet: Send + Sync {
     /// Returns the number of items.
     fn len(&self) -> u64;
 
-    /// Returns the number of classes, if the format tells it without reading every item.
+    /// Returns the number of classes, if it is known without reading every item.
     fn classes(&self) -> Option<u32>;
 
     /// Returns the name of the class with this label, if the format has names.

@@ -18,7 +18,7 @@ use crate::texts::{self, Words};
 pub struct Source {
     /// Location.
     pub path: PathBuf,
-    /// Kind of data there.
+    /// Kind of the data.
     pub kind: Kind,
 }
 
@@ -204,7 +204,7 @@ fn cache_root(cache_dir: Option<&Path>) -> anyhow::Result<PathBuf> {
         .context("there is no home directory for generated data; name a directory with --cache-dir")
 }
 
-/// Returns the folder for what can be made again: `FOREGLOW_CACHE`, or the user's cache directory.
+/// Returns the folder for reproducible data: `FOREGLOW_CACHE`, or the user's cache directory.
 pub fn cache_folder() -> Option<PathBuf> {
     if let Some(dir) = std::env::var_os("FOREGLOW_CACHE").filter(|dir| !dir.is_empty()) {
         return Some(dir.into());

@@ -40,8 +40,8 @@ pub struct Speed {
 }
 
 /// Reads and decodes these images on `threads` threads, one batch at a time, and sends the tensors
-/// to the calling thread, which drops them. This is the work of an executor's slot up to the CNN,
-/// and of a data loader with workers.
+/// to the calling thread, which drops them. This is the work of an executor's slot before the CNN,
+/// or of a data loader with workers.
 pub fn read_speed(set: &dyn DataSet, numbers: &[u64], shape: Shape, threads: NonZeroUsize) -> Speed {
     let batches: Vec<&[u64]> = numbers.chunks(shape.batch_size.get()).collect();
     let next = AtomicUsize::new(0);

@@ -1,5 +1,5 @@
-//! What a sample records about a run besides its time: phases, resource use, and what makes it
-//! repeatable.
+//! Records of a run in its sample besides the time: phases, resource use, and the data for
+//! repeating it.
 
 use foreglow_protocol::{Assignment, BrokenImage, Phases};
 use foreglow_shared::Sample;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::fleet::MemoryBound;
 use super::watch::Usage;
 
-/// Field of a sample with its broken images, and the most images that it lists.
+/// Field of a sample with its broken images, and the limit on the listed ones.
 const BROKEN: &str = "broken_images";
 const NAMED_BROKEN: usize = 10;
 
@@ -52,7 +52,7 @@ impl Account {
         self.learned(executor, images, phases);
     }
 
-    /// Records images that were learned.
+    /// Records images used for training.
     pub fn learned(&mut self, executor: usize, images: u64, phases: Phases) {
         let tally = &mut self.executors[executor];
         tally.images += images;

@@ -1,6 +1,6 @@
 //! Checkpoint of a training run: a file with the state after an epoch, which refers to files with
-//! the replicas. It is replaced only once the replicas are written, so that a kill at any time
-//! leaves a complete one.
+//! the replicas. The file is replaced only after the replicas are written, so that a kill at any
+//! time leaves a complete checkpoint.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write as _};
@@ -19,7 +19,7 @@ const FORMAT: u32 = 1;
 /// Checkpoint of a job.
 pub struct Checkpoint {
     path: PathBuf,
-    /// What must be equal for a run to continue another.
+    /// Settings that must be equal for a run to continue another one.
     job: Value,
     /// Replicas to save: one if all have the same parameters and optimiser state.
     replicas: u32,
@@ -46,7 +46,8 @@ impl Checkpoint {
         let settings = job.training.as_ref().map(|training| &training.settings);
         let is_alike = settings.is_none_or(|settings| settings.average_every == 1);
         let replicas = if is_alike { 1 } else { configuration.executors };
-        // The number of threads and the partition size do not change the result.
+        // The number of threads and the partition size are omitted, because they do not change the
+        // result.
         let mut kept = json!({
             "workload": job.workload,
             "settings": settings,
@@ -55,7 +56,7 @@ impl Checkpoint {
             "sampling_rate": sampling_rate,
             "seed": job.seed,
         });
-        // The default is missing, as in checkpoints of earlier versions.
+        // The default is omitted, as in checkpoints of earlier versions.
         if let Some(normalisation) = &job.normalisation {
             kept["normalisation"] = json!(normalisation);
         }
@@ -84,7 +85,7 @@ impl Checkpoint {
     }
 
     /// Replaces the checkpoint by the state after this many epochs, whose replicas are written, and
-    /// deletes the replicas of the one before.
+    /// deletes the replicas of the previous checkpoint.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -110,7 +111,7 @@ impl Checkpoint {
     }
 }
 
-/// Deletes a checkpoint with its replicas, once its run is recorded.
+/// Deletes a checkpoint with its replicas, after its run is recorded.
 ///
 /// # Errors
 /// The checkpoint cannot be read or deleted.
@@ -146,7 +147,7 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Deletes files that are no longer needed. What cannot be deleted only takes space.
+/// Deletes unneeded files. Failures are ignored, because a leftover file only takes space.
 fn delete(files: &[PathBuf]) {
     files.iter().for_each(|file| drop(std::fs::remove_file(file)));
 }
@@ -160,7 +161,7 @@ fn difference(name: &str, there: &Value, here: &Value) -> Option<(String, String
             .filter_map(|key| difference(key, a.get(key).unwrap_or(missing), b.get(key).unwrap_or(missing)))
             .next();
     }
-    // Texts and JSON write the same number with and without a fraction.
+    // The same number may be written with or without a fraction.
     let is_same = there == here || there.as_f64().is_some_and(|a| here.as_f64() == Some(a));
     (!is_same).then(|| (name.replace('_', " "), there.to_string(), here.to_string()))
 }

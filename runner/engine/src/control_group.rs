@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 const NAME: &str = "foreglow";
-/// Retry delays, milliseconds: a group can be removed shortly after its last process has ended.
+/// Retry delays, milliseconds, because a group can be removed only shortly after its last process
+/// has ended.
 const PATIENCE: [u64; 6] = [0, 1, 5, 20, 50, 100];
 
 /// A control group for one executor. Dropping it removes the group, once the executor has ended.
@@ -29,8 +30,8 @@ pub enum Version {
 }
 
 impl ControlGroup {
-    /// Moves a process to a new group with this memory limit and no swap; `None` if that is not
-    /// permitted.
+    /// Moves a process to a new group with this memory limit and no swap; `None` without
+    /// permission.
     pub fn with_memory(process: u32, memory_mib: u32) -> Option<Self> {
         let bytes = (u64::from(memory_mib) << 20).to_string();
         let limits = [("memory.max", bytes.as_str()), ("memory.swap.max", "0")];
@@ -137,7 +138,7 @@ fn remove_orphans(parent: &Path) {
         let name = entry.file_name();
         let engine = name.to_str().and_then(|name| name.strip_prefix(NAME)?.strip_prefix('-')?.split('-').next());
         if engine.is_some_and(|engine| !Path::new("/proc").join(engine).exists()) {
-            // Fails if a process is still in the group, which is intended.
+            // Fails if a process is still in the group, which is then kept.
             let _ = fs::remove_dir(entry.path());
         }
     }

@@ -1,4 +1,4 @@
-//! Course of a training: loss and accuracy of each epoch, and how the trained CNN classifies.
+//! Course of a training: loss and accuracy of each epoch, and the quality of the trained CNN.
 
 use foreglow_protocol::Tally;
 use foreglow_shared::Confusion;
@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Job, TrainingJob};
 
-/// Largest number of classes whose quality a sample records; a confusion matrix of more is too
-/// large for one.
+/// Limit on the classes for a confusion matrix in a sample, which would be too large.
 const MOST_CLASSES: usize = 100;
 
 /// Course of a training.
@@ -31,7 +30,7 @@ pub struct Course {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct EpochTally {
     training: Tally,
-    /// Images of the epoch so far, with the broken ones.
+    /// Images of the epoch so far, including broken ones.
     seen: u64,
     validation: Option<Tally>,
 }
@@ -39,13 +38,13 @@ struct EpochTally {
 /// A finished epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Epoch {
-    /// Its number, from 1, and that of all epochs.
+    /// Its number, from 1.
     pub number: u64,
     /// Number of all epochs.
     pub of: u32,
-    /// On the images that were learned, during the epoch.
+    /// Score on the training images during the epoch.
     pub training: Score,
-    /// On the validation images, after it.
+    /// Score on the validation images after the epoch.
     pub validation: Option<Score>,
 }
 
@@ -71,24 +70,24 @@ impl Course {
         self.ports.push((executor, port));
     }
 
-    /// Records images learned in an epoch.
+    /// Records training images of an epoch.
     pub fn learn(&mut self, epoch: u64, tally: Tally) {
         self.at(epoch).training += tally;
     }
 
-    /// Counts images of an epoch, the broken ones too, and returns their number so far.
+    /// Counts images of an epoch, including broken ones, and returns their number so far.
     pub fn see(&mut self, epoch: u64, images: u64) -> u64 {
         let epoch = self.at(epoch);
         epoch.seen += images;
         epoch.seen
     }
 
-    /// Returns the images of all epochs so far, with the broken ones.
+    /// Returns the number of images of all epochs so far, including broken ones.
     pub fn seen(&self) -> u64 {
         self.epochs.iter().map(|epoch| epoch.seen).sum()
     }
 
-    /// Returns the images learned so far.
+    /// Returns the number of training images so far.
     pub fn images(&self) -> u64 {
         self.epochs.iter().map(|epoch| epoch.training.images).sum()
     }
@@ -111,13 +110,13 @@ impl Course {
         self.confusion.merge(confusion);
     }
 
-    /// Continues the course of an interrupted run, which trained this many epochs.
+    /// Continues the course of an interrupted run, which trained this number of epochs.
     pub fn resume(&mut self, kept: Self, epochs: u32) {
         let ports = std::mem::take(&mut self.ports);
         *self = Self { ports, resumed: Some(epochs), ..kept };
     }
 
-    /// Returns a finished epoch of this many.
+    /// Returns a finished epoch; `of` is the number of all epochs.
     pub fn epoch(&self, epoch: u64, of: u32) -> Option<Epoch> {
         let tally = self.epochs.get(usize::try_from(epoch).ok()?)?;
         let validation = tally.validation.as_ref().map(Score::of);

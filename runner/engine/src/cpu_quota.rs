@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 
 use super::control_group::{ControlGroup, Version, parents};
 
-/// Period in which a group may use its quota, microseconds. A run that ends within a period has
-/// used the quota at its start, so a short period keeps short runs true.
+/// Period in which a group may use its quota, microseconds. A group uses its quota at the start of
+/// a period. With a long period, a short run would be faster than the quota allows.
 const PERIOD_MICROS: f64 = 10_000.0;
 /// The kernel's smallest quota, microseconds; small quotas get a longer period.
 const SMALLEST_QUOTA_MICROS: f64 = 1_000.0;
 
-/// Factor of the group's weight: other programs get what the slow cores leave, so that a busy
-/// machine does not keep an executor below its quota.
+/// Factor of the group's weight. With a high weight, other programs on a busy machine do not keep
+/// an executor below its quota.
 const WEIGHT: u64 = 64;
 
 /// A CPU quota around one executor, without effect until [`CpuQuota::enforce`].
@@ -31,10 +31,10 @@ pub struct CpuQuota {
 
 impl CpuQuota {
     /// Prepares a quota of `processors` processors, such as 0.2, around a process. `memory` is the
-    /// group that the process is already in: with cgroup v2 it cannot be in a second one.
+    /// current group of the process, because with cgroup v2 a process cannot be in a second one.
     ///
     /// # Errors
-    /// The system does not let this user set quotas.
+    /// This user has no permission to set quotas.
     pub fn around(process: u32, processors: f64, memory: Option<&ControlGroup>) -> io::Result<Self> {
         if let Some(folder) = memory.map(ControlGroup::folder).filter(|folder| folder.join("cpu.max").exists()) {
             return Ok(Self { folder: folder.to_owned(), version: Version::Two, processors, _group: None });
@@ -52,7 +52,7 @@ impl CpuQuota {
         Err(refused)
     }
 
-    /// Starts to enforce the quota, or lifts it. The executor keeps a high weight among programs.
+    /// Starts to enforce the quota, or lifts it. The executor gets a high weight among programs.
     ///
     /// # Errors
     /// The system does not accept the quota.
@@ -61,7 +61,7 @@ impl CpuQuota {
             Version::One => fs::write(self.folder.join("cpu.shares"), (1024 * WEIGHT).to_string()),
             Version::Two => fs::write(self.folder.join("cpu.weight"), (100 * WEIGHT).to_string()),
         };
-        // Without the weight the quota holds all the same; only a busy machine slows the run.
+        // The quota also works without the weight, except that a busy machine slows the run.
         drop(weighed);
         let period = PERIOD_MICROS.max(SMALLEST_QUOTA_MICROS / self.processors).ceil() as u64;
         let quota = (self.processors * period as f64).round() as u64;
@@ -78,7 +78,7 @@ impl CpuQuota {
         }
     }
 
-    /// Returns in which share of the periods so far the executor used up its quota; `None` if
+    /// Returns the share of the periods so far in which the executor used up its quota; `None` if
     /// unknown.
     pub fn used_up(&self) -> Option<f64> {
         let stat = fs::read_to_string(self.folder.join("cpu.stat")).ok()?;
@@ -94,7 +94,7 @@ pub fn is_allowed() -> bool {
     quota_parents(false).iter().any(|(_, parent)| is_writable(parent))
 }
 
-/// Returns the groups whose children can have quotas. `is_in_v2` leaves out those of version 2.
+/// Returns the groups whose children can have quotas. `is_in_v2` excludes those of version 2.
 fn quota_parents(is_in_v2: bool) -> Vec<(Version, PathBuf)> {
     let versions = if is_in_v2 { &[Version::One][..] } else { &[Version::Two, Version::One] };
     versions.iter().flat_map(|version| parents(*version, "cpu").into_iter().map(|parent| (*version, parent))).collect()

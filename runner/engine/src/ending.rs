@@ -14,7 +14,7 @@ pub struct Ending {
     /// A lower bound if the run timed out.
     pub completion_time_secs: Option<f64>,
     pub reason: Option<String>,
-    /// Whether the run ran out of the memory of its accelerator, and not of an executor's.
+    /// Whether the run exceeded the memory of its accelerator instead of an executor's.
     pub is_of_accelerator: bool,
 }
 
@@ -23,7 +23,8 @@ impl Ending {
         Self { outcome, completion_time_secs, reason, is_of_accelerator: false }
     }
 
-    /// Returns whose memory the run exceeded, as the sample says it; `None` if it did not.
+    /// Returns the exceeded memory in the words of the sample format; `None` if the run did not run
+    /// out of memory.
     pub fn exceeded_memory(&self) -> Option<&'static str> {
         let whose = if self.is_of_accelerator { OF_ACCELERATOR } else { OF_EXECUTOR };
         (self.outcome == Outcome::OutOfMemory).then_some(whose)
@@ -68,7 +69,8 @@ pub fn unexpected(configuration: &Configuration, fleet: &mut Fleet, executor: us
     }
 }
 
-/// An executor exceeded its own memory or, unless the system ended it for that, its GPU's.
+/// Ends the run because an executor ran out of memory: its own if the system ended it for that,
+/// otherwise possibly its GPU's.
 fn out_of_memory(configuration: &Configuration, reason: &str, by_system: bool) -> Stop {
     let memory_mib = configuration.memory_per_executor_mib;
     let accelerator = configuration.accelerator.as_ref().filter(|_| !by_system);

@@ -18,8 +18,8 @@ use super::watch::{Usage, Watch};
 
 /// Lines of an executor's standard error to keep.
 const KEPT_LINES: usize = 20;
-/// Share of the periods in which an undisturbed executor uses up its CPU quota: all but those
-/// without work, such as the last.
+/// Share of the periods in which an undisturbed executor uses up its CPU quota; periods without
+/// work, such as the last, are the exception.
 const FULL_QUOTA: f64 = 0.9;
 /// Grace period for an executor after the end of its input.
 const ENDING: Duration = Duration::from_secs(5);
@@ -110,8 +110,8 @@ impl Fleet {
         Ok(())
     }
 
-    /// Returns whether every executor has a CPU quota and used it up in nearly every period: other
-    /// programs then took nothing from it.
+    /// Returns whether every executor has a CPU quota and used it up in nearly every period, which
+    /// means that other programs did not slow it down.
     pub fn has_full_quotas(&self) -> bool {
         let is_full = |quota: &CpuQuota| quota.used_up().is_some_and(|share| share >= FULL_QUOTA);
         self.executors.iter().all(|executor| executor.quota.as_ref().is_some_and(is_full))
@@ -224,7 +224,8 @@ impl Executor {
         let mut command = Command::new(program);
         command.args(["executor", "--engine", &std::process::id().to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // The engine ends its executors itself, so Ctrl-C must not reach them.
+        // A separate process group keeps Ctrl-C from the executors, because the engine ends them
+        // itself.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn()?;
@@ -238,7 +239,7 @@ impl Executor {
         std::thread::Builder::new().spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 let event = serde_json::from_str(&line).map_or(Event::Garbled(line), Event::Report);
-                // A failed send means that the engine no longer listens.
+                // A failed send means that the engine has stopped listening.
                 let _ = events.send((index, event));
             }
             let _ = events.send((index, Event::Gone));

@@ -1,4 +1,4 @@
-//! The end of what a process writes to its standard error.
+//! The last lines of a process's standard error.
 
 use std::collections::VecDeque;
 use std::io::BufRead;

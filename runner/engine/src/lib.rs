@@ -89,7 +89,7 @@ pub struct TrainingJob {
 /// Runs jobs on configurations and measures their time.
 pub trait Engine {
     /// Runs the job once on a configuration at a sampling rate. Every outcome of the run gives a
-    /// sample, with the share of the images that was really processed.
+    /// sample, with the share of the images that was actually processed.
     ///
     /// # Errors
     /// The run was interrupted, or the monitor's file cannot be opened.
@@ -109,8 +109,8 @@ pub trait Engine {
     /// different machines.
     fn processors(&self, job: &Job) -> Option<u32>;
 
-    /// Returns whether it starts executors on the machines of a cluster. Another configuration then
-    /// needs another start of the application.
+    /// Whether the engine runs on a cluster, where each configuration needs a new start of the
+    /// application.
     fn is_cluster(&self) -> bool;
 
     /// Checks before the first run that these configurations can run.
@@ -234,7 +234,7 @@ impl Job {
             partition_size: configuration.partition_size,
             threads: split.cores_of(executor),
             memory_mib: Some(configuration.memory_per_executor_mib),
-            // Slow cores outnumber the processors, and the system spreads them best.
+            // Slow cores outnumber the processors, so they are not pinned.
             processors: match self.core_share {
                 None => processors::of_executor(executor, split),
                 Some(_) => Vec::new(),
@@ -257,7 +257,7 @@ impl Job {
 
 /// Returns the number of cores of a machine whose processors are divided into shares.
 fn slow_cores(processors: u32, core_share: Option<f64>) -> u32 {
-    // A share of 1/N must give N cores, whatever its last digit.
+    // Tolerates rounding, so that a share of 1/N gives N cores.
     core_share.map_or(processors, |share| (f64::from(processors) / share * (1.0 + 1e-9)) as u32)
 }
 

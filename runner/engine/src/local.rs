@@ -219,7 +219,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Gives each free slot the next partition until all results have arrived.
+    /// Assigns the next partition to each free slot until all results have arrived.
     fn hand_out(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<(), Stop> {
         let mut left = self.partitions.total();
         let split = self.configuration.split();

@@ -16,7 +16,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Resource use of a run at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moment {
-    /// Since the clock started, seconds.
+    /// Time since the clock started, seconds.
     pub secs: f64,
     /// Images finished per second since the previous moment.
     pub images_per_sec: f64,
@@ -87,7 +87,7 @@ impl Monitor {
         if let (Value::Object(line), Value::Object(run)) = (&mut line, run) {
             line.extend(run.clone());
         }
-        // A full disk ends the series, not the run.
+        // A full disk ends the monitoring, not the run.
         if let Err(error) = writeln!(file, "{line}") {
             foreglow_exit::note(&format!("warning: the monitor's file cannot be written: {error}"));
             self.file = None;

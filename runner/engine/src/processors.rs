@@ -1,5 +1,5 @@
-//! Pinning of executors: each has as many processors of its own as cores, if the machine has enough
-//! for all.
+//! Pinning of executors: each gets one processor per core for itself, if the machine has enough
+//! processors.
 
 use std::cmp::Reverse;
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use foreglow_machine::processors;
 use foreglow_shared::CoreSplit;
 
-/// Returns the processors for an executor, by the system's numbers, out of those that this process
+/// Returns the processors for an executor, by the system's numbers, among those that this process
 /// may use. Empty if there are too few for all executors, or if they are unknown.
 pub fn of_executor(executor: u32, split: CoreSplit) -> Vec<u32> {
     let order = order();
@@ -50,8 +50,8 @@ fn allowed() -> Vec<u32> {
     Vec::new()
 }
 
-/// Orders processors so that slots get whole cores before sharing one, fast cores before slow ones,
-/// and cores of one socket together.
+/// Orders processors: one thread of every core first, fast cores before slow ones, and cores of one
+/// socket together.
 fn in_order(processors: &[u32]) -> Vec<u32> {
     let mut cores: Vec<(u32, u32)> = Vec::new();
     let mut order: Vec<_> = processors

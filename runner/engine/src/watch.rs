@@ -1,4 +1,4 @@
-//! Resource use of running executors, as counted by the system.
+//! Resource use of running executors, from the system's counters.
 
 use std::time::{Duration, Instant};
 

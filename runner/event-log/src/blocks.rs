@@ -100,7 +100,8 @@ impl Framing for Snappy {
         if !fill(input, &mut four)? {
             return Ok(false);
         }
-        // A stream begins with the magic number and two versions; a file may hold several streams.
+        // A stream begins with the magic number and two version numbers; a file may hold several
+        // streams.
         if SNAPPY_MAGIC.starts_with(&four) {
             let mut rest = [0; 12];
             input.read_exact(&mut rest)?;

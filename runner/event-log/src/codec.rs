@@ -26,7 +26,7 @@ pub fn uncompressed<'a>(mut input: impl BufRead + 'a) -> io::Result<Box<dyn Read
     } else if is(LZF_MAGIC) {
         Box::new(Blocks::new(input, Lzf::default()))
     } else if is(GZIP_MAGIC) {
-        // Not a codec of Spark, but users archive logs with it.
+        // Not a codec of Spark, but common for archived logs.
         Box::new(MultiGzDecoder::new(input))
     } else {
         Box::new(input)

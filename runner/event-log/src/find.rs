@@ -1,4 +1,4 @@
-//! Finds the logs that a user names: a path, standard input, a history server's zip file, or its
+//! Finds the logs for an argument: a path, standard input, a history server's zip file, or its
 //! address.
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use foreglow_exit::{unreadable, unusable};
 use super::files::{LogFiles, logs_at};
 use super::history_server::{HistoryServer, unzip};
 
-/// Returns the logs that `text` names. Downloaded and unpacked files are put into `folder`;
+/// Returns the logs for the argument `text`. Downloaded and unpacked files are put into `folder`;
 /// `applications` selects applications of a history server.
 ///
 /// # Errors

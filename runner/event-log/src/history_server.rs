@@ -13,7 +13,7 @@ use zip::ZipArchive;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Most applications that an error message lists.
+/// Limit on the applications in an error message.
 const LISTED: usize = 20;
 
 /// A history server, and the application in its address, if any.
@@ -133,7 +133,7 @@ pub fn unzip(archive: File, folder: &Path) -> anyhow::Result<()> {
     let mut archive = ZipArchive::new(archive)?;
     for index in 0..archive.len() {
         let mut entry = archive.by_index(index)?;
-        // Ignores names that lead out of the folder, which Spark never writes.
+        // Ignores names that point outside the folder; Spark never writes such names.
         let Some(name) = entry.enclosed_name().filter(|_| entry.is_file()) else { continue };
         let path = folder.join(name);
         if let Some(parent) = path.parent() {

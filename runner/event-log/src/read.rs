@@ -18,7 +18,7 @@ const PIECE: usize = 256 << 10;
 pub struct Log {
     /// Name for messages.
     pub name: String,
-    /// The application that the log describes.
+    /// The application of the log.
     pub application: Application,
     /// Problems that the user should know about.
     pub notes: Vec<String>,
@@ -61,7 +61,8 @@ pub fn read(log: &LogFiles) -> anyhow::Result<Log> {
 pub fn begins_as_log(file: &Path) -> anyhow::Result<bool> {
     let mut start = Vec::new();
     let read = uncompressed(open(file)?).and_then(|bytes| bytes.take(256).read_to_end(&mut start));
-    // A compressed file truncated in its first block is a log that has just been started.
+    // A compressed file truncated in its first block is a log of an application that has just
+    // started.
     let is_compressed = read.is_err();
     let text: String = String::from_utf8_lossy(&start).chars().filter(|c| !c.is_whitespace()).collect();
     Ok(is_compressed || text.starts_with("{\"Event\":"))

@@ -18,7 +18,7 @@ use super::{keep_peaks, network_of, open_device};
 const WARM_UP: u32 = 3;
 
 /// Runs the first mini-batch of an assignment's sample through its CNN `passes` times in each of
-/// its threads, reading back each answer, and returns the seconds.
+/// its threads, reads back each answer, and returns the seconds.
 ///
 /// # Errors
 /// The sample has fewer images than a mini-batch, an image is broken, or the device fails.
@@ -28,7 +28,7 @@ pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64>
     let data = Data::open(job, &network)?;
     let cnn = network.build(job.seed, data.shape(), &device)?;
     let batch = mini_batch(job, &data)?;
-    // One place per thread and one for the clock.
+    // One participant per thread, and one for the clock.
     let start = Barrier::new(job.threads as usize + 1);
     let one = |cnn: Box<dyn Cnn>| {
         let loader = data.loader(&device);

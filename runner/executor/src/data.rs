@@ -13,7 +13,7 @@ use foreglow_shared::Resizing;
 
 use super::loader::Loader;
 
-/// Items that go through the CNN, and how they are decoded.
+/// Items for the CNN, with their decoding.
 pub struct Data {
     /// The items in processing order.
     pub sample: Sample,
@@ -33,7 +33,7 @@ impl Data {
     /// Opens the items, and for texts their word vectors.
     ///
     /// # Errors
-    /// There are too few items, or the CNN does not take them.
+    /// There are too few items, or the CNN does not accept them.
     pub fn open(job: &Assignment, network: &Network) -> anyhow::Result<Self> {
         let mut sample = job.source.sample(job.images, job.sampling_rate, job.seed)?;
         let validation = job.training.as_ref().map_or(0, |training| training.validation_images(sample.len()));
@@ -82,7 +82,7 @@ impl Data {
         }
     }
 
-    /// Returns what copies decoded items to a device without autodiff.
+    /// Returns the loader that copies decoded items to a device without autodiff.
     pub fn loader(&self, device: &Device) -> Loader {
         let scales = match &self.form {
             Form::Images { normalisation, .. } if !self.is_native => Some(normalisation.scales()),

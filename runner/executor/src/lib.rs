@@ -86,7 +86,7 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
         });
         threads.push(thread.map_err(|error| match bounds::has_room_for_thread() {
             true => anyhow::anyhow!("a thread of the executor could not be started: {error}"),
-            // The system's library says the same of too many threads.
+            // The system's library has the same message for too many threads.
             false => anyhow::anyhow!("out of memory: there is no room for the stack of another thread"),
         })?);
     }
@@ -116,7 +116,7 @@ fn network_of(job: &Assignment) -> anyhow::Result<Network> {
     Ok(network.with_weights(job.weights.as_deref()))
 }
 
-/// Opens the device of a job with what earlier executors have measured of it.
+/// Opens the device of a job with the measurements of earlier executors.
 fn open_device(job: &Assignment) -> anyhow::Result<Device> {
     let device = device::open_in(job.place, job.number_format)?;
     if let Some(folder) = cache_folder() {
@@ -125,8 +125,8 @@ fn open_device(job: &Assignment) -> anyhow::Result<Device> {
     Ok(device)
 }
 
-/// Keeps what the warm-up has measured of the device. Without the file the next executor measures
-/// it again, so that a failure is not an error.
+/// Stores the device measurements of the warm-up. A failure is ignored, because without the file
+/// the next executor measures again.
 fn keep_peaks(job: &Assignment) {
     if let Some(folder) = cache_folder() {
         let _ = device::keep_peaks(job.place, &folder);

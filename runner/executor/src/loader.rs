@@ -7,7 +7,7 @@ use foreglow_cnn::normalise_bytes;
 use foreglow_data::Decoded;
 use foreglow_data::images::Scale;
 
-/// Bits of a byte's place in a 32-bit word, from the first byte on.
+/// Bit offset of each byte in a 32-bit word.
 const SHIFTS: [i32; 4] = [0, 8, 16, 24];
 
 /// Copies mini-batches to a device without autodiff.
@@ -58,7 +58,7 @@ impl Loader {
 }
 
 impl Unpacking {
-    /// Four bytes travel as a 32-bit word, because not every device can store single bytes.
+    /// Copies four bytes as a 32-bit word, because not every device can store single bytes.
     fn apply(&self, bytes: Vec<u8>, dims: [usize; 4], device: &Device) -> Tensor<4> {
         let mut bytes = match normalise_bytes(bytes, dims, &self.factors, &self.offsets) {
             Ok(numbers) => return numbers,

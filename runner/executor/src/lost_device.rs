@@ -1,4 +1,4 @@
-//! Test of a graphics adapter that is lost during the work, for example by a driver reset. The test
+//! Test of the loss of a graphics adapter during the work, for example by a driver reset. The test
 //! destroys a device of the software adapter.
 
 use std::io::Write;
@@ -100,7 +100,7 @@ fn a_lost_device_fails_every_later_partition_with_the_reason() {
     let partition = |index| Partition { index, first: 4 * (index % 2), len: 4 };
     work(&[partition(0)]);
     graphics.destroy();
-    // Polling delivers the loss to everything that waits for the device.
+    // Polling reports the loss to all waiting operations.
     let _ = graphics.poll(wgpu::PollType::wait_indefinitely());
     work(&[partition(1), partition(2)]);
 

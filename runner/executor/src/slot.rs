@@ -19,8 +19,8 @@ use super::Reports;
 use super::data::Data;
 use super::loader::Loader;
 
-/// Warm-up passes for each mini-batch size: in the first the device compiles and tunes, the second
-/// finds its memory allocated.
+/// Warm-up passes for each mini-batch size: in the first the device compiles and tunes kernels, in
+/// the second its memory is already allocated.
 const WARM_UP_ROUNDS: usize = 2;
 
 /// State of one inference thread.
@@ -86,10 +86,10 @@ impl Slot {
     }
 
     /// Processes a partition. On an asynchronous device (a GPU) the next mini-batch is read and
-    /// decoded while the previous one is in the CNN: its answer is awaited only after the next one
-    /// is sent. On the CPU the CNN runs in the slot's own thread, and only the disk can overlap,
-    /// which gets read-ahead hints. A separate decoding thread would make a core of an executor
-    /// mean more than one.
+    /// decoded during the forward pass of the previous one, whose answer is awaited only after the
+    /// next one is sent. On the CPU the CNN runs in the slot's own thread. Only the disk can
+    /// overlap, so it gets read-ahead hints; a separate decoding thread would use more than one
+    /// core per slot.
     fn partition(&mut self, partition: Partition) -> anyhow::Result<Report> {
         let mut phases = Phases::default();
         let mut broken = Vec::new();

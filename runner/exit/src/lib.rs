@@ -1,4 +1,4 @@
-//! How a command ends: exit codes, errors in the user's input, and signals.
+//! End of a command: exit codes, errors in the user's input, and signals.
 
 mod interrupt;
 mod notes;
@@ -22,8 +22,8 @@ impl std::fmt::Display for UnusableInput {
 
 impl std::error::Error for UnusableInput {}
 
-/// Error in what the user stored, which was sound once, such as after a fault of the disk. The exit
-/// code is that of unusable input.
+/// Error for damaged stored data, such as after a fault of the disk. The exit code is that of
+/// unusable input.
 #[derive(Debug, Clone)]
 pub struct Damaged(pub String);
 

@@ -4,7 +4,7 @@
 pub mod export;
 pub mod finished;
 
-/// Prefix of the names of Slurm's jobs that run `foreglow collect`, which records their samples.
+/// Prefix of the names of Slurm's jobs that run `foreglow collect`.
 const SLURM_NAME: &str = "foreglow-";
 /// Label of Kubernetes' Jobs that run `foreglow collect`, with its value.
 const KUBERNETES_LABEL: (&str, &str) = ("app.kubernetes.io/name", "foreglow");

@@ -51,8 +51,8 @@ impl Accelerator {
         Some(Self::Nvidia(bus_id.to_owned()))
     }
 
-    /// Reads the state before a run. A busy accelerator is looked at again after a sampling period,
-    /// because the work may be that of the run before.
+    /// Reads the state before a run. A busy accelerator is read again after a sampling period,
+    /// because the load may be that of the previous run.
     pub fn look_before_run(&self) -> AcceleratorUse {
         let now = self.look();
         if now.sharing().is_none() {
@@ -105,7 +105,7 @@ impl AcceleratorUse {
         }
     }
 
-    /// Returns a warning if others use the accelerator; to be called before a run.
+    /// Returns a warning if other programs use the accelerator; call it before a run.
     pub fn sharing(&self) -> Option<Warning> {
         let (processes, use_percent) = (self.processes.unwrap_or(0), self.use_percent.unwrap_or(0));
         (processes > 0 || use_percent > BUSY_PERCENT).then_some(Warning::SharedAccelerator { processes, use_percent })

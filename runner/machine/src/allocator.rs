@@ -1,4 +1,4 @@
-//! What the C library's allocator does with freed memory.
+//! Policy of the C library's allocator for freed memory.
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 use libc::{M_ARENA_MAX, M_MMAP_MAX, M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, c_int};
@@ -11,7 +11,7 @@ pub fn keep_memory() {
     configure(&[(M_ARENA_MAX, 1), (M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, c_int::MAX)]);
 }
 
-/// Returns freed memory to the system: by default, each thread keeps the memory of its largest
+/// Returns freed memory to the system: by default, each thread retains the memory of its largest
 /// request. Must be called before the process has other threads.
 pub fn return_memory() {
     // One arena for all threads; large chunks are mapped one by one, and unmapped when freed.

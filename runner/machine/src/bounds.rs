@@ -1,7 +1,7 @@
 //! Operating system limits on an executor.
 
 /// Asks the system to kill this process when the thread that started it ends. The end of the input
-/// has the same effect, but only once it is read.
+/// has the same effect, but only after it is read.
 ///
 /// # Errors
 /// The engine, given by its process ID, has already ended.
@@ -93,7 +93,7 @@ pub fn has_room_for_thread() -> bool {
 }
 
 /// Returns the peak resident memory in a `/proc/PID/status`, MiB, without mapped files such as the
-/// program itself: the system can reclaim them, so no bound counts them.
+/// program itself, which no bound counts because the system can reclaim them.
 fn peak_of(status: &str) -> Option<u64> {
     Some(kib_of(status, "VmHWM")?.saturating_sub(kib_of(status, "RssFile").unwrap_or(0)).div_ceil(1024))
 }

@@ -1,11 +1,11 @@
-//! What an adapter can compute: number formats, and the limits that Burn's kernels need.
+//! Capabilities of an adapter: number formats, and the limits for Burn's kernels.
 
 use foreglow_exit::unusable;
 use foreglow_shared::NumberFormat;
 
 use crate::device::{Adapter, Limits};
 
-/// Least limits of an adapter, those of WebGPU: kernels are compiled for them.
+/// Minimum limits of an adapter, those of WebGPU, for which kernels are compiled.
 const LEAST: Limits =
     Limits { buffer_mib: 128, binding_mib: 128, workgroup_invocations: 256, workgroup_memory_kib: 16 };
 

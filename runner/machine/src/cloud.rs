@@ -1,4 +1,4 @@
-//! The machine type of a rented machine, as its firmware names it.
+//! The machine type of a rented machine, from its firmware.
 
 use std::path::Path;
 

@@ -109,8 +109,8 @@ impl Chosen {
         self.is_shared
     }
 
-    /// Returns the most executors that the device can hold: one per GPU of this machine; `None` on
-    /// the processor, on a cluster, and if executors may share a GPU.
+    /// Returns the maximum number of executors: one per GPU of this machine; `None` on the
+    /// processor, on a cluster, and if executors may share a GPU.
     pub fn most_executors(&self) -> Option<u32> {
         let is_counted = self.adapter.place.is_gpu() && !self.is_shared && !self.is_assigned;
         is_counted.then(|| u32::try_from(self.alike.len()).unwrap_or(u32::MAX))
@@ -160,8 +160,8 @@ impl Chosen {
         alike.into_iter().map(accelerator).collect()
     }
 
-    /// Returns whether executors on this device may have the accelerator of a sample. On a cluster
-    /// its name is unknown until they run.
+    /// Whether executors on this device can have the accelerator of a sample. On a cluster its name
+    /// is unknown until they run.
     pub fn may_have(&self, accelerator: Option<&str>) -> bool {
         match self.is_assigned {
             true => accelerator.is_some() == self.accelerator().is_some(),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// The reason why this build finds no GPU on a machine that has one; `None` with GPU support.
+/// The reason why this build cannot use GPUs; `None` with GPU support.
 pub const UNSUPPORTED: Option<&str> = if cfg!(feature = "gpu") {
     None
 } else {

@@ -1,8 +1,8 @@
 //! This machine: its processors and devices, the limits on a process, and its state during a run
 //! (other load, and throttling).
 //!
-//! Whatever can be read without privileges is recorded with the sample, and conditions that spoil
-//! the measurement become a [`Warning`].
+//! The state that is readable without privileges is recorded with the sample, and conditions that
+//! spoil the measurement become a [`Warning`].
 
 mod accelerator;
 pub mod allocator;
@@ -79,7 +79,7 @@ impl Machine {
         self.load = load;
     }
 
-    /// Records that every executor got the CPU time of its quota, whatever the other load.
+    /// Records that every executor got the CPU time of its quota despite the other load.
     pub fn note_full_quotas(&mut self) {
         self.has_full_quotas = true;
     }

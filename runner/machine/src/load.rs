@@ -27,7 +27,7 @@ pub struct Load {
 /// Other load during a run, as mean numbers of processors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SharedLoad {
-    /// Used by other processes of this machine.
+    /// Used by other processes on this machine.
     pub others: f64,
     /// Used by the host of a virtual machine for other purposes (steal time).
     pub stolen: f64,

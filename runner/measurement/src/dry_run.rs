@@ -120,7 +120,7 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// Returns the expected totals, as far as they are known.
+/// Returns the expected totals of the runs with a forecast.
 fn sum(planned: &[Planned], prices: &PriceSheet) -> String {
     let secs: Vec<f64> = planned.iter().filter_map(|planned| planned.secs).collect();
     let costs: Vec<f64> = planned.iter().filter_map(|planned| planned.cost).collect();

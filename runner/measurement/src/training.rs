@@ -129,7 +129,7 @@ impl TrainingArgs {
         self.mode == ModeArg::Training
     }
 
-    /// Refuses what only the local engine does.
+    /// Refuses options that only the local engine supports.
     ///
     /// # Errors
     /// An option is for runs on this machine.
@@ -175,7 +175,7 @@ impl TrainingArgs {
         let held_out = self.held_out(&job, workload)?;
         job.workload.mode = Mode::Training;
         job.workload.epochs = settings.epochs;
-        // Only settings that affect the time of a step, which the learning rate does not.
+        // Only settings that affect the time of a step; the learning rate does not.
         if workload.classes.is_none() {
             job.workload.set_classes(folder_classes(&job)?);
         }
@@ -200,7 +200,7 @@ impl TrainingArgs {
         Ok(job)
     }
 
-    /// Does the same for a job with several image sizes and batch sizes.
+    /// Like [`Self::job`], for a job with several image sizes and batch sizes.
     ///
     /// # Errors
     /// As for [`Self::job`].
@@ -352,7 +352,7 @@ fn share(option: &str, number: f64) -> anyhow::Result<f64> {
     Err(unusable(format!("{option} is {number}; give a number from 0 to below 1")))
 }
 
-/// Counts the learned parameters of a workload's CNN; `None` if Foreglow does not know it.
+/// Counts the learned parameters of a workload's CNN; `None` for an unknown CNN.
 fn parameters(workload: &Workload) -> Option<u64> {
     let network = Network::of(workload).ok()?;
     let shape = shape(&network, workload)?;

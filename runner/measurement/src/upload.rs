@@ -33,14 +33,14 @@ impl UploadArgs {
 
 impl Upload {
     /// Sends a sample in the background. A failure does not stop the measurement, because the
-    /// sample is saved here.
+    /// sample is saved locally.
     pub fn send(&mut self, sample: &Sample, progress: &Progress) {
         if let Some(Err(error)) = self.0.as_mut().map(|background| background.send(sample)) {
             progress.line(&format!("warning: {error:#}"));
         }
     }
 
-    /// Waits a few seconds for the last samples, and says what has become of all.
+    /// Waits a few seconds for the last samples, and reports the result.
     pub fn finish(self) {
         if let Some(background) = self.0 {
             background.finish();

@@ -182,8 +182,8 @@ impl WorkloadArgs {
         Ok(job)
     }
 
-    /// Does the same with every combination of image size and batch size; the job has the first of
-    /// them.
+    /// Like [`Self::job`], with every combination of image size and batch size; the job has the
+    /// first of them.
     ///
     /// # Errors
     /// As for [`Self::job`].
@@ -198,8 +198,8 @@ impl WorkloadArgs {
         Ok((job, workloads))
     }
 
-    /// Does the same for executors on a cluster, which must have the images at the same path as
-    /// this machine.
+    /// Like [`Self::job_and_workloads`], for executors on a cluster, which must have the images at
+    /// the same path as this machine.
     ///
     /// # Errors
     /// As for [`Self::job`].
@@ -225,7 +225,7 @@ impl WorkloadArgs {
         Ok(Network::named(&self.model)?.with_classes(classes)?.with_weights(self.weights.as_deref()))
     }
 
-    /// Returns the classes of the job as its workload records them: `None` for the CNN's own.
+    /// Returns the recorded number of classes of the job: `None` for the CNN's own.
     fn own_or_other(&self) -> Option<u32> {
         let Some(Classes::Count(classes)) = self.classes else { return None };
         let own = Architecture::named(&self.model).map(|it| it.classes);

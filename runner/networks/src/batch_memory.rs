@@ -11,7 +11,7 @@ const FLOAT: u64 = 4;
 /// Bytes in a MiB.
 pub const MIB: f64 = 1_048_576.0;
 
-/// Returns what a network needs for inputs of this shape.
+/// Returns the memory of a network for inputs of this shape.
 pub fn network_bytes(costs: &Costs, shape: [usize; 3]) -> NetworkBytes {
     let largest = costs.layers.iter().map(|layer| layer.weights).max().unwrap_or(0);
     let numbers = |count: u64| count.saturating_mul(FLOAT) as f64;
@@ -41,12 +41,13 @@ pub struct Question<'a> {
     pub model: &'a str,
     /// Side of the images, pixels.
     pub image_px: u32,
-    /// What an executor does.
+    /// Work of an executor.
     pub work: Work,
 }
 
 impl Question<'_> {
-    /// Returns what the samples show: runs on the processors with as many threads.
+    /// Returns the matching memory runs in the samples: those on processors with the same number of
+    /// threads.
     pub fn runs(&self, samples: &[Sample]) -> Vec<MemoryRun> {
         samples.iter().filter(|sample| self.is_about(sample)).filter_map(run).collect()
     }
@@ -74,7 +75,7 @@ impl Question<'_> {
     }
 }
 
-/// Returns what a sample shows. Inference never holds more images than a partition has.
+/// Returns the memory run of a sample. Inference never holds more images than a partition has.
 fn run(sample: &Sample) -> Option<MemoryRun> {
     let (workload, configuration) = (&sample.workload, &sample.configuration);
     let most = match workload.mode {
@@ -93,8 +94,8 @@ fn run(sample: &Sample) -> Option<MemoryRun> {
     }
 }
 
-/// Returns a warning if not even the lower limit of a job's memory fits the bound of an executor.
-/// `None` also if nothing bounds its memory, or if it is unknown.
+/// Returns a warning if even the lower limit of a job's memory exceeds the bound of an executor.
+/// `None` also without a bound, or if the memory is unknown.
 pub fn warning(job: &Job, configuration: &Configuration) -> Option<String> {
     if !job.device.bounds_memory() {
         return None;

@@ -1,14 +1,14 @@
-//! The costs of a network's layers, as the predictor of CNNs that were never run takes them.
+//! The costs of a network's layers, as input of the predictor for CNNs that were never run.
 
 use foreglow_cnn::{Costs, LayerCost};
 use foreglow_model::{ConvolutionSizes, CostedLayer, GraphCosts, Layer, LayerKind};
 
-/// Operators that are part of the convolution before them, as they are when it runs.
+/// Operators fused into the previous convolution.
 const AFTER_CONVOLUTION: [&str; 4] = ["BatchNormalization", "Add", "Relu", "Clip"];
-/// Operators that do nothing in inference.
+/// Operators without effect in inference.
 const IDLE: [&str; 3] = ["Dropout", "Identity", "Constant"];
 
-/// Sums what the layers of a network cost for one input of this shape.
+/// Sums the costs of a network's layers for one input of this shape.
 pub fn graph_costs(costs: &Costs, shape: [usize; 3]) -> GraphCosts {
     let layers = costs.layers.iter().filter(|layer| !layer.is_view).map(|layer| CostedLayer {
         kind: kind(layer),
@@ -19,8 +19,7 @@ pub fn graph_costs(costs: &Costs, shape: [usize; 3]) -> GraphCosts {
     GraphCosts::of(layers, shape.iter().product::<usize>() as f64)
 }
 
-/// Returns the layers of a network as they run: what follows a convolution and is computed with it
-/// is left out.
+/// Returns the executed layers of a network, without the operators fused into a convolution.
 pub fn layers(costs: &Costs) -> Vec<Layer> {
     let mut layers = Vec::new();
     let mut is_after_convolution = false;
@@ -53,7 +52,7 @@ pub fn layer(cost: &LayerCost) -> Layer {
     }
 }
 
-/// Returns what a layer computes, from the name of its operator in ONNX.
+/// Returns the kind of a layer, from the name of its operator in ONNX.
 fn kind(layer: &LayerCost) -> LayerKind {
     if let Some(convolution) = layer.convolution {
         let foreglow_cnn::Convolution { kernel, channels, groups, .. } = convolution;

@@ -17,11 +17,11 @@ pub struct Answer<'a> {
     pub name: &'a str,
     /// Channels, height and width of the input.
     pub shape: [usize; 3],
-    /// What an executor does.
+    /// Work of an executor.
     pub work: Work,
     /// Memory of its batches.
     pub memory: BatchMemory,
-    /// Runs that the memory takes into account.
+    /// Runs that the memory is adjusted to.
     pub runs: Vec<MemoryRun>,
     /// Bound of an executor, MiB.
     pub bound_mib: u32,
@@ -69,7 +69,7 @@ impl Answer<'_> {
         batches.into_iter().map(need).collect()
     }
 
-    /// Says what an executor does.
+    /// Describes the work of an executor.
     fn what(&self) -> String {
         let threads = |count: u64| format_count(count as usize, "thread");
         match self.work {
@@ -85,7 +85,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Says what the answer rests on.
+    /// Describes the basis of the answer.
     fn basis(&self) -> String {
         let count = |is_of: fn(&MemoryRun) -> bool| self.runs.iter().filter(|run| is_of(run)).count();
         let completed = count(|run| matches!(run, MemoryRun::Completed { .. }));

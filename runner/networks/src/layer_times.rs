@@ -1,4 +1,4 @@
-//! Times of typical layers on a device, measured in a process of their own like an executor's.
+//! Times of typical layers on a device, measured in a separate process like an executor's.
 
 use std::io::{Read, Write as _};
 use std::process::{Command, Stdio};
@@ -15,15 +15,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::costs::layer;
 
-/// Rounds over all layers that a budget is divided into, so that a program that disturbs some
-/// rounds does not decide the median time of a layer. Not the least time: runs of whole networks
-/// share the memory of the machine with others, too.
+/// Number of rounds over all layers in a budget, so that a program that disturbs some rounds does
+/// not determine the median time of a layer. The median is used instead of the minimum, because
+/// runs of whole networks also share the machine's memory with other programs.
 const ROUNDS: u32 = 6;
-/// Most rounds, and longest time for a layer in a round.
+/// Limits on the rounds, and on the time for a layer in a round.
 const MOST_ROUNDS: u32 = 20;
 const LONGEST: Duration = Duration::from_millis(20);
 
-/// Time between two looks at whether the process has ended.
+/// Interval for checking whether the process has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What to measure, on the standard input of `foreglow executor --layer-times`.
@@ -47,7 +47,7 @@ impl Order {
     /// Measures in another process.
     ///
     /// # Errors
-    /// It does not start, it fails, or a signal ends it; the error has its words.
+    /// The process does not start, fails, or is ended by a signal; the error includes its message.
     pub fn run(&self, interrupt: &Interrupt) -> anyhow::Result<Calibration> {
         let program = std::env::current_exe().context("the path of this program is unknown")?;
         let mut child = Command::new(program)
@@ -65,7 +65,8 @@ impl Order {
                 from.read_to_string(&mut text).map(|_| text).unwrap_or_default()
             })
         });
-        // A process that ended at once says why on its standard error.
+        // Ignores the error, because a process that ended at once gives the reason on its standard
+        // error.
         let _ = input.write_all(serde_json::to_string(self)?.as_bytes());
         drop(input);
         let status = loop {

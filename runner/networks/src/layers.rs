@@ -1,4 +1,4 @@
-//! The layers of one network, with what each costs.
+//! The layers of one network, with their costs.
 
 use foreglow_cnn::Costs;
 use foreglow_console::output::Format;

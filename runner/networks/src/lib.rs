@@ -1,4 +1,4 @@
-//! What a network costs, and what follows from it: its layers (`layers`), the memory of its batches
+//! The costs of a network and their uses: its layers (`layers`), the memory of its batches
 //! (`batch_memory`, `largest_batch`), the times of typical layers on a device (`layer_times`), and
 //! jobs of a CNN that was never run (`never_run`).
 

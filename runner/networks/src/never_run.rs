@@ -1,4 +1,5 @@
-//! Jobs of a CNN that the samples lack, from the runs of other CNNs and the costs of their layers.
+//! Jobs of a CNN without samples, predicted from the runs of other CNNs and the costs of their
+//! layers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,9 +33,9 @@ pub struct Differences {
 pub struct NeverRun {
     /// Measured runs, scaled to the CNN.
     pub job: Job,
-    /// Fitted to them.
+    /// Predictor fitted to these runs.
     pub predictor: Predictor,
-    /// What it is based on.
+    /// Basis of the prediction.
     pub basis: Basis,
 }
 
@@ -42,7 +43,7 @@ pub struct NeverRun {
 /// is neither a built-in CNN nor a file of its name.
 ///
 /// # Errors
-/// The samples do not tell the job, or have no runs that can be compared with it.
+/// The samples do not determine the job, or have no comparable runs.
 pub fn never_run(source: &Source, samples: &[Sample], differences: Differences) -> anyhow::Result<Option<NeverRun>> {
     let Some(name) = source.model.as_deref() else { return Ok(None) };
     let jobs = measured_jobs(samples);
@@ -91,7 +92,7 @@ pub fn never_run(source: &Source, samples: &[Sample], differences: Differences) 
         false => network.name().to_owned(),
     };
     let runs = group.iter().map(|cnn| cnn.job.observations.len()).sum();
-    // What a backward pass takes was not timed.
+    // The backward pass was not timed.
     let is_timed = mode == Mode::Inference;
     let times = if is_timed { LayerTimes::fit(&calibration::of_machine(samples, &context)) } else { None };
     let by_layers = times.as_ref().and_then(|times| {
@@ -142,7 +143,7 @@ fn costed(jobs: &[(usize, Job)], samples: &[Sample]) -> (Vec<(usize, MeasuredCnn
 }
 
 /// Returns the costs of a workload's CNN; `None` for texts, and if it is unknown, its file is
-/// missing, or it does not take such images.
+/// missing, or it does not accept such images.
 fn costs_of(workload: &Workload) -> Option<NetworkCosts> {
     let network = Network::of(workload).ok()?;
     let Input::Images { colour, px, .. } = network.input().ok()? else { return None };
@@ -153,8 +154,8 @@ fn costs_of(workload: &Workload) -> Option<NetworkCosts> {
     Some(NetworkCosts { costs: graph_costs(&costs, shape), layers: layers(&costs) })
 }
 
-/// Returns the part of a name before its first digit: networks that differ in the rest are of one
-/// family.
+/// Returns the part of a name before its first digit: networks of one family differ only in the
+/// rest.
 fn family(model: &str) -> String {
     model.split(|letter: char| letter.is_ascii_digit()).next().unwrap_or(model).to_owned()
 }
@@ -199,7 +200,7 @@ fn is_alike(one: &Context, other: &Context) -> bool {
     of(one) == of(other)
 }
 
-/// Returns the context of the job: as asked, or as all measured jobs have it.
+/// Returns the context of the job: the requested values, or those that all measured jobs share.
 fn context(
     network: &Network,
     input: &Input,

@@ -1,5 +1,5 @@
-//! Random weights, including biases and the statistics of batch normalisation, with no regularity
-//! that could hide an error.
+//! Random weights, including biases and the statistics of batch normalisation, irregular, because
+//! regular ones could hide an error.
 
 use burn::module::{Flag, ModuleMapper, Param};
 use burn::tensor::{FloatDType, Tensor, TensorData};
@@ -60,8 +60,8 @@ impl ModuleMapper for As {
     }
 }
 
-/// Switches dropout off, which would draw different masks on each side, and keeps batch
-/// normalisation on.
+/// Turns dropout off, because each side would draw different masks, and keeps batch normalisation
+/// on.
 #[derive(Default)]
 pub struct WithoutDropout {
     containers: Vec<String>,

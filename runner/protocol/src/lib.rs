@@ -120,7 +120,7 @@ pub enum Order {
 
 /// Steps to train. With connected executors a whole run is one round. Without connections a driver
 /// can give each executor rounds of K steps and pass the files that they save to all of them in the
-/// next round: they are averaged as they are loaded, with bit-identical results. Alternatively the
+/// next round: the files are averaged on loading, with bit-identical results. Alternatively the
 /// driver averages them itself and passes on the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
@@ -140,8 +140,9 @@ pub struct Round {
     /// File in which to save the parameters after the round.
     #[serde(default)]
     pub save: Option<PathBuf>,
-    /// Whether this executor has the same rank in every round and so keeps its own optimiser state.
-    /// The saved files then hold only the averaged numbers, and the loaded file is the average.
+    /// Whether this executor has the same rank in every round, so that it keeps its own optimiser
+    /// state. The saved files then hold only the averaged numbers, and the loaded file is the
+    /// average.
     #[serde(default)]
     pub resident: bool,
 }
@@ -205,7 +206,7 @@ pub struct Partition {
 pub enum Report {
     /// The CNN is loaded and warm.
     Ready {
-        /// Images in the sample, as seen by this executor.
+        /// Number of images in the sample of this executor.
         images: u64,
     },
     /// A partition is finished, and the device is idle again.
@@ -237,7 +238,7 @@ pub enum Report {
         /// Number of executors.
         executors: u32,
     },
-    /// Training: a partition is learned.
+    /// Training: a partition is finished.
     Learned {
         /// Epoch of the partition.
         epoch: u64,
@@ -364,7 +365,7 @@ pub struct BrokenImage {
 mod tests {
     use super::*;
 
-    /// The Java driver speaks this protocol too, so a change here has to be made there.
+    /// The Java driver uses this protocol too, so both must change together.
     #[test]
     fn inference_lines_keep_their_format() {
         let json = |report: &Report| serde_json::to_string(report).unwrap();

@@ -1,4 +1,4 @@
-//! Training settings that the driver sends to every executor, and what follows from them.
+//! Training settings that the driver sends to every executor, and values derived from them.
 
 use std::ops::Range;
 
@@ -23,9 +23,9 @@ pub struct Training {
     pub average_every: u32,
     /// Whether the optimiser's state is averaged as well, or stays local to each executor.
     pub average_optimizer_state: bool,
-    /// Images per share, which one thread learns at once. Batch normalisation sees only one share
-    /// (Hoffer et al., "Train longer, generalize better", NeurIPS 2017, section 4), so that the
-    /// result does not depend on the number of threads.
+    /// Images per share, which one thread processes at once. Batch normalisation sees only one
+    /// share (Hoffer et al., "Train longer, generalize better", NeurIPS 2017, section 4), so that
+    /// the result does not depend on the number of threads.
     pub share_size: u32,
     /// Share of the sample's images that are left out of training and validate the CNN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,8 +78,8 @@ pub enum Schedule {
 }
 
 impl Training {
-    /// Returns how many of a sample's images validate the CNN: the last ones, because the sample is
-    /// in random order. At least one is left to train on.
+    /// Returns the number of validation images of a sample: its last ones, because the sample is in
+    /// random order. At least one image is left for training.
     pub fn validation_images(&self, images: u64) -> u64 {
         let Some(share) = self.validation else { return 0 };
         ((images as f64 * share).round() as u64).clamp(1, images.max(2) - 1).min(images.saturating_sub(1))

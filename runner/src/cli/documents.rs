@@ -1,4 +1,4 @@
-//! Tests of the documents: their commands parse, and their links lead somewhere.
+//! Tests of the documents: their commands parse, and the targets of their links exist.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

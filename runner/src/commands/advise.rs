@@ -61,8 +61,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Advises over all machine types: the measured ones, and those that were not, if the user names
-/// them or a catalog of them.
+/// Advises over all machine types: the measured ones, and others if the user names them or a
+/// catalog.
 fn over_machines(args: &Args, group: JobGroup, place: Option<(&str, &str)>) -> anyhow::Result<NextRunsAnswer> {
     let Compared { group, comparison, offer, limits, .. } = args.machines.compare(&args.question, None, group)?;
     let MachineArgs { machines, catalog, .. } = &args.machines;
@@ -81,8 +81,8 @@ fn over_machines(args: &Args, group: JobGroup, place: Option<(&str, &str)>) -> a
     Ok(NextRunsAnswer::new(&comparison, limits, next, place, asks_new_machines))
 }
 
-/// Returns the option, with its value, that tells the printed command where to save its sample;
-/// `None` for the default store.
+/// Returns the option, with its value, for the destination of the printed command's sample; `None`
+/// for the default store.
 fn place(args: &Args) -> Option<(&'static str, String)> {
     let text = |path: &Path| path.display().to_string();
     match (&args.output, args.source.files.as_slice(), &args.source.store) {

@@ -22,8 +22,8 @@ use foreglow_model::median;
 use foreglow_networks::layer_times::Order;
 use foreglow_shared::{CoreSplit, Outcome, Sample};
 
-/// CNNs and sides of their images, pixels: of every kind of layer, in colour and grey, and small
-/// enough for a run to take seconds. They tell what a run takes beyond the layers of its CNN.
+/// CNNs and sides of their images, pixels: with every kind of layer, in colour and grey, and small
+/// enough for runs of a few seconds. Their runs show the time beyond the layers of a CNN.
 const PROBES: [(&str, u32); 6] = [
     ("resnet20_cifar", 32),
     ("mobilenet_v2", 64),
@@ -34,18 +34,18 @@ const PROBES: [(&str, u32); 6] = [
 ];
 /// Executors and cores per executor.
 const CONFIGURATIONS: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
-/// Runs of each probe on each configuration, one after the others' so that a slow minute of the
-/// machine does not hit all runs of one probe. The median counts.
+/// Runs of each probe on each configuration, interleaved with other probes so that a slow minute of
+/// the machine does not affect all runs of one probe. The median counts.
 const ROUNDS: usize = 3;
-/// Aim for the time of a run on one core, seconds.
+/// Target for the time of a run on one core, seconds.
 const RUN_SECS: f64 = 2.0;
-/// Most of the budget that a run gets.
+/// Limit on a run's share of the budget.
 const SHARE_OF_RUN: f64 = 1.0 / 30.0;
-/// Multiply-accumulates per second of a core before the first run.
+/// Initial estimate of a core's multiply-accumulates per second.
 const FIRST_SPEED: f64 = 5e9;
 /// Fewest images of a run.
 const FEWEST_IMAGES: f64 = 32.0;
-/// Share of the budget that the layers get.
+/// Share of the budget for the layers.
 const SHARE_OF_LAYERS: f64 = 0.35;
 
 /// Time single layers and run a few small CNNs on this machine, in under 3 minutes, so that
@@ -85,7 +85,7 @@ struct Probe {
     workload: WorkloadArgs,
 }
 
-/// A CNN that is run.
+/// A probe with its results.
 struct Probed {
     model: &'static str,
     image_px: u32,
@@ -153,7 +153,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Args {
-    /// Checks that every CNN to leave out is one of those that are run.
+    /// Checks that every CNN to leave out is one of the probes.
     fn check_without(&self) -> anyhow::Result<()> {
         let known = || PROBES.iter().map(|(name, _)| *name);
         let Some(unknown) = self.without.iter().find(|name| known().all(|known| known != name.as_str())) else {
@@ -163,7 +163,7 @@ impl Args {
         Err(unusable(format!("--without {unknown}: calibrate does not run it, but {}", known.join(", "))))
     }
 
-    /// Returns what to time before a job on its device.
+    /// Returns the order for the layer times on the device of a job.
     fn order(&self, job: &Job) -> Order {
         Order {
             place: job.device.place(0),

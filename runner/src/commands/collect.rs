@@ -103,7 +103,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut keep = |number: usize, run: &Run, sample: Sample| {
         if let Some(place) = &mut place {
             place.append(&sample)?;
-            // Only now that its replacement is saved.
+            // The old sample is removed only after its replacement is saved.
             if let Some(old) = redone.iter().position(|old| run.is_of(old)) {
                 place.remove(&[redone.swap_remove(old).id])?;
             }
@@ -166,7 +166,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses what Spark cannot express.
+/// Refuses configurations that Spark cannot express.
 fn check_even(grid: &Grid) -> anyhow::Result<()> {
     let is_uneven = |split: &&CoreSplit| split.total_cores.is_some();
     match grid.splits.iter().find(is_uneven) {

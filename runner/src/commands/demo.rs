@@ -33,17 +33,18 @@ struct Plan {
     repeat: u32,
     /// Configuration that is first predicted and then measured, to check the prediction.
     left_out: (u32, u32),
-    /// Configurations that are measured on the whole job too, for the scenario table.
+    /// Configurations that are also measured on the whole job, for the scenario table.
     whole: &'static [(u32, u32)],
 }
 
 /// The plan for a machine with few processors.
 const PLAN: Plan =
     Plan { grid: &[(1, 1), (1, 2), (2, 1)], repeat: 3, left_out: (2, 2), whole: &[(1, 1), (1, 2), (2, 1)] };
-/// The plan for a machine with one GPU, which only one executor can hold.
+/// The plan for a machine with one GPU, and therefore one executor.
 const PLAN_OF_ONE_EXECUTOR: Plan =
     Plan { grid: &[(1, 1), (1, 2), (1, 4)], repeat: 3, left_out: (1, 3), whole: &[(1, 1), (1, 2), (1, 4)] };
-/// The plan for 8 cores or more, slow ones included. The whole job runs only where it is fast.
+/// The plan for 8 cores or more, including slow ones. The whole job runs only on fast
+/// configurations.
 const PLAN_OF_EIGHT_CORES: Plan = Plan {
     grid: &[(1, 1), (1, 2), (2, 1), (2, 2), (4, 1)],
     repeat: 2,
@@ -52,8 +53,8 @@ const PLAN_OF_EIGHT_CORES: Plan = Plan {
 };
 /// Cores of [`PLAN_OF_EIGHT_CORES`].
 const EIGHT_CORES: u32 = 8;
-/// Share of the processors that slow cores use together: the rest is for other programs, so that
-/// these do not disturb the runs.
+/// Share of the processors that slow cores use together; the rest is for other programs, so that
+/// they do not disturb the runs.
 const USED_SHARE: f64 = 0.8;
 const SMALL_RATES: [f64; 2] = [0.01, 0.1];
 /// Repetitions on GPUs, where every run compiles and tunes its kernels first.
@@ -274,8 +275,8 @@ impl Bench<'_> {
     }
 }
 
-/// Returns the share of a processor for each core at which a small machine has eight of them;
-/// `None` for whole processors: on a larger machine, on a GPU, or if the system does not permit
+/// Returns the share of a processor per core that gives a small machine eight cores; `None` for
+/// whole processors, that is on a larger machine, on a GPU, or if the system does not permit
 /// quotas.
 fn slow_cores(job: &engine::Job) -> Option<f64> {
     let processors = job.host().processors.filter(|count| *count < EIGHT_CORES)?;

@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return output::print(&EvaluationAnswer::new(evaluation).render(args.format));
     }
     let job = args.source.job()?;
-    // In the order of the published table, each once.
+    // In the order of the published table, without duplicates.
     let is_asked = |scenario: &Scenario| args.scenarios.is_empty() || args.scenarios.contains(scenario);
     let scenarios: Vec<Scenario> = Scenario::ALL.into_iter().filter(is_asked).collect();
     let progress = Progress::default();

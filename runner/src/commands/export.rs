@@ -137,7 +137,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 /// Returns the settings of the system.
 fn site(args: &TaskArgs, system: System) -> anyhow::Result<Site> {
-    // SkyPilot copies local files, from whatever folder the task is started in.
+    // SkyPilot copies local files, so their paths must be absolute.
     let local = |path: &Path| {
         let path = std::path::absolute(path).with_context(|| format!("{} has no absolute path", path.display()))?;
         Ok::<String, anyhow::Error>(path.display().to_string())
@@ -161,8 +161,8 @@ fn site(args: &TaskArgs, system: System) -> anyhow::Result<Site> {
     })
 }
 
-/// Whether a path is that of a file: it has an extension such as `sh` and is no folder. A version
-/// number, as in `jobs-1.2`, is no extension.
+/// Whether a path is that of a file: it has an extension such as `sh` and is not a folder. A
+/// version number, as in `jobs-1.2`, does not count as an extension.
 fn is_file_name(path: &Path) -> bool {
     let is_extension = |end: &OsStr| end.to_string_lossy().starts_with(|c: char| c.is_ascii_alphabetic());
     let ends_in_separator = path.to_string_lossy().ends_with(std::path::is_separator);
@@ -242,7 +242,7 @@ fn measurements(args: &TaskArgs, system: System) -> anyhow::Result<Vec<Task>> {
     Ok(args.measure.iter().map(task).collect())
 }
 
-/// Returns what a machine type has.
+/// Returns the resources of a machine type.
 fn resources(catalog: &Catalog, machine: &str) -> Result<Needs, CatalogError> {
     let found = catalog.find(machine)?;
     Ok(Needs { cores: found.processors, memory_mib: found.memory_mib, gpus: found.accelerator_count() })

@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let samples = args.source.samples()?;
     let job = match args.source.selection(&samples, false)? {
         Selection::Context(job) => *job,
-        // The page opens with the configuration that has the most runs, beside the others.
+        // The page opens with the context that has the most runs, and lists the others.
         Selection::Group(group) => {
             let most_runs = group.jobs.into_iter().max_by_key(|job| job.observations.len());
             most_runs.ok_or_else(|| unusable("no run completed, so there is nothing to link to"))?
@@ -102,7 +102,7 @@ fn compare(job: &Job, compared: Vec<Job>, question: &Question, given: &QuestionA
         ..MachineLimits::of(question)
     };
     let catalog = Catalog::built_in();
-    // Machine types that are in no catalog are priced by their cores and memory, if all are.
+    // If no machine type is in a catalog, all are priced by their cores and memory.
     let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
     let uses_sheet = !group.jobs.iter().any(is_in_catalog) && question.prices.currency == catalog.currency;
     let sheet = uses_sheet.then(|| question.prices.clone());

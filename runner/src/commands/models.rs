@@ -111,8 +111,7 @@ impl MemoryArgs {
     }
 }
 
-/// An entry of the list. The fields for texts are `null` for a CNN that takes images, and vice
-/// versa.
+/// An entry of the list. The fields for texts are `null` for a CNN of images, and vice versa.
 #[derive(Serialize)]
 struct Model {
     name: &'static str,
@@ -123,7 +122,7 @@ struct Model {
     largest_image_px: Option<u32>,
     classes: usize,
     parameters: usize,
-    /// For one image of `image_px`, or one text of `words`.
+    /// Multiply-accumulates for one image of `image_px`, or one text of `words`.
     multiply_accumulates: u64,
     words: Option<u32>,
     fewest_words: Option<u32>,
@@ -170,7 +169,7 @@ impl Model {
 }
 
 impl Args {
-    /// Returns the network whose layers are asked for, before or after `--layers`.
+    /// Returns the network of the arguments, named before or after `--layers`.
     fn network(&self) -> anyhow::Result<Option<&str>> {
         let example = "name one CNN or ONNX file, such as `foreglow models resnet18`";
         match (self.network.as_deref(), self.layers.as_ref().map(Option::as_deref)) {

@@ -45,7 +45,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns what a job of a CNN that was never run differs in.
+    /// Returns the differences of a job of a CNN that was never run.
     fn differences(&self) -> Differences {
         let MachineArgs { batch_size, images, epochs, .. } = &self.machines;
         // Several batch sizes are compared, which needs runs of the CNN itself.
@@ -63,7 +63,8 @@ impl Args {
         DecisionAnswer::among(job, predictor, question, (&splits, totals.clone()))
     }
 
-    /// Says how to plan with whole machines if the samples name a machine type of the catalog.
+    /// Prints a note about planning with whole machines if the samples name a machine type of the
+    /// catalog.
     fn tell_of_whole_machines(&self, job: &Job, question: &Question) {
         let catalog = Catalog::built_in();
         let named = job.context.host.machine.as_deref();

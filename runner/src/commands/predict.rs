@@ -99,7 +99,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Args {
-    /// Returns the samples of the measured jobs that are meant.
+    /// Returns the samples of the selected jobs.
     fn measured(&self, samples: Vec<Sample>) -> anyhow::Result<Vec<Sample>> {
         let NeverRunArgs { image_px, batch_size, images } = self.never_run;
         let samples = with(samples, "--image-px", image_px.map(u64::from), |workload| workload.image_px.into(), "")?;
@@ -115,7 +115,7 @@ impl Args {
     }
 }
 
-/// Returns the samples whose workload has a value; fails, with an advice, if none has it.
+/// Returns the samples whose workload has a value; fails with advice if there is no such sample.
 fn with(
     samples: Vec<Sample>,
     option: &str,

@@ -192,7 +192,7 @@ fn find_all<T: Copy + Ord + fmt::Display>(wanted: &[String], known: &[T]) -> any
     Ok(ids.into_iter().collect())
 }
 
-/// Returns the only one whose id begins or ends with these characters.
+/// Returns the only item whose id begins or ends with these characters.
 ///
 /// # Errors
 /// No id matches, or several do.

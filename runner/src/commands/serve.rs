@@ -95,7 +95,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 /// Checks the store.
 ///
 /// # Errors
-/// It is damaged; the message says what is.
+/// The store is damaged; the message names the damage.
 fn check(location: Option<&Location>) -> anyhow::Result<()> {
     let store = Store::open_existing(location)?;
     let findings = store.check()?;

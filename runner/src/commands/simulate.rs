@@ -131,7 +131,7 @@ fn check_model(source: &Source, samples: &[Sample]) -> anyhow::Result<()> {
     }
 }
 
-/// Returns in what the job of a log, as far as it says so, differs from that of samples.
+/// Returns the differences between the job of a log, as far as recorded, and that of samples.
 fn differences(log: &Labels, context: &Context) -> Vec<String> {
     let Context { workload, engine, host, .. } = context;
     let is_text = workload.text().is_some();

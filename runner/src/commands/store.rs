@@ -1,4 +1,4 @@
-//! `foreglow store`: copies of a store, old samples, and the record of deletions.
+//! `foreglow store`: copies of a store, old samples, and the audit log.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use foreglow_shared::{Timestamp, format_count};
 use jiff::SignedDuration;
 use serde_json::json;
 
-/// Samples that are removed with one write, so that a collector waits for milliseconds.
+/// Samples removed by one write, so that a collector waits only milliseconds.
 const BATCH: usize = 1_000;
 
 /// Back up, restore or thin out a store of samples

@@ -1,4 +1,4 @@
-//! `foreglow tokens`: makes, lists and revokes the tokens of a collector.
+//! `foreglow tokens`: creates, lists and revokes the tokens of a collector.
 
 use foreglow_collector::store::{DEFAULT_PER_MINUTE, Location, Roles, Store, Token, user};
 use foreglow_collector::token::{Hash, random};
@@ -80,7 +80,7 @@ struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// Opens the store, which only `tokens create` makes.
+    /// Opens an existing store; only `tokens create` creates one.
     fn existing(&self) -> anyhow::Result<Store> {
         let advice = "make a token with `foreglow tokens create`, or name the collector's store with --store";
         Store::open_existing_or(self.store.as_ref(), advice)

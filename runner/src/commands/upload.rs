@@ -71,7 +71,7 @@ pub struct Args {
     format: Format,
 }
 
-/// Sends the samples of the files and those that wait, and prints the result.
+/// Sends the samples of the files and the queued ones, and prints the result.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let mut store = Store::open(args.store.as_ref())?;
     if let Some(address) = args.discard.as_ref().or(args.discard_rejected.as_ref()) {
@@ -85,7 +85,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     if args.rejected {
         return output::print(&rejected(&store.rejected()?, args.format));
     }
-    // Clap asks for --to unless one of the others is given.
+    // Clap requires --to unless one of these options is given.
     let Some(to) = &args.to else { return output::print(&waiting(&store.waiting()?, args.format)) };
     let target = Target::new(to, token::of_command(args.token, args.token_file.as_deref())?)?;
     if let Some(address) = &args.instead_of {
@@ -104,13 +104,13 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     all_accepted(&receipt, target.url())
 }
 
-/// Returns the address as stored.
+/// Returns the address in its stored form.
 ///
 /// # Errors
 /// No sample waits for it.
 fn known(store: &Store, address: &str) -> anyhow::Result<String> {
     let waiting = store.waiting()?;
-    // Addresses from earlier versions are stored as they were written.
+    // Earlier versions stored addresses as the user wrote them.
     let written = [address.trim().to_owned(), url(address).unwrap_or_default()];
     waiting.into_iter().map(|kept| kept.collector).find(|url| written.contains(url)).ok_or_else(|| {
         unusable(format!("no samples wait for {address}; `foreglow upload --waiting` lists the collectors"))

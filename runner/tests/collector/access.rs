@@ -1,4 +1,4 @@
-//! Tokens with roles, the sign-in of browsers, TLS, and what is recorded.
+//! Tokens with roles, the sign-in of browsers, TLS, and the audit log.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -321,7 +321,7 @@ fn the_token_of_a_sender_does_not_become_that_of_the_collector() {
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(refused.status.code() == Some(2) && said.contains("is that of node1"), "{said}");
 
-    // The command line comes before the environment.
+    // The command line takes precedence over the environment.
     let server = Serving::start(&home);
     let wrong = home.write("wrong.token", "foreglow_00");
     let mut upload = home.command();

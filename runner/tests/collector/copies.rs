@@ -1,4 +1,4 @@
-//! Copies of a store, their return, and the removal of old samples.
+//! Backup and restore of a store, and the removal of old samples.
 
 use crate::foreglow::{Foreglow, Serving, get, id, line, post};
 

@@ -4,7 +4,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
 use crate::foreglow::{Foreglow, Serving, get, id, line, post};
 
-/// Fills a store with samples and returns its path, with everything in the one file.
+/// Fills a store with samples and returns its path; all data is in this file, without a log.
 fn filled(home: &Foreglow, samples: u32) -> String {
     let server = Serving::start(home);
     let lines: String = (1..=samples).map(|number| line(number) + "\n").collect();
@@ -78,7 +78,7 @@ fn a_truncated_store_is_not_served() {
 fn a_sample_with_a_damaged_id_is_removed_by_its_position() {
     let home = Foreglow::new();
     let path = filled(&home, 3);
-    // The row has the id before the name of the CNN, and the index has it alone.
+    // In the row the id precedes the name of the CNN; the index has only the id.
     let mut bytes = std::fs::read(&path).unwrap();
     let row = id(2) + "lenet5";
     let place = bytes.windows(row.len()).position(|window| window == row.as_bytes()).unwrap();

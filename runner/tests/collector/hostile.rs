@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::foreglow::{self, Foreglow, Serving, get, line, post};
 use crate::{authority, listen, read_events};
 
-/// A limit of the collector, and time for a busy machine.
+/// A time limit of the collector, plus a margin for a busy machine.
 const SOON: Duration = Duration::from_secs(40);
 
 fn connect(server: &Serving) -> TcpStream {
@@ -47,12 +47,12 @@ fn a_body_that_stops_arriving_is_refused() {
 
 #[test]
 fn idle_connections_lock_nobody_out() {
-    // The collector may have far fewer connections than there are.
+    // The collector's limit on connections is far below the number of clients.
     let collector = Foreglow::new();
     let server = Serving::start_with_few_descriptors(&collector, 256);
     let mut idle: Vec<TcpStream> = (0..400).map(|_| connect(&server)).collect();
     for (number, stream) in idle.iter_mut().enumerate().skip(200) {
-        // Some of them begin a request. A place that was taken already is closed.
+        // Some of them begin a request. An evicted connection is already closed.
         let _ = stream.write_all(if number % 2 == 0 { b"GET" } else { b"POST /api" });
     }
     for number in 0..20 {
@@ -122,7 +122,7 @@ fn slow_bodies_lock_nobody_out() {
     let server = Serving::start_with_few_descriptors(&collector, 256);
     let mut slow: Vec<TcpStream> = (0..200).map(|_| connect(&server)).collect();
     for stream in &mut slow {
-        // A place that was taken already is closed.
+        // An evicted connection is already closed.
         let _ = stream.write_all(b"POST /api/v1/samples HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 600\r\n\r\n{");
     }
     for _ in 0..4 {

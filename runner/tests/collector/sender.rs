@@ -1,5 +1,5 @@
-//! Senders: receipts are compared with what was sent, and nothing is lost or slowed down by a
-//! collector that fails.
+//! Senders: receipts are checked against the sent samples, and a failing collector neither loses
+//! samples nor slows runs down.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -73,7 +73,7 @@ fn rejected_samples_are_kept_listed_sent_again_and_discarded() {
     let nothing = home.run(&["upload", "--to", &url]);
     assert!(nothing.code == 0 && nothing.stdout.starts_with("nothing was sent"), "{}", nothing.stdout);
 
-    // The same address, now with a collector that knows the schema.
+    // The same address, now with a collector that supports the schema.
     let other = Foreglow::new();
     assert_eq!(other.run(&["upload", SAMPLES, "--to", &url]).code, 1);
     server.join().unwrap();
@@ -132,7 +132,7 @@ fn a_wrong_token_is_reported_as_such_however_large_the_request() {
     assert!(sent.code == 0 && sent.stdout.contains("2000 new"), "{}{}", sent.stdout, sent.stderr);
 }
 
-/// A short run of a CNN, with a cache of its own.
+/// A short run of a CNN, with a separate cache.
 const RUN: [&str; 9] = ["run", "--model", "lenet5", "--images", "40", "--sampling-rate", "1", "--device", "cpu"];
 
 /// A collector that accepts connections and never answers.
@@ -205,7 +205,7 @@ fn a_file_is_sent_though_its_samples_were_rejected_or_wait_with_other_content() 
     let file = home.write("one.jsonl", &(line(1) + "\n"));
     assert_eq!(home.run(&["upload", &file, "--to", &url]).code, 1);
     server.join().unwrap();
-    // The collector is down, and the sample waits with its first content.
+    // The collector is down, and the sample is queued with its first content.
     assert_eq!(home.run(&["upload", &file, "--to", &url]).code, 1);
     assert_eq!(waiting(&home), format!("collector,samples,rejected\n{url},1,0\n"));
 

@@ -1,4 +1,4 @@
-//! The built binary with its own data folder.
+//! The built binary with a separate data folder.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -82,7 +82,7 @@ impl Foreglow {
     fn finish(mut command: Command, input: &str) -> Answer {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A command that does not read its input may exit before all of it is written.
+        // A command that does not read its input may exit before the input is written.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let output = child.wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::foreglow::Foreglow;
 
-/// A cluster of this machine, in a folder of its own.
+/// A cluster on this machine, in a separate folder.
 pub struct Slurm {
     folder: tempfile::TempDir,
     daemons: Vec<Child>,
@@ -127,7 +127,7 @@ impl Slurm {
     pub fn submit(&self, home: &Foreglow, script: &str) -> (i32, String) {
         let out = home.path("job.out");
         let mut command = self.command("sbatch");
-        // The job finds the binary on its path, and has a store of its own.
+        // The job finds the binary on its path and has a separate store.
         let binary = std::path::Path::new(env!("CARGO_BIN_EXE_foreglow")).parent().unwrap();
         let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
         command.env("PATH", path).env("FOREGLOW_DATA", home.path("data")).env("FOREGLOW_CACHE", home.path("cache"));

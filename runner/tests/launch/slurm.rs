@@ -1,4 +1,4 @@
-//! The exported scripts on a real Slurm. The tests are skipped where Slurm is not installed.
+//! The exported scripts on a real Slurm. The tests are skipped if Slurm is not installed.
 
 use crate::cluster::{Slurm, wait};
 use crate::foreglow::{Foreglow, Serving, get};

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use foreglow_shared::{Sample, parse_line};
 
-/// The binary with a cache of its own and without the user's environment.
+/// The binary with a separate cache and without the user's environment.
 pub fn foreglow(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foreglow"));
     command

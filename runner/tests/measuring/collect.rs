@@ -148,7 +148,7 @@ fn a_budget_ends_a_sweep_and_the_same_command_resumes_it() {
     let file = folder.path().join("samples.jsonl");
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--format", "json"]].concat();
     for (budget, made) in [(["--budget-time", "1e-9"], 0), (["--budget-money", "1e-12"], 1)] {
-        // Nothing is known about the first run, so it is made if any budget is left.
+        // The first run has no forecast, so it is made if any budget is left.
         let (code, out, err) = answer(&[&arguments[..], &budget].concat());
         assert_eq!((code, out.lines().count()), (0, made), "{err}");
         let rest = 4 - made;
@@ -169,7 +169,7 @@ fn runs_are_repeated_until_the_median_is_known() {
     let file = folder.path().join("samples.jsonl");
     let arguments = ["collect", "--model", "lenet5", "--data", text(folder.path()), "--output", text(&file)];
     let grid = ["--executors", "1", "--cores", "1", "--sampling-rate", "1", "--device", "cpu"];
-    // However noisy the machine is, the median is known to within 99 % of itself.
+    // With a limit of 99 % of the median, the interval is narrow enough even on a noisy machine.
     let (code, out, err) = answer(&[&arguments[..], &grid, &["--precision", "99%", "--repeat", "9"]].concat());
     assert_eq!(code, 0, "{err}");
     let runs = kept(&file).len();
@@ -253,7 +253,7 @@ fn the_command_that_advise_prints_runs_from_any_folder_on_the_same_data() {
         advice["suggestions"].as_array().unwrap().iter().map(|row| row["command"].as_str().unwrap()).collect();
     assert!(!commands.is_empty(), "{advice}");
     for (command, samples) in commands.iter().zip(2..) {
-        // As a shell reads it, in another folder, with the built binary first on the path.
+        // Runs the command in a shell, in another folder, with the built binary first on the path.
         let binary = std::path::Path::new(env!("CARGO_BIN_EXE_foreglow")).parent().unwrap();
         let path = format!("{}:{}", text(binary), std::env::var("PATH").unwrap());
         let mut shell = std::process::Command::new("sh");
@@ -397,7 +397,7 @@ fn a_master_is_a_cluster_and_nothing_is_measured_here() {
     let spark = ["--master", "spark://127.0.0.1:1", "--spark-home", "/no/such/folder"];
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path())], &spark[..]].concat();
     let (code, out, err) = answer(&arguments);
-    // A build without the driver refuses for another reason.
+    // A build without the driver fails with another message.
     assert!(code != 0 && out.is_empty() && err.contains("Spark"), "{err}");
     assert_eq!(std::fs::read_to_string(&file).unwrap_or_default(), "");
     let (code, _, err) = answer(&[&arguments[..], &["--engine", "local"]].concat());

@@ -1,4 +1,4 @@
-//! What a training run keeps: classes, weights, validation and checkpoints.
+//! Results of a training run: classes, weights, validation and checkpoints.
 
 use std::path::Path;
 use std::process::Stdio;

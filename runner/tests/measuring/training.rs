@@ -129,7 +129,7 @@ fn classes_are_the_folders_and_an_image_without_a_class_is_broken() {
         }
     }
     std::fs::write(folder.path().join("class 0/0000.jpg"), b"no image").unwrap();
-    // Each epoch and the evaluation meet the broken image, which counts once.
+    // Each epoch and the evaluation read the broken image, which counts once.
     let (code, sample) = run(&["--epochs", "2", "--max-broken", "1", "--test-data", text(folder.path())]);
     assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{:?}", sample.reason);
     assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&14.into(), &1.into()));

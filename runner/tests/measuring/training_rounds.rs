@@ -1,5 +1,5 @@
-//! Training executors driven over the protocol by the test: in rounds through files, as a cluster
-//! does that cannot keep them connected.
+//! Training executors driven over the protocol by the test: in rounds through files, like a cluster
+//! without connections between executors.
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead as _, BufReader, Write as _};

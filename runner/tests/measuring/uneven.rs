@@ -19,7 +19,7 @@ fn each_executor_of_an_uneven_split_has_its_own_number_of_slots() {
 
 #[test]
 fn executors_work_as_much_as_they_have_cores() {
-    // Slow cores, because threads that share processors do not have equally much of them.
+    // Slow cores, because threads that share processors do not get equal shares.
     let job = ["run", "--executors", "3", "--total-cores", "4", "--sampling-rate", "1", "--core-share", "10%"];
     let arguments = [&job[..], &JOB[..2], &["--images", "1600", "--partition-size", "4"], &JOB[6..]].concat();
     if answer(&arguments).2.contains("--core-share needs CPU quotas") {

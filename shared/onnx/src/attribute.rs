@@ -11,7 +11,7 @@ pub enum Attribute {
     Floats(Vec<f32>),
     Ints(Vec<i64>),
     Tensor(Known),
-    /// A graph, a type or a list of them, which no supported operator has.
+    /// A graph, a type or a list of them; no supported operator has one.
     Other,
 }
 

@@ -1,4 +1,4 @@
-//! What each layer costs, from the graph alone.
+//! The cost of each layer, computed from the graph alone.
 
 use crate::Operation;
 use crate::network::Network;
@@ -7,7 +7,7 @@ use crate::plan::{Argument, Plan, Step};
 /// Bytes of a number in the CNN's format.
 const FLOAT: u64 = 4;
 
-/// Sizes of a convolution, which decide how fast a multiply-accumulate is.
+/// Sizes of a convolution, which determine the speed of a multiply-accumulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Convolution {
     /// Weights of one output from one input channel: 9 for 3×3.
@@ -58,9 +58,9 @@ impl LayerCost {
 pub struct Costs {
     /// The layers, in the order in which they run.
     pub layers: Vec<LayerCost>,
-    /// Learned numbers; a weight that several layers share counts once.
+    /// Learned numbers; a weight shared by several layers counts once.
     pub parameters: u64,
-    /// Most bytes of activations that are alive at the same time in inference.
+    /// Peak of the bytes of activations alive at the same time in inference.
     pub inference_bytes: u64,
     /// Bytes of all activations, which a backward pass needs.
     pub training_bytes: u64,
@@ -97,7 +97,7 @@ impl Costs {
 }
 
 impl Network {
-    /// Counts what a plan of this network costs.
+    /// Computes the costs of a plan of this network.
     pub fn costs(&self, plan: &Plan) -> Costs {
         let mut seen = vec![false; self.weights.len()];
         let mut costs = Costs::default();
@@ -179,7 +179,7 @@ fn convolution(operation: &Operation, shapes: &[Vec<usize>]) -> Option<Convoluti
     let kernel = count(weights.get(2..)?);
     let (groups, inputs, outputs, useful) = match operation {
         Operation::Conv { groups, window } => {
-            // A line is an image of one row.
+            // A one-dimensional convolution is one over images of one row.
             let sides = match *shapes[0].as_slice() {
                 [_, _, height, width] => [height, width],
                 [.., len] => [1, len],
@@ -198,8 +198,8 @@ fn convolution(operation: &Operation, shapes: &[Vec<usize>]) -> Option<Convoluti
     Some(Convolution { kernel, useful, channels, groups: groups as u64 })
 }
 
-/// Returns how many elements of a kernel along an axis read the input, and not only padding, for at
-/// least one output.
+/// Returns the number of elements of a kernel along an axis that read the input, not only padding,
+/// for at least one output.
 pub fn useful_taps(side: usize, kernel: usize, stride: usize, padding: [usize; 2], dilation: usize) -> u64 {
     let (stride, dilation) = (stride.max(1), dilation.max(1));
     let reach = dilation * kernel.saturating_sub(1) + 1;
@@ -218,13 +218,13 @@ fn count(dims: &[usize]) -> u64 {
     dims.iter().fold(1, |product, dim| product.saturating_mul(*dim as u64))
 }
 
-/// Adds counts; a file can claim more than 64 bits hold.
+/// Adds counts with saturation, because the sizes in a file can overflow 64 bits.
 fn sum(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
-/// Returns the most numbers that are alive at the same time: a tensor lives from the step that
-/// computes it to the last that reads it. Views share the numbers of their input.
+/// Returns the peak of the numbers alive at the same time: a tensor lives from the step that
+/// computes it to the last step that reads it. Views share the numbers of their input.
 fn alive(plan: &Plan) -> u64 {
     let mut owner: Vec<usize> = (0..plan.shapes.len()).collect();
     let mut last = vec![0; plan.shapes.len()];

@@ -140,7 +140,7 @@ fn attribute<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result
             _ => wire.skip(payload)?,
         }
     }
-    // A writer may leave out fields with the value 0, or the type.
+    // A writer may omit fields with the value 0, or the type.
     let value = match (kind, float, int, text, tensor) {
         (Some(1), float, ..) => Attribute::Float(float.unwrap_or(0.0)),
         (Some(2), _, int, ..) => Attribute::Int(int.unwrap_or(0)),
@@ -172,7 +172,7 @@ fn weight<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload, most_bytes: 
         match (number, payload) {
             (1, _) => wire.integers(payload, &mut dims)?,
             (2, Payload::Varint(number)) => data_type = number as i64,
-            // Raw bytes, and packed floats or doubles, which are stored alike.
+            // Raw bytes, and packed floats or doubles, which have the same encoding.
             (4 | 9 | 10, Payload::Bytes(len)) => {
                 let is_integer = matches!(data_type, 6 | 7) && len <= MOST_KNOWN as u64 * INTEGER;
                 place = Some(if len <= most_bytes || is_integer {
@@ -209,7 +209,8 @@ fn outside(name: &str, external: &[(String, String)]) -> Result<Place, Error> {
     let number =
         |key: &str| entry(key).map(|text| text.parse::<u64>().map_err(|_| wrong(format!("its {key} is {text}"))));
     let file = entry("location").ok_or_else(|| wrong("its file is not named".to_owned()))?;
-    // The format forbids absolute paths and parents; a name that has them would read any file.
+    // The format forbids absolute paths and parents. Accepting them would let a network read any
+    // file.
     if file.is_empty() || file.contains(['/', '\\', ':']) || file == ".." {
         return Err(wrong(format!("its file {file} is not in the folder of the network")));
     }
@@ -258,7 +259,7 @@ fn dimension<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result
     let (mut dimension, end) = (Dimension::Open(String::new()), wire.message(payload)?);
     while let Some((number, payload)) = wire.field(end)? {
         match (number, payload) {
-            // Some writers use 0 or -1 for a length that is open.
+            // Some writers use 0 or -1 for an open length.
             (1, Payload::Varint(number)) if (1..=1 << 31).contains(&number) => {
                 dimension = Dimension::Fixed(number as usize);
             }

@@ -1,4 +1,4 @@
-//! What can be wrong with an ONNX file, one sentence each.
+//! Errors of ONNX files, one sentence each.
 
 use crate::OPSETS;
 
@@ -14,7 +14,7 @@ pub enum Error {
     /// The system could not read the file.
     #[error("the file could not be read: {0}")]
     Read(#[from] std::io::Error),
-    /// The operator set is not one that the rules follow.
+    /// The operator set is not supported.
     #[error("the file uses operator set {0}, and this version reads {first} to {last}; export it again with one of \
         these", first = OPSETS.start(), last = OPSETS.end())]
     Opset(i64),

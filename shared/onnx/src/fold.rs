@@ -1,4 +1,5 @@
-//! Folds nodes whose result is known before the run: constants, shapes, and arithmetic on them.
+//! Constant folding: computes nodes whose result is known before the run, such as constants,
+//! shapes, and arithmetic on them.
 
 use crate::attribute::Attribute;
 use crate::known::{MOST_KNOWN, numbers};
@@ -6,7 +7,7 @@ use crate::rules::{Call, broadcast, ranges, squeezed, unsqueezed};
 use crate::scan::{cumulative_sums, non_zero};
 use crate::{Error, Known, Numbers};
 
-/// Returns the outputs of a node that are known; `None` if they depend on the images.
+/// Returns the outputs of a node if they are constant; `None` if they depend on the images.
 pub fn fold(call: &Call<'_>) -> Result<Option<Vec<Known>>, Error> {
     let one = |known: Known| Ok(Some(vec![known]));
     match call.node.operator.as_str() {

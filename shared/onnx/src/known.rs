@@ -1,9 +1,10 @@
 //! Small tensors whose numbers are known before the network runs.
 
-/// Most numbers in a known tensor.
+/// Limit on the numbers in a known tensor.
 pub const MOST_KNOWN: usize = 1 << 16;
 
-/// Most numbers in a tensor: more than fit any memory, and few enough to count without overflow.
+/// Limit on the numbers in a tensor: larger than any memory, and small enough to count without
+/// overflow.
 const MOST_NUMBERS: u64 = 1 << 40;
 
 /// Returns the count of numbers, if it is not too large.

@@ -1,9 +1,9 @@
 //! Reads ONNX files: decodes and validates the graph, infers the shape of every value, folds
-//! constants, and counts what each layer costs.
+//! constants, and computes the cost of each layer.
 //!
-//! Weights are not read with the graph: each is a range of the file, so that the costs of a network
-//! of any size are known after reading a few kilobytes. The source is any `Read + Seek`, which lets
-//! the crate work in a browser. `foreglow-cnn` runs the plan on Burn's tensors.
+//! Weights are not read with the graph: each is stored as a range of the file, so that the costs of
+//! a network of any size need only a few kilobytes of the file. The source is any `Read + Seek`,
+//! which lets the crate work in a browser. `foreglow-cnn` runs the plan on Burn's tensors.
 //!
 //! The wire format of protocol buffers has four kinds of field, which `wire` reads in about a
 //! hundred lines. A generated decoder would copy every weight into memory first.
@@ -38,8 +38,8 @@ pub use self::random::Draw;
 pub use self::scan::CumSum;
 pub use self::weight::{Place, Weight};
 
-/// Oldest and newest operator set that the rules follow.
+/// Oldest and newest supported operator set.
 pub const OPSETS: std::ops::RangeInclusive<i64> = 7..=24;
 
-/// Most axes of a tensor.
+/// Limit on the axes of a tensor.
 pub const MOST_AXES: usize = 6;

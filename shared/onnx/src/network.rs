@@ -1,4 +1,4 @@
-//! A network as its file describes it.
+//! A network as described by its file.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub struct Network {
 pub enum Dimension {
     /// The file fixes it.
     Fixed(usize),
-    /// The file leaves it open; the text is its name there, which may be empty.
+    /// The file leaves it open; the text is its symbolic name, which may be empty.
     Open(String),
 }
 
@@ -40,14 +40,14 @@ pub struct Node {
     pub operator: String,
     /// Empty for the standard operators.
     pub domain: String,
-    /// Empty for an optional input that is left out.
+    /// Empty for an omitted optional input.
     pub inputs: Vec<String>,
     pub outputs: Vec<String>,
     pub attributes: Attributes,
 }
 
 impl Node {
-    /// Returns the name, or for a node without one the name of its first output.
+    /// Returns the name of the node, or of its first output if the node has no name.
     pub fn title(&self) -> &str {
         if self.name.is_empty() { self.outputs.first().map_or("without a name", String::as_str) } else { &self.name }
     }

@@ -2,7 +2,7 @@
 
 use crate::{CumSum, Draw};
 
-/// What a step computes.
+/// The computation of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     /// Convolution: images, weights `[out, in / groups, height, width]`, optional bias.
@@ -53,7 +53,7 @@ pub enum Operation {
     AveragePool {
         /// Geometry; the padding includes rows and columns that only the ceiling of the size adds.
         window: Window,
-        /// Rows and columns of padding that count as zeros; others are left out of the mean.
+        /// Rows and columns of padding that count as zeros; others are excluded from the mean.
         counted: [usize; 4],
     },
     /// Function of each number.
@@ -106,7 +106,7 @@ pub enum Operation {
     Dropout {
         /// Probability that a number becomes zero.
         probability: f64,
-        /// Shape of the draws, with the axes of the tensor: a draw counts along each axis of
+        /// Shape of the draws, with the axes of the tensor; draws are broadcast along axes of
         /// length 1.
         mask: Vec<usize>,
     },
@@ -182,7 +182,7 @@ pub enum Binary {
     Max,
     /// The first number if it is positive, else the product of both.
     PRelu,
-    /// 1 if the comparison holds, else 0; so are the next.
+    /// 1 if the comparison holds, else 0; the same for the next comparisons.
     Less,
     LessOrEqual,
     Greater,
@@ -261,7 +261,7 @@ pub enum Reduction {
 }
 
 impl Operation {
-    /// Returns whether the operation changes only the description of a tensor.
+    /// Whether the operation changes only the shape of a tensor and copies nothing.
     pub fn is_view(&self) -> bool {
         matches!(
             self,

@@ -31,7 +31,7 @@ pub struct Step {
     pub name: String,
     /// Its operator.
     pub operator: String,
-    /// What it computes.
+    /// The computation.
     pub operation: Operation,
     /// Arguments.
     pub arguments: Vec<Argument>,
@@ -52,7 +52,7 @@ pub enum Argument {
 
 impl Network {
     /// Prepares the network for inputs `[batch, channels, height, width]`. Constants are folded,
-    /// and steps without effect on the output left out.
+    /// and steps without effect on the output are removed.
     ///
     /// # Errors
     /// A node is invalid, or uses a variant that is not supported.
@@ -95,7 +95,7 @@ impl Network {
 }
 
 impl Network {
-    /// Returns the names that several nodes read, or a node and the caller.
+    /// Returns the names read by several nodes, or by a node and the caller.
     fn read_twice(&self) -> BTreeSet<&str> {
         let (mut once, mut twice) = (BTreeSet::new(), BTreeSet::new());
         for name in self.nodes.iter().flat_map(|node| &node.inputs).chain(&self.outputs) {
@@ -119,15 +119,15 @@ struct Planner<'a> {
     batches: Option<[usize; 2]>,
     plan: Plan,
     names: BTreeMap<&'a str, Argument>,
-    /// Computed tensors that depend on the images, or are random numbers for each.
+    /// Computed tensors that depend on the images, or are random numbers per image.
     batched: BTreeSet<ValueId>,
-    /// Names of numbers that are computed from the shapes of the plan.
+    /// Names of values computed from the shapes of the plan.
     derived: BTreeSet<&'a str>,
     /// Distribution of each computed tensor that is random.
     draws: BTreeMap<ValueId, Draw>,
     /// Names that several nodes read.
     shared: BTreeSet<&'a str>,
-    /// Random tensors that several nodes read, so that each must see the same numbers.
+    /// Random tensors read by several nodes, which must all get the same numbers.
     shared_draws: BTreeSet<ValueId>,
 }
 
@@ -216,7 +216,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Returns the distribution of a random argument that nothing else reads.
+    /// Returns the distribution of a random argument with a single reader.
     fn draw(&self, argument: Option<&Argument>) -> Option<Draw> {
         let Some(Argument::Value(value)) = argument else { return None };
         self.draws.get(value).filter(|_| !self.shared_draws.contains(value)).copied()

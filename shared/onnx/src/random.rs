@@ -137,9 +137,9 @@ pub fn drawn(call: &Call<'_>) -> Result<Option<Ready>, Error> {
     Ok(Some(Ready { operation: Operation::Random(draw), arguments: Vec::new(), shapes: vec![shape] }))
 }
 
-/// Returns the distribution after a node, or the dropout that it is, for random numbers that
-/// nothing else reads. `draws` has the distribution of each input that is random. `None` if the
-/// numbers must be drawn for the node.
+/// Returns the distribution after a node, or its equivalent dropout, for random numbers with a
+/// single reader. `draws` has the distribution of each input that is random. `None` if the numbers
+/// must be drawn before the node.
 pub fn followed(call: &Call<'_>, draws: &[Option<Draw>]) -> Result<Option<Ready>, Error> {
     let Some(place) = draws.iter().position(Option::is_some) else { return Ok(None) };
     let Some(draw) = draws[place].filter(|_| draws.iter().flatten().count() == 1) else { return Ok(None) };

@@ -10,7 +10,7 @@ impl Network {
     /// Reads and validates a network. The numbers of its weights are not read.
     ///
     /// # Errors
-    /// The file is not an ONNX file, is truncated, or needs what is not supported.
+    /// The file is not an ONNX file, is truncated, or uses an unsupported feature.
     pub fn read(source: &mut (impl Read + Seek)) -> Result<Self, Error> {
         let network = decode::model(source)?;
         network.check()?;

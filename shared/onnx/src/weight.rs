@@ -1,12 +1,12 @@
-//! Weights of a network: where their numbers are, and how they are stored.
+//! Weights of a network: location and encoding of their numbers.
 
 use crate::Error;
 use crate::known::{Known, Numbers};
 
-/// Largest weight that is read with the graph, bytes: shapes, bounds and factors are smaller.
+/// Limit on weights that are read with the graph, bytes; shapes, bounds and factors are smaller.
 pub const READ_WITH_GRAPH: u64 = 4096;
 
-/// A weight (an initialiser, in the words of ONNX).
+/// A weight (ONNX: initialiser).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
     /// Name.

@@ -30,7 +30,7 @@ pub struct Application {
     pub jobs: BTreeMap<u32, SparkJob>,
     /// Stages by `Stage ID`; all attempts of a stage are merged.
     pub stages: BTreeMap<u32, Stage>,
-    /// What could not be read.
+    /// Unreadable parts of the log.
     pub damage: Damage,
 }
 
@@ -116,7 +116,7 @@ pub struct Stage {
     pub completed_ms: Option<i64>,
     /// Why its last attempt failed, if it did.
     pub failure: Option<String>,
-    /// Number of its last attempt: 0 if it was not repeated.
+    /// Number of its last attempt; 0 without a retry.
     pub last_attempt: u32,
     /// Whether this is a barrier stage, whose tasks must all run at the same time.
     pub is_barrier: bool,

@@ -5,10 +5,10 @@ use crate::event::{self, StageInfo, TaskEnd};
 use crate::kind::Kind;
 use foreglow_shared::{LABEL_PREFIX, map_of, sort};
 
-/// Limit on task indices: a larger one is damage, and must not cause a huge allocation.
+/// Limit on task indices: a larger one counts as damage, so that it cannot cause a huge allocation.
 const MAX_TASKS: u32 = 1 << 24;
 
-/// Limit on the length of a property; class paths and other long ones are dropped.
+/// Limit on the length of a property; longer ones, such as class paths, are dropped.
 const MAX_PROPERTY: usize = 4096;
 
 /// Parses one event and adds it.
@@ -98,7 +98,7 @@ fn take_job_start(application: &mut Application, event: event::JobStart) {
     };
     application.jobs.insert(event.id, job);
     for info in event.infos {
-        // A stage already known from an earlier job may be skipped in this one and adds nothing.
+        // A stage known from an earlier job may be skipped in this one, so the first entry is kept.
         application.stages.entry(info.id).or_insert_with(|| Stage {
             name: info.name,
             parents: info.parents,
@@ -116,7 +116,7 @@ fn take_stage(application: &mut Application, info: StageInfo) {
     stage.parents = info.parents;
     stage.profile = info.profile;
     stage.is_barrier = info.rdds.iter().any(|rdd| rdd.is_barrier);
-    // Later attempts may have fewer tasks: only those whose output was lost.
+    // Later attempts may rerun only the tasks whose output was lost.
     stage.tasks = stage.tasks.max(Some(info.tasks));
     stage.last_attempt = stage.last_attempt.max(info.attempt);
     stage.submitted_ms = earlier(stage.submitted_ms, info.submitted_ms);

@@ -1,4 +1,4 @@
-//! The events that are read, each with the fields that are kept; serde skips all other fields.
+//! The supported events, each with the used fields; serde skips all other fields.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

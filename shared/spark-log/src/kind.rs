@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     TaskEnd,
 }
 
-/// What the beginning of a line reveals.
+/// Classification of the beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// An event to read.
@@ -32,7 +32,8 @@ pub(crate) enum Start {
     NoEvent,
 }
 
-/// Spark writes `"Event"` first. No name of an event that is read is longer than this.
+/// Limit on the bytes before the end of the event's name. Spark writes `"Event"` first, and no
+/// supported name is longer.
 const LONGEST: usize = 128;
 
 /// Classifies the line that begins with `line`.

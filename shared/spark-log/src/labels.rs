@@ -1,4 +1,4 @@
-//! Labels: what Spark does not record about a run, given as Spark properties or as flags.
+//! Labels: facts about a run that Spark does not record, given as Spark properties or as flags.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -80,7 +80,7 @@ pub const LABELS: [Label; 34] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(BTreeMap<&'static str, String>);
 
-/// What is wrong with the labels of a run.
+/// Errors of the labels of a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelError {
@@ -120,7 +120,7 @@ fn asked(labels: &[Label]) -> String {
     if certain(labels).count() == labels.len() { flags } else { format!("{flags}, and --epochs too for training") }
 }
 
-/// Returns the labels that are missing whatever the mode is: only training has epochs.
+/// Returns the missing labels that every mode needs; only training needs epochs.
 fn certain(labels: &[Label]) -> impl Iterator<Item = &Label> {
     let is_mode_known = labels.iter().all(|label| label.name != "mode");
     labels.iter().filter(move |label| is_mode_known || label.name != "epochs")

@@ -1,12 +1,12 @@
 //! Reads Spark event logs, which the driver writes with `spark.eventLog.enabled`: one JSON object
 //! per line.
 //!
-//! [`EventLogReader`] takes the uncompressed bytes of a log in chunks of any size and keeps an
-//! [`Application`]: what a timing sample and a simulation need. Memory use is 4 bytes per task and
-//! a few hundred bytes per job, stage and executor, whatever the size of the log.
+//! [`EventLogReader`] takes the uncompressed bytes of a log in chunks of any size and builds an
+//! [`Application`], the part that timing samples and simulations need. Memory use is 4 bytes per
+//! task and a few hundred bytes per job, stage and executor, whatever the size of the log.
 //!
-//! What a log does not record is `None`, never 0. Logs of Spark 2.3 and newer are supported;
-//! unknown events and fields are skipped, so that logs of newer versions can be read too.
+//! Values that a log lacks are `None`, never 0. Logs of Spark 2.3 and newer are supported; unknown
+//! events and fields are skipped, so that logs of newer versions can be read too.
 //!
 //! Source of the format: `org.apache.spark.util.JsonProtocol` and `EventLoggingListener` of Spark
 //! 3.5 and 4.1.

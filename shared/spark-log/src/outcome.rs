@@ -20,8 +20,8 @@ pub struct Ending {
 }
 
 /// Phrases in the messages of executors and tasks that ran out of memory: those of Java, Kubernetes
-/// and YARN, and Spark's exit code for it. Exit code 137 is not included: it only says that the
-/// process was killed.
+/// and YARN, and Spark's exit code for it. Exit code 137 is not included, because it only means
+/// that the process was killed.
 const OUT_OF_MEMORY: [&str; 6] = [
     "OutOfMemoryError",
     "OOMKilled",

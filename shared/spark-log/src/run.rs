@@ -7,7 +7,7 @@ use crate::labels::Labels;
 use crate::{MEASURED, WARM_UP};
 use foreglow_shared::{map_of, sort_by};
 
-/// Jobs that are measured together, from the submission of the first to the end of the last.
+/// Jobs measured together, from the submission of the first to the end of the last.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
     /// The application.

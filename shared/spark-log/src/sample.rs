@@ -30,8 +30,8 @@ pub enum NoSample {
 }
 
 impl Run<'_> {
-    /// Returns the timing sample of a run and remarks for the user. `given` supplies what the log
-    /// lacks; `runner_version` is the version of the calling program.
+    /// Returns the timing sample of a run and remarks for the user. `given` supplies labels that
+    /// the log lacks; `runner_version` is the version of the calling program.
     ///
     /// # Errors
     /// A required label is in neither the log nor `given`, the two contradict each other, or a
@@ -108,15 +108,15 @@ impl Run<'_> {
         self.executors().flat_map(|executor| &executor.resources).find_map(held)
     }
 
-    /// Returns Spark's own counts, for the field `spark` of the sample. What the log does not
-    /// record is absent.
+    /// Returns Spark's counts, for the field `spark` of the sample. Counts that the log lacks are
+    /// omitted.
     pub fn facts(&self) -> Map<String, Value> {
         let application = self.application;
         let stages = self.stages();
         let machines = self.executors().map(|executor| &executor.host).collect::<BTreeSet<_>>().len();
         let totals = || stages.values().map(|stage| &stage.totals);
         let count = |of: fn(&TaskTotals) -> u32| totals().map(|totals| u64::from(of(totals))).sum::<u64>();
-        // Exact up to 2^53: 104 days in nanoseconds, beyond which the last digits do not matter.
+        // Exact up to 2^53, which is 104 days in nanoseconds.
         let secs = |of: fn(&TaskTotals) -> Option<u64>, a_second: f64| {
             totals().filter_map(of).reduce(u64::saturating_add).map(|sum| sum as f64 / a_second)
         };

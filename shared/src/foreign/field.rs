@@ -10,11 +10,11 @@ pub enum Field {
     Executors,
     /// Task threads of an executor, C.
     CoresPerExecutor,
-    /// How much of the job ran, in the measure of [`super::Extent`].
+    /// Processed part of the job, in the unit [`super::Extent`].
     Extent,
     /// Wall clock from submission to the last result, in a [`super::TimeUnit`].
     CompletionTime,
-    /// How the run ended, in the words of the sample format.
+    /// Outcome of the run, as in the sample format.
     Outcome,
     /// Name of the CNN.
     Model,

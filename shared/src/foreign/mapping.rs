@@ -30,7 +30,7 @@ pub enum TimeUnit {
     Minutes,
 }
 
-/// Measure of how much of the job ran.
+/// Unit of the processed part of the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
@@ -50,7 +50,7 @@ pub struct Mapping {
     pub places: BTreeMap<Field, FieldSource>,
     /// The unit of the completion time.
     pub time_unit: TimeUnit,
-    /// The measure of how much of the job ran.
+    /// The unit of the processed part of the job.
     pub extent: Extent,
     /// The engine that ran the executors.
     pub engine: Engine,

@@ -35,7 +35,7 @@ pub enum TableError {
     Row {
         /// Line number, from 1.
         line: u64,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
     /// A field has neither a column nor a constant.

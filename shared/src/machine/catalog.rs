@@ -12,8 +12,8 @@ use crate::separated::delimiter;
 /// of AWS equal those in `pkg/providers/pricing/zz_generated.pricing_aws.go` of
 /// `aws/karpenter-provider-aws` of 2026-07-20, the date in the table; the dates of the other prices
 /// are unknown. GPU machines of GCP are the sum of the machine and its accelerators. A spot price
-/// is that of the cheapest zone at one moment. Implausible prices are left out: `a3-highgpu-8g`,
-/// and the spot price of `p4d.24xlarge`.
+/// is a snapshot of the cheapest zone. Implausible prices are left out: `a3-highgpu-8g`, and the
+/// spot price of `p4d.24xlarge`.
 const BUILT_IN: &str = include_str!("machines.csv");
 
 /// Machine types with prices in one currency.
@@ -23,7 +23,7 @@ pub struct Catalog {
     pub currency: String,
     /// The machine types, sorted by provider and name. A name appears once for each provider.
     pub machines: Vec<MachineType>,
-    /// Lines without a usable price or with a part of an accelerator, which were left out.
+    /// Number of omitted lines: those without a usable price or with a fraction of an accelerator.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: usize,
 }
@@ -35,7 +35,7 @@ fn is_zero(count: &usize) -> bool {
 impl Catalog {
     /// Returns the built-in table: AWS, GCP and Lambda, in US dollars.
     pub fn built_in() -> Self {
-        // A test reads the same text.
+        // A test checks that the built-in text is valid.
         own::read(BUILT_IN, b',').unwrap_or_else(|_| Self { currency: "USD".into(), machines: Vec::new(), left_out: 0 })
     }
 

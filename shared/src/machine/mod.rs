@@ -63,7 +63,7 @@ pub struct BillingTerms {
     pub increment_secs: u32,
 }
 
-/// The provider of machines that nobody bills by the second.
+/// Provider name of owned machines, whose exact time is charged.
 pub const OWN: &str = "own";
 
 impl BillingTerms {

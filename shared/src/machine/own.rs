@@ -1,4 +1,4 @@
-//! Foreglow's own catalog format: a short CSV, also for own hardware.
+//! Foreglow's catalog format: a short CSV, also for own hardware.
 
 use csv::StringRecord;
 
@@ -10,7 +10,7 @@ use crate::separated::{fault, line_of, with_point};
 /// Columns that every catalog has.
 const REQUIRED: &[&str] = &["name", "processors", "memory_gib", "hourly_price", "currency"];
 const MIB_PER_GIB: f64 = 1024.0;
-/// Most memory of a machine, GiB, and most accelerators.
+/// Limits on the memory of a machine, GiB, and on the number of accelerators.
 const MOST_GIB: f64 = 65_536.0;
 const MOST_ACCELERATORS: u32 = 1_024;
 

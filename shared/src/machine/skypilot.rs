@@ -1,8 +1,8 @@
-//! Reads the catalogs of SkyPilot (`vms.csv`) as they are.
+//! Reads the catalogs of SkyPilot (`vms.csv`) unchanged.
 //!
 //! One row is a machine type in a zone; columns and their order differ by cloud, so they are found
-//! by name. GCP prices accelerators in rows of their own, without a machine type, and the machine
-//! types that come with accelerators without them.
+//! by name. GCP lists accelerators in separate rows without a machine type, and the prices of its
+//! machine types with accelerators exclude them.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ const REQUIRED: &[&str] = &["InstanceType", "vCPUs", "MemoryGiB", "Price", "Regi
 const CURRENCY: &str = "USD";
 const MIB_PER_GIB: f64 = 1024.0;
 
-/// Machine families of GCP whose price lacks their accelerators: the prefix of the name, the
-/// accelerator, and how their number follows from the name.
+/// Machine families of GCP whose price excludes their accelerators: the prefix of the name, the
+/// accelerator, and the rule for the number of accelerators.
 const GCP_FAMILIES: [(&str, &str, CountRule); 6] = [
     ("a2-highgpu-", "A100", CountRule::Suffix),
     ("a2-megagpu-", "A100", CountRule::Suffix),
@@ -30,7 +30,7 @@ const GCP_FAMILIES: [(&str, &str, CountRule); 6] = [
 enum CountRule {
     /// `-8g` is eight.
     Suffix,
-    /// One up to 16 processors and with 32, otherwise one for each twelve.
+    /// One accelerator for up to 16 processors and for 32, otherwise one for each twelve.
     ByProcessors,
 }
 
@@ -39,17 +39,17 @@ pub(super) fn is_header(line: &str) -> bool {
     line.split(',').any(|column| column.trim() == "InstanceType")
 }
 
-/// A row of the file: what a machine type, or an accelerator alone, costs in a region.
+/// A row of the file: the price of a machine type, or of an accelerator alone, in a region.
 struct CatalogEntry {
     machine: String,
     region: String,
-    /// Zones of a Local Zone have prices of their own and are left out.
+    /// Whether the zone is a Local Zone. These have other prices and are omitted.
     is_local_zone: bool,
     processors: Option<f64>,
     memory_gib: Option<f64>,
     accelerator: Option<(String, u32, Option<u32>)>,
-    /// Machines with a part of an accelerator, such as a sixth of an A10, are left out: no run
-    /// tells how fast a part is.
+    /// Whether the machine has a fraction of an accelerator, such as a sixth of an A10. These are
+    /// omitted, because the speed of a fraction is unknown.
     has_part: bool,
     price: Option<f64>,
     spot: Option<f64>,
@@ -68,7 +68,7 @@ pub(super) fn read(text: &str, provider: &str, region: Option<&str>) -> Result<C
             continue;
         };
         match machines.get_mut(&machine.name) {
-            // The zones of a region differ in their spot prices alone.
+            // The zones of a region differ only in their spot prices.
             Some(known) => {
                 known.hourly_price = known.hourly_price.max(machine.hourly_price);
                 known.spot_price = [known.spot_price, machine.spot_price].into_iter().flatten().reduce(f64::min);
@@ -156,7 +156,7 @@ fn gpus<'a>(rows: impl Iterator<Item = &'a CatalogEntry>) -> Gpus {
 }
 
 /// Returns the machine type of a row; `None` if its price is unknown, or it has less than one
-/// processor or a part of an accelerator.
+/// processor or a fraction of an accelerator.
 fn machine(row: &CatalogEntry, provider: &str, gpus: &Gpus) -> Option<MachineType> {
     if row.has_part {
         return None;
@@ -171,7 +171,7 @@ fn machine(row: &CatalogEntry, provider: &str, gpus: &Gpus) -> Option<MachineTyp
         price = Some(price.unwrap_or(0.0) + gpu_price);
         spot = spot.zip(gpu_spot).map(|(machine, gpus)| machine + gpus);
     } else if accelerator.is_none() && is_unknown_family {
-        // Its price lacks accelerators that cannot be told from the file.
+        // The price excludes accelerators that the file does not name.
         return None;
     }
     Some(MachineType {
@@ -188,7 +188,7 @@ fn machine(row: &CatalogEntry, provider: &str, gpus: &Gpus) -> Option<MachineTyp
     })
 }
 
-/// Returns the accelerators that a machine type of GCP comes with and that its price lacks.
+/// Returns the accelerators of a machine type of GCP that its price excludes.
 fn gcp_accelerators(machine: &str, processors: f64) -> Option<(&'static str, u32)> {
     let (prefix, name, rule) = GCP_FAMILIES.iter().find(|(prefix, ..)| machine.starts_with(prefix))?;
     let count = match rule {
@@ -207,7 +207,7 @@ fn is_accelerated_family(machine: &str) -> bool {
 }
 
 /// Returns the memory of one GPU from the literal in `GpuInfo`: the first `SizeInMiB`. The total
-/// beside it means different things in different files.
+/// next to it has different meanings in different files.
 fn gpu_memory_mib(info: &str) -> Option<u32> {
     let rest = info.split_once("'SizeInMiB':")?.1.trim_start();
     let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());

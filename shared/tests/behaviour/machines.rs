@@ -125,7 +125,7 @@ fn a_spot_price_of_0_is_refused_too() {
     assert!(refused(Catalog::read(&text, "own", None)).starts_with("line 2: spot_price of a is 0; a machine"));
 }
 
-/// Lines as they are in SkyPilot's file of AWS.
+/// Lines from SkyPilot's file of AWS.
 const AWS: &str = "\
 InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region,AvailabilityZone,Arch
 m5.large,,,2.0,8.0,,0.096,0.037500,us-east-1,use1-az1,x86_64
@@ -168,7 +168,7 @@ fn a_machine_with_a_part_of_an_accelerator_is_left_out() {
     assert!(catalog.find("g6f.large").is_err() && catalog.find("odd").is_err());
 }
 
-/// Lines as they are in SkyPilot's file of GCP: accelerators have rows of their own.
+/// Lines from SkyPilot's file of GCP, in which accelerators have separate rows.
 const GCP: &str = "\
 InstanceType,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,GpuInfo,Region,AvailabilityZone,Price,SpotPrice
 g2-standard-4,4.0,16.0,,,,us-central1,us-central1-a,0.14679,0.05874

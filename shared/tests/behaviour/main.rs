@@ -1,4 +1,4 @@
-//! Everything that crosses a boundary round-trips, or is rejected with a helpful message.
+//! Exchanged data round-trips, or is rejected with a helpful message.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 

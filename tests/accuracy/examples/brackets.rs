@@ -1,5 +1,4 @@
-//! Prints how often the predicted bracket of the largest training batch is right:
-//! `brackets [DATA]`.
+//! Prints the share of right brackets for the largest training batch: `brackets [DATA]`.
 
 #![allow(clippy::print_stdout, reason = "the table is its output")]
 

@@ -15,7 +15,7 @@ use crate::protocol::{Part, Protocol, Source};
 use crate::slowed::Slowed;
 use crate::trial::Trial;
 
-/// The changes to the fitted runs, besides no change.
+/// The changes to the fitted runs, besides the unchanged runs.
 pub const SLOWED: [Slowed; 4] = [Slowed::Runs(5), Slowed::Runs(10), Slowed::Settings(10), Slowed::Largest];
 
 #[derive(Clone, Copy)]
@@ -87,7 +87,7 @@ fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: 
         Answered { secs: start.elapsed().as_secs_f64(), outcomes }
     };
     let items = 0..slots.len() * contestants.len();
-    // With a time limit, time is measured too, so nothing else runs meanwhile.
+    // With a time limit, bouts run one at a time, because their time is measured too.
     let bouts: Vec<Answered> = match protocol.limit_secs {
         Some(_) => items.map(answered).collect(),
         None => items.into_par_iter().with_max_len(1).map(answered).collect(),
@@ -102,8 +102,8 @@ fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: 
             .enumerate()
             .map(|(place, contestant)| {
                 let of = |slot: usize| &bouts[slot * contestants.len() + place];
-                // A part without repeats, or without a data size, cannot be slowed this way; it is
-                // left out of both figures.
+                // A part without repeats or without a data size cannot be slowed in this way; it is
+                // omitted from both figures.
                 let has = |part: &usize| slots.iter().any(|slot| (slot.part, slot.slowed) == (*part, slowed));
                 let parts: Vec<PartOutcomes> =
                     (0..parts.len()).filter(has).map(|part| part_outcomes(&slots, slowed, part, &of)).collect();
@@ -120,7 +120,7 @@ fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: 
     rows
 }
 
-/// Returns the answer of one predictor on one trial, in the format that the parent process reads.
+/// Returns the answer of one predictor on one trial, in the format for the parent process.
 ///
 /// # Errors
 /// The trial or the predictor does not exist.

@@ -1,10 +1,10 @@
 //! The largest training batch that fits a GPU, for the networks of timm.
 //!
 //! timm's benchmark trains with a batch of 512 and reduces it on every out-of-memory error, in
-//! steps of a quarter and a third: each network has a batch that fitted and the next larger one
-//! that did not. The need of a batch is computed from the graph of the training step
-//! (`memory/timm_memory.py`); which share of the GPU's memory a need may reach is learned from the
-//! networks of other families.
+//! steps of a quarter and a third: each network has a largest batch that fitted and a next larger
+//! one that did not. The need of a batch is computed from the graph of the training step
+//! (`memory/timm_memory.py`); the usable share of the GPU's memory is learned from the networks of
+//! other families.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +14,7 @@ use foreglow_model::{Bracket, UsableMemory};
 
 use crate::protocol::Places;
 
-/// What a training step needs; `tests/accuracy/memory/timm_memory.py` makes it.
+/// Memory needs of training steps, written by `tests/accuracy/memory/timm_memory.py`.
 const NEEDS: &str = "tests/accuracy/memory/timm_memory.csv";
 /// Measurements by memory format.
 const FILES: [(&str, &str); 2] = [
@@ -25,7 +25,7 @@ const FILES: [(&str, &str); 2] = [
 const GPU_BYTES: f64 = 24.0 * 1_073_741_824.0;
 /// The batches that timm tries.
 const STEPS: [u32; 18] = [512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1];
-/// The first of them: that a larger batch fits is not tried.
+/// The first of them; larger batches are not tried.
 const LARGEST: u32 = STEPS[0];
 /// Share of answers that may be too optimistic.
 const RISK: f64 = 0.01;
@@ -34,7 +34,7 @@ const BYTES_PER_PARAMETER: f64 = 12.0;
 /// Sources of weights before the name of a network.
 const SOURCES: [&str; 8] = ["tf_", "legacy_", "gluon_", "tv_", "swsl_", "ssl_", "ig_", "adv_"];
 
-/// How often the predicted bracket was right, on one table.
+/// Accuracy of the predicted brackets on one table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BracketScore {
     /// Memory format and width of the brackets.
@@ -218,7 +218,7 @@ mod tests {
         let score = &scores[0];
         assert!(score.networks > 700, "{score:?}");
         assert!(score.percent(score.right) >= 95.0, "{score:?}");
-        // The aim is 1 %; families that are left out are not those that the share was learned from.
+        // The aim is 1 %; the tested families are not those from which the share was learned.
         assert!(score.percent(score.too_optimistic) <= 1.5, "{score:?}");
     }
 }

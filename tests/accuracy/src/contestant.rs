@@ -1,4 +1,4 @@
-//! The default predictor, called as `foreglow evaluate` calls it. Only this file changes with its
+//! The default predictor, called like `foreglow evaluate` does. Only this file depends on its
 //! interface.
 
 use foreglow_model::{
@@ -51,7 +51,8 @@ pub fn answer_job(job: &Job, asked: &[Observation], constants: &Constants) -> Re
     let predictor = Predictor::fit_tuned(job, *constants).map_err(|error| error.to_string())?;
     let outcome = |run: &Observation| {
         let prediction = predictor.predict(Setting::of(run));
-        // A whole job is always beyond samples of its images, so this alone gives no warning.
+        // A whole job is always beyond samples of its images, so this alone does not count as
+        // extrapolation.
         let most = job.observations.iter().map(|run| run.sampling_rate).fold(0.0, f64::max);
         let is_beyond = run.sampling_rate > most
             || prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }));

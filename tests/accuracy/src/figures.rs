@@ -56,7 +56,7 @@ pub struct Figures {
     pub interval_score_percent: Option<f64>,
     /// Tested runs with a prediction.
     pub tested: usize,
-    /// Runs without a prediction, which are in no figure.
+    /// Runs without a prediction, which no figure includes.
     pub unknown: usize,
     /// Mean seconds of a fit with its predictions.
     pub fit_secs: Option<f64>,
@@ -172,7 +172,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-/// Returns the median; `None` of nothing.
+/// Returns the median; `None` without values.
 fn median_of_any(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| median(values))
 }

@@ -14,8 +14,7 @@ use crate::options::Options;
 use crate::protocol::{Places, Protocol};
 use crate::slowed::Slowed;
 
-/// Added to an error before its logarithm is taken, percent, so that one exact row does not decide
-/// alone.
+/// Added to an error before the logarithm, percent, so that one almost exact row does not dominate.
 const FLOOR_PERCENT: f64 = 0.5;
 
 /// Error of one set of constants on a row of a data set.

@@ -70,7 +70,7 @@ fn work(options: &Options) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Leaves out the protocols whose data does not exist, says so, and returns their sets.
+/// Skips the protocols with missing data, prints a note, and returns their sets.
 fn skip_missing(wanted: &mut Vec<Protocol>, places: &Places) -> Vec<Set> {
     let is_missing = |protocol: &Protocol| !places.has(protocol.set.source);
     let mut skipped: Vec<Set> =
@@ -127,9 +127,9 @@ fn show(options: &Options, places: &Places, wanted: &[Protocol], rows: &[Figures
     Ok(ExitCode::SUCCESS)
 }
 
-/// Compares the figures of few trials with the committed ones.
+/// Compares the figures of a few trials with the committed ones.
 fn gate(options: &Options, places: &Places, mut wanted: Vec<Protocol>, skipped: &[Set]) -> anyhow::Result<ExitCode> {
-    // A time limit gives different figures on different machines, and a gate has to be quick.
+    // Protocols with a time limit depend on the machine, and a gate must be quick.
     wanted.retain(|protocol| protocol.limit_secs.is_none() && !protocol.is_costly);
     let all = measure(options, places, &wanted, |_| Ok(()))?;
     let measured: Vec<Reference> = all.iter().map(Reference::of).collect();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::contestant::FOREGLOW;
 
-/// What to measure, and where to write the figures.
+/// The measured protocols and predictors, and the output files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The folder of the public data sets.
@@ -28,11 +28,11 @@ pub struct Options {
     pub page: Option<PathBuf>,
     /// The file of the figures.
     pub json: Option<PathBuf>,
-    /// What to do with the figures.
+    /// Task of the program.
     pub task: Task,
 }
 
-/// What to do with the figures.
+/// Task of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Task {
     /// Measure all figures and show them.

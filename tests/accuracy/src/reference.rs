@@ -10,7 +10,7 @@ use crate::protocol::Set;
 /// Factor by which a figure may exceed the reference.
 const ALLOWED: f64 = 1.05;
 /// Percentage points by which any figure may exceed the reference, because a twentieth of a figure
-/// near 0 is nothing.
+/// near 0 is too little.
 const ALLOWED_POINTS: f64 = 0.05;
 
 /// The compared figures of a protocol.

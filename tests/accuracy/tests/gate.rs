@@ -1,9 +1,9 @@
-//! No accuracy figure of the default predictor gets worse unnoticed.
+//! Regression test of the accuracy figures of the default predictor.
 
 use std::process::Command;
 
-/// Few trials of every protocol against `tests/accuracy/reference.csv`; without the public data
-/// sets, only the others.
+/// Compares a few trials of every protocol with `tests/accuracy/reference.csv`; skips missing
+/// public data sets.
 #[test]
 fn no_figure_is_worse_than_the_reference_by_more_than_a_twentieth() {
     let output = Command::new(env!("CARGO_BIN_EXE_accuracy")).arg("--check").output().unwrap();

@@ -1,4 +1,4 @@
-//! Connections that are idle, or on which a head or a body does not end.
+//! Idle connections, and connections with an incomplete head or body.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -17,13 +17,13 @@ const CONNECTIONS: usize = 10_000;
 /// Time of the posts, below the limits on the time of a head and between parts of a body.
 const POSTS: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
-/// What a connection sends: nothing, a part of a head, or a head and a part of the body.
+/// Data sent on a connection: nothing, a part of a head, or a head and a part of the body.
 const PARTS: [&str; 3] = [
     "",
     "GET /healthz HTTP/1.1\r\nhost: 127",
     "POST /api/v1/samples HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 600\r\n\r\n{",
 ];
-/// Descriptors of the collector whose places are all taken: 1,024 connections and the rest.
+/// File descriptors of the fully used collector: 1,024 connections and others.
 const FEW_DESCRIPTORS: usize = 1_152;
 const SLOW_POSTS: usize = 2_000;
 const TRIES: u64 = 50;
@@ -43,7 +43,7 @@ fn raise_descriptors() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Posts with and without thousands of connections that do nothing.
+/// Measures posts with and without thousands of idle connections.
 fn beside_open_connections() -> anyhow::Result<Vec<Value>> {
     let folder = tempfile::tempdir()?;
     let collector = Collector::start(folder.path().join("bench.sqlite"), "")?;
@@ -60,7 +60,7 @@ fn beside_open_connections() -> anyhow::Result<Vec<Value>> {
     Ok(figures)
 }
 
-/// Measures posts of one sample, each on a connection of its own.
+/// Measures posts of one sample, each on a new connection.
 fn posts(collector: &Collector, first: u64, where_: &str) -> Vec<Value> {
     let (started, mut times, mut refused) = (Instant::now(), Vec::new(), 0);
     for number in (first..).take_while(|_| started.elapsed() < POSTS) {
@@ -77,7 +77,8 @@ fn posts(collector: &Collector, first: u64, where_: &str) -> Vec<Value> {
     ]
 }
 
-/// Posts to a collector all of whose places are taken by bodies that arrive a byte at a time.
+/// Measures posts to a collector whose connections are all used by bodies that arrive a byte at a
+/// time.
 fn beside_slow_posts() -> anyhow::Result<Vec<Value>> {
     let folder = tempfile::tempdir()?;
     let collector = Collector::start(folder.path().join("bench.sqlite"), &format!("ulimit -n {FEW_DESCRIPTORS};"))?;
@@ -91,12 +92,12 @@ fn beside_slow_posts() -> anyhow::Result<Vec<Value>> {
     std::thread::scope(|scope| {
         let drip = scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
-                // A connection that lost its place takes nothing.
+                // Writes to evicted connections fail.
                 slow.iter().for_each(|mut stream| drop(stream.write_all(b" ")));
                 std::thread::sleep(Duration::from_secs(1));
             }
         });
-        // The posts have been slow for a while.
+        // Waits until the posts have been slow for a while.
         std::thread::sleep(Duration::from_secs(4));
         let tries = (0..TRIES).map(|number| timed(&collector.address, "POST", "/api/v1/samples", &sample(number)));
         let times: Vec<f64> = tries.filter_map(Result::ok).collect();

@@ -1,4 +1,4 @@
-//! Writers beside many listeners of the events.
+//! Writers with many concurrent listeners of the events.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use foreglow_tests::collector::{Collector, Connection, own_cpu_secs, sample};
 use foreglow_tests::figures::figure;
 use serde_json::Value;
 
-/// Event streams that are open at the same time.
+/// Numbers of concurrent event streams.
 const LISTENERS: [usize; 3] = [0, 20, 200];
 /// Clients that send one sample after the other.
 const SENDERS: u64 = 8;

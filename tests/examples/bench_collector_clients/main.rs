@@ -1,6 +1,6 @@
-//! Benchmark of the collector beside clients that are many, slow or hostile. `make
-//! bench-collector-clients` prints the figures and writes `target/bench/collector-clients.json`.
-//! Clients and collector share the machine. An argument selects one part.
+//! Benchmark of the collector with many, slow or hostile clients. `make bench-collector-clients`
+//! prints the figures and writes `target/bench/collector-clients.json`. Clients and collector share
+//! the machine. An argument selects one part.
 
 mod connections;
 mod listeners;

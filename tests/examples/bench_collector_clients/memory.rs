@@ -8,7 +8,7 @@ use foreglow_tests::collector::{Collector, Connection, id, sample};
 use foreglow_tests::figures::figure;
 use serde_json::Value;
 
-/// Requests that are sent at the same time.
+/// Number of concurrent requests.
 const AT_ONCE: u64 = 4;
 /// Bodies of large samples, 15 MiB each.
 const BODIES: u64 = 12;
@@ -17,7 +17,7 @@ const LINES_OF_A_BODY: u64 = 250;
 const FIELD_BYTES: usize = 60_000;
 /// Samples of a request with many small ones.
 const SMALL: u64 = 20_000;
-/// Clients that ask for a download and take nothing of it, and as many event streams.
+/// Number of clients that request a download without reading it, and of such event streams.
 const DEAF: usize = 200;
 const DEAF_TIME: Duration = Duration::from_secs(3);
 
@@ -64,8 +64,7 @@ fn post(body: String) -> Request {
     ("POST", "/api/v1/samples".to_owned(), body)
 }
 
-/// Sends requests at the same time. The collector may refuse them, which is one way to bound its
-/// memory.
+/// Sends requests concurrently. The collector may refuse them to bound its memory.
 fn at_once(collector: &Collector, first: u64, request: impl Fn(u64) -> Request + Sync) {
     std::thread::scope(|scope| {
         for number in first..first + AT_ONCE {
@@ -83,7 +82,7 @@ fn at_once(collector: &Collector, first: u64, request: impl Fn(u64) -> Request +
     });
 }
 
-/// Returns a sample of a workload of its own, with a large unknown field.
+/// Returns a sample of a distinct workload, with a large unknown field.
 fn large(number: u64, line: u64) -> String {
     let field = format!("{number}-{line}-").repeat(FIELD_BYTES / 8);
     let of_workload = format!("\"batch_size\":8,\"note\":\"{:.*}\"", FIELD_BYTES, field);

@@ -137,7 +137,7 @@ fn largest(numbers: &[f64]) -> f64 {
     numbers.iter().copied().fold(0.0, f64::max)
 }
 
-/// Time that the page's main thread has worked, seconds.
+/// Busy time of the page's main thread, seconds.
 async fn task_secs(tools: &WebDriver) -> anyhow::Result<f64> {
     let answer = tools.cdp().send_raw("Performance.getMetrics", json!({})).await?;
     let metrics = answer["metrics"].as_array().context("there are metrics")?;

@@ -1,4 +1,4 @@
-//! Comparison of a store with what was sent.
+//! Comparison of a store with the sent samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use foreglow_tests::collector::{self, Collector, Connection};
 use serde_json::Value;
 
-/// Starts a collector again, and compares what it has with what was sent and acknowledged.
+/// Restarts a collector, and compares its samples with the sent and acknowledged ones.
 pub fn check(store: &OsStr, acknowledged: &BTreeSet<String>) -> anyhow::Result<()> {
     let collector = Collector::start(store, "")?;
     let mut connection = Connection::open(&collector.address)?;
@@ -45,7 +45,7 @@ fn get(connection: &mut Connection, path: &str) -> anyhow::Result<String> {
     Ok(answer)
 }
 
-/// Figures of the samples, as the collector has to keep them.
+/// Expected figures of the collector for the samples.
 #[derive(Debug, Default)]
 struct Figures {
     workloads: BTreeMap<String, u64>,
@@ -53,7 +53,7 @@ struct Figures {
     runs: BTreeMap<String, Vec<f64>>,
 }
 
-/// What equal runs have in common, besides the sampling rate.
+/// Fields that equal runs share, besides the sampling rate.
 const KEY: [&str; 5] = ["workload", "configuration", "engine", "outcome", "host"];
 
 impl Figures {
@@ -80,7 +80,7 @@ impl Figures {
             let found = [&times["mean_secs"], &times["least_secs"], &times["most_secs"]].map(Value::as_f64);
             let mean = secs.iter().sum::<f64>() / secs.len() as f64;
             let right = [mean, secs.iter().copied().fold(f64::MAX, f64::min), secs.iter().copied().fold(0.0, f64::max)];
-            // The collector adds in another order.
+            // Up to rounding, because the collector adds in another order.
             let is_same =
                 |(found, right): (&Option<f64>, &f64)| found.is_some_and(|found| (found - right).abs() < 1e-9);
             anyhow::ensure!(

@@ -1,7 +1,7 @@
 //! Faults of a collector: `make campaign FAULTS=1000`, and with `STORE=postgres` on a PostgreSQL
-//! server with the durability that it is installed with (`fsync`, `synchronous_commit`). After each
-//! fault every acknowledged sample has to be in the store once and unchanged, and the figures of
-//! runs and workloads have to be those of the samples.
+//! server with its default durability (`fsync`, `synchronous_commit`). After each fault every
+//! acknowledged sample must be in the store once and unchanged, and the figures of runs and
+//! workloads must match the samples.
 
 mod check;
 
@@ -21,21 +21,21 @@ use foreglow_tests::collector::{Collector, Connection, id, sample};
 use foreglow_tests::postgres::{self, Server};
 
 const FAULTS: u32 = 200;
-/// Faults after which a new store begins, because each is read as a whole.
+/// Faults per store; limited, because the check reads the whole store.
 const FAULTS_OF_A_STORE: u32 = 20;
 const SENDERS: u64 = 4;
 /// Pause of a sender after a refused request.
 const PAUSE: Duration = Duration::from_millis(2);
-/// A file of the store may have this size when the disk is full, in blocks of 512 bytes.
+/// Limit on the size of a file that simulates a full disk, in blocks of 512 bytes.
 const BLOCKS: u32 = 400;
 
-/// What happens while samples are sent.
+/// A fault while samples are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// SIGKILL amid many requests.
+    /// SIGKILL during many requests.
     Kill,
-    /// SIGKILL, and the log is torn after the last acknowledged write: cut, overwritten or followed
-    /// by garbage.
+    /// SIGKILL, and damage to the log after the last acknowledged write: truncated, overwritten or
+    /// followed by garbage.
     TornLog,
     /// The disk is full, then a kill.
     FullDisk,
@@ -51,18 +51,18 @@ enum Fault {
 
 const OF_A_FILE: [Fault; 6] =
     [Fault::Kill, Fault::TornLog, Fault::FullDisk, Fault::Cut, Fault::TwoWriters, Fault::Duplicates];
-/// Log and disk are the server's.
+/// Faults of a database, whose log and disk belong to the server.
 const OF_A_DATABASE: [Fault; 5] = [Fault::Kill, Fault::ServerCrash, Fault::Cut, Fault::TwoWriters, Fault::Duplicates];
 
-/// Where the stores of a campaign are.
+/// Location of the stores of a campaign.
 enum Place {
     Folder(tempfile::TempDir),
     Server(Server),
 }
 
 impl Place {
-    /// Removes a store, and returns a new one, a file or a URL. A server that starts after a crash
-    /// reads the files of all databases, so that old ones would make each crash take longer.
+    /// Removes a store, and returns a new one, a file or a URL. A server reads the files of all
+    /// databases after a crash, so old ones would slow each crash down.
     fn store(&mut self, old: Option<&OsStr>) -> anyhow::Result<OsString> {
         match self {
             Self::Folder(folder) => {
@@ -123,17 +123,17 @@ fn main() -> anyhow::Result<()> {
         total.acknowledged,
         total.refused,
     );
-    // Otherwise no disk was ever full.
+    // Otherwise the disk was never full.
     anyhow::ensure!(total.refused > 0 || faults < FAULTS, "no request was refused");
     Ok(())
 }
 
-/// What happened to the requests of a fault.
+/// Results of the requests during a fault.
 #[derive(Debug, Default)]
 struct Sent {
-    /// Samples that were acknowledged.
+    /// Acknowledged samples.
     acknowledged: usize,
-    /// Requests that were refused.
+    /// Refused requests.
     refused: u64,
     /// Bytes of the log after the last acknowledged write that were cut or overwritten.
     torn_bytes: u64,
@@ -154,7 +154,7 @@ fn one(
         _ => String::new(),
     };
     let log = log_of(store);
-    // What earlier faults have left may be acknowledged.
+    // The log of earlier faults may have acknowledged samples.
     let log_bytes = AtomicU64::new(size_of(&log));
     let mut collector = Collector::start(store, &script)?;
     let mut second = match fault {
@@ -164,7 +164,7 @@ fn one(
     let addresses: Vec<String> =
         [Some(&collector), second.as_ref()].into_iter().flatten().map(|one| one.address.clone()).collect();
     let (acknowledged, is_over, refused) = (Mutex::new(Vec::new()), AtomicBool::new(false), AtomicU64::new(0));
-    // A different moment each time, the same in each campaign.
+    // A different moment for each fault, the same in each campaign.
     let moment = Duration::from_millis(20 + number * 37 % 120);
     std::thread::scope(|scope| -> anyhow::Result<()> {
         for sender in 0..SENDERS {
@@ -179,7 +179,7 @@ fn one(
             scope.spawn(move || send(fault, number, sender, address, record));
         }
         let happened = happen(fault, place, moment, &mut collector);
-        // Also after a failure, because the scope ends with its senders.
+        // Also set after a failure, because the scope waits for its senders.
         is_over.store(true, Ordering::Relaxed);
         happened
     })?;
@@ -195,7 +195,7 @@ fn one(
     Ok(sent)
 }
 
-/// Lets a fault happen amid the requests, and kills the collector.
+/// Causes a fault during the requests, and kills the collector.
 fn happen(fault: Fault, place: &Place, moment: Duration, collector: &mut Collector) -> anyhow::Result<()> {
     std::thread::sleep(moment);
     if let (Fault::ServerCrash, Place::Server(server)) = (fault, place) {
@@ -207,8 +207,8 @@ fn happen(fault: Fault, place: &Place, moment: Duration, collector: &mut Collect
     Ok(collector.kill()?)
 }
 
-/// Tears the log at a place after `kept` bytes, which have every acknowledged write; returns how
-/// many bytes were torn.
+/// Damages the log after the first `kept` bytes, which contain every acknowledged write; returns
+/// the number of damaged bytes.
 fn tear(log: &Path, kept: u64, number: u64) -> anyhow::Result<u64> {
     let file = File::options().read(true).write(true).create(true).truncate(false).open(log)?;
     let end = file.metadata()?.len();
@@ -225,7 +225,7 @@ fn tear(log: &Path, kept: u64, number: u64) -> anyhow::Result<u64> {
     Ok(end - place)
 }
 
-/// What happened to the requests of all senders.
+/// Results of the requests of all senders.
 #[derive(Clone, Copy)]
 struct Record<'a> {
     acknowledged: &'a Mutex<Vec<String>>,
@@ -258,8 +258,8 @@ fn send(fault: Fault, fault_number: u64, sender: u64, address: &str, record: Rec
                     acknowledged.extend(numbers.map(id));
                 }
             }
-            // The disk is full, and the next batch may fit; or the server is away for a moment, and
-            // senders in a loop would slow its start.
+            // Pauses: on a full disk a later batch may fit, and busy senders would slow the restart
+            // of a server.
             Ok(_) => {
                 record.refused.fetch_add(1, Ordering::Relaxed);
                 std::thread::sleep(PAUSE);
@@ -273,7 +273,7 @@ fn send(fault: Fault, fault_number: u64, sender: u64, address: &str, record: Rec
 fn cut(address: &str, body: &str) {
     let Ok(mut stream) = TcpStream::connect(address) else { return };
     let head = format!("POST /api/v1/samples HTTP/1.1\r\nhost: {address}\r\ncontent-length: {}\r\n\r\n", body.len());
-    // The connection ends in any case.
+    // The result is ignored, because the connection is closed anyway.
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body.as_bytes()[..body.len() / 2]));
 }
 

@@ -1,4 +1,4 @@
-//! Accuracy beside time: the example opens with its question, and the page shows the digits of the
+//! Accuracy and time: the example opens with its question, and the page shows the digits of the
 //! command line.
 
 use anyhow::Context as _;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{says, script};
 
-/// Jobs and settings of [`sample`], and what the collector keeps of equal runs.
+/// Jobs and settings of [`sample`], and the collector's limit on equal runs.
 const JOBS: u64 = 20;
 const SETTINGS: u64 = 40;
 const MOST_EQUAL: u64 = 16;
@@ -50,7 +50,7 @@ async fn shows(browser: &Browser, predicted: Vec<(u32, u32, String)>) -> anyhow:
     Ok(())
 }
 
-/// The names of the API's answers that the page has fetched.
+/// The names of the API's answers fetched by the page.
 async fn fetched(browser: &Browser) -> anyhow::Result<Vec<String>> {
     let names = "return performance.getEntriesByType('resource').map((entry) => entry.name)
         .filter((name) => name.includes('/api/v1/')).map((name) => name.split('/api/v1/')[1].split('?')[0])";
@@ -67,7 +67,7 @@ async fn each_of_many_jobs_has_the_command_lines_digits_and_only_its_own_runs_ar
         anyhow::ensure!(status == 200, "{status} {answer}");
         Ok(())
     };
-    // The last job has more equal runs than are fitted, and the newest samples are of the first.
+    // The last job has more equal runs than the fit uses; the newest samples are of the first job.
     for job in (1..JOBS - 1).rev() {
         post(&samples_of(job, 4))?;
     }
@@ -97,7 +97,7 @@ async fn each_of_many_jobs_has_the_command_lines_digits_and_only_its_own_runs_ar
     browser.wait_until(what, has_all).await?;
     shows(&browser, predicted(home.path(), kept)?).await?;
 
-    // A sample that arrives makes the page fetch one job again.
+    // A new sample makes the page fetch its job again.
     let mut more = newest;
     more.push(sample(JOBS * SETTINGS * 4));
     post(&more[more.len() - 1..])?;

@@ -396,7 +396,7 @@ async fn the_first_screen_holds_the_question_the_answer_and_a_picture() -> anyho
         tokio::time::sleep(Duration::from_millis(500)).await;
         assert_eq!(script(&browser, outside).await?, json!([]), "{example}");
     }
-    // Question and answer stay while the view scrolls.
+    // Question and answer stay visible while the view scrolls.
     script(&browser, "window.scrollTo(0, 600)").await?;
     let rail = script(&browser, "return document.querySelector('.rail').getBoundingClientRect().top").await?;
     assert_eq!(rail, json!(0));
@@ -426,7 +426,7 @@ async fn another_page_hands_over_samples_by_message() -> anyhow::Result<()> {
     browser.show("runs").await?;
     says(&browser, "samples-count", &runs()?).await?;
 
-    // A frame of the page itself is neither its opener nor its parent, and must not replace the
+    // A frame inside the page is neither its opener nor its parent, so it must not replace the
     // samples.
     let intruder = "const frame = document.createElement('iframe'); document.body.append(frame);
         frame.contentWindow.eval(`parent.postMessage({ foreglow: { samples: 'broken', name: 'intruder' } }, '*')`)";

@@ -1,4 +1,4 @@
-//! What the network of a dropped ONNX file costs.
+//! Costs of the network in a dropped ONNX file.
 
 use std::fs;
 
@@ -42,7 +42,7 @@ async fn a_dropped_onnx_file_shows_what_its_network_costs_as_the_command_line_co
         assert!(layers.contains(&last), "{name} has no {last}");
     }
 
-    // Each stays when another file is damaged.
+    // The networks stay when another file is damaged.
     let damaged = home.path().join("damaged.onnx");
     let bytes = fs::read(exports.join("convnext.onnx"))?;
     fs::write(&damaged, &bytes[..bytes.len() / 2])?;

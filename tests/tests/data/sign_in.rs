@@ -56,7 +56,7 @@ async fn a_browser_signs_in_once_opens_a_link_and_follows_the_collector() -> any
     let arguments = ["upload", new.to_str().context("the path is text")?, "--to", url, "--token", &token];
     let listening = browser.page.execute_async(script, vec![]);
     let sending = async {
-        // The stream begins with what arrives after it was opened.
+        // The stream has only samples that arrive after its opening.
         tokio::time::sleep(Duration::from_secs(2)).await;
         Answer::of(home.path(), &arguments)
     };

@@ -1,4 +1,4 @@
-//! The benchmark for a bare machine with a GPU runs to its end.
+//! The benchmark for a fresh machine with a GPU completes.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! GPUs that are too small, and GPUs that disappear.
+//! Too small GPUs, and GPUs that disappear.
 
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ fn a_gpu_that_is_lost_in_mid_run_fails_the_run_with_its_reason_and_keeps_what_wa
     Ok(())
 }
 
-/// What each command says, in one sentence and with exit code 2, before anything is measured.
+/// Returns the refusal of each command: one sentence with exit code 2, before any measurement.
 fn refusal(rig: &GpuRig, arguments: &str) -> String {
     let home = tempfile::tempdir().expect("a folder for temporary files");
     let answer = on(rig, home.path(), &format!("run {SMALL} {arguments}"));

@@ -12,8 +12,8 @@ async fn open_file(browser: &Browser, path: &Path) -> anyhow::Result<()> {
     Ok(browser.file_input().await?.send_keys(path.display().to_string()).await?)
 }
 
-/// Checks that the console has no errors. A static file host has no collector, which the page asks
-/// for samples.
+/// Checks that the console has no errors. Ignores the missing collector on a static file host,
+/// which the page queries for samples.
 pub async fn no_errors(browser: &Browser) -> anyhow::Result<()> {
     let mut errors = browser.console_errors().await?;
     errors.retain(|error| !error.contains("/api/v1/jobs"));
@@ -21,7 +21,7 @@ pub async fn no_errors(browser: &Browser) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Saves a picture of the page in the folder that `FOREGLOW_PICTURES` names, to look at.
+/// Saves a picture of the page in the folder `FOREGLOW_PICTURES`, for inspection.
 async fn picture(browser: &Browser, name: &str) -> anyhow::Result<()> {
     if let Some(folder) = std::env::var_os("FOREGLOW_PICTURES") {
         browser.page.screenshot(&Path::new(&folder).join(name)).await?;
@@ -91,7 +91,7 @@ async fn the_page_draws_what_the_runs_of_a_collection_on_a_gpu_used() -> anyhow:
     assert!(text.contains("1 executor × 1 core, 100 % of the images"), "{text}");
     let marks = panel.find_all(thirtyfour::By::Css("svg .line path, svg .line circle")).await?;
     assert_eq!(marks.len(), 3, "each quantity that the rig reports has a line");
-    // The samples of the same runs open beside it.
+    // The samples of the same runs are shown in addition.
     open_file(&browser, &samples).await?;
     browser.element("what-if-time").await.context("the samples are opened")?;
     assert!(browser.element("monitor").await?.is_displayed().await?);

@@ -39,8 +39,8 @@ fn assert_alike(ours: &[f64], theirs: &[f64], what: &str) {
     );
 }
 
-/// Compares a CNN on a GPU with the processor, for each effort in choosing kernels: they are chosen
-/// by measurement, and a different choice must give the same losses.
+/// Compares a CNN on a GPU with the processor, for each level of kernel tuning. Kernels are chosen
+/// by measurement, and each choice must give the same losses.
 fn learns_alike(model: &str, learning_rate: f64, efforts: &[&str]) -> anyhow::Result<()> {
     let Some(rig) = GpuRig::with(1, "Rig GPU")? else { return Ok(()) };
     let home = tempfile::tempdir()?;
@@ -57,9 +57,9 @@ fn a_cnn_learns_on_a_gpu_as_on_the_processor_whatever_kernels_are_chosen() -> an
     learns_alike("lenet5", 0.01, &["minimal", "full"])
 }
 
-/// Residual connections and batch normalisation. It normalises 8 values in the last layers, which
-/// amplifies rounding errors beyond the tolerance once most of the loss is gone, so the learning
-/// rate is low.
+/// Residual connections and batch normalisation. The learning rate is low, because the last layers
+/// normalise only 8 values, which amplifies rounding errors beyond the tolerance when the loss is
+/// small.
 #[test]
 fn a_residual_cnn_learns_on_a_gpu_as_on_the_processor() -> anyhow::Result<()> {
     learns_alike("resnet18", 5e-6, &["minimal"])

@@ -18,7 +18,7 @@ use self::what_if::pick;
 const TYPES: [(&str, Option<&str>, f64); 3] =
     [("c5.xlarge", None, 1.0), ("c5.4xlarge", None, 0.7), ("g4dn.xlarge", Some("T4"), 0.2)];
 
-/// Writes the example's first job as if it had been measured on each of the machine types.
+/// Writes the example's first job as runs on each of the machine types.
 fn measured_on_all(folder: &Path) -> anyhow::Result<String> {
     let mut text = String::new();
     for (machine, accelerator, factor) in TYPES {
@@ -29,7 +29,7 @@ fn measured_on_all(folder: &Path) -> anyhow::Result<String> {
             let secs = sample["completion_time_secs"].as_f64().context("the example's runs completed")?;
             sample["completion_time_secs"] = json!(secs * factor);
             let id = sample["id"].as_str().context("a sample has an id")?.to_owned();
-            // Another machine type has other samples.
+            // Samples of other machine types need other ids.
             sample["id"] = json!(format!("{}{}", &id[..id.len() - 1], machine.len() % 10));
             text.push_str(&format!("{sample}\n"));
         }
@@ -129,7 +129,7 @@ async fn an_edited_price_changes_the_recommendation_and_a_left_out_machine_type_
     let is_kept =
         async |page: &Browser| Ok(page.page.current_url().await?.as_str().contains("&price=c5.4xlarge:0.001"));
     browser.wait_until("the price in the address", is_kept).await?;
-    // A price of 0 is never a bargain.
+    // A price of 0 is rejected.
     browser.page.execute(set, vec![json!("c5.xlarge"), json!("0")]).await?;
     let text = "return document.querySelector('.machines').textContent";
     let is_rejected = async |page: &Browser| {
@@ -152,7 +152,7 @@ async fn spot_prices_and_a_limit_per_hour_give_the_digits_of_the_command_line_an
     let file = measured_on_all(home.path())?;
     let (_host, browser) = open(&file).await?;
     browser.element("machine-table").await?;
-    // Of the machine types that are fast enough, none costs less on demand.
+    // No other machine type that is fast enough costs less on demand.
     let asked = ["plan", &file, "--deadline", "5s", "--max-hourly-cost", "0.4", "--format", "json"];
     assert_eq!(Answer::of(home.path(), &asked)?.code, Some(1));
     browser.set("deadline", "5s").await?;
@@ -200,7 +200,7 @@ async fn a_link_over_machine_types_opens_elsewhere_with_the_same_answer() -> any
     let picked = browser.text("picked").await?;
     browser.close().await?;
 
-    // Another browser has neither the file nor what this tab stored.
+    // Another browser has neither the file nor the session storage.
     let (_, fragment) = address.split_once('#').context("the address is a link")?;
     let reader = Browser::start().await?;
     reader.page.goto(format!("{}#{fragment}", host.url)).await?;
@@ -210,7 +210,7 @@ async fn a_link_over_machine_types_opens_elsewhere_with_the_same_answer() -> any
     assert_eq!(reader.text("picked").await?, picked);
     reader.close().await?;
 
-    // So does a link of the command line.
+    // The same for a link of the command line.
     let made =
         Answer::of(home.path(), &["link", &file, "--context", "1", "--deadline", "15s", "--planner", &host.url])?;
     let reader = Browser::start().await?;
@@ -275,7 +275,7 @@ async fn of_many_machine_types_the_best_are_listed_first_and_have_colours_of_the
     let is_new = async |page: &Browser| Ok(page.text("recommended-machines-time").await? != before);
     browser.wait_until("an answer for the deadline", is_new).await?;
     shows(TYPES).await?;
-    // On a phone, the line that stays in view names the machines.
+    // On a phone, the line that stays visible names the machines.
     browser.screen(390, 844).await?;
     let line = "return document.querySelector('.in-short').textContent";
     let names_machines = async |page: &Browser| {
@@ -325,7 +325,7 @@ async fn another_job_never_shows_the_machine_types_of_the_earlier_one() -> anyho
     recommended(&browser, "").await?;
     let of_all = "return document.querySelectorAll('[data-testid=choose-job] option').length";
     assert_eq!(*browser.page.execute(of_all, vec![]).await?.json(), json!(6), "two CNNs on three machine types");
-    // What the page shows in the frames after the switch.
+    // Records the page in the frames after the switch.
     let shown = "const done = arguments[0], jobs = document.querySelector('[data-testid=choose-job]');
         const name = document.querySelector('.job h1').textContent;
         jobs.value = [...jobs.options].findIndex((job) => !job.text.startsWith(name));

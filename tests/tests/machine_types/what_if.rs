@@ -18,7 +18,8 @@ pub async fn pick(browser: &Browser, name: &str, value: &str) -> anyhow::Result<
     Ok(())
 }
 
-/// Waits until the what-if over machine types shows what `plan` recommends with these arguments.
+/// Waits until the what-if over machine types shows the recommendation of `plan` with these
+/// arguments.
 async fn shows_the_plan(browser: &Browser, home: &Path, file: &str, args: &[&str]) -> anyhow::Result<()> {
     let args = [&["plan", file], args, &["--format", "json"]].concat();
     let answer = Answer::of(home, &args)?.json()?;
@@ -85,7 +86,7 @@ async fn a_saved_scenario_restores_its_what_if_and_one_of_an_earlier_version_ope
     shows(&["c5.4xlarge", "2048 MiB"]).await?;
     browser.element("saved-open").await?.click().await?;
     shows(&["g4dn.xlarge", "4096 MiB"]).await?;
-    // Earlier versions saved the link alone.
+    // Earlier versions saved only the link.
     let cut = "const key = 'foreglow.scenarios.v1', saved = JSON.parse(localStorage[key]);
         for (const one of saved) one.fragment = one.fragment.split('&')[0];
         localStorage[key] = JSON.stringify(saved); return saved.length";

@@ -8,7 +8,7 @@ use thirtyfour::{By, Key};
 
 use crate::{PICTURES, evaluate, open, show};
 
-/// Captures what the page saves, by media type, instead of downloading it.
+/// Captures the saved files of the page by media type, instead of downloading them.
 const CATCH: &str = "window.saved = {}; URL.createObjectURL = blob => {
     blob.text().then(text => { window.saved[blob.type] = text; }); return 'about:blank'; };
     HTMLAnchorElement.prototype.click = function () {};";
@@ -194,7 +194,7 @@ async fn every_chart_saves_its_data_and_its_image() -> anyhow::Result<()> {
         let fields: Vec<&str> = row.split(',').collect();
         let setting = Setting::even(fields[0].parse()?, fields[1].parse()?, 1.0);
         let secs = predictor.predict(setting).completion_time_secs.context("it has a time")?;
-        // The grid sums in another order, so that the last digits may differ.
+        // The grid sums in another order, so the last digits may differ.
         assert!((fields[2].parse::<f64>()? / secs - 1.0).abs() < 1e-9, "{row}");
         checked += 1;
     }

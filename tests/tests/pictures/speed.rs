@@ -1,5 +1,4 @@
-//! The cause of fast sliders, checked without a clock: only the moving parts of a chart are
-//! redrawn.
+//! Checks, without a clock, that a slider redraws only the moving parts of a chart.
 
 use foreglow_tests::cluster_view;
 use serde_json::{Value, json};
@@ -28,7 +27,7 @@ async fn a_slider_updates_every_chart_of_a_hundred_thousand_configurations_and_r
         let pictures = Value::from(shown.to_vec());
         let before = evaluate(&browser, BEFORE, vec![pictures.clone()]).await?;
         // Each slider leaves the chart of the other's effect unchanged, so both are moved; each
-        // view gets counts that the one before did not have.
+        // view gets counts that differ from the previous ones.
         let (executors, cores) = COUNTS[usize::from(view == "explore")];
         for (slider, count) in [("what-if-executors", executors), ("what-if-cores", cores)] {
             browser.set(slider, count).await?;

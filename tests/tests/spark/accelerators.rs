@@ -5,8 +5,8 @@ use foreglow_tests::{Cluster, GpuRig};
 
 use crate::support::{collect, only_sample, run, script};
 
-/// A script claims the accelerators. The executor is told which one is its own, and computes on the
-/// processor.
+/// A script provides the accelerators. The executor gets the address of its accelerator, and
+/// computes on the processor.
 #[test]
 fn an_executor_takes_the_accelerator_that_spark_assigned() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
@@ -45,8 +45,8 @@ fn an_executor_takes_the_accelerator_that_spark_assigned() -> anyhow::Result<()>
     Ok(())
 }
 
-/// The GPUs are those of the rig, so the executors find the assigned ones in the driver's list and
-/// report their name.
+/// With the GPUs of the rig, the executors find the assigned ones in the driver's list and report
+/// their name.
 #[test]
 fn executors_report_the_name_of_the_gpu_that_spark_assigned() -> anyhow::Result<()> {
     let Some(rig) = GpuRig::with(2, "NVIDIA A10G")? else { return Ok(()) };

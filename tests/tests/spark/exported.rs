@@ -6,7 +6,7 @@ use std::process::Command;
 use foreglow_tests::{Cluster, foreglow, java_options, spark_home, workspace_dir};
 use serde_json::Value;
 
-/// An application that waits for its executors and tells what it runs on.
+/// An application that waits for its executors and prints its configuration.
 const APPLICATION: &str = "\
 import time
 from pyspark.sql import SparkSession

@@ -42,7 +42,7 @@ fn a_runner_that_exits_non_zero_fails_the_run(cluster: &Cluster, home: &Path) {
     assert!(reason.contains("the executor's process ended early (exit status: 3): no such thing"), "{reason}");
 }
 
-/// The executor is real except that it reports one image too few per partition.
+/// A real executor, except that it reports one image too few per partition.
 fn images_that_nobody_worked_on_are_noticed(cluster: &Cluster, home: &Path) {
     let foreglow = foreglow_tests::foreglow().unwrap();
     let program =

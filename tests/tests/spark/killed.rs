@@ -61,7 +61,7 @@ fn a_master_that_is_asked_in_vain(home: &Path) -> anyhow::Result<Program> {
     start(home, &arguments_of(&format!("spark://127.0.0.1:{}", free_port()?), "none", home, SMALL))
 }
 
-/// A training executor holds state that no other one has, so that its end fails the run.
+/// A training executor holds unique state, so its end fails the run.
 fn training_ends_with_an_executor_and_the_sample_says_why(
     cluster: &Cluster,
     home: &Path,

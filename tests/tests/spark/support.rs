@@ -8,7 +8,7 @@ use foreglow_shared::{Outcome, Sample, parse_line};
 use foreglow_spark_log::{Application, EventLogReader};
 use foreglow_tests::{Answer, Cluster, Program, spark_home};
 
-/// A job that takes a moment.
+/// A short job.
 pub const SMALL: &str = "--model lenet5 --memory 600 --images 64 --sampling-rate 1 --executors 1 --cores 1";
 /// A job that runs long enough to kill its processes.
 pub const LARGE: &str = "--model resnet18 --image-px 128 --memory 1024 --images 400 --partition-size 100 --sampling-rate 1 \
@@ -61,7 +61,7 @@ pub fn event_log(file: &Path) -> Application {
     reader.finish().unwrap()
 }
 
-/// A sample without the fields that only executors report, which event logs do not have.
+/// A sample without the fields reported only by executors, which event logs lack.
 pub fn without_executors_words(sample: &Sample) -> Sample {
     let mut sample = sample.clone();
     for name in ["images_processed", "phases", "peak_memory_mib", "training"] {

@@ -1,5 +1,5 @@
 //! Runs wasm-bindgen, which makes the glue `NAME.js` and the module `NAME_bg.wasm`, and removes
-//! what the page never uses.
+//! unused exports.
 
 use std::collections::BTreeMap;
 use std::fs;

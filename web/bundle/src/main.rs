@@ -67,7 +67,7 @@ fn main() -> Result<()> {
     write(&arguments.out.join("index.html"), &page.html())?;
     write(&arguments.out.join(page::START_SCRIPT), &page.start_script())?;
     // Last, because it lists all other files. The service worker caches the reader at once, so that
-    // files open offline, and the comparison after its first use.
+    // files open offline, and the comparison at its first use.
     offline::write(&arguments.out, &root.join("web/assets").join(page::SERVICE_WORKER), COMPARISON)
 }
 
@@ -97,7 +97,7 @@ fn copy(from: &Path, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The samples of all files in a folder, in the order of their names; subfolders are left out.
+/// The samples of all files in a folder, without subfolders, in the order of their names.
 fn joined_samples(folder: &Path) -> Result<String> {
     let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
     let mut files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;

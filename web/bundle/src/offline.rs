@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::page::SERVICE_WORKER;
 
 /// Writes the service worker for the files in `out`. Its version is a hash of their contents, so
-/// that browsers see a new one exactly when a file has changed.
+/// that browsers update it exactly when a file has changed.
 ///
 /// Files whose names begin with `later` are cached on first use, all others at once.
 pub fn write(out: &Path, code: &Path, later: &str) -> Result<()> {

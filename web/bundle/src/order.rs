@@ -10,14 +10,15 @@ use wasmparser::{ElementItems, ExternalKind, FunctionBody, Operator, Parser, Pay
 
 /// Length of the byte sequences that similar functions share.
 const SEQUENCE: usize = 4;
-/// A sequence in more functions than this is common to all, and comparing them takes long.
+/// Sequences in more functions than this are ignored: they do not distinguish functions, and
+/// comparing them is slow.
 const COMMON: usize = 4000;
 /// Exponent of a function's length in its score, so that long ones do not always come first.
 const LENGTH_EXPONENT: f64 = 0.7;
 /// Added to the number of sequences, because very short functions are similar by chance.
 const SHORTEST: f64 = 4.0;
-/// The last functions that the next one is compared with. Each counts half as much as the one after
-/// it.
+/// Number of the last functions to compare with the next one; each has half the weight of its
+/// successor.
 const RECENT: usize = 2;
 
 /// Orders the functions of the module in a file.
@@ -112,7 +113,7 @@ fn similar_next_to_each_other(bodies: &[&[u8]]) -> Vec<usize> {
             weight /= 2.0;
         }
         let score = |function: usize| shared[function] / lengths[function];
-        // Of equal ones the first, so that the order does not depend on that of the sequences.
+        // Ties go to the first, so that the result does not depend on the order of the sequences.
         let best = candidates.iter().copied().max_by(|a, b| score(*a).total_cmp(&score(*b)).then(b.cmp(a)));
         let next = best.or_else(|| is_used.iter().position(|is_used| !is_used)).unwrap_or_default();
         candidates.iter().for_each(|function| shared[*function] = 0.0);
@@ -266,8 +267,8 @@ mod tests {
     use super::*;
     use walrus::{FunctionBuilder, FunctionId, ModuleConfig, ValType};
 
-    /// A module that exports functions which return these numbers, each through a call of the one
-    /// before it.
+    /// A module with an exported function per number, which returns the number through a call of
+    /// the previous function.
     fn chain(numbers: &[i32]) -> Vec<u8> {
         let mut module = walrus::Module::with_config(ModuleConfig::new());
         let mut before: Option<FunctionId> = None;

@@ -14,7 +14,7 @@ pub const SERVICE_WORKER: &str = "service-worker.js";
 /// The worker that loads the comparison of all learners.
 pub const COMPARISON_WORKER: &str = "comparison-worker.js";
 
-/// Its replacement in a build without the comparison, which says so.
+/// Its replacement in a build without the comparison, which reports that.
 pub const NO_COMPARISON: &str = "no-comparison-worker.js";
 
 /// Allows only the page's own files and its own collector. WebAssembly compilation requires

@@ -90,7 +90,7 @@ impl About {
     }
 }
 
-/// A short description of the what-if, for when nothing is selected; reactive.
+/// A short description of the what-if, shown without a selected mark; reactive.
 pub fn in_short(planner: Planner) -> Option<String> {
     let what_if = planner.what_if.get();
     let secs = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs)?;

@@ -46,7 +46,7 @@ impl Frame {
 
 type Resized = Closure<dyn Fn(Vec<ResizeObserverEntry>)>;
 
-/// The width of an element, kept current. Charts are redrawn at a new width instead of being
+/// The width of an element, updated on resize. Charts are redrawn at a new width instead of being
 /// scaled, because scaling would distort their text.
 pub fn width_of(place: NodeRef<Div>) -> RwSignal<f64> {
     let width = RwSignal::new(0.0);
@@ -58,7 +58,7 @@ pub fn width_of(place: NodeRef<Div>) -> RwSignal<f64> {
         let resized = Closure::<dyn Fn(Vec<ResizeObserverEntry>)>::new(move |entries: Vec<ResizeObserverEntry>| {
             if let Some(entry) = entries.first() {
                 let now = entry.content_rect().width();
-                // The page may have removed the chart since.
+                // The chart may have been removed.
                 if width.try_get_untracked().is_some_and(|before| (before - now).abs() > 0.5) {
                     width.set(now);
                 }

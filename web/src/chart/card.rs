@@ -26,7 +26,7 @@ const REACH_PX: f64 = 60.0;
 
 /// A chart that has been laid out.
 pub trait Drawing: Comparable + Send + Sync {
-    /// The part that depends on neither the what-if nor the limits, so that it is drawn once.
+    /// The part that depends neither on the what-if nor on the limits; drawn once.
     fn picture(&self) -> Markup;
 
     /// The part that depends on the deadline and the budget; reactive.
@@ -234,8 +234,8 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
             </div>
             <div class="chart-foot">
                 <p class="readout" data-testid=readout_test_id>
-                    // Announced only for the chart with the focus: otherwise every chart would
-                    // speak at every slider step.
+                    // Announced only for the focused chart; otherwise screen readers would announce
+                    // every chart at every slider step.
                     <span id=readout_id aria-live=move || if focused.get() { "polite" } else { "off" }>{readout}</span>
                     " "
                     <WhyButton configuration=asked />
@@ -288,8 +288,8 @@ fn step(marks: &[Mark], from: Option<About>, planner: Planner, key: &str) -> Opt
         let own = About::Configuration(planner.what_if.get_untracked());
         return Some(place_of(marks, own).map_or(first.about, |_| own));
     };
-    // Distance across the direction counts double, so that the next mark is the one the eye
-    // expects.
+    // Distance across the direction has double weight, so that the keys follow lines as users
+    // expect.
     let cost = |mark: &&Mark| {
         let (dx, dy) = (mark.at.0 - x, mark.at.1 - y);
         let (along, across) = (dx * right + dy * down, (dx * down).abs() + (dy * right).abs());

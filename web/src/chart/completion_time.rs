@@ -24,14 +24,14 @@ const HEIGHT_PX: f64 = 360.0;
 const TIME_TICKS: usize = 6;
 /// Number of configurations along the what-if's line for which an interval is computed.
 const BAND: usize = 12;
-/// Factor of the highest point at which the y axis ends.
+/// End of the y axis as a multiple of the highest point.
 const HEADROOM: f64 = 1.06;
 /// Height of a label below the line of the deadline, pixels.
 const ROOM_PX: f64 = 18.0;
 /// A deadline beyond this multiple of the longest time is not drawn, because it would flatten the
 /// lines.
 const FARTHEST_DEADLINE: f64 = 1.5;
-/// Most points of a line that are drawn as dots.
+/// Limit on the points of a line that are drawn as dots.
 const MOST_DOTS: usize = 24;
 
 /// The laid-out chart.
@@ -148,7 +148,8 @@ impl Drawing for CompletionTimes {
                 line.points.iter().map(|point| self.px(point.executors, point.secs)).collect();
             let mut drawn = Markup::new();
             drawn.path("", &path(points.iter().copied()));
-            // Dots show that only whole numbers exist; many of them would merge into a thick line.
+            // Dots show that only whole numbers are possible. Many dots would merge into a thick
+            // line.
             for point in points.iter().filter(|_| points.len() <= MOST_DOTS) {
                 drawn.circle("dot", *point, 2.2);
             }
@@ -194,7 +195,7 @@ impl Drawing for CompletionTimes {
             counts.insert(place, executors);
         }
         let own = lines(&fitted.predictor, &counts, &[cores_per_executor]).pop()?;
-        // An interval takes longer to compute than a time, and a dozen make a smooth band.
+        // Intervals are slow to compute, and a dozen give a smooth band.
         let mut some = thinned(&counts, BAND);
         if let Err(place) = some.binary_search(&executors) {
             some.insert(place, executors);

@@ -66,7 +66,7 @@ pub fn HeatMapChart() -> impl IntoView {
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let measure = chosen(Switch::HeatMap, &[Measure::Time, Measure::Money, Measure::Chance]);
-    // A memo of its own, because only the probabilities need predictions.
+    // A separate memo, because only the probabilities need predictions.
     let predictions = Memo::new(move |_| {
         let (fitted, grid) = (planner.fitted()?, overview.grid.get()?);
         let cells = grid.executors.iter().flat_map(|executors| grid.cores.iter().map(|cores| (*executors, *cores)));
@@ -100,8 +100,8 @@ impl HeatMap {
         measure: Measure,
         frame: Frame,
     ) -> Option<Self> {
-        // Reads the deadline only for probabilities, so that nothing else is redrawn when it
-        // changes.
+        // Reads the deadline only for probabilities, so that other quantities are not redrawn when
+        // it changes.
         let chances = match measure {
             Measure::Chance => planner.deadline_secs.get().zip(predictions.get()).zip(planner.job()),
             _ => None,

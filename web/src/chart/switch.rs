@@ -1,5 +1,5 @@
-//! The buttons that choose the quantity or the axes of a chart. They keep no state of their own:
-//! they read and write the planner's switches, which the address follows.
+//! The buttons that choose the quantity or the axes of a chart. They are stateless: they read and
+//! write the planner's switches, which the address contains.
 
 use leptos::prelude::*;
 
@@ -22,11 +22,11 @@ impl<T: Copy> Chosen<T> {
     }
 }
 
-/// Returns what a switch selects of these values, which are in the order of its options.
+/// Returns the selected one of these values, which are in the order of the switch's options.
 pub fn chosen<T>(switch: Switch, values: &'static [T]) -> Chosen<T> {
     debug_assert_eq!(switch.options().len(), values.len(), "{switch:?} has one value per option");
     let switches = expect_context::<Planner>().switches;
-    // A memo, so that other switches redraw nothing.
+    // A memo, so that other switches cause no redraw.
     Chosen { switch, option: Memo::new(move |_| switches.with(|switches| switches.get(switch))), values }
 }
 

@@ -108,7 +108,7 @@ impl Answer {
         Self { front, recommended: decision.recommended.and_then(point) }
     }
 
-    /// The configurations that are not on the front.
+    /// The dominated configurations.
     fn beaten(&self, cells: &[Point]) -> Vec<Point> {
         let is_on_front = |cell: &&Point| self.front.iter().any(|point| point.configuration == cell.configuration);
         cells.iter().filter(|cell| !is_on_front(cell)).copied().collect()
@@ -215,7 +215,7 @@ impl Drawing for TimeByMoney {
     fn marks(&self) -> Vec<Mark> {
         let mark = |point: &Point| Mark { at: self.px(point), about: About::Configuration(point.configuration) };
         let answer = self.answer.get();
-        // The front first: the sort is stable, and of equally near marks the first is selected.
+        // The front first: the sort is stable, and among equally near marks the first is selected.
         let mut marks: Vec<Mark> = answer.front.iter().chain(&answer.beaten(&self.cells)).map(mark).collect();
         sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks

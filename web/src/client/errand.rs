@@ -39,7 +39,7 @@ impl Errand {
         let told = Rc::new(told);
         let message =
             serde_json::to_string(request).map_err(|error| format!("the request cannot be serialised: {error}"))?;
-        // Once sent, the worker has them.
+        // Sent once, because ownership moves to the worker.
         let request = Cell::new(Some((message, file)));
         let on_message = Closure::<dyn Fn(MessageEvent)>::new({
             let (worker, told) = (worker.clone(), Rc::clone(&told));

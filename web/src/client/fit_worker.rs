@@ -28,8 +28,8 @@ pub struct FitWorker {
 
 impl FitWorker {
     /// Starts the worker. `answered` receives the answer to the latest request, or the reason for
-    /// its failure. `foresee` receives each successful answer before that, to precompute what the
-    /// page will show.
+    /// its failure. `foresee` receives each successful answer first, to precompute values for the
+    /// page.
     ///
     /// # Errors
     /// The browser does not support module workers.
@@ -59,7 +59,7 @@ impl FitWorker {
                 }
                 Ok(FromFit::Answer(number, Err(reason))) if number == this.latest.get() => answered(Err(reason)),
                 Ok(FromFit::Broken(reason)) | Err(reason) => answered(Err(reason)),
-                // The failure of an obsolete request.
+                // Ignores the failure of an obsolete request.
                 Ok(_) => {}
             }
         });
@@ -72,7 +72,7 @@ impl FitWorker {
     pub fn request(self: Rc<Self>, job: Job, question: Question) {
         let number = self.latest.get() + 1;
         self.latest.set(number);
-        // Serialises in a later task: the caller has just put the job on the page in this one.
+        // Serialises in a later task, because this task has just shown the job on the page.
         let this = Rc::clone(&self);
         self.in_a_task(number, move || {
             let Ok(message) = serde_json::to_string(&ToFit(number, job, question)) else { return };
@@ -83,7 +83,7 @@ impl FitWorker {
         });
     }
 
-    /// Runs `work` in a task of its own, unless a newer request has been made by then.
+    /// Runs `work` in a separate task, unless there is a newer request by then.
     fn in_a_task(self: Rc<Self>, number: u64, work: impl FnOnce() + 'static) {
         let in_turn = move || {
             if number == self.latest.get() {

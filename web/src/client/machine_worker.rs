@@ -1,5 +1,5 @@
-//! The page's side of the worker that compares machine types. The worker keeps its fit from one
-//! question to the next.
+//! The page's side of the worker that compares machine types. The worker reuses its fit for further
+//! questions.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -19,11 +19,11 @@ use crate::worker::serve::parse;
 pub struct MachineWorker {
     worker: Worker,
     _heard: Heard,
-    /// The jobs, until the first question takes them to the worker.
+    /// The jobs; sent to the worker with the first question.
     jobs: Cell<Option<Vec<Job>>>,
     /// Whether the worker loads or answers.
     is_busy: Cell<bool>,
-    /// The latest question meanwhile; earlier ones are obsolete.
+    /// The latest question while the worker is busy; earlier ones are obsolete.
     waiting: RefCell<Option<MachineQuestion>>,
 }
 
@@ -60,7 +60,7 @@ impl MachineWorker {
         }))
     }
 
-    /// Asks a question. A question that the worker has not begun by then gets no answer.
+    /// Asks a question. An earlier question that the worker has not started gets no answer.
     pub fn ask(&self, question: MachineQuestion) {
         *self.waiting.borrow_mut() = Some(question);
         self.send();

@@ -13,7 +13,7 @@ pub async fn copy(text: &str) -> bool {
     JsFuture::from(window.navigator().clipboard().write_text(text)).await.is_ok()
 }
 
-/// A button that copies a text and shows whether it could.
+/// A button that copies a text and shows whether that succeeded.
 #[component]
 pub fn CopyButton(
     /// The text to copy.

@@ -4,15 +4,15 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
-/// Focuses the successor of a control that the user has operated, if it is gone: the focus is then
-/// on the page itself.
+/// Moves the focus to the successor of a removed control: after the removal of the focused element,
+/// the focus is on the page.
 pub fn refocus(selector: &str) {
     if document().active_element().is_some_and(|focused| focused.tag_name() != "BODY") {
         return;
     }
     let control = document().query_selector(selector).ok().flatten();
     if let Some(control) = control.and_then(|control| control.dyn_into::<HtmlElement>().ok()) {
-        // A control that cannot be focused is not shown.
+        // Focusing fails only for a hidden control.
         let _ = control.focus();
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-/// Work budget of one frame, milliseconds: within it, one piece follows the other.
+/// Work budget of one frame, milliseconds; pieces run one after the other until it is spent.
 const FRAME_MS: f64 = 8.0;
 
 type Piece = Box<dyn FnOnce()>;
@@ -18,7 +18,7 @@ thread_local! {
     static BEGAN: Cell<f64> = const { Cell::new(0.0) };
 }
 
-/// Queues work and runs it in a task of its own, so that the page can handle input in between.
+/// Queues work for a separate task, so that the page can handle input in between.
 pub fn later(piece: impl FnOnce() + 'static) {
     let is_first = WAITING.with_borrow_mut(|waiting| {
         waiting.push_back(Box::new(piece));
@@ -29,11 +29,11 @@ pub fn later(piece: impl FnOnce() + 'static) {
     }
 }
 
-/// Mounts its children in a queued task of its own.
+/// Mounts its children in a separate queued task.
 #[component]
 pub fn Later(children: ChildrenFn) -> impl IntoView {
     let due = RwSignal::new(false);
-    // The page may have disposed of the signal by then.
+    // The signal may be disposed of by then.
     later(move || {
         due.try_set(true);
     });

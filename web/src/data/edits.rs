@@ -1,5 +1,4 @@
-//! What the user has changed of the measured jobs: excluded runs, and another number of images or
-//! epochs than was measured.
+//! Changes of the user to the measured jobs: excluded runs, and other numbers of images or epochs.
 
 use foreglow_shared::{Context, Job, JobDefinition, LeftOut};
 
@@ -11,8 +10,8 @@ use crate::data::workload::with_work;
 pub struct Edits {
     /// The excluded runs.
     pub left_out: LeftOuts,
-    /// The contexts that the user has asked about, and those in which their runs were measured. One
-    /// of each job stands for all machine types, batch and partition sizes.
+    /// Pairs of the context in the size of the question and the measured context. One pair per job
+    /// covers all machine types, batch and partition sizes.
     sizes: Vec<(Context, Context)>,
 }
 
@@ -24,17 +23,17 @@ pub fn resized(context: &Context, images: u64, epochs: u32) -> Context {
 }
 
 impl Edits {
-    /// Whether every job of the page has the size that was measured.
+    /// Whether every job of the page has its measured size.
     pub fn keeps_sizes(&self) -> bool {
         self.sizes.is_empty()
     }
 
-    /// Forgets which sizes were measured, as when other jobs replace those of the page.
+    /// Clears the measured sizes, when other jobs replace those of the page.
     pub fn forget_sizes(&mut self) {
         self.sizes.clear();
     }
 
-    /// The context in which the runs of a job of the page were measured.
+    /// The measured context of a job of the page.
     pub fn measured(&self, context: &Context) -> Context {
         let definition = JobDefinition::of(context);
         let known = self.sizes.iter().find(|(asked, _)| JobDefinition::of(asked) == definition);
@@ -44,13 +43,13 @@ impl Edits {
         }
     }
 
-    /// Whether the runs of two jobs of the page were measured as those of one job.
+    /// Whether two jobs of the page were measured as one job.
     pub fn is_same_job(&self, one: &Context, other: &Context) -> bool {
         JobDefinition::of(&self.measured(one)) == JobDefinition::of(&self.measured(other))
     }
 
-    /// Rescales all jobs that were measured as that of a context, and their excluded runs. An error
-    /// changes nothing.
+    /// Rescales all jobs that were measured as the job of a context, with their excluded runs.
+    /// After an error nothing is changed.
     ///
     /// # Errors
     /// As [`with_work`].
@@ -77,8 +76,8 @@ impl Edits {
         Ok(())
     }
 
-    /// Rescales a job as it was measured to the size that the page shows. One with a run of more
-    /// images than that keeps its own size.
+    /// Rescales a measured job to the size on the page. A job with a run of more images keeps its
+    /// size.
     pub fn as_shown(&self, jobs: &[Job], job: Job) -> Job {
         let shown = jobs.iter().map(|job| &job.context).find(|shown| self.is_same_job(shown, &job.context));
         let size = shown.map(|Context { workload, .. }| (workload.images, workload.epochs));
@@ -88,7 +87,7 @@ impl Edits {
     }
 
     /// The excluded runs as jobs of their own, and the contexts of [`Edits::measured`] in pairs, as
-    /// jobs without runs: session storage needs no further format.
+    /// jobs without runs, so that session storage needs no further format.
     pub fn as_jobs(&self) -> [Vec<Job>; 2] {
         let excluded = |(context, runs): &(Context, LeftOut)| Job {
             incomplete: runs.incomplete.clone(),
@@ -161,7 +160,7 @@ mod tests {
         let (mut jobs, mut edits) = (vec![job(8)], Edits::default());
         let run = Run::Completed(jobs[0].observations[1]);
         edits.left_out.leave_out(&mut jobs[0], run);
-        // Two steps round the sampling rates otherwise than one.
+        // Rescaling in two steps would round the sampling rates differently.
         for images in [3000, 7000] {
             let of = jobs[0].context.clone();
             edits.resize(&mut jobs, &of, images, 2).unwrap();

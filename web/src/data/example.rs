@@ -1,4 +1,4 @@
-//! The built-in examples: measured jobs, and the question with which each opens.
+//! The built-in examples: measured jobs, and the initial question of each.
 
 use foreglow_shared::{Job, LeftOut};
 
@@ -23,7 +23,7 @@ pub enum Example {
 /// The jobs of an example and its question.
 #[derive(Clone, Debug)]
 pub struct Opening {
-    /// The jobs, over as many images as the question is about.
+    /// The jobs, scaled to the images of the question.
     pub jobs: Vec<Job>,
     /// Index of the job to show first.
     pub first: usize,
@@ -34,7 +34,7 @@ pub struct Opening {
 }
 
 impl Example {
-    /// The file of samples, beside the page.
+    /// The file of samples, in the page's folder.
     pub fn file(self) -> &'static str {
         match self {
             Self::Study => "./study.jsonl",
@@ -55,7 +55,7 @@ impl Example {
     /// The question about the jobs of [`Example::file`].
     ///
     /// # Errors
-    /// The runs cannot be those of a job of the study's size; one sentence.
+    /// The runs do not fit a job of the study's size; one sentence.
     pub fn opening(self, measured: Vec<Job>) -> Result<Opening, String> {
         let (jobs, deadline_secs) = match self {
             Self::Study => {

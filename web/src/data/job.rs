@@ -16,7 +16,7 @@ pub struct Space {
     pub memory_per_executor_mib: u32,
 }
 
-/// The limits of a question, and the probability with which they are to be met.
+/// The limits of a question, and the required probability of meeting them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Deadline, seconds.
@@ -131,8 +131,8 @@ pub fn highest(counts: &[u32]) -> u32 {
 }
 
 /// The upper bound on executors, and on cores, to choose from: 512 × 512 is a quarter of a million
-/// configurations, which the page can evaluate at once. On a single machine more than its
-/// processors gains nothing.
+/// configurations, which the page can evaluate at once. On a single machine, counts above its
+/// processors are useless.
 pub fn most_counts(job: &Job) -> u32 {
     const MOST: u32 = 512;
     let (executors, cores) = measured_up_to(job);

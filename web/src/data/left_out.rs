@@ -1,4 +1,4 @@
-//! Runs that the user excluded: they stay on the page, and the fit ignores them.
+//! Runs excluded by the user: they stay on the page, and the fit ignores them.
 
 use foreglow_shared::{Context, IncompleteRun, Job, LeftOut, Observation};
 
@@ -34,7 +34,7 @@ impl LeftOuts {
         }
     }
 
-    /// Excludes a run of a job; does nothing if the job does not have it.
+    /// Excludes a run of a job; does nothing if the job lacks it.
     pub fn leave_out(&mut self, job: &mut Job, run: Run) {
         let mut left_out = self.of(&job.context);
         match run {
@@ -55,7 +55,7 @@ impl LeftOuts {
         self.set(&job.context, left_out);
     }
 
-    /// Removes the excluded runs from a job as it was measured.
+    /// Removes the excluded runs from a measured job.
     pub fn without(&self, mut job: Job) -> Job {
         let left_out = self.of(&job.context);
         for run in &left_out.observations {
@@ -68,7 +68,7 @@ impl LeftOuts {
     }
 }
 
-/// A run with a sampling rate, which another size of the job rounds.
+/// A run with a sampling rate, which may be rounded for another size of the job.
 trait Sampled: Copy + PartialEq {
     fn sampling_rate(&mut self) -> &mut f64;
 

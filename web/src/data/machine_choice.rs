@@ -1,4 +1,4 @@
-//! What the user chose of the machine types. The address keeps it.
+//! The user's choices among machine types. The address contains them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct MachineChoice {
     /// Kind of device.
     pub devices: Devices,
-    /// Names of machine types that are left out.
+    /// Names of excluded machine types.
     pub without: Vec<String>,
     /// The user's prices per hour, by name of the machine type.
     pub prices: Vec<(String, f64)>,
@@ -31,22 +31,22 @@ pub enum Devices {
     Gpu,
 }
 
-/// What the user picks besides executors and cores.
+/// Choices of the what-if besides executors and cores.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachinePick {
     /// Name of the machine type; `None` for that of the selected job.
     pub machine: Option<String>,
     /// Images per forward pass; `None` for those of the selected job.
     pub batch_size: Option<u32>,
-    /// Images of one task; `None` for those of most runs.
+    /// Images of one task; `None` for the most frequent number.
     pub partition_size: Option<u32>,
-    /// Memory of each executor, MiB; `None` for what the measured peaks need, or else the largest
-    /// measured one.
+    /// Memory of each executor, MiB; `None` for the memory that the measured peaks require, or else
+    /// the largest measured one.
     pub memory_per_executor_mib: Option<u32>,
 }
 
 impl MachineChoice {
-    /// Whether a machine type is compared.
+    /// Whether a machine type is in the comparison.
     pub fn keeps(&self, machine: &str, is_accelerated: bool) -> bool {
         let is_chosen = match self.devices {
             Devices::All => true,

@@ -1,5 +1,4 @@
-//! What the page is about: jobs, questions, views, and what is said of them. Everything here is
-//! tested natively.
+//! Data of the page: jobs, questions, views, and their texts. All modules are tested natively.
 
 pub mod duration;
 pub mod edits;

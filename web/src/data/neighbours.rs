@@ -3,7 +3,7 @@
 use foreglow_model::{Candidate, Neighbours};
 use foreglow_shared::{format_duration, format_money};
 
-/// Says which neighbours are missing.
+/// Returns the sentence about missing neighbours.
 pub fn missing(neighbours: Neighbours) -> &'static str {
     match (neighbours.cheaper, neighbours.faster) {
         (None, None) => "no configuration is cheaper or faster",

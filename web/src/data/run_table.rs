@@ -36,8 +36,8 @@ pub struct ListedRun {
 /// The filter and the order of the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrangement {
-    /// The sort key; ties are in the order of the runs' features, sampling rates and times, which
-    /// do not depend on what is excluded.
+    /// The sort key. Ties are sorted by the runs' features, sampling rates and times, independent
+    /// of excluded runs.
     pub column: Column,
     /// Whether the largest value comes first.
     pub descending: bool,

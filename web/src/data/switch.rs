@@ -1,6 +1,6 @@
-//! The switches of the charts. The address keeps those that are not at their usual option.
+//! The switches of the charts. The address contains those that differ from their default.
 
-/// A switch of a chart: what the chart shows, or the spread of an axis.
+/// A switch of a chart: its quantity, or the spread of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// The quantity of the heat map.
@@ -61,8 +61,8 @@ impl Switch {
         self.parts().0
     }
 
-    /// The options in the address, the usual one first. Letters and hyphens only, because the
-    /// address has them as they are.
+    /// The options in the address, the default first. Letters and hyphens only, because they are
+    /// not encoded.
     pub fn options(self) -> &'static [&'static str] {
         self.parts().1
     }
@@ -101,14 +101,14 @@ impl Switches {
         self.0[switch as usize] = option;
     }
 
-    /// The switches that are not at their usual option, as in the address: `speed-up:Efficiency`.
+    /// The switches that differ from their default, as in the address: `speed-up:Efficiency`.
     pub fn unusual(&self) -> impl Iterator<Item = String> {
         let unusual = Switch::ALL.into_iter().filter(|switch| self.get(*switch) != 0);
         unusual.map(|switch| format!("{}:{}", switch.name(), switch.options()[self.get(switch)]))
     }
 
-    /// Sets a switch as [`unusual`](Self::unusual) writes it. An unknown switch or option changes
-    /// nothing.
+    /// Sets a switch from the format of [`unusual`](Self::unusual). An unknown switch or option
+    /// changes nothing.
     pub fn read(&mut self, text: &str) {
         let found = text.split_once(':').and_then(|(name, option)| {
             let switch = Switch::ALL.into_iter().find(|switch| switch.name() == name)?;

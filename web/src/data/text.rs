@@ -1,4 +1,4 @@
-//! Text that several views and workers write.
+//! Texts for several views and workers.
 
 use foreglow_shared::WhatIf;
 

@@ -1,4 +1,4 @@
-//! The views of the page, one per tab, and what the address says of them.
+//! The views of the page, one per tab, and their part of the address.
 
 use std::fmt::Write as _;
 
@@ -57,9 +57,9 @@ impl Tab {
     }
 }
 
-/// What the page shows besides the link: the view, the choice of machine types, and the switches of
-/// the charts. It is the part of the fragment after the link, `&view=trust&devices=gpu`, and empty
-/// for what the page shows first, so that such links are those of earlier versions.
+/// State of the page besides the link: the view, the choice of machine types, and the switches of
+/// the charts. It is the part of the fragment after the link, `&view=trust&devices=gpu`. It is
+/// empty for the default state, so that such links equal those of earlier versions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown {
     /// The view.
@@ -164,7 +164,7 @@ fn count(value: &str) -> Option<u32> {
     value.parse().ok().filter(|count| *count > 0)
 }
 
-/// Splits a fragment into the link and what the page shows of it.
+/// Splits a fragment into the link and the state of the page.
 pub fn split(fragment: &str) -> (&str, Shown) {
     let end = fragment.find('&').unwrap_or(fragment.len());
     (&fragment[..end], Shown::read(&fragment[end..]))
@@ -186,7 +186,7 @@ fn encoded(text: &str) -> String {
     encoded
 }
 
-/// Undoes [`encoded`]; `None` if the text is not encoded like that.
+/// Decodes the output of [`encoded`]; `None` for other texts.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

@@ -2,8 +2,8 @@
 
 use foreglow_shared::{IncompleteRun, Job, LeftOut, Observation};
 
-/// Rescales a job and its excluded runs to another number of images and epochs. Assumes that an
-/// epoch costs its images only, and that the time between two epochs is negligible.
+/// Rescales a job and its excluded runs to another number of images and epochs. Assumes that the
+/// time is proportional to the images processed, because the time between two epochs is negligible.
 ///
 /// # Errors
 /// There are no images, or fewer than a run had; one sentence.
@@ -19,7 +19,7 @@ pub fn with_work(job: &Job, left_out: &LeftOut, images: u64, epochs: u32) -> Res
         completed.chain(job.incomplete.iter().chain(&left_out.incomplete).map(|run| run.sampling_rate))
     };
     let most = rates().fold(0.0, f64::max);
-    // Tolerates rounding for a run over exactly all of the images.
+    // Tolerates rounding for a run over all images.
     if most * factor > 1.0 + 1e-9 {
         let least = (most * work(workload.images, workload.epochs) / f64::from(epochs)).ceil();
         return Err(format!("a run had more images than that; write {least} or more"));
@@ -32,7 +32,7 @@ pub fn with_work(job: &Job, left_out: &LeftOut, images: u64, epochs: u32) -> Res
         observations: job.observations.iter().map(completed).collect(),
         incomplete: job.incomplete.iter().map(incomplete).collect(),
         peaks: job.peaks.clone(),
-        // Each tells its own images and epochs.
+        // Unchanged, because each has its own numbers of images and epochs.
         accuracies: job.accuracies.clone(),
     };
     (other.context.workload.images, other.context.workload.epochs) = (images, epochs);

@@ -1,4 +1,4 @@
-//! What to measure next, with the commands for it.
+//! Samples to measure next, with their commands.
 
 use std::time::Duration;
 

@@ -11,7 +11,7 @@ use crate::state::Planner;
 
 /// Number of rows shown initially.
 const FEW: usize = 12;
-/// Most rows that scroll smoothly.
+/// Limit on the rows for smooth scrolling.
 const MOST: usize = 1_000;
 
 /// The table of all candidates, cheapest first.
@@ -33,7 +33,7 @@ pub fn Candidates() -> impl IntoView {
         decision.with(|decision| decision.as_ref().map(row).unwrap_or_default())
     });
     let shown_rows = Memo::new(move |_| rows.with(Vec::<CandidateCells>::len));
-    // Each row is a memo of its own, so that unchanged rows are not rebuilt.
+    // One memo per row, so that unchanged rows are not rebuilt.
     let body = move || {
         let row = |place: usize| {
             let row = Memo::new(move |_| rows.with(|rows| rows.get(place).cloned()));
@@ -91,7 +91,7 @@ fn by_money(decision: &Decision) -> Vec<usize> {
     places
 }
 
-/// What the row of a candidate shows.
+/// Cells of the row of a candidate.
 #[derive(Clone, Debug, PartialEq)]
 struct CandidateCells {
     configuration: WhatIf,

@@ -15,7 +15,7 @@ use crate::state::Planner;
 struct ComparedCandidate {
     label: &'static str,
     candidate: Candidate,
-    /// Says which neighbours of the recommended configuration are missing.
+    /// The sentence about missing neighbours of the recommended configuration.
     missing: &'static str,
     is_pinned: bool,
 }
@@ -75,7 +75,7 @@ pub fn Compare() -> impl IntoView {
 }
 
 const RECOMMENDED: &str = "Recommended";
-/// Most pins, which keeps the link short and the table readable.
+/// Limit on the pins, to keep the link short and the table readable.
 const MOST_PINS: usize = 12;
 
 fn rows(planner: Planner) -> Vec<ComparedCandidate> {
@@ -134,7 +134,7 @@ fn shown(planner: Planner, row: ComparedCandidate, recommended: Option<Taken>, l
     let test_id = format!("compare-{}", label.to_ascii_lowercase().replace(' ', "-"));
     let unpin = move |_| {
         planner.pins.update(|pins| pins.retain(|pin| *pin != configuration));
-        // The rows move up; only the button of the last one goes.
+        // The rows move up, so the button of the last row disappears.
         request_animation_frame(|| {
             refocus("tr:last-child [data-testid=unpin]");
             refocus("[data-testid=pin]");

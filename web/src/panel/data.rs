@@ -94,7 +94,7 @@ pub fn DataPanel() -> impl IntoView {
     }
 }
 
-/// The built-in examples: name in tests, button, and what it shows.
+/// The built-in examples: name in tests, button, and description.
 const EXAMPLES: [(Example, &str, &str, &str); 3] = [
     (
         Example::Study,

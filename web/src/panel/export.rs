@@ -1,4 +1,4 @@
-//! Exports: the runs, everything as JSON, the commands that measured them, and a printed report.
+//! Exports: the runs, all data as JSON, the commands of the measurements, and a printed report.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::plot::sheet::{Sheet, digits};
 use crate::source::page_address;
 use crate::state::Planner;
 
-/// Time in which the first view is built.
+/// Delay until the first view is built.
 const PAUSE: Duration = Duration::from_millis(600);
 
 /// The export buttons.
@@ -146,7 +146,7 @@ fn configurations_csv(planner: Planner, view: &View) -> String {
     Sheet::new(&columns, all).to_csv()
 }
 
-/// The view as in the link, the recommended configuration, and the link itself.
+/// The view in the format of the link, the recommended configuration, and the link itself.
 fn everything(planner: Planner, view: &View) -> String {
     let recommended = decision(planner).and_then(|decision| {
         let candidate = decision.candidates.get(decision.recommended?)?;

@@ -62,7 +62,7 @@ pub fn JobTitle() -> impl IntoView {
             None => planner.select(place),
         }
     };
-    // Of many equal runs only the newest are fitted.
+    // The note that only the newest of many equal runs are fitted.
     let newest_of = move || {
         let all = job.with(|job| job.as_ref().and_then(|job| planner.live.all_runs(&planner.measured(&job.context))));
         all.map(|all| format!(", the newest of {all} runs"))

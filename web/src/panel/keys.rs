@@ -13,7 +13,7 @@ use crate::state::Planner;
 
 const FILTER: &str = "[data-testid=samples-filter]";
 const OFF: &str = "foreglow.keys-off";
-/// Delay until the elements of a view exist after its tab was chosen.
+/// Delay between the choice of a tab and the use of its elements.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Each shortcut's key, description and target element.
 const KEYS: [(&str, &str, &str); 11] = [

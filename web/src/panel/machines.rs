@@ -81,7 +81,7 @@ pub fn MachineTypes() -> impl IntoView {
     }
 }
 
-/// Returns the selector of a control, by which [`refocus`] finds its successor.
+/// Returns the selector of a control, for [`refocus`] to find its successor.
 fn selector(control: &Element) -> Option<String> {
     ["data-pick", "data-machine", "data-price-of", "data-devices", "data-hourly", "data-spot"].into_iter().find_map(
         |name| {
@@ -95,7 +95,7 @@ fn target(event: &Event) -> Option<Element> {
     event.target()?.dyn_into().ok()
 }
 
-/// Takes a change of the what-if. Returns whether it is valid.
+/// Applies a change of the what-if. Returns whether it is valid.
 fn pick(planner: Planner, name: &str, value: &str) -> bool {
     let value = value.trim();
     let number = value.parse::<u32>().ok().filter(|number| *number > 0);
@@ -110,7 +110,7 @@ fn pick(planner: Planner, name: &str, value: &str) -> bool {
     true
 }
 
-/// Takes the change of a checkbox or a price. Returns whether it is valid.
+/// Applies the change of a checkbox or a price. Returns whether it is valid.
 fn change(planner: Planner, input: &HtmlInputElement) -> bool {
     let text = input.value();
     let price = price(text.trim());

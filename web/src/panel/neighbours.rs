@@ -10,8 +10,8 @@ use crate::data::text::named;
 use crate::panel::prediction::time_of;
 use crate::state::{Machines, Planner};
 
-/// The answer in one line, over all machine types if several are compared. It stays in view where
-/// the page has one column.
+/// The answer in one line, over all machine types if several are compared. It stays visible while
+/// the page scrolls if there is one column.
 #[component]
 pub fn InShort() -> impl IntoView {
     let planner = expect_context::<Planner>();

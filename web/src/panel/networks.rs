@@ -1,4 +1,4 @@
-//! What the networks of dropped ONNX files cost.
+//! The costs of the networks in dropped ONNX files.
 
 use leptos::prelude::*;
 

@@ -22,7 +22,7 @@ pub fn time_of(prediction: Option<&Prediction>) -> (String, Option<String>) {
 pub fn interval_text(interval: Option<&Interval>) -> String {
     match interval {
         Some(Interval { lower_secs, upper_secs, probability }) => {
-            // More digits would suggest a precision that a nominal probability does not have.
+            // Without more digits, because a nominal probability is not precise.
             let percent = probability * 100.0;
             format!("{percent:.0} % interval {} – {}", format_duration(*lower_secs), format_duration(*upper_secs))
         }

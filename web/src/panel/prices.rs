@@ -1,12 +1,12 @@
-//! The price sheet, to read and edit. It has a date, because prices change and a result keeps the
-//! prices that it was computed with.
+//! The price sheet, to read and edit. It has a date, because prices change and results keep the
+//! prices with which they were computed.
 
 use foreglow_shared::{Preset, PriceSheet, day, format_rate, number, presets};
 use leptos::prelude::*;
 
 use crate::state::Planner;
 
-/// One field of the sheet: how it is shown, and how an input changes it.
+/// One field of the sheet, with its format and the function for its input.
 struct Field {
     label: &'static str,
     kind: &'static str,

@@ -142,7 +142,7 @@ fn NumberField(
     name: &'static str,
     /// Label.
     label: &'static str,
-    /// The note, and what it says of an invalid number.
+    /// The note, and its text for an invalid number.
     notes: [&'static str; 2],
     /// Unit of the number.
     #[prop(into)]
@@ -150,7 +150,7 @@ fn NumberField(
     /// The number as text.
     #[prop(into)]
     written: Signal<String>,
-    /// Takes a number, or nothing if the field is empty. Returns whether it is valid.
+    /// Sets a number, or `None` for an empty field. Returns whether it is valid.
     set: fn(Planner, Option<f64>) -> bool,
 ) -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -230,7 +230,7 @@ fn Probability() -> impl IntoView {
     }
 }
 
-/// The minimum accuracy, if the runs of the job measured theirs.
+/// The minimum accuracy, if runs of the job measured the accuracy.
 #[component]
 fn MinAccuracy() -> impl IntoView {
     let planner = expect_context::<Planner>();

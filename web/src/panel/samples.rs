@@ -118,8 +118,8 @@ fn all_left_out(planner: Planner) -> usize {
     runs.observations.len() + runs.incomplete.len()
 }
 
-/// The identity of a row: a different run at the same place is a different row. Excluding a run
-/// keeps its row, and the focus on its checkbox.
+/// The key of a row, which belongs to the run and not to its position. Excluding a run keeps its
+/// row and the focus on its checkbox.
 fn row_key(row: &ListedRun) -> (CoreSplit, u32, u32, u64, u64) {
     let (split, memory, partition_size) = row.features();
     let bits = |number: f64| number.to_bits();

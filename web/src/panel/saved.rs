@@ -34,7 +34,7 @@ pub fn Saved() -> impl IntoView {
         let Named { name, fragment } = named;
         let open = move |_| {
             begin_scenario();
-            // One of an earlier version has no suffix, and shows what a link without one does.
+            // A scenario of an earlier version has no suffix and opens in the default state.
             let (link, shown) = split(&fragment);
             let opened = planner.open_fragment(link, shown.size);
             if opened.is_ok() {

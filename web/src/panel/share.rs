@@ -19,7 +19,7 @@ pub fn Share() -> impl IntoView {
     let short = RwSignal::new(false);
     let note = RwSignal::new("");
     let field = NodeRef::<Input>::new();
-    // A short link works only where the collector has the runs.
+    // A short link needs a collector with the runs.
     let has_collector = Memo::new(move |_| planner.live.connection.get() != Connection::None);
     let text = Memo::new(move |_| {
         // Encodes the link only while the sheet is open, to keep the sliders fast.
@@ -46,7 +46,7 @@ pub fn Share() -> impl IntoView {
     };
     let close = move || {
         open.set(false);
-        // The focus was in the sheet.
+        // The focused element was in the sheet.
         request_animation_frame(|| refocus("#share"));
     };
     let explanation = move || match text

@@ -108,8 +108,8 @@ fn compared(planner: Planner, secs: Option<f64>) -> Option<String> {
     Some(format!("{time} and {money} vs. the recommended one"))
 }
 
-/// A slider for one count, with an input for the end of its range, which may exceed what was
-/// measured.
+/// A slider for one count, with an input for the end of its range, which may exceed the measured
+/// range.
 #[component]
 fn Slider(
     label: &'static str,

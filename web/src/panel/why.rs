@@ -45,8 +45,8 @@ pub fn WhySheet() -> impl IntoView {
             node_ref=dialog
             on:close=move |_| explained.set(None)
             on:click=move |event| {
-                // A click on the backdrop targets the dialog itself, one on the content an element
-                // in it.
+                // The target of a click is the dialog itself for the backdrop, and an inner element
+                // for the content.
                 if event.target() == event.current_target() {
                     close();
                 }

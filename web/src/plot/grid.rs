@@ -5,7 +5,7 @@ use foreglow_shared::{PriceSheet, Resources};
 
 use crate::data::job::Space;
 
-/// Most cells along each axis that are still distinguishable.
+/// Limit on the cells along each axis, for distinguishable cells.
 const MOST_EXECUTORS: usize = 48;
 const MOST_CORES: usize = 28;
 
@@ -31,7 +31,7 @@ pub struct Cell {
     pub secs: f64,
 }
 
-/// What determines the cost of a configuration per hour.
+/// Values that determine the hourly cost of a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates {
     /// The price sheet.

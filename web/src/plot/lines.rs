@@ -5,7 +5,7 @@ use foreglow_shared::{Observation, sort, sort_by};
 
 use crate::plot::grid::thinned;
 
-/// Most lines that are still distinguishable.
+/// Limit on the lines, for distinguishable lines.
 const MOST_LINES: usize = 6;
 
 /// Predicted completion times of the whole job for one number of cores.
@@ -33,7 +33,7 @@ pub struct LinePoint {
 pub struct Measured {
     /// The run.
     pub run: Observation,
-    /// The whole-job time that the run implies, seconds: the measured time if the run had every
+    /// The whole-job time implied by the run, seconds: the measured time if the run had every
     /// image, else the measured time × predicted(whole job) ÷ predicted(same sampling rate). Its
     /// distance from the line is therefore the predictor's relative error at the run's own sampling
     /// rate.
@@ -51,7 +51,7 @@ pub fn ends_secs(interval: &Interval) -> (f64, f64) {
 }
 
 /// The counts that get a line: all of them, or a spread. In a spread, each measured count replaces
-/// the nearest unmeasured inner one, so that runs are on a line of their own.
+/// the nearest unmeasured inner one, so that the runs of a count have a line.
 pub fn lines_for(counts: &[u32], measured: &[u32]) -> Vec<u32> {
     let mut chosen = thinned(counts, MOST_LINES);
     for count in measured.iter().filter(|count| counts.contains(count)) {

@@ -10,13 +10,13 @@ const SIZE: (f64, f64) = (360.0, 150.0);
 /// First and last x of the lines, and their lowest and highest y.
 const ACROSS: (f64, f64) = (52.0, 350.0);
 const UP: (f64, f64) = (122.0, 12.0);
-/// Most points of a line: more than these would be less than a pixel apart.
+/// Limit on the points of a line; more would be less than a pixel apart.
 const MOST_POINTS: usize = 300;
 
 /// A quantity over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// What it is, with its unit.
+    /// Name of the quantity, with its unit.
     pub title: &'static str,
     /// Lowest upper end of its axis: 100 for a percentage.
     least_top: f64,
@@ -24,7 +24,7 @@ pub struct Quantity {
     pub lines: Vec<Vec<(f64, f64)>>,
 }
 
-/// Returns the quantities of a run that were recorded.
+/// Returns the recorded quantities of a run.
 pub fn quantities(run: &MonitoredRun) -> Vec<Quantity> {
     let gpus = run.moments.iter().map(|moment| moment.accelerators.len()).max().unwrap_or(0);
     let own = |value: &dyn Fn(&ResourceUse) -> Option<f64>| vec![line(run, value)];

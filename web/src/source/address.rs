@@ -1,4 +1,4 @@
-//! The address bar, which always holds the link to the current state of the page.
+//! The address bar, which always contains the link to the current state of the page.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::state::history::end_scenario;
 const PAUSE: Duration = Duration::from_millis(150);
 
 thread_local! {
-    /// The fragment of the current state while the address bar keeps a link that this version
+    /// The fragment of the current state while the address bar contains a link that this version
     /// cannot open.
     static HELD: std::cell::RefCell<Option<String>> = const { std::cell::RefCell::new(None) };
 }
@@ -43,7 +43,8 @@ pub fn follow(planner: Planner) {
         if let Some(handle) = earlier.flatten() {
             handle.clear();
         }
-        // Tracks what the fragment holds; encoding it would slow the sliders down.
+        // Tracks the content of the fragment without encoding it, which would slow the sliders
+        // down.
         planner.view()?;
         planner.shown();
         let write_current = move || {
@@ -56,7 +57,7 @@ pub fn follow(planner: Planner) {
     let listener = window_event_listener(ev::hashchange, move |_| {
         let Some(fragment) = fragment() else { return };
         let current = untrack(|| planner.fragment(false));
-        // The address already matches the page, as after the page's own write.
+        // The address already matches the page, for example after the page has written it.
         if current.as_deref() == Some(fragment.as_str()) {
             return;
         }
@@ -70,7 +71,7 @@ pub fn follow(planner: Planner) {
         end_scenario();
         if let Err(error) = opened {
             planner.alert.set(Some(format!("That link cannot be opened: {error}. The page is unchanged.")));
-            // A reload must restore the page as it is, not the invalid link.
+            // A reload must restore the current state, not the invalid link.
             if let Some(current) = current {
                 write(&current);
             }
@@ -88,7 +89,7 @@ fn write(fragment: &str) {
     let is_first = self::fragment().is_none();
     if let Ok(history) = window().history() {
         let address = format!("#{fragment}");
-        // A browser that forbids it loses the current address, not the page.
+        // If a browser forbids it, only the address is not updated.
         let _ = match end_scenario() && !is_first {
             true => history.push_state_with_url(&JsValue::NULL, "", Some(&address)),
             false => history.replace_state_with_url(&JsValue::NULL, "", Some(&address)),

@@ -14,13 +14,13 @@ use web_sys::RequestCache;
 use crate::state::Listed;
 
 const JOBS: &str = "./api/v1/jobs";
-/// Jobs that the page offers, those with the newest samples first.
+/// Limit on the listed jobs, those with the newest samples first.
 const MOST_LISTED: usize = 200;
-/// How often the runs of a job are requested again.
+/// Limit on the retries of a request for the runs of a job.
 const MOST_RETRIES: u32 = 3;
 /// The delay of the second request doubles up to 2 to the power of this, seconds.
 const MOST_DOUBLINGS: u32 = 7;
-/// Longest delay of `Retry-After` that is observed, seconds.
+/// Limit on the `Retry-After` delay, seconds.
 const LONGEST_WAIT_SECS: u64 = 300;
 
 /// The collector's jobs.
@@ -32,7 +32,7 @@ pub struct Listing {
     pub jobs: Vec<Listed>,
 }
 
-/// The runs of a job that are fitted.
+/// The runs of a job for the fit.
 #[derive(Deserialize)]
 pub struct Runs {
     /// The job.
@@ -47,7 +47,7 @@ pub struct Failure {
     /// The status of the answer; 0 without an answer, or with one of a file host, which may answer
     /// every request with a page.
     pub status: u16,
-    /// The delay that the answer names, seconds.
+    /// The retry delay in the answer, seconds.
     retry_after_secs: Option<u64>,
 }
 
@@ -57,7 +57,7 @@ impl Failure {
         self.status == 429 || self.status >= 500
     }
 
-    /// The delay of the next request after `failures` that failed before this one.
+    /// The delay of the next request after `failures` earlier failures.
     pub fn delay(&self, failures: u32) -> Duration {
         let secs = self.retry_after_secs.unwrap_or(1 << failures.min(MOST_DOUBLINGS));
         Duration::from_secs(secs.min(LONGEST_WAIT_SECS))
@@ -85,7 +85,7 @@ pub async fn jobs() -> Result<Listing, Failure> {
 /// Fetches the runs of a job, after a delay if the collector is busy.
 ///
 /// # Errors
-/// The collector does not have the job, or refuses.
+/// The collector lacks the job, or refuses.
 pub async fn runs(job: &str) -> Result<Runs, Failure> {
     let address = format!("{JOBS}/{job}");
     let mut failures = 0;
@@ -105,7 +105,7 @@ fn read<T: DeserializeOwned>(body: &str) -> Result<T, Failure> {
 }
 
 async fn get(address: &str) -> Result<String, Failure> {
-    // Samples arrive while the page is open, so that a cached response is stale.
+    // Without the cache, because samples arrive while the page is open.
     let sent = Request::get(address).cache(RequestCache::NoStore).send().await;
     let response = sent.map_err(|_| Failure::default())?;
     if response.ok() {
@@ -113,7 +113,7 @@ async fn get(address: &str) -> Result<String, Failure> {
     }
     let header = |name: &str| response.headers().get(name);
     let status = response.status();
-    // Some file hosts refuse what they do not have.
+    // Some file hosts answer 403 for missing files.
     if status == 403 && header("content-type").is_none_or(|kind| !kind.contains("json")) {
         return Err(Failure::default());
     }
@@ -122,7 +122,7 @@ async fn get(address: &str) -> Result<String, Failure> {
 
 async fn pause(delay: Duration) {
     let mut later = |done: js_sys::Function, _| {
-        // It only fails in a page that is closing.
+        // Fails only on a closing page.
         let _ = window().set_timeout_with_callback_and_timeout_and_arguments_0(&done, delay.as_millis() as i32);
     };
     let _ = JsFuture::from(Promise::new(&mut later)).await;

@@ -1,4 +1,4 @@
-//! Loads a built-in example, once the user chooses it.
+//! Loads a built-in example when the user chooses it.
 
 use gloo_net::http::Request;
 use js_sys::Uint8Array;

@@ -52,7 +52,7 @@ pub fn read_bytes(planner: Planner, name: &str, bytes: Uint8Array) {
     }
 }
 
-/// Whether a file exceeds the limit, which is then said.
+/// Whether a file exceeds the limit; shows a message if so.
 fn is_too_large(planner: Planner, name: &str, size: f64) -> bool {
     let is_too_large = size > MOST_BYTES;
     if is_too_large {
@@ -98,7 +98,7 @@ fn start(planner: Planner, name: &str, mapping: Option<Mapping>) {
                 planner.live.follows.set(false);
                 planner.take_jobs(jobs, 0);
             }
-            // Beside the jobs of the page, which stay.
+            // The jobs of the page stay.
             Ok(Imported::Monitored(runs)) => {
                 planner.import.give_up();
                 planner.alert.set(None);

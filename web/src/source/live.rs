@@ -1,5 +1,5 @@
-//! The collector's jobs and its event stream: runs are fetched for the jobs that the page shows,
-//! and again when samples of these arrive.
+//! The collector's jobs and its event stream. Runs are fetched for the jobs on the page, and again
+//! when their samples arrive.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub fn take_list(planner: Planner, Listing { last_id, jobs }: Listing) {
     planner.live.listed.set(jobs);
 }
 
-/// Fetches the runs of a job. A job that the collector does not have is only in the link.
+/// Fetches the runs of a job. A job that the collector lacks is only in the link.
 pub async fn load(planner: Planner, fingerprint: &str) {
     match fetch(planner, fingerprint).await {
         Ok(job) => take(planner, vec![job]),
@@ -43,8 +43,7 @@ pub async fn load(planner: Planner, fingerprint: &str) {
     }
 }
 
-/// Fetches and selects a job that the page only lists, unless the user has chosen another one by
-/// then.
+/// Fetches and selects a listed job, unless the user chooses another one meanwhile.
 pub fn select(planner: Planner, listed: Listed) {
     choose(planner, listed, |planner, job| {
         let job = planner.without_left_out(planner.as_shown(job));
@@ -69,7 +68,7 @@ pub fn show(planner: Planner) {
     }
 }
 
-/// Fetches a job that the user has chosen, and those that it is compared with.
+/// Fetches a job chosen by the user, and those for its comparison.
 fn choose(planner: Planner, listed: Listed, show: fn(Planner, Job)) {
     let choice = planner.choose();
     spawn_local(async move {
@@ -86,7 +85,7 @@ fn choose(planner: Planner, listed: Listed, show: fn(Planner, Job)) {
             Err(failure) => {
                 let title = listed.context.title();
                 planner.alert.set(Some(format!("The runs of {title} cannot be loaded: {}.", failure.reason())));
-                // The selector shows the job of the page again.
+                // Resets the selector to the job of the page.
                 planner.selected.notify();
             }
         }
@@ -102,10 +101,11 @@ pub fn follow(planner: Planner) {
         let was_away = matches!(live.connection.get_untracked(), Connection::Away(_));
         live.connection.set(Connection::Open);
         live.failures.set_value(0);
-        // An empty collector gave no sample to continue after, and after a reconnection it may be
-        // another collector.
+        // Lists the jobs again: an empty collector gave no sample to continue after, and after a
+        // reconnection it may be another collector.
         if was_away || live.last_id.with_value(Option::is_none) {
-            // The stream tells what the list would; if it ends, the page asks again.
+            // Errors are ignored, because the event stream reports the same; if it ends, the page
+            // asks again.
             spawn_local(async move {
                 let _ = ask(planner).await;
             });
@@ -126,7 +126,8 @@ pub fn follow(planner: Planner) {
     let failed = Closure::<dyn Fn(Event)>::new({
         let source = source.clone();
         move |_| {
-            // Unless the stream is closed, the browser reconnects by itself after the last sample.
+            // Unless the stream is closed, the browser reconnects by itself and continues after the
+            // last sample.
             match source.ready_state() == EventSource::CLOSED {
                 true => ask_later(planner, Failure::default()),
                 false => live.connection.set(Connection::Away(0)),
@@ -135,15 +136,15 @@ pub fn follow(planner: Planner) {
     });
     source.set_onopen(Some(opened.as_ref().unchecked_ref()));
     source.set_onerror(Some(failed.as_ref().unchecked_ref()));
-    // Adding a listener only fails on a page that is closing.
+    // Adding a listener fails only on a closing page.
     let _ = source.add_event_listener_with_callback("job", arrived.as_ref().unchecked_ref());
     opened.forget();
     arrived.forget();
     failed.forget();
 }
 
-/// Shows that the connection failed. Later checks whether a collector answers again, which may no
-/// longer have the last known sample. Only the user can sign in.
+/// Shows that the connection failed, and checks later whether a collector answers; it may lack the
+/// last known sample. A missing sign-in is left to the user.
 pub fn ask_later(planner: Planner, failure: Failure) {
     let live = planner.live;
     if failure.status == 401 {
@@ -164,7 +165,7 @@ pub fn ask_later(planner: Planner, failure: Failure) {
     set_timeout(ask_again, failure.delay(failures));
 }
 
-/// Lists the jobs again, and fetches the runs of those that the page shows if samples have arrived.
+/// Lists the jobs again, and fetches the runs of those on the page if samples have arrived.
 async fn ask(planner: Planner) -> Result<(), Failure> {
     let listing = collector::jobs().await?;
     let is_known = listing.last_id.is_some()
@@ -178,7 +179,8 @@ async fn ask(planner: Planner) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fetches what has arrived, once at a time, so that an earlier answer never replaces a later one.
+/// Fetches the runs of waiting jobs, one request at a time, so that an earlier answer never
+/// replaces a later one.
 fn renew_later(planner: Planner) {
     let live = planner.live;
     let start = move || {
@@ -201,7 +203,7 @@ fn renew_later(planner: Planner) {
     set_timeout(start, GATHER);
 }
 
-/// Fetches the runs of these jobs, as far as the page shows them. An empty page shows the newest.
+/// Fetches the runs of those of these jobs that the page shows. An empty page shows the newest job.
 async fn renew(planner: Planner, jobs: Vec<String>) {
     let shown: Vec<String> = untrack(|| {
         planner.jobs.with(|shown| shown.iter().map(|job| planner.measured(&job.context).fingerprint()).collect())
@@ -217,7 +219,7 @@ async fn renew(planner: Planner, jobs: Vec<String>) {
     take(planner, fetch_all(planner, &renewed).await);
 }
 
-/// Fetches the jobs that tell how the machine types of the selected job differ, if its own runs or
+/// Fetches the jobs that show how the machine types of the selected job differ, if its runs or
 /// those of other jobs are on several.
 pub async fn load_compared(planner: Planner) {
     let Some(shown) = untrack(|| planner.job()) else { return };
@@ -229,7 +231,7 @@ pub async fn load_compared(planner: Planner) {
     others.retain(|other| other.context.workload.mode == definition.mode);
     let is_own = |other: &Listed| JobDefinition::of(&other.context) == definition;
     if !others.iter().any(is_own) {
-        // Which machines were measured is known from the contexts; any run stands for theirs.
+        // The contexts show the measured machines; a placeholder stands for their runs.
         let run = Observation { sampling_rate: 0.0, ..*run };
         let stand_in = |other: &Listed| planner.as_shown(Job::of_runs(other.context.clone(), vec![run]));
         let jobs: Vec<Job> = known.into_iter().chain(others.iter().map(stand_in)).collect();
@@ -241,7 +243,7 @@ pub async fn load_compared(planner: Planner) {
     let follows = planner.live.follows.get_untracked();
     let compared: Vec<String> = own.into_iter().chain(lenders).map(|other| other.job).take(MOST_COMPARED).collect();
     let loaded = fetch_all(planner, &compared).await;
-    // The user may have opened a file by then.
+    // The user may have opened a file meanwhile.
     let is_shown = |job: &Job| untrack(|| planner.measured(&job.context)) == measured;
     if !planner.jobs.with_untracked(|jobs| jobs.iter().any(is_shown)) || follows != planner.live.follows.get_untracked()
     {
@@ -257,7 +259,7 @@ pub async fn load_compared(planner: Planner) {
     });
 }
 
-/// Fetches the runs of several jobs, and says how many could not be loaded.
+/// Fetches the runs of several jobs, and reports the number of failures.
 async fn fetch_all(planner: Planner, fingerprints: &[String]) -> Vec<Job> {
     let all = fingerprints.len();
     let (mut loaded, mut last) = (Vec::new(), None);

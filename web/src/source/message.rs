@@ -1,5 +1,5 @@
-//! Samples that another page hands over, by the protocol of the Perfetto UI: the other page opens
-//! this one, sends `PING` until the answer is `PONG`, and then sends the samples.
+//! Samples from another page, by the protocol of the Perfetto UI: the other page opens this one,
+//! sends `PING` until the answer is `PONG`, and then sends the samples.
 //!
 //! The samples stay in the browser: a dashboard can show private ones without a link or an upload.
 
@@ -24,7 +24,7 @@ pub fn follow(planner: Planner) {
         if event.data().as_string().as_deref() == Some(PING) {
             // A page without an origin, such as a local file, is named "null".
             let origin = Some(event.origin()).filter(|origin| origin != "null").unwrap_or_else(|| "*".to_owned());
-            // The other page may be closed by now.
+            // Fails if the other page is closed.
             let _ = sender.unchecked_ref::<Window>().post_message(&JsValue::from_str(PONG), &origin);
         } else if let Some((name, bytes)) = samples(&event.data()) {
             read_bytes(planner, &name, bytes);
@@ -33,15 +33,15 @@ pub fn follow(planner: Planner) {
     on_cleanup(move || listener.remove());
 }
 
-/// Whether the sender is the page that opened this one, or that embeds it. Others must not replace
-/// what the user looks at.
+/// Whether the sender is the page that opened this one, or that embeds it. Other pages must not
+/// replace the data of the user.
 fn is_opener(sender: &Object) -> bool {
     let opener = window().opener().ok();
     let parent = window().parent().ok().flatten().filter(|parent| *parent != window()).map(JsValue::from);
     opener.into_iter().chain(parent).any(|other| other == **sender)
 }
 
-/// The name and the bytes of handed-over samples: text or an `ArrayBuffer`.
+/// The name and the bytes of received samples: text or an `ArrayBuffer`.
 fn samples(data: &JsValue) -> Option<(String, Uint8Array)> {
     let get =
         |object: &JsValue, name: &str| object.is_object().then(|| Reflect::get(object, &name.into()).ok()).flatten();

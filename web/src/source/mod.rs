@@ -30,8 +30,8 @@ use crate::state::history::{end_scenario, is_short};
 const SIGN_IN: &str = "The collector shows its samples to those who have signed in: open its address without \
                        index.html, or open a link or a file here.";
 
-/// Loads the page's first jobs. A link takes precedence over the collector, because it is what its
-/// sender wanted to show.
+/// Loads the page's first jobs. A link takes precedence over the collector, because its sender
+/// wants to show its content.
 pub fn open(planner: Planner) {
     let mut size = None;
     let fragment = address::fragment().map(|fragment| {
@@ -40,7 +40,7 @@ pub fn open(planner: Planner) {
         planner.take_shown(shown);
         link.to_owned()
     });
-    // A short link has no runs, and waits until they are loaded.
+    // A short link has no runs; it is opened after they are loaded.
     let short = fragment.clone().filter(|fragment| is_short(fragment));
     let linked = match fragment.as_deref().filter(|_| short.is_none()).map(|fragment| planner.open_link(fragment)) {
         None => false,
@@ -62,8 +62,7 @@ pub fn open(planner: Planner) {
     }
     if linked {
         let earlier = session::jobs();
-        // Only a reload shows a job that session storage has; a link entered in this tab starts
-        // afresh.
+        // Session storage is used only for a reload; a link entered in this tab starts without it.
         if untrack(|| planner.job()).is_some_and(|shown| earlier.contains(&shown)) {
             session::restore_edits(planner);
             planner.jobs.update(|jobs| {
@@ -112,7 +111,7 @@ pub fn open(planner: Planner) {
     });
 }
 
-/// The job to fetch first: that of a short link, that which the page shows, or the newest.
+/// The job to fetch first: that of a short link, that on the page, or the newest.
 fn first_job(planner: Planner, short: Option<&str>) -> Option<String> {
     let linked = short.and_then(|short| ShortLink::from_fragment(short).ok()).map(|link| link.job);
     let shown = || untrack(|| planner.job().map(|job| planner.measured(&job.context).fingerprint()));

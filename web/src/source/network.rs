@@ -13,7 +13,7 @@ pub fn is_network(name: &str) -> bool {
     name.to_ascii_lowercase().ends_with(".onnx")
 }
 
-/// Reads a network and shows what it costs, in place of one from a file of the same name. An
+/// Reads a network and shows its costs; it replaces a network from a file of the same name. An
 /// invalid file only sets the message.
 pub fn read(planner: Planner, file: File) {
     let name = file.name();

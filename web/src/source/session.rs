@@ -1,6 +1,6 @@
-//! What does not fit in the link, which holds one job of up to two thousand runs and those that it
-//! is compared with: the other jobs, their excluded runs, and what a short link leaves out. Session
-//! storage keeps them across a reload.
+//! State that does not fit in the link, which contains one job of up to two thousand runs and its
+//! comparison: the other jobs, their excluded runs, and the parts that a short link omits. Session
+//! storage keeps this state across a reload.
 
 use foreglow_shared::{Job, MOST_RUNS_IN_LINK, WhatIf};
 use leptos::prelude::*;
@@ -12,7 +12,7 @@ use crate::data::edits::Edits;
 use crate::state::Planner;
 
 const KEY: &str = "foreglow.jobs.v1";
-/// The keys of the excluded runs and of the sizes that were measured.
+/// The keys of the excluded runs and of the measured sizes.
 const EDITS: [&str; 2] = ["foreglow.excluded.v1", "foreglow.sizes.v1"];
 const PINS: &str = "foreglow.pins.v1";
 
@@ -37,8 +37,8 @@ fn read<T: DeserializeOwned>(key: &str) -> Option<T> {
 
 fn write<T: Serialize>(key: &str, value: &T) {
     if let Some((storage, text)) = storage().zip(serde_json::to_string(value).ok()) {
-        // If the storage is full or forbidden, a reload loses the other jobs; the link keeps the
-        // shown one.
+        // If the storage is full or forbidden, a reload loses the other jobs; the shown one is in
+        // the link.
         let _ = storage.set_item(key, &text);
     }
 }
@@ -48,7 +48,8 @@ pub fn follow(planner: Planner) {
     Effect::new(move |_| {
         let keeps_sizes = planner.edits.with(Edits::keeps_sizes);
         planner.jobs.with(|jobs| match jobs.as_slice() {
-            // The page is empty until the sources have answered; a reload's jobs must survive that.
+            // The page is empty until the sources have answered. The jobs of a reload must not be
+            // removed then.
             [] => {}
             [job] if keeps_sizes && job.runs() <= MOST_RUNS_IN_LINK => {
                 let _ = storage().map(|storage| storage.remove_item(KEY));

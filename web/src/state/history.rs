@@ -1,4 +1,4 @@
-//! Fragments of the address, and which of them begin a new history entry.
+//! Fragments of the address and history entries.
 
 use std::cell::Cell;
 

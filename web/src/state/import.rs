@@ -11,7 +11,7 @@ use crate::worker::import::Columns;
 pub struct Import {
     /// Name of the file, while it is being read.
     pub reading: RwSignal<Option<String>>,
-    /// A table of another tool whose columns the user has to map.
+    /// A table of another tool whose columns the user must map.
     pub unmapped: RwSignal<Option<Unmapped>>,
     /// The contents of the file.
     pub bytes: StoredValue<Option<Uint8Array>, LocalStorage>,

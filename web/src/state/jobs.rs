@@ -24,7 +24,7 @@ impl Planner {
         let Some(shown) = untrack(|| self.job()) else { return self.take_jobs(jobs, 0) };
         let renewed = same_job(&jobs, &shown.context).filter(|job| **job != shown).cloned();
         if let Some(renewed) = &renewed {
-            // A user who has not narrowed the choice gets the configurations that the new runs add.
+            // With the default choice of configurations, those of the new runs are added.
             let usual = |job: &Job| Space::of(&Question::about(&job.observations));
             if self.space.get_untracked() == usual(&shown) {
                 self.space.set(usual(renewed));
@@ -44,12 +44,12 @@ impl Planner {
         });
     }
 
-    /// Removes the user's excluded runs from a job as it was measured.
+    /// Removes the user's excluded runs from a measured job.
     pub fn without_left_out(&self, job: Job) -> Job {
         self.edits.with_untracked(|edits| edits.left_out.without(job))
     }
 
-    /// Counts a choice of a job. What the page then fetches for an earlier choice is obsolete.
+    /// Counts a choice of a job. Requests for an earlier choice are then obsolete.
     pub fn choose(&self) -> u64 {
         let choice = self.choice.get_value() + 1;
         self.choice.set_value(choice);
@@ -78,7 +78,7 @@ impl Planner {
     /// images and epochs. If a job of that size was measured, it is selected. The question stays.
     ///
     /// # Errors
-    /// The runs cannot be those of such a job; one sentence.
+    /// The runs do not fit such a job; one sentence.
     pub fn ask_about(&self, images: u64, epochs: u32) -> Result<(), String> {
         let Some(Job { context, .. }) = untrack(|| self.job()) else { return Ok(()) };
         let asked = resized(&context, images, epochs);
@@ -91,7 +91,7 @@ impl Planner {
             JobDefinition::of(&job.context) == definition && !is_same
         };
         match self.jobs.with_untracked(|jobs| jobs.iter().position(is_measured)) {
-            // Runs of a job of this size tell more than rescaled ones.
+            // Measured runs of this size are better than rescaled ones.
             Some(place) => self.selected.set(place),
             None => self.resize(&context, images, epochs)?,
         }
@@ -101,30 +101,30 @@ impl Planner {
         Ok(())
     }
 
-    /// Rescales all jobs of the page that were measured as that of a context.
+    /// Rescales all jobs of the page that were measured as the job of a context.
     pub(super) fn resize(&self, context: &Context, images: u64, epochs: u32) -> Result<(), String> {
         let mut told = Ok(());
         self.edits.update(|edits| self.jobs.update(|jobs| told = edits.resize(jobs, context, images, epochs)));
         told
     }
 
-    /// Rescales the jobs of the page that were measured as that of a context to its size.
+    /// Rescales the jobs of the page that were measured as the job of a context to its size.
     pub(super) fn show_size(&self, context: &Context) {
-        // Where runs have more images than that, the job stays beside the other.
+        // If runs have more images, the job stays as a separate one.
         let _ = self.resize(context, context.workload.images, context.workload.epochs);
     }
 
-    /// The context in which the runs of a job of the page were measured; reactive.
+    /// The measured context of a job of the page; reactive.
     pub fn measured(&self, context: &Context) -> Context {
         self.edits.with(|edits| edits.measured(context))
     }
 
-    /// A job of the collector in the size that the page shows.
+    /// A job of the collector in the size on the page.
     pub fn as_shown(&self, job: Job) -> Job {
         self.jobs.with_untracked(|jobs| self.edits.with_untracked(|edits| edits.as_shown(jobs, job)))
     }
 
-    /// The jobs of the collector whose runs the page does not have; reactive.
+    /// The jobs of the collector whose runs the page lacks; reactive.
     pub fn others(&self) -> Vec<Listed> {
         let known: Vec<Context> = self.jobs.with(|jobs| jobs.iter().map(|job| self.measured(&job.context)).collect());
         let is_other = |listed: &&Listed| !known.contains(&listed.context);

@@ -9,8 +9,9 @@ use crate::data::edits::resized;
 use crate::data::job::Space;
 
 impl Planner {
-    /// The address fragment of the page; reactive. It holds the runs, unless it is to be `short` or
-    /// they are too many: the collector or session storage has them then, as they were measured.
+    /// The address fragment of the page; reactive. It contains the runs, unless it should be
+    /// `short` or there are too many runs: the collector or session storage then has the measured
+    /// runs.
     pub fn fragment(&self, short: bool) -> Option<String> {
         let (view, mut shown) = (self.view()?, self.shown());
         let link = if short || !view.fits_in_link() {
@@ -24,8 +25,8 @@ impl Planner {
         Some(link + &shown.suffix())
     }
 
-    /// Opens the fragment of a link, full or short, the latter with the images and epochs of its
-    /// suffix. An invalid one changes nothing.
+    /// Opens the fragment of a full or short link, a short one with the images and epochs of its
+    /// suffix. An invalid link changes nothing.
     ///
     /// # Errors
     /// One sentence without its full stop.
@@ -56,9 +57,9 @@ impl Planner {
     pub fn open_link(&self, link: &str) -> Result<(), LinkError> {
         let View { job, question, pins, left_out, compared } = View::from_link(link)?;
         self.choose();
-        // Another question about the same runs needs no new fit.
+        // The same runs need no new fit for another question.
         let fitted = untrack(|| self.job()).as_ref() == Some(&job) && untrack(|| self.fitted()).is_some();
-        // The page has one size of each job.
+        // The page shows each job in one size.
         self.show_size(&job.context);
         self.edits.update(|edits| edits.left_out.set(&job.context, left_out));
         self.jobs.update(|jobs| match jobs.iter_mut().position(|known| known.context == job.context) {

@@ -12,8 +12,7 @@ pub enum Connection {
     None,
     /// Connected: new samples arrive.
     Open,
-    /// No new samples arrive, and the page tries again; the status of the last answer, 0 without
-    /// one.
+    /// Disconnected; the page retries. Holds the status of the last answer, 0 without one.
     Away(u16),
     /// The collector asks the user to sign in.
     SignedOut,
@@ -24,7 +23,7 @@ pub enum Connection {
 pub struct Listed {
     /// Fingerprint of its context.
     pub job: String,
-    /// What its runs have in common.
+    /// Context of its runs.
     pub context: Context,
 }
 
@@ -39,7 +38,7 @@ pub struct Live {
     pub follows: RwSignal<bool>,
     /// The jobs, those with the newest samples first.
     pub listed: RwSignal<Vec<Listed>>,
-    /// Jobs with more runs than are fitted, and the numbers of their runs.
+    /// Jobs with more runs than the fit uses, and the numbers of their runs.
     pub larger: RwSignal<Vec<(Context, usize)>>,
     /// Id of the newest sample when the jobs were listed.
     pub last_id: StoredValue<Option<String>>,
@@ -67,8 +66,8 @@ impl Live {
         }
     }
 
-    /// The number of all runs of a job as it was measured, if the collector has more than are
-    /// fitted; reactive.
+    /// The number of all runs of a measured job, if the collector has more than the fit uses;
+    /// reactive.
     pub fn all_runs(&self, context: &Context) -> Option<usize> {
         self.larger.with(|larger| larger.iter().find(|(known, _)| known == context).map(|(_, runs)| *runs))
     }

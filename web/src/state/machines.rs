@@ -11,16 +11,15 @@ use super::{MachineView, Machines, Planner};
 use crate::client::MachineWorker;
 use crate::worker::machines::{MachineHtml, MachineQuestion};
 
-/// Delay after the last change of the jobs until they are fitted, so that several changes at once
-/// need one fit.
+/// Delay between the last change of the jobs and the fit, so that several changes need one fit.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The jobs that are compared, and which of them is asked about.
+/// The compared jobs, and the one of the question.
 type Compared = Option<(JobDefinition, Vec<Job>)>;
 
 impl Planner {
-    /// Keeps the comparison of machine types current. Other jobs need another fit, in a new worker;
-    /// a question is answered from the fit that exists.
+    /// Updates the comparison of machine types. Other jobs need a new fit in a new worker; a
+    /// question is answered from the existing fit.
     pub fn follow_machines(self) {
         let compared = Memo::new(move |_| self.compared_jobs());
         Effect::new(move |earlier: Option<(Option<TimeoutHandle>, Option<JobDefinition>)>| {
@@ -34,7 +33,8 @@ impl Planner {
                 self.machines.set(Machines::None);
                 return (None, None);
             }
-            // An answer about the same job stays until the next; one about another is wrong.
+            // An answer about the same job stays until the next one; an answer about another job is
+            // removed.
             if before != definition || !matches!(self.machines.get_untracked(), Machines::Ready(_)) {
                 self.machines.set(Machines::Running);
             }

@@ -73,7 +73,7 @@ pub struct Planner {
     pub compared: RwSignal<Compared>,
     /// The last error, in one sentence; the rest of the page is unaffected by it.
     pub alert: RwSignal<Option<String>>,
-    /// A job of which the collector has other runs than the page shows.
+    /// A job with other runs on the collector than on the page.
     pub newer: RwSignal<Option<Job>>,
     /// Whether a source is still loading.
     pub loading: RwSignal<bool>,
@@ -266,7 +266,7 @@ impl Planner {
         })
     }
 
-    /// Shows a view. The back button returns to the earlier one.
+    /// Shows a view. The back button returns to the previous one.
     pub fn show(self, tab: Tab) {
         if self.tab.get_untracked() != tab {
             begin_scenario();
@@ -274,13 +274,13 @@ impl Planner {
         }
     }
 
-    /// What the page shows besides the link; reactive.
+    /// The state of the page besides the link; reactive.
     pub fn shown(self) -> Shown {
         let (choice, switches) = (self.machine_choice.get(), self.switches.get());
         Shown { tab: self.tab.get(), choice, switches, size: None }
     }
 
-    /// Shows what an address asks for.
+    /// Applies the state of an address.
     pub fn take_shown(self, shown: Shown) {
         self.tab.set(shown.tab);
         if self.machine_choice.get_untracked() != shown.choice {

@@ -12,7 +12,7 @@ const USUAL_PX: u32 = 224;
 /// The networks of the page.
 #[derive(Clone, Copy)]
 pub struct Networks {
-    /// What the page shows of each, by the name of its file.
+    /// The HTML of each network, by the name of its file.
     pub shown: RwSignal<Vec<(String, NetworkHtml)>>,
     /// Side of the images where a file leaves it open, pixels.
     pub px: RwSignal<u32>,

@@ -1,4 +1,4 @@
-//! States of the work that workers do for the page.
+//! States of the work of the page's workers.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Fit {
 /// State of the evaluation of the published scenarios.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Evaluated {
-    /// No view has shown it yet.
+    /// Not requested by a view yet.
     None,
     /// Running.
     Running,

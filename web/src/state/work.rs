@@ -1,4 +1,4 @@
-//! Work that the page gives to its workers: fits, and the published scenarios.
+//! Work for the page's workers: fits, and the published scenarios.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl Planner {
         }
     }
 
-    /// Starts the evaluation in a task of its own, because it changes signals.
+    /// Starts the evaluation in a separate task, because it changes signals.
     fn evaluate(self) {
         let start = move || {
             if self.evaluated.get_untracked() != Evaluated::None {

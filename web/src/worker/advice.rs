@@ -1,5 +1,4 @@
-//! What to measure next, as text. A worker writes it, so that the page carries no code that formats
-//! it.
+//! Samples to measure next, as text. A worker writes it, so that the page needs no code for it.
 
 use foreglow_model::{Advice, Suggestion, Verdict};
 use foreglow_shared::{

@@ -11,13 +11,13 @@ use crate::plot::grid::{self, thinned};
 use crate::plot::lines::{counts_of, line, lines, lines_for, measured, whole_job_secs};
 use crate::worker::messages::{Fitted, FromFit, Published, Scenario};
 
-/// Most runs that the page fits: the time of a fit grows with their cube.
+/// Limit on the runs of a fit, whose time is cubic in them.
 const MOST_RUNS: usize = 5_000;
 
 /// Fits a job.
 ///
 /// # Errors
-/// These runs give no predictor; one sentence that says why.
+/// No predictor can be fitted to these runs; one sentence with the reason.
 pub fn fit(job: &Job) -> Result<Fitted, String> {
     let runs = job.observations.len();
     if runs > MOST_RUNS {
@@ -40,9 +40,9 @@ pub fn evaluate(job: &Job, clock: &mut dyn FnMut() -> f64) -> Published {
     Published { scenarios: rows.into_iter().map(Scenario::from).collect(), effects }
 }
 
-/// Runs once what the page does with a new answer. The page and the worker share one compiled
-/// module, and a browser compiles a function when it is first called: what has run here does not
-/// block the page's thread for compilation.
+/// Runs the code that the page runs for a new answer. The page and the worker share one compiled
+/// module, and browsers compile functions at the first call, so this moves the compilation off the
+/// page's thread.
 pub fn rehearse(answer: &str, job: &Job, question: &Question) {
     let Ok(FromFit::Answer(_, Ok(fitted))) = serde_json::from_str(answer) else { return };
     let predictor = &fitted.predictor;
@@ -167,8 +167,7 @@ mod tests {
         job
     }
 
-    /// Asks everything that the page can ask, for counts up to 512, and returns whether that fitted
-    /// anything.
+    /// Asks all questions of the page, for counts up to 512, and returns whether that caused a fit.
     fn fits_on_demand(job: &Job) -> bool {
         let mut question = Question::about(&job.observations);
         question.executors = (1..=512).collect();

@@ -11,7 +11,7 @@ use crate::worker::network::NetworkHtml;
 use crate::worker::packed;
 
 /// A request to the fit worker: the request's number, the job, and the question about it. The
-/// number tells a late answer to an earlier request from the current one.
+/// number distinguishes a late answer to an earlier request from the current answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ToFit(pub u64, pub Job, pub Question);
 
@@ -27,7 +27,7 @@ pub enum FromFit {
 }
 
 /// A request to a module that is fetched on first use. It is separate from [`ToFit`], so that the
-/// page carries no code for work that another module does.
+/// page contains no code for the work of another module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToErrand {
     /// Evaluate every published scenario on this job with all learners of the published grid.
@@ -39,11 +39,11 @@ pub enum ToErrand {
     Advise(Job, Box<Question>),
     /// Evaluate the published scenarios on this job, without the perceptrons.
     Evaluate(Job),
-    /// Compare the machine types. The first request of a worker has the jobs of the page; the later
-    /// ones are about the same.
+    /// Compare the machine types. The first request of a worker includes the jobs of the page;
+    /// later requests refer to them.
     Machines(Option<Vec<Job>>, Box<MachineQuestion>),
-    /// Count what the network of an ONNX file costs. The file accompanies the message; its name,
-    /// and the side of its images where it leaves it open, pixels.
+    /// Compute the costs of the network in an ONNX file, which accompanies the message: name of the
+    /// file, and side of the images if the file leaves it open, pixels.
     Network(String, u32),
 }
 
@@ -64,7 +64,7 @@ pub enum FromErrand {
     Evaluated(#[serde(with = "packed")] Box<Published>),
     /// The machine types.
     Machines(Box<MachineHtml>),
-    /// What a network costs.
+    /// Costs of a network.
     Network(#[serde(with = "packed")] Result<NetworkHtml, String>),
     /// The module failed, with the reason.
     Broken(String),
@@ -77,12 +77,12 @@ pub struct Fitted {
     /// slider.
     #[serde(with = "packed")]
     pub predictor: Predictor,
-    /// The whole-job completion time that each run implies, seconds; `None` where it is unknown.
+    /// The whole-job completion time implied by each run, seconds; `None` where it is unknown.
     pub whole_job_secs: Vec<Option<f64>>,
 }
 
-/// What the paper's method says of the same runs. It is evaluated when a view first shows it, in
-/// the module that is fetched on demand.
+/// Results of the paper's method on the same runs. They are computed when a view first shows them,
+/// in a module that is fetched on demand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// The evaluation of each scenario.
@@ -91,8 +91,8 @@ pub struct Published {
     pub effects: Result<Effects, String>,
 }
 
-/// A published scenario with its techniques formatted as text, so that the page carries no code
-/// that reads their parameters.
+/// A published scenario with its techniques formatted as text, so that the page needs no code for
+/// their parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// The scenario's name in the paper.

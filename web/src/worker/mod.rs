@@ -1,4 +1,4 @@
-//! The work that is done off the page's thread, and the messages about it.
+//! The work of the workers, and their messages.
 
 pub mod advice;
 pub mod fit;

@@ -1,5 +1,5 @@
-//! What the network of an ONNX file costs, from its graph alone, as HTML. A worker writes it, so
-//! that the page carries neither the reader of ONNX files nor the tables.
+//! The costs of the network in an ONNX file, computed from its graph, as HTML. A worker writes it,
+//! so that the page needs neither the reader of ONNX files nor the tables.
 
 use std::io::{Read, Seek};
 
@@ -14,7 +14,7 @@ pub const BATCHES: [u64; 4] = [1, 8, 32, 128];
 /// Bytes in a MiB.
 const MIB: f64 = 1_048_576.0;
 
-/// What the page shows of a network. All costs are of one image.
+/// The HTML of a network. All costs are per image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetworkHtml {
     /// The row of the table of costs.
@@ -31,7 +31,7 @@ impl NetworkHtml {
     /// Reads a network; `px` is the side of its images where the file leaves it open.
     ///
     /// # Errors
-    /// The file is no network that can be read; one sentence without its full stop.
+    /// The file is not a supported network; one sentence without its full stop.
     pub fn read(name: &str, source: &mut (impl Read + Seek), px: u32) -> Result<Self, String> {
         Self::of(name, source, px as usize).map_err(|error| error.to_string())
     }

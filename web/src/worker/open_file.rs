@@ -7,7 +7,7 @@ use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 use web_sys::{File, FileReaderSync};
 
-/// Bytes that are fetched at once.
+/// Bytes per read.
 const PART: usize = 1 << 16;
 
 /// An open file.
@@ -35,7 +35,7 @@ impl<'a> OpenFile<'a> {
         self.file.size() as u64
     }
 
-    /// Returns the bytes of the part from the position on; empty if it holds none.
+    /// Returns the buffered bytes from the position on; empty if there are none.
     fn held(&self) -> &[u8] {
         let skipped = self.at.checked_sub(self.part_at).and_then(|skipped| usize::try_from(skipped).ok());
         skipped.and_then(|skipped| self.part.get(skipped..)).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! A compact encoding for values that go only from a worker to the page. Decoding it takes about a
-//! fifth of the code and the time that JSON takes.
+//! A compact encoding for values sent only from a worker to the page. Its decoder has about a fifth
+//! of the code and the time of JSON's.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,7 +15,7 @@ pub fn serialize<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Resul
     serializer.serialize_str(&URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Deserialises a value that [`serialize`] wrote.
+/// Deserialises the output of [`serialize`].
 ///
 /// # Errors
 /// The text is of another version.

@@ -20,7 +20,7 @@ struct Race {
     runners: Vec<Runner>,
     /// Learning rates: networks × 1 × 1.
     rates: Tensor<3>,
-    /// Networks × parameters × 1, as all below.
+    /// Networks × parameters × 1, like the tensors below.
     parameters: Tensor<3>,
     /// First moments of Adam, or velocities.
     first: Tensor<3>,
@@ -29,7 +29,7 @@ struct Race {
 }
 
 struct Runner {
-    /// Its index among the initial networks.
+    /// Index of the network among the initial ones.
     number: usize,
     best_loss: f64,
     without_gain: u32,

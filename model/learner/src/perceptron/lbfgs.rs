@@ -172,7 +172,7 @@ impl Walker {
     }
 }
 
-/// Sums in order: [`foreglow_numeric::dot`] has partial sums, and other last digits.
+/// Sums in order, as scipy does; the partial sums of [`foreglow_numeric::dot`] round differently.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

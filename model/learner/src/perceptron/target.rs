@@ -12,7 +12,7 @@ pub(super) struct Targets {
     pub(super) points: Vec<Vec<f64>>,
     /// Index of each row's distinct row.
     pub(super) place: Vec<usize>,
-    /// By fold, the last of which has all rows: the number of training rows.
+    /// Number of training rows by fold; the last entry is the fit on all rows.
     pub(super) rows: Vec<f64>,
     /// By fold: the share of training rows at each distinct row.
     pub(super) shares: Vec<Vec<f64>>,

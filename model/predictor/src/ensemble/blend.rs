@@ -15,7 +15,7 @@ const SAME_LOSS: f64 = 0.01;
 const POWER: f64 = 6.0;
 /// Limit on the rows of one fold that count.
 const ROWS_OF_FOLD: f64 = 20.0;
-/// Number of held-out rows that the error on the fitted rows counts for.
+/// Weight of the error on the fitted rows, in held-out rows.
 const FITTED_ROWS: f64 = 3.0;
 /// Weights of the candidates for one shape of question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,8 +60,8 @@ impl Blend {
     ) -> Self {
         let mut held_out: f64 = trials.iter().map(Trial::effective_rows).sum();
         if trials.is_empty() && *situation.shape == Shape::Inside {
-            // With one or two settings, only the errors on these tell which candidate fits between
-            // them. Beyond them, the priors know more.
+            // With one or two settings, only the errors on the fitted rows show which candidate
+            // fits between them. Beyond them, the priors are more reliable.
             held_out = FITTED_ROWS;
         }
         let power = POWER * held_out / (held_out + held_out_rows);
@@ -84,7 +84,7 @@ impl Blend {
     }
 
     /// Widens the errors of questions beyond a context's range to those at its end, which `within`
-    /// has, so that an interval is nowhere narrower than there.
+    /// has: extrapolation is never surer than interpolation.
     pub(crate) fn widen(&mut self, within: &Self) {
         if let (Some(errors), Some(within)) = (&mut self.errors, &within.errors) {
             errors.widen(within);

@@ -61,11 +61,11 @@ pub(super) struct Request<'a> {
     pub(super) validates: bool,
 }
 
-/// Prior weight of the laws if a number of machines is all that has a meaning, which says little
-/// about a job that is not a CNN.
+/// Prior weight of the laws if only the number of machines has a meaning. It is small, because such
+/// a job may not scale like a CNN.
 const LAW_OF_WORKERS: f64 = 0.02;
 
-/// What is known of a table before anything is held out.
+/// Properties of a table that the prior weights depend on.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     /// Whether the amount of work varies.
@@ -104,7 +104,7 @@ impl Kind {
             Self::Proportional => return 1.0 / ((1.0 + known.features_per_row) * (1.0 + known.features_per_row)),
             Self::Law => return LAW_OF_WORKERS,
             Self::Near | Self::Far | Self::LogAdditive => 1.0,
-            // The terms, and the smooth function of what they leave.
+            // The terms, and the smooth function of their residuals.
             Self::TwoTerms => 3.0,
             Self::ThreeTerms => 4.0,
         };
@@ -118,9 +118,9 @@ impl Kind {
     }
 }
 
-/// Returns the candidates for a shape. Beyond a range, a process that returns to the mean and a
-/// line that cannot bend are left out. If a feature has too few values for a forward hold-out, only
-/// the forms with whole-number exponents are used.
+/// Returns the candidates for a shape. Beyond a range, Gaussian processes (which return to the
+/// mean) and log-additive lines (which cannot bend) are left out. If a feature has too few values
+/// for a forward hold-out, only the forms with whole-number exponents are used.
 pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
     let mut kinds = flexible(extent, shape);
     if known.work || known.workers > 0 {
@@ -132,8 +132,8 @@ pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
     kinds
 }
 
-/// Number of names in all categories above which a line with one coefficient per name would take
-/// minutes.
+/// Limit on the names in all categories for a line with one coefficient per name; above it, a fit
+/// takes minutes.
 const MANY_NAMES: usize = 100;
 
 fn flexible(extent: &Extent, shape: &Shape) -> Vec<Kind> {

@@ -81,9 +81,8 @@ pub(super) fn cautions(
     warnings
 }
 
-/// A run that disagrees with its repeats. It is stored in this form because [`Warning`] is
-/// serialised with a tag among its fields, which the planner's wire format, without field names,
-/// cannot read.
+/// A run that disagrees with its repeats. The state stores this instead of the [`Warning`], because
+/// the planner's wire format has no field names and cannot read the tag of a warning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Disagreement {
     at: String,

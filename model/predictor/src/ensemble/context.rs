@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::ensemble::axis::{Axis, End, Side};
 use crate::ensemble::canonical::Table;
 
-/// Least share that a context must have of the table's values between its own ends. With fewer,
-/// its runs are scattered, and where they end says nothing. Like the share below, it was chosen on
-/// Scout and on random runs of TrimTuner's recurrent network.
+/// A context must have at least this share of the table's values between its own ends. With fewer,
+/// its runs are scattered, and their ends are not the end of a measured range. This share and the
+/// next one were chosen on Scout and on random runs of TrimTuner's recurrent network.
 const LEAST_SHARE: f64 = 0.5;
 /// The same share over all contexts together.
 const LEAST_SHARE_OF_ALL: f64 = 0.75;
@@ -18,7 +18,8 @@ pub(crate) struct Context {
     pub(crate) rows: usize,
     /// The values of each numeric feature.
     axes: Vec<Axis>,
-    /// Features, by index, whose range here ends within the table's and was measured throughout.
+    /// Features, by index, whose range in this context is fully measured and ends within the
+    /// table's.
     cut: Vec<usize>,
 }
 
@@ -50,7 +51,7 @@ impl Context {
         contexts
     }
 
-    /// Returns the end of the range that a question is farthest beyond, in units of that range;
+    /// Returns the end that the question exceeds by the largest distance, in units of the range;
     /// `all` are the axes of the whole table.
     pub(crate) fn exceeded(&self, numeric: &[f64], all: &[Axis]) -> Option<End> {
         let mut farthest: Option<(f64, End)> = None;

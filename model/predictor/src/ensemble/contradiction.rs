@@ -19,8 +19,8 @@ pub(crate) const LEAST_CONTRADICTION: f64 = 1.5;
 /// Number of contradictions that are named, those with the largest ratios.
 const MOST_NAMED: usize = 5;
 
-/// Two runs that contradict each other. The state keeps this and not the warning, whose tag a
-/// format without field names cannot read back.
+/// Two runs that contradict each other. The state stores this instead of the [`Warning`], because a
+/// format without field names cannot read the tag of a warning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Contradiction {
     at: String,
@@ -82,13 +82,13 @@ fn deviation(logs: &[f64]) -> Option<f64> {
 }
 
 /// The median over the settings of the standard deviation of their repeats; 0 if fewer than three
-/// settings have any, because a contradiction must not hide itself.
+/// settings have repeats, because a contradiction would then raise its own threshold.
 fn noise_of_repeats(groups: &[Group]) -> f64 {
     let deviations: Vec<f64> = groups.iter().filter_map(|group| deviation(&logs(group))).collect();
     if deviations.len() < 3 { 0.0 } else { median(&deviations) }
 }
 
-/// Repeats that differ although none of them is an outlier among the others.
+/// Repeats that differ although each is within the outlier threshold of the others.
 fn of_repeats(schema: &Schema, groups: &[Group], noise: f64) -> Vec<Contradiction> {
     let contradiction = |group: &Group| {
         let logs = logs(group);
@@ -104,8 +104,8 @@ fn of_repeats(schema: &Schema, groups: &[Group], noise: f64) -> Vec<Contradictio
 /// A setting without its amount of work.
 type RestOfSetting<'a> = (Vec<u64>, &'a [u32]);
 
-/// Settings that differ in the amount of work alone, of which the one with more work took less time
-/// than the slowest one with less.
+/// Pairs of settings that differ only in the amount of work, where the one with more work took less
+/// time than the slowest one with less work.
 fn of_work(schema: &Schema, groups: &[Group], meanings: &[Option<Meaning>], noise: f64) -> Vec<Contradiction> {
     let is_work = |column: &usize| meanings[*column] == Some(Meaning::Work);
     let work: Vec<usize> = (0..meanings.len()).filter(is_work).collect();

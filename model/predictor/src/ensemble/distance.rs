@@ -8,12 +8,13 @@ use crate::ensemble::shape::{Extent, Shape};
 /// How far a held-out row is beyond the rows to fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Distances {
-    /// Beyond the ranges of the rows to fit, in units of these ranges: those of its context if the
-    /// shape is beyond that.
+    /// Distance beyond the ranges of the rows to fit, in units of these ranges; the context's
+    /// ranges if the shape is beyond the context.
     pub(crate) beyond: f64,
-    /// Within these ranges, beyond the values of its context; in units of these ranges.
+    /// Distance beyond the values of its context but within the ranges of the rows to fit, in units
+    /// of these ranges.
     pub(crate) in_context: f64,
-    /// Beyond the ranges of the rows to fit, in units of the table's ranges.
+    /// Distance beyond the ranges of the rows to fit, in units of the table's ranges.
     pub(crate) of_table: f64,
 }
 
@@ -30,7 +31,7 @@ impl Extent {
             let is_of = |row: &usize| table.observed[*row] && points.category[*row] == *names;
             axes(&fold.fit.iter().copied().filter(is_of).collect::<Vec<usize>>())
         };
-        // The contexts so far, to describe each of them once; a map would make the page larger.
+        // Describes each context once. A list is used because a map would make the page larger.
         let mut contexts: Vec<(&Vec<u32>, Vec<Axis>)> = Vec::new();
         let mut of = |names| {
             let place = contexts.iter().position(|(known, _)| *known == names).unwrap_or_else(|| {
@@ -61,15 +62,15 @@ impl Extent {
         fold.test.iter().map(&mut distances).collect()
     }
 
-    /// Returns the distance of a question of a shape beyond the ranges, in units of each.
+    /// Returns the distance of a question beyond the ranges, each feature in units of its range.
     pub(crate) fn distance(&self, shape: &Shape, numeric: &[f64], category: &[u32]) -> f64 {
         let square = |(column, x): (usize, &f64)| self.squared(shape, category, column, *x);
         numeric.iter().enumerate().map(square).sum::<f64>().sqrt()
     }
 
-    /// Returns the square of the distance of a value of a question of a shape: beyond the values of
-    /// its context in units of the table's range, or of its context's range if the shape is beyond
-    /// that. Without a context it is the distance beyond the table's range.
+    /// Returns the squared distance of a question's value beyond the values of its context, in
+    /// units of the table's range, or of the context's range if the shape is beyond the context.
+    /// Without a context, it is the distance beyond the table's range.
     pub(crate) fn squared(&self, shape: &Shape, category: &[u32], column: usize, x: f64) -> f64 {
         let all = &self.numeric[column];
         let distance = match (shape, self.context(category)) {
@@ -173,7 +174,7 @@ mod tests {
         let all: &[f64] = &[1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
         for shift in 0..5 {
             let mut runs = cluster(&[all, all, all, &all[..5], all, &all[..4]]);
-            // Noise within the range, and nearly none at its end.
+            // Noise within the range, and almost no noise at its end.
             for (place, run) in runs.iter_mut().enumerate().filter(|(_, run)| run.0 < 4.0) {
                 run.2 *= 1.0 + 0.3 * ((place * 7 + shift) % 5) as f64;
             }

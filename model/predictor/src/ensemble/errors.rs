@@ -4,15 +4,16 @@
 //! - Each held-out error is divided by √(1 + (d/reach)²), because errors grow with the distance d
 //!   beyond the fitted range, in units of that range.
 //! - Within the range, d is the distance beyond the rows of its own context.
-//! - It is multiplied by √(rows fitted / all rows), because the final fit uses all rows and is more
-//!   accurate. The growth with the distance replaces this factor where it is larger.
+//! - The error is multiplied by √(rows fitted / all rows), because the final fit uses all rows and
+//!   is more accurate. Where the growth with the distance is larger, it replaces this factor.
 //! - Where contexts grow differently beyond a range ([`slopes`](crate::ensemble::slopes)), the
 //!   error of a question that is farther than the held-out rows grows with the distance.
 //! - With few held-out errors, the distribution is Student's t, shrunk towards a prior that grows
-//!   with std(ln t) and with features per row: few errors say little, and other data fail in ways
-//!   that they do not show. It has two degrees of freedom; along a law each held-out row adds to
-//!   them. Beyond the range of a context, each held-out context counts as one row.
-//! - With many, it is that of their ranks (split conformal prediction).
+//!   with std(ln t) and with features per row: few errors underestimate the tails. The distribution
+//!   has two degrees of freedom; along a law each held-out row adds to them. Beyond the range of a
+//!   context, each held-out context counts as one row.
+//! - With many held-out errors, the distribution follows from their ranks (split conformal
+//!   prediction).
 //!
 //! The constants were chosen on splits of public data and of simulated jobs that `make accuracy`
 //! does not report (`make development` prints the figures), by the mean log density of the errors,
@@ -40,17 +41,18 @@ const USUAL_OF_LAWS: f64 = 0.06;
 const USUAL_OF_POWERS: f64 = 0.08;
 /// Increase of the prior mean per feature per row, as a share of the standard deviation of ln t.
 const USUAL_PER_FEATURE: f64 = 0.18;
-/// Number of held-out rows that the prior counts for.
+/// Weight of the prior, in held-out rows.
 const USUAL_ROWS: f64 = 5.0;
 /// Degrees of freedom of Student's t before any row is held out: it has heavy tails because the
 /// error level differs between tables.
 const DEGREES_OF_FREEDOM: f64 = 2.0;
 /// Degrees of freedom that a held-out row adds along a law, whose errors are like those to come.
 const DEGREES_PER_ROW: f64 = 0.3;
-/// Limit on a held-out error, log units: a candidate that fails on few rows says little about the
-/// error of the others.
+/// Limit on a held-out error, log units, so that a candidate that fails on a few rows does not
+/// dominate the estimate.
 const LARGEST_ERROR: f64 = 3.0;
-/// Growth of an error beyond a range of workers: costs that grow with the workers show there first.
+/// Growth of an error beyond a range of workers, where costs that grow with the workers first
+/// become visible.
 const MORE_WORKERS: f64 = 1.3;
 /// Limit on the rows of a fold that count if they share one bias.
 const ROWS_OF_FOLD: f64 = 12.0;
@@ -107,8 +109,8 @@ pub(super) struct HeldOut {
 }
 
 impl HeldOut {
-    /// Returns the absolute error that a question within the range has after a fit of all rows, if
-    /// a fit of fewer multiplies errors by 1/`by_rows`.
+    /// Converts the absolute error to that of a question within the range after a fit of all rows;
+    /// `by_rows` is the correction for the number of fitted rows.
     fn size(&self, by_rows: f64, reach: f64) -> f64 {
         let Distances { beyond, in_context, .. } = self.distances;
         let factor = if in_context > 0.0 {
@@ -191,7 +193,7 @@ impl Errors {
         for fold in folds.iter().filter(|fold| !fold.rows.is_empty()) {
             let held_out = fold.rows.len() as f64;
             let counted = match shape {
-                // How a context goes on is one error, however many rows show it.
+                // All rows beyond the range of one context share one error, so the contexts count.
                 Shape::BeyondOfContext(_) => held_out.min(fold.contexts() as f64),
                 _ if shares_bias => held_out.min(ROWS_OF_FOLD),
                 _ => held_out,
@@ -234,7 +236,7 @@ impl Errors {
         }
     }
 
-    /// Returns the margin of a distribution whose quantile is 1 if nothing widens it.
+    /// Returns the growth of the margin with the distance, for a quantile of 1 at distance 0.
     fn growth(&self) -> Margin {
         match self {
             Self::Ranked(_) => Margin::UNIT.growing(REACH_OF_CONTEXT),
@@ -349,7 +351,7 @@ mod tests {
         assert!(half(0.2) < half(1.0) && half(1.0) < half(2.0) && half(3.0) == half(30.0));
         let near = [fold(&[0.5], 0.1, 0.5)];
         assert!(scale(&beyond, &folds) < scale(&beyond, &near));
-        // A grid uses the margin and must get the same number.
+        // A grid uses the margin and must give the same number.
         assert!((errors.margin(0.95).at(4.0) - half(2.0)).abs() < 1e-12);
     }
 

@@ -152,9 +152,10 @@ fn few_of_context(table: &Table, extent: &Extent, few: usize) -> Vec<Fold> {
     (0..folds).map(fold).filter(|fold| !fold.test.is_empty()).collect()
 }
 
-/// Cuts some of the contexts that exceed the end of a question's context there, then others. At
-/// last it takes the last value of each context that does not exceed it, as the question's own.
-/// Scores the rows that are within the range of the others.
+/// Each fold cuts, at the end of the question's context, some of the contexts that exceed this end;
+/// another fold cuts the others. A last fold takes the last value from each context that does not
+/// exceed the end, including the question's. The rows within the range of the other contexts are
+/// scored.
 fn beyond_of_context(table: &Table, extent: &Extent, end: End) -> Vec<Fold> {
     let points = &table.training.points;
     let exceeding: Vec<&Context> = extent.exceeding(end).collect();

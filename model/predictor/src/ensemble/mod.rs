@@ -78,7 +78,7 @@ use crate::{FitError, Meaning, Prediction, Spread, Tuning, Warning};
 pub struct Ensemble {
     state: State,
     fitted: Mutex<Fitted>,
-    /// The last grid that was asked for.
+    /// The last grid.
     kept: Mutex<Option<Kept>>,
 }
 
@@ -100,8 +100,8 @@ struct State {
     contradicting: Vec<Contradiction>,
     /// Number of distinct runs, if not all of them were fitted.
     subsampled_of: Option<usize>,
-    /// Errors of runs about the median of their setting, where there are too few settings to hold
-    /// one out; `None` with more settings, and without repeated runs.
+    /// Errors of runs about the median of their setting, if there are too few settings to hold one
+    /// out; `None` with more settings or without repeated runs.
     repeats: Option<Errors>,
 }
 
@@ -175,7 +175,7 @@ impl Ensemble {
         Ok((0..points.rows()).map(answer).collect())
     }
 
-    /// Fits in advance what these questions need.
+    /// Computes in advance the fits that these questions need.
     ///
     /// # Errors
     /// The errors of [`Ensemble::predict`].
@@ -204,7 +204,7 @@ impl Ensemble {
             drop(fitted);
             warnings.extend(caution::disagreeing_rows(table, &residuals));
         }
-        // A run that all the others disagree with is named once.
+        // A run with a warning about disagreement gets no second one about a contradiction.
         let is_named = |found: &&Contradiction| {
             let names = |warning: &Warning| matches!(warning, Warning::SamplesDisagree { at, .. } if found.names(at));
             warnings.iter().any(names)
@@ -214,8 +214,8 @@ impl Ensemble {
         warnings
     }
 
-    /// Returns the numbers of the measured rows whose spread comes from their own repeats, which
-    /// the surface of a grid does not hold.
+    /// Returns the numeric features of the measured rows whose spread comes from their own repeats.
+    /// The surface of a grid does not include this spread.
     pub fn rows_with_own_spread(&self) -> impl Iterator<Item = &[f64]> {
         let has_own = self.state.repeats.is_some();
         self.state.table.training.points.numeric.iter().filter(move |_| has_own).map(Vec::as_slice)
@@ -257,7 +257,7 @@ impl Ensemble {
 }
 
 impl State {
-    /// Returns the spread of a setting that was measured, where no other can be held out.
+    /// Returns the spread of a measured setting from its repeats, if no setting can be held out.
     fn spread_of_repeats(&self, numeric: &[f64], category: &[u32]) -> Option<Spread> {
         let points = &self.table.training.points;
         let is_asked = |row: &usize| points.numeric[*row] == numeric && points.category[*row] == category;

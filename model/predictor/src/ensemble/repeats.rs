@@ -1,8 +1,8 @@
-//! Errors of repeated runs, where there are too few settings to hold one out.
+//! Errors of repeated runs, if there are too few settings to hold one out.
 //!
-//! With three settings or more, held-out settings tell how far off a prediction is. With one or
-//! two, only a measured setting can be judged: by its runs, each compared with the median of the
-//! others of its setting.
+//! With three settings or more, errors are estimated from held-out settings. With one or two, only
+//! the error of a measured setting can be estimated, by comparing each run with the median of the
+//! other runs of the setting.
 
 use crate::ensemble::canonical::Group;
 use crate::ensemble::distance::Distances;
@@ -10,7 +10,7 @@ use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Situation};
 use crate::ensemble::shape::Shape;
 use foreglow_numeric::median;
 
-/// Settings from which on one is held out instead.
+/// Number of settings from which on settings are held out instead.
 const ENOUGH_SETTINGS: usize = 3;
 
 /// Returns the errors of a run of a measured setting; `None` if settings can be held out, or if no
@@ -21,7 +21,7 @@ pub(super) fn errors(groups: &[Group]) -> Option<Errors> {
     }
     let repeated = groups.iter().filter(|group| group.stopped == 0 && group.secs.len() > 1);
     let folds: Vec<HeldOutFold> = repeated.map(|group| fold(&group.secs)).collect();
-    // The setting was measured, so that no feature has to be told from its runs.
+    // The setting was measured, so no effect of a feature has to be estimated.
     let situation = Situation {
         shape: &Shape::Inside,
         has_forward: true,

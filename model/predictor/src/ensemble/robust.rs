@@ -7,11 +7,10 @@ use crate::regression::posynomial::{self, Prior, Problem};
 use crate::{Meaning, Tuning};
 use foreglow_numeric::{MEDIAN_OF_NORMAL, median};
 
-/// Exponent of the amount of work in the weight of a row: runs close to the whole job say more
-/// about it.
+/// Exponent of the amount of work in the weight of a row: runs close to the whole job are more
+/// informative.
 const CLOSENESS: f64 = 0.15;
-/// Minimum number of rows for which a process detects outliers, and limit, because its time is
-/// cubic.
+/// Minimum and maximum number of rows for which a process detects outliers; its time is cubic.
 const ROWS_OF_PROCESS: (usize, usize) = (10, 1_000);
 /// Rounds of reweighting by a process.
 const ROUNDS: usize = 3;
@@ -67,8 +66,8 @@ fn by_process(training: &Training) -> Vec<f64> {
     let mut training = training.clone();
     for _ in 0..ROUNDS {
         training.weights.clone_from(&weights);
-        // Residuals are scaled to the noise of an ordinary row, so that a small weight does not
-        // excuse a row.
+        // Residuals are scaled to the noise of an ordinary row. Otherwise a row with a small weight
+        // would keep it.
         let residuals: Vec<f64> =
             left_out(&training, 1.0).iter().zip(&weights).map(|(z, weight)| z / weight.sqrt()).collect();
         let sizes: Vec<f64> = residuals.iter().map(|z| z.abs()).collect();

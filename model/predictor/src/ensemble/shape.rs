@@ -1,5 +1,5 @@
-//! The shape of a question: the ranges of the measured rows that it is inside and those that it is
-//! beyond. Candidates are judged on held-out rows of the same shape.
+//! The shape of a question: which ranges of the measured rows it is within or beyond. Candidates
+//! are judged on held-out rows of the same shape.
 
 use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,9 @@ use crate::ensemble::context::Context;
 pub(crate) enum Shape {
     /// Within every range, with a measured context (combination of names).
     Inside,
-    /// The same, where the context has only this number of rows while others have many.
+    /// The same, if the context has only this number of rows while others have many.
     FewOfContext(usize),
-    /// Within every range, but beyond that of its context, which other contexts exceed.
+    /// Within every range of the table, but beyond that of its context.
     BeyondOfContext(End),
     /// Within every range; each name was measured, but not this combination.
     UnseenContext,
@@ -102,8 +102,8 @@ impl Extent {
         }
     }
 
-    /// Whether all questions that are on the same sides of every range have the same shape: their
-    /// shape considers each range that they are beyond.
+    /// Whether all questions on the same sides of every range have the same shape, because no
+    /// exceeded range is ignored.
     pub(crate) fn has_one_shape(&self, numeric: &[f64], category: &[u32]) -> bool {
         let beyond = self.numeric.iter().zip(numeric).filter(|(axis, x)| axis.distance(**x) > 0.0);
         let cuts = self.context(category).map_or(0, |context| context.cuts().count());
@@ -139,8 +139,8 @@ impl Extent {
         place.ok().map(|place| &self.contexts[place])
     }
 
-    /// Returns the end to judge candidates at: with many rows the middle one of all contexts that
-    /// end on this side, because each is fitted separately.
+    /// Returns the end at which candidates are judged. With many rows, it is the middle one of the
+    /// ends of all contexts on this side, because each end needs a fit of its own.
     fn usual(&self, end: End) -> End {
         if self.contexts.iter().map(|context| context.rows).sum::<usize>() < MANY_ROWS {
             return end;

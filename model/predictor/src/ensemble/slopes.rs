@@ -1,4 +1,4 @@
-//! How differently the contexts grow beyond a range.
+//! Variance between contexts of the growth beyond a range.
 //!
 //! Candidates extrapolate all contexts in nearly the same way. Where context c grows faster or
 //! slower, ln t is off by u_c·d at a distance d beyond the range, in units of the table's range,
@@ -52,9 +52,9 @@ impl Slopes {
 
 /// Returns the variance between contexts, at least 0, and the number of contexts: the analysis of
 /// variance of a random effect with unequal numbers of rows (Searle, Casella and McCulloch,
-/// "Variance components", 1992, §3.6). The mean square that noise alone has between contexts is
-/// taken one standard error above its mean, because chance differences would widen intervals.
-/// `None` if the rows do not tell noise from contexts.
+/// "Variance components", 1992, §3.6). The expected mean square of noise between contexts is
+/// increased by one standard error, because chance differences would widen intervals. `None` if
+/// noise and contexts cannot be separated.
 fn between(rows: &[Slope]) -> Option<(f64, f64)> {
     let mut contexts: Vec<(f64, f64)> = vec![(0.0, 0.0); rows.iter().map(|row| row.context + 1).max()?];
     for row in rows {

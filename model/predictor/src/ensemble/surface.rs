@@ -45,13 +45,13 @@ pub struct Region {
 /// A question in which two features take all pairs of values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// One row, whose other features all points of the grid have.
+    /// One row, with the features that are equal at all points of the grid.
     pub question: Features,
     /// The feature of the rows.
     pub down: Along,
     /// The feature of the columns.
     pub across: Along,
-    /// For each value of `down`, the number of leading values of `across` that are asked for.
+    /// For each value of `down`, the number of leading values of `across` to predict.
     pub widths: Vec<usize>,
 }
 
@@ -64,7 +64,7 @@ pub struct Along {
     pub values: Vec<f64>,
 }
 
-/// The last grid that was asked for, with its surface.
+/// The last grid, with its surface.
 pub(super) struct Kept {
     grid: Grid,
     surface: Arc<Surface>,
@@ -93,8 +93,8 @@ impl Ensemble {
         Some(surface)
     }
 
-    /// Returns what [`Ensemble::predict`] gives on a grid. `None` if there is no prediction or a
-    /// feature is missing.
+    /// Returns the predictions of [`Ensemble::predict`] on a grid. `None` if there is no prediction
+    /// or a feature is missing.
     pub fn surface(&self, grid: &Grid) -> Option<Surface> {
         let Grid { question, down, across, widths } = grid;
         let table = &self.state.table;
@@ -172,8 +172,8 @@ fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> Vec<(Shape, Vec<Ra
     for (row, width) in widths.iter().enumerate() {
         let mut start = 0;
         while start < *width {
-            // Along a row only one distance changes, monotonically: it counts from one column on,
-            // or up to one, so binary search finds the boundary.
+            // Along a row only one distance changes, monotonically, so binary search finds the
+            // column at which the shape changes.
             let shape = extent.shape(&point(row, start), plane.category);
             let is_same = |column: usize| extent.shape(&point(row, column), plane.category) == shape;
             let (mut same, mut end) = (start, *width);
@@ -324,7 +324,7 @@ mod tests {
             for across in [2.0, 8.0] {
                 for share in [0.01, 0.1, 0.5] {
                     let row = |machine| Row { down, across, share, machine, ..QUESTION };
-                    // One machine has a range of its own, another one only scattered runs.
+                    // One machine has a fully measured range, another one only scattered runs.
                     rows.extend((down < 4.0).then(|| row("b")).into_iter().chain([row("a")]));
                     rows.extend((down == 1.0 || down == 5.0).then(|| row("c")));
                 }

@@ -10,7 +10,7 @@ use crate::regression::kernel::{Kernel, Place, Rows};
 use crate::regression::plane::{Factored, Plane};
 use crate::regression::{Regression, process_plane, spread, weighted_mean};
 
-/// Limit on the rows from which variances are learnt, because the time is cubic in them.
+/// Limit on the rows for learning variances, because the time is cubic in them.
 const LEARNT_FROM: usize = 250;
 /// Lower bound on the unit of the values, in ln t.
 const LEAST_UNIT: f64 = 0.01;

@@ -36,7 +36,7 @@ pub(crate) fn contexts(fit: &Features, asked: &Features, apart_from: &[&str]) ->
 fn key<'a>(features: &'a Features, row: usize, apart_from: &[&str]) -> Vec<Value<'a>> {
     let columns = features.columns().iter().filter(|column| !apart_from.contains(&column.name.as_str()));
     let value = |values: &'a Values| match values {
-        // Both zeros are one number.
+        // 0.0 and −0.0 are equal.
         Values::Numeric { values, .. } => Value::Number((values[row] + 0.0).to_bits()),
         Values::Category { levels, codes } => Value::Name(&levels[codes[row] as usize]),
     };

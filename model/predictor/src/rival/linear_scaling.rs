@@ -4,7 +4,7 @@ use crate::rival::context::contexts;
 use crate::rival::{Rival, RivalError, Roles, Term};
 use crate::{Dataset, Features};
 
-/// t(n) = t(n₁)·n/n₁, from the largest data size n₁ that was run on the same configuration (equal
+/// t(n) = t(n₁)·n/n₁, from the run with the largest data size n₁ on the same configuration (equal
 /// in every feature except the data size).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinearScaling;

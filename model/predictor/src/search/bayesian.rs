@@ -40,7 +40,7 @@ impl Process {
                 let factor = Cholesky::of_semidefinite(&matrix);
                 let whitened = factor.forward(&rest);
                 let squares: f64 = whitened.iter().map(|value| value * value).sum();
-                // The variance that maximises the likelihood, and what is left of that.
+                // The variance that maximises the likelihood, and the log likelihood at it.
                 let variance = (squares / rows.len() as f64).max(1e-6);
                 let log_determinant = factor.log_determinant();
                 let likelihood = -0.5 * (rows.len() as f64 * libm::log(variance) + log_determinant);

@@ -1,10 +1,10 @@
-//! Searches a table of candidate configurations for the cheapest that meets a deadline: which one
-//! to run next, and when to stop.
+//! Searches a table of candidate configurations for the cheapest that meets a deadline: proposes
+//! the next run, and says when to stop.
 //!
-//! - [`Strategy::Saving`] runs the configuration with the most expected saving per money that the
-//!   run costs, and stops when no run is expected to save 2 % of the best cost.
-//! - [`Strategy::ExpectedImprovement`] runs the one with the most expected improvement of a
-//!   Gaussian process, and stops when that is below 10 % of the best cost, after six runs.
+//! - [`Strategy::Saving`] runs the configuration with the highest expected saving per cost of the
+//!   run, and stops when no run is expected to save 2 % of the best cost.
+//! - [`Strategy::ExpectedImprovement`] runs the one with the highest expected improvement of a
+//!   Gaussian process, and stops after at least six runs when this is below 10 % of the best cost.
 //! - [`Strategy::Random`] runs a random one and never stops.
 //!
 //! All start with the same three runs, which are spread over the table. The second is CherryPick
@@ -25,13 +25,13 @@ use crate::{Dataset, Features, FitError, Meaning, TablePredictor, Warning};
 
 /// Runs before the first model is fitted.
 const FIRST_RUNS: usize = 3;
-/// Least number of runs of CherryPick's search.
+/// Minimum number of runs of CherryPick's search.
 const CHERRYPICK_RUNS: usize = 6;
 
 /// Candidate configurations, one a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchTable {
-    /// What each configuration is.
+    /// Features of each configuration.
     pub features: Features,
     /// Price of a second of each configuration, above 0.
     pub prices: Vec<f64>,
@@ -52,7 +52,7 @@ pub struct Probe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// Foreglow's own: expected saving per money spent, by its predictor.
+    /// Foreglow's strategy: expected saving per cost of the run, by its predictor.
     Saving,
     /// CherryPick's: expected improvement of a Gaussian process, times the probability to meet the
     /// deadline.
@@ -89,11 +89,11 @@ pub struct Proposal {
     pub expected_saving: Option<f64>,
     /// Expected cost of the next run; `None` before a model is fitted.
     pub cost: Option<f64>,
-    /// Whether the stopping rule says that no further run is worth it.
+    /// Whether the stopping rule is met.
     pub is_enough: bool,
 }
 
-/// What a model expects of a configuration.
+/// Predicted time of a configuration.
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     candidate: usize,
@@ -192,7 +192,8 @@ impl SearchTable {
         let known: Vec<(&str, Meaning)> = self.known.iter().map(|(name, meaning)| (name.as_str(), *meaning)).collect();
         let predictor = TablePredictor::fit(&runs, &known)?;
         let predictions = predictor.predict(&self.features.select(open))?;
-        // Where too little is known, a time may be anything near those that were measured.
+        // A configuration without a predicted time gets the geometric mean of the measured ones,
+        // with a wide spread.
         let logs: Vec<f64> = probes.iter().map(|probe| libm::log(probe.secs)).collect();
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         let expected = |(candidate, prediction): (&usize, crate::Prediction)| {
@@ -206,8 +207,8 @@ impl SearchTable {
         Ok(open.iter().zip(predictions).map(expected).collect())
     }
 
-    /// Chooses the run with the most expected saving per money that it costs; before a run met the
-    /// deadline, the one that most likely does so per money.
+    /// Chooses the run with the highest expected saving per cost. Before a run has met the
+    /// deadline, chooses the one with the highest probability to meet it per cost.
     fn choose(&self, expected: &[Expected], best: Option<f64>, deadline: f64, proposal: Proposal) -> Proposal {
         let cost = |one: &Expected| one.secs * self.prices[one.candidate];
         let saving = |one: &Expected| match best {
@@ -227,7 +228,8 @@ impl SearchTable {
         }
     }
 
-    /// Chooses the run with the most expected improvement times its probability to be in time.
+    /// Chooses the run with the highest expected improvement times its probability to meet the
+    /// deadline.
     fn improvement(&self, expected: &[Expected], best: Option<f64>, deadline: f64, proposal: Proposal) -> Proposal {
         let cost = |one: &Expected| one.secs * self.prices[one.candidate];
         let gain = |one: &Expected| match best {

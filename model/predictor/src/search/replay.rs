@@ -10,15 +10,15 @@ use crate::FitError;
 pub struct Replay {
     /// Runs that were made.
     pub probes: usize,
-    /// How much more the recommended configuration costs than the cheapest that meets the deadline,
-    /// as a share; `None` if no run met the deadline.
+    /// Extra cost of the recommended configuration over the cheapest that meets the deadline, as a
+    /// share; `None` if no run met the deadline.
     pub regret: Option<f64>,
     /// Cost of all runs, in units of the cost of the cheapest configuration in time.
     pub spent: f64,
-    /// Runs after which the strategy's own rule said to stop; `None` if it never did.
+    /// Number of runs when the strategy's stopping rule was first met; `None` if it never was.
     pub stopped_after: Option<usize>,
-    /// The regret at that moment, or after all runs if it never said so; `None` if no run met the
-    /// deadline.
+    /// Regret when the stopping rule was first met, or after all runs if it never was; `None` if no
+    /// run met the deadline.
     pub regret_at_stop: Option<f64>,
 }
 

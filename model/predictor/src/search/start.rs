@@ -2,8 +2,8 @@
 
 use crate::{Column, Features, Values};
 
-/// Returns rows that are spread over a table: first the one nearest to the middle, then each time
-/// the one farthest from those before (Kennard and Stone, 1969).
+/// Returns rows that are spread over a table: first the one nearest to the middle, then repeatedly
+/// the one farthest from all chosen ones (Kennard and Stone, 1969).
 pub(super) fn spread_out(features: &Features, count: usize) -> Vec<usize> {
     let points = points(features);
     let size = points.first().map_or(0, Vec::len);

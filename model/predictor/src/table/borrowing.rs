@@ -11,14 +11,14 @@ use crate::{Column, Dataset, DatasetError, Ensemble, Features, Meaning, Predicti
 
 /// Distinct settings below which a name has few rows.
 const ENOUGH_SETTINGS: usize = 6;
-/// Share of all settings, whatever the name, from which on a name counts as fully measured: fits of
-/// less say little about each other's settings.
+/// Share of the settings of all names from which on a name counts as fully measured. With less, the
+/// fits of two names hardly overlap.
 const FULL_SHARE: f64 = 0.25;
-/// Most peers of a name with few rows: those with the most rows.
+/// Limit on the peers of a name with few rows; those with the most rows are used.
 const MOST_PEERS: usize = 12;
-/// Most rows of a peer that errors are measured on.
+/// Limit on the rows of a peer for measuring errors.
 const MOST_ROWS: usize = 400;
-/// Fewest peers: a single one does not tell how names differ.
+/// Minimum number of peers: the variance between names cannot be estimated from one.
 const LEAST_PEERS: usize = 2;
 
 /// Predicts the names of a category with few rows by a regression on the fits of the fully measured
@@ -32,16 +32,16 @@ pub(super) struct Borrowing {
     few: BTreeMap<String, Vec<usize>>,
     /// Rows of the peers: the fully measured names, those with the most rows first.
     full: Vec<Vec<usize>>,
-    /// Numeric columns with one value for each name, such as the processors of a machine type: the
-    /// fit of a single name cannot vary them.
+    /// Numeric columns with one value for each name, such as the processors of a machine type; they
+    /// are constant in the fit of a single name.
     determined: Vec<String>,
     peers: OnceLock<Vec<Peer>>,
-    /// What is known of names with few rows; `None` where the peers tell nothing.
+    /// Regressions for names with few rows; `None` if the peers do not suffice.
     borrowed: Mutex<BTreeMap<String, Option<Arc<Borrowed>>>>,
     tuning: Tuning,
 }
 
-/// What the peers tell about a name with few rows.
+/// The regression on the peers for a name with few rows.
 #[derive(Debug)]
 struct Borrowed {
     transfer: Transfer,
@@ -139,9 +139,9 @@ impl Borrowing {
         Ok(())
     }
 
-    /// Returns features without the category and what it determines. Determined numbers of workers,
-    /// such as the processors of a machine type, multiply the other number of workers, so that
-    /// names are compared at equal numbers of workers in total.
+    /// Returns features without the category and the columns that it determines. Determined numbers
+    /// of workers, such as the processors of a machine type, multiply the other number of workers,
+    /// so that names are compared at equal numbers of workers in total.
     fn for_peers(&self, features: &Features) -> Result<Features, DatasetError> {
         let is_workers =
             |name: &str| self.known.iter().any(|(known, meaning)| known == name && *meaning == Meaning::Workers);
@@ -164,7 +164,7 @@ impl Borrowing {
         Features::new(kept)
     }
 
-    /// Returns what the peers tell about a name with few rows.
+    /// Returns the regression on the peers for a name with few rows.
     fn borrowed(&self, name: &str) -> Option<Arc<Borrowed>> {
         let rows = self.few.get(name)?;
         let mut borrowed = self.borrowed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -179,7 +179,7 @@ impl Borrowing {
         let peers: Option<Vec<Vec<TransferRow>>> =
             self.peers().iter().map(|peer| self.transfer_rows(&peer.features, &peer.logs)).collect();
         let peers = peers?;
-        // A run that a peer cannot predict has no place among these.
+        // Slow runs are only detected if the peers predict every run.
         let slow = if own.len() == completed.len() { slow_runs(&own, &peers) } else { Vec::new() };
         let is_slow = |run: usize| slow.iter().any(|(slow, _)| *slow == run);
         let kept = own.iter().enumerate().filter(|(run, _)| !is_slow(*run)).map(|(_, row)| row.clone());
@@ -188,7 +188,7 @@ impl Borrowing {
         Some(Borrowed { transfer, without_slow: self.without(&slow) })
     }
 
-    /// Fits all rows but the slow ones, which come with the ln t that others suggest.
+    /// Fits all rows but the slow ones; `slow` has these with the ln t that the other rows suggest.
     fn without(&self, slow: &[(usize, f64)]) -> Option<WithoutSlow> {
         if slow.is_empty() {
             return None;
@@ -208,7 +208,8 @@ impl Borrowing {
         self.known.iter().map(|(name, meaning)| (name.as_str(), *meaning)).collect()
     }
 
-    /// Returns runs with what each peer takes for them, without those that a peer cannot predict.
+    /// Returns the runs with the time that each peer would take, without those that a peer cannot
+    /// predict.
     fn transfer_rows(&self, features: &Features, logs: &[f64]) -> Option<Vec<TransferRow>> {
         let answers = self.on_peers(features).ok()?;
         let row = |(answer, log): (Option<(OnPeers, f64)>, &f64)| {
@@ -217,8 +218,8 @@ impl Borrowing {
         Some(answers.into_iter().zip(logs).filter_map(row).collect())
     }
 
-    /// Returns ln t of each question on each peer, and how much wider their intervals are, in
-    /// squared ln t, than at their own rows; `None` where a peer cannot say.
+    /// Returns ln t of each question on each peer, and the increase of the peers' squared interval
+    /// width in ln t over that at their own rows; `None` if a peer has no prediction.
     fn on_peers(&self, asked: &Features) -> Result<Vec<Option<(OnPeers, f64)>>, DatasetError> {
         let peers = self.peers();
         let mut answers: Vec<Option<(OnPeers, f64)>> = vec![Some((Vec::new(), 0.0)); asked.rows()];
@@ -258,8 +259,8 @@ impl Borrowing {
 
 /// Replaces a prediction by its mean with that of the regression on the peers.
 fn combine(prediction: &mut Prediction, transfer: &Transfer, on_peers: &OnPeers, beyond: f64) {
-    // The errors of the regression were measured between the peers, whose runs cover the whole
-    // range. The fit of all names knows where those of this name end.
+    // The errors of the regression were measured between peers, whose runs cover the whole range.
+    // Only the fit of all names accounts for the smaller range of this name.
     let own = transfer.half_width();
     let of_all = prediction.spread.as_ref().map_or(0.0, half_width_of);
     let half_width = (own * own + beyond).sqrt().max(of_all);

@@ -1,11 +1,11 @@
 //! The default predictor of any table of runs.
 //!
-//! An [`Ensemble`] of all rows answers, in which a name of a category, such as a machine type, is a
-//! feature. Two kinds of questions ask for more than a feature tells:
+//! An [`Ensemble`] of all rows answers; a name of a category, such as a machine type, is one of its
+//! features. Two kinds of questions are improved by a second model:
 //!
 //! | question | answer |
 //! |---|---|
-//! | a name with few rows beside full ones | the mean with a regression on these ([`borrowing`]) |
+//! | a name with few rows | the mean with a regression on fully measured names ([`borrowing`]) |
 //! | two names that were never run together | the mean with a regression on the others ([`pairs`]) |
 
 mod borrowing;

@@ -1,13 +1,13 @@
 //! A machine type and a CNN that were both measured, but never together.
 //!
 //! ln t on the asked machine type is the mean of ln t on the other machine types that ran the same
-//! configuration of the CNN, plus a correction: a [`GroupedProcess`] over that mean, how far each
-//! of these machine types is from it, the logarithms of the numbers, and indicators of further
-//! names, such as the precision. It is fitted to the other CNNs on the asked machine type. How
-//! machine types differ on a CNN tells what bounds it: arithmetic, memory traffic, or the start of
-//! its layers. Runs on the asked machine type that took much longer than the rest suggest are
-//! replaced by what that suggests. The prediction is the mean of this answer and the fit of all
-//! runs.
+//! configuration of the CNN, plus a correction: a [`GroupedProcess`] over that mean, the deviation
+//! of each of these machine types from it, the logarithms of the numbers, and indicators of further
+//! names, such as the precision. The correction is fitted to the other CNNs on the asked machine
+//! type. The differences between machine types on a CNN show its bottleneck: arithmetic, memory
+//! traffic, or the start of its layers. Outliers on the asked machine type, which took much longer
+//! than predicted from the rest, are replaced by that prediction. The prediction is the mean of
+//! this answer and the fit of all runs.
 //!
 //! PROFET (Lee et al., "PROFET: PROFiling-based CNN Training Latency ProphET for GPU Cloud
 //! Instances", 2022) predicts one GPU type from another in the same way, with the times of
@@ -20,10 +20,10 @@ use super::transfer::{SLOW, half_width_of, spread_of};
 use crate::{Dataset, DatasetError, Features, Prediction, Spread, Values};
 use foreglow_numeric::{GroupedProcess, median};
 
-/// Least rows of other CNNs that a correction is fitted to.
+/// Minimum number of rows of other CNNs for a correction.
 const LEAST_ROWS: usize = 12;
-/// Weight of the fit of all runs where its interval is as wide as that of the answer from the other
-/// machine types, whose weight is 1; one of 1/8 to 1, chosen by the errors on PROFET's unseen
+/// Weight of the fit of all runs, relative to the answer from the other machine types, if both
+/// intervals are equally wide. Chosen among values from 1/8 to 1 by the errors on PROFET's unseen
 /// pairs, with and without slow runs.
 const WEIGHT_OF_FIT: f64 = 0.25;
 
@@ -39,12 +39,12 @@ pub(super) struct Pairs {
     runs: Runs,
     /// Pairs of a machine type and a CNN that were measured.
     measured: BTreeSet<(String, String)>,
-    /// Corrections that were asked for, by machine type and the others; `None` where these ran too
-    /// little in common.
+    /// Cache of corrections, by machine type and the others; `None` if these have too few
+    /// configurations in common.
     corrections: Arc<Mutex<BTreeMap<Machines, Option<Arc<Correction>>>>>,
 }
 
-/// How a machine type differs from the mean of others.
+/// The correction from the mean of other machine types to one machine type.
 #[derive(Debug)]
 struct Correction {
     process: GroupedProcess,
@@ -76,7 +76,7 @@ struct Setting {
     numbers: Vec<u64>,
 }
 
-/// A question or a run with what the other machine types took.
+/// A question or a run, with the times on the other machine types.
 struct Row {
     /// The mean of ln t on the other machine types.
     level: f64,
@@ -176,7 +176,8 @@ impl Pairs {
         Rows { rows: own.into_iter().map(|(.., row)| row.features).collect(), targets, groups, cnns }
     }
 
-    /// Returns what other machine types took for a configuration; `None` unless all of them ran it.
+    /// Returns the times of a configuration on other machine types; `None` unless all of them ran
+    /// it.
     fn row(&self, key: &Key, others: &[String]) -> Option<Row> {
         let logs = others.iter().map(|other| self.runs.get(&key.on(other)).copied());
         let logs = logs.collect::<Option<Vec<f64>>>()?;
@@ -231,7 +232,7 @@ impl Key {
 /// The runs of a machine type whose configurations others ran, too.
 struct Rows {
     rows: Vec<Vec<f64>>,
-    /// How far ln t is from the mean on the others.
+    /// Difference of ln t from the mean on the others.
     targets: Vec<f64>,
     /// Number of the CNN of each.
     groups: Vec<usize>,
@@ -248,7 +249,7 @@ impl Rows {
         Some(Correction { process, errors })
     }
 
-    /// Fits the runs; slow ones take the time that the others suggest.
+    /// Fits the runs; the times of slow ones are replaced by those that the others predict.
     fn process(mut self) -> Option<GroupedProcess> {
         let first = GroupedProcess::fit(&self.rows, &self.targets, &self.groups)?;
         let slow: Vec<(usize, f64)> = first.high(SLOW).collect();
@@ -260,8 +261,8 @@ impl Rows {
     }
 }
 
-/// Returns the mean of an answer with the prediction of the fit of all runs, which is less exact,
-/// but moves less with a single slow run. Weights are inverse squares of the intervals' widths. The
+/// Returns the mean of an answer and the prediction of the fit of all runs, which is less exact but
+/// more robust to a single slow run. Weights are inverse squares of the intervals' widths. The
 /// spread is that of their mixture.
 fn mean_with(prediction: &Prediction, (log, spread): Answer) -> Answer {
     let fit = prediction.completion_time_secs.map(libm::log).zip(prediction.spread.as_ref().map(half_width_of));
@@ -279,8 +280,8 @@ fn mean_with(prediction: &Prediction, (log, spread): Answer) -> Answer {
     (mean, spread_of(half_width))
 }
 
-/// Returns the errors of some CNNs with those of one more, which are all as large as the largest:
-/// errors of a CNN are alike, so that the CNNs count and not the rows (Lee, Barber and Willett,
+/// Returns the errors of some CNNs and those of one more, all as large as the largest. Errors of
+/// one CNN are correlated, so that the CNNs count and not the rows (Lee, Barber and Willett,
 /// "Distribution-free inference with hierarchical data", 2023).
 fn with_one_more(errors: &[f64], cnns: usize) -> Vec<f64> {
     let largest = errors.iter().copied().fold(0.0, f64::max);
@@ -288,7 +289,7 @@ fn with_one_more(errors: &[f64], cnns: usize) -> Vec<f64> {
     errors.iter().copied().chain(std::iter::repeat_n(largest, more)).collect()
 }
 
-/// Returns the names that occur in a column, sorted; none of a number.
+/// Returns the names that occur in a column, sorted; empty for a numeric column.
 fn names(values: &Values) -> Vec<String> {
     match values {
         Values::Category { levels, codes } => {
@@ -434,7 +435,7 @@ mod tests {
         let times = fitted.iter().map(secs).collect();
         let runs = Dataset::new(features(&fitted), times, vec![false; fitted.len()]).unwrap();
         let pairs = Pairs::of(&runs).unwrap();
-        // Asked again, the answers are those of the kept corrections.
+        // The second time, the answers come from the cached corrections.
         for _ in 0..2 {
             for row in asked {
                 let answer = pairs.predict(&features(&[row])).unwrap()[0].clone().unwrap();

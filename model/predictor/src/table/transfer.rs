@@ -1,36 +1,35 @@
 //! Predicts a machine type with few runs from those that were fully measured.
 //!
-//! ln t on the new machine type is a regression on what K fully measured ones, the peers, take for
-//! the same job: M(x), the mean of their logarithms, a shift, a slope, and how far each peer is
-//! from the mean. All coefficients but the shift are shrunk towards 0, so that one run gives the
-//! shift alone. How much they are shrunk, and how far off the prediction is, follows from treating
-//! each peer in turn as the new machine type, with as many runs at the settings nearest to those of
-//! the new one.
+//! ln t on the new machine type is a regression on the times of K fully measured ones, the peers,
+//! for the same job: M(x), the mean of their logarithms, a shift, a slope, and the deviation of
+//! each peer from the mean. All coefficients but the shift are shrunk towards 0, so that one run
+//! determines the shift alone. The shrinkage and the error are estimated by treating each peer in
+//! turn as the new machine type, with as many runs at the settings nearest to those of the new one.
 //!
 //! PARIS (Yadwadkar et al., SoCC 2017) and Scout (Hsu et al., 2018) predict a job on all machine
-//! types from its runs on few reference types in the same way; there the reference types are chosen
-//! ahead, and the regression is a forest.
+//! types from its runs on few reference types in the same way; their reference types are chosen in
+//! advance, and their regression is a forest.
 
 use foreglow_numeric::{Cholesky, MEDIAN_OF_NORMAL, median};
 use foreglow_shared::sort_by;
 
 use crate::Spread;
 
-/// Standard deviations of the slope and of the peers' coefficients before anything is known.
+/// Prior standard deviations to choose from, of the slope and of the peers' coefficients.
 const SLOPES: [f64; 3] = [0.03, 0.1, 0.3];
 const DEVIATIONS: [f64; 4] = [0.03, 0.1, 0.3, 1.0];
-/// Standard deviation of the shift: practically unknown.
+/// Prior standard deviation of the shift; large, because the shift is unknown.
 const SHIFT: f64 = 10.0;
 /// Least standard deviation of the noise between equal runs, in ln t.
 const LEAST_NOISE: f64 = 0.02;
 const DEGREES_OF_FREEDOM: f64 = 4.0;
-/// Usual errors by which a slow run is off: its weight by Student's t with 2 degrees of
-/// freedom, 3 ÷ (2 + z²), is then that of an outlier, a quarter.
+/// Error of a slow run in units of the usual error: from here on the weight by Student's t with 2
+/// degrees of freedom, 3 ÷ (2 + z²), is at most that of an outlier, a quarter.
 pub(super) const SLOW: f64 = 3.162;
 /// Probability at the upper end of the intervals.
 const UPPER: f64 = 0.95;
 
-/// A run, or a question: what each peer takes for it, ln s.
+/// A run or a question: ln of the seconds that each peer takes.
 pub(super) type OnPeers = Vec<f64>;
 
 /// A run with its measured ln t.
@@ -54,8 +53,9 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// Fits the runs of a new machine type; `rows` has those of each peer. `None` with fewer than
-    /// two peers, because then nothing tells how machine types differ, or without a run.
+    /// Fits the runs of a new machine type; `rows` has those of each peer. `None` without a run, or
+    /// with fewer than two peers, from which the variance between machine types cannot be
+    /// estimated.
     pub(super) fn fit(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Option<Self> {
         if rows.len() < 2 || own.is_empty() {
             return None;
@@ -75,8 +75,8 @@ impl Transfer {
         }
         let (_, strengths, errors) = best?;
         let mut fitted = Self::weighed(own, rows, all, strengths, noise);
-        // The new machine type differs from the peers as these do from each other, which few peers
-        // tell with little certainty.
+        // The new machine type differs from the peers as they differ from each other. Few peers
+        // estimate this difference poorly.
         let few = 1.0 + 1.0 / rows.len() as f64;
         fitted.half_width = few * quantile(errors, 2.0 * UPPER - 1.0).max(noise);
         Some(fitted)
@@ -136,9 +136,9 @@ impl Transfer {
     }
 }
 
-/// Returns the runs of a new machine type that took much longer than its others, judged by what the
-/// peers take and by how far machine types are from each other, with the ln t that the others
-/// suggest. Fewer than half of the runs are slow, so that none of one or two is.
+/// Returns the runs of a new machine type that took much longer than its other runs suggest, with
+/// the ln t that these suggest. The peers' times and the differences between machine types set the
+/// threshold. Fewer than half of the runs count as slow, so one or two runs never do.
 pub(super) fn slow_runs(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Vec<(usize, f64)> {
     let all: Vec<usize> = (0..rows.len()).collect();
     let beyond = |runs: &[TransferRow], peers: &[usize]| -> Vec<f64> {

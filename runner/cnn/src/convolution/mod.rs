@@ -1,11 +1,11 @@
 //! Convolutions on the CPU; those on graphics devices are in `graphics`.
 //!
-//! Burn's CPU device works through a mini-batch image by image and computes the weights' gradient
-//! as a convolution with the output's gradient as kernel. Deep layers on small images have few
+//! Burn's CPU device processes a mini-batch image by image and computes the gradient of the weights
+//! as a convolution with the gradient of the output as kernel. Deep layers on small images have few
 //! pixels and many weights, so that packing the weights for each image takes longer than the
 //! product. Here several images share one product, kernel taps that only ever read padding are left
-//! out, and batch normalisation or the bias is applied to the output while it is in the cache.
-//! What neither computes is left to Burn's own convolution.
+//! out, and batch normalisation or the bias is applied to the output while it is in the cache. Burn
+//! computes the other convolutions.
 
 mod bordered;
 mod compute;
@@ -115,7 +115,7 @@ fn numbers(tensor: Tensor<1>) -> Option<Vec<f32>> {
     tensor.try_into_primitive::<Flex>().ok()?.to_contiguous().as_slice().map(<[f32]>::to_vec)
 }
 
-/// A convolution that is computed here rather than by Burn.
+/// A convolution that is computed here instead of by Burn.
 #[derive(Clone, Copy, Debug)]
 struct Work {
     /// Geometry of the layer.

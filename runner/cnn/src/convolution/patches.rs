@@ -67,7 +67,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Adds each number of a patch matrix to the pixel it was taken from (col2im).
+    /// Adds each number of a patch matrix to its source pixel (col2im).
     pub fn add_back<'a>(
         shape: &'a Geometry,
         rows: &'a Range<usize>,

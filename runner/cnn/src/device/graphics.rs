@@ -9,16 +9,16 @@ use foreglow_machine::device::{Adapter, Limits, Place};
 use foreglow_shared::NumberFormat;
 use wgpu::{Backends, CooperativeScalarType, DeviceType, Features, Instance, InstanceDescriptor};
 
-/// The matrices that a device multiplies: 16-bit floats that are added in 32 bits.
+/// Matrix sizes of a device's matrix units, for 16-bit floats with 32-bit sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matrices {
     /// Rows and columns.
     pub side: u32,
-    /// Units of a subgroup, which multiply together.
+    /// Units of a subgroup, which share a multiplication.
     pub lanes: u32,
 }
 
-/// The matrices of each adapter that has them.
+/// The matrix sizes of each adapter with matrix units.
 static MATRICES: OnceLock<Vec<(Place, Matrices)>> = OnceLock::new();
 
 /// Opens a device. Burn selects the graphics interface by the same rule as [`adapters`].
@@ -37,7 +37,8 @@ pub fn open(place: Place) -> anyhow::Result<Device> {
     if !adapters().iter().any(|adapter| adapter.place == place) {
         anyhow::bail!("the device does not exist; `foreglow devices` lists the available devices");
     }
-    // Found before the work begins: the Vulkan loader fails when several threads create instances.
+    // Found before threads start, because the Vulkan loader fails when several threads create
+    // instances.
     MATRICES.get_or_init(matrix_units);
     match Device::wgpu_options().device_kind(kind.clone()).init() {
         Ok(device) => Ok(device),
@@ -79,14 +80,13 @@ pub fn adapters() -> Vec<Adapter> {
     found
 }
 
-/// Returns the matrices of 16-bit floats that an opened device multiplies and adds in 32 bits, if
-/// it has them.
+/// Returns the matrix sizes of an opened device for 16-bit floats with 32-bit sums; `None` without
+/// matrix units.
 pub fn matrices(place: Place) -> Option<Matrices> {
     MATRICES.get()?.iter().find(|(known, _)| *known == place).map(|(_, matrices)| *matrices)
 }
 
-/// Returns the largest matrices of each adapter whose subgroups, which share a matrix out among
-/// their units, have one size.
+/// Returns the largest matrix size of each adapter whose subgroups have a fixed size.
 fn matrix_units() -> Vec<(Place, Matrices)> {
     let mut places = Places::default();
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
-//! Peak rates of a graphics device, kept in a file.
+//! Peak rates of a graphics device, stored in a file.
 //!
 //! Burn's tuner accepts a kernel that comes close to the device's peak, and measures that peak with
-//! probes of its own in every process. A file spares all starts but the first these probes.
+//! probes of its own in every process. With the file, only the first start runs these probes.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ const LARGEST: u64 = 1 << 44;
 
 type Peaks = Vec<(ThroughputKey, ThroughputValue)>;
 
-/// Gives the tuner the peaks of an opened device that an earlier process has kept in this folder.
+/// Gives the tuner the peaks of an opened device that an earlier process stored in this folder.
 /// Without a readable file the tuner measures them.
 pub fn recall(place: Place, folder: &Path) {
     let Some(client) = client(place) else { return };
@@ -36,7 +36,7 @@ pub fn recall(place: Place, folder: &Path) {
     }
 }
 
-/// Writes the peaks that this process knows to the file, if they are more than it has.
+/// Writes the peaks of this process to the file if it has more of them than the file.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -53,14 +53,14 @@ pub fn keep(place: Place, folder: &Path) -> anyhow::Result<()> {
     }
     let parent = path.parent().unwrap_or(folder);
     std::fs::create_dir_all(parent).with_context(|| format!("{} cannot be created", parent.display()))?;
-    // Executors start at the same time: each replaces the file whole.
+    // Executors start at the same time, so each replaces the file atomically.
     let own = path.with_extension(std::process::id().to_string());
     let text = serde_json::to_string(&known).context("the peaks of the device cannot be written as JSON")?;
     std::fs::write(&own, text).with_context(|| format!("{} cannot be written", own.display()))?;
     std::fs::rename(&own, &path).with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// Returns the keys of every probe that kernels of a CNN ask for.
+/// Returns the keys of all probes that the kernels of a CNN use.
 fn keys() -> impl Iterator<Item = ThroughputKey> {
     let floats =
         [FloatKind::F32, FloatKind::F16].map(|kind| ThroughputMode::ComputeDirect { dtype: ElemType::Float(kind) });
@@ -71,8 +71,8 @@ fn keys() -> impl Iterator<Item = ThroughputKey> {
     floats.into_iter().chain([ThroughputMode::Launch]).chain(memory).map(|mode| ThroughputKey { mode })
 }
 
-/// Returns the file of a device. Its name has what the peaks depend on: the device, its driver and
-/// the probes.
+/// Returns the file of a device. Its name includes everything that determines the peaks: the
+/// device, its driver and the probes.
 fn file(client: &Client, folder: &Path) -> PathBuf {
     let identity = &client.properties().identity;
     let name = format!("{}-{}-{}-{PROBE_VERSION}", identity.name, client.name(), identity.fingerprint);

@@ -9,8 +9,8 @@ use super::layout::element;
 use super::{Four, UNITS, fits, one_by_one, place};
 
 /// Copies bytes `[n, channels, height, width]` to the device of `factors`, and returns byte ×
-/// factor − offset of the channel in the number format of the factors, `[1, channels, 1, 1]`; gives
-/// the bytes back if that is no graphics device.
+/// factor − offset of the channel in the number format of the factors, `[1, channels, 1, 1]`;
+/// returns the bytes unchanged if that is not a graphics device.
 pub fn normalise_bytes(
     mut bytes: Vec<u8>,
     dims: [usize; 4],

@@ -14,8 +14,8 @@ use super::{Differentiating, matrix_units};
 use crate::activation::Activation;
 
 /// Convolves, adds `beside` if given, and applies the activation; `None` if the images are not on a
-/// graphics device or the convolution has groups that are not single channels, dilation or sizes
-/// that the kernels do not take.
+/// graphics device, or the convolution has dilation, groups of several channels, or sizes that the
+/// kernels do not support.
 pub fn convolve(conv: &Conv2d, images: &Tensor<4>, beside: Option<&Tensor<4>>, then: Activation) -> Option<Tensor<4>> {
     let work = Work::of(conv, images.dims())?;
     let factors = Factors::of(conv);
@@ -30,7 +30,8 @@ pub fn convolve(conv: &Conv2d, images: &Tensor<4>, beside: Option<&Tensor<4>>, t
 }
 
 /// Convolves without bias, applies batch normalisation with the running statistics, adds `beside`
-/// if given, and applies the activation; `None` as for [`convolve`], and if the images learn.
+/// if given, and applies the activation; `None` as for [`convolve`], and if the images are on a
+/// device with autodiff.
 pub fn convolve_and_normalise(
     conv: &Conv2d,
     norm: &BatchNorm,
@@ -45,10 +46,10 @@ pub fn convolve_and_normalise(
 }
 
 /// Applies a fully connected layer to `[n, inputs]`; `None` if they are not on a graphics device,
-/// or have sizes that the kernels do not take.
+/// or have sizes that the kernels do not support.
 pub fn connect(linear: &Linear, inputs: &Tensor<2>) -> Option<Tensor<2>> {
     let ([n, count], [_, outputs]) = (inputs.dims(), linear.weight.dims());
-    // The CPU is spared the operations that turn the layer into a convolution.
+    // Checked first, so that the CPU skips the operations that turn the layer into a convolution.
     let is_here = match inputs.device().is_autodiff() {
         false => inputs.clone().try_into_primitive::<Cube>().is_ok(),
         true => inputs.clone().try_into_primitive::<Differentiating>().is_ok(),
@@ -67,7 +68,7 @@ pub fn connect(linear: &Linear, inputs: &Tensor<2>) -> Option<Tensor<2>> {
     Some(output?.reshape([n, outputs]))
 }
 
-/// What images are multiplied with, and what is added.
+/// Weights and summands of a convolution.
 struct Factors {
     /// `[outputs, channels, height, width]`.
     weights: Tensor<4>,
@@ -100,7 +101,7 @@ fn plain(
         return None;
     }
     let out = work.shape.out_dims();
-    // What is added has no room behind its channels.
+    // The summand has no padding after its channels.
     if beside.is_some() && !out[1].is_multiple_of(4) {
         return None;
     }

@@ -17,7 +17,7 @@ pub const UNITS: usize = UNIT_ROWS * UNIT_COLUMNS;
 /// Rows and columns of the product that a unit computes.
 const OWN_ROWS: usize = TILE_ROWS / UNIT_ROWS;
 const OWN_COLUMNS: usize = TILE_COLUMNS / UNIT_COLUMNS;
-/// Fours of summands that a tile has for each row and column.
+/// Fours of summands per row and column of a tile.
 const DEPTH: usize = 4;
 /// Rows or columns that the units load at once, one four each.
 const LOADED: usize = UNITS / DEPTH;
@@ -27,17 +27,17 @@ const STORED_COLUMNS: usize = TILE_COLUMNS + 2;
 /// A place outside of every image.
 pub const OUTSIDE: i32 = -(1 << 30);
 
-/// Sizes of the tensor that is read, `[images, height, width, channels]`, and of the one that is
-/// written, and how a pixel of the latter reaches those of the former.
+/// Sizes of the source tensor, `[images, height, width, channels]`, and of the destination, and the
+/// mapping from destination to source pixels.
 #[derive(Clone, Copy, Debug, CubeType, CubeLaunch)]
 pub struct Sizes {
-    /// Height of what is read.
+    /// Height of the source.
     pub height: u32,
     /// Its width.
     pub width: u32,
     /// Fours of its channels.
     pub fours: u32,
-    /// Height of what is written.
+    /// Height of the destination.
     pub out_height: u32,
     /// Its width.
     pub out_width: u32,
@@ -61,10 +61,10 @@ pub struct Sizes {
     pub depth: u32,
 }
 
-/// What happens to an output before it is written.
+/// Operations on an output before it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Epilogue {
-    /// What is added to and multiplied with a channel.
+    /// Factor and summand of each channel.
     pub affine: Affine,
     /// Whether a tensor of the shape of the output is added.
     pub has_beside: bool,
@@ -84,20 +84,19 @@ pub enum Affine {
 }
 
 impl Epilogue {
-    /// Writes the products as they are.
+    /// Writes the products unchanged.
     pub const NONE: Self = Self { affine: Affine::None, has_beside: false, then: Activation::None };
 }
 
-/// Convolves, or computes the gradient of the images if `is_gradient`: what is read is then the
-/// gradient of the output, and what is written that of the images.
+/// Convolves, or computes the gradient of the images if `is_gradient`. The source is then the
+/// gradient of the output, and the destination that of the images.
 ///
-/// Rows of the product are the pixels that are written, its columns their channels, and its
-/// summands go over the taps and the channels that are read. `weights` is `[columns, taps,
-/// channels]`.
+/// Rows of the product are the destination pixels, its columns the destination channels, and its
+/// summands the taps and source channels. `weights` is `[columns, taps, channels]`.
 ///
-/// With a stride, a pixel of the images is reached by every `down`-th row of taps and every
-/// `across`-th tap of a row only. Pixels that the same taps reach are a class, and the third
-/// dimension of the grid: a workgroup goes over the taps of its class.
+/// With a stride, only every `down`-th row of taps and every `across`-th tap of a row reach a pixel
+/// of the images. Pixels with the same taps form a class. Classes are the third dimension of the
+/// grid, and a workgroup iterates over the taps of its class.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments, reason = "the buffers of a kernel are arguments")]
 pub fn convolution<F: Float>(
@@ -125,7 +124,7 @@ pub fn convolution<F: Float>(
     let first_row = CUBE_POS_X as usize * TILE_ROWS;
     let first_column = CUBE_POS_Y as usize * TILE_COLUMNS;
 
-    // First tap of the class downwards and to the right, how far the next one is, and their number.
+    // First tap of the class in each direction, the step to the next one, and their number.
     let mut first_down = 0u32.runtime();
     let mut first_across = 0u32.runtime();
     let mut step_down = 1u32.runtime();
@@ -147,7 +146,7 @@ pub fn convolution<F: Float>(
     let height_of_class = sizes.out_height.div_ceil(step_down);
     let width_of_class = sizes.out_width.div_ceil(step_across);
 
-    // Where the taps of the rows that this unit loads begin.
+    // Start of the taps of the rows that this unit loads.
     let mut image = Array::<u32>::new(comptime!(TILE_ROWS / LOADED));
     let mut top = Array::<i32>::new(comptime!(TILE_ROWS / LOADED));
     let mut left = Array::<i32>::new(comptime!(TILE_ROWS / LOADED));
@@ -179,7 +178,7 @@ pub fn convolution<F: Float>(
     let mut next_columns = Array::<Four<f32>>::new(comptime!(TILE_COLUMNS / LOADED));
 
     let tiles = depth_of_class.div_ceil(DEPTH as u32);
-    // One more turn than tiles: each loads the next tile while the last one is multiplied.
+    // One iteration more than tiles: each loads the next tile while the previous one is multiplied.
     for tile in 0..tiles + 1 {
         if tile < tiles {
             let depth = tile * DEPTH as u32 + load_depth as u32;

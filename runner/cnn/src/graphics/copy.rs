@@ -1,5 +1,5 @@
-//! Copies of answers to the CPU, in their place among the work of the device. Burn's own copies
-//! start once they are waited for, behind all work that was sent until then.
+//! Copies of results to the CPU, queued in order with the work of the device. Burn's own copies
+//! start only when they are awaited, after all work queued until then.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -13,8 +13,8 @@ use crate::grades::Grades;
 
 type Read = Result<Vec<Bytes>, ServerError>;
 
-/// A copy on its way. It is waited for also when nobody wants it any more: the device writes to a
-/// buffer that cubecl would give to the next copy.
+/// A pending copy. It is awaited even when dropped, because the device still writes to a buffer
+/// that cubecl would reuse for the next copy.
 pub struct Copy(Option<State>);
 
 enum State {
@@ -80,7 +80,7 @@ impl Drop for Copy {
     }
 }
 
-/// Keeps what a caller tells apart: whether the device is lost.
+/// Converts an error; callers only distinguish a lost device from other failures.
 fn failure(error: &ServerError) -> ExecutionError {
     match error.is_device_poisoned() {
         true => ExecutionError::device_poisoned(error.to_string()),

@@ -1,5 +1,5 @@
-//! The kernels of depthwise convolutions, which have too little work for a matrix product: memory
-//! sets their time, and neighbouring units read the same pixels.
+//! The kernels of depthwise convolutions, which have too little work for a matrix product: they are
+//! memory-bound, and neighbouring units read the same pixels.
 
 use cubecl::prelude::*;
 

@@ -9,8 +9,8 @@ use cubecl::prelude::*;
 
 use super::{Four, UNITS, one_by_one, place};
 
-/// Returns `[n, channels, height, width]` as `[n, height, width, channels]` without gaps, with
-/// zeros behind the channels up to a multiple of four. Copies only if the memory differs from that.
+/// Returns `[n, channels, height, width]` as `[n, height, width, channels]` without gaps, with the
+/// channels padded with zeros to a multiple of four. Copies only if the memory layout differs.
 pub fn channels_last(tensor: CubeTensor) -> Option<CubeTensor> {
     channels_last_in(tensor, 4)
 }

@@ -20,8 +20,8 @@ pub const EIGHT: u32 = 8;
 /// Numbers of an element of workgroup memory.
 const FOUR: u32 = 4;
 
-/// The part of the product that a workgroup computes, counted in matrices: one tile serves matrices
-/// of any side.
+/// The part of the product that a workgroup computes, counted in matrices, so that a tile is
+/// independent of their side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tile {
     /// Subgroups of a workgroup, down the pixels and across the outputs.
@@ -32,7 +32,7 @@ pub struct Tile {
     pub depth: u32,
 }
 
-/// Everything that changes the text of the kernel.
+/// Parameters of the kernel's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatrixKernel {
     /// Side of a matrix.
@@ -41,7 +41,7 @@ pub struct MatrixKernel {
     pub lanes: u32,
     /// The tile.
     pub tile: Tile,
-    /// What happens to an output before it is written.
+    /// Operations on an output before it is written.
     pub epilogue: Epilogue,
     /// Whether the outputs are a multiple of eight, so that a store writes 16 bytes.
     pub has_whole_outputs: bool,
@@ -109,8 +109,8 @@ impl MatrixKernel {
         self.tile.subgroups[0] * self.tile.subgroups[1] * self.lanes
     }
 
-    /// Returns the grid: columns of tiles in x, which moves fastest, so that workgroups which run
-    /// together read the same pixels, and rows of tiles in y and z.
+    /// Returns the grid: columns of tiles in x and rows of tiles in y and z. x varies fastest, so
+    /// that concurrent workgroups read the same pixels.
     pub fn grid(&self, rows: u32, outputs: u32) -> [u32; 3] {
         let [height, width] = self.tile_side();
         let rows = rows.div_ceil(height);
@@ -128,13 +128,15 @@ impl MatrixKernel {
         self.tile_side().iter().sum::<u32>() * (self.tile.depth + EIGHT) * 2
     }
 
-    /// Returns the bytes through which the matrices of all subgroups reach their units.
+    /// Returns the bytes of the staging memory between the matrices of all subgroups and their
+    /// units.
     fn stage_memory(&self, row: u32) -> u32 {
         self.tile.subgroups[0] * self.tile.subgroups[1] * self.side * row * 4
     }
 
-    /// Returns how many matrices a subgroup stages side by side, and the floats of a row of them:
-    /// wider pieces write longer runs of memory, and eight more floats avoid bank conflicts.
+    /// Returns the number of matrices that a subgroup stages side by side, and the floats of a row
+    /// of them. Wider pieces write longer runs of memory, and eight extra floats avoid bank
+    /// conflicts.
     fn stage(&self) -> [u32; 2] {
         let fits = |[wide, row]: [u32; 2]| {
             self.tile.matrices[1].is_multiple_of(wide)
@@ -155,8 +157,8 @@ impl MatrixKernel {
             && self.lanes.is_multiple_of(self.side / EIGHT)
     }
 
-    /// Returns the text. Buffers: images, weights, output, four of the epilogue, what is added, and
-    /// the sizes. The text names only those that it reads.
+    /// Returns the text. Buffers: images, weights, output, four of the epilogue, the summand, and
+    /// the sizes. The text declares only those that it reads.
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.declarations(&mut text);
@@ -219,8 +221,8 @@ impl MatrixKernel {
         (self.tile.depth + EIGHT) / FOUR
     }
 
-    /// Writes which pixels, outputs and summands a unit loads: the same eight summands of several
-    /// rows, so that the tap is common to its rows.
+    /// Writes the choice of pixels, outputs and summands that a unit loads: the same eight summands
+    /// of several rows, so that all its rows have the same tap.
     fn positions(&self, text: &mut String) {
         let ([height, width], pieces) = (self.tile_side(), self.tile.depth / EIGHT);
         let step = self.units() / pieces;
@@ -341,8 +343,8 @@ impl MatrixKernel {
         line(text, "}");
     }
 
-    /// Writes how sums become outputs. They pass through workgroup memory, so that a unit gets eight
-    /// neighbouring columns.
+    /// Writes the conversion of sums to outputs. Sums pass through workgroup memory, so that a unit
+    /// gets eight neighbouring columns.
     fn stores(&self, text: &mut String) {
         let ([down, across], side, [wide, floats]) = (self.tile.matrices, self.side, self.stage());
         let (groups, row) = (wide * side / EIGHT, floats / FOUR);
@@ -403,7 +405,7 @@ impl MatrixKernel {
         line(text, "}");
     }
 
-    /// Returns four floats of a buffer from place `at` on, or from the fourth behind it.
+    /// Returns four floats of a buffer from index `at` on, or from four after it.
     fn four(&self, name: &str, at: &str, half: usize) -> String {
         if self.has_whole_outputs {
             let [first, second] = [["x", "y"], ["z", "w"]][half];

@@ -18,7 +18,7 @@ use super::matrix_kernel::{EIGHT, MatrixKernel, Tile, sizes};
 use super::work::{Extras, Work};
 use crate::device::{self, Matrices};
 
-/// Tiles from the largest, which reads least per product, to the smallest.
+/// Tiles in descending order; larger ones read less memory per product.
 const TILES: [Tile; 4] = [
     Tile { subgroups: [4, 2], matrices: [2, 4], depth: 64 },
     Tile { subgroups: [2, 2], matrices: [2, 4], depth: 64 },
@@ -77,8 +77,8 @@ pub fn convolve(work: Work, images: &CubeTensor, weights: &CubeTensor, extras: &
     Some(channels_first(output))
 }
 
-/// Chooses the largest tile that keeps the device busy, or else the smallest. Tiles that would be
-/// more than a quarter empty are passed over where a narrower one is fuller.
+/// Chooses the largest tile that keeps the device busy, or else the smallest. A tile that would be
+/// more than a quarter empty is skipped if a narrower one is fuller.
 fn choose(kernels: impl Iterator<Item = MatrixKernel>, rows: u32, outputs: u32) -> Option<MatrixKernel> {
     let empty = |kernel: &MatrixKernel| {
         let covered = outputs.next_multiple_of(kernel.tile_side()[1]);
@@ -96,7 +96,7 @@ fn choose(kernels: impl Iterator<Item = MatrixKernel>, rows: u32, outputs: u32) 
     None
 }
 
-/// Returns the matrices of a device, if it has them.
+/// Returns the matrix sizes of a device; `None` without matrix units.
 fn of(device: &Device) -> Option<Matrices> {
     let Device::Wgpu(device) = device else { return None };
     let place = match device.kind {
@@ -109,7 +109,7 @@ fn of(device: &Device) -> Option<Matrices> {
     device::matrices(place)
 }
 
-/// A kernel whose text is complete.
+/// A kernel given as WGSL text.
 #[derive(Clone, Copy, Debug)]
 struct Source(MatrixKernel);
 

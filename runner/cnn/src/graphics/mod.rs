@@ -1,11 +1,12 @@
 //! Convolutions and batch normalisation on graphics devices.
 //!
-//! Burn tries a dozen kernels for each shape of a convolution at every start, and those for 32-bit
-//! floats without matrix units leave most of a GPU idle (docs/performance.md). Here a convolution
-//! is one matrix product whose factors are gathered from the images (implicit GEMM: Chetlur et al.,
-//! "cuDNN: Efficient Primitives for Deep Learning", 2014, section 3), in tiles that workgroups
-//! share in their memory, and batch normalisation is two passes over the mini-batch. Nothing is
-//! tuned. Dilated convolutions and those with groups of several channels are Burn's.
+//! Burn tunes a dozen kernels for each shape of a convolution at every start, and its kernels for
+//! 32-bit floats without matrix units leave most of a GPU idle (docs/performance.md). Here a
+//! convolution is one matrix product whose factors are gathered from the images (implicit GEMM:
+//! Chetlur et al., "cuDNN: Efficient Primitives for Deep Learning", 2014, section 3), in tiles that
+//! workgroups share in their memory, and batch normalisation is two passes over the mini-batch.
+//! These kernels need no tuning. Burn computes dilated convolutions and those with groups of
+//! several channels.
 //!
 //! Tensors are `[n, channels, height, width]` for the caller and channels-last in memory.
 
@@ -44,7 +45,7 @@ type Four<F> = Vector<F, Const<4>>;
 
 /// Units of a workgroup, at most.
 const UNITS: u32 = 256;
-/// Buffers of the kernel that has the most.
+/// Largest number of buffers of a kernel.
 const BUFFERS: u32 = 8;
 /// Largest workgroup memory of a kernel, bytes.
 const SHARED_BYTES: usize = 16 << 10;

@@ -23,8 +23,8 @@ const BUSY: usize = 512;
 const SMALLEST_PART: usize = 4 * SIDE;
 
 /// Normalises `[n, channels, height, width]` with the statistics of the mini-batch, adds `beside`
-/// if given, and applies the activation; `None` if the images are not on a graphics device, do not
-/// learn, or the number of channels is no multiple of four.
+/// if given, and applies the activation; `None` if the images are not on a graphics device with
+/// autodiff, or the number of channels is not a multiple of four.
 pub fn normalise(
     norm: &BatchNorm,
     images: &Tensor<4>,
@@ -100,7 +100,7 @@ struct Work {
     then: Activation,
 }
 
-/// What the backward pass needs; tensors in memory order.
+/// State for the backward pass; tensors in memory order.
 #[derive(Clone, Debug)]
 struct State {
     work: Work,

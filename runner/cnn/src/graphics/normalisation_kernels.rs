@@ -1,7 +1,7 @@
 //! The kernels of batch normalisation in training.
 //!
-//! Tensors are `[rows, channels]`: rows are the pixels of all images. A column of units goes
-//! through some of the rows; the rest of the sums is added in a second kernel.
+//! Tensors are `[rows, channels]`: rows are the pixels of all images. A column of units sums some
+//! of the rows; a second kernel adds the partial sums.
 
 use cubecl::prelude::*;
 
@@ -31,9 +31,9 @@ pub fn sum_of_lanes(first: Four<f32>, second: Four<f32>) -> (Four<f32>, Four<f32
     (first, second)
 }
 
-/// Sums the numbers of each channel less the first one of the part, and their squares:
-/// `[parts, 3, channels]` with that first number in front. Computed around a number of the channel
-/// itself, the variance does not lose its digits to a large mean.
+/// Sums the numbers of each channel less the first one of the part, and their squares: `[parts, 3,
+/// channels]` with that first number in front. Sums about a number of the channel itself avoid
+/// cancellation in the variance if the mean is large.
 #[cube(launch_unchecked)]
 pub fn moments(images: &[Four<f32>], output: &mut [Four<f32>], rows: u32, fours: u32, part: u32) {
     let four = CUBE_POS_X * SIDE as u32 + UNIT_POS % SIDE as u32;

@@ -1,5 +1,5 @@
-//! Steps of optimisers on a graphics device, with one kernel for each parameter where tensor
-//! operations need up to a dozen.
+//! Steps of optimisers on a graphics device, with one kernel per parameter instead of up to a dozen
+//! tensor operations.
 
 use burn::tensor::{DType, Tensor};
 use burn_cubecl::{Cube, kernel, tensor::CubeTensor};

@@ -1,4 +1,4 @@
-//! The kernels on a GPU, or on the software adapter, give what the CPU does.
+//! The kernels on a GPU or the software adapter give the same results as the CPU.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -268,7 +268,7 @@ fn an_answer_is_not_disturbed_by_later_work_or_by_one_that_nobody_waits_for() {
     let right: Vec<i64> = scores.clone().argmax(1).into_data().iter().collect();
     let answer = Answer::of(scores.clone().argmax(1), Some(Tensor::from_data([2.5f32], &gpu)));
     let after = (scores * -1.0).argmax(1);
-    // One that nobody waits for takes no buffer of the next.
+    // A dropped copy must not use the buffer of the next one.
     drop(Answer::of(after.clone(), None));
     assert_eq!(answer.wait().unwrap(), Grades { classes: right, loss: Some(2.5) });
     assert_eq!(Answer::of(after, None).wait().unwrap().loss, None);

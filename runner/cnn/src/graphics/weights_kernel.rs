@@ -29,7 +29,7 @@ const LOADED_COLUMNS: usize = UNITS / COLUMN_FOURS;
 /// Computes the gradient of the weights, `[parts, outputs, taps, channels]`: each part has the
 /// summands of `part` pixels of the output, of all images.
 ///
-/// `gradient` is that of the output, `[pixels, outputs]`, with zeros behind the outputs up to a
+/// `gradient` is that of the output, `[pixels, outputs]`, with the outputs padded with zeros to a
 /// multiple of four.
 #[cube(launch_unchecked)]
 pub fn weights_gradient(
@@ -70,7 +70,7 @@ pub fn weights_gradient(
     let mut next_columns = Array::<Four<f32>>::new(comptime!(DEPTH / LOADED_COLUMNS));
 
     let tiles = (end - first).div_ceil(DEPTH as u32);
-    // One more turn than tiles: each loads the next tile while the last one is multiplied.
+    // One iteration more than tiles: each loads the next tile while the previous one is multiplied.
     for tile in 0..tiles + 1 {
         if tile < tiles {
             let start = first + tile * DEPTH as u32;
@@ -166,7 +166,7 @@ pub fn sum_of_parts(parts: &[Four<f32>], output: &mut [Four<f32>], count: u32, m
     output[at as usize] = sum;
 }
 
-/// Adds the rows of `[rows, channels]`, those of each part by a workgroup: `[parts, channels]`.
+/// Adds the rows of `[rows, channels]`; each workgroup adds those of one part: `[parts, channels]`.
 #[cube(launch_unchecked)]
 pub fn sums_of_rows(gradient: &[Four<f32>], output: &mut [Four<f32>], rows: u32, fours: u32, part: u32) {
     let four = CUBE_POS_X * SIDE as u32 + UNIT_POS % SIDE as u32;

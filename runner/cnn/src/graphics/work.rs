@@ -16,46 +16,48 @@ use crate::geometry::Geometry;
 
 /// Workgroups that keep a large GPU busy: a few for each of its 100 to 200 multiprocessors.
 const BUSY: usize = 768;
-/// Most taps of a depthwise convolution: the gradient of its weights keeps all sums of a channel.
+/// Limit on the taps of a depthwise convolution, because the gradient of its weights keeps all sums
+/// of a channel.
 const MOST_DEPTHWISE_TAPS: usize = 25;
 /// Fewest pixels in a part of the gradient of the weights.
 const SMALLEST_PART: usize = 256;
 
-/// What the epilogue of the kernel reads.
+/// Data for the epilogue of the kernel.
 pub struct Extras {
-    /// Nothing, a bias twice, or γ, β, mean and variance.
+    /// Empty; the bias twice; or γ, β, mean and variance.
     pub numbers: Vec<CubeTensor>,
-    /// What is added to the output, in memory order.
+    /// Summand of the output, in memory order.
     pub beside: Option<CubeTensor>,
     /// ε of batch normalisation.
     pub epsilon: f32,
-    /// What happens to an output before it is written.
+    /// Operations on an output before it is written.
     pub epilogue: Epilogue,
 }
 
 impl Extras {
-    /// Writes the products as they are.
+    /// Writes the products unchanged.
     pub fn none() -> Self {
         Self { numbers: Vec::new(), beside: None, epsilon: 0.0, epilogue: Epilogue::NONE }
     }
 
-    /// Returns the first of the numbers that a kernel reads: a bias is there twice.
+    /// Returns the index of the first number that a kernel reads; the bias is stored twice.
     pub fn first_number(&self) -> usize {
         usize::from(self.epilogue.affine == Affine::Bias)
     }
 }
 
-/// A convolution that is computed here rather than by Burn.
+/// A convolution that is computed here instead of by Burn.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// Its sizes.
+    /// Sizes.
     pub shape: Geometry,
     /// Whether each channel is convolved with its own taps.
     pub is_depthwise: bool,
 }
 
 impl Work {
-    /// Returns `None` for dilated and grouped convolutions, but for depthwise ones.
+    /// Returns the work of a convolution; `None` for dilated convolutions, and for grouped ones
+    /// that are not depthwise.
     pub fn of(conv: &Conv2d, images: [usize; 4]) -> Option<Self> {
         let [outputs, _, down, across] = conv.weight.dims();
         let shape = Geometry::of(images, outputs, [down, across], conv.stride, &conv.padding)?;
@@ -73,14 +75,14 @@ impl Work {
         Self { shape, is_depthwise: false }
     }
 
-    /// Returns weights as the forward kernel takes them: `[outputs, taps, channels]`, or
-    /// `[taps, channels]` of a depthwise convolution.
+    /// Returns weights in the layout of the forward kernel: `[outputs, taps, channels]`, or `[taps,
+    /// channels]` of a depthwise convolution.
     pub fn weights_in_memory(self, weights: CubeTensor) -> Option<CubeTensor> {
         channels_last(if self.is_depthwise { permute(weights, &[1, 0, 2, 3]) } else { weights })
     }
 
-    /// Returns weights as the kernel of the images' gradient takes them: `[inputs, taps, outputs]`,
-    /// or as [`Self::weights_in_memory`].
+    /// Returns weights in the layout of the kernel of the images' gradient: `[inputs, taps,
+    /// outputs]`, or as [`Self::weights_in_memory`].
     pub fn weights_for_gradient(self, weights: CubeTensor) -> Option<CubeTensor> {
         channels_last(permute(weights, &[1, 0, 2, 3]))
     }
@@ -90,7 +92,8 @@ impl Work {
         self.shape.kernel[0] * self.shape.kernel[1]
     }
 
-    /// Returns the sizes for a kernel: what is read has this height, width and number of channels.
+    /// Returns the sizes for a kernel; `read` and `written` are height, width and channels of
+    /// source and destination.
     fn sizes(self, read: [usize; 3], written: [usize; 3]) -> SizesLaunch {
         let fours = read[2].div_ceil(4);
         let Geometry { images, stride, padding, kernel, .. } = self.shape;
@@ -131,7 +134,7 @@ impl Work {
         self.product(gradient, weights, (read, written), &Extras::none(), true).map(channels_first)
     }
 
-    /// Returns the grid of the kernel for what is written; a gradient has a class of pixels for
+    /// Returns the grid of the kernel for this destination; a gradient has a class of pixels for
     /// each step of the stride.
     fn grid(self, client: &Client, [height, width, columns]: [usize; 3], is_gradient: bool) -> Option<CubeCount> {
         let [down, across] = if is_gradient { self.shape.stride } else { [1, 1] };
@@ -167,7 +170,7 @@ impl Work {
             return None;
         }
         let cubes = self.grid(&images.client, written, is_gradient)?;
-        // The kernel does not read what the epilogue does not have.
+        // The kernel does not read numbers that the epilogue lacks, so any buffer will do.
         let number = |place: usize| extras.numbers.get(place).unwrap_or(weights).clone().into_buffer_arg();
         let beside = extras.beside.as_ref().unwrap_or(weights).clone();
         // SAFETY: the kernel reads and writes only where a row, a column and a summand are within
@@ -211,7 +214,7 @@ impl Work {
         }
         let count = self.shape.images * height * width * channels / 4;
         let cubes = one_by_one(&images.client, count)?;
-        // The kernel does not read what the epilogue does not have.
+        // The kernel does not read numbers that the epilogue lacks, so any buffer will do.
         let number = |place: usize| extras.numbers.get(place).unwrap_or(weights).clone().into_buffer_arg();
         // SAFETY: the kernel writes only where its index is below `count`, the length of the
         // output, and reads only where a pixel, a tap and a channel are within `sizes`, which are
@@ -281,7 +284,7 @@ impl Work {
         let channels = inputs.next_multiple_of(4);
         let columns = self.taps() * channels;
         let rows = self.shape.images * out[0] * out[1];
-        // Few outputs have many summands: parts of them keep the device busy.
+        // Few outputs have many summands, so these are split to keep the device busy.
         let tiles = [columns.div_ceil(TILE_COLUMNS), outputs.div_ceil(TILE_ROWS)];
         let [part, parts] = parts(rows, tiles[0] * tiles[1], DEPTH);
         let found = empty(images, [parts, outputs, down, across * channels]);
@@ -343,8 +346,8 @@ impl Work {
     }
 }
 
-/// Divides rows into parts that keep a device busy with this many workgroups each: returns the rows
-/// of a part, a multiple of `steps`, and the number of parts.
+/// Divides rows into parts that keep a device busy with `workgroups` workgroups each. Returns the
+/// rows of a part, a multiple of `steps`, and the number of parts.
 fn parts(rows: usize, workgroups: usize, steps: usize) -> [usize; 2] {
     let wanted = BUSY.div_ceil(workgroups).min(rows.div_ceil(SMALLEST_PART));
     let part = rows.div_ceil(wanted).next_multiple_of(steps);

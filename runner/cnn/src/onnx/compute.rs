@@ -1,4 +1,4 @@
-//! The operations that are no layers of their own.
+//! The operations other than layers with weights.
 
 use burn::module::{Param, ParamId};
 use burn::nn::PaddingConfig2d;
@@ -29,8 +29,8 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
             Value::Image(image) => Value::Image(unary(*function, image)),
             Value::Any(any) => Value::Any(unary(*function, any)),
         },
-        // Its weights are computed, such as those of networks that standardise them, or it is along
-        // one axis.
+        // A convolution with computed weights, as in networks that standardise them, or along one
+        // axis.
         Operation::Conv { window, groups } => {
             let [top, left, bottom, right] = window.padding;
             let image = |value: Value| match shape.len() {
@@ -109,7 +109,7 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
             Value::shaped(no.expand(dims).mask_where(is_true, yes.expand(dims)), shape)
         }
         Operation::Concat(axis) => {
-            // A part that does not depend on the images has one row for all of them.
+            // A part that does not depend on the images has a single row.
             let whole = |value: Value| match value {
                 Value::Any(any) if *axis > 0 && any.dims()[axis_at(0)] != shape[0] => {
                     let mut dims = any.dims();
@@ -176,7 +176,7 @@ fn cumulative_sum(x: Tensor<6>, axis: usize, sum: CumSum) -> Tensor<6> {
     let x = turned(x);
     let length = x.dims()[axis];
     let added = if sum.is_exclusive {
-        // Each number moves one place on, so that no sum has its own.
+        // Shifts the numbers by one place, so that no sum includes its own number.
         let zeros = x.clone().narrow(axis, 0, 1).zeros_like();
         if length == 1 { zeros } else { Tensor::cat(vec![zeros, x.narrow(axis, 0, length - 1)], axis) }
     } else {
@@ -322,7 +322,8 @@ fn of_scalar<const D: usize>(function: Binary, left: f32, right: Tensor<D>) -> T
     }
 }
 
-/// Averages windows. Burn leaves its padding out of the mean; padding that counts is added before.
+/// Averages windows. Burn excludes its padding from the mean, so padding that counts is added
+/// first.
 fn average_pool(window: &Window, counted: &[usize; 4], images: Tensor<4>) -> Tensor<4> {
     let [top, left, bottom, right] = window.padding;
     let is_counted = *counted == window.padding;

@@ -107,7 +107,7 @@ impl OnnxFile {
         Ok(())
     }
 
-    /// Returns the first weight that several steps of a plan train apart from each other.
+    /// Returns the first weight that several steps of a plan would train separately.
     pub fn shared_weight(&self, plan: &Plan) -> Option<&str> {
         let mut seen = vec![false; self.network.weights.len()];
         for step in &plan.steps {

@@ -2,7 +2,7 @@
 //!
 //! `foreglow-onnx` prepares a plan for each batch size; [`Program`] fuses its steps as the built-in
 //! CNNs do (a convolution with the normalisation, the shortcut and the activation after it), and
-//! [`run`] carries them out. Weights are parameters of a Burn module, so that training works as it
+//! [`run`] executes them. Weights are parameters of a Burn module, so that training works as it
 //! does for the built-in CNNs.
 
 mod compute;

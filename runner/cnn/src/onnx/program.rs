@@ -39,7 +39,7 @@ pub struct Instruction {
     pub ended: Vec<ValueId>,
 }
 
-/// What an instruction does; the numbers are places in the lists of [`Program`].
+/// The computation of an instruction; numbers are indices into the lists of [`Program`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// Convolution, then batch normalisation, a summand (the second source) and an activation.
@@ -203,13 +203,13 @@ fn axes(file: &OnnxFile, plan: &Plan, argument: &Argument) -> usize {
     }
 }
 
-/// Returns whether a product is a fully connected layer as Burn has it.
+/// Whether a product is a fully connected layer that Burn supports.
 fn is_linear(file: &OnnxFile, step: &Step) -> bool {
     let Operation::Gemm { alpha, beta, transposed: [false, _] } = step.operation else { return false };
     match *step.arguments.as_slice() {
         [Argument::Value(_), Argument::Weight(_)] => alpha == 1.0,
         [Argument::Value(_), Argument::Weight(_), Argument::Weight(bias)] => {
-            // A single number for all outputs is no bias of Burn's.
+            // Burn's bias has a number per output, not a single one.
             let is_list = file.network.weights[bias].dims.len() == 1 && file.network.weights[bias].len() > 1;
             alpha == 1.0 && beta == 1.0 && is_list
         }
@@ -235,7 +235,7 @@ impl Readers {
     }
 }
 
-/// Steps that follow each other without any other reader.
+/// A chain of steps, each the only reader of the previous one.
 struct Chain<'a> {
     plan: &'a Plan,
     readers: &'a Readers,
@@ -262,7 +262,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// Returns the other summand of an addition that follows, if it is computed and as large.
+    /// Returns the other summand of a following addition, if it is computed and has the same size.
     fn summand(&mut self, is_computed: &[bool]) -> Option<ValueId> {
         let (place, step) = self.next()?;
         let Operation::Binary(Binary::Add) = step.operation else { return None };

@@ -1,4 +1,4 @@
-//! Carries out the instructions of a program.
+//! Executes the instructions of a program.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use foreglow_onnx::Operation;

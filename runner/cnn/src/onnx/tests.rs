@@ -114,7 +114,7 @@ fn dropout_and_stochastic_depth_of_an_export_follow_the_seed_in_training_only() 
     };
     assert_eq!(learning(3, 2), learning(3, 2));
     assert_ne!(learning(3, 2), learning(4, 2));
-    // Every image has draws of its own: equal images do not stay equal.
+    // Each image has its own draws, so equal images get different results.
     let twice = Tensor::cat(vec![images(1, &Device::flex()); 8], 0);
     dropout::seed(5);
     let all = scores(&cnn, twice.autodiff());
@@ -225,7 +225,7 @@ fn the_weights_of_every_export_are_saved_under_their_names_and_loaded_unchanged(
         weights_file::save(&saved, &stored, &cnn.numbers()).unwrap();
         assert_eq!(flat(&weights_file::load(&saved, &stored, &device).unwrap()), numbers, "{name}");
 
-        // Each initialiser is in the file as the network has it.
+        // Each initialiser is in the file as in the network.
         let bytes = std::fs::read(&saved).unwrap();
         let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
         let mut reader = file.reader().unwrap();

@@ -1,4 +1,4 @@
-//! Single layers to be timed, from which the time of a network follows.
+//! Single layers for timing, from which the time of a network is computed.
 
 mod typical;
 
@@ -18,13 +18,13 @@ use crate::shapes::Trace;
 
 pub use self::typical::typical;
 
-/// Bytes of weights that no cache of a core keeps until they are read again.
+/// Bytes of weights that exceed the caches of a core.
 const UNCACHED_BYTES: usize = 48 << 20;
 /// Most copies of a layer's weights.
 const MOST_COPIES: usize = 12;
-/// Shortest time that the clock is read around: shorter layers are repeated within it.
+/// Shortest timed interval; shorter layers are repeated within it.
 const SHORTEST_SECS: f64 = 200e-6;
-/// Least share of a layer in its time and that of writing its inputs.
+/// Lower bound on the share of a layer in the time of the layer and of writing its inputs.
 const LEAST_SHARE: f64 = 0.05;
 
 /// A layer to be timed.
@@ -50,7 +50,7 @@ pub enum Probe {
     Other(Other, [usize; 2]),
 }
 
-/// A layer without weights that decide its time.
+/// A layer whose time does not depend on weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Other {
     /// Max-pool: kernel and stride.
@@ -89,7 +89,7 @@ pub enum Other {
     Softmax,
 }
 
-/// What a probe computes, on inputs of `[n, channels, height, width]`.
+/// The computation of a probe, on inputs of `[n, channels, height, width]`.
 type Forward = Box<dyn Fn(Tensor<4>)>;
 
 /// A probe on a device, with inputs.
@@ -109,7 +109,7 @@ impl Probe {
         }
     }
 
-    /// Returns what it costs for one input.
+    /// Returns the cost for one input.
     pub fn cost(&self) -> LayerCost {
         let mut trace = Trace::new(self.shape());
         let device = Device::flex();
@@ -273,10 +273,10 @@ fn average_pool_of(kernel: usize, stride: usize) -> burn::nn::pool::AvgPool2d {
 }
 
 impl ProbeLayer {
-    /// Returns times of a mini-batch, seconds, over repeats that together take about this long.
-    /// Each reads another copy of the weights, and inputs that were just written, as in a network:
-    /// its other layers have displaced the weights from the cache, and the layer before has written
-    /// the inputs, which this one may overwrite. The time to write them is subtracted.
+    /// Returns times of a mini-batch, seconds, over repeats that together take about `budget`. Each
+    /// repeat reads another copy of the weights and newly written inputs, as in a network: there,
+    /// other layers have evicted the weights from the cache, and the previous layer has just
+    /// written the inputs, which may be overwritten. The time to write the inputs is subtracted.
     ///
     /// # Errors
     /// The device failed.
@@ -306,7 +306,7 @@ impl ProbeLayer {
         Ok(secs)
     }
 
-    /// Returns inputs in memory of their own.
+    /// Returns inputs in newly allocated memory.
     fn write(&self) -> Tensor<4> {
         self.inputs.clone() * 1.0
     }

@@ -6,8 +6,8 @@ use super::Other::{
 };
 use super::{Other, Probe};
 
-/// Input and output channels, kernel, stride, side of the input: first layers, layers with few
-/// channels and many pixels to layers with many channels and one pixel.
+/// Input and output channels, kernel, stride, side of the input: first layers, and layers from few
+/// channels and many pixels to many channels and one pixel.
 const SPATIAL: [(usize, usize, usize, usize, usize); 26] = [
     (1, 6, 5, 1, 32),
     (3, 32, 3, 2, 64),

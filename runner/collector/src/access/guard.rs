@@ -17,7 +17,7 @@ use crate::{Shared, refusal};
 /// Token of a request that was admitted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Credential {
-    /// For answers that never end.
+    /// Hash of the token, for checking open event streams.
     pub(crate) hash: Option<Hash>,
     /// Name of the token, for the record.
     pub(crate) name: Option<String>,
@@ -45,10 +45,10 @@ pub(crate) async fn guard(State(shared): State<Shared>, mut request: Request, ne
     response
 }
 
-/// What a request asks for, as far as access is concerned.
+/// Kind of a request for access control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
-    /// The planner's first page, for which a browser can sign in.
+    /// The planner's first page, where a browser can sign in.
     Page,
     /// Samples and metrics.
     Read,
@@ -75,7 +75,7 @@ impl Route {
         Self::Public
     }
 
-    /// Returns whether roles suffice, and what they are for; `None` if none are needed.
+    /// Returns the required roles and their purpose; `None` if no role is needed.
     fn needs(self) -> Option<Need> {
         match self {
             Self::Page | Self::Read => Some((|roles| roles.read, "read samples")),
@@ -112,7 +112,7 @@ async fn admit(
         Err(error) => return refuse(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}")),
     };
     entry.token = standing.name().map(str::to_owned);
-    // A page does not know a token, so that a valid one in this header comes from a program.
+    // Pages cannot set this header to a valid token, so it comes from a program.
     let is_program = standing.name().is_some() && headers.contains_key(header::AUTHORIZATION);
     if !is_known_host && !is_program {
         let sentence = "this collector does not know that name for itself; start it with --host NAME";
@@ -161,7 +161,7 @@ fn unauthorized(sentence: &str) -> Response {
 fn credential(headers: &HeaderMap) -> Option<Hash> {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     match text(header::AUTHORIZATION) {
-        // Another scheme, such as of a proxy, is a token that nobody has.
+        // Another scheme, such as a proxy's, counts as an unknown token.
         Some(value) => Some(Hash::of(value.strip_prefix("Bearer ").unwrap_or_default().trim())),
         None => text(header::COOKIE).and_then(sign_in::token_of_cookies).map(|token| Hash::of(&token)),
     }

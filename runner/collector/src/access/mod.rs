@@ -1,4 +1,4 @@
-//! Access control of the collector: who may do what, from where, and how often.
+//! Access control of the collector: roles, origins and rate limits.
 
 mod guard;
 mod origin;
@@ -15,10 +15,10 @@ pub(super) use self::standing::Gate;
 use crate::store::{Store, Token};
 use crate::token::Hash;
 
-/// Access rules of a collector. Tokens that are kept in its store come on top.
+/// Access rules of a collector, in addition to the tokens in its store.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    /// A token that may do everything; `None` if there is only the store's.
+    /// A token with all roles; `None` if only the store has tokens.
     pub token: Option<String>,
     /// Whether other machines have access without a token.
     pub open: bool,
@@ -29,11 +29,11 @@ pub struct Access {
 }
 
 impl Access {
-    /// Returns the rules of a collector that serves a store with a token of its own.
+    /// Returns the rules of a collector for a store, and optionally a token of the collector.
     ///
     /// # Errors
-    /// The store cannot be read, or has the same token for a user or machine, who would then have
-    /// every right, also after the token was revoked.
+    /// The store cannot be read, or has the same token for a user or machine, which would then keep
+    /// every right even after the token was revoked.
     pub fn of_store(store: &Store, token: Option<String>) -> anyhow::Result<Self> {
         let same = token.as_deref().map(|token| store.token(Hash::of(token))).transpose()?.flatten();
         if let Some(Token { name, .. }) = same {

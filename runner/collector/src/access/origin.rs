@@ -1,4 +1,4 @@
-//! Where a request comes from, as browsers tell it.
+//! Origin of a request, from the headers of browsers.
 
 use std::net::IpAddr;
 
@@ -7,8 +7,8 @@ use axum::http::{HeaderMap, header};
 /// Names under which browsers may reach the collector.
 ///
 /// Protects against DNS rebinding: a page whose name was rebound to this machine still sends its
-/// own name as host. An address as host is safe, because a page with an address for a name was
-/// served by that address.
+/// own name as host. An IP address as host is safe, because a page with that host was served from
+/// that address.
 #[derive(Clone, Debug)]
 pub(super) struct Hosts {
     names: Vec<String>,
@@ -36,7 +36,7 @@ impl Hosts {
     }
 }
 
-/// Returns whether a page of another site sends the request. Browsers send the origin of the page.
+/// Whether a page of another site sent the request, by the origin header of browsers.
 pub(super) fn is_foreign(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return false };
     let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));

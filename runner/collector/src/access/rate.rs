@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A token may save up the requests of this part of a minute.
+/// Burst of requests that a token may accumulate, minutes.
 const BURST: f64 = 1.0 / 6.0;
 const SECS_PER_MINUTE: f64 = 60.0;
 
-/// A bucket for each token, which every request takes one from.
+/// Token buckets, one for each access token.
 #[derive(Debug, Default)]
 pub(super) struct Rates(Mutex<HashMap<String, Bucket>>);
 
@@ -19,7 +19,7 @@ struct Bucket {
 }
 
 impl Rates {
-    /// Takes one request.
+    /// Takes one request from the bucket.
     ///
     /// # Errors
     /// The time after which the token may send the next one.

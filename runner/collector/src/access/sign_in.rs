@@ -29,8 +29,8 @@ pub(super) fn asked(was_refused: bool) -> Response {
 
 const REFUSED: &str = "That token may not read samples, or it is unknown, revoked or expired.";
 
-// Without `action` the form is sent to the address of the page, which keeps the part after `#`: an
-// opened share link survives the sign-in.
+// Without `action` the form is sent to the address of the page, which keeps the part after `#`, so
+// that an opened share link survives the sign-in.
 fn page(status: StatusCode, refused: Option<&str>) -> Response {
     let refused = refused.map(|refused| format!("<p role=\"alert\">{refused}</p>")).unwrap_or_default();
     let text = format!(
@@ -99,7 +99,7 @@ fn cookie(value: &str, max_age_secs: u32, is_secure: bool) -> String {
     format!("{COOKIE}={value}; HttpOnly; SameSite=Lax; Path=/; Max-Age={max_age_secs}{secure}")
 }
 
-/// Whether a proxy in front of the collector says that it speaks TLS with the browser.
+/// Whether a header of a reverse proxy says that the browser uses TLS.
 fn is_behind_tls(headers: &HeaderMap) -> bool {
     headers.get("x-forwarded-proto").is_some_and(|scheme| scheme == "https")
 }

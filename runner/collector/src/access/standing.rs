@@ -1,4 +1,4 @@
-//! Who sends a request, and what that sender may do.
+//! Identity and rights of the sender of a request.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -17,29 +17,29 @@ use crate::token::Hash;
 
 /// Name of the token of `--token` in logs.
 const OWN_TOKEN: &str = "--token";
-/// Time for which all listeners with the same token share an answer of the store.
+/// Lifetime of a cached lookup that listeners with the same token share.
 const SHARED_FOR: Duration = Duration::from_millis(500);
-/// Tokens of listeners whose answers are kept.
+/// Limit on the cached lookups of listeners' tokens.
 const MOST_LISTENING: usize = 10_000;
 
 /// State of the access control.
 pub(crate) struct Gate {
     own: Option<Hash>,
     open: bool,
-    /// Whether requests need a token. Once true it stays, so that revoking the last token opens
-    /// nothing.
+    /// Whether requests need a token. Never reset to false, so that revoking the last token does
+    /// not open the collector.
     is_protected: AtomicBool,
     /// Connection that looks up tokens.
     tokens: Mutex<Store>,
     /// Last use of each token that is not stored yet.
     used: Mutex<BTreeMap<String, Timestamp>>,
-    /// Answers of the store about the tokens of listeners, by hash.
+    /// Cached lookups of listeners' tokens, by hash.
     listening: Mutex<HashMap<Option<[u8; 32]>, MayRead>>,
     pub(super) hosts: Hosts,
     pub(super) rates: Rates,
 }
 
-/// Whether a listener may read, and when the store said so.
+/// Cached lookup of a listener's token, with its time.
 #[derive(Clone, Copy, Debug)]
 struct MayRead {
     at: Instant,
@@ -109,21 +109,21 @@ impl Gate {
                 used.insert(token.name.clone(), now);
                 Ok(Standing::Token { name: token.name, roles: token.roles, per_minute: Some(token.per_minute) })
             }
-            // Without protection a token, such as one that the environment has for another
-            // collector, does no harm.
+            // Without protection an unknown token is ignored; it may be from the environment, for
+            // another collector.
             None if !self.is_protected.load(Ordering::Relaxed) => Ok(Standing::Open),
             None => Ok(Standing::Unknown),
         }
     }
 
-    /// Returns whether a sender may still read, for answers that never end.
+    /// Returns whether a sender may still read, for open event streams.
     pub(crate) async fn may_read(self: &Arc<Self>, sent: Option<Hash>) -> bool {
         let token = sent.map(|hash| hash.0);
         let known = self.listening.lock().unwrap_or_else(PoisonError::into_inner).get(&token).copied();
         if let Some(known) = known.filter(|known| known.at.elapsed() < SHARED_FOR) {
             return known.answer;
         }
-        // A store that cannot be read for a moment ends no stream.
+        // A temporary failure of the store does not end streams.
         let answer = self.standing(sent).await.map_or(true, |standing| standing.may(|roles| roles.read));
         let mut listening = self.listening.lock().unwrap_or_else(PoisonError::into_inner);
         if listening.len() >= MOST_LISTENING {
@@ -146,7 +146,7 @@ fn own_token() -> Standing {
 }
 
 impl Standing {
-    /// Whether the sender has a role, or may do everything.
+    /// Whether the sender has a role; true without protection.
     pub(super) fn may(&self, has: impl Fn(&Roles) -> bool) -> bool {
         match self {
             Self::Open => true,

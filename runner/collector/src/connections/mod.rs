@@ -1,8 +1,8 @@
 //! Connections: limits on their number and on the time that each may wait.
 //!
 //! `axum::serve` waits for a request for ever, and accepts connections until the process has no
-//! file descriptors left. Here a connection has to send a request in time, a client that does not
-//! read is dropped, and a new connection replaces the one whose client was quiet for longest.
+//! file descriptors left. Here a connection must send a request in time, a client that does not
+//! read is dropped, and a new connection evicts the one that was idle longest.
 
 mod places;
 mod stalled;
@@ -33,12 +33,12 @@ use super::log::Client;
 use super::metrics::Metrics;
 use super::tls::Tls;
 
-/// Limit on the time until the head of a request is complete, from the connection or the request
-/// before it.
+/// Limit on the time until the head of a request is complete, from the start of the connection or
+/// the end of the previous request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// Limit on the bytes of a head.
 const HEAD_BYTES: usize = 16 << 10;
-/// Limit on connections, if the process may have as many file descriptors.
+/// Limit on connections; the limit on file descriptors may lower it.
 const MOST_CONNECTIONS: u64 = 16_384;
 /// File descriptors for everything else.
 const OTHER_DESCRIPTORS: u64 = 128;
@@ -65,13 +65,13 @@ pub(super) async fn serve(
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        // Without a place the connection is closed: every other one is in use.
+        // Without a free slot the connection is closed, because all others are active.
         if let Some((number, connection)) = connections.enter(Instant::now()) {
             let (connections, router, stopping) = (Arc::clone(&connections), router.clone(), stopping.clone());
             let (tls, metrics) = (tls.clone(), Arc::clone(&metrics));
             tasks.spawn(async move {
                 metrics.connections.fetch_add(1, Ordering::Relaxed);
-                // An answer is not held back for more of it.
+                // Sends small answers without delay.
                 let _ = stream.set_nodelay(true);
                 match encrypt(stream, tls, &connection).await {
                     Some(Stream::Plain(stream)) => {
@@ -129,7 +129,7 @@ async fn answer(
     let mut is_stopping = false;
     loop {
         tokio::select! {
-            // The client sees the end of the connection; there is nobody else to tell.
+            // An error ends the connection, which the client sees; it is not reported elsewhere.
             _ = answers.as_mut() => return,
             () = connection.evicted.notified() => return,
             _ = stopping.wait_for(|stopping| *stopping), if !is_stopping => {
@@ -141,7 +141,7 @@ async fn answer(
 }
 
 /// Returns the limit on connections, after raising the process's limit on file descriptors as far
-/// as it may.
+/// as allowed.
 #[cfg(unix)]
 fn most_connections() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -149,7 +149,7 @@ fn most_connections() -> usize {
     let wanted = MOST_CONNECTIONS + OTHER_DESCRIPTORS;
     let wanted = maximum.map_or(wanted, |maximum| wanted.min(maximum));
     if current.is_some_and(|current| current < wanted) {
-        // The limit stays as it is if the system refuses.
+        // If the system refuses, the old limit applies.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
     }
     let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(wanted);

@@ -1,4 +1,4 @@
-//! The open connections, and which of them gives its place to a new one.
+//! The open connections, and the choice of one to evict for a new one.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// Time without progress after which a request that has begun may lose its place.
+/// Time without progress after which an active request may be evicted.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// What a connection waits for.
+/// State of a connection: what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The head of a request.
@@ -19,7 +19,7 @@ pub(super) enum Phase {
     Body,
     /// The collector, such as for the next event.
     Collector,
-    /// The client, which has to take a part of the answer.
+    /// The client, which must take a part of the answer.
     Answer,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Connection {
     phase: AtomicU8,
     /// Time of the last progress after `accepted`, ms.
     progress_ms: AtomicU64,
-    /// Told that another connection takes its place.
+    /// Notified when the connection is evicted.
     pub(super) evicted: Notify,
 }
 
@@ -49,7 +49,7 @@ impl Connection {
         self.progress();
     }
 
-    /// Notes that the client has taken or sent something.
+    /// Records progress: the client has taken or sent data.
     pub(crate) fn progress(&self) {
         let millis = u64::try_from(self.accepted.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.progress_ms.store(millis, Ordering::Relaxed);
@@ -59,7 +59,7 @@ impl Connection {
         PHASES[usize::from(self.phase.load(Ordering::Relaxed)) % PHASES.len()]
     }
 
-    /// Returns the time of the last progress, if the connection may lose its place.
+    /// Returns the time of the last progress, if the connection may be evicted.
     fn replaceable(&self, now: Instant) -> Option<Instant> {
         let progress = self.accepted + Duration::from_millis(self.progress_ms.load(Ordering::Relaxed));
         let is_replaceable = match self.phase() {
@@ -85,8 +85,8 @@ impl Connections {
         Self { most, open: Mutex::default(), next: AtomicU64::new(0) }
     }
 
-    /// Adds a connection. If there are too many, it takes the place of the one whose client has
-    /// done nothing for longest; `None` if all are in use.
+    /// Adds a connection. Beyond the limit, evicts the one that was idle longest; `None` if all are
+    /// active.
     pub(super) fn enter(&self, now: Instant) -> Option<(u64, Arc<Connection>)> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= self.most {

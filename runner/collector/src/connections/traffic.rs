@@ -1,4 +1,4 @@
-//! Bodies of requests and answers that tell their connection of the client's progress.
+//! Bodies of requests and answers that report the client's progress to their connection.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 
 use super::places::{Connection, Phase};
 
-/// Part of a body that counts as progress. A client that sends a byte now and then makes none.
+/// Number of bytes that counts as progress, so that a client that sends single bytes makes none.
 const PROGRESS_BYTES: usize = 4 << 10;
 
 /// Body of a request.
@@ -82,7 +82,7 @@ impl HttpBody for Sent {
     type Data = Bytes;
     type Error = axum::Error;
 
-    /// Is called again once the client has taken what came before.
+    /// Called again when the client has taken the previous part.
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -1,4 +1,5 @@
-//! The reader of the store for all listeners of a kind of events, and the newest events in memory.
+//! One reader of the store for all listeners of a kind of events, with a buffer of the newest
+//! events.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,18 +16,19 @@ use crate::storage::Storage;
 /// Poll interval for samples that other processes write into the store. Posted samples are sent at
 /// once, and so are those of another collector that serves the same PostgreSQL database.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Least time between two reads, in which further samples arrive: each read wakes all listeners.
+/// Minimum time between two reads. Each read wakes all listeners, so samples are collected first.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Size from which a read is not delayed, because further samples are probably there.
+/// Size of a read from which the next one is not delayed, because more samples are probably
+/// waiting.
 const FULL_BYTES: usize = 64 << 10;
-/// Size of the events that are kept for listeners that are a little behind.
+/// Size of the buffer for listeners that are slightly behind.
 const KEPT_BYTES: usize = 4 << 20;
 /// Memory of a part besides its text.
 const PART_OVERHEAD: usize = 64;
-/// Size of the text that a listener gets at a time, and so of its memory.
+/// Size of the text that a listener gets at a time, which bounds its memory.
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// The newest events of one kind. Listeners take them from here.
+/// Buffer of the newest events of one kind.
 #[derive(Debug)]
 pub(super) struct Broadcast {
     pub(super) of: Of,
@@ -39,12 +41,13 @@ pub(super) struct Broadcast {
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// Each begins where the one before it ends.
+    /// Contiguous parts, oldest first.
     parts: VecDeque<Part>,
     bytes: usize,
     /// Position of the last sample that was read.
     end: i64,
-    /// Failures of the store. A listener ends with the next one, and its client connects again.
+    /// Number of failures of the store. At a new failure all listeners end, and their clients
+    /// reconnect.
     failures: u64,
 }
 
@@ -57,16 +60,16 @@ pub(super) struct Place {
     pub(super) sent: usize,
 }
 
-/// What a listener does next.
+/// Next action of a listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// It sends this text, and is then at this place.
+    /// Send this text and move to this place.
     Send(Bytes, Place),
-    /// It reads the store up to this position by itself, because it is far behind.
+    /// Read the store up to this position, because the listener is far behind the buffer.
     Read(i64),
-    /// It waits for a change.
+    /// Wait for a change.
     Wait,
-    /// It ends, and its client connects again.
+    /// End the stream; the client reconnects.
     End,
 }
 
@@ -120,7 +123,7 @@ impl Broadcast {
         Ok(())
     }
 
-    /// Returns what wakes a new listener, and the number of failures so far.
+    /// Returns the receiver that wakes a new listener, and the number of failures so far.
     pub(super) fn listen(&self) -> (watch::Receiver<()>, u64) {
         let changes = self.changes.subscribe();
         self.arrival.notify_one();
@@ -132,7 +135,7 @@ impl Broadcast {
         self.changes.receiver_count()
     }
 
-    /// Returns what a listener does next at its place.
+    /// Returns the next action of a listener at its place.
     pub(super) fn next(&self, place: Place, failures: u64) -> Next {
         let kept = self.lock();
         if kept.failures != failures {
@@ -141,7 +144,7 @@ impl Broadcast {
         let index = kept.parts.partition_point(|part| part.end <= place.after);
         let Some(part) = kept.parts.get(index) else {
             return match place.after < kept.end {
-                // A part that was begun cannot be continued without its text.
+                // A partly sent part cannot be continued after it left the buffer.
                 true if place.sent > 0 => Next::End,
                 true => Next::Read(kept.end),
                 false => Next::Wait,
@@ -150,7 +153,7 @@ impl Broadcast {
         if part.after != place.after {
             return match place.sent {
                 0 if place.after < part.after => Next::Read(part.after),
-                // It began in the middle of this part.
+                // The listener began in the middle of this part.
                 0 => Next::Read(part.end),
                 _ => Next::End,
             };
@@ -163,7 +166,7 @@ impl Broadcast {
         Next::Send(chunk, place)
     }
 
-    /// Forgets the events up to a position that is read from now on.
+    /// Clears the buffer and continues from this position.
     fn begin(&self, end: i64) {
         let mut kept = self.lock();
         *kept = Kept { end, failures: kept.failures, ..Kept::default() };

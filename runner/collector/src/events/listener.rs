@@ -12,16 +12,16 @@ use super::part::Part;
 use crate::Shared;
 use crate::access::Credential;
 
-/// First text of a stream. It shows the browser that the connection works, and names the delay
-/// after which a client that loses the connection connects again.
+/// First text of a stream. It shows the browser that the connection works, and sets the delay
+/// before a client reconnects.
 const GREETING: &[u8] = b"retry: 2000\n: samples follow as they arrive\n\n";
-/// Text of a stream without events, so that proxies do not close it.
+/// Keep-alive text of an idle stream, so that proxies do not close it.
 const KEEP_ALIVE: &[u8] = b":\n\n";
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
-/// Interval at which the token is looked up, which may have been revoked.
+/// Interval at which the token is rechecked, because it may have been revoked.
 const LOOK_UP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// State of one event stream. It holds no events but those that it reads by itself.
+/// State of one event stream. It buffers no events except those that it reads from the store.
 pub(super) struct Listener {
     shared: Shared,
     broadcast: Arc<Broadcast>,
@@ -32,13 +32,13 @@ pub(super) struct Listener {
     place: Place,
     own: Option<OwnPart>,
     is_greeted: bool,
-    /// When the client was sent something last.
+    /// Time of the last text to the client.
     sent_at: Instant,
-    /// When the token was looked up last.
+    /// Time of the last check of the token.
     allowed_at: Instant,
 }
 
-/// Events that a listener has read by itself, with their share of the memory for answers.
+/// Events that a listener read from the store, with their share of the memory for answers.
 struct OwnPart {
     part: Part,
     sent: usize,
@@ -65,7 +65,7 @@ impl Listener {
     }
 
     /// Returns the next text, or `None` when the collector stops, the store fails, the token was
-    /// revoked, or the client is too slow; the client then connects again.
+    /// revoked, or the client is too slow; the client then reconnects.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         if !self.is_greeted {
             self.is_greeted = true;
@@ -88,7 +88,7 @@ impl Listener {
 
     /// Returns text of the shared events, which may be empty, after waiting for it if necessary.
     async fn take(&mut self) -> Option<Bytes> {
-        // A change after this wakes the listener.
+        // Later changes wake the listener.
         self.changes.borrow_and_update();
         match self.broadcast.next(self.place, self.failures) {
             Next::Send(text, place) => {
@@ -97,7 +97,7 @@ impl Listener {
             }
             Next::Read(until) => self.read_own(until).await?,
             Next::Wait => {
-                // The token is looked up in either case.
+                // The token is rechecked in either case.
                 let _ = timeout(LOOK_UP_INTERVAL, self.changes.changed()).await;
                 if self.sent_at.elapsed() >= KEEP_ALIVE_INTERVAL {
                     return Some(Bytes::from_static(KEEP_ALIVE));

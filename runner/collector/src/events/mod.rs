@@ -1,7 +1,7 @@
 //! `GET /api/v1/events`: new samples as server-sent events.
 //!
-//! One reader of the store serves all listeners of a kind of events, so that a write costs the same
-//! whatever their number.
+//! One reader of the store serves all listeners of a kind of events, so that the cost of a write
+//! does not grow with their number.
 
 mod broadcast;
 mod listener;
@@ -32,7 +32,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// State announced to the event streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
-    /// Number of requests that have stored something.
+    /// Number of requests that stored samples.
     pub(super) posted: u64,
     /// Whether the collector is stopping.
     pub(super) stopping: bool,
@@ -78,9 +78,9 @@ pub(super) struct EventsQuery {
     of: Of,
 }
 
-/// Sends every sample that arrives after the one given by `after` or `Last-Event-ID`, or else from
-/// now on. Each event is a `sample` with the sample's ID and its JSON as data, or a `job` that has
-/// new samples.
+/// Sends every sample that arrives after the one given by `after` or `Last-Event-ID`, or otherwise
+/// new ones only. Each event is a `sample` with the sample's ID and its JSON as data, or a `job`
+/// that has new samples.
 pub(super) async fn events(
     State(shared): State<Shared>,
     Extension(credential): Extension<Credential>,
@@ -91,7 +91,7 @@ pub(super) async fn events(
         Ok(Query(query)) => query,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
     };
-    // A reconnecting client has read further than its original `after`.
+    // A reconnecting client is further than its original `after`.
     let reconnecting = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse().ok());
     let start = match reconnecting.or(after) {
         Some(id) => shared.storage.read(move |store| store.position(id)).await,

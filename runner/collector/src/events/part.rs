@@ -1,4 +1,4 @@
-//! Events as the text that all listeners get.
+//! Text of events, the same for all listeners.
 
 use std::fmt::Write as _;
 
@@ -13,14 +13,14 @@ const BATCH: usize = 250;
 /// Samples that are counted together in events of jobs.
 const JOB_BATCH: usize = 10_000;
 
-/// What the events are about.
+/// Kind of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Of {
-    /// Each is a sample.
+    /// One event per sample.
     #[default]
     Samples,
-    /// Each is a job with its number of new samples, which is all that the planner needs.
+    /// One event per job, with its number of new samples; the planner needs no more.
     Jobs,
 }
 

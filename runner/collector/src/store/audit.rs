@@ -1,4 +1,4 @@
-//! Record of what was deleted, and of the tokens that were made and revoked.
+//! Audit log of deletions, and of created and revoked tokens.
 
 use foreglow_shared::Timestamp;
 
@@ -7,24 +7,24 @@ use super::failure::Outcome;
 use super::row::{Value, text};
 use super::{Store, moment};
 
-/// A line of the record.
+/// A line of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditLine {
-    /// When it happened.
+    /// Time of the change.
     pub at: Timestamp,
     /// Token, or user on the command line.
     pub who: String,
-    /// What happened.
+    /// The change.
     pub what: String,
 }
 
-/// Returns the user of a command, for the record.
+/// Returns the user of a command, for the audit log.
 pub fn user() -> String {
     let name = ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
     format!("{} on the command line", name.filter(|name| !name.is_empty()).unwrap_or_else(|| "a user".to_owned()))
 }
 
-/// Adds a line in the transaction of what it records, so that neither exists without the other.
+/// Adds a line in the transaction of the change itself, so that both are stored or neither.
 pub(super) fn record(transaction: &Transaction<'_>, who: &str, what: &str) -> Outcome<()> {
     let query = "INSERT INTO audit (at_us, who, what) VALUES ($1, $2, $3)";
     let at = Value::Integer(Timestamp::now().as_microsecond());
@@ -32,7 +32,7 @@ pub(super) fn record(transaction: &Transaction<'_>, who: &str, what: &str) -> Ou
 }
 
 impl Store {
-    /// Returns the record, oldest first.
+    /// Returns the audit log, oldest first.
     ///
     /// # Errors
     /// The store cannot be read.

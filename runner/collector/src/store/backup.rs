@@ -1,4 +1,4 @@
-//! Copies of a store, made while it is in use, and their return.
+//! Online backup and restore of a store.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ use super::schema::sqlite::{self as schema, is_store};
 use super::sqlite::BUSY_TIMEOUT;
 use super::{Location, Store};
 
-/// Files that SQLite keeps beside that of a store. It reads the log or the journal that it finds
-/// there, whichever store wrote it.
+/// Files that SQLite keeps next to a store. SQLite reads a log or journal with such a name even if
+/// another store wrote it.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 impl Store {
-    /// Copies the store, as it is at one moment, into a new file, and checks the copy; returns its
+    /// Copies a consistent snapshot of the store into a new file, checks the copy, and returns its
     /// number of samples. Other programs may write in the meantime.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl Store {
         let copied = copy_to(&file.connection, &partial, |error| sentence(&file.path, &error));
         let checked = copied.and_then(|()| check(&partial, &partial));
         if checked.is_err() {
-            // What is left of a failed copy is of no use.
+            // Removes the remains of a failed copy.
             let _ = remove(&partial);
         }
         let samples = checked.with_context(|| format!("the copy {} was not made", to.display()))?;
@@ -47,14 +47,14 @@ impl Store {
     }
 }
 
-/// Copies all pages in one step: in WAL mode nobody waits for it, and nothing that is written in
-/// the meantime makes it begin again.
+/// Copies all pages in one step. In WAL mode this blocks no other connection, and concurrent writes
+/// do not restart it.
 fn copy_to(from: &Connection, to: &Path, failed: impl Fn(rusqlite::Error) -> anyhow::Error) -> anyhow::Result<()> {
     remove(to).with_context(|| format!("{} cannot be replaced", to.display()))?;
     let copy = || -> rusqlite::Result<StepResult> {
         let mut copy = Connection::open(to)?;
         let result = Backup::new(from, &mut copy)?.step(-1)?;
-        // A copy is one file; a store that is opened gets its log again.
+        // Without WAL the copy is a single file. Opening a store turns WAL on again.
         copy.pragma_update(None, "journal_mode", "delete")?;
         Ok(result)
     };
@@ -65,8 +65,8 @@ fn copy_to(from: &Connection, to: &Path, failed: impl Fn(rusqlite::Error) -> any
     std::fs::File::open(to).and_then(|file| file.sync_all()).context("the copy cannot be written to the disk")
 }
 
-/// Puts a copy in the place of a store, and returns its number of samples and where the store that
-/// was there, or what was left of it, is kept.
+/// Replaces a store by a copy. Returns the number of samples of the copy, and the new path of the
+/// replaced store or its remains.
 ///
 /// # Errors
 /// The copy is damaged, or a program has the store open.
@@ -95,8 +95,8 @@ pub fn restore(copy: &Path, to: &Location, who: &str) -> anyhow::Result<(u64, Op
     restored
 }
 
-/// Brings a copy to the place of the store as SQLite reads it, with what only its log has, such as
-/// that of a collector that was killed.
+/// Copies a backup to the place of the store, including the samples that are only in its
+/// write-ahead log, as after a killed collector.
 fn fetch(from: &Path, to: &Path) -> anyhow::Result<()> {
     let failed = |error: rusqlite::Error| match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => no_copy(from),
@@ -125,14 +125,14 @@ fn into_one_file(store: &Path) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "delete")
 }
 
-/// Renames a store that no program has open, with all that SQLite keeps beside it: a log would be
-/// read into the next store of that name, also without the file that it belongs to. Returns the new
-/// name of the store, or of the first file that was left of it; `None` if there was nothing.
+/// Renames a store that no program has open, with SQLite's companion files, because SQLite would
+/// apply a leftover log to the next store of that name. Returns the new name of the store, or of
+/// the first companion file if the store is missing; `None` without any file.
 fn set_aside(store: &Path) -> anyhow::Result<Option<PathBuf>> {
     let is_open = |error: &rusqlite::Error| {
         matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     };
-    // A damaged store is set aside as it is.
+    // A damaged store is set aside unchanged.
     if store.exists() && into_one_file(store).is_err_and(|error| is_open(&error)) {
         return Err(unusable(format!(
             "a program has the store {} open; stop the collector, and restore again",
@@ -154,7 +154,7 @@ fn set_aside(store: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(first)
 }
 
-/// Checks a copy and returns its number of samples; errors have the name that the user knows.
+/// Checks a copy and returns its number of samples; errors name the file that the user gave.
 fn check(copy: &Path, name: &Path) -> anyhow::Result<u64> {
     let findings = Store::open_existing(Some(&Location::File(copy.to_owned())))?.check()?;
     if !findings.is_sound() {
@@ -177,7 +177,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Returns the file of a store and those that SQLite keeps beside it.
+/// Returns the file of a store and its companion files.
 fn files_of(store: &Path) -> Vec<PathBuf> {
     std::iter::once("").chain(COMPANIONS).map(|suffix| with_suffix(store, suffix)).collect()
 }
@@ -193,7 +193,7 @@ fn remove(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes a new name survive a power failure.
+/// Syncs a folder, so that a rename survives a power failure.
 fn sync_folder(path: &Path) -> std::io::Result<()> {
     match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) => std::fs::File::open(folder)?.sync_all(),

@@ -8,7 +8,7 @@ use super::failure::{Failure, damaged};
 use super::row::Value;
 use super::stored::{COLUMNS, StoredSample};
 
-/// Problems that a check of the structure names at most.
+/// Limit on the problems that a check of the structure lists.
 const MOST_PROBLEMS: usize = 10;
 
 /// Result of a check.
@@ -18,14 +18,14 @@ pub struct Findings {
     pub samples: u64,
     /// Positions and ids of the samples that differ from what was stored.
     pub damaged: Vec<(i64, String)>,
-    /// Figures of runs that are not those of their samples.
+    /// Figures of runs that differ from those of their samples.
     pub figures: Vec<String>,
     /// Problems of the file's structure, in SQLite's words.
     pub structure: Vec<String>,
 }
 
 impl Findings {
-    /// Whether nothing was found.
+    /// Whether there are no findings.
     pub fn is_sound(&self) -> bool {
         self.damaged.is_empty() && self.figures.is_empty() && self.structure.is_empty()
     }
@@ -53,7 +53,7 @@ impl Store {
         let samples = self.check_slice(0, usize::MAX).and_then(|slice| Ok((slice, self.check_runs()?)));
         match samples {
             Ok((Slice { samples, damaged, .. }, figures)) => Ok(Findings { samples, damaged, figures, structure }),
-            // A damaged structure can make the samples unreadable, and says so itself.
+            // A damaged structure can make the samples unreadable; its problems are reported then.
             Err(_) if !structure.is_empty() => Ok(Findings { structure, ..Findings::default() }),
             Err(error) => Err(error),
         }
@@ -67,7 +67,7 @@ impl Store {
         self.structure("integrity_check")
     }
 
-    /// Checks the structure of the file alone, which takes a second per GiB or so.
+    /// Checks only the structure of the file, at about a second per GiB.
     ///
     /// # Errors
     /// The structure is damaged.
@@ -78,7 +78,7 @@ impl Store {
         }
     }
 
-    /// A server checks the structure of its files itself.
+    /// For a server the check is skipped, because it checks its files itself.
     fn structure(&self, pragma: &str) -> anyhow::Result<Vec<String>> {
         if matches!(self.database, Database::Server(_)) {
             return Ok(Vec::new());
@@ -109,7 +109,7 @@ impl Store {
         Ok(slice)
     }
 
-    /// Returns the positions among these that have a sound sample, or none any more.
+    /// Returns those of these positions whose sample is sound or was removed.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -124,8 +124,8 @@ impl Store {
         Ok(sound)
     }
 
-    /// Compares the figures of the runs with those of their samples, with one query, so that no
-    /// write comes between. Returns a sentence about each run that differs.
+    /// Compares the figures of the runs with those of their samples in a single query, so that no
+    /// write intervenes. Returns a sentence about each run that differs.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -157,7 +157,7 @@ impl Store {
     }
 }
 
-/// Whether two sums differ by no more than the order of their terms explains.
+/// Whether two sums are equal up to rounding in another order of terms.
 fn is_close(sum: f64, right: f64) -> bool {
     (sum - right).abs() <= 1e-9 * right.abs().max(1.0)
 }

@@ -1,7 +1,7 @@
-//! What the store needs of a database. SQLite and PostgreSQL both do it.
+//! Interface of the store to a database, SQLite or PostgreSQL.
 //!
-//! The SQL of the callers is understood by both, with the parameters `$1`, `$2` and so on. What
-//! differs (tables, inserts of many samples, connections) is in `sqlite` and `postgres`.
+//! Callers use SQL that both support, with the parameters `$1`, `$2` and so on. The differences
+//! (tables, inserts of many samples, connections) are in `sqlite` and `postgres`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,8 +18,8 @@ pub(super) enum Database {
     Server(Box<postgres::Session>),
 }
 
-/// Changes that are made together or not at all. At most one transaction writes at a time, whatever
-/// the number of collectors, so that the positions of samples become visible in their order.
+/// A transaction that writes. At most one writes at a time over all collectors, so that the
+/// positions of samples become visible in order.
 #[derive(Debug)]
 pub(super) enum Transaction<'a> {
     File(sqlite::Writing<'a>),
@@ -67,7 +67,7 @@ impl Database {
         }
     }
 
-    /// Begins a transaction that may write, when the others have ended.
+    /// Begins a writing transaction, after the others have ended.
     pub(super) fn begin(&mut self) -> Outcome<Transaction<'_>> {
         match self {
             Self::File(file) => file.begin().map(Transaction::File),
@@ -126,7 +126,7 @@ impl Transaction<'_> {
     }
 
     /// Returns the [`COLUMNS`](super::stored::COLUMNS) of the samples that were stored with these
-    /// ids. A row whose id was damaged since has another one.
+    /// ids. A row whose id was damaged has another id.
     pub(super) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<(String, Row)>> {
         match self {
             Self::File(writing) => writing.rows_of(ids),
@@ -134,8 +134,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Makes sure that the sample at a position can be changed or removed: SQLite does neither to a
-    /// damaged sample that differs from its entries in the indexes.
+    /// Ensures that the sample at a position can be changed or removed. SQLite refuses both for a
+    /// damaged sample that differs from its index entries.
     pub(super) fn match_indexes(&self, position: i64) -> Outcome<()> {
         match self {
             Self::File(writing) => writing.match_indexes(position),
@@ -144,8 +144,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Returns the numbers of these runs, each with its job, of which none occurs twice. Those that
-    /// the database does not have get new ones, in their order.
+    /// Returns the numbers of these distinct runs, each given with its job. Runs that the database
+    /// lacks get new numbers, in order.
     pub(super) fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>> {
         match self {
             Self::File(writing) => writing.numbers_of(runs),
@@ -153,7 +153,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Adds the jobs that the database does not have: fingerprint and context of each.
+    /// Adds the jobs, fingerprint and context of each, that the database lacks.
     pub(super) fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()> {
         match self {
             Self::File(writing) => writing.make_jobs(jobs),
@@ -162,7 +162,7 @@ impl Transaction<'_> {
     }
 
     /// Adds numbers of new samples to those of their jobs; fails with [`Failure::NoSuchRun`] if the
-    /// database does not have one of these.
+    /// database lacks one of these.
     pub(super) fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
         match self {
             Self::File(writing) => writing.add_to_jobs(added),
@@ -171,7 +171,7 @@ impl Transaction<'_> {
     }
 
     /// Adds the figures of new samples to those of their runs; fails with [`Failure::NoSuchRun`] if
-    /// the database does not have one of these.
+    /// the database lacks one of these.
     pub(super) fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()> {
         match self {
             Self::File(writing) => writing.add_to_runs(added),
@@ -179,8 +179,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Returns a number that changes when the runs may have got other numbers. If runs were removed
-    /// without a change of it, [`add_to_runs`](Self::add_to_runs) notices.
+    /// Returns a number that changes when the numbers of runs may have changed. If it stays the
+    /// same although runs were removed, [`add_to_runs`](Self::add_to_runs) fails.
     pub(super) fn version(&self) -> Outcome<i64> {
         match self {
             Self::File(writing) => writing.version(),
@@ -188,7 +188,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Returns the figures of these runs from their samples; runs without samples are left out.
+    /// Returns the figures of these runs from their samples; runs without samples are omitted.
     pub(super) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
         match self {
             Self::File(writing) => writing.figures_of(runs),
@@ -205,7 +205,7 @@ impl Transaction<'_> {
 
     pub(super) fn roll_back(self) {
         match self {
-            // Dropping it undoes everything.
+            // Dropping rolls the transaction back.
             Self::File(_) => {}
             Self::Server(writing) => writing.roll_back(),
         }

@@ -1,11 +1,11 @@
-//! Samples as the store writes them.
+//! Samples encoded for the store.
 
 use foreglow_shared::{Context, Sample};
 
 use super::checksum::checksum;
 
-/// A sample with all that the store writes of it. Encoding takes most of the processor time of a
-/// write and needs no store, so the collector does it outside the thread that writes.
+/// A sample with all columns of the store. Encoding takes most of the processor time of a write and
+/// needs no store, so the collector encodes outside the writing thread.
 #[derive(Clone, Debug)]
 pub struct Encoded {
     pub(super) id: String,
@@ -17,7 +17,7 @@ pub struct Encoded {
     pub(super) run: RunKey,
 }
 
-/// What samples of equal runs have in common. Texts are JSON.
+/// Key that samples of equal runs share. Texts are JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RunKey {
     pub(super) model: String,
@@ -72,7 +72,7 @@ impl RunKey {
         })
     }
 
-    /// Returns what the runs have in common with the other runs of their job.
+    /// Returns the context that the runs share with the other runs of their job.
     pub(super) fn context(&self) -> Result<Context, serde_json::Error> {
         context(&self.workload, &self.configuration, self.engine, &self.host)
     }

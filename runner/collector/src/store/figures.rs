@@ -1,10 +1,10 @@
-//! Figures of new samples, which are added to those of their runs and jobs.
+//! Figures of new samples, to add to those of their runs and jobs.
 
 use std::sync::Arc;
 
 use super::newest::Newest;
 
-/// What new samples add to their job.
+/// Increments of a job by new samples.
 #[derive(Clone, Debug)]
 pub(super) struct AddedToJob {
     pub(super) job: Arc<str>,

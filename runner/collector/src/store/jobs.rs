@@ -1,5 +1,5 @@
-//! Jobs: samples that differ in nothing but their configuration, so that a predictor may be fitted
-//! to them.
+//! Jobs: samples that differ only in their configuration, so that one predictor can be fitted to
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use super::runs::{MOST_BYTES, count_again};
 use super::stored::stored_line;
 use super::{Store, encoded};
 
-/// Runs of a job that are read at most. The planner fits no more.
+/// Limit on the runs of a job that are read, equal to the planner's limit.
 pub const MOST_RUNS: usize = 5_000;
-/// Samples that are read at a time, each of at most 64 KiB.
+/// Samples per read, each of at most 64 KiB.
 const BATCH: usize = 64;
-/// Runs that an upgrade reads at a time.
+/// Runs per read of an upgrade.
 const UPGRADE_BATCH: i64 = 1_000;
 
 /// A job and its number of samples.
@@ -25,7 +25,7 @@ const UPGRADE_BATCH: i64 = 1_000;
 pub struct ListedJob {
     /// Fingerprint of the context.
     pub job: String,
-    /// What all samples have in common, JSON.
+    /// Context of all samples, JSON.
     pub context: String,
     /// Number of samples.
     pub samples: u64,
@@ -33,7 +33,7 @@ pub struct ListedJob {
     pub latest: i64,
 }
 
-/// Jobs, and whether others follow.
+/// A page of jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobPage {
     /// The jobs with the newest samples, the newest first.
@@ -95,7 +95,7 @@ impl Store {
         let query = "SELECT job, context, samples, latest FROM jobs WHERE job = $1 AND samples > 0";
         let Some(found) = self.read(query, &of_job, listed)?.pop() else { return Ok(None) };
         let mut job = Job::of_runs(serde_json::from_str::<Context>(&found.context)?, Vec::new());
-        // The failure of a run says nothing about its configuration.
+        // Failed runs are excluded, because other failures do not depend on the configuration.
         let query = "SELECT samples, newest FROM runs WHERE job = $1 AND samples > 0 AND outcome <> 'failed'";
         let (mut newest, mut runs) = (Vec::new(), 0);
         self.each(query, &of_job, &mut |mut row| {
@@ -105,7 +105,7 @@ impl Store {
         })?;
         for part in positions(&newest).chunks(BATCH) {
             for line in self.lines_at(part)? {
-                // Samples outside the limits, from an earlier version, are in no answer.
+                // Skips samples outside the limits, from an earlier version.
                 if let Ok(sample) = parse_line(&line) {
                     job.add(&sample);
                 }
@@ -170,8 +170,8 @@ impl Store {
     }
 }
 
-/// Returns the positions of the samples to read: equally many of all runs, as far as these have
-/// them.
+/// Returns the positions of the samples to read, with the same number for each run if it has
+/// enough.
 fn positions(newest: &[Newest]) -> Vec<i64> {
     let count = |most: usize| newest.iter().map(|newest| newest.len().min(most)).sum::<usize>();
     let most = (1..=super::MOST_EQUAL).rev().find(|most| count(*most) <= MOST_RUNS).unwrap_or(1);

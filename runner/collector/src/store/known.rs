@@ -1,4 +1,4 @@
-//! Samples whose ids the store has already: the same ones, others, and originals of damaged ones.
+//! New samples with known ids: duplicates, conflicts, and replacements of damaged samples.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use super::row::{Value, text};
 use super::runs::count_again;
 use super::stored::StoredSample;
 
-/// Who replaces damaged samples, in the record.
+/// Name in the audit log for replacements of damaged samples.
 const WHO: &str = "collector";
 
 /// Stored samples by id, and the runs whose samples were replaced.
@@ -20,12 +20,12 @@ pub(super) struct Known {
     runs: BTreeSet<i64>,
 }
 
-/// What was done with a sample whose id is known.
+/// Result for a sample with a known id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Settled {
-    /// The store has it.
+    /// The store has the same sample.
     Same,
-    /// The store keeps another sample with its id.
+    /// The store has another sample with this id and keeps it.
     Other,
     /// It replaced a damaged sample.
     Replaced,
@@ -39,8 +39,8 @@ impl Known {
         Ok(Self { samples: samples.collect::<Outcome<_>>()?, runs: BTreeSet::new() })
     }
 
-    /// Compares a sample with the stored one. A damaged one is in no answer, so that the next valid
-    /// sample with its id replaces it, at the same position.
+    /// Compares a sample with the stored one. The next valid sample with the id of a damaged one
+    /// replaces it at the same position.
     pub(super) fn settle(&mut self, transaction: &Transaction<'_>, new: &Encoded, run: i64) -> Outcome<Settled> {
         // Every known id has a row, which this transaction may have added.
         let Some(stored) = self.samples.get(&new.id) else { return Ok(Settled::Other) };
@@ -57,7 +57,8 @@ impl Known {
         Ok(Settled::Replaced)
     }
 
-    /// Counts the runs of replaced samples again, after all new samples of the transaction.
+    /// Recomputes the figures of the runs of replaced samples, after all new samples of the
+    /// transaction.
     pub(super) fn count_again(&self, transaction: &Transaction<'_>) -> Outcome<()> {
         count_again(transaction, &self.runs)
     }

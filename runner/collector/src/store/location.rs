@@ -1,4 +1,4 @@
-//! Where a store is: in a file, or in a PostgreSQL database.
+//! Location of a store: a file, or a PostgreSQL database.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -10,7 +10,7 @@ use foreglow_exit::unusable;
 const FILE_NAME: &str = "samples.sqlite";
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// Place of a store.
+/// Location of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// SQLite file.
@@ -71,7 +71,7 @@ impl From<PathBuf> for Location {
     }
 }
 
-/// Without the password of a database and the options of its URL.
+/// Omits the password of a database and the options of its URL.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = match self {

@@ -58,7 +58,7 @@ pub struct Store {
     database: Database,
     location: Location,
     has_seen_damage: Cell<bool>,
-    /// Whether a damaged sample was left out since [`Store::take_seen_damage`].
+    /// Whether a damaged sample was omitted since the last [`Store::take_seen_damage`].
     sees_damage: Cell<bool>,
     /// Numbers of the runs after the latest write of samples.
     numbers: runs::Numbers,
@@ -178,7 +178,7 @@ impl Store {
         let mut numbers = std::mem::take(&mut self.numbers);
         let location = &self.location;
         let mut write = || self.database.write(|transaction| insert(transaction, requests, &mut numbers));
-        // Another collector has removed a run whose number was kept. The failure undid everything.
+        // Another collector removed a run whose number was cached; the transaction was rolled back.
         let inserted = match write() {
             Err(Failure::NoSuchRun) => {
                 numbers = runs::Numbers::default();
@@ -187,13 +187,13 @@ impl Store {
             outcome => outcome,
         };
         let inserted = inserted.map_err(|failure| sentence(location, &failure))?;
-        // After an error, the numbers may be those of runs that were undone.
+        // After an error, the numbers may belong to runs that were rolled back.
         self.numbers = numbers;
         Ok(inserted)
     }
 
-    /// Removes the samples with these ids for a user or token, with a line in the record for each,
-    /// and returns how many existed.
+    /// Removes the samples with these ids for a user or token, with a line in the audit log for
+    /// each, and returns the number that existed.
     ///
     /// # Errors
     /// As [`Store::insert`].
@@ -219,7 +219,7 @@ impl Store {
     }
 
     /// Returns the ids of all samples, including invalid ones, in the order of their arrival.
-    /// Damaged ids are left out.
+    /// Damaged ids are omitted.
     ///
     /// # Errors
     /// The store cannot be read.

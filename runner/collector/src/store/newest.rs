@@ -6,16 +6,16 @@ use std::fmt::Write as _;
 use super::failure::{Failure, Outcome};
 use super::row::Value;
 
-/// Samples of equal runs that are kept, and that the planner fits at most. Further repeats of a
-/// setting hardly change its median.
+/// Limit on the samples of equal runs, also for the planner's fit. Further repeats of a setting
+/// hardly change its median.
 pub const MOST_EQUAL: usize = 16;
 /// Digits of a position in the store: enough for 2⁴⁸ samples.
 const DIGITS: usize = 12;
 /// Length of the longest text.
 pub(super) const MOST_DIGITS: i32 = (MOST_EQUAL * DIGITS) as i32;
 
-/// Positions of at most [`MOST_EQUAL`] samples. The store has them as a text of hexadecimal digits,
-/// the newest last: both databases append to it, and cut it off, with the same functions.
+/// Positions of at most [`MOST_EQUAL`] samples. Stored as a text of hexadecimal digits, the newest
+/// last, because both databases append to and truncate texts with the same functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Newest(BTreeSet<i64>);
 

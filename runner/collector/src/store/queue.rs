@@ -1,16 +1,16 @@
-//! Samples that wait for a collector, or that it has rejected.
+//! Samples waiting for a collector or rejected by it.
 
 use foreglow_shared::{Sample, Uuid};
 
 use super::row::{Value, text};
 use super::{Store, line};
 
-/// Number of samples that are kept for a collector.
+/// Numbers of samples queued for a collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// Address of the collector.
     pub collector: String,
-    /// Samples that the next upload sends.
+    /// Samples that the next upload will send.
     pub waiting: u64,
     /// Samples that the collector has rejected.
     pub rejected: u64,
@@ -28,8 +28,8 @@ pub struct Rejected {
 }
 
 impl Store {
-    /// Keeps samples for the collector at `url`, separately from the store's own samples, so that a
-    /// collector that uses the same store still sees them as new. Rejected ones stay rejected.
+    /// Queues samples for the collector at `url`, separately from the store's own samples, so that
+    /// they are still new for a collector that uses the same store. Rejected ones stay rejected.
     ///
     /// # Errors
     /// As for [`Store::insert`].
@@ -37,8 +37,8 @@ impl Store {
         self.keep(url, samples, "DO NOTHING")
     }
 
-    /// Keeps samples that the user sends to the collector at `url`, in place of those with the same
-    /// ids that wait for it or that it has rejected.
+    /// Queues samples for the collector at `url`, and replaces queued or rejected ones with the
+    /// same ids.
     ///
     /// # Errors
     /// As for [`Store::insert`].
@@ -65,7 +65,7 @@ impl Store {
         Ok(self.parse(&self.read(query, &[text(url)], |mut row| row.text(0))?))
     }
 
-    /// Returns the collectors that samples are kept for, in the order of their addresses.
+    /// Returns the collectors with queued or rejected samples, in the order of their addresses.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -90,7 +90,7 @@ impl Store {
         })
     }
 
-    /// Lets the samples that the collector at `url` has rejected wait again; returns their number.
+    /// Queues the samples again that the collector at `url` rejected; returns their number.
     ///
     /// # Errors
     /// As for [`Store::insert`].
@@ -99,8 +99,8 @@ impl Store {
         self.write(|transaction| transaction.execute(query, &[text(url)]))
     }
 
-    /// Records what the collector at `url` has done with samples: those it has are forgotten, those
-    /// it has rejected are kept with the reason.
+    /// Records the result of an upload to the collector at `url`: accepted samples leave the queue,
+    /// rejected ones stay with the reason.
     ///
     /// # Errors
     /// As for [`Store::insert`].
@@ -118,7 +118,7 @@ impl Store {
     }
 
     /// Reassigns the samples that wait for the collector at `from` to the one at `to`; returns
-    /// their number. Those of the same collector stay as they are.
+    /// their number. With the same collector nothing changes.
     ///
     /// # Errors
     /// As [`Store::insert`].
@@ -137,8 +137,8 @@ impl Store {
         })
     }
 
-    /// Discards the samples that are kept for the collector at `url`, or only those that it has
-    /// rejected, and returns their number. The store keeps its own samples.
+    /// Discards the samples queued for the collector at `url`, or only the rejected ones, and
+    /// returns their number. The store keeps its own samples.
     ///
     /// # Errors
     /// As [`Store::insert`].

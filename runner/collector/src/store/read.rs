@@ -1,4 +1,4 @@
-//! Reading of samples, each against its checksum.
+//! Reading of samples with a check of their checksums.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,14 +12,14 @@ use super::row::{Value, maybe_text};
 use super::stored::stored_line;
 use super::{Filter, Store};
 
-/// Size of the samples that are read at a time while an answer is sent.
+/// Size of the samples per read while an answer is sent.
 pub const PART_BYTES: usize = 128 << 10;
 
 /// Place in the order of arrival, after which samples follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum After {
-    /// That of the sample with this id.
+    /// Place of the sample with this id.
     Id(Uuid),
     /// Position of a sample whose id is damaged.
     Position(i64),
@@ -66,7 +66,7 @@ impl Page {
     pub const ALL: Self = Self { end: i64::MAX, next: None };
 }
 
-/// The samples of [`parameters`].
+/// Query of the samples that match [`parameters`].
 const MATCHING: &str = "FROM samples
     WHERE seq > $1 AND seq <= $2
       AND (CAST($3 AS TEXT) IS NULL OR model = $3) AND (CAST($4 AS TEXT) IS NULL OR mode = $4)
@@ -148,7 +148,7 @@ impl Store {
         let query = format!("SELECT seq, id, octet_length(line) {MATCHING}");
         let mut page = Page { end: after, next: None };
         let (mut last, mut count, mut bytes, mut has_more) = (None, 0, 0, false);
-        // One more sample tells whether there is a next page.
+        // Reads one sample more, to know whether there is a next page.
         let of_page = parameters(filter, after, i64::MAX, most.saturating_add(1));
         self.database
             .each(&query, &of_page, &mut |mut row| {
@@ -164,7 +164,7 @@ impl Store {
             })
             .map_err(|failure| self.explain(&failure))?;
         if has_more {
-            // A damaged id leads nowhere, or to another sample.
+            // A damaged id matches no sample or another one.
             let is_found = |id: &Uuid| Ok::<_, anyhow::Error>(self.find(*id)? == Some(page.end));
             page.next = match last {
                 Some(id) if is_found(&id)? => Some(After::Id(id)),
@@ -174,8 +174,8 @@ impl Store {
         Ok(page)
     }
 
-    /// Returns samples of a page after a position, as stored, and the position of the last one.
-    /// They end with the one that reaches this number of bytes. Damaged ones are left out, and
+    /// Returns samples of a page after a position, as stored, and the position of the last one. The
+    /// last one is the sample that reaches this number of bytes. Damaged samples are omitted, and
     /// [`Store::has_seen_damage`] is set.
     ///
     /// # Errors
@@ -208,12 +208,12 @@ impl Store {
         Ok((lines, end))
     }
 
-    /// Whether a damaged sample was read, and left out, since the store was opened.
+    /// Whether a damaged sample was omitted since the store was opened.
     pub fn has_seen_damage(&self) -> bool {
         self.has_seen_damage.get()
     }
 
-    /// Returns whether a damaged sample was left out since the last call.
+    /// Returns whether a damaged sample was omitted since the last call.
     pub(crate) fn take_seen_damage(&self) -> bool {
         self.sees_damage.take()
     }

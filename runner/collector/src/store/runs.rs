@@ -1,6 +1,7 @@
-//! Samples of equal runs together: how many there are, and how long they took.
+//! Groups of equal runs, with their number of samples and completion times.
 //!
-//! The figures are kept with each write, so that a million samples answer as fast as a thousand.
+//! Each write updates the figures, so that the time of an answer does not grow with the number of
+//! samples.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,13 +16,13 @@ use super::figures::{AddedToJob, Sums};
 use super::newest::Newest;
 use super::row::{Row, Value, maybe_text, text};
 
-/// Size of the runs that are listed at a time, and of the jobs.
+/// Limit on the size of a list of runs or jobs.
 pub(super) const MOST_BYTES: usize = 8 << 20;
-/// Samples that an upgrade reads at a time.
+/// Samples per read of an upgrade.
 const BATCH: i64 = 1_000;
-/// Size of the keys of runs whose numbers are kept between writes.
+/// Limit on the size of the keys of runs whose numbers are cached between writes.
 const MOST_KEY_BYTES: usize = 8 << 20;
-/// Size of the keys from which the next runs are looked up by another query.
+/// Limit on the size of the keys in one query for the numbers of runs.
 const LOOK_UP_BYTES: usize = 1 << 20;
 
 /// Equal runs: of the same job, setting, engine, machine and outcome. Texts are JSON.
@@ -37,7 +38,7 @@ pub struct Runs {
     pub sampling_rate: f64,
     /// Engine that ran the executors.
     pub engine: String,
-    /// How the runs ended.
+    /// Outcome of the runs.
     pub outcome: String,
     /// The machine.
     pub host: String,
@@ -65,7 +66,7 @@ pub struct RunsFilter {
     pub model: Option<String>,
     /// Fingerprint of the job.
     pub job: Option<String>,
-    /// How the runs ended.
+    /// Outcome of the runs.
     pub outcome: Option<String>,
     /// Only runs after this position.
     pub after: i64,
@@ -73,7 +74,7 @@ pub struct RunsFilter {
     pub limit: usize,
 }
 
-/// Runs, and whether others follow.
+/// A page of runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunsPage {
     /// The runs, in the order of their first sample.
@@ -89,8 +90,8 @@ pub(super) struct RunOfJob {
     pub(super) job: Arc<str>,
 }
 
-/// Numbers of known runs. They are kept between the writes of a connection, because a query for
-/// each run takes longer than adding its samples.
+/// Cache of the numbers of runs between the writes of a connection, because a query for each run
+/// takes longer than adding its samples.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     of_key: HashMap<RunKey, RunOfJob>,
@@ -99,12 +100,12 @@ pub(super) struct Numbers {
     version: Option<i64>,
 }
 
-/// What samples of one write add to their runs, with the jobs of these.
+/// Increments of runs by the samples of one write, with the jobs of these runs.
 #[derive(Debug, Default)]
 pub(super) struct Added(BTreeMap<i64, (Arc<str>, Sums)>);
 
 impl Numbers {
-    /// Forgets the runs if another connection may have renumbered them.
+    /// Clears the cache if another connection may have renumbered the runs.
     pub(super) fn refresh(&mut self, transaction: &Transaction<'_>) -> Outcome<()> {
         let version = Some(transaction.version()?);
         if version != self.version {
@@ -136,7 +137,7 @@ impl Numbers {
         of_keys
     }
 
-    /// Keeps the number of a run, and forgets all others if they are too large together.
+    /// Caches the number of a run; clears the cache first if it is too large.
     fn keep(&mut self, key: &RunKey, run: RunOfJob) {
         if self.key_bytes + key.size_bytes() > MOST_KEY_BYTES {
             self.of_key.clear();
@@ -147,7 +148,7 @@ impl Numbers {
     }
 }
 
-/// Reads or makes the numbers of runs, and their jobs.
+/// Reads or assigns the numbers of runs, and their jobs.
 fn look_up(transaction: &Transaction<'_>, unknown: &[&RunKey]) -> Outcome<Vec<RunOfJob>> {
     let mut contexts = BTreeMap::new();
     let mut jobs: Vec<Arc<str>> = Vec::with_capacity(unknown.len());
@@ -183,7 +184,7 @@ impl Added {
     }
 }
 
-/// Counts runs again from their samples, after some were removed.
+/// Recomputes the figures of runs from their samples, after some were removed.
 pub(super) fn count_again(transaction: &Transaction<'_>, runs: &BTreeSet<i64>) -> Outcome<()> {
     if runs.is_empty() {
         return Ok(());
@@ -208,7 +209,8 @@ pub(super) fn count_again(transaction: &Transaction<'_>, runs: &BTreeSet<i64>) -
     jobs.into_iter().try_for_each(|job| count_job(transaction, &job))
 }
 
-/// Counts a job again from its runs. It stays while it has runs, because a writer may know these.
+/// Recomputes the figures of a job from its runs. The job stays while it has runs, because a writer
+/// may have them in its cache.
 fn count_job(transaction: &Transaction<'_>, job: &str) -> Outcome<()> {
     let of_job = [text(job)];
     let (mut samples, mut latest) = (0, 0);
@@ -235,7 +237,7 @@ pub(super) fn assign_all(transaction: &Transaction<'_>) -> Outcome<()> {
         let mut samples = Vec::with_capacity(rows.len());
         for mut row in rows {
             let seq = row.integer(0)?;
-            // Samples outside the limits belong to no run, as no answer has them.
+            // Samples outside the limits belong to no run, because no answer includes them.
             let Ok(sample) = parse_line(&row.text(1)?) else { continue };
             samples.push((seq, RunKey::of(&sample)?, sample.completion_time_secs));
         }
@@ -250,7 +252,7 @@ pub(super) fn assign_all(transaction: &Transaction<'_>) -> Outcome<()> {
 }
 
 impl Store {
-    /// Returns runs with their figures: at most as many as the filter says, and few enough for an
+    /// Returns runs with their figures: at most the limit of the filter, and few enough for an
     /// answer in memory.
     ///
     /// # Errors
@@ -263,7 +265,7 @@ impl Store {
             Value::Integer(i64::try_from(filter.limit.saturating_add(1)).unwrap_or(i64::MAX)),
         ];
         parameters.extend(filter.job.as_deref().map(text));
-        // Written only if it applies, so that the index by job is used.
+        // Added only with a job, so that the index by job is used.
         let of_job = if filter.job.is_some() { "AND job = $5" } else { "" };
         let query = format!(
             "SELECT number, workload, configuration, sampling_rate, engine, outcome, host, samples, timed, sum_secs,

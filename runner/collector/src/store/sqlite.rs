@@ -23,11 +23,11 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct File {
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
-    /// The file when it was opened.
+    /// Identity of the file when it was opened.
     identity: Option<Identity>,
 }
 
-/// Identity of a file, which a file of the same name does not have.
+/// Identity of a file, which differs from that of another file of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity(u64, u64);
 
@@ -78,8 +78,8 @@ impl File {
         each(&self.connection, sql, parameters, visit)
     }
 
-    /// Begins a transaction. The file must neither be removed nor replaced since it was opened:
-    /// SQLite would go on writing to the removed file, and everything would be lost at the end.
+    /// Begins a transaction. Fails if the file was removed or replaced since it was opened, because
+    /// SQLite would write to the removed file and the data would be lost.
     pub(super) fn begin(&mut self) -> Outcome<Writing<'_>> {
         if Identity::of(&self.path) != self.identity {
             return Err(Failure::Gone);
@@ -202,7 +202,8 @@ impl Writing<'_> {
     }
 
     pub(super) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<(String, Row)>> {
-        // A query by id would take the id from the index, and not see that of the row.
+        // A query by id would take the id from the index instead of the row, and miss damage of the
+        // row.
         let find = format!("SELECT {COLUMNS} FROM samples WHERE seq = (SELECT seq FROM samples WHERE id = $1)");
         let mut rows = Vec::with_capacity(ids.len());
         for id in ids {
@@ -211,7 +212,7 @@ impl Writing<'_> {
         Ok(rows)
     }
 
-    /// Builds the indexes again if they have no entry with the values of the sample at a position.
+    /// Rebuilds the indexes if they lack an entry with the values of the sample at a position.
     pub(super) fn match_indexes(&self, position: i64) -> Outcome<()> {
         let differs = "SELECT 1 FROM samples AS stored NOT INDEXED WHERE seq = $1 AND NOT (
                  EXISTS (
@@ -232,8 +233,8 @@ impl Writing<'_> {
         Ok(self.0.pragma_query_value(None, "data_version", |row| row.get(0))?)
     }
 
-    /// Reads the index of all samples once, whatever the number of runs. An index by run would be
-    /// faster here, but each sample of a write would change another page of it.
+    /// Scans the index of all samples once for all runs. An index by run would be faster here, but
+    /// each sample of a write would change another page of it.
     pub(super) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
         let mut figures: HashMap<i64, Sums> = runs.iter().map(|run| (*run, Sums::default())).collect();
         let mut read = self.0.prepare_cached("SELECT run, secs, seq FROM samples INDEXED BY samples_by_start")?;
@@ -270,7 +271,7 @@ fn each(
     Ok(())
 }
 
-/// A text that is not UTF-8 was damaged, and stays readable as bytes.
+/// A text that is not UTF-8 is damaged; it stays readable as bytes.
 fn value(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null => Value::Null,

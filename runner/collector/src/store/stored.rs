@@ -1,4 +1,4 @@
-//! Samples as the store has them, compared with their checksums and columns.
+//! Stored samples, verified against their checksums and columns.
 
 use foreglow_shared::parse_line;
 
@@ -11,7 +11,7 @@ use super::row::Row;
 #[derive(Clone, Debug)]
 pub(super) struct StoredLine {
     pub(super) seq: i64,
-    /// The id, as far as it is readable.
+    /// The readable part of the id.
     pub(super) id: String,
     /// `None` if it differs from what was stored.
     pub(super) line: Option<String>,
@@ -26,7 +26,7 @@ pub(super) fn stored_line(mut row: Row) -> Outcome<StoredLine> {
     Ok(StoredLine { seq, id: readable(id), line })
 }
 
-/// Returns an id, as far as it is readable.
+/// Returns the readable part of an id.
 pub(super) fn readable(id: Vec<u8>) -> String {
     String::from_utf8(id).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
@@ -60,7 +60,7 @@ impl StoredSample {
         Ok(Self { seq, id, line, model, mode, engine, outcome, started_at_us, secs, run })
     }
 
-    /// Returns the row that a sample is stored as.
+    /// Returns the row of a sample.
     pub(super) fn of(new: &Encoded, seq: i64, run: i64) -> Self {
         Self {
             seq,
@@ -76,7 +76,7 @@ impl StoredSample {
         }
     }
 
-    /// Whether the columns that queries select by are those of a sample.
+    /// Whether the columns used in queries match those of a sample.
     pub(super) fn has_columns_of(&self, right: &Encoded) -> bool {
         // A server stores no NUL.
         let models = [right.run.model.clone(), right.run.model.replace('\0', "\u{fffd}")];
@@ -88,10 +88,11 @@ impl StoredSample {
             && self.secs == Some(right.secs)
     }
 
-    /// Whether it is as it was stored.
+    /// Whether the sample is undamaged.
     pub(super) fn is_sound(&self) -> bool {
         let Some(line) = &self.line else { return false };
-        // Samples outside the limits, from an earlier version, are in no answer.
+        // Samples outside the limits, from an earlier version, count as sound, because no answer
+        // includes them.
         let encoded = parse_line(line).ok().and_then(|sample| Encoded::new(&sample).ok());
         encoded.is_none_or(|right| self.has_columns_of(&right))
     }

@@ -1,4 +1,4 @@
-//! What only a store in a file does. `tests/store.rs` tests what both kinds do.
+//! Tests of stores in a file only; `tests/store.rs` tests both kinds of store.
 
 use std::path::Path;
 
@@ -26,8 +26,8 @@ pub(crate) fn workloads(store: &Store) -> Vec<(Workload, u64)> {
     listed.iter().map(|counted| (serde_json::from_str(&counted.workload).unwrap(), counted.samples)).collect()
 }
 
-/// Replaces the last byte of the id of a sample in its row, and not in the index, as a flipped bit
-/// on the disk does. No program may have the store open.
+/// Replaces the last byte of the id of a sample in its row but not in the index, like a flipped bit
+/// on the disk. No program may have the store open.
 pub(crate) fn damage_id(path: &Path, number: u128, byte: u8) {
     let row = sample(number).id.to_string() + "lenet5";
     let mut bytes = std::fs::read(path).unwrap();

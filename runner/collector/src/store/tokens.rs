@@ -17,7 +17,7 @@ pub const DEFAULT_PER_MINUTE: u32 = 6_000;
 /// Maximum length of a name.
 const MAX_NAME: usize = 64;
 
-/// What a token may do.
+/// Rights of a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Roles {
     /// Send samples.
@@ -31,22 +31,22 @@ pub struct Roles {
 /// A token, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Name of the person or machine.
+    /// Name of the user or machine.
     pub name: String,
-    /// What it may do.
+    /// Its rights.
     pub roles: Roles,
     /// Limit on its requests per minute.
     pub per_minute: u32,
-    /// When it was made.
+    /// Time of its creation.
     pub created_at: Timestamp,
-    /// When it ends; `None` if it never does.
+    /// Time of its expiry; `None` without one.
     pub expires_at: Option<Timestamp>,
     /// When a request last used it, to a minute.
     pub last_used_at: Option<Timestamp>,
 }
 
 impl Token {
-    /// Whether the token has ended.
+    /// Whether the token has expired.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
     }

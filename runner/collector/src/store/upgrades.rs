@@ -9,7 +9,7 @@ use crate::token::Hash;
 const VERSION_2: &str = include_str!("fixtures/version_2.sql");
 const VERSION_3: &str = include_str!("fixtures/version_3.sql");
 
-/// Opens a store that an earlier version has written.
+/// Opens a store written by an earlier version.
 fn upgraded(folder: &tempfile::TempDir, written: &str) -> Store {
     let path = folder.path().join("old.sqlite");
     Connection::open(&path).unwrap().execute_batch(written).unwrap();

@@ -1,4 +1,4 @@
-//! Whether the store is still there and can be written, its size, and removal of old samples.
+//! Upkeep of the store: write probe, size, and removal of old samples.
 
 use foreglow_shared::{Timestamp, format_count};
 
@@ -8,13 +8,13 @@ use super::row::Value;
 use super::runs::count_again;
 
 impl Store {
-    /// Checks that a sample would be stored now.
+    /// Checks that a sample could be stored now.
     ///
     /// # Errors
     /// The store was removed, is locked by another program, is read-only, or does not answer.
     pub fn probe(&mut self) -> anyhow::Result<()> {
         let outcome = self.database.begin().and_then(|transaction| {
-            // Changes nothing, and needs everything that a change needs.
+            // Deletes no row, but needs everything that a write needs.
             let outcome = transaction.execute("DELETE FROM audit WHERE seq = 0", &[]);
             transaction.roll_back();
             outcome.map(drop)
@@ -39,7 +39,7 @@ impl Store {
     }
 
     /// Removes at most this number of samples of runs that were submitted before a time, with a
-    /// line in the record; returns their number.
+    /// line in the audit log; returns their number.
     ///
     /// # Errors
     /// As for [`Store::insert`].

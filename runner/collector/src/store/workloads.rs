@@ -19,7 +19,7 @@ pub struct CountedWorkload {
     pub samples: u64,
 }
 
-/// Workloads, and where the others begin.
+/// A page of workloads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadPage {
     /// The workloads, sorted by their JSON.
@@ -28,7 +28,7 @@ pub struct WorkloadPage {
     pub next: Option<String>,
 }
 
-/// What the jobs of a workload have in common.
+/// A job of a workload, and the number of samples of all its jobs.
 struct OfWorkload {
     job: String,
     samples: u64,

@@ -1,4 +1,4 @@
-//! Upload on a thread of its own, so that a slow collector slows no run down.
+//! Upload on a background thread, so that a slow collector does not slow down runs.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -15,11 +15,11 @@ use crate::store::Store;
 /// Delay after the first failure; each further one is twice as long.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
-/// Time that the last samples have after the last run.
+/// Time limit for uploading the last samples after the last run.
 const LAST_WAIT: Duration = Duration::from_secs(5);
 
 /// A thread that sends samples while others are measured. Each sample is on disk before the thread
-/// hears of it, so that a killed process loses none.
+/// is notified, so that a killed process loses none.
 pub struct Background {
     target: Target,
     store: Store,
@@ -27,7 +27,7 @@ pub struct Background {
     result: Receiver<Outcome>,
 }
 
-/// What has become of all samples.
+/// Result of the upload of all samples.
 struct Outcome {
     receipt: Receipt,
     /// The failure of the last attempt.
@@ -49,27 +49,27 @@ impl Background {
         std::thread::Builder::new()
             .name("upload".into())
             .spawn(move || {
-                // Without a listener the command has ended.
+                // Without a receiver the command has already ended.
                 let _ = ended.send(send_all(&sender, own, &woken));
             })
             .context("the thread that uploads samples cannot be started")?;
         Ok(Self { target, store, wake, result })
     }
 
-    /// Keeps a sample on disk and lets the thread send it.
+    /// Queues a sample on disk and notifies the thread.
     ///
     /// # Errors
-    /// The sample cannot be kept.
+    /// The sample cannot be stored.
     pub fn send(&mut self, sample: &Sample) -> anyhow::Result<()> {
         self.store
             .keep_for(self.target.url(), std::slice::from_ref(sample))
             .context("the sample could not be kept before it is sent")?;
-        // The thread ends only after this handle.
+        // Cannot fail, because the thread outlives this handle.
         let _ = self.wake.send(());
         Ok(())
     }
 
-    /// Waits a few seconds for the last samples, and says what has become of all.
+    /// Waits a few seconds for the last samples, and reports the result.
     pub fn finish(self) {
         let Self { target, store, wake, result } = self;
         drop(wake);
@@ -89,8 +89,8 @@ impl Background {
     }
 }
 
-/// Sends what waits each time that a sample arrives, and once more at the end, but never before the
-/// delay that the collector asks for.
+/// Sends the queued samples whenever one arrives, and once more at the end, but never before the
+/// delay that the collector asked for.
 fn send_all(target: &Target, mut store: Store, woken: &Receiver<()>) -> Outcome {
     let mut outcome = Outcome { receipt: Receipt::default(), failure: None };
     let mut delay = FIRST_DELAY;
@@ -124,7 +124,8 @@ fn send_all(target: &Target, mut store: Store, woken: &Receiver<()>) -> Outcome 
     }
 }
 
-/// Waits for a sample, or until the next attempt after a failure; returns whether no more follow.
+/// Waits for a sample, or until the next attempt after a failure; returns whether there will be no
+/// more samples.
 fn wait(woken: &Receiver<()>, not_before: Option<Instant>) -> bool {
     let Some(not_before) = not_before else {
         let has_ended = woken.recv().is_err();

@@ -1,5 +1,5 @@
 //! Upload of samples to a collector. Samples that cannot be sent stay in the store until the next
-//! upload, and those that the collector rejects stay there with its reason.
+//! upload; rejected ones stay there with the collector's reason.
 
 mod background;
 mod post;
@@ -26,7 +26,7 @@ pub struct Target {
     url: String,
     token: Option<String>,
     policy: Policy,
-    /// Authorities of `FOREGLOW_CA`; `None` for those of the web.
+    /// Authorities of `FOREGLOW_CA`; `None` for the public ones.
     authorities: Option<RootCerts>,
 }
 
@@ -41,9 +41,9 @@ impl Target {
         Ok(Self { url, token: token.filter(|token| !token.is_empty()), policy: Policy::PATIENT, authorities })
     }
 
-    /// Sends these samples and those still waiting for this collector, also those that it has
-    /// rejected before. They stay in the store until the collector has acknowledged them, so that
-    /// no failure loses a sample.
+    /// Sends these samples, even if the collector rejected them before, and those queued for this
+    /// collector. They stay in the store until the collector has acknowledged them, so that no
+    /// failure loses a sample.
     ///
     /// # Errors
     /// The collector is down or rejects the request; the message says that the samples are kept.
@@ -70,7 +70,7 @@ impl Target {
         Ok(total)
     }
 
-    /// Returns the address of the collector as stored.
+    /// Returns the address of the collector in its stored form.
     pub fn url(&self) -> &str {
         &self.url
     }

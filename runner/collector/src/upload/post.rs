@@ -1,4 +1,4 @@
-//! One request to a collector, sent again with increasing delays while the failure may pass.
+//! One request to a collector, with retries and increasing delays after temporary failures.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -15,15 +15,15 @@ use crate::Receipt;
 use crate::address::is_loopback;
 
 const PATH: &str = "/api/v1/samples";
-/// Bodies from this size on are sent only after the collector has accepted the head, so that its
-/// refusal, such as of a wrong token, is read.
+/// Size from which a body is sent only after the collector has accepted the head, so that a
+/// refusal, such as of a wrong token, can be read.
 const ANNOUNCED_BYTES: usize = 32 << 10;
-/// Longest delay of `Retry-After` that a user waits for.
+/// Limit on the `Retry-After` delay for a waiting user.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// Longest delay of `Retry-After` that is used at all; longer ones become this one.
+/// Limit on the `Retry-After` delay; longer ones are reduced to it.
 const LONGEST_DELAY: Duration = Duration::from_secs(600);
 
-/// How long to try.
+/// Retry policy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
     connect_timeout: Duration,
@@ -34,14 +34,14 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    /// For a user who waits for the answer.
+    /// Policy for a waiting user.
     pub(super) const PATIENT: Self = Self {
         connect_timeout: Duration::from_secs(5),
         answer_timeout: Duration::from_secs(30),
         attempts: 3,
         first_delay: Duration::from_millis(500),
     };
-    /// For the background, where the sender itself tries again.
+    /// Policy for the background thread, which retries by itself.
     pub(super) const BRIEF: Self = Self {
         connect_timeout: Duration::from_secs(3),
         answer_timeout: Duration::from_secs(10),
@@ -57,7 +57,7 @@ struct Failure {
     may_pass: bool,
 }
 
-/// A refusal with the delay that the collector asks for.
+/// A refusal with the collector's retry delay.
 #[derive(Debug)]
 struct Delayed {
     sentence: String,
@@ -72,7 +72,7 @@ impl fmt::Display for Delayed {
 
 impl std::error::Error for Delayed {}
 
-/// Returns the delay that the collector asks for with an error of [`Target::post`].
+/// Returns the retry delay in an error of [`Target::post`].
 pub(super) fn retry_after(error: &anyhow::Error) -> Option<Duration> {
     error.downcast_ref::<Delayed>().map(|delayed| delayed.retry_after)
 }
@@ -83,7 +83,7 @@ impl Target {
         Self { policy: Policy::BRIEF, ..self }
     }
 
-    /// Posts samples, and again after a delay if the failure may pass.
+    /// Posts samples, with retries after temporary failures.
     ///
     /// # Errors
     /// The last failure.
@@ -144,7 +144,7 @@ impl Target {
             .http_status_as_error(false)
             .timeout_connect(Some(self.policy.connect_timeout))
             .timeout_global(Some(self.policy.answer_timeout));
-        // A proxy would resolve a loopback address to its own machine.
+        // For a proxy, a loopback address would be the proxy's machine.
         let config = if is_loopback(&self.url) { config.proxy(None) } else { config };
         let config = match &self.authorities {
             Some(authorities) => config.tls_config(TlsConfig::builder().root_certs(authorities.clone()).build()),
@@ -188,7 +188,7 @@ fn unreached(url: &str, error: &ureq::Error) -> Failure {
     Failure { error: anyhow::Error::msg(sentence), may_pass }
 }
 
-/// Returns the delay in seconds that an answer asks for. A date is ignored.
+/// Returns the retry delay of an answer, if it is in seconds; a date is ignored.
 fn asked_delay(headers: &HeaderMap) -> Option<Duration> {
     let secs = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(secs).min(LONGEST_DELAY))

@@ -1,4 +1,4 @@
-//! Receipts of the collector, compared with what was sent.
+//! Receipts of the collector, checked against the sent samples.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use foreglow_shared::{Sample, Uuid};
 
 use crate::{Receipt, Rejection};
 
-/// Whether a receipt accounts for each of this number of samples exactly once. Another program or a
-/// proxy must not make the sender forget a sample.
+/// Whether a receipt accounts for each of this number of samples exactly once. A wrong receipt of
+/// another program or a proxy must not make the sender drop a sample.
 pub(super) fn accounts_for(receipt: &Receipt, samples: usize) -> bool {
     let named: Vec<usize> = not_stored(receipt).map(|rejection| rejection.line).collect();
     let distinct: BTreeSet<usize> = named.iter().copied().collect();
@@ -18,7 +18,7 @@ pub(super) fn accounts_for(receipt: &Receipt, samples: usize) -> bool {
         && receipt.new.checked_add(receipt.known).and_then(|stored| stored.checked_add(named.len())) == Some(samples)
 }
 
-/// Returns the samples that the collector has, and those that it does not store, with the reasons.
+/// Returns the samples that the collector has stored, and the rejected ones with the reasons.
 pub(super) fn verdicts(receipt: &Receipt, samples: &[Sample]) -> (Vec<Uuid>, Vec<(Uuid, String)>) {
     let (mut accepted, mut rejected) = (Vec::new(), Vec::new());
     for (line, sample) in (1..).zip(samples) {

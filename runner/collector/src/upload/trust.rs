@@ -1,4 +1,4 @@
-//! Certificate authorities that a sender trusts.
+//! Trusted certificate authorities of a sender.
 
 use std::path::Path;
 

@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-/// User of the server; as root it runs under this system user, which Debian's package makes,
-/// because PostgreSQL refuses to run as root.
+/// User of the server. As root, the server runs under this system user of Debian's package, because
+/// PostgreSQL refuses to run as root.
 const USER: &str = "postgres";
-/// Loses nothing when a process is killed, and everything on a power failure.
+/// Fast settings, safe against killed processes but not against a power failure.
 const FAST: &str = "-c fsync=off -c full_page_writes=off";
 const TLS: &str = "runner/tests/fixtures/tls";
-/// Time in which a server starts, seconds: machines that test are often busy.
+/// Time limit for the start of a server, seconds; long, because test machines are often busy.
 const START_SECS: &str = "120";
-/// Time in which the sessions of a killed client end.
+/// Time limit for the end of a killed client's sessions.
 const SESSIONS_END: Duration = Duration::from_secs(120);
 
 /// A running server, which ends with this process.
@@ -86,7 +86,7 @@ fn as_user(program: &Path) -> Command {
 }
 
 fn succeed(command: &mut Command) -> anyhow::Result<String> {
-    // A file in place of pipes, which the server would hold open.
+    // A file instead of pipes, because the server would hold pipes open.
     let output = tempfile::tempfile()?;
     let status = command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?).status()?;
     let mut text = String::new();

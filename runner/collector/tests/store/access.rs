@@ -1,4 +1,4 @@
-//! How a database is reached and refused: TLS, passwords, and tables of others.
+//! Connections to a database: TLS, passwords, and tables of other programs.
 
 use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_collector::upload::Target;

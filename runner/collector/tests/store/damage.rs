@@ -24,7 +24,7 @@ fn a_damaged_sample_is_replaced_at_its_place_when_it_is_sent_again(place: &Place
     for (round, damage) in damages.iter().enumerate() {
         place.alter(&format!("UPDATE samples SET {damage} WHERE id = '{}'", sample(1).id));
         assert_eq!(store.check().unwrap().damaged.len(), 1, "{damage}");
-        // New samples of the same run are counted beside it.
+        // New samples of the same run are counted in addition.
         let new = sample(10 + round as u128);
         assert_eq!(store.insert(&[new.clone(), sample(1), sample(1), sample(3)]).unwrap(), inserted(2, 2), "{damage}");
         let findings = store.check().unwrap();
@@ -35,7 +35,7 @@ fn a_damaged_sample_is_replaced_at_its_place_when_it_is_sent_again(place: &Place
     let record = store.audit().unwrap();
     let replaced = record.iter().filter(|line| line.what.starts_with("replaced the damaged sample")).count();
     assert_eq!(replaced, damages.len());
-    // A sound sample is kept, and a valid sample replaces a damaged one whatever its content was.
+    // A sound sample is kept; a valid sample replaces a damaged one with any content.
     let late = Sample { completion_time_secs: Some(9.0), ..sample(1) };
     let kept = Inserted { new: 0, known: 0, conflicts: vec![0] };
     assert_eq!(store.insert(std::slice::from_ref(&late)).unwrap(), kept);

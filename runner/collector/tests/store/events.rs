@@ -1,4 +1,5 @@
-//! Event streams: many listeners at once, and those that are slow or continue after a sample.
+//! Event streams: many listeners at once, slow listeners, and listeners that continue after a
+//! sample.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -17,7 +18,7 @@ over_both! {
 const LISTENERS: usize = 40;
 const POSTS: u128 = 60;
 
-/// Opens a stream and reads its greeting, after which it misses nothing.
+/// Opens a stream and reads its greeting; later samples are not missed.
 fn listen(url: &str, query: &str) -> BufReader<TcpStream> {
     let host = url.trim_start_matches("http://").trim_end_matches('/');
     let mut stream = TcpStream::connect(host).unwrap();
@@ -40,7 +41,7 @@ fn ids_until(events: &mut impl std::io::BufRead, last: Uuid) -> Vec<Uuid> {
         if events.read_line(&mut line).unwrap() == 0 {
             break;
         }
-        // A stream that ends amid a line ends amid an event.
+        // A stream that ends within a line ends within an event.
         let data = line.strip_suffix('\n').and_then(|line| line.strip_prefix("data: "));
         ids.extend(data.map(|data| parse_line(data).unwrap().id));
     }
@@ -56,7 +57,7 @@ fn every_listener_gets_every_sample_in_its_order(place: &Place) {
     assert_eq!(post(&agent(), &url, &lines(1..6)).0, 200);
     let last = sample(5 + POSTS).id;
     std::thread::scope(|scope| {
-        // From now on, or after an earlier sample.
+        // Listeners for new samples only, or after an earlier sample.
         let listeners: Vec<_> = (0..LISTENERS)
             .map(|number| {
                 let first = if number % 2 == 0 { 6 } else { 3 };
@@ -81,7 +82,7 @@ fn every_listener_gets_every_sample_in_its_order(place: &Place) {
     });
 }
 
-/// The samples are larger than what the collector keeps in memory and the system buffers.
+/// The samples exceed the buffers of the collector and the system.
 fn a_listener_that_reads_nothing_for_a_while_misses_nothing(place: &Place) {
     let url = serve(&place.location);
     wait_for(&url, "readyz", 200);
@@ -98,7 +99,7 @@ fn a_listener_that_reads_nothing_for_a_while_misses_nothing(place: &Place) {
     }
     let last = sample(1_000).id;
     let mut heard = ids_until(&mut slow, last);
-    // A client whose stream ends connects again, and continues after the last event.
+    // A client whose stream ends reconnects and continues after the last event.
     while heard.last() != Some(&last) {
         let query = heard.last().map(|id| format!("?after={id}")).unwrap_or_default();
         assert!(!query.is_empty(), "the first samples were in the buffers");

@@ -70,7 +70,7 @@ fn a_sample_that_one_collector_stores_is_an_event_of_the_other() {
         let data = events.find(|line| line.starts_with("data: ")).unwrap();
         assert!(data.contains(&sample(number).id.to_string()), "{data}");
     }
-    // Both write at the same time, and each sample has a place of its own.
+    // Both write at the same time, and each sample has its own position.
     std::thread::scope(|scope| {
         for (collector, start) in [(&first, 100), (&second, 200)] {
             scope.spawn(move || {
@@ -106,7 +106,7 @@ fn crashes_of_the_server_lose_nothing_that_was_acknowledged_and_double_nothing()
                 for batch in (0..).take_while(|_| !is_over.load(Ordering::Relaxed)) {
                     let first = 1 + sender * 1_000_000 + batch * 10;
                     let url = &collectors[usize::try_from((sender + batch) % 2).unwrap()];
-                    // Each batch is sent until it is acknowledged, as a sender does.
+                    // Like a sender, resends each batch until it is acknowledged.
                     while !is_over.load(Ordering::Relaxed) {
                         let (status, answer) = post(&agent, url, &lines(first..first + 10));
                         if status == 200 {

@@ -1,4 +1,4 @@
-//! Requests that the collector cannot serve, or that ask for more than it has.
+//! Requests that the collector cannot serve, or that exceed its limits.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use crate::faults::{agent, get, lines, post, serve, wait_for};
 use crate::{Place, sample, server};
 
-/// Returns the status and the delay that the answer to a post names.
+/// Returns the status and the retry delay of the answer to a post.
 fn refused(url: &str) -> (u16, Option<String>) {
     let answer = agent().post(format!("{url}api/v1/samples")).send(lines([2].into_iter())).unwrap();
     let delay = answer.headers().get("retry-after").map(|delay| delay.to_str().unwrap().to_owned());
@@ -66,7 +66,7 @@ fn forms_of_strangers_take_no_memory_from_those_who_send_samples() {
         .map(|_| {
             let mut stream = TcpStream::connect(host).unwrap();
             write!(stream, "POST / HTTP/1.1\r\nhost: {host}\r\ncontent-length: 16777216\r\n\r\n").unwrap();
-            // All but the last byte; a refusal ends the connection before.
+            // Sends all but the last byte; a refusal may end the connection earlier.
             let _ = stream.write_all(&[b'a'; (16 << 20) - 1]);
             stream
         })

@@ -27,7 +27,7 @@ fn job(store: &Store, sample: &Sample) -> Job {
     store.job(&fingerprint(sample)).unwrap().unwrap().job
 }
 
-/// The run of a setting, with a time of its own.
+/// A run of a setting, with a distinct time.
 fn run(number: u128, executors: u32, outcome: Outcome) -> Sample {
     let mut sample = Sample { outcome, completion_time_secs: Some(1.0 + number as f64 / 7.0), ..sample(number) };
     sample.configuration.executors = executors;

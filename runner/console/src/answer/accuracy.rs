@@ -1,9 +1,9 @@
-//! The accuracy of a trained CNN beside its time.
+//! The accuracy of a trained CNN in the answers.
 
 use foreglow_model::{Accuracy, AccuracyUnknown};
 use foreglow_shared::{Job, format_rate};
 
-/// What tells why no configuration meets a question with a minimum accuracy.
+/// Data for the explanation why no configuration meets a question with a minimum accuracy.
 pub(super) struct Inaccuracy {
     /// The minimum.
     pub(super) least: f64,
@@ -13,7 +13,7 @@ pub(super) struct Inaccuracy {
     pub(super) fastest: Option<(String, String)>,
     /// The configurations whose accuracy was measured.
     pub(super) measured: Vec<(String, Accuracy)>,
-    /// Why no accuracy is known.
+    /// Why the accuracy is unknown.
     pub(super) unknown: Option<AccuracyUnknown>,
 }
 
@@ -45,7 +45,7 @@ impl Inaccuracy {
     }
 }
 
-/// Returns why no accuracy of a job is known; `None` if one is.
+/// Returns why the accuracy of a job is unknown; `None` if it is known.
 pub(super) fn accuracy_unknown(job: &Job) -> Option<AccuracyUnknown> {
     AccuracyUnknown::of(&job.accuracies, job.context.workload.images, job.context.workload.epochs)
 }
@@ -55,15 +55,15 @@ pub(super) fn accuracy_cell(accuracy: Option<&Accuracy>) -> String {
     accuracy.map_or_else(|| "not measured".to_owned(), Accuracy::to_string)
 }
 
-/// Returns a minimum accuracy for a sentence: ` with an accuracy of at least 97 %`; nothing without
-/// a minimum.
+/// Returns a minimum accuracy for a sentence: ` with an accuracy of at least 97 %`; empty without a
+/// minimum.
 pub(super) fn with_accuracy(least: Option<f64>) -> String {
     least.map_or_else(String::new, |least| format!(" with an accuracy of at least {}", format_rate(least)))
 }
 
-/// Returns the notes on accuracies, one line each, after an empty line: what was tested, what the
-/// interval is, and whether the recommended configuration has a single run. Nothing if no accuracy
-/// was measured.
+/// Returns the notes on accuracies, one line each, after an empty line: the tested images, the
+/// meaning of the interval, and whether the recommended configuration has a single run. Empty if no
+/// accuracy was measured.
 pub(super) fn accuracy_notes<'a>(
     measured: impl Iterator<Item = &'a Accuracy>,
     recommended: Option<&Accuracy>,

@@ -15,7 +15,7 @@ use super::{SCHEMA, cost_note, cost_unknown};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
-/// Most suggestions in a table.
+/// Limit on the suggestions in a table.
 const FEW: usize = 8;
 
 /// Samples to collect next.
@@ -44,7 +44,8 @@ struct SuggestedSample {
 }
 
 impl AdviceAnswer {
-    /// Advises on a question about a job; `place` is where the printed commands save their samples.
+    /// Advises on a question about a job; `place` is the destination of the samples of the printed
+    /// commands.
     ///
     /// # Errors
     /// The question has no answer.
@@ -181,11 +182,12 @@ impl AdviceAnswer {
     }
 }
 
-/// What to do in place of the command if Spark ran the user's own program.
+/// Advice for jobs of the user's own Spark program, for which the command does not apply.
 pub(super) const OWN_PROGRAM: &str = "\nIf the samples are from your own program, run it with this configuration \
                                       instead, and import its event log.\n";
 
-/// Returns where to run the command of a context whose data set has no path; `None` if anywhere.
+/// Returns a note on where to run the command of a context whose data set has no path; `None` if it
+/// can run anywhere.
 pub(super) fn data_note(context: &Context) -> Option<String> {
     let folder = context.workload.data_path().filter(|path| !Path::new(path).is_absolute())?;
     Some(format!(

@@ -1,9 +1,9 @@
-//! What a prediction of a CNN that was never run is based on.
+//! Runs and layers on which a prediction of a CNN that was never run is based.
 
 use foreglow_shared::format_count;
 use serde::Serialize;
 
-/// What a prediction of a CNN that was never run is based on.
+/// Runs and layers on which a prediction of a CNN that was never run is based.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Basis {
     /// Names of the measured CNNs.
@@ -19,7 +19,7 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// Says it in a sentence.
+    /// Describes the basis in a sentence.
     pub fn describe(&self) -> String {
         let (count, runs) = (self.measured_models.len(), format_count(self.runs, "run"));
         let others = if count == 1 { "1 CNN".to_owned() } else { format!("{count} CNNs") };

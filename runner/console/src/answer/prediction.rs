@@ -23,12 +23,12 @@ pub struct PredictionAnswer {
     never_run: Option<Basis>,
     executors: u32,
     cores_per_executor: u32,
-    /// Absent if each executor has as many.
+    /// Absent if all executors have the same number.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_cores: Option<u32>,
     memory_per_executor_mib: u32,
     sampling_rate: f64,
-    /// Present if it was asked for.
+    /// Present if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     partition_size: Option<u32>,
     completion_time_secs: Option<f64>,
@@ -44,7 +44,7 @@ pub struct PredictionAnswer {
 
 impl PredictionAnswer {
     /// Predicts a job at `setting`, with the memory and the prices of a question, and the partition
-    /// size that the predictor assumes, if one was asked for.
+    /// size that the predictor assumes, if one was requested.
     pub fn new(
         job: &Job,
         predictor: &Predictor,
@@ -88,7 +88,7 @@ impl PredictionAnswer {
         }
     }
 
-    /// Says that the CNN was never run, and what the prediction is based on.
+    /// Adds the note that the CNN was never run, with the basis of the prediction.
     pub fn based_on(self, never_run: Option<Basis>) -> Self {
         Self { never_run, ..self }
     }

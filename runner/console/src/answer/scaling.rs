@@ -17,7 +17,7 @@ pub struct ScalingAnswer {
     schema: u32,
     context: Context,
     predictor: &'static str,
-    /// The configuration that the others are compared with.
+    /// The reference configuration.
     smallest: WhatIf,
     /// Images of a slot in weak scaling.
     images_per_slot: f64,
@@ -52,7 +52,7 @@ struct Scaled {
     speed_up: Option<f64>,
     speed_up_interval: Option<Bounds>,
     efficiency: Option<f64>,
-    /// What was measured on the configuration; `None` if its values are predicted alone.
+    /// Measured values of the configuration; `None` if all values are predicted.
     measured: Option<Measured>,
 }
 
@@ -146,7 +146,7 @@ impl ScalingAnswer {
         text + &notes(&[self.common_warnings(), self.warnings.clone()].concat())
     }
 
-    /// Returns the warnings of the configurations, each once.
+    /// Returns the warnings of the configurations without duplicates.
     fn common_warnings(&self) -> Vec<Warning> {
         let mut distinct: Vec<Warning> = Vec::new();
         for warning in self.configurations.iter().flat_map(|row| &row.warnings) {

@@ -1,4 +1,4 @@
-//! Which configuration of a table to run next, and the best so far.
+//! The configuration of a table to run next, and the best so far.
 
 use foreglow_exit::unusable;
 use foreglow_model::{Probe, Proposal, SearchTable, Strategy, Warning};
@@ -91,10 +91,10 @@ impl SearchAnswer {
         })
     }
 
-    /// Fails with the reason if every configuration was run and none met the deadline.
+    /// Checks that the search has an answer.
     ///
     /// # Errors
-    /// As above.
+    /// Every configuration was run, and none met the deadline.
     pub fn check(&self) -> anyhow::Result<()> {
         match (&self.next, &self.fastest, self.fastest_secs, self.deadline_secs) {
             (None, Some(fastest), Some(secs), Some(deadline)) => anyhow::bail!(

@@ -7,7 +7,7 @@ use foreglow_model::{Column, Transform, Values};
 use crate::evaluation::condition::number;
 use crate::evaluation::feature::{Feature, Kind};
 
-/// A feature column that is being read.
+/// Builder of a feature column.
 pub struct Growing {
     feature: Feature,
     cells: Cells,
@@ -35,7 +35,8 @@ impl Growing {
         Self { feature, cells }
     }
 
-    /// Adds the next cell. The first cell tells whether an automatic column holds numbers or names.
+    /// Adds the next cell. The first cell decides whether an automatic column holds numbers or
+    /// names.
     ///
     /// # Errors
     /// The cell is invalid, or an automatic column has numbers and names; the message says why.

@@ -70,7 +70,7 @@ impl FromStr for Condition {
             return Err("it has no operator; write COLUMN and one of = != < <= > >= and a value".into());
         };
         let (column, value) = (text[..at].trim(), text[at + sign.len()..].trim());
-        // As in the cells.
+        // Accepts a decimal comma, like the cells.
         let with_point = with_point(value, b',');
         let value = with_point.as_deref().unwrap_or(value);
         let is_ordered = !matches!(operator, Operator::Equal | Operator::NotEqual);

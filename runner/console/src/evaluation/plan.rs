@@ -7,11 +7,11 @@ use crate::evaluation::condition::Condition;
 use crate::evaluation::input::{Input, Sides};
 use crate::grammar;
 
-/// Most settings for leave-one-out; with more, folds are used.
+/// Limit on the settings for leave-one-out; with more, folds are used.
 const MAX_LEFT_OUT: usize = 100;
 /// Number of folds in that case.
 const FOLDS: usize = 10;
-/// Most settings that an evaluation uses, in total or, if split by conditions, on each side.
+/// Limit on the settings of an evaluation, in total or, if split by conditions, on each side.
 const MAX_SETTINGS: usize = 10_000;
 
 /// How rows are split

@@ -26,8 +26,8 @@ enum Form {
     JsonLines { lines: Box<dyn BufRead>, line: u64, first: Option<String> },
 }
 
-/// What ends the lines of a table. The reader of `csv` has consumed a line feed after a record, but
-/// not yet the one of a carriage return and line feed.
+/// Line ending of a table. After a record, the reader of `csv` has consumed a single line feed, but
+/// not the line feed of a CRLF.
 #[derive(Clone, Copy)]
 enum LineEnd {
     Lf,
@@ -35,7 +35,7 @@ enum LineEnd {
 }
 
 impl LineEnd {
-    /// Returns the line on which a record begins. The reader stands on line `after` after it.
+    /// Returns the line on which a record begins; `after` is the reader's line after the record.
     fn line_of(self, record: &StringRecord, after: u64) -> u64 {
         let inside: usize = record.iter().map(|cell| cell.matches('\n').count()).sum();
         let ends = match self {
@@ -78,7 +78,7 @@ impl Records {
         let count = |delimiter: u8| first_line.iter().filter(|byte| **byte == delimiter).count();
         let delimiter = [b',', b'\t', b';'].into_iter().rev().max_by_key(|delimiter| count(*delimiter)).unwrap_or(b',');
         let line_end = if first_line.ends_with(b"\r") { LineEnd::CrLf } else { LineEnd::Lf };
-        // A last line without an end gets one, so that lines are counted alike.
+        // Adds a missing end of the last line, so that line numbers are consistent.
         let input: Box<dyn BufRead> = Box::new(input.chain(line_end.bytes()));
         let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(input);
         let header = reader.headers().map_err(|error| damaged(&name, 1, &error))?;

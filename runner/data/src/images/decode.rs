@@ -1,4 +1,4 @@
-//! Decodes, resizes and normalises a stored image into the numbers that a CNN takes.
+//! Decodes, resizes and normalises a stored image for a CNN.
 
 use std::io::Cursor;
 
@@ -72,8 +72,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Does the same without normalising: appends one byte per value. The device applies the
-    /// [`Scale`]s of the normalisation.
+    /// Decodes without normalising: appends one byte per value. The device applies the [`Scale`]s
+    /// of the normalisation.
     ///
     /// # Errors
     /// As for [`Self::decode`].

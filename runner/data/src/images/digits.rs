@@ -88,7 +88,8 @@ const STROKES: [&[[f32; 2]]; CLASSES as usize] = [
     ],
 ];
 
-/// Returns the JPEG file of a digit: a function of the image's number, whose last digit it shows.
+/// Returns the JPEG file of a digit: the last digit of the image's number, which determines the
+/// file.
 pub fn draw(index: u64) -> Vec<u8> {
     let mut random = ChaCha8Rng::seed_from_u64(index);
     let mut between = |low: f32, high: f32| low + (high - low) * random.random::<f32>();

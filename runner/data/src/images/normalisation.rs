@@ -1,4 +1,4 @@
-//! Normalisation: from the bytes of an image to the numbers that a CNN takes.
+//! Normalisation of the bytes of an image to the input of a CNN.
 
 use foreglow_architectures::Colour;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ const MNIST: [(f32, f32); 1] = [(0.1307, 0.3081)];
 /// Normalisation of a job's images: `(value − mean) ÷ deviation`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Normalisation {
-    /// Mean of each channel, in the order in which the CNN takes them.
+    /// Mean of each channel, in the CNN's order.
     pub mean: Vec<f32>,
     /// Standard deviation of each channel.
     pub std: Vec<f32>,
@@ -41,7 +41,7 @@ pub enum ChannelOrder {
     /// Red, green, blue.
     #[default]
     Rgb,
-    /// Blue, green, red, as OpenCV and Caffe have it.
+    /// Blue, green, red, as in OpenCV and Caffe.
     Bgr,
 }
 
@@ -58,7 +58,7 @@ impl Normalisation {
         Self { mean, std, pixel_range: PixelRange::One, channel_order }
     }
 
-    /// Returns the normalisation of each channel, in the order in which the CNN takes them.
+    /// Returns the normalisation of each channel, in the CNN's order.
     pub fn scales(&self) -> Vec<Scale> {
         let pairs = self.mean.iter().zip(&self.std);
         pairs.map(|(mean, deviation)| Scale::of(*mean, *deviation, self.pixel_range)).collect()

@@ -1,6 +1,6 @@
 //! Generator of synthetic photographs: JPEG files with gradients, soft shapes and noise, whose
-//! shapes and colours depend on the class. They cost as much to decode as real photographs and need
-//! no download.
+//! shapes and colours depend on the class. Decoding takes as long as for real photographs, and no
+//! download is needed.
 
 use image::codecs::jpeg::JpegEncoder;
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
@@ -10,7 +10,7 @@ const SIDE_PX: u32 = 128;
 pub const CLASSES: u64 = 10;
 const QUALITY: u8 = 90;
 
-/// Returns the JPEG file of a photograph: a function of its number, whose last digit is its class.
+/// Returns the JPEG file of a photograph, which its number determines; the last digit is its class.
 pub fn draw(index: u64) -> Vec<u8> {
     let mut random = ChaCha8Rng::seed_from_u64(index);
     let mut unit = || random.random::<f32>();

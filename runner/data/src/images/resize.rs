@@ -1,4 +1,4 @@
-//! Resizes an image, or the part of it that is shown.
+//! Resizes an image, or the part of it inside the crop.
 
 use fast_image_resize::images::{Image as Canvas, TypedImageRef};
 use fast_image_resize::pixels::{InnerPixel, U8, U8x3};
@@ -18,7 +18,7 @@ pub fn pixel_type(colour: Colour) -> PixelType {
 /// have the type of the colour.
 ///
 /// # Errors
-/// The bytes are fewer than the pixels, or the part to show is outside of the image.
+/// There are fewer bytes than pixels, or the crop is outside the image.
 pub fn resize(
     resizer: &mut Resizer,
     colour: Colour,
@@ -32,7 +32,7 @@ pub fn resize(
     }
 }
 
-/// [`Resizer::resize`], which takes pixels of any type, would be compiled for all 15 types.
+/// Typed, because [`Resizer::resize`] would be compiled for all 15 pixel types.
 fn resize_typed<P: PixelTrait + InnerPixel>(
     resizer: &mut Resizer,
     (pixels, [width, height]): (&[u8], [u32; 2]),
@@ -44,13 +44,13 @@ fn resize_typed<P: PixelTrait + InnerPixel>(
     resizer.resize_typed(&source, &mut resized, options).map_err(|error| error.to_string())
 }
 
-/// Returns how an image of this width and height becomes a square of `px`. Cutting that square out
-/// of the resized image is the same as resizing the part of the image that it shows.
+/// Returns the options for resizing an image of this width and height to a square of `px`. Resizing
+/// the visible part of the image equals cropping the resized image.
 pub fn options(Resizing { fit, resize_px, interpolation }: Resizing, size: [u32; 2], px: u32) -> ResizeOptions {
     let options = ResizeOptions::new().resize_alg(match interpolation {
         Interpolation::Nearest => ResizeAlg::Nearest,
         Interpolation::Bilinear => ResizeAlg::Convolution(FilterType::Bilinear),
-        // Pillow's cubic filter is this one too.
+        // The same filter as Pillow's.
         Interpolation::Bicubic => ResizeAlg::Convolution(FilterType::CatmullRom),
         Interpolation::Lanczos => ResizeAlg::Convolution(FilterType::Lanczos3),
     });
@@ -71,8 +71,8 @@ pub fn options(Resizing { fit, resize_px, interpolation }: Resizing, size: [u32;
     options.crop(left, top, width, height)
 }
 
-/// Returns the start and the length of the part of a side that the centre of its resized image
-/// shows. The centre starts at a whole pixel; a half is rounded to the even one, as in torchvision.
+/// Returns the start and the length of the part of a side that is visible in the centre crop of the
+/// resized image. The crop starts at a whole pixel; a half is rounded to even, as in torchvision.
 fn shown(length: u32, resized: u64, px: u32) -> (f64, f64) {
     // Exact: lengths are far below 2⁵³.
     let (scale, margin) = (f64::from(length) / resized as f64, resized.saturating_sub(u64::from(px)));
@@ -133,7 +133,8 @@ mod tests {
                 ],
             ),
         ] {
-            // Pillow filters the rows first, the resizer the columns: bytes between are rounded.
+            // Pillow filters the rows first, the resizer the columns; the intermediate bytes are
+            // rounded differently.
             let ours = of(fit, interpolation);
             let worst = ours.iter().zip(pillow).map(|(ours, pillow)| ours.abs_diff(pillow)).max();
             assert!(worst <= Some(1), "{fit} {interpolation}: {ours:?}");

@@ -1,4 +1,4 @@
-//! Converts a text to the word vectors that a classifier takes.
+//! Converts a text to word vectors for a classifier.
 
 use std::sync::Arc;
 

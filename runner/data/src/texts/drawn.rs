@@ -17,11 +17,11 @@ const WORDS_OF_A_CLASS: u64 = 40;
 const TOPICAL: f64 = 0.2;
 /// The most frequent words, which are not in the vocabulary, as with real texts.
 const COMMONEST: u64 = 10;
-/// Fewest and most words of a text. About a third are not in the vocabulary, which leaves at least
-/// 500: no text is padded with zeros, after which a recurrent layer would forget it.
+/// Fewest and most words of a text. About a third are not in the vocabulary, so at least 500
+/// remain. No text is therefore padded with zeros, over which a recurrent layer would forget it.
 const LENGTH: (f64, f64) = (800.0, 1200.0);
 
-/// Returns a text as a function of its number only.
+/// Returns a text, which its number determines.
 pub fn draw(index: u64) -> Vec<u8> {
     let mut random = ChaCha8Rng::seed_from_u64(index);
     let mut unit = || random.random::<f64>();

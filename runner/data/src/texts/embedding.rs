@@ -8,7 +8,7 @@ use foreglow_exit::unusable;
 use super::{Words, drawn, folder, glove, vocabulary};
 
 /// Maps each word of the vocabulary to a row of a table. Words without a vector share the first
-/// row, which is zero, and so keep their position in the text.
+/// row, which is zero, so that they keep their position in the text.
 #[derive(Debug)]
 pub struct Embedding {
     rows: HashMap<Vec<u8>, u32>,

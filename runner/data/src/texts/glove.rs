@@ -11,7 +11,7 @@ use foreglow_exit::unusable;
 /// Valid dimensions of a vector. A first line with a single number is the header of a word2vec
 /// file: words and dimensions.
 const DIMS: std::ops::RangeInclusive<usize> = 2..=4096;
-/// Longest first line that is read.
+/// Limit on the length of the first line.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// Returns the dimensions of the vectors in a file, from its first line.
@@ -59,7 +59,7 @@ pub fn read(
                 "{found} numbers follow the word, and {dims} in line 1; is the file complete?"
             )));
         }
-        // A word that contains a space cannot be a word of a text.
+        // Words with a space are ignored, because no text contains them.
         let mut cells = line.split(|byte| *byte == b' ');
         let place = cells.next().filter(|_| found == dims).and_then(|word| words.get(word));
         let Some(place) = place else { continue };

@@ -1,5 +1,5 @@
-//! Texts, from the file to the word vectors that a classifier takes. Words are split as in BigDL's
-//! text classifier (release 0.7.1, `pyspark/bigdl/models/textclassifier/textclassifier.py` and
+//! Texts, from the file to the word vectors for a classifier. Words are split as in BigDL's text
+//! classifier (release 0.7.1, `pyspark/bigdl/models/textclassifier/textclassifier.py` and
 //! `pyspark/bigdl/dataset/news20.py`), and their vectors come from a GloVe file.
 
 mod decode;
@@ -28,7 +28,7 @@ pub struct Words {
     pub vocabulary: u32,
 }
 
-/// Largest file that is read as a text, in bytes.
+/// Size limit of a text file, bytes.
 const LARGEST_TEXT: u64 = 16 << 20;
 
 /// Lists the texts of a folder and its sub-folders: every file that is not hidden, with any

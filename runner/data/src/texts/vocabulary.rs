@@ -9,7 +9,7 @@ use foreglow_exit::unusable;
 use super::words::{Words, is_text};
 use crate::set::DataSet;
 
-/// The most frequent words, such as "the", carry no information and are left out.
+/// Number of the most frequent words, such as "the", which carry no information and are omitted.
 const COMMONEST: usize = 10;
 
 /// Returns the words of a set of texts with frequency ranks 11 to `last`. Equally frequent words

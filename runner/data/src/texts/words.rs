@@ -1,8 +1,8 @@
 //! Splits a text into words.
 
 /// Runs of ASCII letters, in lower case; every other character separates words, as in
-/// `re.sub("[^a-zA-Z]", " ", text)`. The encoding of the text therefore does not matter: bytes
-/// beyond ASCII are separators in all of them.
+/// `re.sub("[^a-zA-Z]", " ", text)`. The encoding of the text therefore does not matter, because
+/// bytes beyond ASCII are always separators.
 pub struct Words {
     small: Vec<u8>,
 }

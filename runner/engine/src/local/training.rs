@@ -12,7 +12,7 @@ use super::super::{Progress, TrainingJob};
 use super::{LONGEST_STARTUP, PULSE, Run};
 use crate::ending::{Stop, failed, unexpected};
 
-/// How long to look for the executor whose end made others fail.
+/// Time limit for finding the executor whose end made others fail.
 const LOOKING: Duration = Duration::from_secs(2);
 
 impl Run<'_> {
@@ -90,7 +90,7 @@ impl Run<'_> {
         Ok(time)
     }
 
-    /// Saves the replicas and the course, and then lets the checkpoint refer to them.
+    /// Saves the replicas and the course, and then updates the checkpoint.
     fn save(
         &mut self,
         fleet: &mut Fleet,
@@ -122,7 +122,7 @@ impl Run<'_> {
         self.partitions.images * u64::from(epochs)
     }
 
-    /// Has every executor train a round; `own` returns the files of a rank.
+    /// Runs a round of training in every executor; `own` returns the files of a rank.
     fn round(
         &mut self,
         fleet: &mut Fleet,
@@ -145,7 +145,7 @@ impl Run<'_> {
                     self.course.learn(epoch, tally);
                     self.account.learned(executor, tally.images, phases);
                     let is_over = self.course.see(epoch, seen) == self.partitions.images;
-                    // Without rounds the epochs end one after the other while the training goes on.
+                    // Without rounds the epochs end one after the other during the training.
                     if is_over && round.steps.is_none() {
                         self.say_epoch(epoch);
                     }
@@ -174,7 +174,7 @@ impl Run<'_> {
         self.evaluated(fleet, |course, tally, confusion| course.validate(u64::from(epoch), tally, confusion))
     }
 
-    /// Saves the weights of the first replica; all are equal by now.
+    /// Saves the weights of the first replica; all replicas are equal at the end.
     pub fn save_weights(&mut self, fleet: &mut Fleet) -> Result<(), Stop> {
         let path = self.job.training.as_ref().and_then(|training| training.save_weights.clone());
         let Some(path) = path else { return Ok(()) };
@@ -190,7 +190,7 @@ impl Run<'_> {
         }
     }
 
-    /// Divides the held-out images among the executors, whose replicas are equal by now.
+    /// Divides the held-out images among the executors, whose replicas are equal at the end.
     pub fn evaluate(&mut self, fleet: &mut Fleet) -> Result<(), Stop> {
         let Some(held_out) = self.job.training.as_ref().and_then(|training| training.held_out.clone()) else {
             return Ok(());
@@ -220,7 +220,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Records unusable images once, although every epoch meets them again.
+    /// Records unusable images once, although every epoch reads them again.
     fn skip_once(&mut self, mut broken: Vec<BrokenImage>) -> Result<(), Stop> {
         broken.retain(|image| self.account.broken.iter().all(|known| known.name != image.name));
         self.skip(broken)

@@ -127,7 +127,8 @@ impl Application {
             command.env("SPARK_LOCAL_IP", "127.0.0.1");
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // The engine ends the application itself, so Ctrl-C must not reach it.
+        // A separate process group keeps Ctrl-C from the application, because the engine ends it
+        // itself.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut driver = command.spawn().with_context(|| format!("{} could not be started", program.display()))?;
@@ -142,7 +143,7 @@ impl Application {
         std::thread::Builder::new().spawn(move || {
             let lines = BufReader::new(output).lines().map_while(Result::ok);
             for line in lines.filter_map(|line| read(&line)).chain([Line::Gone]) {
-                // A failed send means that the engine no longer listens.
+                // A failed send means that the engine has stopped listening.
                 let _ = sender.send(line);
             }
         })?;

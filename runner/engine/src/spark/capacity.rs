@@ -112,7 +112,7 @@ fn fit(resources: Resources, cores: u32, memory_mib: u64, accelerators: &Acceler
 }
 
 impl Shortage {
-    /// Returns whether the executors would fit if nothing else ran on the cluster.
+    /// Whether the executors would fit on the cluster without other applications.
     pub fn may_pass(&self) -> bool {
         self.fit >= self.resources.executors
     }

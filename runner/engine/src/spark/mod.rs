@@ -108,8 +108,8 @@ impl Engine for Spark {
         }
     }
 
-    /// The user's settings say which machines they are. The CPU model may become known only when
-    /// executors run.
+    /// Compares the machines by the user's settings. The CPU model may be unknown until executors
+    /// run.
     fn has_measured(&self, sample: &Sample, job: &Job) -> bool {
         let mut said = self.host(job);
         said.cpu = said.cpu.or_else(|| sample.host.cpu.clone());
@@ -217,7 +217,7 @@ fn under_its_name(folder: &Path) -> anyhow::Result<PathBuf> {
 mod tests {
     use super::*;
 
-    /// Whatever else the folder holds would be in every binary.
+    /// Other files in the folder would be embedded in every binary.
     #[test]
     fn only_the_driver_is_embedded() {
         let others: Vec<_> = Driver::iter().filter(|name| name != JAR).collect();

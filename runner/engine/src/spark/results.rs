@@ -88,7 +88,7 @@ impl Results {
         Ok(())
     }
 
-    /// Returns the name of the assigned GPUs, all names if they differ; `None` without assigned
+    /// Returns the name of the assigned GPUs, or all names if they differ; `None` without assigned
     /// GPUs.
     pub fn accelerator(&self) -> Option<String> {
         let names: Vec<&str> = self.accelerators.iter().map(String::as_str).collect();
@@ -107,7 +107,7 @@ impl Results {
         self.phases += phases;
     }
 
-    /// Records unusable images once, although every epoch meets them again.
+    /// Records unusable images once, although every epoch reads them again.
     fn skip(&mut self, broken: Vec<BrokenImage>) {
         for image in broken {
             if self.broken.iter().all(|known| known.name != image.name) {

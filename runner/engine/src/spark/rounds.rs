@@ -53,7 +53,7 @@ impl Rounds {
 pub fn averaging(run: &Run<'_>, configuration: &Configuration, learning_secs: f64) -> Phases {
     let wait_ms = |stage: &&Stage| {
         let longest = stage.known_task_ms().max().unwrap_or(0);
-        // The tasks of a round start together, because there is a slot for each.
+        // The tasks of a round start together, because each has a slot.
         stage.known_task_ms().map(|ms| u64::from(longest - ms)).sum::<u64>()
     };
     let wait_secs = run.stages().values().map(wait_ms).sum::<u64>() as f64 / 1000.0;

@@ -20,13 +20,13 @@ use super::{Job, Progress, Running, Spark};
 
 /// Start-up timeout of the executors; a cluster may have to pull an image first.
 const LONGEST_STARTUP: Duration = Duration::from_secs(900);
-/// How long the master may take to release the resources of an ended application.
+/// Time limit for the master to release the resources of an ended application.
 const LONGEST_RELEASE: Duration = Duration::from_secs(60);
-/// How long the event log may lag behind the end of the job.
+/// Limit on the delay of the event log after the end of the job.
 const LONGEST_LAG: Duration = Duration::from_secs(60);
 /// Interval for checking interrupts.
 const PULSE: Duration = Duration::from_millis(50);
-/// Executors on other machines have to connect; they authenticate with a token.
+/// Address for executors on other machines, which authenticate with a token.
 const EVERYWHERE: &str = "0.0.0.0";
 
 /// A run, from the submission of its application, if necessary, to the result in the event log.
@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
         assignment.processors.clear();
         assignment.source = assignment.source.absolute();
         if let Some(training) = &mut assignment.training {
-            // Executors averaged by Spark need no connections.
+            // If Spark averages, executors need no connections.
             training.listen = training.listen.take().filter(|_| self.rounds().is_none()).map(|_| EVERYWHERE.to_owned());
         }
         assignment

@@ -18,7 +18,7 @@ pub(super) fn failed(reason: String) -> Stop {
     Stop::Ended(Outcome::Failed, None, reason)
 }
 
-/// Returns the end of a run that Spark reports in these words.
+/// Returns the end of a run from Spark's message.
 pub(super) fn failed_or_out_of_memory(words: &str) -> Stop {
     let sentence = sentence(words);
     let outcome = if is_out_of_memory(&sentence) { Outcome::OutOfMemory } else { Outcome::Failed };

@@ -18,7 +18,7 @@ const GPU_OF_TASK: &str = "spark.task.resource.gpu.amount";
 /// workers.
 pub const OF_MACHINES: [&str; 2] = ["spark.foreglow.cpu", "spark.foreglow.adapter"];
 
-/// What all applications of a sweep have in common.
+/// Settings common to all applications of a sweep.
 #[derive(Clone, Debug)]
 pub struct Submission<'a> {
     /// Master of the cluster.
@@ -74,7 +74,7 @@ impl Submission<'_> {
     /// Returns the properties reserved for Foreglow.
     fn own_properties(&self, job: &Job, configuration: &Configuration) -> Vec<(String, String)> {
         let mut properties = spark_properties(resources(configuration));
-        // An executor that trains has a single task, which uses all its cores.
+        // A training executor has a single task, which uses all its cores.
         let task_cpus = if job.training.is_some() { configuration.cores_per_executor } else { 1 };
         if let Some((_, share)) = properties.iter_mut().find(|(key, _)| *key == GPU_OF_TASK && job.training.is_some()) {
             *share = "1".to_owned();

@@ -94,8 +94,8 @@ impl Pace {
     }
 }
 
-/// Cost of a run of this length, in the currency of the prices; `None` if they do not cover the
-/// hardware.
+/// Returns the cost of a run of this duration, in the currency of the prices; `None` if they do not
+/// cover the hardware.
 pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> Option<f64> {
     let configuration = &run.configuration;
     let resources = Resources {

@@ -1,4 +1,4 @@
-//! The grid of runs of a sweep, their order, and the runs that are still to be made.
+//! The grid of runs of a sweep, their order, and the remaining runs.
 
 use foreglow_data::true_rate;
 use foreglow_shared::{CoreSplit, Outcome, Sample, Workload};
@@ -25,8 +25,8 @@ pub struct Grid {
 
 impl Grid {
     /// Returns the runs in ascending order of work. Each repetition covers all combinations before
-    /// the next one starts, so that a budget that ends early leaves none out, and a temporary load
-    /// of the machine does not affect a single configuration only.
+    /// the next one starts. If the budget ends early, no combination is missing, and a temporary
+    /// load of the machine does not affect a single configuration.
     pub fn runs(&self, job: &Job) -> Vec<Run> {
         let mut runs = Vec::new();
         let scales = self.scales();
@@ -92,9 +92,8 @@ pub fn by_configuration(runs: Vec<Run>) -> Vec<Run> {
     sorted
 }
 
-/// Returns the runs that are still to be made: each finished sample of the same job, machines and
-/// configuration replaces one run. Failed runs, and runs stopped at a shorter timeout, are
-/// repeated.
+/// Returns the remaining runs: each finished sample of the same job, machines and configuration
+/// replaces one run. Failed runs, and runs stopped at a shorter timeout, are repeated.
 pub fn left(runs: Vec<Run>, engine: &dyn Engine, job: &Job, samples: &[Sample]) -> Vec<Run> {
     let mut known = of_these_machines(engine, job, samples);
     known.retain(|sample| match sample.outcome {

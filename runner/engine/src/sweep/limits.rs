@@ -52,7 +52,7 @@ impl Limits {
         Self::new(None, Budget::default(), &[])
     }
 
-    /// Decides about a run. A run without a forecast is made as long as any budget is left.
+    /// Decides about a run. Without a forecast, the run is made if any budget is left.
     pub fn verdict(&self, run: &Run, forecast: &Forecast) -> Verdict {
         if self.is_precise(run) {
             return Verdict::Precise;
@@ -93,7 +93,7 @@ impl Limits {
         if self.precision.is_none() {
             return 0;
         }
-        // A combination that never completes has no interval to narrow, so it comes last.
+        // A combination that never completes has no interval to narrow and comes last.
         let is_hopeless = |run: &Run| self.times_of(run).is_empty() && self.count(run) > 0;
         let width = |run: &Run| if is_hopeless(run) { 0.0 } else { self.half_width(run).unwrap_or(f64::INFINITY) };
         let known = |run: &Run| (self.count(run), width(run));

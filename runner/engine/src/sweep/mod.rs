@@ -64,11 +64,11 @@ impl Run {
         }
     }
 
-    /// Returns whether a sample is of this combination. Samples of earlier versions have the
-    /// requested sampling rate and as many images.
+    /// Returns whether a sample is of this combination. Compares numbers of images, because samples
+    /// of earlier versions have the requested sampling rate instead of the actual one.
     pub fn is_of(&self, sample: &Sample) -> bool {
         let mut own = self.configuration.clone();
-        // Executors on a cluster report the name of their GPU only when they run.
+        // The names of GPUs on a cluster are unknown until executors run.
         if own.accelerator.as_deref() == Some(UNNAMED_GPU) && sample.configuration.accelerator.is_some() {
             own.accelerator.clone_from(&sample.configuration.accelerator);
         }

@@ -5,7 +5,7 @@ use foreglow_shared::{CoreSplit, Outcome, PriceSheet};
 use super::*;
 use crate::Local;
 
-/// An engine whose runs take the time that a function gives, and no time at all to make.
+/// An engine that simulates runs: a function gives their time.
 struct Simulated<F> {
     secs: F,
     is_cluster: bool,
@@ -343,7 +343,7 @@ fn with_a_precision_this_machine_chooses_the_next_run_and_a_cluster_keeps_the_or
         let (samples, _, tally) = swept(&mut linear(is_cluster), &runs, limits());
         assert_eq!((samples.len(), tally.precise), (24, 56), "is a cluster: {is_cluster}");
     }
-    // The first combination never completes, so that no number of runs makes it precise.
+    // The first combination never completes, so it never becomes precise.
     let failing =
         |configuration: &Configuration, rate: f64| (configuration.executors == 2 || rate > 0.05).then_some(40.0 * rate);
     let made = |is_cluster| {

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 
 use foreglow_protocol::Order;
 
-/// Orders that have not been carried out.
+/// Orders not executed yet.
 pub struct Inbox {
     lines: mpsc::Receiver<std::io::Result<String>>,
     state: Arc<State>,
@@ -54,8 +54,8 @@ impl Inbox {
         serde_json::from_str(&line).map(Some).with_context(|| format!("this line is not an order: {line}"))
     }
 
-    /// Runs a long operation. If the input ends before it is done, the result is no longer needed:
-    /// the process exits, and with it the connections that other executors may be waiting for.
+    /// Runs a long operation. If the input ends first, the result is not needed: the process exits,
+    /// which closes the connections that other executors may wait for.
     ///
     /// # Errors
     /// The operation failed.

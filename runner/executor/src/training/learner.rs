@@ -21,16 +21,16 @@ pub struct Learner {
     loader: Loader,
 }
 
-/// Result of learning a part of a mini-batch.
+/// Result of training on a part of a mini-batch.
 #[derive(Default)]
 pub struct Lesson {
     /// Gradient of each parameter, weighted by the part's share of the mini-batch.
     pub gradients: Vec<Tensor<1>>,
     /// Running statistics with the same weight.
     pub running: Vec<Tensor<1>>,
-    /// How well the CNN knew the images of each share.
+    /// Predictions of the CNN for the images of each share.
     pub graded: Vec<Graded>,
-    /// Breakdown of the time. A graphics device may compute for longer.
+    /// Breakdown of the time. A graphics device may still compute afterwards.
     pub phases: Phases,
 }
 
@@ -102,8 +102,8 @@ impl Learner {
         Ok(Self { empty: network.build_empty(data.shape(), &device)?, device, loader })
     }
 
-    /// Learns a share of a mini-batch of `mini_batch` images in all. The seed determines the
-    /// dropout masks.
+    /// Computes the gradient of a share of a mini-batch that has `mini_batch` images in all. The
+    /// seed determines the dropout masks.
     ///
     /// # Errors
     /// The device fails.

@@ -33,10 +33,10 @@ use super::{Reports, keep_peaks};
 /// Warm-up passes for each share size on a device that compiles and tunes.
 const WARM_UP_ROUNDS: usize = 2;
 
-/// Warms up, reports that it is ready, and carries out orders until the input ends.
+/// Warms up, reports that it is ready, and executes orders until the input ends.
 ///
 /// # Errors
-/// An order cannot be carried out. No order is carried out after it.
+/// An order failed; no later order is executed.
 pub fn serve(
     job: &Assignment,
     training: &Training,
@@ -64,7 +64,7 @@ pub fn serve(
                 trainee.peers = Some(Peers::join(listener, rank as usize, &addresses, &token)?);
                 reports.send(&Report::Joined { executors: addresses.len() as u32 })?;
             }
-            // The driver may close the input after this report, when the work is done.
+            // The driver may close the input after this report.
             Order::Train(round) => reports.send(&inbox.while_wanted(|| trainee.train(&round))?)?,
             Order::Evaluate(evaluation) => reports.send(&inbox.while_wanted(|| trainee.evaluate(&evaluation))?)?,
             Order::Validate { rank } => reports.send(&inbox.while_wanted(|| trainee.validate(rank))?)?,
@@ -161,7 +161,7 @@ impl Trainee<'_> {
         let partitions = Partitions::new(deal, self.job.seed, rank, at_once, round.first_step..end);
         let mut unshared = Unshared::default();
         let start = Instant::now();
-        // The CPU decodes and learns with the same threads. A graphics device learns while they
+        // On the CPU the same threads decode and train. A graphics device trains while the threads
         // decode.
         if self.job.place.is_native() {
             for (steps, mini_batches) in partitions {
@@ -196,8 +196,8 @@ impl Trainee<'_> {
         Ok(own)
     }
 
-    /// Trains partitions whose images other threads decode meanwhile. The device has the next step
-    /// before the answers of one are waited for.
+    /// Trains partitions while other threads decode images. The next step is sent to the device
+    /// before the answers of the previous one are awaited.
     fn train_ahead(&mut self, partitions: &Partitions, unshared: &mut Unshared, end: u64) -> anyhow::Result<()> {
         let (sample, readers) = (self.sample, self.replica.take_readers());
         std::thread::scope(|scope| {
@@ -218,8 +218,9 @@ impl Trainee<'_> {
         })
     }
 
-    /// Learns the mini-batches of a partition; `next` returns them in order. `before`, a partition
-    /// that the device may still compute, is reported once this one has begun.
+    /// Trains on the mini-batches of a partition; `next` returns them in order. `before` is the
+    /// previous partition, which the device may still compute; it is reported after this one has
+    /// begun.
     fn partition(
         &mut self,
         steps: std::ops::Range<u64>,
@@ -290,7 +291,7 @@ impl Trainee<'_> {
         Ok(())
     }
 
-    /// Adds the time of an average, during which all threads that learn are blocked.
+    /// Adds the time of an average, during which all training threads are blocked.
     fn add_time(&self, time: peers::AverageTime, phases: &mut Phases) {
         let of_all_threads = |time: Duration| time.as_secs_f64() * self.replica.learning_threads();
         phases.wait_secs += of_all_threads(time.wait);

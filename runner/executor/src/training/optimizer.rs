@@ -1,5 +1,5 @@
-//! Optimisers. Burn's own keep their state private; here it is averaged among executors and passed
-//! from one round to the next.
+//! Optimisers. Burn's optimisers keep their state private. Here it must be averaged among executors
+//! and passed between rounds.
 
 use burn::tensor::Tensor;
 
@@ -34,8 +34,7 @@ pub trait Update {
     /// Updates a parameter by its gradient, and its state, which starts at zero, on any device.
     fn step(self, parameter: Tensor<1>, gradient: Tensor<1>, state: &mut [Tensor<1>], pace: Pace) -> Tensor<1>;
 
-    /// Does the same as [`Self::step`] on slices in one pass, where tensor operations would need
-    /// one pass each.
+    /// Like [`Self::step`], on slices in a single pass instead of one pass per tensor operation.
     fn step_numbers(self, weights: &mut [f32], gradient: &[f32], state: &mut [&mut [f32]], pace: Pace);
 }
 
@@ -99,7 +98,7 @@ impl Update for Optimizer {
     }
 }
 
-/// Takes a tensor out of its place, so that its memory can be reused.
+/// Takes a tensor and leaves an empty one, so that its memory can be reused.
 fn take(tensor: &mut Tensor<1>) -> Tensor<1> {
     let empty = Tensor::empty([0], &tensor.device());
     std::mem::replace(tensor, empty)

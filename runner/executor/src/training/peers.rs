@@ -1,9 +1,9 @@
 //! All-reduce among the executors of a run, which are fully connected.
 //!
 //! The numbers are divided into as many slices as there are executors. Each executor receives one
-//! slice from all others, sums it, and returns the sum to all, as BigDL does over Spark's blocks
-//! (Dai et al., "BigDL", SoCC 2019, algorithm 2), so that the load is even. Sums are always taken
-//! in rank order, so that the result is deterministic.
+//! slice from all others, sums it, and returns the sum to all, so that the load is even. BigDL does
+//! the same over Spark's blocks (Dai et al., "BigDL", SoCC 2019, algorithm 2). Sums are always
+//! taken in rank order, so that the result is deterministic.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
@@ -75,7 +75,7 @@ impl Peers {
     }
 
     /// Replaces the numbers of every executor by their weighted mean, or keeps them if all weights
-    /// are 0. Returns the sum of the weights. Every executor must call it with equally many
+    /// are 0. Returns the sum of the weights. Every executor must call it with the same number of
     /// numbers.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Parameters of a replica on the CPU, divided into pieces that the threads update in place.
 //!
 //! Every thread has a gradient of all parameters, and their sum is needed for one step only. Each
-//! piece is summed in the cache and used at once, so that a step passes over the memory once and
+//! piece is summed in the cache and used at once. A step therefore passes over the memory once and
 //! allocates no tensor.
 
 use anyhow::Context as _;

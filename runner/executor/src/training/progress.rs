@@ -1,4 +1,4 @@
-//! What a partition has learned; a graphics device may still compute the last part of it.
+//! Progress of a partition, of which a graphics device may still compute the last part.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::learner::{Graded, Lesson};
 pub struct Learned {
     epoch: u64,
     tally: Tally,
-    /// The answers of each step that have not been waited for.
+    /// The pending answers of each step.
     unread: VecDeque<Vec<Graded>>,
     /// Images that cannot be used.
     pub broken: Vec<BrokenImage>,
@@ -33,7 +33,7 @@ impl Learned {
         images
     }
 
-    /// Waits until the device has answered all steps but the last `rest`.
+    /// Waits for the answers of all steps but the last `rest`.
     ///
     /// # Errors
     /// The device fails.

@@ -1,5 +1,5 @@
-//! Reads and decodes the images of mini-batches, on the CPU beforehand and for a graphics device
-//! while it learns the previous ones.
+//! Reads and decodes the images of mini-batches: before the step on the CPU, and during the
+//! previous steps for a graphics device.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use super::super::data::Data;
 use super::super::slot::words;
 use super::team::{deal, together};
 
-/// Mini-batches that are decoded ahead of the device: more would only take memory.
+/// Limit on the mini-batches decoded ahead of the device; more would only take memory.
 const AHEAD: usize = 2;
 
 /// A decoded image with its label.
@@ -33,8 +33,8 @@ pub struct Reading {
     pub examples: Vec<Example>,
     /// Images that cannot be used.
     pub broken: Vec<BrokenImage>,
-    /// Time of reading and decoding, of all threads. Of several mini-batches that are read together
-    /// the first has it.
+    /// Time of reading and decoding, summed over all threads. If several mini-batches are read
+    /// together, it is stored in the first.
     pub phases: Phases,
 }
 
@@ -45,7 +45,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Creates a reader for a CNN with this many classes.
+    /// Creates a reader for a CNN with this number of classes.
     pub fn new(data: &Data, classes: usize) -> Self {
         Self { decoder: data.decoder(), classes }
     }
@@ -53,7 +53,7 @@ impl Reader {
     /// Reads and decodes an image of the sample.
     ///
     /// # Errors
-    /// The image is broken, or has no class that the CNN knows.
+    /// The image is broken, or its class is missing or unknown to the CNN.
     pub fn read(&mut self, sample: &Sample, place: u64, phases: &mut Phases) -> Result<Example, BrokenImage> {
         let start = Instant::now();
         let image = sample.read(place);
@@ -81,8 +81,8 @@ impl Reader {
     }
 }
 
-/// Reads mini-batches of the sample in order, with all readers; broken images are left out of their
-/// mini-batch.
+/// Reads mini-batches of the sample in order, with all readers; broken images are omitted from
+/// their mini-batch.
 ///
 /// # Errors
 /// A thread panicked.
@@ -180,7 +180,7 @@ impl<'scope> Ahead<'scope> {
         let work = move || {
             for mini_batch in mini_batches {
                 let reading = read(&mut readers, sample, &[mini_batch]).map(|mut all| all.swap_remove(0));
-                // Nobody receives any more once a step has failed.
+                // The receiver is gone after a step has failed.
                 if done.send(reading).is_err() {
                     break;
                 }

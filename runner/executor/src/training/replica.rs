@@ -39,9 +39,9 @@ pub struct Replica {
     state: Vec<Vec<Tensor<1>>>,
     /// Steps that the optimiser has taken.
     steps: u64,
-    /// Whether the weights are those of the seed.
+    /// Whether the weights are the initial ones.
     is_fresh: bool,
-    /// Part of a step that a graphics device needs for the forward pass.
+    /// Share of the forward pass in the time of a step on a graphics device.
     forward_part: f64,
 }
 
@@ -54,8 +54,8 @@ impl Replica {
         let device = open_device(job)?;
         let numbers = network.build(job.seed, data.shape(), &device)?.numbers();
         let classes = network.classes(data.shape(), 1)?;
-        // A graphics device is busy with one share, keeps the memory of every thread that has used
-        // it, and learns while the executor's threads decode.
+        // A graphics device needs only one training thread: one share keeps it busy, each further
+        // thread would hold memory on it, and the executor's threads decode meanwhile.
         let is_native = job.place.is_native();
         let learners = (0..if is_native { job.threads } else { 1 }).map(|_| Learner::new(network, data, &device));
         Ok(Self {
@@ -139,7 +139,7 @@ impl Replica {
         let mut workers: Vec<_> = self.learners.iter_mut().zip(&mut self.readers).collect();
         let parts = vec![(); workers.len()];
         together(&mut workers, parts, |(learner, reader), ()| {
-            // Broken images are reported when they are learned.
+            // Broken images are reported later, during training.
             let places = (0..sample.len()).cycle().take(images as usize);
             let share: Vec<_> =
                 places.filter_map(|place| reader.read(sample, place, &mut Phases::default()).ok()).collect();
@@ -153,8 +153,8 @@ impl Replica {
         Ok(())
     }
 
-    /// Measures what part of a step with a share of this size is the forward pass. While it trains,
-    /// the device is never waited for between the passes.
+    /// Measures the share of the forward pass in a step with a share of this size, because during
+    /// training the passes are not awaited separately.
     ///
     /// # Errors
     /// The device fails.
@@ -360,12 +360,12 @@ impl Replica {
         self.device.sync().map_err(failure)
     }
 
-    /// Returns how many threads learn, and are blocked while they do not.
+    /// Returns the number of training threads, which are blocked between steps.
     pub fn learning_threads(&self) -> f64 {
         if self.is_native { f64::from(self.threads) } else { 1.0 }
     }
 
-    /// Adds the time since `since` for all threads that learn to a phase.
+    /// Adds the time since `since` of all training threads to a phase.
     pub fn add_all_threads(&self, since: Instant, secs: &mut f64) {
         *secs += since.elapsed().as_secs_f64() * self.learning_threads();
     }
@@ -388,7 +388,8 @@ impl Replica {
         }
     }
 
-    /// Divides time in which a graphics device computed as [`Self::measure_passes`] found it.
+    /// Divides the time of a graphics device between the passes in the ratio of
+    /// [`Self::measure_passes`].
     fn add_device_time(&self, since: Instant, phases: &mut Phases) {
         let secs = since.elapsed().as_secs_f64();
         phases.forward_secs += secs * self.forward_part;
@@ -396,7 +397,7 @@ impl Replica {
     }
 }
 
-/// How well a CNN knows held-out images.
+/// Quality of a CNN on held-out images.
 #[derive(Default)]
 struct Judged {
     tally: Tally,
@@ -405,7 +406,7 @@ struct Judged {
 }
 
 impl Judged {
-    /// Waits for the answer to a share, if it had images, and adds it.
+    /// Waits for the answer to a share, if it has images, and adds it.
     fn add(&mut self, graded: Option<Graded>) -> anyhow::Result<()> {
         let Some(graded) = graded else { return Ok(()) };
         let (tally, pairs) = graded.wait()?;
@@ -439,8 +440,8 @@ pub struct Written {
 }
 
 impl Written {
-    /// Returns how many numbers from the start of the list are averaged; the optimiser's state
-    /// comes last.
+    /// Returns the number of averaged numbers at the start of the list; the optimiser's state comes
+    /// last.
     pub fn averaged(&self, is_state_averaged: bool) -> usize {
         if is_state_averaged { self.list.len() } else { self.numbers }
     }

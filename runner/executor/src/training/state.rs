@@ -16,7 +16,7 @@ const FORMAT: u32 = 1;
 struct Header {
     foreglow_replica: u32,
     model: String,
-    /// Images learned since the last average: the replica's weight in the next one.
+    /// Training images since the last average: the replica's weight in the next one.
     images: u64,
     /// Steps that its optimiser has taken.
     steps: u64,
@@ -26,7 +26,7 @@ struct Header {
     state: usize,
 }
 
-/// Saves a replica that has learned `images` images since the last average.
+/// Saves a replica that has trained on `images` images since the last average.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -51,8 +51,8 @@ pub fn save(path: &Path, model: &str, written: &Written, images: u64) -> anyhow:
     write().with_context(|| format!("the replica could not be saved to {}", path.display()))
 }
 
-/// Loads the mean of the replicas that the executors saved, by rank, weighted by the images that
-/// each learned. If the optimiser's state is not averaged, it is taken from the executor's own
+/// Loads the mean of the replicas that the executors saved, by rank, weighted by their numbers of
+/// training images. If the optimiser's state is not averaged, it is taken from the executor's own
 /// file.
 ///
 /// # Errors

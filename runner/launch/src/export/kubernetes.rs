@@ -7,9 +7,9 @@ use foreglow_exit::unusable;
 use super::{Needs, Share, Site, Task, minutes, quoted};
 use crate::KUBERNETES_LABEL;
 
-/// Label by which Kueue finds the queue of a job.
+/// Label with the queue of a job for Kueue.
 const QUEUE: &str = "kueue.x-k8s.io/queue-name";
-/// Label that the clouds give their machines.
+/// Label with the machine type, set by the clouds.
 const MACHINE: &str = "node.kubernetes.io/instance-type";
 /// Annotation that keeps the cluster's autoscaler from moving the pod.
 const KEEP: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
@@ -19,7 +19,7 @@ const AUTHORITIES: &str = "/etc/foreglow";
 const SECS_PER_MINUTE: u64 = 60;
 const MILLICORES: u32 = 1000;
 
-/// What the container of a pod is sure to get.
+/// Guaranteed resources of a pod's container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Request {
     millicores: u32,
@@ -44,7 +44,7 @@ pub(super) fn job(task: &Task, site: &Site) -> anyhow::Result<String> {
     }
     line(&mut text, 0, "spec:");
     if site.queue.is_some() {
-        // Kueue starts the job when there is room.
+        // Kueue starts the job when there is capacity.
         line(&mut text, 2, "suspend: true");
     }
     line(&mut text, 2, &format!("parallelism: {}\n  completions: {}", task.processes, task.processes));
@@ -104,14 +104,14 @@ fn resources(task: &Task) -> Option<[String; 2]> {
         Share::Machine => task.capacity?,
     };
     let whole = Request::of(most);
-    // Equal requests and limits put the pod into the class that is evicted last; on a machine of a
-    // given type, the pods must leave room for its daemons.
+    // Equal requests and limits give the pod the class that is evicted last. On a machine of a
+    // given type, the pods must leave resources for its daemons.
     let least = if task.machine.is_some() { whole.at_most(room(task, most)) } else { whole };
     Some([least.to_string(), whole.to_string()])
 }
 
-/// Returns what each pod can be sure to get of a machine. Without an entry in the catalog, the pods
-/// are taken to fill it.
+/// Returns the guaranteed resources of each pod on a machine. Without an entry in the catalog, the
+/// pods are assumed to fill the machine.
 fn room(task: &Task, pod: Needs) -> Request {
     let pods = task.processes_per_machine.max(1);
     let filled =
@@ -120,8 +120,8 @@ fn room(task: &Task, pod: Needs) -> Request {
     Request { millicores: (left.millicores / pods).max(1), memory_mib: (left.memory_mib / pods).max(1), ..left }
 }
 
-/// Returns what pods can be sure to get of a machine: Kubernetes and its daemons keep a part, of
-/// the memory up to a quarter on small machines.
+/// Returns the resources of a machine that are available to pods. Kubernetes and its daemons
+/// reserve the rest: up to a quarter of the memory on small machines.
 fn left_for_pods(machine: Needs) -> Request {
     const DAEMONS_MIB: u32 = 512;
     let memory_mib = (machine.memory_mib - machine.memory_mib / 4).saturating_sub(DAEMONS_MIB).max(1);

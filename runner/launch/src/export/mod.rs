@@ -24,14 +24,14 @@ pub enum System {
     Skypilot,
 }
 
-/// What to start.
+/// A task to start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// Name, of lower-case letters, digits and hyphens.
     pub name: String,
     /// Machine type; `None` for any.
     pub machine: Option<String>,
-    /// What a machine of the type has, if that is known.
+    /// Resources of a machine of the type, if known.
     pub capacity: Option<Needs>,
     /// Number of machines; `None` if the cluster may choose it.
     pub nodes: Option<u32>,
@@ -39,7 +39,7 @@ pub struct Task {
     pub processes: u32,
     /// Processes of a full machine.
     pub processes_per_machine: u32,
-    /// What the processes get of the machines.
+    /// Resources of the processes.
     pub share: Share,
     /// Name of the GPU, if the plan has one.
     pub gpu: Option<String>,
@@ -55,12 +55,12 @@ pub struct Task {
     pub runs_foreglow: bool,
 }
 
-/// What the processes of a task get of their machines.
+/// Resources of the processes of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     /// Resources for each process.
     Each(Needs),
-    /// A whole machine, on which nothing else may run, as for measurements.
+    /// A whole machine without other programs, for measurements.
     Machine,
 }
 
@@ -75,7 +75,7 @@ pub struct Needs {
     pub gpus: u32,
 }
 
-/// Settings of the system, which a plan does not have.
+/// Settings of the system that a plan lacks.
 #[derive(Clone, Debug, Default)]
 pub struct Site {
     /// Queue: a partition of Slurm, or a local queue of Kueue.
@@ -128,8 +128,8 @@ pub fn shell(line: &str) -> String {
     format!("sh -c {}", shell_word(line))
 }
 
-/// Returns a command that measures and then sends what was not sent in the meantime, or fails: the
-/// machine may end with the task, and its store with it.
+/// Returns a command that measures and then sends the remaining samples, or fails. The store may be
+/// lost with the machine at the end of the task.
 pub fn sending(collect: &str, upload: &str) -> String {
     let upload = shell_word(upload);
     shell(&format!("{collect} --upload {upload} && foreglow upload --to {upload}"))

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{ENGINE_MIB, Needs, Share, Task, name, sending};
 
-/// Images per task of a plan that does not tell it, as those of earlier versions.
+/// Images per task of plans that lack it, from earlier versions.
 const PARTITION_SIZE: u32 = 8;
 
 /// A plan, of one configuration or of several machine types.
@@ -201,13 +201,13 @@ impl Choice {
         }
     }
 
-    /// Returns how many GPUs of a machine its executors share.
+    /// Returns the number of GPUs of a machine that its executors share.
     fn shared_gpus(&self, context: &Context, together: u32) -> u32 {
         let measured = u32::try_from(context.host.accelerators.len()).ok().filter(|count| *count > 0);
         self.accelerators.or(measured).unwrap_or(1).min(together)
     }
 
-    /// Refuses an uneven split of cores where the target has none.
+    /// Refuses an uneven split of cores if the target does not support it.
     fn check_even(&self, why: &str) -> anyhow::Result<()> {
         match self.total_cores {
             None => Ok(()),
@@ -216,8 +216,8 @@ impl Choice {
     }
 }
 
-/// Returns the machine type of a job; `None` if it is unknown, or the samples describe the hardware
-/// in its place, because a cluster knows only names.
+/// Returns the machine type of a job; `None` if it is unknown or the samples only describe the
+/// hardware, because a cluster needs the name.
 fn machine(context: &Context) -> Option<String> {
     context.host.machine.clone().filter(|machine| MachineType::is_name(machine))
 }

@@ -9,8 +9,8 @@ use super::{Needs, Share, Site, Task, indented, minutes, quoted};
 
 const MIB_PER_GIB: u32 = 1024;
 
-/// SkyPilot's names of GPUs (`sky show-gpus -a`), each with words of the driver's name. Of those
-/// whose words are all in a driver's name, the one with the most words counts.
+/// SkyPilot's names of GPUs (`sky show-gpus -a`), each with words of the driver's name. Among the
+/// entries whose words are all in a driver's name, the one with the most words applies.
 const GPUS: [(&str, &str); 29] = [
     ("A10", "A10"),
     ("A100", "A100"),
@@ -76,8 +76,8 @@ pub(super) fn task(task: &Task, site: &Site) -> anyhow::Result<String> {
     Ok(text + "run: |\n" + &indented(&run, 2))
 }
 
-/// Returns the number of machines: one for each process if it is open, because SkyPilot rents as
-/// many as the task says.
+/// Returns the number of machines; one for each process if the plan leaves it open, because
+/// SkyPilot needs a number.
 fn nodes(task: &Task) -> u32 {
     task.nodes.unwrap_or(task.processes).max(1)
 }
@@ -94,14 +94,14 @@ fn gpu_name(driver: &str) -> anyhow::Result<&'static str> {
     })
 }
 
-/// Returns the files that the machines get and the check that Foreglow runs there, and adds to the
-/// script `run` where they are.
+/// Returns the files for the machines and the check that Foreglow runs on them, and adds their
+/// paths to the script `run`.
 fn files(task: &Task, site: &Site, run: &mut String) -> String {
     let mut mounts = String::new();
     let mut setup = String::new();
     if task.runs_foreglow {
         mounts.push_str(&format!("  ~/foreglow/bin/foreglow: {}\n", quoted(&site.binary)));
-        // A machine with another architecture or an older C library is told before the job starts.
+        // Detects a machine with another architecture or an older C library before the job starts.
         setup.push_str("setup: ~/foreglow/bin/foreglow --version\n");
         run.push_str("export PATH=\"$HOME/foreglow/bin:$PATH\"\n");
     }
@@ -125,7 +125,7 @@ fn started(task: &Task) -> String {
             "CUDA_VISIBLE_DEVICES=$((executor / SKYPILOT_NUM_NODES)) ".to_owned()
         }
         0 | 1 => String::new(),
-        // The GPUs of the machine by turns.
+        // Assigns the GPUs of the machine round-robin.
         shared => format!("CUDA_VISIBLE_DEVICES=$((executor / SKYPILOT_NUM_NODES % {shared})) "),
     };
     format!(

@@ -27,7 +27,7 @@ fn items(value: &Value) -> Vec<&Value> {
     all.into_iter().filter(|item| item["kind"] == "Job" || value["kind"] == "JobList").collect()
 }
 
-/// Returns the finished jobs, and why others are left out.
+/// Returns the finished jobs, and the reasons why others are omitted.
 pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
     let value: Value = serde_json::from_str(text).map_err(|error| unusable(format!("it is not JSON: {error}")))?;
     let (mut jobs, mut notes) = (Vec::new(), Vec::new());

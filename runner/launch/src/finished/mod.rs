@@ -20,7 +20,7 @@ const NEEDED: [(&str, &str); 6] = [
     ("partition_size", "--partition-size"),
 ];
 
-/// Why a job that Foreglow ran itself is left out: the cluster counts its executors as one task.
+/// Reason why a job run by Foreglow is omitted: the cluster counts its executors as one task.
 const OWN_RUN: &str = "ran `foreglow collect`, which recorded its samples itself: they are in the collector, or in the \
                        store of its machine";
 
@@ -31,7 +31,7 @@ const BYTES_PER_MIB: f64 = 1024.0 * 1024.0;
 struct Finished {
     /// Name for messages.
     name: String,
-    /// What distinguishes the job from all others.
+    /// Unique identity of the job.
     identity: String,
     outcome: Outcome,
     reason: Option<String>,
@@ -65,8 +65,8 @@ impl Kind {
     }
 }
 
-/// Returns the samples of a file, and remarks for the user. `labels` has what a cluster does not
-/// record.
+/// Returns the samples of a file, and remarks for the user. `labels` has the values that a cluster
+/// does not record.
 ///
 /// # Errors
 /// The file is incomplete, or a needed value is missing.
@@ -121,7 +121,7 @@ fn check_labels(labels: &Labels) -> anyhow::Result<()> {
     Err(unusable(format!("a cluster does not record the job; give {}{more}", flags.join(", "))))
 }
 
-/// Names the jobs that had no GPU, if the user named one.
+/// Returns a remark about the jobs without a GPU, if the user named one.
 fn without_gpu(jobs: &[Finished], labels: &Labels) -> Option<String> {
     let accelerator = labels.get("accelerator")?;
     let names: Vec<&str> = jobs.iter().filter(|job| !job.has_gpu).map(|job| job.name.as_str()).collect();

@@ -8,12 +8,12 @@ use foreglow_shared::{Outcome, Timestamp};
 use super::{BYTES_PER_MIB, Finished, OWN_RUN, mebibytes};
 use crate::SLURM_NAME;
 
-/// Columns that are needed; others are ignored.
+/// Required columns; others are ignored.
 const COLUMNS: [&str; 8] = ["JobID", "JobName", "State", "ElapsedRaw", "Start", "AllocCPUS", "NTasks", "AllocTRES"];
 
 type Record<'a> = BTreeMap<&'a str, &'a str>;
 
-/// Returns the finished jobs, and why others are left out.
+/// Returns the finished jobs, and the reasons why others are omitted.
 pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split('|').collect();
@@ -44,7 +44,7 @@ pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
     Ok((jobs, notes))
 }
 
-/// Returns the outcome of a state; `None` if it is not one of an end. A state may have an addition:
+/// Returns the outcome of a state; `None` if it is not a final state. A state may have an addition:
 /// `CANCELLED by 1000`.
 fn outcome(state: &str) -> Option<Outcome> {
     Some(match state.split(' ').next().unwrap_or_default() {
@@ -63,8 +63,8 @@ fn finished(id: &str, job: &Record<'_>, step: Option<&Record<'_>>) -> Result<Fin
     if get(job, "JobName").starts_with(SLURM_NAME) || get(step, "JobName") == "foreglow" {
         return Err(OWN_RUN);
     }
-    // A job completes although its step failed if its script goes on after `srun`. Why a step was
-    // cancelled is in the state of the job alone.
+    // A job completes despite a failed step if its script continues after `srun`. The reason for a
+    // cancelled step is only in the state of the job.
     let state = match (get(step, "State"), get(job, "State")) {
         (own, job @ ("TIMEOUT" | "DEADLINE" | "PREEMPTED")) if own.starts_with("CANCELLED") => job,
         (own, _) => own,

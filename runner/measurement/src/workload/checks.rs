@@ -56,7 +56,7 @@ pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
     job.prepare(&mut |there, all| progress.images(what, there, all))
 }
 
-/// Refuses slow cores where they have no effect or the system does not permit them.
+/// Refuses slow cores if they have no effect or the system does not permit them.
 pub fn check_core_share(job: &Job) -> anyhow::Result<()> {
     if job.core_share.is_none() {
         return Ok(());

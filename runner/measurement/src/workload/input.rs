@@ -1,4 +1,4 @@
-//! What a job reads: images or texts, their sizes, and how images are prepared for the CNN.
+//! Input of a job: images or texts, their sizes, and the preprocessing of images.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ impl WorkloadArgs {
         }
     }
 
-    /// Rejects image options for a CNN that takes texts, and vice versa.
+    /// Rejects image options for a text classifier, and vice versa.
     pub(super) fn check_input(&self, name: &str, input: &Input) -> anyhow::Result<()> {
         let (takes, other, given) = match input {
             Input::Images { .. } => (
@@ -149,7 +149,7 @@ impl WorkloadArgs {
     /// Returns the user's data set at a path.
     ///
     /// # Errors
-    /// There is no data set that the CNN takes, or the word vectors are missing.
+    /// There is no data set for the CNN, or the word vectors are missing.
     pub fn source(&self, path: &Path) -> anyhow::Result<Source> {
         let network = self.network()?;
         if let Input::Images { .. } = network.input()? {

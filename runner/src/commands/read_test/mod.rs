@@ -292,7 +292,7 @@ fn colour_of(workload: &Workload) -> anyhow::Result<Colour> {
     }
 }
 
-/// Measures the CNN on one slot: the time that images spend in the CNN.
+/// Measures the time of images in the CNN on one slot.
 fn cnn_speed(job: &Job, interrupt: &Interrupt, progress: &Progress) -> anyhow::Result<CnnSpeed> {
     job.prepare(&mut |there, all| progress.images("drawing images", there, all))?;
     let images = u32::try_from(job.workload.images).unwrap_or(u32::MAX);

@@ -60,7 +60,7 @@ struct Input<'a> {
 type Parameter = (&'static str, fn(&Test) -> f64);
 
 /// Parameters that the throughput may depend on, as in Javaheri, "Data Processing and Machine
-/// Learning in the Cloud", §2d and table 1, whose "data size" is the number of images here.
+/// Learning in the Cloud", §2d and table 1, where "data size" is the number of images.
 const PARAMETERS: [Parameter; 4] = [
     ("batch_size", |test| test.batch_size as f64),
     ("batches", |test| test.batches as f64),

@@ -9,7 +9,8 @@ pub fn concat(call: &Call<'_>) -> Result<Ready, Error> {
     let axis = call.axis_attribute(1, shape.len())?;
     for place in 1..call.node.inputs.len() {
         let other = call.shape(place)?;
-        // What does not depend on the images, such as a token of a class, is repeated for each.
+        // Tensors that do not depend on the images, such as a class token, are repeated for each
+        // image.
         if let (Some([written, planned]), [first, ..], [other, ..]) = (call.batches, shape.as_mut_slice(), other)
             && axis > 0
             && [*first, *other].contains(&written)

@@ -112,17 +112,17 @@ const RULES: &[(&str, Rule)] = &[
     ("ReduceSumSquare", elementwise::reduce),
 ];
 
-/// A node with what is known of its inputs.
+/// A node with the known properties of its inputs.
 pub struct Call<'a> {
     pub node: &'a Node,
     pub opset: i64,
-    /// Shape of each input; empty for one that is left out.
+    /// Shape of each input; empty for an omitted one.
     pub shapes: &'a [Vec<usize>],
     /// Numbers of each input that is known.
     pub known: &'a [Option<Arc<Known>>],
     /// Whether each input is a number computed from the shapes of the plan.
     pub derived: &'a [bool],
-    /// Whether each input has the batch of the plan: what weights alone give does not.
+    /// Whether each input has the batch of the plan; values computed from weights alone do not.
     pub batched: &'a [bool],
     /// Batch size that the file fixes, and that of the plan.
     pub batches: Option<[usize; 2]>,
@@ -155,7 +155,7 @@ pub fn is_identity(call: &Call<'_>) -> bool {
         "Identity" => true,
         // Half floats are computed in the number format of the device.
         "Cast" => matches!(call.node.attributes.int("to"), Some(1 | 10 | 11 | 16)),
-        // What is like integers must be known.
+        // A tensor that is cast to integers must be known.
         "CastLike" => call.known.get(1).and_then(Option::as_ref).is_none_or(|like| like.ints().is_none()),
         "Dropout" => call.known(1).ok().flatten().and_then(Known::scalar) == Some(0.0),
         _ => false,
@@ -202,7 +202,7 @@ impl Call<'_> {
         })
     }
 
-    /// Returns an input's known numbers; `None` if it is left out.
+    /// Returns an input's known numbers; `None` for an omitted input.
     pub fn known(&self, place: usize) -> Result<Option<&Known>, Error> {
         if !self.has(place) {
             return Ok(None);
@@ -213,7 +213,7 @@ impl Call<'_> {
             .ok_or_else(|| self.wrong(format!("its input {} depends on the image, which is not supported", place + 1)))
     }
 
-    /// Returns an input's known integers; `None` if it is left out.
+    /// Returns an input's known integers; `None` for an omitted input.
     pub fn ints(&self, place: usize) -> Result<Option<&[i64]>, Error> {
         match self.known(place)? {
             None => Ok(None),

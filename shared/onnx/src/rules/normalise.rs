@@ -6,8 +6,7 @@ use crate::{CumSum, Error, Operation};
 pub fn batch(call: &Call<'_>) -> Result<Ready, Error> {
     let shape = call.shape(0)?.to_vec();
     let channels = channels(call, &shape)?;
-    // Standardises the weights of a convolution, as the networks without normalisation of their
-    // activations do.
+    // Weight standardisation of a convolution, which networks without normalised activations use.
     if shape.len() == 3 && shape[0] == 1 && call.node.attributes.int("training_mode") == Some(1) {
         return Ok(Ready::new(Operation::InstanceNorm { epsilon: epsilon(call) }, 3, scaled(call)?));
     }
@@ -54,7 +53,7 @@ pub fn layer(call: &Call<'_>) -> Result<Ready, Error> {
 
 pub fn softmax(call: &Call<'_>) -> Result<Ready, Error> {
     let shape = call.shape(0)?.to_vec();
-    // Before operator set 13 all axes from the given one on were one.
+    // Before operator set 13, softmax covered all axes from the given one on.
     let is_old = call.opset < 13;
     let first = call.axis_attribute(if is_old { 1 } else { -1 }, shape.len())?;
     let last = if is_old { shape.len() - 1 } else { first };

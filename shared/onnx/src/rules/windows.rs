@@ -73,7 +73,8 @@ pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
     }
     let mut out = [0; 2];
     for axis in 0..2 {
-        // Burn crops both ends alike; rows that only one end loses are computed and cut off.
+        // Burn crops both ends equally, so rows that only one end loses are computed and then cut
+        // off.
         let (before, after) = (padding[axis], padding[axis + 2]);
         let size = (full(axis, sides[axis]) + extra[axis]).checked_sub(before + after).filter(|size| *size > 0);
         out[axis] = size.ok_or_else(|| call.wrong("its padding is larger than its output"))?;

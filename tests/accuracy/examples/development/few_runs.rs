@@ -1,5 +1,5 @@
-//! Accuracy in a context with few runs of its own and many of other contexts: the default predictor
-//! on all runs and on its own runs alone, and the rivals on all runs.
+//! Accuracy in a context with few own runs and many of other contexts: the default predictor on all
+//! runs and on the own runs alone, and the rivals on all runs.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const MOST_ASKED: usize = 60;
 /// Rivals in the printed table.
 const SHOWN: [&str; 4] = ["ernest", "ernest-relative", "log-additive", "gradient-boosting"];
 
-/// A table with the columns whose values name a context.
+/// A table with the columns that define a context.
 pub struct Case {
     name: String,
     table: Table,

@@ -1,5 +1,5 @@
-//! The development groups: the questions on which the constants of the intervals were chosen. No
-//! protocol of `make accuracy` uses them.
+//! The development groups: the questions for choosing the constants of the intervals. No protocol
+//! of `make accuracy` uses them.
 
 use foreglow_model::{Setting, draw};
 

@@ -1,6 +1,6 @@
 //! `make bench-search`: replays searches for the cheapest configuration that meets a deadline on
-//! public tables whose times are all known. Foreglow's search runs beside CherryPick's and a random
-//! one, from the same random first runs.
+//! public tables whose times are all known. Foreglow's search, CherryPick's and a random one start
+//! from the same random first runs.
 
 #![allow(clippy::print_stdout, reason = "the tables are its output")]
 
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use self::summary::{HEADER, Summary};
 use self::tables::{Collection, Table, collections};
 
-/// Random runs that all searches of a seed start with.
+/// Number of common random first runs of all searches of a seed.
 const FIRST: usize = 3;
 
 /// A strategy by name, made from a seed.
@@ -93,7 +93,7 @@ fn searches_of(
     (0..collection.seeds).map(one).collect()
 }
 
-/// Returns what `target/bench/search.json` says of a collection.
+/// Returns the entries of a collection for `target/bench/search.json`.
 fn comparisons(collection: &Collection, results: &[(&str, Summary)]) -> anyhow::Result<Vec<Value>> {
     let (ours, others) = results.split_first().context("there is a search")?;
     let percent = |share: f64| 100.0 * share;

@@ -1,4 +1,4 @@
-//! What the searches of one strategy came to.
+//! Results of the searches of one strategy.
 
 use foreglow_model::Replay;
 
@@ -10,14 +10,14 @@ pub const HEADER: &str = "\
 stops by itself after | regret when it stops |
 |---|---:|---:|---:|---:|---:|---:|---:|";
 
-/// What all searches of one strategy came to.
+/// Results of all searches of one strategy.
 pub struct Summary {
-    /// Mean of the searches that found a configuration in time, and half of its 95 % interval.
+    /// Mean regret of the searches that found a configuration in time.
     pub regret: f64,
     half_width: f64,
     /// Share of all searches that end within 10 % of the optimum.
     pub good: f64,
-    /// Share of all searches none of whose runs met the deadline.
+    /// Share of all searches without a run that met the deadline.
     pub missed: f64,
     spent: f64,
     stopped: f64,

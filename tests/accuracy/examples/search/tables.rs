@@ -1,4 +1,4 @@
-//! Public tables in which every configuration was run.
+//! Public tables with a run of every configuration.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,8 +8,8 @@ use foreglow_model::{Column, Features, Meaning, SearchTable};
 use foreglow_shared::Catalog;
 
 const SECS_PER_HOUR: f64 = 3600.0;
-/// Numbers of processors of TrimTuner's clusters that are candidates: each is twice the one before,
-/// which leaves 64 of the 96 configurations.
+/// Numbers of processors of the candidates among TrimTuner's clusters, each twice the previous one:
+/// 64 of the 96 configurations.
 const TRIMTUNER_PROCESSORS: [f64; 4] = [8.0, 16.0, 32.0, 64.0];
 /// Amazon's list prices per hour in us-east-1 of machine types that the catalog lacks.
 const OLD_MACHINES: [(&str, f64); 2] = [("g3s.xlarge", 0.75), ("p2.xlarge", 0.90)];
@@ -41,7 +41,7 @@ impl Collection {
     }
 }
 
-/// A row of a file: what is a category, what is a number, the price per hour and the time.
+/// A row of a file: categories, numbers, price per hour and time.
 struct TimedConfiguration {
     names: Vec<(&'static str, String)>,
     numbers: Vec<(&'static str, f64)>,
@@ -58,7 +58,7 @@ pub fn collections(data: &Path) -> anyhow::Result<Vec<Collection>> {
 }
 
 /// Returns one table for each number of samples. A time is the median over the learning rates,
-/// which do not change it: some single times are wrong (30 ms for what takes seconds elsewhere).
+/// which do not affect it, because some single times are wrong (30 ms instead of seconds).
 fn trimtuner(data: &Path) -> anyhow::Result<Vec<Table>> {
     let file = File::read(&data.join("trimtuner_rnn/samples.csv"), b',')?;
     let mut times: BTreeMap<[&str; 5], (TimedConfiguration, Vec<f64>)> = BTreeMap::new();

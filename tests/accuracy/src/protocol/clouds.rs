@@ -1,6 +1,6 @@
 //! Jobs on many clusters by machine type and nodes: Scout (18 jobs on up to 69 clusters each) and
 //! CherryPick (five jobs on 47 to 72 clusters). The intervals beyond the range of a context were
-//! developed on Scout; nothing in the predictor was chosen by CherryPick.
+//! developed on Scout; no part of the predictor was chosen on CherryPick.
 //! `tests/accuracy/clouds.py` writes their tables.
 
 use foreglow_model::{Roles, Term};

@@ -1,5 +1,5 @@
-//! Public GPU benchmarks: a new GPU type with three runs of its own, a pair of GPU and CNN that was
-//! not measured, and more GPUs than were measured. No constant of the predictor was chosen by them.
+//! Public GPU benchmarks: a new GPU type with three own runs, an unmeasured pair of GPU and CNN,
+//! and more GPUs than measured. No constant of the predictor was chosen on them.
 //! `tests/accuracy/gpus.py` writes their tables.
 
 use foreglow_model::{Roles, Term};
@@ -14,9 +14,9 @@ const LAMBDA: Set = Set::cloned("Training on 1 to 8 GPUs", "lambda");
 
 const TORCHVISION_FILE: &str = "torchvision/steps.csv";
 const LAMBDA_FILE: &str = "lambda/jobs.csv";
-/// GPU types of torchvision of which one to four were measured.
+/// GPU types of torchvision that were measured with one to four GPUs.
 const SEVERAL: [&str; 4] = ["A100", "RTX 2080 Ti", "TITAN RTX", "TITAN Xp"];
-/// Runs of the new type that are fitted, and draws of these for each type.
+/// Fitted runs of the new type, and number of draws for each type.
 const OWN: usize = 3;
 const DRAWS: usize = 2;
 
@@ -49,7 +49,7 @@ pub fn protocols() -> Vec<Protocol> {
         (LAMBDA, "1 to 4 GPUs → 8", jobs(&[], &job, eight)),
     ];
     let protocol = |(set, name, parts): (Set, &str, Vec<TablePart>)| Protocol {
-        // A pair has few questions, so that 12 pairs would tell little.
+        // A pair has few questions, so 12 pairs would not be enough.
         slowed_trials: if name.starts_with("unseen pair") { 48 } else { 12 },
         is_costly: true,
         ..Protocol::of_tables(set, name, parts)

@@ -1,5 +1,5 @@
-//! A new machine type with three runs of its own, beside others that were measured: PROFET, the
-//! job of C3O that ran on three machine types, and TrimTuner.
+//! A new machine type with three own runs, and other fully measured ones: PROFET, the job of C3O
+//! that ran on three machine types, and TrimTuner.
 
 use foreglow_model::{Roles, Term};
 
@@ -8,12 +8,12 @@ use crate::protocol::{Protocol, Set, Source};
 use crate::table::Spec;
 
 const SET: Set = Set { name: "New machine type", is_development: true, source: Source::Shared };
-/// Runs of the new machine type that are fitted.
+/// Fitted runs of the new machine type.
 const OWN: usize = 3;
 
 /// Returns every protocol on new machine types.
 pub fn protocols() -> Vec<Protocol> {
-    // The draws of a machine type; a fit of PROFET takes longest.
+    // Number of draws for each machine type; few for PROFET, whose fits are slowest.
     let parts = [("PROFET", 2, profet()), ("C3O sort", 10, sort()), ("TrimTuner RNN", 3, trimtuner())];
     let protocol = |(name, draws, (column, part)): (&str, usize, (&'static str, TablePart))| {
         let part = TablePart { splits: Splits::NewValue { column, own: OWN, draws }, ..part };

@@ -25,20 +25,20 @@ use crate::trial::Trial;
 pub struct Set {
     /// Its name.
     pub name: &'static str,
-    /// Whether the structure or constants of the predictor were chosen with this data in view.
+    /// Whether the structure or constants of the predictor were developed on this data.
     pub is_development: bool,
-    /// Where the data comes from.
+    /// Source of the data.
     pub source: Source,
 }
 
 impl Set {
-    /// A set by whose figures nothing in the predictor was chosen.
+    /// A hold-out set, on which no part of the predictor was chosen.
     const fn cloned(name: &'static str, folder: &'static str) -> Self {
         Self { name, is_development: false, source: Source::Cloned(folder) }
     }
 }
 
-/// Where the data of a set comes from.
+/// Source of the data of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The project.
@@ -46,7 +46,7 @@ pub enum Source {
     /// The data folder, outside the project.
     Shared,
     /// This folder of the data folder, which `tests/accuracy/clouds.py` or `gpus.py` writes. Such a
-    /// set is never in the gate, so that its figures are not improved step by step.
+    /// set is never in the gate, so that the predictor is not tuned to it gradually.
     Cloned(&'static str),
 }
 
@@ -62,8 +62,8 @@ pub struct Protocol {
     pub slowed_trials: usize,
     /// Maximum number of trials of a part in a quick run.
     pub quick_trials: usize,
-    /// Whether a fit takes seconds: a quick run then has slow runs of one kind alone, and the gate
-    /// leaves the protocol out.
+    /// Whether a fit takes seconds. A quick run then has slow runs of only one kind, and the gate
+    /// omits the protocol.
     pub is_costly: bool,
     /// Time limit of a predictor, seconds; each then runs alone in its own process.
     pub limit_secs: Option<f64>,
@@ -75,7 +75,7 @@ impl Protocol {
         format!("{}: {}", self.set.name, self.name)
     }
 
-    /// A protocol on tables: two trials of each in a quick run, six with slow runs.
+    /// Creates a protocol on tables: two trials of each in a quick run, six with slow runs.
     fn of_tables(set: Set, name: &str, tables: Vec<TablePart>) -> Self {
         Self {
             set,

@@ -1,4 +1,4 @@
-//! Splits of a table, as `foreglow evaluate` makes them.
+//! Splits of a table, like those of `foreglow evaluate`.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ pub enum Splits {
         /// Fitted settings.
         fitted: Option<usize>,
     },
-    /// Splits by conditions; a side without conditions gets all rows that the other lacks.
+    /// Splits by conditions; a side without conditions gets all rows that the other side does not
+    /// select.
     Conditions {
         /// Fitted rows meet these.
         fit_on: Vec<String>,
@@ -28,14 +29,14 @@ pub enum Splits {
     },
     /// Holds out each combination of values of some columns in turn.
     LeaveOut(Vec<&'static str>),
-    /// Holds out each value of a column in turn, but for one run of each of some random settings
-    /// that have it: a new machine type with few runs of its own beside others that were measured.
+    /// Holds out each value of a column in turn, except one run of each of some random settings
+    /// with it, like a new machine type with few own runs among measured ones.
     NewValue {
         /// The column.
         column: &'static str,
-        /// Runs of the new value that are fitted.
+        /// Fitted runs of the new value.
         own: usize,
-        /// Draws of these for each value.
+        /// Number of draws for each value.
         draws: usize,
     },
 }
@@ -49,9 +50,9 @@ pub struct TablePart {
     pub splits: Splits,
     /// Meanings of the columns.
     pub roles: Roles,
-    /// The time that repeats are tested against.
+    /// Reference time of repeated settings.
     pub repeats: Repeats,
-    /// Fitted runs are stopped at this time, seconds; they are then lower bounds, or left out.
+    /// Time at which fitted runs are stopped, seconds; they are then lower bounds, or omitted.
     pub stop: Option<(f64, bool)>,
 }
 
@@ -98,12 +99,12 @@ impl TablePart {
                     }
                     Splits::NewValue { column, own, draws } => {
                         let left_out = Split::leave_out(settings.medians().features(), &[*column]);
-                        // A quick run takes the first trials, which are of all values.
+                        // The first trials, which a quick run takes, are of all values.
                         let of_draw = |draw: usize| {
                             let values = left_out.iter().enumerate();
                             values.map(move |(value, split)| with_own(split, *own, draw, value))
                         };
-                        // A value with no more settings than these leaves nothing to test.
+                        // A value with too few settings leaves no test run.
                         (0..*draws).flat_map(of_draw).filter(|split| !split.test.is_empty()).collect()
                     }
                     Splits::Conditions { .. } => Vec::new(),
@@ -175,7 +176,7 @@ impl TablePart {
     }
 }
 
-/// Returns the fitted runs; of the last `own` settings of a draw with this number one run each.
+/// Returns the fitted runs, with only one run of each of the last `own` settings of the draw.
 fn fitted_runs(settings: &Settings, split: &Split, own: Option<(usize, usize)>) -> Dataset {
     let Some((own, number)) = own else { return settings.runs(&split.fit) };
     let (others, moved) = split.fit.split_at(split.fit.len() - own.min(split.fit.len()));

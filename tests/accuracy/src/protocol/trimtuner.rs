@@ -8,7 +8,7 @@ use crate::table::Spec;
 
 const SET: Set = Set { name: "TrimTuner RNN", is_development: true, source: Source::Shared };
 
-/// Nothing in the predictor was chosen by it; `tests/accuracy/clouds.py` writes its table.
+/// A hold-out set; `tests/accuracy/clouds.py` writes its table.
 const CNN: Set = Set::cloned("TrimTuner CNN", "trimtuner_cnn");
 
 /// Returns every protocol on TrimTuner.

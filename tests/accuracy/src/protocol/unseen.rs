@@ -1,8 +1,8 @@
-//! timm with what each layer costs: a family of CNNs that was never run, predicted from all other
+//! timm with the costs of each layer: a family of CNNs that was never run, predicted from all other
 //! CNNs on the device.
 //!
-//! Kinds of layers and constants were chosen with the development families in view. Which families
-//! these are follows from a hash of their names.
+//! Kinds of layers and constants were chosen on the development families, which are selected by a
+//! hash of their names.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const DEVELOPMENT: Set = Set { name: "timm, layers of the graph", is_development
 const UNTOUCHED: Set =
     Set { name: "timm, layers of the graph, other families", is_development: false, source: Source::Shared };
 
-/// What each network costs for one image; `tests/accuracy/costs/timm.py` makes it.
+/// Costs of each network for one image, written by `tests/accuracy/costs/timm.py`.
 const COSTS: &str = "tests/accuracy/costs/timm.csv";
 
 /// Returns the protocols: development and untouched families, on a GPU and on a CPU.
@@ -44,7 +44,7 @@ pub fn protocols() -> Vec<Protocol> {
         .collect()
 }
 
-/// FNV-1a, 64 bits; a higher bit, because the lowest is the parity of the letters.
+/// Uses a higher bit of FNV-1a, 64 bits, because the lowest is the parity of the letters.
 fn is_development(family: &str) -> bool {
     let hash = family
         .bytes()

@@ -1,4 +1,4 @@
-//! CNNs that were never run: runs of other CNNs to fit, with what each costs.
+//! CNNs that were never run: runs of other CNNs to fit, with the costs of each.
 
 use foreglow_model::{
     Answer, Column, CostedRun, Dataset, Features, GraphCosts, Outcome, Repeats, Rival, Roles, UnseenCnn,

@@ -29,7 +29,7 @@ pub struct TableTrial {
     pub fit: Dataset,
     /// Tested runs.
     pub test: Dataset,
-    /// The time that repeats are tested against.
+    /// Reference time of repeated settings.
     pub repeats: Repeats,
     /// Meanings of the columns.
     pub roles: Roles,
@@ -183,7 +183,7 @@ impl JobTrial {
         test.chunk_by(|a, b| place(a) == place(b)).map(middle).collect()
     }
 
-    /// Returns the same as a table, with the meanings of its columns for the rivals.
+    /// Converts the trial to a table with the meanings of its columns, for the rivals.
     fn table(&self) -> anyhow::Result<TableTrial> {
         let dataset = |runs: &[Observation]| {
             let column = |name: &str, value: fn(&Observation) -> f64| {

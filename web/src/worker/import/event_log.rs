@@ -1,4 +1,4 @@
-//! Import of a Spark event log: the runs whose labels say what they measured.
+//! Import of a Spark event log: the runs with complete labels.
 
 use foreglow_shared::Sample;
 use foreglow_spark_log::{EventLogReader, Labels, NoSample};

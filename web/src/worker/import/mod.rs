@@ -37,7 +37,7 @@ pub struct Columns {
 /// Imports a file. `mapping` maps the columns of a table, once the user has chosen it.
 ///
 /// # Errors
-/// What is wrong and what to do; one sentence without its full stop.
+/// The problem and what to do; one sentence without its full stop.
 pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, String> {
     if let Some(mapping) = mapping {
         let table = ForeignTable::read(bytes).map_err(|error| error.to_string())?;
@@ -56,7 +56,7 @@ pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, Strin
     match read_samples(bytes) {
         Ok(samples) => Ok(Imported::Jobs(jobs_of(&samples))),
         Err(ReadError::Header(column)) => match ForeignTable::read(bytes) {
-            // A single column is not a table but some other text.
+            // A text with a single column is not a table.
             Ok(table) if table.headers().len() > 1 => Ok(Imported::Columns(Columns {
                 headers: table.headers().to_vec(),
                 rows: table.first_rows(FIRST_ROWS),

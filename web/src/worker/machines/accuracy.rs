@@ -1,5 +1,5 @@
-//! The accuracy of a training job beside its time: a table of the measured ways to train, and a
-//! picture of them. Written by the worker, as the comparison of machine types is.
+//! The accuracy of a training job and its time: a table and a picture of the measured training
+//! settings. The worker writes them, like the comparison of machine types.
 
 use foreglow_model::{MachineLimits, TrainedSetting};
 use foreglow_shared::{format_duration, format_money, format_percent, format_rate};

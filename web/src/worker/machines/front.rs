@@ -1,4 +1,4 @@
-//! Money by time over all machine types: the Pareto front and the best of each machine type, with a
+//! Cost by time over all machine types: the Pareto front and the best of each machine type, with a
 //! colour for each.
 
 use foreglow_shared::{format_duration, format_money};
@@ -16,8 +16,8 @@ const MARGIN: f64 = 1.12;
 /// Number of colours.
 const SHADES: usize = 6;
 
-/// The machine types with a colour of their own: all of them, or the best ones if there are more
-/// than colours.
+/// The machine types with a distinct colour: all of them, or the best ones if there are more
+/// machine types than colours.
 pub fn coloured(table: &MachineTable) -> Vec<&str> {
     if table.types.len() <= SHADES {
         return table.types.iter().map(|kind| kind.machine.as_str()).collect();
@@ -32,8 +32,8 @@ pub fn coloured(table: &MachineTable) -> Vec<&str> {
     best
 }
 
-/// The class of the colour at a place, whose neighbours differ most; that of the machine types
-/// without a colour of their own for `None`.
+/// The class of the colour at a place, ordered so that neighbours differ most; `None` for machine
+/// types without a distinct colour.
 pub fn shade(place: Option<usize>) -> String {
     const ORDER: [usize; SHADES] = [5, 1, 3, 0, 4, 2];
     place.map_or_else(|| "shade-none".to_owned(), |place| format!("shade-{}", ORDER[place % SHADES]))

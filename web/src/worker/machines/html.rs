@@ -1,5 +1,5 @@
-//! The comparison of machine types as HTML. The worker writes it, so that the page carries neither
-//! the table nor the code that would build it.
+//! The comparison of machine types as HTML. The worker writes it, so that the page needs neither
+//! the table nor the code to build it.
 
 use foreglow_model::MachineLimits;
 use foreglow_shared::{format_duration, format_money, format_probability};
@@ -12,13 +12,13 @@ use crate::data::text::escaped;
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineHtml {
-    /// What the page shows of the comparison; `None` if nothing of it has changed.
+    /// The HTML of the comparison; `None` if it is unchanged.
     pub compared: Option<ComparedHtml>,
     /// The what-if.
     pub picked: String,
 }
 
-/// What the page shows of a comparison.
+/// The HTML of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparedHtml {
     /// The recommendation over all machine types.
@@ -26,7 +26,7 @@ pub struct ComparedHtml {
     /// The same in one line, as text; empty without one.
     pub in_short: String,
     /// The table, the chart, the reasons, and the choice with its prices. It does not depend on the
-    /// what-if, whose changes leave it in place.
+    /// what-if.
     pub body: String,
 }
 
@@ -202,7 +202,7 @@ fn picture(table: &MachineTable, deadline_secs: Option<f64>) -> String {
     format!("<figure class=\"machine-front\">{picture}</figure><p class=\"legend\">{keys}</p>{omitted}")
 }
 
-/// Which machine types are compared, and their prices per hour.
+/// Writes the list of machine types, with their prices per hour.
 fn list(table: &MachineTable, choice: &MachineChoice) -> String {
     let currency = escaped(&table.currency);
     let item = |kind: &TypePrice| {

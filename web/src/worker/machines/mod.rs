@@ -1,5 +1,5 @@
-//! The comparison of machine types, which a worker makes: the question, and the table that answers
-//! it. The page shows the table and computes nothing of it.
+//! The comparison of machine types in a worker: the question, and the table of the answer. The page
+//! only shows the table.
 
 mod accuracy;
 mod front;
@@ -18,7 +18,7 @@ pub use self::row::MachineRow;
 pub use self::session::Session;
 use crate::data::machine_choice::MachineChoice;
 
-/// A question about a job on all machine types that were measured.
+/// A question about a job on all measured machine types.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineQuestion {
     /// The context of the selected job.
@@ -54,17 +54,17 @@ pub struct MachineTable {
     pub types: Vec<TypePrice>,
     /// Names of the machine types of the catalog that were not measured.
     pub unmeasured: Vec<String>,
-    /// Batch sizes that were measured on any machine type, ascending.
+    /// Measured batch sizes of all machine types, ascending.
     pub batch_sizes: Vec<u32>,
-    /// Partition sizes that were measured on any machine type, ascending.
+    /// Measured partition sizes of all machine types, ascending.
     pub partition_sizes: Vec<u32>,
-    /// Number of averaging intervals that were measured on any machine type.
+    /// Number of measured averaging intervals of all machine types.
     pub averaging_intervals: usize,
-    /// The ways to train whose accuracy was measured, the most accurate first.
+    /// The training settings whose accuracy was measured, the most accurate first.
     pub trained: Vec<TrainedSetting>,
-    /// Why no accuracy is known, if one is asked for or measured on too few images.
+    /// Why the accuracy is unknown, if there is a minimum or it was measured on too few images.
     pub accuracy_unknown: Option<String>,
-    /// What was not compared, and why; one sentence each.
+    /// Configurations that were not compared, with the reasons; one sentence each.
     pub omitted: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The what-if over machine types: one configuration that the user picks, answered as
-//! `foreglow plan` answers for it alone.
+//! The what-if over machine types: the answer for one configuration, as by `foreglow plan` for it
+//! alone.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::data::machine_choice::MachinePick;
 /// The answer for the picked configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picked {
-    /// Machine type, batch size, executors and cores that were asked about.
+    /// Machine type of the question.
     pub machine: String,
     /// Images per forward pass.
     pub batch_size: u32,
@@ -26,13 +26,13 @@ pub struct Picked {
     pub warnings: Vec<String>,
 }
 
-/// Returns the partition size of most runs where the user looks, if several were measured.
+/// Returns the most frequent partition size for the picked machine type, if several were measured.
 pub fn usual_size(pick: &MachinePick, predictor: &JointPredictor, job: &Context) -> Option<u32> {
     let (machine, batch_size) = asked(pick, job);
     usual(predictor, &machine, batch_size).filter(|_| predictor.partition_sizes().len() > 1)
 }
 
-/// The machine type and the batch size that the user looks at.
+/// The picked machine type and batch size.
 fn asked(pick: &MachinePick, job: &Context) -> (String, u32) {
     let machine = pick.machine.clone().unwrap_or_else(|| job.machine_name());
     (machine, pick.batch_size.unwrap_or(job.workload.batch_size))
@@ -45,7 +45,7 @@ fn usual(predictor: &JointPredictor, machine: &str, batch_size: u32) -> Option<u
 }
 
 /// Predicts the configuration, with the catalog and the price sheet of `offer`. The predictor
-/// assumes the partition size that was picked.
+/// assumes the picked partition size.
 pub fn answer(
     pick: &MachinePick,
     predictor: &Arc<JointPredictor>,
@@ -78,7 +78,7 @@ fn answered(
 ) -> Result<(MachineRow, Vec<String>), String> {
     let comparison = Comparison::of(Arc::clone(predictor), offer).map_err(|error| error.to_string())?;
     let decision = comparison.decide(limits).map_err(|error| error.to_string())?;
-    // Several answers differ in their engine or accelerator.
+    // There are several answers if engines or accelerators differ.
     let best = decision.recommended.or(decision.fastest).and_then(|place| decision.candidates.get(place));
     let Some(best) = best else {
         let reasons: Vec<&str> = comparison.omissions().iter().map(|left| left.reason.as_str()).collect();

@@ -33,8 +33,8 @@ fn machines(table: &MachineTable, picked: &Picked) -> String {
     select("Machine type", "machine", &measured, &others)
 }
 
-/// Writes a list to select from, if there is more than one entry. Entries that were not measured
-/// are a group of their own.
+/// Writes a list to select from, if there is more than one entry. Unmeasured entries form a
+/// separate group.
 fn select(label: &str, name: &str, measured: &[(String, bool)], others: &[(String, bool)]) -> String {
     let list = |options: &[(String, bool)]| {
         let option = |(option, is_selected): &(String, bool)| {

@@ -20,7 +20,7 @@ pub struct MachineRow {
     /// Mini-batches between two averages; `None` unless the job trains.
     pub average_every: Option<u32>,
     /// The measured accuracy of the trained CNN: `97.64 % (97.37–97.91 %)`, `not measured`; empty
-    /// if that of no configuration was measured.
+    /// if it was measured for no configuration.
     pub accuracy: String,
     /// Images of one task.
     pub partition_size: u32,
@@ -34,7 +34,7 @@ pub struct MachineRow {
     pub success_probability: Option<f64>,
     /// Whether all limits are met with the requested probability.
     pub is_feasible: bool,
-    /// What the time is predicted from, if not from runs of this machine type alone.
+    /// The runs from which the time is predicted, if not those of this machine type alone.
     pub borrowed_from: Option<String>,
 }
 

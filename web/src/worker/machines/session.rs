@@ -1,5 +1,5 @@
-//! The comparison of machine types of one job, kept between the questions about it: the fit and the
-//! predictions of all configurations depend on the runs alone.
+//! The comparison of machine types of one job, cached between questions, because the fit and the
+//! predictions of all configurations depend only on the runs.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{MachineQuestion, MachineRow, MachineTable, TypePrice, pick, pick_htm
 use crate::data::machine_choice::{MachineChoice, MachinePick};
 use crate::data::text::capitalised;
 
-/// The jobs of the page, with everything that no question changes.
+/// The jobs of the page, and the cached results that do not depend on the question.
 pub struct Session(Result<Fitted, String>);
 
 /// The fit of a job on all its machine types.
@@ -22,17 +22,17 @@ struct Fitted {
     /// Whole machines are billed while executors start.
     startup_secs: f64,
     predictor: Arc<JointPredictor>,
-    /// The predictor for the last partition size that was picked.
+    /// The predictor for the last picked partition size.
     of_size: Option<(u32, Arc<JointPredictor>)>,
     /// All configurations of all machine types, with the price sheet of the last question.
     comparison: Option<(Option<PriceSheet>, Comparison)>,
-    /// Comparison of the machine types that the last choice keeps, if it leaves some out.
+    /// Comparison of the machine types of the last choice, if it excludes some.
     some: Option<(MachineChoice, Comparison)>,
-    /// The last table, and what it answers.
+    /// The last table with its question.
     table: Option<(Asked, MachineTable)>,
 }
 
-/// What the table depends on.
+/// The part of a question that the table depends on.
 #[derive(Clone, PartialEq)]
 struct Asked {
     limits: MachineLimits,
@@ -46,8 +46,8 @@ impl Session {
         Self(Fitted::of(jobs, context))
     }
 
-    /// Answers as HTML: the comparison, or the reason why it failed. What the page has already is
-    /// left out.
+    /// Answers as HTML: the comparison, or the reason why it failed. Parts that the page already
+    /// has are omitted.
     pub fn answer(&mut self, question: MachineQuestion) -> MachineHtml {
         let failed = |reason: &str, choice: &MachineChoice| MachineHtml {
             compared: Some(ComparedHtml::failed(reason, choice)),
@@ -77,7 +77,7 @@ impl Session {
             }
         }
         let offer = fitted.offer(&asked);
-        // The controls show one size, so that the what-if is about this one.
+        // The controls show a single size, which the what-if uses.
         let size = pick.partition_size.or_else(|| pick::usual_size(&pick, &fitted.predictor, &question.context));
         let predictor = fitted.of_size(size);
         let picked = pick::answer(&pick, &predictor, offer, &limits, &question.context, question.what_if);
@@ -111,7 +111,7 @@ impl Fitted {
     /// Compares the machine types, as `foreglow plan` does.
     ///
     /// # Errors
-    /// A limit is out of range, or everything is left out; one sentence.
+    /// A limit is out of range, or all configurations are excluded; one sentence.
     fn compare(&mut self, asked: &Asked) -> Result<MachineTable, String> {
         let choice = &asked.choice;
         if !self.types.iter().any(|kind| kind.is_kept(choice)) {
@@ -157,7 +157,7 @@ impl Fitted {
         };
         let is_measured = |name: &str| self.types.iter().any(|kind| kind.machine == name);
         let names: Vec<&str> = catalog.machines.iter().map(|machine| machine.name.as_str()).collect();
-        // Who measured own machines is not asking for those of a provider.
+        // Unmeasured machine types of the catalog are offered only if a measured one is in it.
         let unmeasured = match names.iter().any(|name| is_measured(name)) {
             true => names.into_iter().filter(|name| !is_measured(name)).map(str::to_owned).collect(),
             false => Vec::new(),
@@ -195,7 +195,7 @@ impl Fitted {
             let own = asked.choice.prices.iter().find(|(name, _)| *name == machine.name);
             machine.hourly_price = own.map_or(machine.hourly_price, |(_, price)| *price);
         }
-        // Machine types that are in no catalog are priced by their cores and memory, if all are.
+        // If no machine type is in a catalog, all are priced by their cores and memory.
         let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
         let sheet = (!self.group.jobs.iter().any(is_in_catalog) && asked.sheet.currency == catalog.currency)
             .then(|| asked.sheet.clone());
@@ -219,8 +219,7 @@ impl TypePrice {
     }
 }
 
-/// The machine types that the job was measured on, and those that other CNNs tell its time on, by
-/// name.
+/// The machine types of the job's runs, and those with a prediction from other CNNs, by name.
 fn types(group: &JobGroup) -> Vec<TypePrice> {
     let mut types: Vec<TypePrice> = Vec::new();
     for job in group.jobs.iter().chain(group.other_machines()) {

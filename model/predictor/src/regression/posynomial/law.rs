@@ -7,9 +7,9 @@
 //! start-up, work shared by all workers, work shared by only one kind of worker, serial work
 //! (Amdahl, "Validity of the single processor approach to achieving large scale computing
 //! capabilities", AFIPS 1967), and communication, which grows with the workers (Venkataraman et
-//! al., "Ernest", NSDI 2016, §3.2). Each cost has a log-normal prior, so that no cost is excluded
-//! and none is added without evidence. Columns without a meaning scale every cost by a power, names
-//! by a factor.
+//! al., "Ernest", NSDI 2016, §3.2). Each cost has a log-normal prior: no cost is excluded, and a
+//! large one needs evidence. Columns without a meaning scale every cost by a power, names by a
+//! factor.
 
 use crate::regression::posynomial::marquardt::Noise;
 use crate::regression::posynomial::penalty::Penalty;
@@ -33,7 +33,7 @@ pub(crate) struct Fit {
     pub(crate) weights: Vec<f64>,
     /// Standard deviation of the noise in ln t.
     pub(crate) scale: f64,
-    /// Twice the negative logarithm of the posterior density, but for constants.
+    /// Twice the negative logarithm of the posterior density, up to a constant.
     loss: f64,
 }
 
@@ -48,10 +48,10 @@ const SERIAL: Normal = Normal { centre: -2.5, deviation: 1.5 };
 const PARTLY_SHARED: Normal = Normal { centre: -3.0, deviation: 1.5 };
 const START_UP: Normal = Normal { centre: -1.7, deviation: 1.5 };
 const TALK: Normal = Normal { centre: -4.0, deviation: 1.5 };
-/// Share of the effect of another column, or of a name, on the whole time that start-up has, and
-/// its standard deviation: few of them affect it.
+/// Effect of another column or a name on the start-up, as a share of its effect on the whole time,
+/// and the standard deviation; most effects leave the start-up unchanged.
 const START_UP_SHARE: (f64, f64) = (0.3, 0.5);
-/// Prior standard deviation of the noise, and the number of rows that it counts for.
+/// Prior standard deviation of the noise, and its weight in rows.
 const NOISE: (f64, f64) = (0.05, 4.0);
 /// Lower bound on the standard deviation of the noise: no machine repeats better.
 const LEAST_NOISE: f64 = 0.003;
@@ -61,7 +61,8 @@ const TAILS: (f64, f64) = (2.0, 6.0);
 /// Rounds of reweighting, and steps of the search in each.
 const ROUNDS: usize = 12;
 const STEPS: u32 = 30;
-/// Rows up to which a disturbed run can bend the law until it fits: one start leaves out each row.
+/// Number of rows up to which one disturbed run can distort the fit; for each row, one start of the
+/// search leaves it out.
 const FEW_ROWS: usize = 12;
 /// Weight of a row that a start leaves out.
 const LEFT_OUT: f64 = 0.01;

@@ -30,8 +30,7 @@ use crate::regression::{Regression, mean};
 pub(crate) const MOST_TERMS: usize = 3;
 /// Assumed standard deviation of the noise in ln t between repeated runs.
 pub(crate) const NOISE: f64 = 0.03;
-/// Limit on exponents on a grid: no time is e³⁰⁰ seconds, and products of two such powers stay
-/// finite.
+/// Limit on exponents on a grid, far above ln of any time; products of two such powers stay finite.
 const FARTHEST: f64 = 300.0;
 /// Steps of the search from each start, and then from the best result.
 const STEPS: (u32, u32) = (12, 40);
@@ -42,8 +41,8 @@ pub(crate) struct Prior {
     /// Columns in which the question is beyond the range: their exponents are pulled to whole
     /// numbers if there are few levels.
     pub(crate) beyond: Vec<usize>,
-    /// Whether two levels of such a column fix its exponents to whole numbers. A fit that validates
-    /// another one with fewer levels leaves them free.
+    /// Whether two levels of such a column fix its exponents to whole numbers. Validation fits,
+    /// which have fewer levels, leave them free.
     pub(crate) tie_two_levels: bool,
     /// Meaning of each column; missing entries count as `None`.
     pub(crate) meanings: Vec<Option<Meaning>>,

@@ -14,7 +14,8 @@ pub(crate) struct Term {
     pub(crate) offset: Normal,
     /// Exponents of the columns with a meaning.
     pub(crate) exponents: Vec<Option<Normal>>,
-    /// Share of the effects of other columns and of names on the whole time that this cost has.
+    /// Effect of other columns and of names on this cost, as a share of their effect on the whole
+    /// time.
     pub(crate) shares: f64,
     /// Standard deviation about that share.
     pub(crate) shared_deviation: f64,

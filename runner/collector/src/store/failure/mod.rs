@@ -11,14 +11,14 @@ use rusqlite::types::Value;
 use self::postgres::ServerFailure;
 use super::Location;
 
-/// Reason why a database has not done something.
+/// Failure of a database operation.
 #[derive(Debug)]
 pub(super) enum Failure {
     Sqlite(rusqlite::Error),
     Postgres(ServerFailure),
     /// The file was removed or replaced since it was opened.
     Gone,
-    /// The database does not have a run of this number any more.
+    /// The run of this number was removed from the database.
     NoSuchRun,
     /// A value of a row is not of the type that was stored.
     Unexpected(Value),

@@ -6,7 +6,7 @@ use tokio_postgres::error::SqlState;
 use super::{Failure, Unavailable};
 use crate::store::Location;
 
-/// Reason why a server has not done something.
+/// Failure of a server operation.
 #[derive(Debug)]
 pub(in crate::store) enum ServerFailure {
     /// The server's answer, or the loss of the connection.
@@ -21,7 +21,7 @@ impl ServerFailure {
     /// Whether the connection is lost.
     pub(in crate::store) fn is_disconnected(&self) -> bool {
         match self {
-            // Errors of the server itself are answers, except those of one that is stopping.
+            // Errors reported by the server are answers, except when the server is stopping.
             Self::Server(error) => error.as_db_error().is_none_or(|_| is_stopping(error.code())),
             Self::Unreachable(_) | Self::Silent => true,
         }
@@ -95,7 +95,7 @@ pub(in crate::store) fn sentence(location: &Location, failure: &ServerFailure) -
     }
 }
 
-/// Returns an error with its cause, which the crate leaves to the source.
+/// Returns an error with its cause, because the crate's message omits the source.
 pub(in crate::store) fn cause(error: &tokio_postgres::Error) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),

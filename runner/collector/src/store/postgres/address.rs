@@ -11,14 +11,14 @@ use tokio_postgres::{Client, Config, Connection, Socket};
 use super::tls::{Stream, Tls};
 use crate::store::failure::postgres::cause;
 
-/// Time in which a server accepts a connection.
+/// Time limit for a connection to a server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time after which a server that has vanished from the network is given up.
+/// Time after which a server that vanished from the network counts as lost.
 const VANISHED: Duration = Duration::from_secs(20);
 /// Folder of the socket on Debian, Fedora and others.
 const SOCKET_FOLDER: &str = "/var/run/postgresql";
 
-/// How to reach a database.
+/// Parsed address of a database.
 #[derive(Clone, Debug)]
 pub(super) struct Address {
     config: Config,
@@ -27,8 +27,8 @@ pub(super) struct Address {
 
 impl Address {
     /// Reads a URL in the form of PostgreSQL's own programs. `sslmode` is `disable`, `require` or
-    /// `verify-full`. The last two are the same: a certificate that nobody checks protects against
-    /// nothing. The default is TLS, except on this machine.
+    /// `verify-full`. The last two are equivalent, because TLS without a check of the certificate
+    /// does not protect. The default is TLS, except on this machine.
     pub(super) fn parse(url: &str) -> anyhow::Result<Self> {
         let (place, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut mode, mut root, mut rest) = (None, None, Vec::new());
@@ -75,8 +75,7 @@ impl Address {
     }
 }
 
-/// Whether all places of the server are on this machine. The address of `hostaddr` is the one that
-/// is reached, whatever the name beside it is.
+/// Whether all places of the server are on this machine. `hostaddr` overrides the host name.
 fn is_here(config: &Config) -> bool {
     config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
 }

@@ -9,17 +9,17 @@ use super::CHANNEL;
 use super::address::Address;
 use crate::store::Location;
 
-/// Delay before a lost connection is made again.
+/// Delay before reconnecting.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// Calls `news` whenever a collector has stored samples, and after each connection, because some
-/// may have been missed. Ends at once for a store that is a file.
+/// Calls `news` whenever a collector has stored samples, and after each reconnection, because
+/// notifications may have been missed. Returns at once for a store that is a file.
 pub(crate) async fn follow(location: Location, news: impl Fn()) {
     let Location::Database(url) = location else { return };
-    // The store was opened with this URL.
+    // Cannot fail, because the store was opened with this URL.
     let Ok(address) = Address::parse(&url) else { return };
     loop {
-        // Readers look again after a while in any case.
+        // Readers also poll the store, so an error only delays them.
         let _ = listen(&address, &news).await;
         tokio::time::sleep(RETRY).await;
     }

@@ -1,4 +1,4 @@
-//! A connection to a server, which is made again after it was lost.
+//! A connection to a server that reconnects after a loss.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
@@ -16,17 +16,17 @@ use crate::store::failure::postgres::{ServerFailure, cause};
 use crate::store::failure::{Failure, Outcome};
 use crate::store::row::{Row, Value};
 
-/// Time in which a server answers a query, or sends the next row.
+/// Time limit for the answer to a query, or for the next row.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time during which nobody tries again after a connection could not be made.
+/// Time without a new attempt after a failed connection.
 const PAUSE: Duration = Duration::from_secs(1);
-/// An acknowledged sample is on the server's disk, whatever its default is. A writer that vanished
-/// gives its lock back.
+/// Settings of a session. Acknowledged samples must be on the server's disk, whatever its default.
+/// The lock of a vanished writer must be released.
 const SET_UP: &str = "SELECT set_config('synchronous_commit', 'on', false)
         WHERE current_setting('synchronous_commit') = 'off';
     SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET client_min_messages = error;";
 
-/// A connection with a thread of its own time: its work is done while a query waits for it.
+/// A connection with its own single-threaded runtime, which runs while a query waits.
 #[derive(Debug)]
 pub(in crate::store) struct Session {
     address: Address,
@@ -53,7 +53,7 @@ impl Session {
         Ok(Self::with(address, runtime))
     }
 
-    /// Returns another session with the same database.
+    /// Returns a new session with the same database.
     pub(in crate::store) fn another(&self) -> Outcome<Self> {
         let runtime = runtime().map_err(|error| unreachable(error.to_string()))?;
         Ok(Self::with(self.address.clone(), runtime))
@@ -70,8 +70,8 @@ impl Session {
         }
     }
 
-    /// Visits the rows of an answer. A query whose connection was lost before the first row is sent
-    /// again, once.
+    /// Visits the rows of an answer. If the connection is lost before the first row, the query is
+    /// sent once more.
     pub(in crate::store) fn each(
         &self,
         sql: &str,
@@ -128,7 +128,8 @@ impl Session {
         self.is_writing.set(is_writing);
     }
 
-    /// Uses the connection, and makes it first if necessary. A connection that fails is closed.
+    /// Runs `work` with the connection, after connecting if necessary. A failed connection is
+    /// closed.
     pub(super) fn with_client<T>(&self, work: impl FnOnce(&mut Connected) -> Outcome<T>) -> Outcome<T> {
         let mut connected = self.connect()?;
         let outcome = connected.as_mut().map_or_else(|| Err(unreachable(String::new())), work);
@@ -145,7 +146,7 @@ impl Session {
         Ok(answered.map_err(|_| Failure::Postgres(ServerFailure::Silent))??)
     }
 
-    /// Returns the statement of a query, which the server parses once.
+    /// Returns the prepared statement of a query, which the server parses only once.
     pub(super) fn prepared(&self, connected: &mut Connected, sql: &str) -> Outcome<Statement> {
         if let Some(statement) = connected.statements.get(sql) {
             return Ok(statement.clone());
@@ -163,7 +164,7 @@ impl Session {
                 return Err(unreachable("the connection was lost".to_owned()));
             }
             let mut failed = self.failed.borrow_mut();
-            // Requests that wait would otherwise each wait for an answer of their own.
+            // Otherwise each waiting request would wait for its own timeout.
             if let Some((_, reason)) = failed.as_ref().filter(|(at, _)| at.elapsed() < PAUSE) {
                 return Err(unreachable(reason.clone()));
             }
@@ -183,7 +184,7 @@ impl Session {
     fn new_connection(&self) -> Outcome<Connected> {
         let client = self.wait(async {
             let (client, connection) = self.address.connect().await?;
-            // Its error is that of the query that waits for it.
+            // The waiting query reports the error of the connection.
             drop(tokio::spawn(async { drop(connection.await) }));
             client.batch_execute(SET_UP).await?;
             Ok(client)
@@ -206,7 +207,8 @@ impl Connected {
 }
 
 impl Drop for Session {
-    /// A runtime must not wait for its threads where other requests are answered.
+    /// Shuts the runtime down in the background, because waiting for its threads would block other
+    /// requests.
     fn drop(&mut self) {
         self.connected.take();
         if let Some(runtime) = self.runtime.take() {

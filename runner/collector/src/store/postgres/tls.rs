@@ -17,12 +17,12 @@ use tokio_postgres::Socket;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 
-/// Authorities that the server's certificate may come from.
+/// Trusted authorities for the server's certificate.
 #[derive(Clone, Debug)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
-    /// Trusts the authorities of a file, or else the public ones.
+    /// Trusts the authorities of a file, or by default the public ones.
     pub(super) fn new(root: Option<&Path>) -> anyhow::Result<Self> {
         let mut roots = RootCertStore::empty();
         match root {

@@ -31,7 +31,7 @@ impl ToSql for Parameter<'_> {
     to_sql_checked!();
 }
 
-/// PostgreSQL stores every character but this one, which no line of JSON has.
+/// Replaces the null character, which PostgreSQL cannot store and JSON lines never contain.
 pub(super) fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

@@ -1,4 +1,4 @@
-//! Transactions that write, one at a time in all collectors.
+//! Writing transactions, one at a time over all collectors.
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
@@ -17,19 +17,19 @@ use crate::store::row::{Row, Value};
 use crate::store::stored::COLUMNS;
 
 /// Lock of the writers of a database: `FGLW`. Without it, a sample could become visible after one
-/// that has a later position, and readers that continue after a position would never see it.
+/// with a later position, and readers that continue after that position would miss it.
 const LOCK: i64 = 0x4647_4c57;
 
 /// A transaction that holds the lock for writers.
 #[derive(Debug)]
 pub(in crate::store) struct Writing<'a> {
     session: &'a Session,
-    /// Whether other collectors have to hear of it.
+    /// Whether to notify other collectors.
     has_news: Cell<bool>,
 }
 
 impl<'a> Writing<'a> {
-    /// Begins a transaction, when those of other sessions have ended.
+    /// Begins a transaction, after those of other sessions have ended.
     pub(in crate::store) fn begin(session: &'a mut Session) -> Outcome<Self> {
         match begin(session) {
             // The connection was lost since the last use, such as by a restart of the server.
@@ -82,8 +82,8 @@ impl<'a> Writing<'a> {
         Ok(samples.iter().map(|(new, _)| added.remove(new.id.as_str())).collect())
     }
 
-    /// Returns the number of the file that has the runs, which changes when a backup is restored.
-    /// The server assigns no number twice, so a removed run does not change the numbers of others.
+    /// Returns the file number of the table of runs, which changes when a backup is restored. The
+    /// server never reuses the number of a run, so a removed run does not change other numbers.
     pub(in crate::store) fn version(&self) -> Outcome<i64> {
         let rows = self.query("SELECT CAST(pg_relation_filenode('runs') AS BIGINT)", &[])?;
         rows.first().map_or(Err(Failure::Unexpected(Value::Null)), |row| row.integer(0))
@@ -211,7 +211,7 @@ impl<'a> Writing<'a> {
     }
 
     pub(in crate::store) fn roll_back(self) {
-        // A server that cannot be reached undoes everything itself.
+        // An unreachable server rolls back by itself.
         let _ = self.session.execute_batch("ROLLBACK");
         self.session.set_writing(false);
     }
@@ -221,7 +221,7 @@ fn begin(session: &Session) -> Outcome<()> {
     let begun = session.execute_batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"));
     session.set_writing(begun.is_ok());
     if begun.is_err() {
-        // Ends the transaction that could not get the lock.
+        // Ends the transaction that failed to get the lock.
         let _ = session.execute_batch("ROLLBACK");
     }
     begun
@@ -267,8 +267,8 @@ const ADD: &str = "INSERT INTO samples (id, model, mode, engine, outcome, starte
     ORDER BY place
     ON CONFLICT (id) DO NOTHING RETURNING id, seq";
 
-/// The number of each run, in the order of the arrays. The index is on the three texts together:
-/// each may be longer than an entry of a B-tree.
+/// The number of each run, in the order of the arrays. The index is a hash index on the
+/// concatenation of the three texts, because each may be longer than a B-tree entry.
 const FIND_RUNS: &str = "SELECT (
         SELECT number FROM runs
         WHERE runs.workload || runs.configuration || runs.host = key.workload || key.configuration || key.host
@@ -297,7 +297,7 @@ const ADD_TO_JOBS: &str = "UPDATE jobs SET samples = jobs.samples + new.samples,
     FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS new (job, samples, latest)
     WHERE jobs.job = new.job";
 
-/// `least` and `greatest` leave out null.
+/// `least` and `greatest` ignore null.
 const ADD_TO_RUNS: &str = "UPDATE runs SET samples = runs.samples + new.samples, timed = runs.timed + new.timed,
         sum_secs = runs.sum_secs + new.sum_secs, least_secs = least(runs.least_secs, new.least_secs),
         most_secs = greatest(runs.most_secs, new.most_secs), newest = right(runs.newest || new.newest, $8)

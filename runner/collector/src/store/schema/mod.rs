@@ -1,4 +1,4 @@
-//! Tables of the store, which are made or upgraded when it is opened.
+//! Tables of the store, created or upgraded when it is opened.
 
 mod postgres;
 pub(super) mod sqlite;

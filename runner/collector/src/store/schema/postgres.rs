@@ -9,8 +9,8 @@ use crate::store::jobs::add_to_old_runs;
 use crate::store::postgres::{self, Session, Writing};
 use crate::store::row::{Row, Value};
 
-/// Tables of each version. A change of the tables adds a step, which an existing store takes when
-/// it is opened.
+/// Migration steps by version. A change of the tables adds a step, which an existing store runs
+/// when it is opened.
 const STEPS: [&str; 2] = [VERSION_1, VERSION_2];
 
 /// The tables of version 4 of an SQLite store. Hash indexes, because a workload may be longer than
@@ -75,7 +75,7 @@ const VERSION_1: &str = "
     CREATE TABLE foreglow_store (version BIGINT NOT NULL);
     INSERT INTO foreglow_store VALUES (0);";
 
-/// Adds the jobs, which also count the workloads, and the newest samples of each run.
+/// Adds the jobs, from which workloads are counted, and the newest samples of each run.
 const VERSION_2: &str = "
     CREATE TABLE jobs (
         job TEXT PRIMARY KEY,
@@ -88,7 +88,7 @@ const VERSION_2: &str = "
     CREATE INDEX runs_by_job ON runs (job);
     DROP TABLE workloads;";
 
-/// Where the version of the tables is; in no other program's database.
+/// Query for the table with the version, which only a Foreglow database has.
 const HAS_VERSION: &str = "SELECT to_regclass('foreglow_store') IS NOT NULL";
 const VERSION: &str = "SELECT version FROM foreglow_store";
 
@@ -130,7 +130,7 @@ fn prepare(session: &mut Session, location: &Location, create: bool) -> anyhow::
 
 fn upgrade(session: &mut Session) -> Outcome<()> {
     let transaction = Transaction::Server(Writing::begin(session)?);
-    // Another collector may have done it in the meantime.
+    // Another collector may have upgraded the store in the meantime.
     let steps = version(|sql| transaction.query(sql, &[]).and_then(|rows| first(&rows))).and_then(|found| {
         STEPS.iter().skip(found).try_for_each(|step| transaction.execute_batch(step))?;
         if found == 1 {

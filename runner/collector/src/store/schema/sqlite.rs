@@ -40,7 +40,7 @@ pub(in crate::store) const TABLES: &str = "
     );";
 
 /// Adds the checksums of the samples, the workloads with their number of samples, and the reasons
-/// of rejected samples. Triggers count, so that every way to write a sample is counted.
+/// of rejected samples. Triggers count the samples, so that every write is included.
 const VERSION_2: &str = "
     ALTER TABLE samples ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE pending ADD COLUMN rejection TEXT;
@@ -59,7 +59,7 @@ const VERSION_2: &str = "
         DELETE FROM workloads WHERE samples < 1;
     END;";
 
-/// Adds the tokens, the record of deletions, and the order of the runs in time, for retention.
+/// Adds the tokens, the audit log, and the index of the runs by time, for retention.
 const VERSION_3: &str = "
     CREATE TABLE tokens (
         name TEXT PRIMARY KEY,
@@ -78,8 +78,8 @@ const VERSION_3: &str = "
     );
     CREATE INDEX samples_by_start ON samples (started_at_us);";
 
-/// Adds the runs, with the figures of their samples. They also count the workloads: once per write,
-/// in place of the triggers, which parsed every sample.
+/// Adds the runs, with the figures of their samples. They also count the workloads, once per write,
+/// and replace the triggers, which parsed every sample.
 const VERSION_4: &str = "
     CREATE TABLE runs (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -103,15 +103,15 @@ const VERSION_4: &str = "
     DROP TRIGGER sample_removed;
     DELETE FROM workloads;";
 
-/// Adds the runs and completion times to the index by start, and removes the index by run: a write
-/// of samples of many runs changed a page of it for each sample. Samples arrive about in the order
-/// of their start, and their position comes next, so that writes append to the index.
+/// Adds the runs and completion times to the index by start, and removes the index by run, in which
+/// a write of samples of many runs changed a page for each sample. Samples arrive roughly in the
+/// order of their start, so writes append to the index by start.
 const VERSION_5: &str = "
     DROP INDEX IF EXISTS samples_by_run;
     DROP INDEX samples_by_start;
     CREATE INDEX samples_by_start ON samples (started_at_us, seq, run, secs);";
 
-/// Adds the jobs, which also count the workloads, and the newest samples of each run.
+/// Adds the jobs, from which workloads are counted, and the newest samples of each run.
 const VERSION_6: &str = "
     CREATE TABLE jobs (
         job TEXT PRIMARY KEY,
@@ -124,10 +124,10 @@ const VERSION_6: &str = "
     CREATE INDEX runs_by_job ON runs (job);
     DROP TABLE workloads;";
 
-/// Memory of the connection that writes: a write of samples touches pages of all their indexes.
+/// Page cache of the writing connection; a write of samples touches pages of all indexes.
 const CACHE_KIB: i64 = 32 << 10;
-/// Pages of the write-ahead log, 4 KiB each, from which it is moved into the file. A write of a few
-/// thousand samples has more than SQLite's 1,000, and would move the log each time.
+/// Pages of the write-ahead log, 4 KiB each, at which SQLite makes a checkpoint. With SQLite's
+/// default of 1,000, each write of a few thousand samples would make one.
 const CHECKPOINT_PAGES: i64 = 8_000;
 
 /// Opens a store, and upgrades its tables; with `create`, a missing file is created.
@@ -212,7 +212,7 @@ fn migrate(connection: &mut Connection) -> Outcome<()> {
     transaction.commit()
 }
 
-/// Samples whose checksums are added at a time.
+/// Samples per batch when checksums are added.
 const BATCH: i64 = 1_000;
 
 fn add_checksums(transaction: &Connection) -> rusqlite::Result<()> {

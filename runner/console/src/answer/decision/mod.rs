@@ -59,7 +59,7 @@ pub struct DecisionAnswer {
     larger_is_slower: Option<Inversion>,
     /// Warnings about the samples; warnings about a configuration are in its row.
     warnings: Vec<Warning>,
-    /// Why no accuracy is known; `None` if one is.
+    /// Why the accuracy is unknown; `None` if it is known.
     #[serde(skip)]
     accuracy_unknown: Option<AccuracyUnknown>,
 }
@@ -69,7 +69,7 @@ pub struct DecisionAnswer {
 pub(super) struct PredictedCandidate {
     executors: u32,
     cores_per_executor: u32,
-    /// Absent if each executor has as many.
+    /// Absent if all executors have the same number.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_cores: Option<u32>,
     memory_per_executor_mib: u32,
@@ -96,7 +96,7 @@ pub(super) struct PredictedCandidate {
     /// Whether the accuracy is known to be at least the minimum.
     #[serde(skip)]
     keeps_accuracy: bool,
-    /// Whether no other configuration is both as fast and as cheap.
+    /// Whether the configuration is on the Pareto front of time and cost.
     on_pareto_front: bool,
     warnings: Vec<Warning>,
 }
@@ -179,7 +179,7 @@ impl DecisionAnswer {
         }
     }
 
-    /// Says that the CNN was never run, and what its predictions are based on.
+    /// Adds the note that the CNN was never run, with the basis of the predictions.
     pub fn based_on(self, basis: Basis) -> Self {
         Self { never_run: Some(basis), ..self }
     }
@@ -306,7 +306,7 @@ impl DecisionAnswer {
     }
 }
 
-/// Formats two probabilities with enough digits to tell them apart.
+/// Formats two probabilities with enough digits to distinguish them.
 fn told_apart(one: f64, other: f64) -> (String, String) {
     let texts = (format_probability(one), format_probability(other));
     if texts.0 != texts.1 {

@@ -157,7 +157,8 @@ impl MachineAnswer {
         text
     }
 
-    /// Returns what was not compared, and the warnings of the recommended configuration.
+    /// Returns the omitted configurations with the reasons, and the warnings of the recommended
+    /// one.
     fn remarks(&self) -> String {
         let mut text = String::new();
         if !self.omitted.is_empty() {

@@ -40,21 +40,21 @@ pub struct MachineAnswer {
     best_per_machine: Vec<MachineRow>,
     /// The Pareto front of time and cost, by ascending time.
     pareto: Vec<MachineRow>,
-    /// The ways to train whose accuracy was measured, the most accurate first.
+    /// The training settings whose accuracy was measured, the most accurate first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     trained: Vec<TrainedRow>,
-    /// Why no accuracy is known; `None` if one is.
+    /// Why the accuracy is unknown; `None` if it is known.
     #[serde(skip)]
     accuracy_unknown: Option<AccuracyUnknown>,
     /// Number of configurations that were compared.
     weighed: usize,
-    /// What was not compared, and why.
+    /// Configurations that were not compared, with the reasons.
     omitted: Vec<Omission>,
-    /// What was measured on each machine type.
+    /// The measured arms.
     measured: Vec<Arm>,
     #[serde(skip_serializing_if = "Option::is_none")]
     startup: Option<Startup>,
-    /// Least price per hour of a configuration; `None` if no price is known.
+    /// Lowest price per hour of a configuration; `None` if no price is known.
     #[serde(skip)]
     least_hourly_cost: Option<f64>,
 }
@@ -76,7 +76,7 @@ struct MachineRow {
     /// Executors of a full machine; `None` if the machine type is not in the catalog.
     executors_per_machine: Option<u32>,
     cores_per_executor: u32,
-    /// Absent if each executor has as many.
+    /// Absent if all executors have the same number.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_cores: Option<u32>,
     memory_per_executor_mib: u32,
@@ -85,7 +85,7 @@ struct MachineRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     average_every: Option<u32>,
     partition_size: u32,
-    /// Which runs the memory and the partition size are taken from.
+    /// The runs from which memory and partition size are taken.
     sizes_from: SizesFrom,
     accelerator: Option<String>,
     /// Whether the executors share the accelerators of their machine.
@@ -104,14 +104,15 @@ struct MachineRow {
     /// The measured accuracy of the trained CNN; `None` if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     accuracy: Option<Accuracy>,
-    /// What the time is predicted from: runs of this machine type and batch size, or of others.
+    /// The runs from which the time is predicted: of this machine type and batch size, or of
+    /// others.
     basis: Basis,
     /// Name of the price sheet; `None` if the catalog has the machine type or no price is known.
     price_list: Option<String>,
     /// Date of the price; `None` if unknown.
     price_date: Option<Date>,
     warnings: Vec<Warning>,
-    /// Whether several machines are needed and only one was measured at a time.
+    /// Whether several machines are needed although each run was on a single one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     is_beyond_one_machine: bool,
 }

@@ -1,4 +1,4 @@
-//! The ways to train whose accuracy was measured, beside their times.
+//! Training settings whose accuracy was measured, with their times.
 
 use foreglow_model::{Accuracy, Comparison, MachineLimits, TrainedSetting};
 use foreglow_shared::{format_duration, format_money};
@@ -8,7 +8,7 @@ use super::{MachineAnswer, MachineRow};
 use crate::answer::accuracy::Inaccuracy;
 use crate::table::{Align, table};
 
-/// A way to train whose accuracy was measured, with its fastest configuration.
+/// A training setting whose accuracy was measured, with its fastest configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct TrainedRow {
     executors: u32,
@@ -17,7 +17,7 @@ pub(super) struct TrainedRow {
     pub(super) accuracy: Accuracy,
     /// Whether the accuracy is at least the minimum.
     keeps_accuracy: bool,
-    /// Time of the fastest configuration that trains like this; `None` if none can be compared.
+    /// Time of the fastest configuration with this setting; `None` without such a configuration.
     completion_time_secs: Option<f64>,
     cost: Option<f64>,
     /// The fastest configuration.
@@ -26,7 +26,7 @@ pub(super) struct TrainedRow {
 }
 
 impl TrainedRow {
-    /// Returns the ways to train of a comparison, the most accurate first.
+    /// Returns the training settings of a comparison, the most accurate first.
     pub(super) fn all(comparison: &Comparison, limits: &MachineLimits) -> Vec<Self> {
         let row = |setting: TrainedSetting| Self {
             executors: setting.executors,
@@ -43,7 +43,7 @@ impl TrainedRow {
 }
 
 impl MachineAnswer {
-    /// Returns the table of accuracies beside times; nothing if no accuracy was measured.
+    /// Returns the table of accuracies and times; empty if no accuracy was measured.
     pub(super) fn accuracies(&self) -> String {
         if self.trained.is_empty() {
             return String::new();

@@ -8,7 +8,7 @@ use crate::answer::advice::OWN_PROGRAM;
 use crate::output::Format;
 use crate::table::{Align, csv, number, titled_table};
 
-/// Most runs in a table.
+/// Limit on the runs in a table.
 const FEW: usize = 8;
 
 impl NextRunsAnswer {
@@ -82,7 +82,7 @@ impl NextRunsAnswer {
         })
     }
 
-    /// Returns what a run saves.
+    /// Returns the noun for the saving: money or time.
     fn saved(&self) -> &'static str {
         match self.saves {
             Saves::Money => "cost",
@@ -125,7 +125,7 @@ impl NextRunsAnswer {
         text
     }
 
-    /// Returns what a run is expected to take and to bring.
+    /// Returns the expected cost and benefit of a run.
     fn why(&self, run: &ProposedRun) -> String {
         let time = run.secs.map_or_else(|| "an unknown time".to_owned(), format_duration);
         let cost = run.cost.map(|cost| format!(" and cost {}", format_money(cost, &self.currency)));

@@ -1,4 +1,4 @@
-//! The next run over several machine types, with the command that makes it.
+//! The next run over several machine types, with its command.
 
 mod forms;
 
@@ -17,7 +17,7 @@ pub struct NextRunsAnswer {
     currency: String,
     limits: MachineLimits,
     verdict: Verdict,
-    /// The configuration that is recommended from the runs so far; `None` if nothing meets the
+    /// The recommended configuration from the runs so far; `None` if no configuration meets the
     /// limits.
     recommended: Option<String>,
     recommended_secs: Option<f64>,
@@ -31,7 +31,7 @@ pub struct NextRunsAnswer {
     /// Whether machine types that were never measured are considered.
     #[serde(skip)]
     asks_new_machines: bool,
-    /// Where to run the commands, if not anywhere.
+    /// Note on where to run the commands; `None` if they can run anywhere.
     #[serde(skip)]
     data_note: Option<String>,
 }
@@ -65,8 +65,8 @@ struct LeftOut {
 }
 
 impl NextRunsAnswer {
-    /// Describes the next runs; `place` is where the printed commands save their samples, and
-    /// `asks_new_machines` says whether machine types that were never measured are considered.
+    /// Describes the next runs. `place` is the destination of the samples of the printed commands;
+    /// `asks_new_machines` tells whether machine types that were never measured are considered.
     pub fn new(
         comparison: &Comparison,
         limits: MachineLimits,

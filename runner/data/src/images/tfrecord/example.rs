@@ -8,8 +8,8 @@
 //! BytesList { repeated bytes value = 1; }   Int64List { repeated int64 value = 1 [packed]; }
 //! ```
 //!
-//! It is written by hand because prost would change the features of crates that Burn is built with,
-//! and a code generator is too much for three messages and two wire types.
+//! Written by hand, because prost would change features of Burn's dependencies, and three messages
+//! with two wire types need no code generator.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub enum Feature {
     Int(i64),
 }
 
-/// The message is not a valid `tf.train.Example`.
+/// The error for a message that is not a valid `tf.train.Example`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 

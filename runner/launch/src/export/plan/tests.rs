@@ -34,7 +34,7 @@ fn file(system: System, task: &Task) -> String {
 #[test]
 fn hardware_without_a_name_is_no_machine_type() {
     for machine in [
-        // Plans of earlier versions do not tell names from descriptions.
+        // Plans of earlier versions do not distinguish names from descriptions.
         r#""machine":"Intel(R) Xeon(R), 8 processors""#,
         r#""machine":"a\n#SBATCH --account=other""#,
         r#""machine":"gpu","is_named":false"#,
@@ -97,7 +97,7 @@ fn pods_on_a_machine_type_leave_room_for_its_daemons() {
         let (_, resources) = text.split_once("resources:\n").unwrap();
         resources.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    // The catalog knows the machine: 3 processors and 5632 MiB are left.
+    // The machine is in the catalog: 3 processors and 5632 MiB are available.
     assert_eq!(
         resources(Task { capacity, ..own(&plan(2, 2)) }),
         "requests: { cpu: 1500m, memory: 2048Mi } limits: { cpu: 2, memory: 2048Mi }"
@@ -110,7 +110,8 @@ fn pods_on_a_machine_type_leave_room_for_its_daemons() {
         resources(Task { capacity, ..own(&plan(1, 2)) }),
         "requests: { cpu: 2, memory: 2048Mi } limits: { cpu: 2, memory: 2048Mi }"
     );
-    // Otherwise the pods are taken to fill it: 3 of 4 processors and 2560 of 4096 MiB are left.
+    // Otherwise the pods are assumed to fill it: 3 of 4 processors and 2560 of 4096 MiB are
+    // available.
     assert_eq!(
         resources(own(&plan(2, 2))),
         "requests: { cpu: 1500m, memory: 1280Mi } limits: { cpu: 2, memory: 2048Mi }"
