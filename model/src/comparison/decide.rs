@@ -41,9 +41,9 @@ pub struct MachineDecision {
     /// The cheapest that meets all limits; the fastest if there is a budget and no deadline. Ties
     /// are broken by time.
     pub recommended: Option<usize>,
-    /// The fastest, whatever the limits.
+    /// The fastest, regardless of the limits.
     pub fastest: Option<usize>,
-    /// The cheapest, whatever the limits.
+    /// The cheapest, regardless of the limits.
     pub cheapest: Option<usize>,
     /// If no configuration meets all limits: the one with the highest probability to meet the
     /// deadline and the budget, among those on the front of the configurations within the other
@@ -86,7 +86,7 @@ impl Quantiles {
             }
             Some(spread) => candidate.secs * spread.quantile(probability),
         };
-        // The time at which a run was stopped is a lower bound, whatever the prediction.
+        // The time at which a run was stopped is a lower bound, regardless of the prediction.
         if candidate.at_least_secs > 0.0 { late.max(candidate.at_least_secs * (1.0 + 1e-9)) } else { late }
     }
 }

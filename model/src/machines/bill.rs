@@ -59,7 +59,7 @@ impl Rental<'_> {
     /// even cover the start-up and the minimum, or there is no spot price.
     pub fn affordable_secs(&self, money: f64) -> Option<f64> {
         let billed_secs = money / self.hourly_price()? * SECS_PER_HOUR;
-        // A budget of exactly one bill pays for it, whatever the rounding of the quotient.
+        // A budget of exactly one bill pays for it, regardless of the rounding of the quotient.
         let longest = self.machine.billing.longest_secs(billed_secs * (1.0 + 1e-12))?;
         Some(longest - self.startup_secs).filter(|secs| *secs > 0.0)
     }
