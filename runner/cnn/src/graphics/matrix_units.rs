@@ -29,7 +29,8 @@ const TILES: [Tile; 4] = [
 const BUSY: u32 = 132;
 
 /// Convolves images `[n, channels, height, width]` with weights
-/// `[outputs, channels, height, width]` as [`Work::forward`] does; `None` without matrix units, or if the sizes do not suit them.
+/// `[outputs, channels, height, width]` as [`Work::forward`] does; `None` without
+/// matrix units, or for unsuitable sizes.
 pub fn convolve(work: Work, images: &CubeTensor, weights: &CubeTensor, extras: &Extras) -> Option<CubeTensor> {
     if work.is_depthwise || images.dtype != DType::F16 {
         return None;
