@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Fuzzes every target, or the named ones, for SECS seconds each (300 by default), starting from the
-# named seeds in corpus/ and the inputs of earlier rounds in corpus.tar.xz: fuzz/run.sh [SECS]
-# [TARGET...] Adds inputs that increased coverage to the archive: fuzz/run.sh keep The same binaries
-# run under `cargo fuzz run TARGET` with cargo-fuzz and a nightly compiler. This script enables
-# libFuzzer's counters with the stable compiler, without a sanitizer: in safe Rust, errors surface
-# as panics.
+# named seeds in corpus/ and the inputs of earlier rounds in corpus.tar.xz:
+#     fuzz/run.sh [SECS] [TARGET...]
+# Adds to the archive what increased coverage:
+#     fuzz/run.sh keep
+# The same binaries run under `cargo fuzz run TARGET` with cargo-fuzz and a nightly compiler. This
+# script enables libFuzzer's counters with the stable compiler, without a sanitizer: in safe Rust,
+# errors surface as panics.
 set -euo pipefail
 cd "$(dirname "$0")"
 secs=${1:-300}
@@ -25,7 +27,7 @@ for name in "${targets[@]}"; do
   # New inputs go to the first folder; the others are only read.
   mkdir -p "$target/corpus/$name" "$target/earlier/$name"
   max_len=8192 seeds=corpus/$name
-  # Larger files of the tests.
+  # Files of the tests, which are larger.
   case $name in
     onnx) max_len=65536 seeds=../shared/onnx/tests/exports ;;
     compressed_log) max_len=65536 seeds=../shared/spark-log/tests/event-logs ;;
