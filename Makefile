@@ -100,7 +100,7 @@ setup-run setup-lint setup-test: setup-%:
 # the same features as the tests. The planner and the driver of the Spark engine come first because
 # the binary embeds them.
 build: planner spark
-	$(call announce,$(FOREGLOW),the binary$(if $(filter 0,$(GPU)), without GPU support,),$(if $(filter 0,$(GPU)),12,22))
+	$(call announce,$(FOREGLOW),the binary$(if $(filter 0,$(GPU)), without GPU support,),$(if $(filter 0,$(GPU)),11,13))
 	cargo build $(CARGO_FLAGS) --bin foreglow
 
 # Packs a release with the smallest binary, whose build takes twice as long.

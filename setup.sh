@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what `make run` or `make test` needs and this machine lacks, and announces each step.
+# Announces and installs missing dependencies of `make run` or `make test`.
 #
 #   ./setup.sh run        installs what the main job needs
 #   ./setup.sh lint       installs what the lints need in addition
@@ -10,8 +10,7 @@
 #
 # GPU=0 in the environment: the build has no GPU support, and no Vulkan driver is needed.
 #
-# Exit code 2: something is missing and cannot be installed from here; the last lines say what to
-# install.
+# Exit code 2: a dependency is missing and cannot be installed from here; the last lines name it.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -177,8 +176,7 @@ for_test() {
   if ! { have slurmctld && have slurmdbd && have mariadbd; } && may_install && grep -qs '^ID=debian$' /etc/os-release; then
     install "Slurm with its accounting (for the exported scripts)" slurmctld slurmd slurm-client munge slurmdbd mariadb-server
   fi
-  # Needed by the tests of shared stores, which start a server of their own and are skipped
-  # without it.
+  # Needed by the tests of shared stores, which start a temporary server and are skipped without it.
   if ! have initdb && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && may_install; then
     install "PostgreSQL (for the collector's shared store)" postgresql
   fi

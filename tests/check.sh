@@ -34,18 +34,19 @@ for crate in $(for file in "${changed[@]}"; do crate_of "$file"; done | sort -u)
   fi
 done
 
-# A profile that compiles little and incrementally.
+# A profile with fast, incremental compilation.
 if [ ${#light[@]} -gt 0 ]; then
   echo "check: ${light[*]//-p/}" >&2
   cargo clippy --quiet --locked --profile quick "${light[@]}" --all-targets -- -D warnings
   cargo test --quiet --locked --profile quick "${light[@]}" --lib
 fi
-# What needs Burn shares the dependencies of the release build; compiling them again takes minutes.
+# Crates that need Burn share the dependencies of the release build; compiling them again takes
+# minutes.
 if [ ${#heavy[@]} -gt 0 ]; then
   echo "check: ${heavy[*]#"$PWD"/}, optimised because of Burn" >&2
   cargo clippy --quiet $CARGO_FLAGS --all-targets -- -D warnings
-  # Built for the whole workspace, because a part of it would compile dependencies again, and run
-  # for the changed crates alone.
+  # Built for the whole workspace, because a part of it would compile dependencies again; run only
+  # for the changed crates.
   cargo test --quiet $CARGO_FLAGS --lib --bins --no-run --message-format json |
     sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"test":true.*"executable":"\([^"]*\)".*/\1 \2/p' |
     while read -r crate tests; do

@@ -8,6 +8,9 @@ PHRASES='so many|so much|is none|of none|a person|people|no one|somebody|nobody 
 PHRASES+='|stands for itself|lies to|lies beside|what lies|as it lies|what there is|what became'
 PHRASES+='|of whose like|the like of|told apart|taken together|put together|in turns|at most so'
 PHRASES+='|is asked of|makes of|made of them|drawn to|comes of|goes by|that is it'
+PHRASES+='|whatever the|(is|are) taken for|is told|told by|by turns|has become of|what is known'
+PHRASES+='|(says?|tells?|learns?|brings?) nothing|to itself|beside its|its like|such as it is'
+PHRASES+='|in view of|as one says|holds good|used to be|goes with|hand(s|ed)? over|the rest of them'
 readonly PHRASES
 readonly COMMENT='[[:space:]]*(//|#( |!/)|/?\* |<!--)'
 files=('*.rs' '*.toml' '*.md' '*.sh' '*.py' '*.js' '*.css' '*.html' '*.java' '*.c' '*.yml'

@@ -1,4 +1,4 @@
-"""Slow cores against whole processors: what `--core-share` promises.
+"""Slow cores against whole processors (`--core-share`).
 
     make bench-core-share
 

@@ -49,9 +49,9 @@ LONGEST_DEMO = 240
 # A software adapter that shares its processors with other programs takes this long.
 LONGEST_QUICK = 600
 WARM_UP = 5
-# Cores that read and decode the images of training; one would decode fewer than a GPU learns.
+# Cores that read and decode the images of training: one core is slower than a GPU.
 DECODING_CORES = min(8, os.cpu_count() or 1)
-# PyTorch compiles a network for up to this long, seconds.
+# Longest time of PyTorch's compilation of a network, seconds.
 COMPILATION = 60
 
 
@@ -85,7 +85,7 @@ def parse():
     parser.add_argument("--only", metavar="WORDS", help="cases with all of these words in their name, and no demo")
     parser.add_argument("--quick", action="store_true", help="two small cases: a check of the script itself")
     arguments = parser.parse_args()
-    # Without a folder the name would be looked up in PATH.
+    # A name without a folder would be searched in PATH.
     arguments.foreglow = arguments.foreglow.resolve()
     if arguments.minutes is None:
         arguments.minutes = 30 if arguments.quick else 10

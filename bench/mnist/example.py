@@ -20,10 +20,10 @@ SEEDS = range(1, 5)
 JOB = ["run", "--mode", "training", "--model", "lenet5", "--data", "mnist/train", "--data-format", "idx", "--images", "12000",
        "--epochs", "6", "--batch-size", "32", "--learning-rate", "0.02", "--schedule", "cosine", "--cores", "1", "--memory", "256",
        "--core-share", "25%", "--device", "cpu", "--format", "json"]
-# One executor averages with nobody, so that the interval is without effect.
+# With one executor there is no average, and the interval has no effect.
 SETTINGS = [(1, 1), (2, 1), (2, 8), (4, 1), (4, 8)]
-# What the planner reads. The samples were made on a machine with other work, whose processors the
-# quotas leave to the runs.
+# Fields that the planner reads. Other programs ran on the machine, but the quotas reserved
+# processors for the runs.
 KEPT = ["schema", "id", "workload", "configuration", "sampling_rate", "outcome", "completion_time_secs", "startup_secs", "engine",
         "runner_version", "host", "started_at", "seed", "peak_memory_mib"]
 TRAINING = ["learning_rate", "schedule", "optimizer", "held_out"]
@@ -38,7 +38,7 @@ def measured(executors, average_every, rate, seed):
                           check=True, cwd=FOLDER, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     sample = json.loads(done.stdout)
     kept = {name: sample[name] for name in KEPT if name in sample}
-    # The sample holds the absolute path.
+    # The sample has the absolute path.
     kept["workload"]["data"] = "mnist/train"
     if rate == 1:
         kept["training"] = {name: sample["training"][name] for name in TRAINING}

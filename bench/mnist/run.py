@@ -71,7 +71,7 @@ def main():
         for executors in EXECUTORS:
             accuracies = []
             for seed in SEEDS:
-                # One executor averages with nobody, so that the interval is without effect.
+                # With one executor there is no average, and the interval has no effect.
                 key = (executors, 1 if executors == 1 else average_every, seed)
                 if key not in known:
                     known[key] = trained(data, *key)

@@ -75,11 +75,11 @@ def run(model, mode, px, batch, images):
 
 def compare(name, export_name, mode, px, batch, more):
     models = {"export": exported(export_name, mode, px), "built-in": name}
-    # The first run of all generates the images.
+    # The very first run generates the images.
     run(name, mode, px, batch, batch * (1 + more))
     rounds = {which: [] for which in models}
     for number in range(ROUNDS):
-        # The order changes, so that neither is always measured after the other.
+        # The order alternates, so that neither is always measured first.
         for which, model in list(models.items())[:: 1 if number % 2 else -1]:
             rounds[which].append([run(model, mode, px, batch, batch * count) for count in (1, 1 + more)])
 

@@ -33,7 +33,7 @@ FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
 SLOTS = int(os.environ.get("SLOTS", 24))
 IMAGES = int(os.environ.get("IMAGES", 2400))
 SHARE = "5%"
-# The smallest image sizes, pixels: of Inception-v4 and Xception the smallest that they accept.
+# Image sizes, pixels; for Inception-v4 and Xception the smallest accepted ones.
 CNNS = {"inception_v4": 75, "xception": 71, "resnet50": 64}
 # Executors and cores per executor, the longest runs first.
 GRID = sorted(((executors, cores) for executors in range(1, 7) for cores in range(1, 5)), key=math.prod)

@@ -42,7 +42,8 @@ LOCAL = [(1, 1), (2, 2), (4, 2)]
 # Configurations whose whole job is repeated on both engines, for the noise.
 REPEATED = [(2, 2), (4, 2)]
 MEMORY = "768m"
-# Only the quick compiler and one thread for the garbage: the JVM's own threads count in the quota.
+# Only the quick compiler, and one thread for garbage collection: the JVM's threads count in the
+# quota.
 JAVA = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 # As in runner/engine/src/cpu_quota.rs: the period, the kernel's smallest quota, and the weight.
 PERIOD_MICROS = 10_000
@@ -143,7 +144,7 @@ def measure(folder, cnns, executors, cores):
         engine = ["--engine", "spark", "--master", cluster.master, "--master-ui", cluster.ui, "--spark-home", cluster.home,
                   "--worker-program", run.FOREGLOW, "--spark-conf", "spark.ui.enabled=false"]
         for cnn in cnns:
-            # Two applications: the JVMs of the second have not run a task either.
+            # Two applications, so that the JVMs of the second are also cold.
             for rates, count in [("0.01,0.1", 3), ("1", whole_jobs(executors, cores))]:
                 run.collect(cnn, folder / cnn / f"{executors}-{cores}.jsonl", *grid(executors, cores), "--sampling-rate", rates, "--repeat", str(count),
                             images=IMAGES, engine=engine, before=cluster.drivers(), environment=cluster.environment)

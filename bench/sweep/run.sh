@@ -1,7 +1,7 @@
 #!/bin/sh
 # Measures the planner's built-in example: ResNet-18 and MobileNet-v2, inference and training, E and
-# C of 1 and 2, on 1 %, 10 % and all of the images. Takes half an hour on an otherwise idle machine
-# with 2 cores.
+# C of 1 and 2, on 1 %, 10 % and all of the images. Takes half an hour on an idle machine with 2
+# cores.
 #
 #     make sweep            # or: bench/sweep/run.sh FOLDER
 #

@@ -46,7 +46,7 @@ def show(row: list[str]) -> None:
 
 def main() -> None:
     rows = []
-    # With one executor there is no averaging, so that all strategies are the same run.
+    # With one executor there is no averaging: all strategies are the same run.
     alone = samples(next(iter(STRATEGIES.values())), 1)
     show(["averaged", *[f"E = {executors}" for executors in EXECUTORS], "4 against 1", "waiting and averaging, E = 4"])
     for name, strategy in STRATEGIES.items():

@@ -24,7 +24,7 @@ from torchvision.models.shufflenetv2 import ShuffleNetV2
 
 IMAGES = 2
 
-# Name and side of the images: as small as each network allows without a layer of one pixel.
+# Name and side of the images: the smallest side without a layer of one pixel.
 LARGE = {
     "resnet18": 96, "resnet50": 96, "vgg16": 224, "densenet121": 96, "mobilenet_v2": 96, "mobilenet_v3_large": 96,
     "efficientnet_b0": 96, "convnext_tiny": 96, "regnet_y_400mf": 96, "inception_v3": 139, "squeezenet1_0": 96,
@@ -97,7 +97,7 @@ def efficientnet():
     return EfficientNet(blocks, dropout=0.2, stochastic_depth_prob=0.5, num_classes=10, last_channel=32)
 
 
-# How each is exported: for inference, with its normalisations, or in training mode.
+# Kinds of export: for inference, with normalisations, or in training mode.
 SMALL = {
     "mobilenet_v3": (mobilenet_v3, "eval"),
     "shufflenet_v2": (lambda: ShuffleNetV2([2, 1, 1], [8, 16, 16, 24, 32], num_classes=10), "train"),

@@ -15,10 +15,10 @@ import torchvision
 from safetensors import safe_open
 from torch import nn
 
-# Scores are compared in float32 and float64, training and gradients only in float64. In float32 no
-# two programs train alike: batch normalisation over a few images amplifies rounding errors, and an
-# activation that rounding moves across the kink of a ReLU changes the gradient. The table shows the
-# difference between PyTorch's float32 and its own float64.
+# Scores are compared in float32 and float64, training and gradients only in float64. In float32
+# training differs between programs: batch normalisation over a few images amplifies rounding
+# errors, and rounding that moves an activation across the kink of a ReLU changes the gradient. The
+# table shows the difference between PyTorch's float32 and float64.
 SCORES_LIMIT = 1e-4
 EXACT_LIMIT = 1e-8
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles the driver of the Spark engine into target/spark/foreglow-spark.jar, which the binary
-# embeds. Without a JDK or Spark it prints a note and changes nothing: the binary then has every
-# command except `collect --engine spark`.
+# embeds. Without a JDK or Spark it prints a note and changes nothing: the binary then lacks only
+# `collect --engine spark`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -67,7 +67,8 @@ impl PriceSheet {
     }
 }
 
-/// Returns whether a driver's name of a GPU has all these words, whatever their case and order.
+/// Returns whether a driver's name of a GPU has all these words, regardless of their case and
+/// order.
 ///
 /// ```
 /// use foreglow_shared::has_words;

@@ -18,8 +18,8 @@ import statistics
 import sys
 from pathlib import Path
 
-# Folder of the results, name of the GPU and number of GPUs in the names of its files. The newer of
-# two sets of runs of the RTX 2080 Ti is taken.
+# Folder of the results, name of the GPU and number of GPUs in the names of its files. Of two sets
+# of runs of the RTX 2080 Ti, the newer is used.
 TORCHVISION = {"results/1080TI": "GTX 1080 Ti", "results/TitanV": "TITAN V", "results/TITANXP": "TITAN Xp", "results/TitanRTX": "TITAN RTX",
                "results/dgx-a100": "A100", "new_results": "RTX 2080 Ti"}
 PRECISIONS = {"_half_": "half", "_single_": "single", "_float_": "single", "_double_": "double"}

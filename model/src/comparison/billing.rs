@@ -26,7 +26,7 @@ pub enum Pricing {
 
 impl Pricing {
     /// Returns the cost function of a configuration; `None` without a price, or without a spot
-    /// price if one is asked for.
+    /// price if requested.
     pub(crate) fn rate(&self, placement: Placement, spot: bool, startup_secs: f64) -> Option<Rate> {
         match self {
             Self::Machines(machine) => machine.rate(placement.machines, spot, startup_secs),

@@ -46,9 +46,9 @@ pub struct MachineDecision {
     /// The cheapest that meets all limits; the fastest if there is a budget and no deadline. Ties
     /// are broken by time, then cost.
     pub recommended: Option<usize>,
-    /// The fastest, whatever the limits.
+    /// The fastest, regardless of the limits.
     pub fastest: Option<usize>,
-    /// The cheapest, whatever the limits.
+    /// The cheapest, regardless of the limits.
     pub cheapest: Option<usize>,
     /// If no configuration meets all limits: the one with the highest probability to meet the
     /// deadline and the budget, among those on the front of the configurations within the other

@@ -73,7 +73,7 @@ impl Footprint {
         job.observations.iter().any(shows)
     }
 
-    /// Whether this footprint needs no more of the accelerator's memory than a run did.
+    /// Whether this footprint needs at most as much accelerator memory as a run.
     fn is_within_accelerator(self, run: &Observation, job: &Job) -> bool {
         let is_shared = job.context.shares_accelerators;
         self.needs_no_more_than(run) && (!is_shared || run.executors >= self.executors)

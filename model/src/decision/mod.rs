@@ -42,9 +42,9 @@ pub struct Decision {
     /// deadline. Ties are broken by time, then fewer executors, then fewer cores. `None` if no
     /// candidate meets all limits.
     pub recommended: Option<usize>,
-    /// The fastest candidate, whatever the limits.
+    /// The fastest candidate, regardless of the limits.
     pub fastest: Option<usize>,
-    /// The cheapest candidate, whatever the limits.
+    /// The cheapest candidate, regardless of the limits.
     pub cheapest: Option<usize>,
     /// The candidate with the highest probability to meet the deadline and the budget, of those
     /// that are accurate enough; of equals the cheapest. `None` without limits, or if this

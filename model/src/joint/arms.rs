@@ -83,7 +83,7 @@ pub enum SizesFrom {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// From runs of the arm alone.
+    /// Only from runs of the arm.
     Own,
     /// From few runs of the arm, or none, and from runs of other arms.
     Borrowed,

@@ -121,7 +121,7 @@ impl JointPredictor {
         runs.map(|run| run.partition_size).collect::<BTreeSet<u32>>().into_iter().collect()
     }
 
-    /// Predicts with this partition size alone.
+    /// Predicts only with this partition size.
     pub fn with_partition_size(mut self, partition_size: u32) -> Self {
         let has_column = self.has_partition_size();
         let mut fitted = std::mem::take(&mut self.fitted);

@@ -42,8 +42,8 @@ impl AveragedRun {
 
 /// Checks runs and averages those with the same E, C and SR. Most scenarios have no feature for
 /// executor memory and partition size (the paper, §6.1: "samples having the same E_num and C_num
-/// use the average completion time"). Rows are sorted by E, C and SR, whatever the order of the
-/// runs.
+/// use the average completion time"). Rows are sorted by E, C and SR, regardless of the order of
+/// the runs.
 pub(crate) fn average(observations: &[Observation]) -> Result<Vec<AveragedRun>, FitError> {
     merge(observations, |a, b| a.setting == b.setting)
 }

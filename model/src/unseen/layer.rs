@@ -82,7 +82,7 @@ pub(super) enum Family<'a> {
     Other(&'a str),
 }
 
-/// Operators that stand for others with about the same work per number, if those were not timed.
+/// Operators that substitute others with about the same work per number, if those were not timed.
 const LIKE: [(&str, &[&str]); 8] = [
     ("Relu", &["Clip", "Neg", "Abs", "Sqrt", "Reciprocal", "Floor", "Ceil", "Elu", "PRelu", "ThresholdedRelu"]),
     ("HardSwish", &["HardSigmoid", "Softsign"]),

@@ -65,7 +65,7 @@ const CASES: [Case; 24] = [
     case("c5.4xlarge", (9, 2, 2048, false), (7200.0, 0.0), (2, 7200.0, 2.72)),
     // Many small machines: 100 executors of one core on machines of two processors.
     case("c5.large", (100, 1, 512, false), (360.0, 0.0), (50, 360.0, 0.425)),
-    // One GPU a machine: three executors take three machines, whatever their cores.
+    // One GPU a machine: three executors take three machines, regardless of their cores.
     case("g4dn.xlarge", (3, 1, 2048, true), (3600.0, 0.0), (3, 3600.0, 1.578)),
     // Four GPUs a machine: three executors share one.
     case("p3.8xlarge", (3, 4, 8192, true), (3600.0, 0.0), (1, 3600.0, 12.24)),

@@ -132,7 +132,7 @@ impl Place {
     }
 }
 
-/// Takes the lock of a store, a file beside it, because the database uses its own locks for itself.
+/// Takes the lock of a store, a separate file, because the database needs its own locks.
 fn lock(store: &Path) -> anyhow::Result<File> {
     let mut path = store.as_os_str().to_owned();
     path.push("-measuring");

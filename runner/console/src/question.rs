@@ -94,7 +94,7 @@ impl QuestionArgs {
         Ok(())
     }
 
-    /// Returns the deadline for the completion time alone.
+    /// Returns the deadline for the completion time without start-up.
     ///
     /// # Errors
     /// The start-up is longer than the deadline, or unknown.

@@ -54,7 +54,8 @@ impl Monitor {
         Self { file: Some((file, run)), ..Self::default() }
     }
 
-    /// Records a moment if one is due. `look` returns processors, memory and accelerators.
+    /// Records a moment if the interval has passed. `look` returns processors, memory and
+    /// accelerators.
     pub fn tick(
         &mut self,
         clock: Instant,

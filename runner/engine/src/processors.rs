@@ -1,4 +1,4 @@
-//! Pinning of executors: each gets one processor per core for itself, if the machine has enough
+//! Pinning of executors: each gets one exclusive processor per core, if the machine has enough
 //! processors.
 
 use std::cmp::Reverse;

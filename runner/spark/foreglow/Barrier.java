@@ -29,8 +29,8 @@ abstract class Barrier extends AbstractFunction1<Iterator<Integer>, Iterator<Str
     @Override
     public Iterator<String> apply(Iterator<Integer> numbers) {
         try {
-            // Scala 2.12 (Spark 3) and 2.13 (Spark 4) have only this way of making an iterator in
-            // common.
+            // The only way to make an iterator that exists in both Scala 2.12 (Spark 3) and 2.13
+            // (Spark 4).
             return JavaConverters.asScalaIterator(run(BarrierTaskContext.get()).iterator());
         } catch (Exception error) {
             throw Barrier.<RuntimeException>unchecked(error);

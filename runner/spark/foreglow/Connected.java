@@ -90,8 +90,8 @@ final class Connected implements Training {
                 return carryOut(process);
             } catch (ExecutorFailed failure) {
                 if (failure.isReport()) {
-                    // The cause may be another executor that exited early. Its own failure should
-                    // reach the driver first.
+                    // The cause may be another executor that exited early. Its failure should reach
+                    // the driver first.
                     Thread.sleep(LATER_MS);
                 }
                 throw failure;

@@ -53,8 +53,8 @@ final class ExecutorProcess {
 
     /**
      * Returns the process once it is ready. A process that has ended is replaced, but fails one
-     * task first, even if it ended between two tasks: a run with a restarted process is not the run
-     * that was asked for.
+     * task first, even if it ended between two tasks: a run with a restarted process
+     * is not the requested run.
      */
     static ExecutorProcess warm(Executors executors) throws ExecutorFailed, InterruptedException {
         ExecutorProcess process;

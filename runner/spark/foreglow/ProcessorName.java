@@ -10,7 +10,7 @@ import org.apache.spark.api.java.function.Function;
 
 /**
  * Returns the CPU model of the machine that runs the task, as {@code runner/src/device.rs} does,
- * because neither Spark nor its event log has it. Empty if the system does not tell.
+ * because neither Spark nor its event log has it. Empty if unknown.
  */
 final class ProcessorName implements Function<Integer, String> {
     private static final long serialVersionUID = 1;

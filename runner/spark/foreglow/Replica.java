@@ -43,8 +43,8 @@ final class Replica implements Serializable {
 
     /**
      * Returns the mean, weighted by the images that each replica has learned, or {@code null} if
-     * none has learned any. Summation in rank order and in single precision gives the same numbers
-     * as connected executors.
+     * no replica has learned any. Summation in rank order and in single precision gives the same
+     * numbers as connected executors.
      */
     static Replica average(List<Replica> replicas) {
         double images = 0;

@@ -92,8 +92,7 @@ final class Rounds implements Training {
         if (average != null) {
             average.destroy();
         }
-        // A round that learned nothing has no average: every executor continues with its own
-        // parameters.
+        // A round without images has no average: each executor continues with its own parameters.
         average = replica == null ? null : spark.broadcast(replica);
     }
 

@@ -68,7 +68,7 @@ pub struct Args {
     check: bool,
 }
 
-/// Serves until the process is told to stop.
+/// Serves until the process receives a signal to stop.
 pub fn run(args: Args) -> anyhow::Result<()> {
     if args.check {
         return check(args.store.as_ref());

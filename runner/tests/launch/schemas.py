@@ -18,7 +18,7 @@ def main() -> None:
             continue
         document = yaml.safe_load(text)
         if document.get("kind") == "Job":
-            # The package wants a name, which the API server makes from `generateName`.
+            # The package requires a name, which the API server generates from `generateName`.
             document["metadata"]["name"] = document["metadata"].pop("generateName") + "x"
             kubernetes_validate.validate(document, "1.37", strict=True)
         else:

@@ -3,7 +3,7 @@
 //!
 //! [`EventLogReader`] takes the uncompressed bytes of a log in chunks of any size and builds an
 //! [`Application`], the part that timing samples and simulations need. Memory use is 4 bytes per
-//! task and a few hundred bytes per job, stage and executor, whatever the size of the log.
+//! task and a few hundred bytes per job, stage and executor, regardless of the size of the log.
 //!
 //! Values that a log lacks are `None`, never 0. Logs of Spark 2.3 and newer are supported; unknown
 //! events and fields are skipped, so that logs of newer versions can be read too.

@@ -147,7 +147,7 @@ def main():
     if table.exists():
         with open(table) as lines:
             rows = {(row["model"], int(row["pixels"])): row for row in csv.DictReader(lines)}
-    # In the order of a hash, so that a table that is not finished is a random sample.
+    # In the order of a hash, so that an unfinished table is a random sample.
     for name, pixels in sorted(wanted - set(rows), key=lambda it: hashlib.sha256(repr(it[0]).encode()).digest()):
         try:
             network = build(name, pixels)

@@ -17,7 +17,7 @@ while executors < int(configuration.get('spark.executor.instances')) and time.ti
     time.sleep(0.2)
     # The driver is listed with the executors.
     executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1
-# The default parallelism is at least 2, whatever the cores.
+# The default parallelism is at least 2, regardless of the cores.
 cores = context._jsc.sc().schedulerBackend().totalCoreCount()
 memory = configuration.get('spark.executor.memory')
 print(f'{executors} executors, {cores} cores, {memory}')

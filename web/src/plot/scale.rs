@@ -104,7 +104,7 @@ impl Scale {
         let step = round_step((self.upper - self.lower) / count as f64).max(1.0).round();
         let mut ticks = self.inside(multiples(self.lower, self.upper, step));
         if step > 1.0 && self.lower <= 1.0 {
-            // Counts start at 1, whatever the step.
+            // Counts start at 1, regardless of the step.
             ticks.retain(|tick| *tick >= step);
             ticks.insert(0, 1.0);
         }

@@ -231,7 +231,7 @@ pub async fn load_compared(planner: Planner) {
     others.retain(|other| other.context.workload.mode == definition.mode);
     let is_own = |other: &Listed| JobDefinition::of(&other.context) == definition;
     if !others.iter().any(is_own) {
-        // The contexts show the measured machines; a placeholder stands for their runs.
+        // The contexts show the measured machines; a placeholder replaces their runs.
         let run = Observation { sampling_rate: 0.0, ..*run };
         let stand_in = |other: &Listed| planner.as_shown(Job::of_runs(other.context.clone(), vec![run]));
         let jobs: Vec<Job> = known.into_iter().chain(others.iter().map(stand_in)).collect();

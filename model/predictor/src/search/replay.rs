@@ -22,8 +22,8 @@ pub struct Replay {
     pub regret_at_stop: Option<f64>,
 }
 
-/// Replays a search: `secs` has the time of each configuration. Makes `most` runs, whatever the
-/// strategy's stopping rule says.
+/// Replays a search: `secs` has the time of each configuration. Makes `most` runs, regardless of
+/// the strategy's stopping rule says.
 ///
 /// # Errors
 /// [`FitError`]: the runs cannot be fitted.

@@ -6,7 +6,7 @@
 //! | question | answer |
 //! |---|---|
 //! | a name with few rows | the mean with a regression on fully measured names ([`borrowing`]) |
-//! | two names that were never run together | the mean with a regression on the others ([`pairs`]) |
+//! | two names without common runs | the mean with a regression on the others ([`pairs`]) |
 
 mod borrowing;
 mod pairs;

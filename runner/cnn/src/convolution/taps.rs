@@ -1,5 +1,5 @@
 //! Weights of the kernel taps that reach the input (`Geometry::useful_taps`). On a one-pixel image
-//! only one tap of a 3×3 kernel does, and eight ninths of the weights would be read in vain.
+//! only one tap of a 3×3 kernel does, and eight ninths of the weights would be read unnecessarily.
 
 use crate::geometry::Geometry;
 

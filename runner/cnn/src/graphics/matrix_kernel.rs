@@ -215,8 +215,8 @@ impl MatrixKernel {
         names
     }
 
-    /// Returns the elements of a row of a tile in workgroup memory: one load more than the depth, so
-    /// that rows start in different banks and at multiples of 16 bytes.
+    /// Returns the elements of a row of a tile in workgroup memory: one load more than the depth,
+    /// so that rows start in different banks and at multiples of 16 bytes.
     fn row(&self) -> u32 {
         (self.tile.depth + EIGHT) / FOUR
     }

@@ -28,8 +28,9 @@ const TILES: [Tile; 4] = [
 /// Workgroups that keep a large GPU busy: one for each of its 132 multiprocessors.
 const BUSY: u32 = 132;
 
-/// Convolves images `[n, channels, height, width]` with weights `[outputs, channels, height, width]`
-/// as [`Work::forward`] does; `None` without matrix units, or if the sizes do not suit them.
+/// Convolves images `[n, channels, height, width]` with weights
+/// `[outputs, channels, height, width]` as [`Work::forward`] does; `None` without
+/// matrix units, or for unsuitable sizes.
 pub fn convolve(work: Work, images: &CubeTensor, weights: &CubeTensor, extras: &Extras) -> Option<CubeTensor> {
     if work.is_depthwise || images.dtype != DType::F16 {
         return None;

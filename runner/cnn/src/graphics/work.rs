@@ -142,8 +142,7 @@ impl Work {
         grid(client, [rows.div_ceil(TILE_ROWS), columns.div_ceil(TILE_COLUMNS), down * across])
     }
 
-    /// Returns whether the device is large enough for the kernels, and for the gradients if they are
-    /// needed.
+    /// Returns whether the device is large enough for the kernels, and for the gradients if needed.
     pub fn fits(self, client: &Client, has_gradient: bool) -> bool {
         fits(client) && (!has_gradient || self.has_gradient(client))
     }

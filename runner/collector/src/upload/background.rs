@@ -90,7 +90,7 @@ impl Background {
 }
 
 /// Sends the queued samples whenever one arrives, and once more at the end, but never before the
-/// delay that the collector asked for.
+/// delay that the collector requested.
 fn send_all(target: &Target, mut store: Store, woken: &Receiver<()>) -> Outcome {
     let mut outcome = Outcome { receipt: Receipt::default(), failure: None };
     let mut delay = FIRST_DELAY;

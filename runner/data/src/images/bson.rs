@@ -3,8 +3,8 @@
 //! picture is one image, and its product's category is its class.
 //!
 //! The documents are scanned, not loaded (bsonspec.org/spec.html): the scan skips over the
-//! pictures, which are read one by one later. A BSON library would read the whole file of 58 GB to
-//! find them.
+//! pictures, which are read individually later. A BSON library would read the whole file of 58 GB
+//! to find them.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};

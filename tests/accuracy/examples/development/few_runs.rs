@@ -1,5 +1,5 @@
 //! Accuracy in a context with few own runs and many of other contexts: the default predictor on all
-//! runs and on the own runs alone, and the rivals on all runs.
+//! runs and only on the own runs, and the rivals on all runs.
 
 use std::collections::BTreeMap;
 

@@ -44,7 +44,7 @@ pub struct MachineTable {
     pub rows: Vec<MachineRow>,
     /// Index of the recommended configuration.
     pub recommended: Option<usize>,
-    /// Index of the fastest configuration, whatever the limits.
+    /// Index of the fastest configuration, regardless of the limits.
     pub fastest: Option<usize>,
     /// Indices of the best configuration of each machine type, the cheapest first.
     pub best: Vec<usize>,

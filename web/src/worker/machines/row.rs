@@ -34,7 +34,7 @@ pub struct MachineRow {
     pub success_probability: Option<f64>,
     /// Whether all limits are met with the requested probability.
     pub is_feasible: bool,
-    /// The runs from which the time is predicted, if not those of this machine type alone.
+    /// The runs from which the time is predicted, if not only those of this machine type.
     pub borrowed_from: Option<String>,
 }
 
