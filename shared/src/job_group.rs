@@ -1,8 +1,6 @@
 //! Groups the measurements of one job over all configurations: machine types, engines, batches,
 //! averaging intervals.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -108,17 +106,15 @@ impl JobGroup {
 }
 
 fn other_machines<'a>(own: &[&Job], lenders: &[&'a Job]) -> Vec<&'a Job> {
-    let own: BTreeSet<Hardware> = own.iter().map(|job| job.context.hardware()).collect();
-    let (beside, others): (Vec<&Job>, Vec<&Job>) =
+    // Sets would instantiate a sort of their own, and there are few kinds of hardware.
+    let own: Vec<Hardware> = own.iter().map(|job| job.context.hardware()).collect();
+    let (beside, mut others): (Vec<&Job>, Vec<&Job>) =
         lenders.iter().partition(|job| own.contains(&job.context.hardware()));
     let beside: Vec<JobDefinition> = beside.iter().map(|job| JobDefinition::of(&job.context)).collect();
-    let mut found: BTreeMap<Hardware, &Job> = BTreeMap::new();
-    for job in others.into_iter().filter(|job| job.context.host.machine.is_some()) {
-        if beside.contains(&JobDefinition::of(&job.context)) {
-            found.entry(job.context.hardware()).or_insert(job);
-        }
-    }
-    found.into_values().collect()
+    others.retain(|job| job.context.host.machine.is_some() && beside.contains(&JobDefinition::of(&job.context)));
+    sort_by(&mut others, |a, b| a.context.hardware().cmp(&b.context.hardware()));
+    others.dedup_by_key(|job| job.context.hardware());
+    others
 }
 
 /// Returns the number of measured combinations of machine type, batch size, averaging interval and
@@ -129,14 +125,16 @@ pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
     let has_times = |job: &&Job| job.context.workload.mode == definition.mode && !job.observations.is_empty();
     let (own, lenders): (Vec<&Job>, Vec<&Job>) =
         jobs.iter().filter(has_times).partition(|job| JobDefinition::of(&job.context) == definition);
-    let mut choices: BTreeSet<(String, u32, Option<u32>, u32)> = BTreeSet::new();
+    let mut choices: Vec<(String, u32, Option<u32>, u32)> = Vec::new();
     for job in &own {
         let machine = job.context.machine_name();
         let (batch_size, average_every) = (job.context.workload.batch_size, job.context.workload.average_every());
-        let mut sizes: Vec<u32> = job.observations.iter().map(|run| run.partition_size).collect();
-        sort_by(&mut sizes, u32::cmp);
-        sizes.dedup();
-        choices.extend(sizes.into_iter().map(|size| (machine.clone(), batch_size, average_every, size)));
+        for run in &job.observations {
+            let choice = (machine.clone(), batch_size, average_every, run.partition_size);
+            if !choices.contains(&choice) {
+                choices.push(choice);
+            }
+        }
     }
     choices.len() + other_machines(&own, &lenders).len()
 }

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use foreglow_shared::sort_by;
+
 /// Returns the indices of the points `(time, cost)` that no other point dominates, by ascending
 /// time; of equal points the first. A point dominates another if it is no larger in both and
 /// smaller in one. Points that are not finite are skipped. O(n log n).
@@ -14,7 +16,7 @@ use std::cmp::Ordering;
 pub fn pareto_front(points: &[(f64, f64)]) -> Vec<usize> {
     let finite = |index: &usize| points[*index].0.is_finite() && points[*index].1.is_finite();
     let mut indices: Vec<usize> = (0..points.len()).filter(finite).collect();
-    indices.sort_by(|a, b| order(points[*a], points[*b]).then(a.cmp(b)));
+    sort_by(&mut indices, |a, b| order(points[*a], points[*b]));
     let mut least = f64::INFINITY;
     indices.retain(|index| {
         let money = points[*index].1;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use foreglow_numeric::exponentials;
-use foreglow_shared::{CoreSplit, Job, Question, Resources};
+use foreglow_shared::{CoreSplit, Job, Question, Resources, sort};
 
 use super::Exclusion;
 use super::candidate::ranking;
@@ -47,7 +47,7 @@ impl Scanned {
         let mut listed: Vec<(u32, u32)> = (0..places).map(|index| self.front[place(index)].configuration).collect();
         listed.extend(&self.passed_over);
         listed.extend(self.best.into_iter().chain(other));
-        listed.sort_unstable();
+        sort(&mut listed);
         listed.dedup();
         listed
     }

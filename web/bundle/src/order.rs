@@ -1,5 +1,5 @@
-//! Orders the functions of a module so that it compresses better: similar functions follow each
-//! other. The order has no other effect.
+//! Merges the equal functions of a module and orders the others so that it compresses better:
+//! similar functions follow each other. Neither has another effect.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -33,9 +33,11 @@ pub fn order_functions(file: &Path) -> Result<()> {
 
 fn ordered(wasm: &[u8]) -> Result<Vec<u8>> {
     let mut imports = 0;
+    let mut types: Vec<u32> = Vec::new();
     let mut bodies: Vec<FunctionBody<'_>> = Vec::new();
     for payload in Parser::new(0).parse_all(wasm) {
         match payload? {
+            Payload::FunctionSection(section) => types = section.into_iter().collect::<Result<_, _>>()?,
             Payload::ImportSection(section) => {
                 for import in section.into_imports() {
                     imports += u32::from(matches!(import?.ty, TypeRef::Func(_)));
@@ -45,11 +47,30 @@ fn ordered(wasm: &[u8]) -> Result<Vec<u8>> {
             _ => {}
         }
     }
-    let bytes: Vec<&[u8]> = bodies.iter().map(|body| &wasm[body.range()]).collect();
-    let order = similar_next_to_each_other(&bytes);
-    let mut places = vec![0; order.len()];
+    let same = same_functions(wasm, imports, &types, &bodies)?;
+    let kept: Vec<usize> = (0..bodies.len()).filter(|function| same[*function] as usize == *function).collect();
+    let bytes: Vec<&[u8]> = kept.iter().map(|function| &wasm[bodies[*function].range()]).collect();
+    let order: Vec<usize> = similar_next_to_each_other(&bytes).into_iter().map(|place| kept[place]).collect();
+    let mut places = vec![0; bodies.len()];
     (0..).zip(&order).for_each(|(place, function)| places[*function] = place);
+    let places = same.iter().map(|first| places[*first as usize]).collect();
     Renumbering { wasm, imports, order, places }.module(&bodies)
+}
+
+/// Returns for each function the first one of its type that does the same: whose code is equal if
+/// calls of functions that do the same are equal.
+fn same_functions(wasm: &[u8], imports: u32, types: &[u32], bodies: &[FunctionBody<'_>]) -> Result<Vec<u32>> {
+    let mut same: Vec<u32> = (0..u32::try_from(bodies.len())?).collect();
+    loop {
+        let calls = Renumbering { wasm, imports, order: Vec::new(), places: same.clone() };
+        let mut first: HashMap<(u32, Vec<u8>), u32> = HashMap::new();
+        for ((place, body), function_type) in (0..).zip(bodies).zip(types) {
+            same[place as usize] = *first.entry((*function_type, calls.body(body)?)).or_insert(place);
+        }
+        if same == calls.places {
+            return Ok(same);
+        }
+    }
 }
 
 /// Starts with the first function and appends the unused one that shares the most sequences with
@@ -107,9 +128,9 @@ struct Renumbering<'a> {
     wasm: &'a [u8],
     /// Number of imported functions, which keep their indices.
     imports: u32,
-    /// The earlier place of each function.
+    /// The earlier place of each function that is kept.
     order: Vec<usize>,
-    /// The new place of each function.
+    /// The new place of each function, or of the one that does the same.
     places: Vec<u32>,
 }
 
@@ -182,7 +203,7 @@ impl Renumbering<'_> {
         Ok(module)
     }
 
-    /// A section with an item for each function, in the new order.
+    /// A section with an item for each function that is kept, in the new order.
     fn in_order(&self, write: impl Fn(usize, &mut Vec<u8>) -> Result<()>) -> Result<Vec<u8>> {
         let mut content = Vec::new();
         write_index(&mut content, u32::try_from(self.order.len())?);
@@ -307,6 +328,35 @@ mod tests {
         assert_eq!(calls(&ordered), calls(&wasm));
         assert_eq!(calls(&ordered).len(), 6);
         assert_eq!(calls(&ordered)[0], ("f14".into(), 14, Some("f35".into())));
+    }
+
+    #[test]
+    fn functions_that_do_the_same_are_merged_and_so_are_their_callers() {
+        let mut module = walrus::Module::with_config(ModuleConfig::new());
+        let mut add = |name: &str, called: Option<FunctionId>, number: i32| {
+            let mut function = FunctionBuilder::new(&mut module.types, &[], &[ValType::I32]);
+            let mut body = function.func_body();
+            if let Some(called) = called {
+                body.call(called).drop();
+            }
+            body.i32_const(number);
+            let id = function.finish(Vec::new(), &mut module.funcs);
+            module.exports.add(name, id);
+            id
+        };
+        let (first, second, other) = (add("a", None, 1), add("b", None, 1), add("c", None, 2));
+        for (name, called) in [("d", first), ("e", second), ("f", other)] {
+            add(name, Some(called), 3);
+        }
+        let merged = walrus::Module::from_buffer(&ordered(&module.emit_wasm()).unwrap()).unwrap();
+        assert_eq!(merged.funcs.iter_local().count(), 4);
+        let function = |name: &str| {
+            let export = merged.exports.iter().find(|export| export.name == name).unwrap();
+            let walrus::ExportItem::Function(id) = export.item else { panic!("{name} is a function") };
+            id
+        };
+        assert_eq!((function("a"), function("d")), (function("b"), function("e")));
+        assert!(function("a") != function("c") && function("d") != function("f"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Cache of fits: candidates on all rows, and their blend for each shape of question.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use foreglow_shared::map_of;
+use foreglow_shared::{map_of, sort};
 use serde::{Deserialize, Serialize};
 
 use crate::Meaning;
@@ -67,8 +67,9 @@ impl Fitted {
         let trial = |fold: &Fold| {
             let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
             let test = table.training.select(&fold.test);
-            let names: BTreeSet<&Vec<u32>> = test.points.category.iter().collect();
-            let names: Vec<&Vec<u32>> = names.into_iter().collect();
+            let mut names: Vec<&Vec<u32>> = test.points.category.iter().collect();
+            sort(&mut names);
+            names.dedup();
             let number = |own: &Vec<u32>| names.binary_search(&own).unwrap_or_else(|place| place);
             let contexts = test.points.category.iter().map(number).collect();
             Trial {
