@@ -150,6 +150,18 @@ impl Job {
         }
     }
 
+    /// Reads the items of a run's sample once before the run, so that every run of a sweep finds
+    /// them in the system's page cache: otherwise the first run at a sampling rate would wait for
+    /// the disk, and later ones, on other configurations, would not.
+    ///
+    /// # Errors
+    /// There are too few items.
+    fn fill_page_cache(&self, sampling_rate: f64, interrupt: &Interrupt) -> anyhow::Result<()> {
+        let sample = self.source.sample(self.workload.images, sampling_rate, self.seed)?;
+        sample.read_once(|| !interrupt.is_raised());
+        Ok(())
+    }
+
     /// Returns the inference workload of the CNN with this name at an image size.
     pub fn workload(model: &str, image_px: u32, images: u64, batch_size: u32) -> Workload {
         Workload {
