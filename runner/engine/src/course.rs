@@ -1,5 +1,6 @@
 //! Course of a training: loss and accuracy of each epoch, and how the trained CNN classifies.
 
+use foreglow_data::open_held_out;
 use foreglow_protocol::Tally;
 use foreglow_shared::Confusion;
 use serde::{Deserialize, Serialize};
@@ -164,7 +165,7 @@ impl Course {
             });
             let classes = confusion.classes();
             if classes.len() <= MOST_CLASSES {
-                let set = source.open().ok();
+                let set = open_held_out(&job.source, source).ok();
                 let name = |class: u32| set.as_ref().and_then(|set| set.class(class));
                 let class = |it: &foreglow_shared::ClassQuality| {
                     json!({
