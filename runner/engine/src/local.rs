@@ -233,7 +233,7 @@ impl Run<'_> {
             }
         }
         while left > 0 {
-            match self.next(fleet, clock)? {
+            match self.next(fleet, Some(clock))? {
                 None => {}
                 Some((executor, Event::Report(Report::Done { images, broken, phases, .. }))) => {
                     self.skip(broken)?;
@@ -250,13 +250,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits briefly for the next event, and checks for interrupts and the timeout.
-    fn next(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<Option<(usize, Event)>, Stop> {
+    /// Waits briefly for the next event, and checks for interrupts and the timeout. `clock` is when
+    /// the measured time began; `None` while it does not pass.
+    fn next(&mut self, fleet: &mut Fleet, clock: Option<Instant>) -> Result<Option<(usize, Event)>, Stop> {
         self.check_interrupt()?;
         if self.said.is_none_or(|said| said.elapsed() >= BREATH) {
             self.said = Some(Instant::now());
             self.say_use(fleet.processors_in_use());
         }
+        let Some(clock) = clock else { return Ok(fleet.next(PULSE)) };
         let accelerators = || self.machine.as_ref().map(Machine::each_accelerator_now).unwrap_or_default();
         let look = || (fleet.processors_in_use(), fleet.memory_mib(), accelerators());
         self.monitor.tick(clock, self.account.images_done, look);

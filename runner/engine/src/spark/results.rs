@@ -116,6 +116,11 @@ impl Results {
         }
     }
 
+    /// Returns whether every partition, or round of an executor, has its result.
+    pub fn is_complete(&self) -> bool {
+        self.seen.iter().all(|seen| *seen)
+    }
+
     /// Checks that every image of the sample was processed.
     ///
     /// # Errors
@@ -164,8 +169,10 @@ mod tests {
         results.add(done(2, 8)).unwrap();
         results.add(done(0, 8)).unwrap();
         assert!(results.check().unwrap_err().contains("1 of 3; the first is 1"));
+        assert!(!results.is_complete());
         results.add(done(1, 8)).unwrap();
         results.check().unwrap();
+        assert!(results.is_complete(), "so that the timeout's clock stops");
         assert_eq!(results.peak_memory_mib, Some(102), "the largest of all");
         assert_eq!(results.accelerator().as_deref(), Some("A GPU"), "each name once");
     }
