@@ -60,8 +60,9 @@ pub struct Score {
 }
 
 impl Score {
+    /// Returns the means; NaN without an image, of which neither is known.
     fn of(tally: &Tally) -> Self {
-        let images = tally.images.max(1) as f64;
+        let images = tally.images as f64;
         Self { loss: tally.loss_sum / images, accuracy: tally.correct as f64 / images }
     }
 }
@@ -121,7 +122,7 @@ impl Course {
     /// Returns a finished epoch of this many.
     pub fn epoch(&self, epoch: u64, of: u32) -> Option<Epoch> {
         let tally = self.epochs.get(usize::try_from(epoch).ok()?)?;
-        let validation = tally.validation.as_ref().map(Score::of);
+        let validation = tally.validation.as_ref().filter(|tally| tally.images > 0).map(Score::of);
         Some(Epoch { number: epoch + 1, of, training: Score::of(&tally.training), validation })
     }
 
@@ -185,8 +186,8 @@ impl Course {
     }
 }
 
-/// Returns mean loss and accuracy. A loss that is not finite, because the training diverged,
-/// becomes null.
+/// Returns mean loss and accuracy. What is not finite, because the training diverged or no image
+/// was usable, becomes null.
 fn score(tally: &Tally) -> Value {
     let Score { loss, accuracy } = Score::of(tally);
     json!({ "images": tally.images, "loss": round(loss), "accuracy": round(accuracy) })

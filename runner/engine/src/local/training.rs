@@ -211,7 +211,7 @@ impl Run<'_> {
             match fleet.next(PULSE) {
                 None => {}
                 Some((_, Event::Report(Report::Evaluated { tally, broken, confusion }))) => {
-                    self.skip_once(broken)?;
+                    self.account.skip_held_out(broken);
                     take(&mut self.course, tally, &confusion);
                     left -= 1;
                 }
