@@ -89,7 +89,9 @@ pub struct TrainingJob {
 /// Runs jobs on configurations and measures their time.
 pub trait Engine {
     /// Runs the job once on a configuration at a sampling rate. Every outcome of the run gives a
-    /// sample, with the share of the images that was really processed.
+    /// sample, with the share of the images that the run drew. It includes broken images: the whole
+    /// job has its share of them, so that a rate without them would predict too long a job, and a
+    /// run of all images would no longer be a whole job.
     ///
     /// # Errors
     /// The run was interrupted, or the monitor's file cannot be opened.
