@@ -5,7 +5,7 @@ mod training;
 use std::time::{Duration, Instant};
 
 use foreglow_data::{images_in_sample, true_rate};
-use foreglow_exit::{Interrupt, Interrupted};
+use foreglow_exit::{Interrupt, Interrupted, Temporary};
 use foreglow_machine::{MACHINE, Machine, Use, WARNINGS};
 use foreglow_protocol::{BrokenImage, Report};
 use foreglow_shared::{Configuration, EXCEEDED_MEMORY, Engine as EngineName, Outcome, SCHEMA, Sample, Timestamp, Uuid};
@@ -97,6 +97,7 @@ fn measure(
         course: Course::default(),
         monitor,
         said: None,
+        unfinished: None,
     };
     let ending = match run.execute() {
         Ok(secs) => Ending::new(Outcome::Completed, Some(secs), None),
@@ -139,6 +140,8 @@ struct Run<'a> {
     monitor: Monitor,
     /// Time of the last report on resource use.
     said: Option<Instant>,
+    /// A file that an executor is writing; removed after the executors have ended.
+    unfinished: Option<Temporary>,
 }
 
 impl Run<'_> {

@@ -14,6 +14,8 @@ mod data;
 #[cfg(test)]
 mod enforced;
 #[cfg(test)]
+mod leftovers;
+#[cfg(test)]
 mod lists;
 #[cfg(test)]
 mod long_run;

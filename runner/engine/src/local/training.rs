@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use foreglow_exit::Temporary;
 use foreglow_protocol::{BrokenImage, Deal, Order, Report, Round, Tally};
 use foreglow_shared::{Confusion, Uuid};
 
@@ -180,6 +181,10 @@ impl Run<'_> {
         let path = self.job.training.as_ref().and_then(|training| training.save_weights.clone());
         let Some(path) = path else { return Ok(()) };
         let path = std::path::absolute(&path).unwrap_or(path);
+        // The executor, which an interrupt kills, writes this file before it has its final name.
+        let mut part = path.clone().into_os_string();
+        part.push(".part");
+        self.unfinished = Some(Temporary::at(part));
         fleet.order(0, &Order::SaveWeights { path });
         loop {
             self.check_interrupt()?;
