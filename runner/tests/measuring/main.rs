@@ -20,6 +20,8 @@ mod lists;
 #[cfg(test)]
 mod long_run;
 #[cfg(test)]
+mod output;
+#[cfg(test)]
 mod processes;
 #[cfg(test)]
 mod run;
