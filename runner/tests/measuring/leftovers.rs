@@ -52,11 +52,11 @@ fn an_interrupted_import_removes_its_copy_of_standard_input() {
 #[test]
 fn an_interrupted_pack_leaves_no_part_of_a_shard() {
     let (folder, out) = (images(1), tempfile::tempdir().unwrap());
-    // Enough links to one large image for seconds of work.
-    let bytes = vec![0; 1 << 20];
-    let mut image = std::fs::read(folder.path().join("0000.jpg")).unwrap();
-    image.extend(bytes);
-    std::fs::write(folder.path().join("0000.jpg"), image).unwrap();
+    // Enough links to an image with a mebibyte of comments for seconds of work.
+    let image = std::fs::read(folder.path().join("0000.jpg")).unwrap();
+    let comment = [&[0xFF, 0xFE, 0xFF, 0xFF][..], &vec![b' '; 0xFFFD]].concat();
+    let large = [&image[..2], &comment.repeat(16), &image[2..]].concat();
+    std::fs::write(folder.path().join("0000.jpg"), large).unwrap();
     for number in 1..3000 {
         std::fs::hard_link(folder.path().join("0000.jpg"), folder.path().join(format!("{number:04}.jpg"))).unwrap();
     }

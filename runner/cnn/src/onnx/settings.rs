@@ -341,3 +341,127 @@ fn flatten_divides_the_axes_at_its_own() {
         assert_close(&ours, &expected, &format!("axis {axis}"));
     }
 }
+
+#[test]
+fn functions_follow_their_coefficients() {
+    let shown = |operator: &str, floats: &[Message], function: &dyn Fn(f32) -> f32| {
+        let node = with(node(operator, "it", &["images"], "scores", &[]), floats);
+        let expected: Vec<f32> = images(1).into_iter().map(function).collect();
+        assert_close(&run(18, 1, &[node], &[]), &expected, &format!("{operator} with {} attributes", floats.len()));
+    };
+    let (alpha, beta) = (float("alpha", 0.3), float("beta", 0.7));
+    let elu = |alpha: f32| move |x: f32| if x > 0.0 { x } else { alpha * x.exp_m1() };
+    let celu = |alpha: f32| move |x: f32| x.max(0.0) + (alpha * (x / alpha).exp_m1()).min(0.0);
+    shown("LeakyRelu", &[], &|x| if x > 0.0 { x } else { 0.01 * x });
+    shown("LeakyRelu", std::slice::from_ref(&alpha), &|x| if x > 0.0 { x } else { 0.3 * x });
+    shown("Elu", &[], &elu(1.0));
+    shown("Elu", std::slice::from_ref(&alpha), &elu(0.3));
+    shown("Celu", &[], &celu(1.0));
+    shown("Celu", std::slice::from_ref(&alpha), &celu(0.3));
+    shown("Selu", &[], &|x| 1.050_701 * elu(1.673_263_2)(x));
+    shown("Selu", &[alpha.clone(), float("gamma", 2.0)], &|x| 2.0 * elu(0.3)(x));
+    shown("HardSigmoid", &[], &|x| (0.2 * x + 0.5).clamp(0.0, 1.0));
+    shown("HardSigmoid", &[alpha, beta], &|x| (0.3 * x + 0.7).clamp(0.0, 1.0));
+}
+
+#[test]
+fn a_transposed_convolution_follows_all_its_settings() {
+    for (pads, strides, dilations, extra, groups) in [
+        ([0, 0, 0, 0], [1, 1], [1, 1], [0, 0], 1),
+        ([1, 1, 1, 1], [2, 3], [1, 1], [1, 2], 1),
+        ([1, 2, 0, 1], [3, 2], [2, 1], [0, 1], 2),
+    ] {
+        let per_group = 3;
+        let weights: Vec<f32> = (0..4 * per_group * 6).map(|place| number(place + 31)).collect();
+        let [all_pads, all_strides, all_dilations, all_extra] = [&pads[..], &strides, &dilations, &extra].map(ints);
+        let attributes: [Ints<'_>; 5] = [
+            ("pads", &all_pads),
+            ("strides", &all_strides),
+            ("dilations", &all_dilations),
+            ("output_padding", &all_extra),
+            ("group", &[groups as i64]),
+        ];
+        let conv = node("ConvTranspose", "it", &["images", "w"], "scores", &attributes);
+        let ours = run(18, 4, &[conv], &[floats("w", &[4, per_group as i64, 3, 2], &weights)]);
+        let side = |axis: usize| {
+            let full = ([HEIGHT, WIDTH][axis] - 1) * strides[axis] + ([3, 2][axis] - 1) * dilations[axis] + 1;
+            full + extra[axis] - pads[axis] - pads[axis + 2]
+        };
+        let (height, width) = (side(0), side(1));
+        let mut expected = vec![0.0; groups * per_group * height * width];
+        // Each pixel adds the kernel at its place.
+        for (channel, plane) in images(4).chunks(HEIGHT * WIDTH).enumerate() {
+            for (place, x) in plane.iter().enumerate() {
+                for (output, tap) in (0..per_group).flat_map(|output| (0..6).map(move |tap| (output, tap))) {
+                    let row = place / WIDTH * strides[0] + tap / 2 * dilations[0];
+                    let column = place % WIDTH * strides[1] + tap % 2 * dilations[1];
+                    let (Some(row), Some(column)) = (row.checked_sub(pads[0]), column.checked_sub(pads[1])) else {
+                        continue;
+                    };
+                    if row < height && column < width {
+                        let plane = channel / (4 / groups) * per_group + output;
+                        expected[(plane * height + row) * width + column] +=
+                            x * weights[(channel * per_group + output) * 6 + tap];
+                    }
+                }
+            }
+        }
+        assert_close(&ours, &expected, &format!("{pads:?} {strides:?} {dilations:?} {extra:?} {groups}"));
+    }
+}
+
+#[test]
+fn a_resize_follows_its_coordinates_and_its_rounding() {
+    let x = images(1);
+    let sizes = list("sizes", &[1, 1, 14, 5]);
+    let place = |at: usize, from: usize, to: usize, coordinates: &str| {
+        let (at, from, to) = (at as f32, from as f32, to as f32);
+        match coordinates {
+            "half_pixel" => (at + 0.5) * from / to - 0.5,
+            "asymmetric" => at * from / to,
+            _ => at * (from - 1.0) / (to - 1.0),
+        }
+    };
+    let resized = |attributes: &[(&str, &str)]| {
+        let texts: Vec<Message> = attributes.iter().map(|(name, value)| text(name, value)).collect();
+        let node = with(node("Resize", "it", &["images", "", "", "sizes"], "scores", &[]), &texts);
+        run(13, 1, &[node], std::slice::from_ref(&sizes))
+    };
+    let mode = "coordinate_transformation_mode";
+    for coordinates in ["half_pixel", "asymmetric", "align_corners"] {
+        for rounding in ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"] {
+            let whole = |at: f32, side: usize| {
+                let at = match rounding {
+                    "round_prefer_floor" => (at - 0.5).ceil(),
+                    "round_prefer_ceil" => (at + 0.5).floor(),
+                    "floor" => at.floor(),
+                    _ => at.ceil(),
+                };
+                at.clamp(0.0, side as f32 - 1.0) as usize
+            };
+            let pixel = |row: usize, column: usize| {
+                let row = whole(place(row, HEIGHT, 14, coordinates), HEIGHT);
+                x[row * WIDTH + whole(place(column, WIDTH, 5, coordinates), WIDTH)]
+            };
+            let expected: Vec<f32> = (0..14 * 5).map(|at| pixel(at / 5, at % 5)).collect();
+            let ours = resized(&[(mode, coordinates), ("nearest_mode", rounding)]);
+            assert_close(&ours, &expected, &format!("{coordinates} {rounding}"));
+        }
+        if coordinates == "asymmetric" {
+            continue;
+        }
+        // Between the two pixels of each axis; those outside are the edge.
+        let two = |at: f32, side: usize| {
+            let (low, last) = (at.floor(), side as f32 - 1.0);
+            (low.clamp(0.0, last) as usize, (low + 1.0).clamp(0.0, last) as usize, at - low)
+        };
+        let pixel = |row: usize, column: usize| {
+            let (top, bottom, down) = two(place(row, HEIGHT, 14, coordinates), HEIGHT);
+            let (left, right, across) = two(place(column, WIDTH, 5, coordinates), WIDTH);
+            let between = |row: usize| x[row * WIDTH + left] * (1.0 - across) + x[row * WIDTH + right] * across;
+            between(top) * (1.0 - down) + between(bottom) * down
+        };
+        let expected: Vec<f32> = (0..14 * 5).map(|at| pixel(at / 5, at % 5)).collect();
+        assert_close(&resized(&[(mode, coordinates), ("mode", "linear")]), &expected, coordinates);
+    }
+}
