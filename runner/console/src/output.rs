@@ -1,8 +1,9 @@
 //! Output formats of the commands that answer.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 
 use anyhow::Context as _;
+use foreglow_exit::OutputClosed;
 use serde::Serialize;
 
 /// Output format.
@@ -35,10 +36,11 @@ impl Format {
 /// Writes an answer to standard output.
 ///
 /// # Errors
-/// Standard output is closed, or its disk is full.
+/// Standard output is closed ([`OutputClosed`]), or its disk is full.
 pub fn print(answer: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(answer.as_bytes())
-        .and_then(|()| out.flush())
-        .context("the answer could not be written to standard output")
+    match out.write_all(answer.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(OutputClosed.into()),
+        other => other.context("the answer could not be written to standard output"),
+    }
 }

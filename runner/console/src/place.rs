@@ -63,7 +63,7 @@ impl PlaceArgs {
     pub fn read(&self) -> anyhow::Result<Vec<Sample>> {
         match &self.output {
             Some(output) if !output.exists() => Ok(Vec::new()),
-            Some(output) => Ok(SamplesFile::open(output)?.1),
+            Some(output) => SamplesFile::samples_of(output),
             None => {
                 let location = self.store.clone().map_or_else(Location::of_user, Ok)?;
                 match location.file() {

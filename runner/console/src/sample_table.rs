@@ -105,8 +105,10 @@ fn accuracy(sample: &Sample) -> Vec<(&'static str, String)> {
     let noun = sample.workload.noun();
     let shown = |score: &serde_json::Value| {
         let loss = score["loss"].as_f64().map_or_else(|| "none".to_owned(), |loss| format!("{loss:.4}"));
-        let accuracy = score["accuracy"].as_f64().unwrap_or(0.0) * 100.0;
-        format!("loss {loss}, accuracy {accuracy:.2} % of {} {noun}", score["images"])
+        match score["accuracy"].as_f64() {
+            Some(share) => format!("loss {loss}, accuracy {:.2} % of {} {noun}", 100.0 * share, score["images"]),
+            None => format!("unknown: none of the {noun} was usable"),
+        }
     };
     let last = training["epochs"].as_array().and_then(|epochs| epochs.last());
     let last = last.map(|score| ("last epoch", shown(score)));

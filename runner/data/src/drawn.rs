@@ -7,6 +7,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use anyhow::Context as _;
+use foreglow_exit::Temporary;
 use rayon::prelude::*;
 
 use super::class_folder::{expect_file, read_file};
@@ -171,13 +172,12 @@ fn is_there(path: &Path) -> bool {
 
 fn write(drawing: Drawing, root: &Path, index: u64) -> io::Result<()> {
     let path = drawing.path(root, index);
-    let part = path.with_extension(format!("part-{}", std::process::id()));
-    let done = fs::write(&part, drawing.file(index)).and_then(|()| fs::rename(&part, &path));
-    if done.is_err() {
-        // On a full disk the partial file would also occupy space.
-        let _ = fs::remove_file(&part);
-    }
-    done
+    // Removed on an error: on a full disk the partial file would also keep its space.
+    let part = Temporary::at(path.with_extension(format!("part-{}", std::process::id())));
+    fs::write(part.path(), drawing.file(index))?;
+    fs::rename(part.path(), &path)?;
+    part.keep();
+    Ok(())
 }
 
 #[cfg(test)]

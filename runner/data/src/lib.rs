@@ -2,6 +2,7 @@
 //! `images` is for images, `texts` for texts.
 
 mod class_folder;
+mod classes;
 mod decoder;
 mod detect;
 mod drawn;
@@ -17,6 +18,7 @@ pub mod speed;
 mod tests;
 pub mod texts;
 
+pub use self::classes::{class_numbers, open_held_out};
 pub use self::decoder::{Decoded, Decoder};
 pub use self::detect::Format;
 pub use self::drawn::{Drawing, Progress};

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_exit::unusable;
+use foreglow_exit::{Temporary, unusable};
 use image::ImageEncoder as _;
 use image::codecs::png::PngEncoder;
 
@@ -122,7 +122,7 @@ fn write_all(
 struct Parts<'a> {
     out: &'a Path,
     packing: &'a Packing,
-    written: Vec<(PathBuf, u64)>,
+    written: Vec<(Temporary, u64)>,
     open: Option<BufWriter<File>>,
 }
 
@@ -148,8 +148,9 @@ impl Parts<'_> {
         if is_new {
             self.close()?;
             let path = self.out.join(format!(".{}-{:05}.part", self.packing.name, self.written.len()));
-            self.open = Some(BufWriter::with_capacity(1 << 20, File::create(&path)?));
-            self.written.push((path, 0));
+            let part = Temporary::at(path);
+            self.open = Some(BufWriter::with_capacity(1 << 20, File::create(part.path())?));
+            self.written.push((part, 0));
         }
         if let (Some(file), Some((_, bytes))) = (&mut self.open, self.written.last_mut()) {
             record::write(file, message)?;
@@ -166,10 +167,12 @@ impl Parts<'_> {
     fn name_all(&mut self) -> anyhow::Result<(Vec<PathBuf>, u64)> {
         self.close().with_context(|| format!("{} could not be written", self.out.display()))?;
         let (mut shards, mut bytes) = (Vec::new(), 0);
-        for (index, (part, size)) in self.written.iter().enumerate() {
-            let name = format!("{}-{index:05}-of-{:05}.tfrecord", self.packing.name, self.written.len());
-            std::fs::rename(part, self.out.join(&name))
+        let count = self.written.len();
+        for (index, (part, size)) in self.written.drain(..).enumerate() {
+            let name = format!("{}-{index:05}-of-{count:05}.tfrecord", self.packing.name);
+            std::fs::rename(part.path(), self.out.join(&name))
                 .with_context(|| format!("{} could not be written", self.out.display()))?;
+            part.keep();
             shards.push(self.out.join(name));
             bytes += size;
         }
@@ -179,9 +182,7 @@ impl Parts<'_> {
     /// Removes the temporary files.
     fn remove(&mut self) {
         self.open = None;
-        for (part, _) in &self.written {
-            let _ = std::fs::remove_file(part);
-        }
+        self.written.clear();
     }
 }
 

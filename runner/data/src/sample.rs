@@ -2,6 +2,7 @@
 
 use super::set::{DataSet, Item, ItemError};
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
+use rayon::prelude::*;
 
 /// Returns the number of items at this sampling rate, rounded and at least one.
 pub fn images_in_sample(images: u64, sampling_rate: f64) -> u64 {
@@ -71,6 +72,13 @@ impl Sample {
         }
     }
 
+    /// Reads every item once on all processors and drops it, so that the system's page cache holds
+    /// the items as far as its memory allows. Items that cannot be read are left to the run, which
+    /// reports them. Stops early when `goes_on` returns false.
+    pub fn read_once(&self, goes_on: impl Fn() -> bool + Sync) {
+        self.numbers.par_iter().filter(|_| goes_on()).for_each(|number| drop(self.set.read(*number)));
+    }
+
     /// Returns the location of the item for messages.
     pub fn name(&self, place: u64) -> String {
         self.number(place).map_or_else(|| format!("item {place} of the sample"), |number| self.set.name(number))
@@ -83,7 +91,12 @@ impl Sample {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
+    use crate::set::Layout;
 
     #[test]
     fn the_seed_determines_the_sample() {
@@ -119,6 +132,55 @@ mod tests {
     #[test]
     fn a_small_sample_is_a_prefix_of_a_large_one() {
         assert_eq!(draw(300, 0.1, 9), draw(300, 0.5, 9)[..30]);
+    }
+
+    /// A set that counts how often each of its items is read; every third one cannot be read.
+    struct Counting(Arc<Vec<AtomicU64>>);
+
+    impl DataSet for Counting {
+        fn len(&self) -> u64 {
+            self.0.len() as u64
+        }
+
+        fn classes(&self) -> Option<u32> {
+            None
+        }
+
+        fn class(&self, _label: u32) -> Option<String> {
+            None
+        }
+
+        fn name(&self, number: u64) -> String {
+            number.to_string()
+        }
+
+        fn read(&self, number: u64) -> Result<Item, ItemError> {
+            self.0[number as usize].fetch_add(1, Ordering::Relaxed);
+            if number % 3 == 0 {
+                Err(ItemError("broken".into()))
+            } else {
+                Ok(Item { bytes: vec![0], layout: Layout::Text, label: None })
+            }
+        }
+
+        fn expect(&self, _number: u64) {}
+
+        fn files(&self, _numbers: &[u64]) -> Vec<PathBuf> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn every_item_of_the_sample_is_read_once_beforehand_and_no_other() {
+        let counts = Arc::new((0..200).map(|_| AtomicU64::new(0)).collect::<Vec<_>>());
+        let numbers = draw(200, 0.25, 7);
+        let sample = Sample::new(Box::new(Counting(Arc::clone(&counts))), numbers.clone());
+        sample.read_once(|| false);
+        assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 0), "an interrupt ends it");
+        sample.read_once(|| true);
+        for (number, count) in (0..).zip(counts.iter()) {
+            assert_eq!(count.load(Ordering::Relaxed), u64::from(numbers.contains(&number)), "{number}");
+        }
     }
 
     #[test]

@@ -17,8 +17,10 @@ const NAMED_BROKEN: usize = 10;
 pub struct Account {
     /// Images that went through the CNN.
     pub images_done: u64,
-    /// Images that could not be used.
+    /// Images of the sample that could not be used.
     pub broken: Vec<BrokenImage>,
+    /// Images that could not be used to evaluate the CNN.
+    broken_held_out: Vec<BrokenImage>,
     executors: Vec<Tally>,
 }
 
@@ -60,6 +62,16 @@ impl Account {
         self.images_done += images;
     }
 
+    /// Records images that could not be used to evaluate the CNN, once although every epoch may
+    /// meet them again. They do not end the run, which has learned by then.
+    pub fn skip_held_out(&mut self, broken: Vec<BrokenImage>) {
+        for image in broken {
+            if self.broken_held_out.iter().all(|known| known.name != image.name) {
+                self.broken_held_out.push(image);
+            }
+        }
+    }
+
     /// Records the resource use of the executors.
     pub fn use_of(&mut self, usages: &[Usage]) {
         for (tally, usage) in self.executors.iter_mut().zip(usages) {
@@ -72,7 +84,7 @@ impl Account {
         let mut fields = Map::new();
         fields.insert("seed".into(), json!(seed));
         fields.insert("images_processed".into(), json!(self.images_done));
-        describe_broken(&self.broken, &mut fields);
+        describe_broken(&self.broken, &self.broken_held_out, &mut fields);
         if let Some(peak) = self.executors.iter().filter_map(|tally| tally.usage.peak_memory_mib).max() {
             fields.insert("peak_memory_mib".into(), json!(peak));
         }
@@ -109,11 +121,14 @@ pub fn broken_images(sample: &Sample) -> Option<String> {
     Some(format!("broken {noun} skipped: {}; the first is {first}", broken.get("count")?))
 }
 
-/// Adds the broken images to the fields of a sample.
-pub fn describe_broken(broken: &[BrokenImage], fields: &mut Map<String, Value>) {
-    if !broken.is_empty() {
-        let named = broken.iter().take(NAMED_BROKEN);
+/// Adds the broken images of the sample, and then those to evaluate the CNN on, to the fields of a
+/// sample. One that is among both, because the CNN is evaluated on what it learns, counts once.
+pub fn describe_broken(broken: &[BrokenImage], held_out: &[BrokenImage], fields: &mut Map<String, Value>) {
+    let is_new = |image: &&BrokenImage| broken.iter().all(|known| known.name != image.name);
+    let all: Vec<&BrokenImage> = broken.iter().chain(held_out.iter().filter(is_new)).collect();
+    if !all.is_empty() {
+        let named = all.iter().take(NAMED_BROKEN);
         let named: Vec<String> = named.map(|BrokenImage { name, why }| format!("{name} ({why})")).collect();
-        fields.insert(BROKEN.into(), json!({ "count": broken.len(), "first": named }));
+        fields.insert(BROKEN.into(), json!({ "count": all.len(), "first": named }));
     }
 }

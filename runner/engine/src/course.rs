@@ -1,5 +1,6 @@
 //! Course of a training: loss and accuracy of each epoch, and the quality of the trained CNN.
 
+use foreglow_data::open_held_out;
 use foreglow_protocol::Tally;
 use foreglow_shared::Confusion;
 use serde::{Deserialize, Serialize};
@@ -58,8 +59,9 @@ pub struct Score {
 }
 
 impl Score {
+    /// Returns the means; NaN without an image, of which neither is known.
     fn of(tally: &Tally) -> Self {
-        let images = tally.images.max(1) as f64;
+        let images = tally.images as f64;
         Self { loss: tally.loss_sum / images, accuracy: tally.correct as f64 / images }
     }
 }
@@ -119,7 +121,7 @@ impl Course {
     /// Returns a finished epoch; `of` is the number of all epochs.
     pub fn epoch(&self, epoch: u64, of: u32) -> Option<Epoch> {
         let tally = self.epochs.get(usize::try_from(epoch).ok()?)?;
-        let validation = tally.validation.as_ref().map(Score::of);
+        let validation = tally.validation.as_ref().filter(|tally| tally.images > 0).map(Score::of);
         Some(Epoch { number: epoch + 1, of, training: Score::of(&tally.training), validation })
     }
 
@@ -163,7 +165,7 @@ impl Course {
             });
             let classes = confusion.classes();
             if classes.len() <= MOST_CLASSES {
-                let set = source.open().ok();
+                let set = open_held_out(&job.source, source).ok();
                 let name = |class: u32| set.as_ref().and_then(|set| set.class(class));
                 let class = |it: &foreglow_shared::ClassQuality| {
                     json!({
@@ -183,8 +185,8 @@ impl Course {
     }
 }
 
-/// Returns mean loss and accuracy. A loss that is not finite, because the training diverged,
-/// becomes null.
+/// Returns mean loss and accuracy. What is not finite, because the training diverged or no image
+/// was usable, becomes null.
 fn score(tally: &Tally) -> Value {
     let Score { loss, accuracy } = Score::of(tally);
     json!({ "images": tally.images, "loss": round(loss), "accuracy": round(accuracy) })

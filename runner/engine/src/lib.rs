@@ -89,7 +89,9 @@ pub struct TrainingJob {
 /// Runs jobs on configurations and measures their time.
 pub trait Engine {
     /// Runs the job once on a configuration at a sampling rate. Every outcome of the run gives a
-    /// sample, with the share of the images that was actually processed.
+    /// sample, with the share of the images that the run drew. It includes broken images: the whole
+    /// job has its share of them, so that a rate without them would predict too long a job, and a
+    /// run of all images would no longer be a whole job.
     ///
     /// # Errors
     /// The run was interrupted, or the monitor's file cannot be opened.
@@ -148,6 +150,18 @@ impl Job {
             Some(held_out) => held_out.source.prepare(held_out.first + held_out.images, progress),
             None => Ok(()),
         }
+    }
+
+    /// Reads the items of a run's sample once before the run, so that every run of a sweep finds
+    /// them in the system's page cache: otherwise the first run at a sampling rate would wait for
+    /// the disk, and later ones, on other configurations, would not.
+    ///
+    /// # Errors
+    /// There are too few items.
+    fn fill_page_cache(&self, sampling_rate: f64, interrupt: &Interrupt) -> anyhow::Result<()> {
+        let sample = self.source.sample(self.workload.images, sampling_rate, self.seed)?;
+        sample.read_once(|| !interrupt.is_raised());
+        Ok(())
     }
 
     /// Returns the inference workload of the CNN with this name at an image size.

@@ -5,7 +5,7 @@ mod training;
 use std::time::{Duration, Instant};
 
 use foreglow_data::{images_in_sample, true_rate};
-use foreglow_exit::{Interrupt, Interrupted};
+use foreglow_exit::{Interrupt, Interrupted, Temporary};
 use foreglow_machine::{MACHINE, Machine, Use, WARNINGS};
 use foreglow_protocol::{BrokenImage, Report};
 use foreglow_shared::{Configuration, EXCEEDED_MEMORY, Engine as EngineName, Outcome, SCHEMA, Sample, Timestamp, Uuid};
@@ -97,6 +97,7 @@ fn measure(
         course: Course::default(),
         monitor,
         said: None,
+        unfinished: None,
     };
     let ending = match run.execute() {
         Ok(secs) => Ending::new(Outcome::Completed, Some(secs), None),
@@ -139,6 +140,8 @@ struct Run<'a> {
     monitor: Monitor,
     /// Time of the last report on resource use.
     said: Option<Instant>,
+    /// A file that an executor is writing; removed after the executors have ended.
+    unfinished: Option<Temporary>,
 }
 
 impl Run<'_> {
@@ -146,6 +149,8 @@ impl Run<'_> {
     /// seconds.
     fn execute(&mut self) -> Result<f64, Stop> {
         (self.progress)(Progress::Starting);
+        self.job.fill_page_cache(self.sampling_rate, self.interrupt).map_err(|error| failed(format!("{error:#}")))?;
+        self.check_interrupt()?;
         let assignments: Vec<_> = (0..self.configuration.executors)
             .map(|executor| self.job.assignment(executor, self.configuration, self.sampling_rate))
             .collect();
@@ -231,7 +236,7 @@ impl Run<'_> {
             }
         }
         while left > 0 {
-            match self.next(fleet, clock)? {
+            match self.next(fleet, Some(clock))? {
                 None => {}
                 Some((executor, Event::Report(Report::Done { images, broken, phases, .. }))) => {
                     self.skip(broken)?;
@@ -248,13 +253,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits briefly for the next event, and checks for interrupts and the timeout.
-    fn next(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<Option<(usize, Event)>, Stop> {
+    /// Waits briefly for the next event, and checks for interrupts and the timeout. `clock` is when
+    /// the measured time began; `None` while it does not pass.
+    fn next(&mut self, fleet: &mut Fleet, clock: Option<Instant>) -> Result<Option<(usize, Event)>, Stop> {
         self.check_interrupt()?;
         if self.said.is_none_or(|said| said.elapsed() >= BREATH) {
             self.said = Some(Instant::now());
             self.say_use(fleet.processors_in_use());
         }
+        let Some(clock) = clock else { return Ok(fleet.next(PULSE)) };
         let accelerators = || self.machine.as_ref().map(Machine::each_accelerator_now).unwrap_or_default();
         let look = || (fleet.processors_in_use(), fleet.memory_mib(), accelerators());
         self.monitor.tick(clock, self.account.images_done, look);
@@ -317,5 +324,45 @@ mod tests {
     #[test]
     fn times_are_rounded_to_microseconds() {
         assert_eq!(micros(Duration::from_nanos(1_234_567_890)), 1.234568);
+    }
+
+    /// Returns whether the start of a file is in the page cache; `None` if the file system does not
+    /// say.
+    #[cfg(target_os = "linux")]
+    fn is_cached(path: &std::path::Path) -> Option<bool> {
+        use rustix::io::{Errno, ReadWriteFlags, preadv2};
+        let file = std::fs::File::open(path).unwrap();
+        let mut bytes = [0];
+        match preadv2(&file, &mut [std::io::IoSliceMut::new(&mut bytes)], 0, ReadWriteFlags::NOWAIT) {
+            Ok(_) => Some(true),
+            Err(Errno::AGAIN) => Some(false),
+            Err(_) => None,
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_files_of_a_sample_are_in_the_page_cache_before_the_executors_start() {
+        // Beside the test's program, because the folder of temporary files may be in memory.
+        let folder = tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap();
+        let files: Vec<_> = (0..8).map(|number| folder.path().join(format!("{number}.png"))).collect();
+        files.iter().for_each(|file| std::fs::write(file, [7; 4096]).unwrap());
+        files.iter().for_each(|file| foreglow_data::forget(file).unwrap());
+        // A file that is asked about is read soon after, so that each is asked about once.
+        let other = folder.path().join("other");
+        std::fs::write(&other, [7; 4096]).unwrap();
+        foreglow_data::forget(&other).unwrap();
+        if is_cached(&other) != Some(false) {
+            eprintln!("SKIPPED: this file system does not evict files, or does not say what its cache holds");
+            return;
+        }
+        let source = foreglow_data::Kind::Folder.at(folder.path());
+        let job = Job { source, workload: Job::workload("lenet5", 32, 8, 2), ..crate::sweep::tests::job() };
+        let configuration = job.configuration(foreglow_shared::CoreSplit::even(1, 1), 512, 2);
+        // The executor would be this test's program, which does not know the command.
+        let sample = Local.measure(&job, &configuration, 0.5, &Interrupt::default(), &mut |_| {}).unwrap();
+        assert_eq!(sample.outcome, Outcome::Failed);
+        let cached = files.iter().filter(|file| is_cached(file) == Some(true)).count();
+        assert_eq!(cached, 4, "half of the files are in the sample");
     }
 }

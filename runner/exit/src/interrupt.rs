@@ -1,7 +1,9 @@
 //! Signals: the first one ends the command gracefully, the second one immediately.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+
+use crate::leftovers::remove_all;
 
 /// SIGINT, which Ctrl-C sends.
 const INTERRUPT: u8 = 2;
@@ -54,21 +56,11 @@ impl std::fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 impl Interrupt {
-    /// Returns a flag that SIGINT, SIGTERM and SIGHUP raise.
+    /// Returns a flag that the first SIGINT, SIGTERM or SIGHUP raises. The second ends the command.
     pub fn on_signals() -> Self {
         let interrupt = Self::default();
-        let raised = interrupt.clone();
-        // Without the thread, a signal ends the process immediately, and its executors with it.
-        let _ = std::thread::Builder::new().name("interrupt".into()).spawn(move || {
-            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-            runtime.block_on(async {
-                let Ok(mut signals) = Signals::listen() else { return };
-                SIGNAL.store(signals.next().await, Ordering::Relaxed);
-                raised.0.store(true, Ordering::Relaxed);
-                signals.next().await;
-                std::process::exit(i32::from(Interrupted::exit_code()));
-            });
-        });
+        flags().push(interrupt.clone());
+        listen();
         interrupt
     }
 
@@ -76,6 +68,46 @@ impl Interrupt {
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// The flags that the first signal raises.
+static FLAGS: Mutex<Vec<Interrupt>> = Mutex::new(Vec::new());
+
+fn flags() -> MutexGuard<'static, Vec<Interrupt>> {
+    FLAGS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts the thread that waits for signals, and returns when it does. A signal ends the command
+/// and removes what is temporary, unless it is the first and there are flags to raise.
+pub fn listen() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        // Without the thread, a signal ends the process immediately, and its executors with it.
+        let _ = std::thread::Builder::new().name("interrupt".into()).spawn(move || {
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+            runtime.block_on(async {
+                let Ok(mut signals) = Signals::listen() else { return };
+                // A failed send means that nobody waits.
+                let _ = ready.send(());
+                let signal = signals.next().await;
+                SIGNAL.store(signal, Ordering::Relaxed);
+                if raise(&flags()) {
+                    signals.next().await;
+                }
+                let _held = remove_all();
+                std::process::exit(i32::from(Interrupted::exit_code()));
+            });
+        });
+        // An error means that the thread has ended.
+        let _ = is_ready.recv();
+    });
+}
+
+/// Raises the flags, and returns whether there are any.
+fn raise(flags: &[Interrupt]) -> bool {
+    flags.iter().for_each(|flag| flag.0.store(true, Ordering::Relaxed));
+    !flags.is_empty()
 }
 
 /// The signals that end a command.

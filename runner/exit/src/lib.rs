@@ -1,14 +1,15 @@
 //! End of a command: exit codes, errors in the user's input, and signals.
 
 mod interrupt;
+mod leftovers;
 mod notes;
+mod temporary;
 
 use std::process::ExitCode;
 
-use foreglow_shared::printable;
-
 pub use self::interrupt::{Interrupt, Interrupted, Signals};
-pub use self::notes::{be_quiet, is_quiet, note, plain};
+pub use self::notes::{be_quiet, complain, is_quiet, note, plain};
+pub use self::temporary::Temporary;
 
 /// Error in the user's input. All other errors are failures of the job.
 #[derive(Debug, Clone)]
@@ -35,6 +36,18 @@ impl std::fmt::Display for Damaged {
 
 impl std::error::Error for Damaged {}
 
+/// Standard output was closed by its reader, who has seen enough (`foreglow … | head`).
+#[derive(Debug, Clone, Copy)]
+pub struct OutputClosed;
+
+impl std::fmt::Display for OutputClosed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("standard output is closed")
+    }
+}
+
+impl std::error::Error for OutputClosed {}
+
 /// Returns an error with exit code 2 and this message.
 pub fn unusable(sentence: impl Into<String>) -> anyhow::Error {
     UnusableInput(sentence.into()).into()
@@ -50,22 +63,17 @@ pub fn unreadable(file: &std::path::Path, error: &std::io::Error) -> anyhow::Err
 }
 
 /// Prints the error, if any, and returns the exit code: 0 done, 1 the job failed, 2 unusable input,
-/// 128 and the number of the signal that ended the command. A closed pipe on standard output
-/// (`foreglow … | head`) is not a failure.
+/// 128 and the number of the signal that ended the command. [`OutputClosed`] is not a failure; any
+/// other closed pipe or connection is.
 pub fn report(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
-    if error.chain().any(is_broken_pipe) {
+    if error.chain().any(|cause| cause.is::<OutputClosed>()) {
         return ExitCode::SUCCESS;
     }
-    let lines: Vec<String> = format!("{error:#}").lines().map(printable).collect();
-    eprintln!("foreglow: {}", lines.join("\n"));
+    complain(&format!("foreglow: {error:#}"));
     if error.chain().any(|cause| cause.is::<Interrupted>()) {
         return ExitCode::from(Interrupted::exit_code());
     }
     let is_input = error.chain().any(|cause| cause.is::<UnusableInput>() || cause.is::<Damaged>());
     ExitCode::from(if is_input { 2 } else { 1 })
-}
-
-fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
-    cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }

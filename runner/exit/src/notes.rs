@@ -1,5 +1,6 @@
 //! Notes for the user on standard error, which `--quiet` suppresses.
 
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foreglow_shared::printable;
@@ -20,8 +21,14 @@ pub fn is_quiet() -> bool {
 /// Prints a line for the user on standard error.
 pub fn note(text: &str) {
     if !is_quiet() {
-        eprintln!("{}", plain(text));
+        complain(text);
     }
+}
+
+/// Prints a line on standard error that `--quiet` does not suppress, such as an error. A reader may
+/// close standard error early (`foreglow … 2>&1 | head`), after which its lines are lost.
+pub fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", plain(text));
 }
 
 /// Escapes terminal control characters, except line breaks.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use foreglow_architectures::{Input, Shape};
 use foreglow_cnn::Network;
 use foreglow_console::grammar;
-use foreglow_data::Kind;
+use foreglow_data::{Kind, class_numbers};
 use foreglow_engine::{Job, SHARE_SIZE, TrainingJob};
 use foreglow_exit::unusable;
 use foreglow_protocol::{Evaluation, Optimizer, Schedule, Training};
@@ -281,6 +281,7 @@ impl TrainingArgs {
                 let (path, noun) = (path.display(), source.noun());
                 return Err(unusable(format!("{path} holds {there} {noun}; give --test-images {there} or less")));
             }
+            class_numbers(&job.source, &source)?;
             return Ok(Some(Evaluation { source, first: 0, images }));
         }
         let Some(images) = self.test_images else { return Ok(None) };

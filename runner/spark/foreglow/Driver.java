@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -100,11 +99,18 @@ public final class Driver {
 
     /** Runs an untimed warm-up job and the timed jobs, and prints their reports. */
     private void measure(String[] request) {
-        List<String> reports = request[0].equals("train") ? train(request) : work(request);
+        if (request[0].equals("train")) {
+            train(request);
+        } else {
+            report(work(request));
+        }
+        say("measured");
+    }
+
+    private static void report(List<String> reports) {
         for (String report : reports) {
             say("done " + report);
         }
-        say("measured");
     }
 
     private List<String> work(String[] request) {
@@ -119,7 +125,8 @@ public final class Driver {
         return spark.parallelize(Executors.numbers(partitions), partitions).map(work).collect();
     }
 
-    private List<String> train(String[] request) {
+    /** The reports of the timed jobs come first: the clock of the timeout stops with the last. */
+    private void train(String[] request) {
         List<String> more = Arrays.asList(request[3].split("\t"));
         String[] counts = more.get(0).split(" ");
         long every = Long.parseLong(counts[1]);
@@ -128,12 +135,11 @@ public final class Driver {
         describe(WARM_UP);
         training.settle();
         measuring(request, training.jobs());
-        List<String> reports = new ArrayList<>(training.train());
+        report(training.train());
         if (more.size() > 1) {
             describe(EVALUATION);
-            reports.addAll(training.evaluate(more.subList(1, more.size())));
+            report(training.evaluate(more.subList(1, more.size())));
         }
-        return reports;
     }
 
     /** Labels the next {@code jobs} jobs as the timed jobs of one run. */

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use foreglow_console::ask::read_bytes;
 use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
@@ -12,7 +11,7 @@ use foreglow_console::place::PlaceArgs;
 use foreglow_console::progress::note;
 use foreglow_console::sample_table;
 use foreglow_event_log::{LogFiles, begins_as_log, find, read};
-use foreglow_exit::{UnusableInput, unusable};
+use foreglow_exit::{Temporary, UnusableInput, complain, unusable};
 use foreglow_launch::finished;
 use foreglow_shared::{Context, Sample, Uuid, format_count, read_samples, write_csv, write_jsonl};
 use foreglow_spark_log::Labels;
@@ -134,7 +133,7 @@ impl LabelArgs {
 /// the others.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let labels = args.labels.labels();
-    let folder = tempfile::tempdir().context("a temporary folder could not be created")?;
+    let folder = Temporary::folder()?;
     let (mut place, known) = args.place.open()?;
     let mut kept: BTreeSet<Uuid> = known.iter().map(|sample| sample.id).collect();
     let mut seen = BTreeSet::new();
@@ -158,7 +157,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             });
             match read {
                 Err(error) if error.is::<UnusableInput>() => {
-                    eprintln!("{error:#}");
+                    complain(&format!("{error:#}"));
                     unused += 1;
                 }
                 other => other?,

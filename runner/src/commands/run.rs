@@ -16,7 +16,7 @@ use foreglow_measurement::training::TrainingArgs;
 use foreglow_measurement::upload::UploadArgs;
 use foreglow_measurement::workload::{WorkloadArgs, check_sizes, default_partition_size, prepare, warn};
 use foreglow_networks::batch_memory;
-use foreglow_shared::{Outcome, write_csv, write_jsonl};
+use foreglow_shared::{Outcome, Sample, write_csv, write_jsonl};
 
 /// Measure a CNN job once on a sample of its images and print the timing sample, which is saved
 /// only with --output or --upload
@@ -105,7 +105,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let split = split(args.executors, args.cores, args.total_cores, job.workload.mode)?;
     let partition_size = args.partition_size.unwrap_or_else(|| default_partition_size(&job));
     check_sizes(&job, &[args.executors], &[partition_size])?;
-    let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
+    // Locked until the end, so that no other command replaces the file before the sample is in it.
+    let mut file = args.output.as_deref().map(SamplesFile::open_alone).transpose()?.map(|(file, _)| file);
 
     let mut upload = args.upload.start()?;
     let progress = Progress::default();
@@ -119,33 +120,43 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut say = |step| progress.run(step);
     let sample = Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut say)?;
     warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
-    if let Some(file) = &mut file {
-        file.append(&sample)?;
-    }
+    // Whatever fails from here on, the sample takes every other way to the user.
+    let saved = file.as_mut().map_or(Ok(()), |file| file.append(&sample));
     upload.send(&sample, &progress);
-    if let Some(checkpoint) = args.checkpoint.as_ref().filter(|_| sample.outcome == Outcome::Completed) {
-        engine::remove_checkpoint(checkpoint)?;
-    }
+    let is_finished = saved.is_ok() && sample.outcome == Outcome::Completed;
+    let removed = match args.checkpoint.as_ref().filter(|_| is_finished) {
+        Some(checkpoint) => engine::remove_checkpoint(checkpoint),
+        None => Ok(()),
+    };
     drop(progress);
 
-    output::print(&match args.format {
+    let printed = output::print(&match args.format {
         Format::Table => format!("{}{}", sample_table::one(&sample), sample_table::classes(&sample)),
         Format::Json => write_jsonl([&sample]),
         Format::Csv => write_csv(std::slice::from_ref(&sample)),
-    })?;
+    });
     upload.finish();
-    let broken = engine::broken_images(&sample);
-    match sample.outcome {
-        Outcome::Completed => {
-            if let Some(broken) = broken {
-                note(&format!("warning: {broken}"));
+    saved.and(removed).and_then(|()| args.end(&sample)).and(printed)
+}
+
+impl Args {
+    /// Returns how the command ends after a run, which the sample describes.
+    fn end(&self, sample: &Sample) -> anyhow::Result<()> {
+        let broken = engine::broken_images(sample);
+        match sample.outcome {
+            Outcome::Completed => {
+                if let Some(broken) = broken {
+                    note(&format!("warning: {broken}"));
+                }
+                if self.output.is_none() && !self.upload.is_given() {
+                    note("The sample was not saved; add --output FILE, or use `foreglow collect`, which saves it.");
+                }
+                Ok(())
             }
-            if args.output.is_none() && !args.upload.is_given() {
-                note("The sample was not saved; add --output FILE, or use `foreglow collect`, which saves it.");
+            Outcome::Failed if broken.is_some() => {
+                Err(unusable(format!("the run did not complete: {}", result(sample))))
             }
-            Ok(())
+            _ => anyhow::bail!("the run did not complete: {}", result(sample)),
         }
-        Outcome::Failed if broken.is_some() => Err(unusable(format!("the run did not complete: {}", result(&sample)))),
-        _ => anyhow::bail!("the run did not complete: {}", result(&sample)),
     }
 }

@@ -8,6 +8,7 @@ use foreglow_collector::store::{Location, Store};
 use foreglow_collector::{Access, AccessLog, Collector, Options, Tls, token};
 use foreglow_console::grammar::duration_secs;
 use foreglow_console::output;
+use foreglow_exit::complain;
 use foreglow_shared::format_count;
 
 /// Default port of the collector, on the loopback address.
@@ -84,11 +85,15 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(args.store.as_ref())?;
     let access = Access { open: args.allow_open, hosts: args.host, ..Access::of_store(&store, token)? };
     if let Some(warning) = access.warning(args.listen) {
-        eprintln!("{warning}");
+        complain(&warning.to_string());
     }
     let options = Options { version: VERSION.to_owned(), tls, log, keep };
     let collector = Collector::bind(args.listen, access)?.with(options);
-    eprintln!("The planner is at {} (Ctrl-C ends it); samples are kept in {}", collector.url(), store.location());
+    complain(&format!(
+        "The planner is at {} (Ctrl-C ends it); samples are kept in {}",
+        collector.url(),
+        store.location()
+    ));
     collector.run(store)
 }
 

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::Context as _;
 use foreglow_console::answer::{Asked, SimulationAnswer, fit};
 use foreglow_console::ask::Source;
 use foreglow_console::grammar::{self, Counts, duration_secs};
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
 use foreglow_event_log::{find, read};
-use foreglow_exit::unusable;
+use foreglow_exit::{Temporary, unusable};
 use foreglow_model::Simulation;
 use foreglow_shared::{Context, Engine, Sample, format_count};
 use foreglow_spark_log::{Labels, Run};
@@ -66,7 +65,7 @@ pub struct Args {
 
 /// Prints the simulation.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir().context("a temporary folder could not be created")?;
+    let folder = Temporary::folder()?;
     let application: Vec<String> = args.application.iter().cloned().collect();
     let logs = find(&args.log, &application, folder.path())?;
     let [files] = logs.as_slice() else {

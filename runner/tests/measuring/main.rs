@@ -14,9 +14,13 @@ mod data;
 #[cfg(test)]
 mod enforced;
 #[cfg(test)]
+mod leftovers;
+#[cfg(test)]
 mod lists;
 #[cfg(test)]
 mod long_run;
+#[cfg(test)]
+mod output;
 #[cfg(test)]
 mod processes;
 #[cfg(test)]

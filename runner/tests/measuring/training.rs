@@ -3,7 +3,7 @@
 
 use foreglow_shared::{Context, Mode, Outcome, Sample};
 
-use crate::bench_folder::{answer, images, sample, text};
+use crate::bench_folder::{answer, images, path, sample, text};
 
 /// Trains on generated digits on the CPU with these options.
 fn train(model: &str, options: &str) -> (i32, Sample) {
@@ -134,6 +134,72 @@ fn classes_are_the_folders_and_an_image_without_a_class_is_broken() {
     assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{:?}", sample.reason);
     assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&14.into(), &1.into()));
     assert_eq!(sample.extra["training"]["held_out"]["images"], 7);
+}
+
+/// Puts images into a folder for each class.
+fn classed(folder: &tempfile::TempDir, classes: &[(&str, std::ops::Range<usize>)]) {
+    for (class, images) in classes {
+        let below = folder.path().join(class);
+        std::fs::create_dir(&below).unwrap();
+        for index in images.clone() {
+            std::fs::rename(path(folder, index), below.join(format!("{index:04}.jpg"))).unwrap();
+        }
+    }
+}
+
+fn train_on(folder: &tempfile::TempDir, options: &[&str]) -> (i32, Sample) {
+    let data =
+        ["run", "--mode", "training", "--model", "lenet5", "--data", text(folder.path()), "--sampling-rate", "1"];
+    sample(&[&data[..], &["--batch-size", "4", "--device", "cpu", "--format", "json"], options].concat())
+}
+
+#[test]
+fn test_images_have_the_classes_of_the_data_by_name() {
+    let (learned, held_out) = (images(12), images(4));
+    classed(&learned, &[("cat", 0..4), ("dog", 4..8), ("eel", 8..12)]);
+    classed(&held_out, &[("dog", 0..2), ("eel", 2..4)]);
+    let (code, sample) = train_on(&learned, &["--executors", "2", "--test-data", text(held_out.path())]);
+    assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{:?}", sample.reason);
+    let classes = sample.extra["training"]["classification"]["classes"].as_array().unwrap();
+    let tested: Vec<_> = classes.iter().filter(|class| class["images"].as_u64() > Some(0)).collect();
+    let told: Vec<_> = tested.iter().map(|class| (class["class"].as_u64(), class["name"].as_str())).collect();
+    assert_eq!(told, [(Some(1), Some("dog")), (Some(2), Some("eel"))]);
+    std::fs::rename(held_out.path().join("eel"), held_out.path().join("fox")).unwrap();
+    let arguments = ["run", "--mode", "training", "--model", "lenet5", "--data", text(learned.path())];
+    let (code, out, err) = answer(&[&arguments[..], &["--test-data", text(held_out.path())]].concat());
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("has the class fox, and ") && err.contains("does not; leave the class out"), "{err}");
+}
+
+#[test]
+fn a_broken_test_image_is_skipped_and_the_trained_run_kept() {
+    let (learned, held_out) = (images(8), images(4));
+    classed(&learned, &[("cat", 0..4), ("dog", 4..8)]);
+    classed(&held_out, &[("cat", 0..2), ("dog", 2..4)]);
+    std::fs::write(held_out.path().join("dog/0003.jpg"), b"no image").unwrap();
+    let saved = held_out.path().join("w.safetensors");
+    let options = ["--test-data", text(held_out.path()), "--save-weights", text(&saved)];
+    let (code, sample) = train_on(&learned, &options);
+    assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{:?}", sample.reason);
+    assert!(sample.completed_secs().unwrap() > 0.0 && saved.is_file());
+    assert_eq!(sample.extra["training"]["held_out"]["images"], 3);
+    assert_eq!(sample.extra["broken_images"]["count"], 1);
+    let first = sample.extra["broken_images"]["first"][0].as_str().unwrap();
+    assert!(first.contains("dog/0003.jpg"), "{first}");
+    // One among the images to learn from still ends the run.
+    std::fs::write(learned.path().join("cat/0000.jpg"), b"no image").unwrap();
+    assert_eq!(train_on(&learned, &options).1.outcome, Outcome::Failed);
+}
+
+#[test]
+fn the_timeout_is_for_the_training_and_not_for_its_validation() {
+    // Nine in ten images validate the CNN, so that it takes most of the time.
+    let options = "--image-px 64 --images 200 --sampling-rate 1 --batch-size 10 --validation 90% --epochs 6";
+    let secs = trained("resnet18", options).completed_secs().unwrap();
+    let (code, sample) = train("resnet18", &format!("{options} --timeout {}", 2.0 * secs));
+    assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{secs} s before: {:?}", sample.reason);
+    let (code, sample) = train("resnet18", &format!("{options} --timeout {}", secs / 3.0));
+    assert_eq!((code, sample.outcome), (1, Outcome::TimedOut), "{secs} s before");
 }
 
 #[test]

@@ -332,3 +332,71 @@ fn a_cumulative_sum_of_images_keeps_their_shape_and_needs_an_axis() {
     assert_eq!((&plan.steps[0].operation, output(&plan)), (&Operation::CumSum(expected), &[2, 3, 7, 9][..]));
     assert!(sum("axes").unwrap_err().to_string().contains("its axis is not one integer"));
 }
+
+/// A node of images of 2×3×7×9 with an attribute that is a text or a float.
+fn planned_with(node: Message, attributes: &[Message], weights: &[Message]) -> Result<Plan, Error> {
+    let node = attributes.iter().fold(node, |node, attribute| node.message(5, attribute));
+    read(&model(18, &[0, 3, 7, 9], &[node], weights))?.plan([2, 3, 7, 9])
+}
+
+fn text(name: &str, value: &str) -> Message {
+    Message::default().text(1, name).text(4, value).int(20, 3)
+}
+
+fn floats(name: &str, floats: &[f32]) -> Message {
+    let bytes: Vec<u8> = floats.iter().flat_map(|float| float.to_le_bytes()).collect();
+    Message::default().int(1, floats.len() as i64).int(2, 1).text(8, name).bytes(9, &bytes)
+}
+
+#[test]
+fn a_reduction_without_axes_reduces_all_or_by_its_attribute_nothing() {
+    let reduced = |ints: &[(&str, &[i64])]| output(&planned("ReduceSum", &["images"], ints, &[]).unwrap()).to_vec();
+    assert_eq!(reduced(&[]), [1, 1, 1, 1]);
+    assert_eq!(reduced(&[("noop_with_empty_axes", &[1])]), [2, 3, 7, 9]);
+}
+
+#[test]
+fn what_a_resize_cannot_do_is_refused_in_one_sentence() {
+    let resize = |scales: &[f32], attributes: &[Message]| {
+        let node = node("Resize", "it", &["images", "", "scales"], "scores", &[]);
+        planned_with(node, attributes, &[floats("scales", scales)])
+    };
+    assert_eq!(output(&resize(&[1.0, 1.0, 2.0, 3.0], &[]).unwrap()), [2, 3, 14, 27]);
+    let said = |scales: &[f32], attributes: &[Message]| resize(scales, attributes).unwrap_err().to_string();
+    let whole = [1.0, 1.0, 2.0, 2.0];
+    let odd = said(&[1.0, 1.0, 0.5, 1.0], &[]);
+    assert!(odd.contains("its scale gives an axis the length 3.5, and only whole lengths are supported"), "{odd}");
+    let coefficient = Message::default().text(1, "cubic_coeff_a").float(2, -0.5).int(20, 1);
+    let cubic = said(&whole, &[text("mode", "cubic"), coefficient.clone()]);
+    assert!(cubic.contains("its cubic coefficient is -0.5, and only -0.75 is supported"), "{cubic}");
+    assert!(resize(&whole, &[coefficient]).is_ok(), "the nearest pixel has no coefficient");
+    let outside = Message::default().text(1, "exclude_outside").int(3, 1).int(20, 2);
+    assert!(said(&whole, &[outside]).contains("leaving out what is outside is not supported"));
+}
+
+#[test]
+fn a_transposed_convolution_has_no_padding_with_valid_and_refuses_what_it_cannot_reach() {
+    let weights = [float_weight("w", &[3, 2, 3, 3])];
+    let transposed = |ints: &[(&str, &[i64])], mode: &str| {
+        let node = node("ConvTranspose", "it", &["images", "w"], "scores", ints);
+        planned_with(node, &[text("auto_pad", mode)], &weights)
+    };
+    let pads: (&str, &[i64]) = ("pads", &[1, 1, 1, 1]);
+    assert_eq!(output(&transposed(&[pads], "NOTSET").unwrap()), [2, 2, 7, 9]);
+    assert_eq!(output(&transposed(&[pads], "VALID").unwrap()), [2, 2, 9, 11]);
+    let said = transposed(&[], "SAME").unwrap_err().to_string();
+    assert!(said.contains("the padding SAME is unknown"), "{said}");
+    assert_eq!(output(&transposed(&[("output_shape", &[8, 10])], "NOTSET").unwrap()), [2, 2, 8, 10]);
+    let said = transposed(&[("output_shape", &[10, 12])], "NOTSET").unwrap_err().to_string();
+    assert!(said.contains("an output of [10, 12] px is larger than its windows cover"), "{said}");
+}
+
+#[test]
+fn the_value_of_a_border_is_one_number() {
+    let pad = |value: &[f32]| {
+        let node = node("Pad", "it", &["images", "pads", "value"], "scores", &[]);
+        planned_with(node, &[], &[list("pads", &[0, 0, 1, 2, 0, 0, 3, 4]), floats("value", value)])
+    };
+    assert_eq!(output(&pad(&[0.5]).unwrap()), [2, 3, 11, 15]);
+    assert!(pad(&[0.5, 1.0]).unwrap_err().to_string().contains("its value is not one number"));
+}

@@ -10,10 +10,15 @@ mod file;
 mod parameters;
 mod program;
 mod run;
+#[cfg(test)]
+mod settings;
 mod stored;
 #[cfg(test)]
 mod tests;
 mod value;
+#[cfg(test)]
+#[path = "../../../../shared/onnx/tests/writer/mod.rs"]
+mod writer;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

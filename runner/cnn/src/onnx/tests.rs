@@ -5,12 +5,9 @@ use std::path::{Path, PathBuf};
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::{Int, TensorData};
 
-use self::writer::{external_weight, list, model, node};
+use super::writer::{external_weight, list, model, node};
 use super::*;
 use crate::{dropout, weights_file};
-
-#[path = "../../../../shared/onnx/tests/writer/mod.rs"]
-mod writer;
 
 const EXPORTS: [&str; 6] = ["mobilenet_v3", "shufflenet_v2", "convnext", "operators", "efficientnet", "densenet"];
 const SHAPE: Shape = [3, 32, 32];

@@ -65,21 +65,21 @@ impl Records {
         let mut input = BufReader::with_capacity(HEAD, bytes);
         let name = name(file);
         let unreadable = |error: io::Error| unusable(format!("{name} cannot be read: {error}"));
-        let head = input.fill_buf().map_err(unreadable)?;
-        let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
+        let start = first_line(&mut input).map_err(unreadable)?;
+        let head = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start);
         let text = head.trim_ascii_start();
         let first_line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
         if first_line.is_empty() {
             return Err(unusable(format!("{name} is empty; give a table with a header and one run per line")));
         }
         if text.starts_with(b"{") {
-            return Self::json_lines(name, Box::new(input));
+            return Self::json_lines(name, Box::new(io::Cursor::new(start).chain(input)));
         }
         let count = |delimiter: u8| first_line.iter().filter(|byte| **byte == delimiter).count();
         let delimiter = [b',', b'\t', b';'].into_iter().rev().max_by_key(|delimiter| count(*delimiter)).unwrap_or(b',');
         let line_end = if first_line.ends_with(b"\r") { LineEnd::CrLf } else { LineEnd::Lf };
-        // Adds a missing end of the last line, so that line numbers are consistent.
-        let input: Box<dyn BufRead> = Box::new(input.chain(line_end.bytes()));
+        // A last line without an end gets one, so that lines are counted alike.
+        let input: Box<dyn BufRead> = Box::new(io::Cursor::new(start).chain(input).chain(line_end.bytes()));
         let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(input);
         let header = reader.headers().map_err(|error| damaged(&name, 1, &error))?;
         let header = header.iter().map(|column| column.trim_start_matches('\u{feff}').to_owned()).collect();
@@ -171,6 +171,20 @@ impl Records {
     }
 }
 
+/// Reads up to the end of the first line that is not blank, but at most [`HEAD`] bytes. A pipe may
+/// hand out less than a line at a time.
+fn first_line(input: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    let mut rest = input.take(HEAD as u64);
+    while rest.read_until(b'\n', &mut start)? > 0 {
+        let line = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start);
+        if !line.trim_ascii().is_empty() {
+            break;
+        }
+    }
+    Ok(start)
+}
+
 fn open(file: &Path) -> anyhow::Result<Box<dyn Read>> {
     let opened = File::open(file).and_then(|opened| {
         if opened.metadata()?.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(opened) }
@@ -208,6 +222,24 @@ fn flatten(prefix: &str, value: Value, cells: &mut Vec<(String, String)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A pipe that hands out two bytes at a time.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let room = buffer.len().min(2);
+            self.0.read(&mut buffer[..room])
+        }
+    }
+
+    #[test]
+    fn the_first_line_of_a_slow_pipe_is_read_whole() {
+        let first = |text: &[u8]| first_line(&mut BufReader::new(Slow(text))).unwrap();
+        assert_eq!(first(b"a;b;c\r\n1;2;3\r\n"), b"a;b;c\r\n");
+        assert_eq!(first("\u{feff}\n  \n{\"a\": 1}".as_bytes()), "\u{feff}\n  \n{\"a\": 1}".as_bytes());
+        assert_eq!(first(b""), b"");
+    }
 
     #[test]
     fn lines_are_counted_alike_with_every_line_end() {

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use foreglow_exit::Temporary;
 use foreglow_protocol::{BrokenImage, Deal, Order, Report, Round, Tally};
 use foreglow_shared::{Confusion, Uuid};
 
@@ -44,13 +45,14 @@ impl Run<'_> {
     }
 
     /// Trains all steps in every executor, and returns the time that training took. With validation
-    /// or a checkpoint the executors stop after each epoch, and so does the clock.
+    /// or a checkpoint the executors stop after each epoch, and so does the clock, also that of the
+    /// timeout.
     pub fn train(&mut self, fleet: &mut Fleet, clock: Instant, training: &TrainingJob) -> Result<Duration, Stop> {
         let settings = &training.settings;
         let images = self.all_images();
         (self.progress)(Progress::Images(0, images));
         if settings.validation.is_none() && training.checkpoint.is_none() {
-            self.round(fleet, clock, &Round::default(), |_| Round::default())?;
+            self.round(fleet, Some(clock), &Round::default(), |_| Round::default())?;
             return Ok(clock.elapsed());
         }
         let mut time = Duration::ZERO;
@@ -69,7 +71,7 @@ impl Run<'_> {
             let first_step = u64::from(first) * self.steps();
             let load = |rank: u32| vec![files[rank as usize % files.len()].clone()];
             let nothing = Round { first_step, steps: Some(0), ..Round::default() };
-            self.round(fleet, clock, &nothing, |rank| Round { load: load(rank), ..Round::default() })?;
+            self.round(fleet, None, &nothing, |rank| Round { load: load(rank), ..Round::default() })?;
             self.account.images_done += kept.course.images();
             self.course.resume(kept.course, first);
             (self.progress)(Progress::Resumed(first));
@@ -77,14 +79,14 @@ impl Run<'_> {
         for epoch in first..settings.epochs {
             let (start, steps) = (Instant::now(), self.steps());
             let round = Round { first_step: u64::from(epoch) * steps, steps: Some(steps), ..Round::default() };
-            self.round(fleet, clock, &round, |_| Round::default())?;
+            self.round(fleet, began(start, time), &round, |_| Round::default())?;
             time += start.elapsed();
             if settings.validation.is_some() {
                 self.validate(fleet, epoch)?;
             }
             self.say_epoch(u64::from(epoch));
             if let Some(checkpoint) = &checkpoint {
-                self.save(fleet, clock, checkpoint, epoch + 1, time)?;
+                self.save(fleet, checkpoint, epoch + 1, time)?;
             }
         }
         Ok(time)
@@ -94,7 +96,6 @@ impl Run<'_> {
     fn save(
         &mut self,
         fleet: &mut Fleet,
-        clock: Instant,
         checkpoint: &Checkpoint,
         epochs_done: u32,
         time: Duration,
@@ -103,7 +104,7 @@ impl Run<'_> {
         // A round without steps only saves.
         let first_step = u64::from(epochs_done) * self.steps();
         let nothing = Round { first_step, steps: Some(0), ..Round::default() };
-        self.round(fleet, clock, &nothing, |rank| Round {
+        self.round(fleet, None, &nothing, |rank| Round {
             save: files.get(rank as usize).cloned(),
             ..Round::default()
         })?;
@@ -122,11 +123,12 @@ impl Run<'_> {
         self.partitions.images * u64::from(epochs)
     }
 
-    /// Runs a round of training in every executor; `own` returns the files of a rank.
+    /// Has every executor train a round; `own` returns the files of a rank. `clock` is as in
+    /// [`Self::next`].
     fn round(
         &mut self,
         fleet: &mut Fleet,
-        clock: Instant,
+        clock: Option<Instant>,
         round: &Round,
         own: impl Fn(u32) -> Round,
     ) -> Result<(), Stop> {
@@ -179,6 +181,10 @@ impl Run<'_> {
         let path = self.job.training.as_ref().and_then(|training| training.save_weights.clone());
         let Some(path) = path else { return Ok(()) };
         let path = std::path::absolute(&path).unwrap_or(path);
+        // The executor, which an interrupt kills, writes this file before it has its final name.
+        let mut part = path.clone().into_os_string();
+        part.push(".part");
+        self.unfinished = Some(Temporary::at(part));
         fleet.order(0, &Order::SaveWeights { path });
         loop {
             self.check_interrupt()?;
@@ -210,7 +216,7 @@ impl Run<'_> {
             match fleet.next(PULSE) {
                 None => {}
                 Some((_, Event::Report(Report::Evaluated { tally, broken, confusion }))) => {
-                    self.skip_once(broken)?;
+                    self.account.skip_held_out(broken);
                     take(&mut self.course, tally, &confusion);
                     left -= 1;
                 }
@@ -240,4 +246,10 @@ impl Run<'_> {
         }
         unexpected(self.configuration, fleet, executor, event)
     }
+}
+
+/// Returns when the clock of a training would have started, had it not stopped: `time` before now.
+/// A system that started later than that has no such instant, and the clock starts now.
+fn began(now: Instant, time: Duration) -> Option<Instant> {
+    Some(now.checked_sub(time).unwrap_or(now))
 }

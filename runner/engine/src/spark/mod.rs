@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use foreglow_data::true_rate;
-use foreglow_exit::{Interrupt, Interrupted, unusable};
+use foreglow_exit::{Interrupt, Interrupted, Temporary, unusable};
 use foreglow_shared::{Configuration, Engine as EngineName, Host, Outcome, Sample, Workload};
 use rust_embed::RustEmbed;
 
@@ -70,7 +70,7 @@ pub struct Spark {
     shipped: Option<PathBuf>,
     running: Option<Running>,
     /// Holds the jar, and the event logs if they are not kept.
-    _folder: tempfile::TempDir,
+    _folder: Temporary,
 }
 
 /// An application, with warm executors after its first job.
@@ -158,7 +158,7 @@ impl Spark {
             )
         })?;
         let home = installation::find(settings.home.as_deref())?;
-        let folder = tempfile::Builder::new().prefix("foreglow-spark-").tempdir()?;
+        let folder = Temporary::folder()?;
         let jar = folder.path().join(JAR);
         std::fs::write(&jar, &driver.data).with_context(|| format!("{} could not be written", jar.display()))?;
         let event_logs = match &settings.event_logs {

@@ -27,8 +27,10 @@ pub struct Results {
     course: Course,
     /// Names of the GPUs that the cluster has assigned.
     accelerators: BTreeSet<String>,
-    /// Images that could not be used.
+    /// Images of the sample that could not be used.
     pub broken: Vec<BrokenImage>,
+    /// Held-out images that could not be used.
+    broken_held_out: Vec<BrokenImage>,
 }
 
 impl Results {
@@ -81,7 +83,7 @@ impl Results {
             }
             Report::Evaluated { tally, broken, confusion } => {
                 self.course.judge(tally, &confusion);
-                self.skip(broken);
+                self.broken_held_out.extend(broken);
             }
             other => return Err(format!("an executor sent an unexpected answer: {other:?}")),
         }
@@ -116,6 +118,11 @@ impl Results {
         }
     }
 
+    /// Returns whether every partition, or round of an executor, has its result.
+    pub fn is_complete(&self) -> bool {
+        self.seen.iter().all(|seen| *seen)
+    }
+
     /// Checks that every image of the sample was processed.
     ///
     /// # Errors
@@ -134,7 +141,7 @@ impl Results {
 
     /// Adds the fields of the sample.
     pub fn describe(&self, job: &Job, extra: &mut Map<String, serde_json::Value>) {
-        describe_broken(&self.broken, extra);
+        describe_broken(&self.broken, &self.broken_held_out, extra);
         if self.images > 0 {
             extra.insert("images_processed".into(), json!(self.images));
             extra.insert("phases".into(), json!(self.phases.rounded()));
@@ -150,6 +157,9 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
+    use foreglow_protocol::Tally;
+    use foreglow_shared::Confusion;
+
     use super::*;
 
     fn done(partition: u64, images: u64) -> Report {
@@ -164,10 +174,26 @@ mod tests {
         results.add(done(2, 8)).unwrap();
         results.add(done(0, 8)).unwrap();
         assert!(results.check().unwrap_err().contains("1 of 3; the first is 1"));
+        assert!(!results.is_complete());
         results.add(done(1, 8)).unwrap();
         results.check().unwrap();
+        assert!(results.is_complete(), "so that the timeout's clock stops");
         assert_eq!(results.peak_memory_mib, Some(102), "the largest of all");
         assert_eq!(results.accelerator().as_deref(), Some("A GPU"), "each name once");
+    }
+
+    #[test]
+    fn a_broken_held_out_image_is_described_and_does_not_count_among_those_of_the_sample() {
+        let mut results = Results::of(1, 8);
+        results.add(done(0, 8)).unwrap();
+        let broken = vec![BrokenImage { name: "test/1.jpg".into(), why: "no image".into() }];
+        let tally = Tally { images: 3, loss_sum: 1.5, correct: 2 };
+        results.add(Report::Evaluated { tally, broken, confusion: Confusion::default() }).unwrap();
+        results.check().unwrap();
+        assert_eq!(results.broken, [], "--max-broken is for the images of the sample");
+        let mut extra = Map::new();
+        results.describe(&crate::sweep::tests::job(), &mut extra);
+        assert_eq!(extra["broken_images"], json!({ "count": 1, "first": ["test/1.jpg (no image)"] }));
     }
 
     #[test]

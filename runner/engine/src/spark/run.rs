@@ -184,7 +184,9 @@ impl<'a> Run<'a> {
         (self.progress)(Progress::Images(0, images));
         loop {
             self.check_interrupt()?;
-            if let Some(timeout) = self.job.timeout.filter(|timeout| clock.elapsed() > *timeout) {
+            // What follows the last result is the evaluation, which is not timed.
+            let is_timed = !self.results.is_complete();
+            if let Some(timeout) = self.job.timeout.filter(|timeout| is_timed && clock.elapsed() > *timeout) {
                 let secs = timeout.as_secs_f64();
                 return Err(Stop::Ended(Outcome::TimedOut, Some(secs), format!("not finished after {secs} s")));
             }

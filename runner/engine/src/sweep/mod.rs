@@ -138,4 +138,4 @@ pub fn sweep(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

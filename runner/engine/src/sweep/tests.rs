@@ -72,7 +72,8 @@ fn swept(engine: &mut dyn Engine, runs: &[Run], limits: Limits) -> (Vec<Sample>,
     (samples, numbers, tally.unwrap())
 }
 
-fn job() -> Job {
+/// A job on the CPU.
+pub(crate) fn job() -> Job {
     Job {
         workload: Job::workload("lenet5", 32, 1000, 8),
         source: Kind::Folder.at("images"),

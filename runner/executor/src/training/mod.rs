@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use foreglow_cnn::Network;
-use foreglow_data::Sample;
+use foreglow_data::{Sample, open_held_out};
 use foreglow_machine::bounds::peak_memory_mib;
 use foreglow_protocol::{Assignment, Deal, Evaluation, Order, Phases, Report, Round, Training};
 
@@ -303,7 +303,7 @@ impl Trainee<'_> {
         let Evaluation { source, first, images } = evaluation;
         let numbers: Vec<u64> = (*first..first.saturating_add(*images)).collect();
         let places = (0..numbers.len() as u64).collect();
-        let held_out = Sample::new(source.open()?, numbers);
+        let held_out = Sample::new(open_held_out(&self.job.source, source)?, numbers);
         let (tally, confusion, broken) = self.replica.judge(&held_out, places, self.training.share_size as usize)?;
         Ok(Report::Evaluated { tally, broken, confusion })
     }

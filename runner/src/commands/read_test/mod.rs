@@ -15,7 +15,7 @@ use foreglow_console::progress::Progress;
 use foreglow_data::speed::{Shape, read_speed};
 use foreglow_data::{DataSet, Drawing, Format, Kind, Packing, Source, Split, draw, forget, images_in_sample, pack};
 use foreglow_engine::{Engine as _, Job, Local};
-use foreglow_exit::{Interrupt, Interrupted, unusable};
+use foreglow_exit::{Interrupt, Interrupted, Temporary, unusable};
 use foreglow_machine::device::Wish;
 use foreglow_measurement::DEFAULT_MEMORY_MIB;
 use foreglow_measurement::workload::WorkloadArgs;
@@ -114,7 +114,7 @@ struct Tested {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.cnn_job()?;
     let progress = Progress::default();
-    let packed = tempfile::tempdir().context("a folder for the packed images could not be created")?;
+    let packed = Temporary::folder()?;
     let sets = args.data_sets(&packed, &progress)?;
     let interrupt = Interrupt::on_signals();
     let cnn = if args.without_cnn { None } else { Some(cnn_speed(&job, &interrupt, &progress)?) };
@@ -191,7 +191,7 @@ impl Args {
         Ok(job)
     }
 
-    fn data_sets(&self, packed: &tempfile::TempDir, progress: &Progress) -> anyhow::Result<Vec<Tested>> {
+    fn data_sets(&self, packed: &Temporary, progress: &Progress) -> anyhow::Result<Vec<Tested>> {
         let mut sets = Vec::new();
         for path in &self.data {
             let source = self.data_format.source(path)?;

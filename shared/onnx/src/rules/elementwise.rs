@@ -118,7 +118,8 @@ pub fn reduce(call: &Call<'_>) -> Result<Ready, Error> {
     let shape = call.shape(0)?;
     let axes = call.ints_of("axes", 1)?.unwrap_or_default();
     let mut axes = axes.iter().map(|axis| call.axis(*axis, shape.len())).collect::<Result<Vec<_>, _>>()?;
-    if axes.is_empty() {
+    // Without axes it reduces all of them, or none if an attribute says so.
+    if axes.is_empty() && call.node.attributes.int("noop_with_empty_axes").unwrap_or(0) == 0 {
         axes = (0..shape.len()).collect();
     }
     axes.sort_unstable();

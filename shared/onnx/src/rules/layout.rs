@@ -225,7 +225,7 @@ pub fn pad(call: &Call<'_>) -> Result<Ready, Error> {
         return Err(call.wrong(format!("it has {} pads for {} axes", pads.len(), axes.len())));
     }
     let value = match call.known(2)? {
-        Some(known) => known.scalar().unwrap_or(0.0),
+        Some(known) => known.scalar().ok_or_else(|| call.wrong("its value is not one number"))?,
         None => call.node.attributes.float("value", 0.0),
     };
     let mode = match call.node.attributes.text("mode", "constant") {

@@ -3,6 +3,11 @@
 use super::{Call, Ready};
 use crate::{Coordinates, Error, Operation, Reduction, ResizeMode, Rounding, Window};
 
+/// Coefficient of the cubic interpolation, PyTorch's and the default of ONNX.
+const CUBIC: f32 = -0.75;
+/// Excess over a whole number that rounding explains.
+const WHOLE: f32 = 1e-3;
+
 pub fn conv(call: &Call<'_>) -> Result<Ready, Error> {
     if let ([images, inputs, len], &[outputs, per_group, kernel]) = (call.shape(0)?, call.shape(1)?) {
         return conv_line(call, [*images, *inputs, *len], [outputs, per_group, kernel]);
@@ -59,6 +64,11 @@ pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
     let full = |axis: usize, side: usize| (side - 1) * stride[axis] + (kernel[axis] - 1) * dilation[axis] + 1;
     let sides = [height, width];
     let auto = call.node.attributes.text("auto_pad", "NOTSET");
+    match auto {
+        "NOTSET" | "SAME_UPPER" | "SAME_LOWER" => {}
+        "VALID" => padding = [0; 4],
+        other => return Err(call.wrong(format!("the padding {other} is unknown"))),
+    }
     let wanted = match (call.node.attributes.ints("output_shape"), auto) {
         (Some(_), _) => Some(call.pair("output_shape", 0)?),
         (None, "SAME_UPPER" | "SAME_LOWER") => Some([0, 1].map(|axis| sides[axis] * stride[axis])),
@@ -66,7 +76,11 @@ pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
     };
     if let Some(wanted) = wanted {
         for axis in 0..2 {
-            let total = (full(axis, sides[axis]) + extra[axis]).saturating_sub(wanted[axis]);
+            let total = (full(axis, sides[axis]) + extra[axis]).checked_sub(wanted[axis]).ok_or_else(|| {
+                call.wrong(format!(
+                    "an output of {wanted:?} px is larger than its windows cover, which is not supported"
+                ))
+            })?;
             let before = if auto == "SAME_UPPER" { total / 2 } else { total - total / 2 };
             (padding[axis], padding[axis + 2]) = (before, total - before);
         }
@@ -107,8 +121,9 @@ pub fn average_pool(call: &Call<'_>) -> Result<Ready, Error> {
     let counts = call.node.attributes.int("count_include_pad").unwrap_or(0) != 0;
     let counted = match (counts, automatic(call)) {
         (true, None) => pads(call)?,
+        // Without padding, what the ceiling of the size adds is all, and never counts.
+        (true, Some("VALID")) | (false, _) => [0; 4],
         (true, Some(_)) => window.padding,
-        (false, _) => [0; 4],
     };
     Ok(Ready::new(Operation::AveragePool { window, counted }, 1, vec![images, channels, down, across]))
 }
@@ -144,7 +159,17 @@ pub fn resize(call: &Call<'_>) -> Result<Ready, Error> {
     for (place, axis) in axes.into_iter().enumerate() {
         let size = match sizes.get(place) {
             Some(size) => *size as f64,
-            None => (out[axis] as f64 * f64::from(scales[place])).floor(),
+            // The runtimes multiply in this precision.
+            None => {
+                let exact = out[axis] as f32 * scales[place];
+                // Their coordinates follow the scale, and ours the sizes.
+                if axis > 0 && exact.fract() > WHOLE {
+                    return Err(call.wrong(format!(
+                        "its scale gives an axis the length {exact}, and only whole lengths are supported"
+                    )));
+                }
+                f64::from(exact.floor())
+            }
         };
         if !(1.0..=65536.0).contains(&size) {
             return Err(call.wrong(format!("it gives an axis the length {size}")));
@@ -182,8 +207,14 @@ pub fn resize(call: &Call<'_>) -> Result<Ready, Error> {
     if coordinates == Coordinates::Asymmetric && !matches!(mode, ResizeMode::Nearest(_)) {
         return Err(call.wrong("asymmetric coordinates are supported only for the nearest pixel"));
     }
-    if attributes.int("antialias").unwrap_or(0) != 0 {
-        return Err(call.wrong("antialiasing is not supported"));
+    for (name, what) in [("antialias", "antialiasing"), ("exclude_outside", "leaving out what is outside")] {
+        if attributes.int(name).unwrap_or(0) != 0 {
+            return Err(call.wrong(format!("{what} is not supported")));
+        }
+    }
+    let cubic = attributes.float("cubic_coeff_a", CUBIC);
+    if mode == ResizeMode::Cubic && cubic != CUBIC {
+        return Err(call.wrong(format!("its cubic coefficient is {cubic}, and only {CUBIC} is supported")));
     }
     Ok(Ready::new(Operation::Resize(mode, coordinates), 1, out.to_vec()))
 }

@@ -40,6 +40,13 @@ impl Message {
         self.bytes(field, text.as_bytes())
     }
 
+    /// Appends a 32-bit float.
+    pub fn float(mut self, field: u64, float: f32) -> Self {
+        Self::varint(&mut self.0, field << 3 | 5);
+        self.0.extend(float.to_le_bytes());
+        self
+    }
+
     /// Appends a nested message.
     pub fn message(self, field: u64, message: &Self) -> Self {
         self.bytes(field, &message.0)
