@@ -255,8 +255,9 @@ impl Predictor {
         let places = self.rates.places(setting.sampling_rate);
         let at = |sampling_rate: f64| Setting { sampling_rate, ..setting };
         let asked: Vec<Setting> = std::iter::once(setting).chain(places.iter().map(|rate| at(*rate))).collect();
-        let answers = items.questions(&asked).and_then(|questions| self.ensemble.predict(&questions));
-        let mut answers = answers.unwrap_or_default().into_iter();
+        let answers = items.questions(&asked).and_then(|asked| Ok((self.ensemble.predict(&asked)?, asked)));
+        let Ok((answers, questions)) = answers else { return Prediction::unknown(vec![Warning::NotPositive]) };
+        let mut answers = answers.into_iter();
         let Some(mut prediction) = answers.next() else { return Prediction::unknown(vec![Warning::NotPositive]) };
         // Samples are collected to predict larger sampling rates, so this needs no warning.
         prediction.warnings.retain(|warning| match warning {
@@ -268,6 +269,8 @@ impl Predictor {
         let times: Option<Vec<f64>> = answers.map(|answer| answer.completion_time_secs).collect();
         if let (Some(secs), Some(times)) = (prediction.completion_time_secs, times) {
             prediction.scale(self.rates.rising(setting.sampling_rate, &places, &times, secs) / secs);
+            // The questions were valid before.
+            drop(self.ensemble.bound(&questions, std::slice::from_mut(&mut prediction)));
         }
         if let Some(uncertainty) = &self.uncertainty {
             prediction.widen(uncertainty);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use foreglow_shared::{format_duration, format_rate};
+use foreglow_shared::{format_count, format_duration, format_rate};
 use serde::{Deserialize, Serialize};
 
 use crate::{Feature, Spread};
@@ -82,12 +82,15 @@ pub enum Warning {
         /// Its value in the question.
         asked: f64,
     },
-    /// A sample is an outlier, with a modified z-score above 3.5 (Iglewicz and Hoaglin, "How to
-    /// detect and handle outliers", 1993) among its repeats or among the residuals of all samples.
+    /// The samples of a setting are outliers, with a modified z-score above 3.5 (Iglewicz and
+    /// Hoaglin, "How to detect and handle outliers", 1993) among their repeats or among the
+    /// residuals of all samples.
     SamplesDisagree {
-        /// Its features.
+        /// Their features.
         at: String,
-        /// Its time, seconds.
+        /// Number of samples.
+        runs: usize,
+        /// Their median time, seconds.
         secs: f64,
         /// The time that the other samples predict, seconds.
         expected_secs: f64,
@@ -186,7 +189,37 @@ impl Prediction {
         }
     }
 
-    /// Creates a prediction without a time, for these reasons.
+    /// Moves the time above a lower bound, seconds: to the median of the times that are longer.
+    pub(crate) fn stay_above(&mut self, bound: f64) {
+        let Some(secs) = self.completion_time_secs.filter(|_| bound > 0.0) else { return };
+        if bound > secs {
+            let longer = |spread: &Spread| spread.quantile(0.5 + spread.probability_below(bound / secs) / 2.0);
+            let factor = self.spread.as_ref().map(longer).filter(|factor| factor.is_finite());
+            self.scale(factor.unwrap_or(bound / secs));
+        }
+        if let Some(interval) = &mut self.interval {
+            interval.lower_secs = interval.lower_secs.max(bound);
+        }
+    }
+
+    /// Widens the interval until a time is in it, seconds.
+    pub(crate) fn reach(&mut self, time: f64) {
+        if let Some(wider) = self.wider(time) {
+            *self = Self { warnings: std::mem::take(&mut self.warnings), ..wider };
+        }
+    }
+
+    /// Returns the prediction whose interval ends at a time; `None` if it ends later.
+    fn wider(&self, time: f64) -> Option<Self> {
+        let (secs, upper) = (self.completion_time_secs?, self.interval?.upper_secs);
+        let factor = libm::log(time / secs) / libm::log(upper / secs);
+        if !(factor.is_finite() && factor > 1.0) {
+            return None;
+        }
+        Self::of_log(libm::log(secs), Some(self.spread.as_ref()?.scaled(factor)))
+    }
+
+    /// A prediction without a time, for these reasons.
     pub fn unknown(warnings: Vec<Warning>) -> Self {
         Self { completion_time_secs: None, interval: None, spread: None, warnings }
     }
@@ -264,11 +297,14 @@ impl fmt::Display for Warning {
             Self::NotAboveZero { feature, asked } => {
                 write!(f, "{feature} is {asked} here and above 0 in every sample; give a number above 0")
             }
-            Self::SamplesDisagree { at, secs, expected_secs } => {
+            Self::SamplesDisagree { at, runs, secs, expected_secs } => {
                 let (secs, expected) = (format_duration(*secs), format_duration(*expected_secs));
+                let several = || (format_count(*runs, "sample"), "them");
+                let (sample, them) = if *runs > 1 { several() } else { ("sample".to_owned(), "it") };
                 write!(
                     f,
-                    "the sample with {at} took {secs}, and the other samples predict {expected}; measure it again, or remove it"
+                    "the {sample} with {at} took {secs}, and the other samples predict {expected}; measure {them} again, or \
+                     remove {them}"
                 )
             }
             Self::RepeatsContradict { at, runs, fastest_secs, slowest_secs } => {

@@ -202,7 +202,7 @@ fn outliers_and_contradictory_repeats_are_named() {
 fn the_samples_that_disagree_most_have_a_sentence_each_and_the_others_are_counted() {
     let warning = |place: usize| {
         let times = [1.1, 3.0, 0.4, 1.2, 2.0, 0.8];
-        Warning::SamplesDisagree { at: format!("nodes {place}"), secs: times[place], expected_secs: 1.0 }
+        Warning::SamplesDisagree { at: format!("nodes {place}"), runs: 1, secs: times[place], expected_secs: 1.0 }
     };
     let three = [warning(0), warning(1), warning(2)];
     assert_eq!(Warning::sentences(&three), three.iter().map(Warning::to_string).collect::<Vec<_>>());

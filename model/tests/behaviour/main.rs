@@ -24,6 +24,7 @@ mod machine_types;
 mod metric;
 mod next_run;
 mod physical_laws;
+mod repeated_runs;
 mod rivals;
 mod scaling;
 mod scenarios;

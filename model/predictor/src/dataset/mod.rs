@@ -254,6 +254,11 @@ impl Dataset {
         Ok(self)
     }
 
+    /// Replaces the features of the runs by others of these.
+    pub(crate) fn with_features(self, features: Features) -> Self {
+        Self { features, ..self }
+    }
+
     /// Returns the features of the runs.
     pub fn features(&self) -> &Features {
         &self.features

@@ -46,6 +46,14 @@ impl Axis {
     pub(crate) fn between(&self, all: &Self) -> usize {
         all.levels.iter().filter(|x| (self.smallest()..=self.largest()).contains(x)).count()
     }
+
+    /// Returns 1 at a measured value, falling to 0 at the next ones; beyond the last one it stays.
+    pub(crate) fn nearness(&self, value: f64, x: f64) -> f64 {
+        let place = self.place(value);
+        let next = if x > value { place.checked_add(1) } else { place.checked_sub(1) };
+        let share = |next: &f64| (self.see(*next) - self.see(x)) / (self.see(*next) - self.see(value));
+        next.and_then(|place| self.levels.get(place)).map_or(1.0, share).max(0.0)
+    }
 }
 
 /// End of a range.

@@ -56,6 +56,8 @@ pub(super) struct Request<'a> {
     /// Standard deviation of the noise in ln t.
     pub(super) noise: f64,
     pub(super) tuning: Tuning,
+    /// Whether separate runs agree on a time that the laws do not explain.
+    pub(super) is_unexplained: bool,
     /// Whether some rows are held out. A fold with only two values of a feature then does not tie
     /// its exponent.
     pub(super) validates: bool,
@@ -172,12 +174,12 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
     let reliable = training.reliable();
     let problem = Problem::new(training, &prior);
     // The process on the residuals of a law depends on the configuration alone, so that it does not
-    // bend the growth with the work.
+    // bend the growth with the work, unless separate runs agree that the growth bends.
     let configurations = || {
         let mut points = training.points.clone();
         for row in &mut points.numeric {
             for (x, meaning) in row.iter_mut().zip(request.meanings) {
-                if *meaning == Some(Meaning::Work) {
+                if *meaning == Some(Meaning::Work) && !request.is_unexplained {
                     *x = 1.0;
                 }
             }

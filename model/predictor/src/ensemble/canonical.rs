@@ -30,27 +30,40 @@ pub(crate) struct Table {
 }
 
 /// Runs that are equal in every feature.
+#[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) numeric: Vec<f64>,
     pub(crate) category: Vec<u32>,
     /// Seconds of the completed runs, ascending.
     pub(crate) secs: Vec<f64>,
-    /// Runs that were stopped before they completed.
+    /// Runs that were stopped later than most of these completed.
     pub(crate) stopped: usize,
-    /// The largest weight of the runs.
+    /// The largest weight of the completed runs; without one, of all.
     pub(crate) weight: f64,
     /// The largest lower bound, seconds; 0 without one.
     pub(crate) bound_secs: f64,
+    /// All runs, by index.
+    pub(crate) rows: Vec<usize>,
 }
 
 impl Group {
     /// Returns the logarithm of the median. Stopped runs count as longer than any completed one;
-    /// `None` if the median is a stopped run.
+    /// `None` if they are the majority.
     pub(crate) fn log_median(&self) -> Option<f64> {
         let runs = self.secs.len() + self.stopped;
-        let middle = runs / 2;
-        let upper = self.secs.get(middle)?;
-        Some(libm::log(if runs % 2 == 1 { *upper } else { self.secs[middle - 1] / 2.0 + upper / 2.0 }))
+        let lower = self.secs.get(runs.checked_sub(1)? / 2)?;
+        let upper = self.secs.get(runs / 2).unwrap_or(lower);
+        Some(libm::log(lower / 2.0 + upper / 2.0))
+    }
+
+    /// Whether separate runs agree that the median is off by an error, in ln t: at least two are
+    /// closer to the median than to what was expected. Equal times may be copies of one run, and
+    /// count once.
+    pub(crate) fn agrees(&self, error: f64) -> bool {
+        let mut near = self.secs.clone();
+        near.dedup();
+        near.retain(|secs| self.log_median().is_some_and(|log| 2.0 * (libm::log(*secs) - log).abs() < error.abs()));
+        near.len() > 1
     }
 
     /// Returns the logarithm of the lower bound.
@@ -66,22 +79,27 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
     let features = |a: usize, b: usize| compare(&numeric[a], &numeric[b]).then_with(|| category[a].cmp(&category[b]));
     sort_by(&mut order, |a, b| features(*a, *b));
     let group = |all: &[usize]| {
+        let (stopped, completed): (Vec<usize>, Vec<usize>) = all.iter().partition(|row| dataset.censored()[**row]);
         // Disturbed runs do not count if another run of the same setting was not disturbed.
-        let weight = all.iter().map(|row| dataset.weights()[*row]).fold(0.0, f64::max);
-        let rows: Vec<usize> = all.iter().copied().filter(|row| dataset.weights()[*row] >= weight).collect();
-        let times = |censored: bool| {
-            let chosen = rows.iter().filter(move |row| dataset.censored()[**row] == censored);
-            chosen.map(|row| dataset.secs()[*row])
+        let counted = if completed.is_empty() { &stopped } else { &completed };
+        let weight = counted.iter().map(|row| dataset.weights()[*row]).fold(0.0, f64::max);
+        let times = |rows: &[usize]| -> Vec<f64> {
+            let rows = rows.iter().filter(|row| dataset.weights()[**row] >= weight);
+            let mut secs: Vec<f64> = rows.map(|row| dataset.secs()[*row]).collect();
+            secs.sort_by(f64::total_cmp);
+            secs
         };
-        let mut secs: Vec<f64> = times(false).collect();
-        secs.sort_by(f64::total_cmp);
+        let (secs, bounds) = (times(&completed), times(&stopped));
+        // A bound that most completed runs satisfy does not matter for them.
+        let satisfied = secs.get(secs.len() / 2).copied().unwrap_or_default();
         Group {
-            numeric: numeric[rows[0]].clone(),
-            category: category[rows[0]].clone(),
+            numeric: numeric[all[0]].clone(),
+            category: category[all[0]].clone(),
             secs,
-            stopped: times(true).count(),
+            stopped: bounds.iter().filter(|bound| **bound > satisfied).count(),
             weight,
-            bound_secs: times(true).fold(0.0, f64::max),
+            bound_secs: bounds.last().copied().unwrap_or_default(),
+            rows: all.to_vec(),
         }
     };
     order.chunk_by(|a, b| features(*a, *b) == Ordering::Equal).map(group).collect()

@@ -92,7 +92,7 @@ pub(super) struct Disagreement {
 
 impl From<Disagreement> for Warning {
     fn from(Disagreement { at, secs, expected_secs }: Disagreement) -> Self {
-        Self::SamplesDisagree { at, secs, expected_secs }
+        Self::SamplesDisagree { at, runs: 1, secs, expected_secs }
     }
 }
 
@@ -111,14 +111,14 @@ pub(super) fn disagreeing_repeats(schema: &Schema, groups: &[Group]) -> Vec<Disa
 }
 
 /// Returns warnings about rows that all candidates together predict badly when fitted without them.
-pub(super) fn disagreeing_rows(table: &Table, residuals: &[(usize, f64)]) -> Vec<Warning> {
+pub(super) fn disagreeing_rows(State { table, runs, .. }: &State, residuals: &[(usize, f64)]) -> Vec<Warning> {
     let errors: Vec<f64> = residuals.iter().map(|(_, error)| *error).collect();
     let warning = |place: usize| {
         let (row, error) = residuals[place];
         let points = &table.training.points;
         let at = describe(&table.schema, &points.numeric[row], &points.category[row]);
         let log = table.mean_log + table.training.logs[row];
-        Warning::SamplesDisagree { at, secs: libm::exp(log), expected_secs: libm::exp(log - error) }
+        Warning::SamplesDisagree { at, runs: runs[row], secs: libm::exp(log), expected_secs: libm::exp(log - error) }
     };
     outlying_errors(&errors).into_iter().map(warning).collect()
 }

@@ -2,6 +2,11 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
+use serde::{Deserialize, Serialize};
+
+use crate::ensemble::canonical::Group;
+use crate::{Meaning, Prediction};
+
 /// Rounds of imputation.
 pub(crate) const ROUNDS: usize = 2;
 /// Lower bound on the scale of the residuals, log units.
@@ -29,6 +34,62 @@ pub(crate) fn scale(residuals: &[f64]) -> f64 {
     let mean = residuals.iter().sum::<f64>() / count;
     let squares: f64 = residuals.iter().map(|r| (r - mean) * (r - mean)).sum();
     (squares / count).sqrt().max(LEAST_SCALE)
+}
+
+/// A lower bound of the time of one setting.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Bound {
+    numeric: Vec<f64>,
+    category: Vec<u32>,
+    secs: f64,
+    /// Whether no run with as much work or more completed sooner.
+    is_certain: bool,
+}
+
+/// Returns the lower bounds of the settings.
+pub(super) fn bounds(groups: &[Group], meanings: &[Option<Meaning>]) -> Vec<Bound> {
+    let bound = |group: &Group| {
+        let mut bound = Bound {
+            numeric: group.numeric.clone(),
+            category: group.category.clone(),
+            secs: group.bound_secs,
+            is_certain: true,
+        };
+        let is_sooner = |other: &Group| {
+            other.secs.first().is_some_and(|secs| *secs < bound.secs)
+                && bound.holds(meanings, &other.numeric, &other.category)
+        };
+        bound.is_certain = !groups.iter().any(is_sooner);
+        bound
+    };
+    groups.iter().filter(|group| group.bound_secs > 0.0).map(bound).collect()
+}
+
+/// Applies the bounds that hold for a question to its prediction. A certain one makes the time
+/// longer; another one is in the interval.
+pub(super) fn bound(
+    prediction: &mut Prediction,
+    bounds: &[Bound],
+    meanings: &[Option<Meaning>],
+    (numeric, category): (&[f64], &[u32]),
+) {
+    let largest = |is_certain: bool| {
+        let holding = bounds.iter().filter(|bound| bound.is_certain == is_certain);
+        holding.filter(|bound| bound.holds(meanings, numeric, category)).map(|bound| bound.secs).fold(0.0, f64::max)
+    };
+    prediction.reach(largest(false));
+    prediction.stay_above(largest(true));
+}
+
+impl Bound {
+    /// Whether a setting differs from that of the bound at most by more work.
+    fn holds(&self, meanings: &[Option<Meaning>], numeric: &[f64], category: &[u32]) -> bool {
+        let columns = meanings.iter().zip(self.numeric.iter().zip(numeric));
+        let fits = |(meaning, (own, other)): (&Option<Meaning>, (&f64, &f64))| {
+            own == other || *meaning == Some(Meaning::Work) && own < other
+        };
+        self.category == category && columns.map(fits).all(|fits| fits)
+    }
 }
 
 #[cfg(test)]

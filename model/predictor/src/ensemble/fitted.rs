@@ -58,12 +58,19 @@ impl Fitted {
     }
 
     fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
-        let State { table, extent, meanings, noise, tuning, .. } = state;
+        let State { table, extent, meanings, noise, tuning, agreed, .. } = state;
         let known = Known::of(extent, meanings, table.rows());
         let kinds = candidate::kinds(extent, shape, known);
         let ties = candidate::ties(extent, shape);
-        let request =
-            |kinds, validates| Request { kinds, ties: &ties, meanings, noise: *noise, tuning: *tuning, validates };
+        let request = |kinds, validates| Request {
+            kinds,
+            ties: &ties,
+            meanings,
+            noise: *noise,
+            tuning: *tuning,
+            is_unexplained: !agreed.is_empty(),
+            validates,
+        };
         let trial = |fold: &Fold| {
             let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
             let test = table.training.select(&fold.test);
@@ -99,7 +106,7 @@ impl Fitted {
         let is_work = |(column, _): &(usize, Side)| meanings[*column] == Some(Meaning::Work);
         let is_workers = |(column, _): &(usize, Side)| meanings[*column] == Some(Meaning::Workers);
         let is_lawful = matches!(shape, Shape::Beyond(sides) if sides.iter().all(is_work));
-        let explains = known.is_complete && (is_lawful || !matches!(shape, Shape::Beyond(_)));
+        let explains = known.is_complete && agreed.is_empty() && (is_lawful || !matches!(shape, Shape::Beyond(_)));
         let situation = Situation {
             shape,
             has_forward: has_forward(extent, shape),

@@ -52,7 +52,7 @@ pub(crate) fn folds(table: &Table, extent: &Extent, shape: &Shape) -> Vec<Fold> 
     if folds.is_empty() {
         folds = random(table);
     }
-    folds.retain(|fold| fold.fit.len() > 1);
+    folds.retain(|fold| fold.fit.len() > 1 && !fold.test.is_empty());
     if table.rows() >= MANY_ROWS {
         folds.truncate(TRIED_OF_MANY);
     }

@@ -40,9 +40,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::dataset::{Dataset, DatasetError, Features, Points};
-use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
+use crate::dataset::{Dataset, DatasetError, Features, Points, Training};
+pub(crate) use crate::ensemble::canonical::Group;
+use crate::ensemble::canonical::{MAX_ROWS, Table, groups, subsample};
 use crate::ensemble::caution::Disagreement;
+use crate::ensemble::censored::Bound;
 use crate::ensemble::contradiction::Contradiction;
 pub(crate) use crate::ensemble::contradiction::LEAST_CONTRADICTION;
 use crate::ensemble::errors::Errors;
@@ -98,6 +100,12 @@ struct State {
     disagreeing: Vec<Disagreement>,
     /// Runs that contradict each other.
     contradicting: Vec<Contradiction>,
+    /// Number of completed runs of each row.
+    runs: Vec<usize>,
+    /// Lower bounds of the times of settings.
+    bounds: Vec<Bound>,
+    /// Rows whose separate runs agree on a time that the others do not explain.
+    agreed: Vec<usize>,
     /// Number of distinct runs, if not all of them were fitted.
     subsampled_of: Option<usize>,
     /// Errors of runs about the median of their setting, if there are too few settings to hold one
@@ -139,9 +147,10 @@ impl Ensemble {
         let mut table =
             complete(&schema, &groups, &meanings).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
         table.training.weights = groups.iter().map(|group| group.weight).collect();
-        let Reliability { weights, noise } = robust::reliability(&table.training, &meanings, tuning);
+        let Reliability { weights, noise, agreed } = robust::reliability(&table.training, &groups, &meanings, tuning);
         table.training.weights = weights;
         let contradicting = contradiction::contradictions(&schema, &groups, &meanings, noise);
+        let bounds = censored::bounds(&groups, &meanings);
         let extent = Extent::of(&table);
         let together = caution::together(&extent, &table);
         let state = State {
@@ -153,6 +162,9 @@ impl Ensemble {
             together,
             disagreeing,
             contradicting,
+            runs: groups.iter().map(|group| group.secs.len()).collect(),
+            bounds,
+            agreed,
             subsampled_of,
             repeats,
         };
@@ -172,7 +184,25 @@ impl Ensemble {
             let name = |category: usize| caution::name(&aligned, row, category);
             self.answer(&points.numeric[row], &points.category[row], &name)
         };
-        Ok((0..points.rows()).map(answer).collect())
+        let mut predictions: Vec<Prediction> = (0..points.rows()).map(answer).collect();
+        self.bound(questions, &mut predictions)?;
+        Ok(predictions)
+    }
+
+    /// Applies the lower bounds of stopped runs to predictions of these questions, in their order.
+    ///
+    /// # Errors
+    /// The errors of [`Ensemble::predict`].
+    pub fn bound(&self, questions: &Features, predictions: &mut [Prediction]) -> Result<(), DatasetError> {
+        let State { table, bounds, meanings, .. } = &self.state;
+        if bounds.is_empty() {
+            return Ok(());
+        }
+        let points = table.schema.points(&table.schema.align(questions)?);
+        for (prediction, asked) in predictions.iter_mut().zip(points.numeric.iter().zip(&points.category)) {
+            censored::bound(prediction, bounds, meanings, (asked.0, asked.1));
+        }
+        Ok(())
     }
 
     /// Computes in advance the fits that these questions need.
@@ -202,7 +232,7 @@ impl Ensemble {
             let mut fitted = self.lock();
             let residuals = fitted.blend(&self.state, &Shape::Inside).residuals.clone();
             drop(fitted);
-            warnings.extend(caution::disagreeing_rows(table, &residuals));
+            warnings.extend(caution::disagreeing_rows(&self.state, &residuals));
         }
         // A run with a warning about disagreement gets no second one about a contradiction.
         let is_named = |found: &&Contradiction| {
@@ -244,7 +274,10 @@ impl Ensemble {
             let spread = held_out.or_else(|| self.state.spread_of_repeats(numeric, category));
             let members = fitted.members(&blend);
             drop(fitted);
-            (members.iter().map(|(member, weight)| weight * member.log(numeric, category)).sum(), spread)
+            let log = |numeric: &[f64], category: &[u32]| -> f64 {
+                members.iter().map(|(member, weight)| weight * member.log(numeric, category)).sum()
+            };
+            (log(numeric, category) + self.state.beyond_fit(numeric, category, &log), spread)
         };
         match Prediction::of_log(table.mean_log + log, spread) {
             Some(prediction) => Prediction { warnings, ..prediction },
@@ -257,7 +290,20 @@ impl Ensemble {
 }
 
 impl State {
-    /// Returns the spread of a measured setting from its repeats, if no setting can be held out.
+    /// Returns how far ln t is from a fit at a question: at a row whose runs agree as far as they
+    /// are, next to it less, and 0 from the next measured values on.
+    fn beyond_fit(&self, numeric: &[f64], category: &[u32], fit: &dyn Fn(&[f64], &[u32]) -> f64) -> f64 {
+        let Training { points, logs, .. } = &self.table.training;
+        let beyond = |row: &usize| {
+            let (own, names) = (&points.numeric[*row], &points.category[*row]);
+            let along = self.extent.numeric.iter().zip(own.iter().zip(numeric));
+            let share: f64 = along.map(|(axis, (value, x))| axis.nearness(*value, *x)).product();
+            if names == category { share * (logs[*row] - fit(own, names)) } else { 0.0 }
+        };
+        self.agreed.iter().map(beyond).sum()
+    }
+
+    /// Returns the spread of a setting that was measured, where no other can be held out.
     fn spread_of_repeats(&self, numeric: &[f64], category: &[u32]) -> Option<Spread> {
         let points = &self.table.training.points;
         let is_asked = |row: &usize| points.numeric[*row] == numeric && points.category[*row] == category;
@@ -271,6 +317,13 @@ pub(crate) fn describe(features: &Features, row: usize) -> String {
     let schema = Schema::of(features);
     let points = schema.points(&features.select(&[row]));
     caution::describe(&schema, &points.numeric[0], &points.category[0])
+}
+
+/// Returns the settings whose median run completed.
+pub(crate) fn measured(dataset: &Dataset) -> Vec<Group> {
+    let mut groups = groups(&Schema::of(dataset.features()), dataset);
+    groups.retain(|group| group.log_median().is_some());
+    groups
 }
 
 /// Returns the rows to fit: the median of each group whose middle run completed, and the expected

@@ -1,6 +1,11 @@
 //! Weights of rows: disturbed runs get less influence on every candidate.
+//!
+//! A slow run is an accident, and what separate runs agree on is not. A row keeps its influence if
+//! two of its runs are closer to its median than this is to what the other rows predict.
 
 use crate::dataset::{OUTLIER, Training};
+use crate::ensemble::canonical::Group;
+use crate::regression::Regression;
 use crate::regression::gaussian_process::left_out;
 use crate::regression::posynomial::law::{self, Costs};
 use crate::regression::posynomial::{self, Prior, Problem};
@@ -23,25 +28,42 @@ pub(super) struct Reliability {
     pub(super) weights: Vec<f64>,
     /// Standard deviation of the noise in ln t.
     pub(super) noise: f64,
+    /// Rows whose separate runs agree on a time that the others do not explain.
+    pub(super) agreed: Vec<usize>,
 }
 
 /// Judges rows by the scaling laws of columns with a meaning; without such columns, by a Gaussian
-/// process over all columns.
-pub(super) fn reliability(training: &Training, meanings: &[Option<Meaning>], tuning: Tuning) -> Reliability {
+/// process over all columns. `groups` has the runs of each row.
+pub(super) fn reliability(
+    training: &Training,
+    groups: &[Group],
+    meanings: &[Option<Meaning>],
+    tuning: Tuning,
+) -> Reliability {
     let mut training = training.clone();
     training.weights = closeness(&training, meanings);
     let rows = training.logs.len();
     let terms = law::terms(meanings, Costs::All, tuning).filter(|_| rows > 2);
-    let (weights, noise) = match terms {
+    let (weights, predicted, noise) = match terms {
         Some(terms) => {
             let prior = Prior { meanings: meanings.to_vec(), ..Prior::default() };
             let fit = Problem::new(&training, &prior).fit_law_of_few(&terms);
-            (fit.weights, fit.scale.max(posynomial::NOISE))
+            (fit.weights, fit.law.logs(&training.points), fit.scale.max(posynomial::NOISE))
         }
-        None => (by_process(&training), posynomial::NOISE),
+        None => {
+            let (weights, predicted) = by_process(&training);
+            (weights, predicted, posynomial::NOISE)
+        }
     };
-    let outlying = |weight: &f64| if *weight < OUTLIER { *weight } else { 1.0 };
-    Reliability { weights: weights.iter().map(outlying).zip(&training.weights).map(|(a, b)| a * b).collect(), noise }
+    let mut agreed = Vec::new();
+    for (row, own) in training.weights.iter_mut().enumerate().filter(|(row, _)| weights[*row] < OUTLIER) {
+        if groups[row].agrees(training.logs[row] - predicted[row]) {
+            agreed.push(row);
+        } else {
+            *own *= weights[row];
+        }
+    }
+    Reliability { weights: training.weights, noise, agreed }
 }
 
 /// Returns weights by the amount of work, 1 for the largest.
@@ -57,19 +79,22 @@ fn closeness(training: &Training, meanings: &[Option<Meaning>]) -> Vec<f64> {
     weights
 }
 
-/// Returns Student's t weights of leave-one-out residuals of a Gaussian process.
-fn by_process(training: &Training) -> Vec<f64> {
+/// Returns Student's t weights of leave-one-out residuals of a Gaussian process, and what it
+/// predicts for each row from the others.
+fn by_process(training: &Training) -> (Vec<f64>, Vec<f64>) {
     let mut weights = vec![1.0; training.logs.len()];
+    let mut predicted = training.logs.clone();
     if weights.len() < ROWS_OF_PROCESS.0 || weights.len() > ROWS_OF_PROCESS.1 {
-        return weights;
+        return (weights, predicted);
     }
     let mut training = training.clone();
     for _ in 0..ROUNDS {
         training.weights.clone_from(&weights);
-        // Residuals are scaled to the noise of an ordinary row. Otherwise a row with a small weight
-        // would keep it.
-        let residuals: Vec<f64> =
-            left_out(&training, 1.0).iter().zip(&weights).map(|(z, weight)| z / weight.sqrt()).collect();
+        // Residuals are scaled to the noise of an ordinary row, so that a small weight does not
+        // excuse a row.
+        let left_out = left_out(&training, 1.0);
+        let residuals: Vec<f64> = left_out.iter().zip(&weights).map(|((z, _), weight)| z / weight.sqrt()).collect();
+        predicted = left_out.iter().zip(&training.logs).map(|((z, deviation), log)| log - z * deviation).collect();
         let sizes: Vec<f64> = residuals.iter().map(|z| z.abs()).collect();
         let unit = (median(&sizes) / MEDIAN_OF_NORMAL).max(1.0);
         for (weight, z) in weights.iter_mut().zip(&residuals) {
@@ -77,5 +102,5 @@ fn by_process(training: &Training) -> Vec<f64> {
             *weight = ((tail + 1.0) / (tail + z * z)).min(1.0);
         }
     }
-    weights
+    (weights, predicted)
 }

@@ -93,8 +93,8 @@ impl Ensemble {
         Some(surface)
     }
 
-    /// Returns the predictions of [`Ensemble::predict`] on a grid. `None` if there is no prediction
-    /// or a feature is missing.
+    /// Returns what [`Ensemble::predict`] gives on a grid. `None` if there is no prediction, a
+    /// feature is missing, or a setting is predicted otherwise than by the fit.
     pub fn surface(&self, grid: &Grid) -> Option<Surface> {
         let Grid { question, down, across, widths } = grid;
         let table = &self.state.table;
@@ -112,7 +112,7 @@ impl Ensemble {
         let answerable = (0..numeric.len()).filter(is_fixed).all(|column| answers(column, &[numeric[column]]))
             && answers(down_place, &down.values)
             && answers(across_place, &across.values);
-        if !answerable || extent.is_one_point() {
+        if !answerable || extent.is_one_point() || !self.state.agreed.is_empty() {
             return None;
         }
         let context = extent.context(category);

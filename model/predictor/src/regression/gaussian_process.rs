@@ -59,15 +59,19 @@ impl GaussianProcess {
     }
 }
 
-/// Returns the standardised leave-one-out residuals (y − μ)/σ of the rows (Rasmussen and Williams,
-/// §5.4.2).
-pub(crate) fn left_out(training: &Training, length_scale: f64) -> Vec<f64> {
+/// Returns the standardised leave-one-out residuals (y − μ)/σ of the rows, each with σ (Rasmussen
+/// and Williams, §5.4.2).
+pub(crate) fn left_out(training: &Training, length_scale: f64) -> Vec<(f64, f64)> {
     let mean = weighted_mean(&training.logs, &training.weights);
     let values: Vec<f64> = training.logs.iter().map(|log| log - mean).collect();
     let covariance = Covariance::learn(&training.points, &values, &training.weights, length_scale, &WHOLE);
     let factor = covariance.factor(&training.weights);
     let (weights, inverse) = (factor.solve(&values), factor.inverse());
-    weights.iter().enumerate().map(|(row, weight)| weight / inverse[row][row].sqrt()).collect()
+    let of_row = |(row, weight): (usize, &f64)| {
+        let precision: f64 = inverse[row][row].sqrt();
+        (weight / precision, 1.0 / precision)
+    };
+    weights.iter().enumerate().map(of_row).collect()
 }
 
 impl Regression for GaussianProcess {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use foreglow_numeric::median;
 
 use super::transfer::{OnPeers, Transfer, TransferRow, half_width_of, slow_runs, spread_of};
-use crate::ensemble::describe;
+use crate::ensemble::{Group, describe, measured};
 use crate::{Column, Dataset, DatasetError, Ensemble, Features, Meaning, Prediction, Tuning, Values, Warning};
 
 /// Distinct settings below which a name has few rows.
@@ -57,13 +57,20 @@ struct WithoutSlow {
     warnings: Vec<Warning>,
 }
 
+/// A setting of a name whose runs took much longer than its others.
+struct Slow {
+    rows: Vec<usize>,
+    log: f64,
+    expected_log: f64,
+}
+
 /// A fully measured name, fitted by itself.
 #[derive(Debug)]
 struct Peer {
     ensemble: Ensemble,
     /// Its rows, without the category.
     features: Features,
-    logs: Vec<f64>,
+    settings: Vec<Group>,
     /// Median half-width of its 90 % intervals at its own rows, in ln t.
     half_width: f64,
 }
@@ -102,16 +109,17 @@ impl Borrowing {
         };
         let compared = borrowing.for_peers(dataset.features()).ok()?;
         let all = distinct(&compared, &(0..compared.rows()).collect::<Vec<usize>>());
+        let mut full = Vec::new();
         for (name, rows) in rows {
             let settings = distinct(&compared, &rows);
             if settings < ENOUGH_SETTINGS {
                 borrowing.few.insert(name, rows);
             } else if settings as f64 >= FULL_SHARE * all as f64 {
-                borrowing.full.push(rows);
+                full.push((std::cmp::Reverse(settings), rows));
             }
         }
-        borrowing.full.sort_by_key(|rows| std::cmp::Reverse(rows.len()));
-        borrowing.full.truncate(MOST_PEERS);
+        full.sort_by_key(|(settings, _)| *settings);
+        borrowing.full = full.into_iter().map(|(_, rows)| rows).take(MOST_PEERS).collect();
         (!borrowing.few.is_empty() && borrowing.full.len() >= LEAST_PEERS).then_some(borrowing)
     }
 
@@ -172,34 +180,43 @@ impl Borrowing {
     }
 
     fn borrow(&self, rows: &[usize]) -> Option<Borrowed> {
-        let completed: Vec<usize> = rows.iter().copied().filter(|row| !self.dataset.censored()[*row]).collect();
-        let features = self.for_peers(&self.dataset.features().select(&completed)).ok()?;
-        let logs: Vec<f64> = completed.iter().map(|row| libm::log(self.dataset.secs()[*row])).collect();
-        let own = self.transfer_rows(&features, &logs)?;
+        let own = self.dataset.select(rows);
+        // Copies and repeats of a run are one row: their median.
+        let settings = measured(&own);
+        let own = self.transfer_rows(&self.for_peers(own.features()).ok()?, &settings)?;
         let peers: Option<Vec<Vec<TransferRow>>> =
-            self.peers().iter().map(|peer| self.transfer_rows(&peer.features, &peer.logs)).collect();
+            self.peers().iter().map(|peer| self.transfer_rows(&peer.features, &peer.settings)).collect();
         let peers = peers?;
-        // Slow runs are only detected if the peers predict every run.
-        let slow = if own.len() == completed.len() { slow_runs(&own, &peers) } else { Vec::new() };
-        let is_slow = |run: usize| slow.iter().any(|(slow, _)| *slow == run);
-        let kept = own.iter().enumerate().filter(|(run, _)| !is_slow(*run)).map(|(_, row)| row.clone());
+        // A setting that a peer cannot predict has no place among these.
+        let mut slow = if own.len() == settings.len() { slow_runs(&own, &peers) } else { Vec::new() };
+        slow.retain(|(setting, log)| !settings[*setting].agrees(own[*setting].log - log));
+        let is_slow = |setting: usize| slow.iter().any(|(slow, _)| *slow == setting);
+        let kept = own.iter().enumerate().filter(|(setting, _)| !is_slow(*setting)).map(|(_, row)| row.clone());
         let transfer = Transfer::fit(&kept.collect::<Vec<TransferRow>>(), &peers)?;
-        let slow: Vec<(usize, f64)> = slow.iter().map(|(run, log)| (completed[*run], *log)).collect();
+        let slow: Vec<Slow> = slow
+            .iter()
+            .map(|(setting, log)| Slow {
+                rows: settings[*setting].rows.iter().map(|row| rows[*row]).collect(),
+                log: own[*setting].log,
+                expected_log: *log,
+            })
+            .collect();
         Some(Borrowed { transfer, without_slow: self.without(&slow) })
     }
 
-    /// Fits all rows but the slow ones; `slow` has these with the ln t that the other rows suggest.
-    fn without(&self, slow: &[(usize, f64)]) -> Option<WithoutSlow> {
+    /// Fits all rows but the slow ones.
+    fn without(&self, slow: &[Slow]) -> Option<WithoutSlow> {
         if slow.is_empty() {
             return None;
         }
-        let is_slow = |row: &usize| slow.iter().any(|(slow, _)| slow == row);
+        let is_slow = |row: &usize| slow.iter().any(|slow| slow.rows.contains(row));
         let rows: Vec<usize> = (0..self.dataset.secs().len()).filter(|row| !is_slow(row)).collect();
         let ensemble = Ensemble::fit_tuned(&self.dataset.select(&rows), &self.known(), self.tuning).ok()?;
-        let warning = |(row, log): &(usize, f64)| Warning::SamplesDisagree {
-            at: describe(self.dataset.features(), *row),
-            secs: self.dataset.secs()[*row],
-            expected_secs: libm::exp(*log),
+        let warning = |slow: &Slow| Warning::SamplesDisagree {
+            at: describe(self.dataset.features(), slow.rows[0]),
+            runs: slow.rows.len(),
+            secs: libm::exp(slow.log),
+            expected_secs: libm::exp(slow.expected_log),
         };
         Some(WithoutSlow { ensemble, warnings: slow.iter().map(warning).collect() })
     }
@@ -208,14 +225,15 @@ impl Borrowing {
         self.known.iter().map(|(name, meaning)| (name.as_str(), *meaning)).collect()
     }
 
-    /// Returns the runs with the time that each peer would take, without those that a peer cannot
+    /// Returns settings with what each peer takes for them, without those that a peer cannot
     /// predict.
-    fn transfer_rows(&self, features: &Features, logs: &[f64]) -> Option<Vec<TransferRow>> {
-        let answers = self.on_peers(features).ok()?;
-        let row = |(answer, log): (Option<(OnPeers, f64)>, &f64)| {
-            answer.map(|(on_peers, _)| TransferRow { on_peers, log: *log })
+    fn transfer_rows(&self, features: &Features, settings: &[Group]) -> Option<Vec<TransferRow>> {
+        let rows: Vec<usize> = settings.iter().map(|setting| setting.rows[0]).collect();
+        let answers = self.on_peers(&features.select(&rows)).ok()?;
+        let row = |(answer, setting): (Option<(OnPeers, f64)>, &Group)| {
+            answer.zip(setting.log_median()).map(|((on_peers, _), log)| TransferRow { on_peers, log })
         };
-        Some(answers.into_iter().zip(logs).filter_map(row).collect())
+        Some(answers.into_iter().zip(settings).filter_map(row).collect())
     }
 
     /// Returns ln t of each question on each peer, and the increase of the peers' squared interval
@@ -243,17 +261,16 @@ impl Borrowing {
     fn peer(&self, rows: &[usize]) -> Option<Peer> {
         let own = self.dataset.select(rows);
         let features = self.for_peers(own.features()).ok()?;
-        let table = Dataset::new(features, own.secs().to_vec(), own.censored().to_vec()).ok()?;
-        let ensemble = Ensemble::fit_known(&table, &self.known()).ok()?;
-        let completed = table.completed()?;
-        let step = completed.secs().len().div_ceil(MOST_ROWS);
-        let some: Vec<usize> = (0..completed.secs().len()).step_by(step).collect();
-        let completed = completed.select(&some);
-        let predictions = ensemble.predict(completed.features()).ok()?;
+        let own = own.with_features(features);
+        let ensemble = Ensemble::fit_known(&own, &self.known()).ok()?;
+        let settings = measured(&own);
+        let step = settings.len().div_ceil(MOST_ROWS);
+        let settings: Vec<Group> = settings.into_iter().step_by(step).collect();
+        let some: Vec<usize> = settings.iter().map(|setting| setting.rows[0]).collect();
+        let predictions = ensemble.predict(&own.features().select(&some)).ok()?;
         let half_width =
             median(predictions.iter().filter_map(|prediction| prediction.spread.as_ref().map(half_width_of)));
-        let logs = completed.secs().iter().map(|secs| libm::log(*secs)).collect();
-        Some(Peer { ensemble, features: completed.features().clone(), logs, half_width })
+        Some(Peer { ensemble, features: own.features().clone(), settings, half_width })
     }
 }
 

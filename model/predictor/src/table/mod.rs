@@ -72,6 +72,7 @@ impl TablePredictor {
         if let Some(pairs) = &self.pairs {
             pairs.improve(questions, &mut predictions)?;
         }
+        self.all.bound(questions, &mut predictions)?;
         Ok(predictions)
     }
 }

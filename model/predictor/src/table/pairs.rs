@@ -17,8 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::transfer::{SLOW, half_width_of, spread_of};
+use crate::ensemble::{Group, measured};
 use crate::{Dataset, DatasetError, Features, Prediction, Spread, Values};
-use foreglow_numeric::{GroupedProcess, median};
+use foreglow_numeric::GroupedProcess;
 
 /// Minimum number of rows of other CNNs for a correction.
 const LEAST_ROWS: usize = 12;
@@ -58,8 +59,8 @@ type Machines = (String, Vec<String>);
 /// ln t and the spread of its errors.
 type Answer = (f64, Option<Spread>);
 
-/// ln t of each run.
-type Runs = BTreeMap<Key, f64>;
+/// Settings with the median of their runs.
+type Runs = BTreeMap<Key, Group>;
 
 /// A run or a question.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,10 +88,12 @@ impl Pairs {
     /// Reads the completed runs, repeats by their median; `None` if the table has fewer than two
     /// categories.
     pub(super) fn of(dataset: &Dataset) -> Option<Self> {
-        let completed = dataset.completed()?;
         let mut categories: Vec<(String, Vec<String>)> = Vec::new();
         let mut numbers = Vec::new();
-        for column in completed.features().columns() {
+        let settings = measured(dataset);
+        let rows: Vec<usize> = settings.iter().map(|setting| setting.rows[0]).collect();
+        let features = dataset.features().select(&rows);
+        for column in features.columns() {
             match &column.values {
                 Values::Category { .. } => categories.push((column.name.clone(), names(&column.values))),
                 Values::Numeric { .. } => numbers.push(column.name.clone()),
@@ -101,12 +104,8 @@ impl Pairs {
         let (machine, _) = categories.pop()?;
         let (runs, measured, corrections) = (BTreeMap::new(), BTreeSet::new(), Arc::default());
         let mut pairs = Self { machine, cnn, others: categories, numbers, runs, measured, corrections };
-        let mut repeats: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
-        for (key, secs) in pairs.keys(completed.features()).ok()?.into_iter().zip(completed.secs()) {
-            pairs.measured.insert((key.machine.clone(), key.cnn.clone()));
-            repeats.entry(key).or_default().push(libm::log(*secs));
-        }
-        pairs.runs = repeats.into_iter().map(|(key, logs)| (key, median(&logs))).collect();
+        pairs.runs = pairs.keys(&features).ok()?.into_iter().zip(settings).collect();
+        pairs.measured = pairs.runs.keys().map(|key| (key.machine.clone(), key.cnn.clone())).collect();
         Some(pairs)
     }
 
@@ -164,22 +163,24 @@ impl Pairs {
     }
 
     /// Returns the runs of a machine type whose configurations all of the others ran, too.
-    fn rows(&self, machine: &str, others: &[String]) -> Rows {
+    fn rows(&self, machine: &str, others: &[String]) -> Rows<'_> {
         let own = self.runs.iter().filter(|(key, _)| key.machine == machine);
-        let own: Vec<(&Key, f64, Row)> =
-            own.filter_map(|(key, log)| Some((key, *log, self.row(key, others)?))).collect();
+        let own: Vec<(&Key, &Group, Row)> =
+            own.filter_map(|(key, setting)| Some((key, setting, self.row(key, others)?))).collect();
         let cnns: BTreeSet<&String> = own.iter().map(|(key, ..)| &key.cnn).collect();
         let number = |key: &Key| cnns.iter().position(|cnn| **cnn == key.cnn).unwrap_or_default();
         let groups = own.iter().map(|(key, ..)| number(key)).collect();
-        let targets = own.iter().map(|(_, log, row)| log - row.level).collect();
+        let targets =
+            own.iter().map(|(_, setting, row)| setting.log_median().unwrap_or_default() - row.level).collect();
+        let settings = own.iter().map(|(_, setting, _)| *setting).collect();
         let cnns = cnns.len();
-        Rows { rows: own.into_iter().map(|(.., row)| row.features).collect(), targets, groups, cnns }
+        Rows { rows: own.into_iter().map(|(.., row)| row.features).collect(), targets, settings, groups, cnns }
     }
 
     /// Returns the times of a configuration on other machine types; `None` unless all of them ran
     /// it.
     fn row(&self, key: &Key, others: &[String]) -> Option<Row> {
-        let logs = others.iter().map(|other| self.runs.get(&key.on(other)).copied());
+        let logs = others.iter().map(|other| self.runs.get(&key.on(other))?.log_median());
         let logs = logs.collect::<Option<Vec<f64>>>()?;
         let level = logs.iter().sum::<f64>() / logs.len() as f64;
         // The last distance follows from the others.
@@ -230,17 +231,18 @@ impl Key {
 }
 
 /// The runs of a machine type whose configurations others ran, too.
-struct Rows {
+struct Rows<'a> {
     rows: Vec<Vec<f64>>,
     /// Difference of ln t from the mean on the others.
     targets: Vec<f64>,
+    settings: Vec<&'a Group>,
     /// Number of the CNN of each.
     groups: Vec<usize>,
     /// Number of CNNs.
     cnns: usize,
 }
 
-impl Rows {
+impl Rows<'_> {
     /// Fits the runs; `None` if they are too few.
     fn correction(self) -> Option<Correction> {
         let cnns = self.cnns;
@@ -252,7 +254,8 @@ impl Rows {
     /// Fits the runs; the times of slow ones are replaced by those that the others predict.
     fn process(mut self) -> Option<GroupedProcess> {
         let first = GroupedProcess::fit(&self.rows, &self.targets, &self.groups)?;
-        let slow: Vec<(usize, f64)> = first.high(SLOW).collect();
+        let mut slow: Vec<(usize, f64)> = first.high(SLOW).collect();
+        slow.retain(|(row, target)| !self.settings[*row].agrees(self.targets[*row] - target));
         if slow.is_empty() {
             return Some(first);
         }
