@@ -128,7 +128,7 @@ fn a_completed_run_counts_more_than_a_bound_that_it_satisfies() {
         let with = Predictor::fit_job(&with_stopped(&runs, 1.0, bounds)).unwrap().predict(whole(1, 1));
         assert_eq!(with.completion_time_secs, alone.completion_time_secs, "{bounds:?}");
     }
-    let mut disturbed = runs.clone();
+    let mut disturbed = runs;
     disturbed.iter_mut().for_each(|run| run.disturbed = run.sampling_rate == 1.0);
     let with = Predictor::fit_job(&with_stopped(&disturbed, 1.0, &[300.0])).unwrap();
     assert_eq!(with.predict(whole(1, 1)), fit(&disturbed).predict(whole(1, 1)));

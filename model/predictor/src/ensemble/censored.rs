@@ -84,11 +84,11 @@ pub(super) fn bound(
 impl Bound {
     /// Whether a setting differs from that of the bound at most by more work.
     fn holds(&self, meanings: &[Option<Meaning>], numeric: &[f64], category: &[u32]) -> bool {
-        let columns = meanings.iter().zip(self.numeric.iter().zip(numeric));
+        let mut columns = meanings.iter().zip(self.numeric.iter().zip(numeric));
         let fits = |(meaning, (own, other)): (&Option<Meaning>, (&f64, &f64))| {
             own == other || *meaning == Some(Meaning::Work) && own < other
         };
-        self.category == category && columns.map(fits).all(|fits| fits)
+        self.category == category && columns.all(fits)
     }
 }
 
