@@ -156,7 +156,7 @@ mod tests {
 
         fn read(&self, number: u64) -> Result<Item, ItemError> {
             self.0[number as usize].fetch_add(1, Ordering::Relaxed);
-            if number % 3 == 0 {
+            if number.is_multiple_of(3) {
                 Err(ItemError("broken".into()))
             } else {
                 Ok(Item { bytes: vec![0], layout: Layout::Text, label: None })

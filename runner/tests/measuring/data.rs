@@ -70,6 +70,7 @@ fn a_damaged_record_is_reported_with_its_file() {
     assert!(reason.contains("checksum (CRC-32C) is wrong"), "{reason}");
     let (code, sample) = run(&out, &["--max-broken", "1"]);
     assert_eq!((code, &sample.extra["images_processed"]), (0, &3.into()));
+    assert_eq!((sample.sampling_rate, sample.workload.images), (1.0, 4), "the whole job, of which one is broken");
 
     // A wrong length hides all later records, so the run is rejected.
     bytes = whole;
