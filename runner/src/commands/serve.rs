@@ -85,7 +85,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(args.store.as_ref())?;
     let access = Access { open: args.allow_open, hosts: args.host, ..Access::of_store(&store, token)? };
     if let Some(warning) = access.warning(args.listen) {
-        complain(&warning.to_string());
+        complain(&warning);
     }
     let options = Options { version: VERSION.to_owned(), tls, log, keep };
     let collector = Collector::bind(args.listen, access)?.with(options);
