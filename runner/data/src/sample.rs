@@ -1,5 +1,7 @@
 //! The random sample of a run: a seed draws the same items on every engine and machine.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::set::{DataSet, Item, ItemError};
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
 use rayon::prelude::*;
@@ -73,10 +75,16 @@ impl Sample {
     }
 
     /// Reads every item once on all processors and drops it, so that the system's page cache holds
-    /// the items as far as its memory allows. Items that cannot be read are left to the run, which
-    /// reports them. Stops early when `goes_on` returns false.
-    pub fn read_once(&self, goes_on: impl Fn() -> bool + Sync) {
-        self.numbers.par_iter().filter(|_| goes_on()).for_each(|number| drop(self.set.read(*number)));
+    /// the items. Items that cannot be read are left to the run, which reports them. Stops early
+    /// when `goes_on`, which gets the bytes read so far, returns false.
+    pub fn read_once(&self, goes_on: impl Fn(u64) -> bool + Sync) {
+        let bytes = AtomicU64::new(0);
+        let read = |number: &u64| {
+            if let Ok(item) = self.set.read(*number) {
+                bytes.fetch_add(item.bytes.len() as u64, Ordering::Relaxed);
+            }
+        };
+        self.numbers.par_iter().filter(|_| goes_on(bytes.load(Ordering::Relaxed))).for_each(read);
     }
 
     /// Returns the location of the item for messages.
@@ -93,7 +101,6 @@ impl Sample {
 mod tests {
     use std::path::PathBuf;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
     use crate::set::Layout;
@@ -175,12 +182,22 @@ mod tests {
         let counts = Arc::new((0..200).map(|_| AtomicU64::new(0)).collect::<Vec<_>>());
         let numbers = draw(200, 0.25, 7);
         let sample = Sample::new(Box::new(Counting(Arc::clone(&counts))), numbers.clone());
-        sample.read_once(|| false);
+        sample.read_once(|_| false);
         assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 0), "an interrupt ends it");
-        sample.read_once(|| true);
+        sample.read_once(|_| true);
         for (number, count) in (0..).zip(counts.iter()) {
             assert_eq!(count.load(Ordering::Relaxed), u64::from(numbers.contains(&number)), "{number}");
         }
+    }
+
+    #[test]
+    fn reading_beforehand_stops_after_as_many_bytes_as_it_may_read() {
+        let counts = Arc::new((0..200).map(|_| AtomicU64::new(0)).collect::<Vec<_>>());
+        let sample = Sample::new(Box::new(Counting(Arc::clone(&counts))), (0..200).collect());
+        sample.read_once(|bytes| bytes < 10);
+        let read = counts.iter().filter(|count| count.load(Ordering::Relaxed) > 0).count();
+        // Two thirds can be read, and each thread may have begun one more.
+        assert!((10..200).contains(&read), "{read}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use foreglow_data::images::Normalisation;
 use foreglow_data::{Progress as DrawingProgress, Source};
 use foreglow_exit::Interrupt;
 use foreglow_machine::device::Chosen;
-use foreglow_machine::{Use, processor_name, processors};
+use foreglow_machine::{Use, machine_memory_mib, processor_name, processors};
 use foreglow_protocol::{Assignment, Evaluation, Training};
 use foreglow_shared::{Configuration, CoreSplit, Host, Mode, Sample, Workload};
 use serde_json::{Map, Value, json};
@@ -160,7 +160,9 @@ impl Job {
     /// There are too few items.
     fn fill_page_cache(&self, sampling_rate: f64, interrupt: &Interrupt) -> anyhow::Result<()> {
         let sample = self.source.sample(self.workload.images, sampling_rate, self.seed)?;
-        sample.read_once(|| !interrupt.is_raised());
+        // A larger sample would displace what was read first.
+        let most_bytes = machine_memory_mib().map_or(u64::MAX, |memory| memory << 20);
+        sample.read_once(|bytes| bytes < most_bytes && !interrupt.is_raised());
         Ok(())
     }
 

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 pub use self::accelerator::{Accelerator, AcceleratorUse, accelerator_memory_mib};
 pub use self::cloud::machine_type;
 pub use self::load::{Load, SharedLoad};
-pub use self::processor::{processor_name, processors};
+pub use self::processor::{machine_memory_mib, processor_name, processors};
 pub use self::warning::{Warning, warnings_of};
 
 /// Field of a sample with the state of the machine.
