@@ -1,7 +1,9 @@
 //! Weights of rows: disturbed runs get less influence on every candidate.
 //!
-//! A slow run is an accident, and what separate runs agree on is not. A row keeps its influence if
-//! two of its runs are closer to its median than this is to what the other rows predict.
+//! A slow run is an accident, and what separate runs agree on is not. A row with the largest amount
+//! of work keeps its influence if two of its runs are closer to its median than this is to what the
+//! other rows predict. Agreement on less work does not count: small runs share effects that larger
+//! jobs do not have, such as a last round of tasks that leaves cores idle.
 
 use crate::dataset::{OUTLIER, Training};
 use crate::ensemble::canonical::Group;
@@ -41,7 +43,8 @@ pub(super) fn reliability(
     tuning: Tuning,
 ) -> Reliability {
     let mut training = training.clone();
-    training.weights = closeness(&training, meanings);
+    let closest = closeness(&training, meanings);
+    training.weights.iter_mut().zip(&closest).for_each(|(weight, closeness)| *weight *= closeness);
     let rows = training.logs.len();
     let terms = law::terms(meanings, Costs::All, tuning).filter(|_| rows > 2);
     let (weights, predicted, noise) = match terms {
@@ -57,7 +60,8 @@ pub(super) fn reliability(
     };
     let mut agreed = Vec::new();
     for (row, own) in training.weights.iter_mut().enumerate().filter(|(row, _)| weights[*row] < OUTLIER) {
-        if groups[row].agrees(training.logs[row] - predicted[row]) {
+        let is_largest = closest[row] >= 1.0;
+        if is_largest && groups[row].agrees(training.logs[row] - predicted[row]) {
             agreed.push(row);
         } else {
             *own *= weights[row];
@@ -69,7 +73,7 @@ pub(super) fn reliability(
 /// Returns weights by the amount of work, 1 for the largest.
 fn closeness(training: &Training, meanings: &[Option<Meaning>]) -> Vec<f64> {
     let rows = &training.points.numeric;
-    let mut weights = training.weights.clone();
+    let mut weights = vec![1.0; rows.len()];
     for (column, _) in meanings.iter().enumerate().filter(|(_, meaning)| **meaning == Some(Meaning::Work)) {
         let most = rows.iter().map(|row| row[column]).fold(0.0, f64::max);
         if most > 0.0 && rows.iter().all(|row| row[column] > 0.0) {
