@@ -17,6 +17,7 @@ mod decision;
 mod ensemble;
 mod explain;
 mod grid;
+mod groups;
 mod interval;
 mod large_grid;
 mod laws;

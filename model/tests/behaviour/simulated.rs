@@ -25,12 +25,17 @@ impl Random {
     }
 
     /// Approximates a standard normal number by the sum of twelve uniform ones.
-    fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
 
+    /// Returns a number from 0 to below `count`.
+    pub fn below(&mut self, count: usize) -> usize {
+        (self.uniform() * count as f64) as usize
+    }
+
     fn one_of<T: Copy>(&mut self, from: &[T]) -> T {
-        from[(self.uniform() * from.len() as f64) as usize]
+        from[self.below(from.len())]
     }
 }
 

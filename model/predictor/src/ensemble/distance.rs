@@ -50,7 +50,7 @@ impl Extent {
                     let own = of(names);
                     Distances { beyond: own[*column].distance(x[*column]), in_context: 0.0, of_table }
                 }
-                Shape::Inside | Shape::FewOfContext(_) => {
+                Shape::Inside | Shape::Few(..) => {
                     let own = of(names);
                     let away = |column: usize| own[column].away(fitted[column].clamp(x[column]));
                     let in_context = length((0..x.len()).map(|column| fitted[column].share(away(column))));
@@ -75,7 +75,7 @@ impl Extent {
         let all = &self.numeric[column];
         let distance = match (shape, self.context(category)) {
             (Shape::BeyondOfContext(_), Some(context)) => context.cut(column).unwrap_or(all).distance(x),
-            (Shape::Inside | Shape::FewOfContext(_), Some(context)) => all.share(context.axis(column).away(x)),
+            (Shape::Inside | Shape::Few(..), Some(context)) => all.share(context.axis(column).away(x)),
             _ => all.distance(x),
         };
         distance * distance

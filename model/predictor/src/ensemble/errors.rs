@@ -180,7 +180,7 @@ impl Errors {
             (false, false) => REACH_OF_POWERS,
         };
         let is_beyond = matches!(shape, Shape::Beyond(_) | Shape::BeyondOfContext(_));
-        let shares_bias = is_beyond || matches!(shape, Shape::FewOfContext(_));
+        let shares_bias = is_beyond || matches!(shape, Shape::Few(..));
         // The growth with distance already corrects the errors of forward folds for the missing
         // rows.
         let by_rows = |fold: &HeldOutFold| if is_beyond && has_forward { 1.0 } else { fold.fitted.sqrt() };
@@ -210,7 +210,7 @@ impl Errors {
             }
             _ => Slopes::EQUAL,
         };
-        let reach = if matches!(shape, Shape::Inside | Shape::FewOfContext(_)) { REACH_OF_CONTEXT } else { reach };
+        let reach = if matches!(shape, Shape::Inside | Shape::Few(..)) { REACH_OF_CONTEXT } else { reach };
         Some(Self::Scaled { scale: mean * scale_of_mean(degrees), reach, degrees, slopes, least: 0.0 })
     }
 
@@ -339,7 +339,7 @@ mod tests {
     fn rows_of_one_context_share_one_bias_however_many_they_are() {
         let folds: Vec<HeldOutFold> = (0..5).map(|_| fold(&[0.01; 40], 0.0, 0.64)).collect();
         assert!(matches!(of(&Shape::Inside, 0.0, &folds), Some(Errors::Ranked(_))));
-        assert!(matches!(of(&Shape::FewOfContext(1), 0.0, &folds), Some(Errors::Scaled { .. })));
+        assert!(matches!(of(&Shape::Few(vec![0], 1), 0.0, &folds), Some(Errors::Scaled { .. })));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::ensemble::axis::{End, Side};
 use crate::ensemble::canonical::{MANY_ROWS, Table};
 use crate::ensemble::context::Context;
 use crate::ensemble::permutation::{deal, hash};
-use crate::ensemble::shape::{Extent, Shape};
+use crate::ensemble::shape::{Extent, Shape, names};
 
 /// Number of rows up to which leave-one-out is used.
 const FEW_ROWS: usize = 12;
@@ -43,9 +43,8 @@ pub(crate) fn folds(table: &Table, extent: &Extent, shape: &Shape) -> Vec<Fold> 
     }
     let mut folds = match shape {
         Shape::Beyond(sides) => forward(table, extent, sides),
-        Shape::UnseenContext => by_group(table, |row| table.training.points.category[row].clone()),
-        Shape::UnseenLevel(columns) => by_group(table, |row| vec![table.training.points.category[row][columns[0]]]),
-        Shape::FewOfContext(few) => few_of_context(table, extent, *few),
+        Shape::Unseen(columns) => by_group(table, |row| names(&table.training.points.category[row], columns)),
+        Shape::Few(columns, rows) => few_of_group(table, extent, columns, *rows),
         Shape::BeyondOfContext(end) => beyond_of_context(table, extent, *end),
         Shape::Inside => Vec::new(),
     };
@@ -131,17 +130,18 @@ fn by_group<K: Ord + Clone>(table: &Table, key: impl Fn(usize) -> K) -> Vec<Fold
     (0..folds).map(|fold| split(table, |row| fold_of_row(row) == fold)).collect()
 }
 
-/// Keeps `few` rows of some contexts that have many, and holds out the others.
-fn few_of_context(table: &Table, extent: &Extent, few: usize) -> Vec<Fold> {
-    let rich: Vec<&[u32]> = extent.rich(few).collect();
+/// Keeps `few` rows of some combinations of names that have many, and holds out the others.
+fn few_of_group(table: &Table, extent: &Extent, columns: &[usize], few: usize) -> Vec<Fold> {
+    let rich = extent.rich(columns, few);
     let folds = count(table);
     let of = deal(rich.len(), folds);
     let fold = |fold: usize| {
-        // With fewer contexts than folds, each is used more than once, with other rows kept.
+        // With fewer groups than folds, each is used more than once, with other rows kept.
         let is_tried = |place: usize| if rich.len() < folds { place == fold % rich.len() } else { of[place] == fold };
         let mut is_out = vec![false; table.rows()];
-        for (_, names) in rich.iter().enumerate().filter(|(place, _)| is_tried(*place)) {
-            let is_of = |row: &usize| table.observed[*row] && table.training.points.category[*row] == *names;
+        for (_, group) in rich.iter().enumerate().filter(|(place, _)| is_tried(*place)) {
+            let is_of =
+                |row: &usize| table.observed[*row] && names(&table.training.points.category[*row], columns) == *group;
             let mut rows: Vec<(u64, usize)> =
                 (0..table.rows()).filter(is_of).map(|row| (hash(row + fold * table.rows()), row)).collect();
             sort(&mut rows);

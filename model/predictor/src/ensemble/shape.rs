@@ -15,14 +15,14 @@ use crate::ensemble::context::Context;
 pub(crate) enum Shape {
     /// Within every range, with a measured context (combination of names).
     Inside,
-    /// The same, if the context has only this number of rows while others have many.
-    FewOfContext(usize),
+    /// The same, if the names of these categories (by index) together have only this number of
+    /// rows, while others have many. The context itself may have no row.
+    Few(Vec<usize>, usize),
     /// Within every range of the table, but beyond that of its context.
     BeyondOfContext(End),
-    /// Within every range; each name was measured, but not this combination.
-    UnseenContext,
-    /// Within every range; these categories (by index) have a name that was never measured.
-    UnseenLevel(Vec<usize>),
+    /// Within every range; the combination of the names of these categories (by index) was never
+    /// measured.
+    Unseen(Vec<usize>),
     /// Beyond the ranges of these numeric features (by index).
     Beyond(Vec<(usize, Side)>),
 }
@@ -85,21 +85,39 @@ impl Extent {
             sort(&mut sides);
             return Shape::Beyond(sides);
         }
-        let unseen: Vec<usize> =
-            (0..category.len()).filter(|column| category[*column] == UNSEEN && self.varying[*column]).collect();
-        if !unseen.is_empty() {
-            return Shape::UnseenLevel(unseen);
+        let varying = || (0..category.len()).filter(|column| self.varying[*column]);
+        if let Some(column) = varying().find(|column| category[*column] == UNSEEN) {
+            return Shape::Unseen(vec![column]);
         }
-        let Some(context) = self.context(category) else { return Shape::UnseenContext };
-        if let Some(end) = context.exceeded(numeric, &self.numeric).map(|end| self.usual(end))
+        let context = self.context(category);
+        if let Some(end) =
+            context.and_then(|context| context.exceeded(numeric, &self.numeric)).map(|end| self.usual(end))
             && self.exceeding(end).count() >= LEAST_RICH
         {
             return Shape::BeyondOfContext(end);
         }
-        match context.rows {
-            few @ ..=MOST_FEW if self.rich(few).count() >= LEAST_RICH => Shape::FewOfContext(few),
-            _ => Shape::Inside,
+        let all: Vec<usize> = (0..category.len()).collect();
+        // A name before the context: what is unknown about a name is common to all its contexts.
+        // If most names have few rows, held-out rows of any hold-out have such a name.
+        let is_exception = |column: &usize| 2 * self.rich(&[*column], MOST_FEW).len() >= self.rich(&[*column], 0).len();
+        let names = varying().filter(|_| all.len() > 1);
+        let mut few: Vec<(usize, Vec<usize>)> = names
+            .map(|column| (self.rows(&[column], category), vec![column]))
+            .filter(|(rows, columns)| *rows <= MOST_FEW && is_exception(&columns[0]))
+            .collect();
+        sort(&mut few);
+        few.extend(context.map(|context| (context.rows, all.clone())));
+        for (rows, columns) in few {
+            if rows <= MOST_FEW && self.rich(&columns, rows).len() >= LEAST_RICH {
+                return Shape::Few(columns, rows);
+            }
         }
+        if context.is_some() {
+            return Shape::Inside;
+        }
+        let pairs = varying()
+            .flat_map(|first| varying().filter(move |second| first < *second).map(move |second| vec![first, second]));
+        Shape::Unseen(pairs.into_iter().find(|pair| self.rows(pair, category) == 0).unwrap_or(all))
     }
 
     /// Whether all questions on the same sides of every range have the same shape, because no
@@ -110,10 +128,22 @@ impl Extent {
         beyond.count() <= self.most_beyond() && cuts <= 1
     }
 
-    /// Returns the contexts that have many rows compared with one that has `few`.
-    pub(crate) fn rich(&self, few: usize) -> impl Iterator<Item = &[u32]> {
-        let rich = self.contexts.iter().filter(move |context| context.rows >= MANY_TIMES * few);
-        rich.map(|context| context.names.as_slice())
+    /// Returns the combinations of names of some categories that have many rows compared with
+    /// `few`, ascending.
+    pub(crate) fn rich(&self, columns: &[usize], few: usize) -> Vec<Vec<u32>> {
+        let mut all: Vec<Vec<u32>> = self.contexts.iter().map(|context| names(&context.names, columns)).collect();
+        sort(&mut all);
+        all.dedup();
+        let place = |context: &Context| all.binary_search(&names(&context.names, columns)).unwrap_or(0);
+        let mut rows = vec![0; all.len()];
+        self.contexts.iter().for_each(|context| rows[place(context)] += context.rows);
+        all.into_iter().zip(rows).filter(|(_, rows)| *rows >= MANY_TIMES * few).map(|(names, _)| names).collect()
+    }
+
+    /// Returns the number of rows with the names of a question in some categories.
+    fn rows(&self, columns: &[usize], category: &[u32]) -> usize {
+        let has_names = |context: &&Context| columns.iter().all(|column| context.names[*column] == category[*column]);
+        self.contexts.iter().filter(has_names).map(|context| context.rows).sum()
     }
 
     /// Returns the number of features that vary.
@@ -175,4 +205,9 @@ impl Extent {
             _ => 1,
         }
     }
+}
+
+/// Returns the names of some categories of a row.
+pub(crate) fn names(category: &[u32], columns: &[usize]) -> Vec<u32> {
+    columns.iter().map(|column| category[*column]).collect()
 }
