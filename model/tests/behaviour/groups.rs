@@ -9,8 +9,9 @@ use crate::simulated::Random;
 
 /// Populations; each answers one question, so that the answers are independent.
 const POPULATIONS: u32 = if cfg!(target_arch = "wasm32") { 20 } else { 80 };
-/// Probability that a 90 % interval covers fewer answers: at most 0.3 %, as three standard
-/// deviations below the mean of the binomial distribution.
+
+/// Returns the least number of covered answers: three standard deviations of the binomial
+/// distribution below its mean.
 fn least_covered() -> u32 {
     let populations = f64::from(POPULATIONS);
     (0.9 * populations - 3.0 * (0.09 * populations).sqrt()).ceil() as u32
