@@ -19,6 +19,14 @@ pub(super) fn is_jobs(text: &str) -> bool {
     serde_json::from_str(text).is_ok_and(|value: Value| is_empty(&value) || !items(&value).is_empty())
 }
 
+/// Returns the needed form, if a text is Jobs as YAML or as the table of `kubectl get job`.
+pub(super) fn other_form(text: &str) -> Option<&'static str> {
+    let is_yaml = text.lines().take(3).any(|line| line.starts_with("apiVersion:"));
+    let is_table = text.starts_with("NAME ") && text.lines().next().is_some_and(|line| line.contains(" COMPLETIONS "));
+    (is_yaml || is_table)
+        .then_some("it is the output of kubectl in another form; write it as JSON, with `kubectl get job -o json`")
+}
+
 fn items(value: &Value) -> Vec<&Value> {
     let all: Vec<&Value> = match value["items"].as_array() {
         Some(items) => items.iter().collect(),

@@ -51,6 +51,8 @@ pub enum Kind {
     Slurm,
     /// Jobs as JSON, from `kubectl get jobs`.
     Kubernetes,
+    /// Output of `sacct` or `kubectl` in another form, with the needed form.
+    Other(&'static str),
 }
 
 impl Kind {
@@ -60,8 +62,10 @@ impl Kind {
         if text.starts_with("JobID|") || text.lines().next().is_some_and(|line| line.split('|').any(|c| c == "JobID")) {
             return Some(Self::Slurm);
         }
-        let is_kubernetes = text.starts_with('{') && kubernetes::is_jobs(text);
-        is_kubernetes.then_some(Self::Kubernetes)
+        if text.starts_with('{') && kubernetes::is_jobs(text) {
+            return Some(Self::Kubernetes);
+        }
+        kubernetes::other_form(text).or_else(|| slurm::other_form(text)).map(Self::Other)
     }
 }
 
@@ -75,6 +79,7 @@ pub fn samples(kind: Kind, text: &[u8], labels: &Labels, engine: &str) -> anyhow
     let (jobs, mut notes) = match kind {
         Kind::Slurm => slurm::jobs(&text)?,
         Kind::Kubernetes => kubernetes::jobs(&text)?,
+        Kind::Other(needed) => return Err(unusable(needed)),
     };
     if jobs.is_empty() {
         return Err(match notes.as_slice() {
@@ -248,6 +253,45 @@ mod tests {
         let again = samples(Kind::Slurm, SACCT.as_bytes(), &with_gpu, "spark").unwrap().0;
         assert_eq!((again[0].id, again.len()), (whole.id, 2), "the id is the same every time");
         assert_eq!(again[1].outcome, Outcome::TimedOut);
+    }
+
+    #[test]
+    fn other_forms_of_the_output_are_refused_with_the_form_that_is_read() {
+        let yaml = "write it as JSON, with `kubectl get job -o json`";
+        let sacct = "write it with `sacct --parsable2 --format=JobID,JobName,State,ElapsedRaw,Start,";
+        for (text, advice) in [
+            ("apiVersion: v1\nitems:\n- apiVersion: batch/v1\n  kind: Job\n", yaml),
+            ("---\napiVersion: batch/v1\nkind: Job\n", yaml),
+            ("NAME   STATUS     COMPLETIONS   DURATION   AGE\na      Complete   1/1           5s         1m\n", yaml),
+            ("JobID           JobName  Partition\n------------ ---------- ----------\n12  infer  gpu\n", sacct),
+            ("       JobID    JobName  Partition \n------------ ---------- ---------- \n", sacct),
+            (r#"{"meta":{"plugin":{"name":"Slurm"}},"jobs":[{"job_id":12,"steps":[]}]}"#, sacct),
+            ("12|infer|COMPLETED|130|2026-11-21T10:00:00|8||cpu=8,mem=16G|\n", sacct),
+        ] {
+            let kind = Kind::of(text.as_bytes()).unwrap();
+            let error = samples(kind, text.as_bytes(), &labels(), "local").unwrap_err().to_string();
+            assert!(error.contains(advice), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_the_separator_is_told_and_the_other_jobs_are_read() {
+        let lines = "60|a|b|COMPLETED|130|2026-11-21T10:00:00|8||cpu=8,mem=16G|\n\
+            60.0|python|COMPLETED|120|2026-11-21T10:00:05|8|4|cpu=8,mem=16G|\n";
+        let body = SACCT.split_once('\n').unwrap().1;
+        let (found, notes) = of_slurm(&format!("{lines}{body}"), &labels());
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(notes.iter().any(|note| note == "job 60 has a `|` in its name or another column"), "{notes:?}");
+        // `sacct --parsable` also ends every line with the separator.
+        let parsable = SACCT.replace('\n', "|\n");
+        assert_eq!(samples(Kind::Slurm, parsable.as_bytes(), &labels(), "local").unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn a_start_may_have_a_time_zone() {
+        let zoned = SACCT.replace("T10:00:05", "T10:00:05+0100");
+        let (found, _) = samples(Kind::Slurm, zoned.as_bytes(), &labels(), "local").unwrap();
+        assert_eq!(found[0].started_at.to_string(), "2026-11-21T09:00:05Z");
     }
 
     /// Returns the samples of these lines of `sacct`, and the remarks.

@@ -13,6 +13,21 @@ const COLUMNS: [&str; 8] = ["JobID", "JobName", "State", "ElapsedRaw", "Start", 
 
 type Record<'a> = BTreeMap<&'a str, &'a str>;
 
+/// The needed form, for a text that `sacct` wrote in another one.
+const OTHER_FORM: &str = "it is the output of sacct in another form, or without its first line; write it with `sacct \
+                          --parsable2 --format=JobID,JobName,State,ElapsedRaw,Start,AllocCPUS,NTasks,AllocTRES,\
+                          Constraints`";
+
+/// Returns the needed form, if a text is the table or the JSON of `sacct`, or lacks its header.
+pub(super) fn other_form(text: &str) -> Option<&'static str> {
+    let first = text.lines().next().unwrap_or_default();
+    let is_table = first.split_whitespace().next() == Some("JobID");
+    let is_json = text.starts_with('{')
+        && serde_json::from_str(text).is_ok_and(|value: serde_json::Value| value["jobs"][0]["job_id"].is_number());
+    let lacks_header = first.contains('|') && first.split('|').any(|cell| outcome(cell).is_some());
+    (is_table || is_json || lacks_header).then_some(OTHER_FORM)
+}
+
 /// Returns the finished jobs, and the reasons why others are omitted.
 pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
@@ -25,11 +40,16 @@ pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
             COLUMNS.join(",")
         )));
     }
-    let rows: Vec<Record<'_>> = lines
-        .filter(|line| !line.trim().is_empty())
-        .map(|line| header.iter().copied().zip(line.split('|')).collect())
-        .collect();
-    let (mut jobs, mut notes) = (Vec::new(), Vec::new());
+    let (mut rows, mut notes) = (Vec::new(), Vec::new());
+    for line in lines.filter(|line| !line.trim().is_empty()) {
+        let row: Record<'_> = header.iter().copied().zip(line.split('|')).collect();
+        // sacct does not escape the separator, which moves all later values to other columns.
+        match line.split('|').count() > header.len() {
+            true => notes.push(format!("job {} has a `|` in its name or another column", get(&row, "JobID"))),
+            false => rows.push(row),
+        }
+    }
+    let mut jobs = Vec::new();
     for (place, job) in rows.iter().enumerate().filter(|(_, row)| !get(row, "JobID").contains('.')) {
         let id = get(job, "JobID");
         // The first step is that of `srun`; the time of the job includes the start of its script. A
@@ -107,10 +127,10 @@ fn get<'a>(row: &Record<'a>, column: &str) -> &'a str {
     row.get(column).copied().unwrap_or_default()
 }
 
-/// Reads a time of sacct, which has no time zone; the cluster's own is unknown, and only the order
-/// of runs depends on it.
+/// Reads a time of sacct, which has no time zone unless `SLURM_TIME_FORMAT` asks for one; the
+/// cluster's own is unknown, and only the order of runs depends on it.
 fn start(text: &str) -> Option<Timestamp> {
-    format!("{text}Z").parse().ok()
+    text.parse().or_else(|_| format!("{text}Z").parse()).ok()
 }
 
 #[cfg(test)]
