@@ -138,11 +138,11 @@ pub fn shell(line: &str) -> String {
     format!("sh -c {}", shell_word(line))
 }
 
-/// Returns a command that measures and then sends the remaining samples, or fails. The store may be
-/// lost with the machine at the end of the task.
+/// Returns a command that measures and then sends the remaining samples, also after a failed run,
+/// because the store may be lost with the machine at the end of the task. It fails if either does.
 pub fn sending(collect: &str, upload: &str) -> String {
     let upload = shell_word(upload);
-    shell(&format!("{collect} --upload {upload} && foreglow upload --to {upload}"))
+    shell(&format!("{collect} --upload {upload}; status=$?; foreglow upload --to {upload} && exit $status"))
 }
 
 /// Returns whole minutes, rounded up.
@@ -179,6 +179,25 @@ mod tests {
         assert!(name(&["a".repeat(80).as_str()]).len() <= 50);
         assert_eq!(name(&["-a-", "."]), "a");
         assert_eq!(name(&["net - α/β", "inference"]), "net-inference");
+    }
+
+    #[test]
+    fn the_remaining_samples_are_sent_after_a_failed_run_too() {
+        let command = sending("foreglow collect", "https://host:1");
+        for (collect, upload, code, said) in [
+            (0, 0, 0, "collect --upload https://host:1\nupload --to https://host:1\n"),
+            (1, 0, 1, "collect --upload https://host:1\nupload --to https://host:1\n"),
+            (0, 3, 3, "collect --upload https://host:1\nupload --to https://host:1\n"),
+        ] {
+            let foreglow = format!(
+                "foreglow() {{ echo \"$*\"; case $1 in collect) return {collect};; *) return {upload};; esac; }}"
+            );
+            // The inner shell does not have the function of the outer one.
+            let line = command.strip_prefix("sh -c '").unwrap().strip_suffix('\'').unwrap();
+            let script = format!("{foreglow}\n{line}");
+            let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+            assert_eq!((output.status.code(), String::from_utf8(output.stdout).unwrap().as_str()), (Some(code), said));
+        }
     }
 
     #[test]
