@@ -360,6 +360,11 @@ mod tests {
         let accelerators: Vec<_> = found.iter().map(|sample| sample.configuration.accelerator.as_deref()).collect();
         assert_eq!(accelerators, [None, Some("NVIDIA A10G")]);
         assert!(notes.iter().any(|note| note.starts_with("no GPU is recorded for job 12, so that")), "{notes:?}");
+        for shared in ["gres/mps=50", "gres/shard=1", "gres/gpu:a100=1"] {
+            let records = SACCT.replace("gres/gpu=1", shared);
+            let (_, notes) = samples(Kind::Slurm, records.as_bytes(), &labels(), "local").unwrap();
+            assert!(notes.iter().any(|note| note.contains("give --accelerator")), "{shared}: {notes:?}");
+        }
         given.set("mode", "training");
         let error = samples(Kind::Slurm, SACCT.as_bytes(), &given, "local").unwrap_err().to_string();
         assert_eq!(error, "a cluster does not record the job; give --epochs");

@@ -11,6 +11,9 @@ use crate::SLURM_NAME;
 /// Required columns; others are ignored.
 const COLUMNS: [&str; 8] = ["JobID", "JobName", "State", "ElapsedRaw", "Start", "AllocCPUS", "NTasks", "AllocTRES"];
 
+/// GPUs in `AllocTRES`: whole ones, and two ways to share one.
+const GPUS: [&str; 3] = ["gres/gpu", "gres/mps", "gres/shard"];
+
 type Record<'a> = BTreeMap<&'a str, &'a str>;
 
 /// The needed form, for a text that `sacct` wrote in another one.
@@ -106,7 +109,7 @@ fn finished(id: &str, job: &Record<'_>, step: Option<&Record<'_>>) -> Result<Fin
         executors: tasks,
         cores_per_executor: cores / tasks,
         memory_per_executor_mib: resources.get("mem").and_then(|mem| mebibytes(mem, unit_bytes)).map(|mib| mib / tasks),
-        has_gpu: resources.keys().any(|name| name.starts_with("gres/gpu")),
+        has_gpu: resources.keys().any(|name| GPUS.iter().any(|gpu| name.starts_with(gpu))),
         machine: machine.map(str::to_owned),
     })
 }
