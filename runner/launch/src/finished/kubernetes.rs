@@ -110,6 +110,8 @@ fn finished(job: &Value) -> Result<Finished, &'static str> {
         cores_per_executor: cores,
         memory_per_executor_mib: text(&limits["memory"]).and_then(|memory| mebibytes(&memory, unit_bytes)),
         has_gpu: limits.as_object().is_some_and(|limits| limits.keys().any(|name| is_gpu(name))),
+        // Each pod has its own, or its part of one.
+        shares_gpus: limits.as_object().is_some_and(|limits| limits.keys().any(|name| name.ends_with("/gpu.shared"))),
         machine: pod["nodeSelector"][MACHINE].as_str().map(str::to_owned),
     })
 }
