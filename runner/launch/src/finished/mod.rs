@@ -41,6 +41,8 @@ struct Finished {
     cores_per_executor: u32,
     memory_per_executor_mib: Option<u32>,
     has_gpu: bool,
+    /// Whether there were fewer GPUs than executors.
+    shares_gpus: bool,
     machine: Option<String>,
 }
 
@@ -175,6 +177,9 @@ impl Finished {
             "host": { "cpu": label("cpu"), "adapter": label("adapter") },
             "started_at": self.started_at.to_string(),
         });
+        if self.shares_gpus {
+            sample["configuration"]["shares_accelerators"] = true.into();
+        }
         if let Some(data) = label("data") {
             sample["workload"]["data"] = data.into();
         }
@@ -253,6 +258,28 @@ mod tests {
         let again = samples(Kind::Slurm, SACCT.as_bytes(), &with_gpu, "spark").unwrap().0;
         assert_eq!((again[0].id, again.len()), (whole.id, 2), "the id is the same every time");
         assert_eq!(again[1].outcome, Outcome::TimedOut);
+    }
+
+    #[test]
+    fn executors_share_gpus_if_there_are_fewer() {
+        let mut given = labels();
+        given.set("accelerator", "NVIDIA A10G");
+        for (gpus, shares) in [
+            ("gres/gpu=1", true),
+            ("gres/gpu:a10g=3", true),
+            ("gres/gpu:a10g=2,gres/gpu:a100=2", false),
+            ("gres/gpu=4,gres/gpu:a10g=4", false),
+            ("gres/gpu=8", false),
+            ("gres/gpu=4,gres/shard=4", true),
+            ("gres/mps=200", true),
+        ] {
+            let lines = format!(
+                "70|infer|COMPLETED|130|2026-11-21T10:00:00|8||cpu=8,mem=16G|\n\
+                 70.0|python|COMPLETED|120|2026-11-21T10:00:05|8|4|cpu=8,{gpus},mem=16G|\n"
+            );
+            let (found, _) = of_slurm(&lines, &given);
+            assert_eq!(found[0].configuration.shares_accelerators, shares, "{gpus}");
+        }
     }
 
     #[test]
@@ -360,6 +387,11 @@ mod tests {
         let accelerators: Vec<_> = found.iter().map(|sample| sample.configuration.accelerator.as_deref()).collect();
         assert_eq!(accelerators, [None, Some("NVIDIA A10G")]);
         assert!(notes.iter().any(|note| note.starts_with("no GPU is recorded for job 12, so that")), "{notes:?}");
+        for shared in ["gres/mps=50", "gres/shard=1", "gres/gpu:a100=1"] {
+            let records = SACCT.replace("gres/gpu=1", shared);
+            let (_, notes) = samples(Kind::Slurm, records.as_bytes(), &labels(), "local").unwrap();
+            assert!(notes.iter().any(|note| note.contains("give --accelerator")), "{shared}: {notes:?}");
+        }
         given.set("mode", "training");
         let error = samples(Kind::Slurm, SACCT.as_bytes(), &given, "local").unwrap_err().to_string();
         assert_eq!(error, "a cluster does not record the job; give --epochs");

@@ -95,6 +95,8 @@ fn finished(id: &str, job: &Record<'_>, step: Option<&Record<'_>>) -> Result<Fin
     let cores = number("AllocCPUS").ok_or("has no number of processors")?;
     let resources: BTreeMap<&str, &str> =
         get(step, "AllocTRES").split(',').filter_map(|resource| resource.split_once('=')).collect();
+    let count = gpus(&resources);
+    let has_parts = resources.keys().any(|name| name.starts_with("gres/mps") || name.starts_with("gres/shard"));
     let machine = job.get("Constraints").map(|machine| machine.trim()).filter(|machine| !machine.is_empty());
     Ok(Finished {
         name: format!("job {id}"),
@@ -106,9 +108,17 @@ fn finished(id: &str, job: &Record<'_>, step: Option<&Record<'_>>) -> Result<Fin
         executors: tasks,
         cores_per_executor: cores / tasks,
         memory_per_executor_mib: resources.get("mem").and_then(|mem| mebibytes(mem, unit_bytes)).map(|mib| mib / tasks),
-        has_gpu: resources.keys().any(|name| name.starts_with("gres/gpu")),
+        has_gpu: count > 0 || has_parts,
+        shares_gpus: has_parts || (count > 0 && count < tasks),
         machine: machine.map(str::to_owned),
     })
+}
+
+/// Returns the number of GPUs: the total, or else the sum over their types.
+fn gpus(resources: &BTreeMap<&str, &str>) -> u32 {
+    let count = |text: &&str| text.parse().unwrap_or(1_u32);
+    let of_types = || resources.iter().filter(|(name, _)| name.starts_with("gres/gpu:")).map(|(_, text)| count(text));
+    resources.get("gres/gpu").map_or_else(|| of_types().fold(0, u32::saturating_add), count)
 }
 
 /// Returns the bytes of a unit, which are binary in Slurm.
