@@ -35,7 +35,10 @@ fuzz_target!(|text: &[u8]| {
     let own = plan.task(Some("./infer".into()), None, Some(60.0));
     let sent = plan.task(None, Some("http://collector:8787"), None);
     for task in [whole, own, sent].into_iter().flatten() {
-        check_script(&System::Slurm.file(&task, &site).expect("every task has a script"), &task);
+        // Slurm refuses some names of machine types.
+        if let Ok(script) = System::Slurm.file(&task, &site) {
+            check_script(&script, &task);
+        }
         for system in [System::Kubernetes, System::Skypilot] {
             if let Ok(text) = system.file(&task, &site) {
                 check_yaml(&text);
