@@ -74,7 +74,8 @@ fn check_quoting(command: &str) {
 
 fn check_yaml(text: &str) {
     // YAML 1.1 takes more characters for line breaks than the parser here.
-    let is_break = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
+    let is_break =
+        |c: char| (c.is_control() && !"\n\t".contains(c)) || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
     assert!(!text.contains(is_break), "{text:?}");
     let documents = Yaml::load_from_str(text).expect("the file is YAML");
     let [document] = documents.as_slice() else { panic!("the file has {} documents", documents.len()) };
