@@ -82,6 +82,37 @@ fn importing_the_same_log_twice_keeps_its_samples_once() {
 }
 
 #[test]
+fn importing_a_log_with_other_values_keeps_the_stored_sample_and_tells_how_to_replace_it() {
+    let home = Foreglow::new();
+    let with = |rate: &str| import(&home, &[&log("4.1-short.zstd"), "--sampling-rate", rate]);
+    let stored = samples(&with("0.5"))[0]["id"].as_str().unwrap().to_owned();
+    let other = with("0.25");
+    assert_eq!((other.code, other.stdout.as_str()), (2, ""), "{}", other.stderr);
+    assert!(other.stderr.contains("the first differs in sampling_rate, 0.25 instead of 0.5."), "{}", other.stderr);
+    let kept = std::fs::read_to_string(home.path("samples.jsonl")).unwrap();
+    assert_eq!((kept.lines().count(), kept.contains("\"sampling_rate\":0.5")), (1, true), "{kept}");
+    // The command in the message makes room for the new values.
+    assert!(other.stderr.contains(&format!("foreglow samples remove --from {} {stored}", home.path("samples.jsonl"))));
+    assert_eq!(home.run(&["samples", "remove", "--from", &home.path("samples.jsonl"), &stored]).code, 0);
+    assert_eq!((with("0.25").code, samples(&with("0.25"))[0]["sampling_rate"].clone()), (0, 0.25.into()));
+}
+
+#[test]
+fn an_input_that_cannot_be_found_does_not_stop_the_others() {
+    let home = Foreglow::new();
+    std::fs::create_dir(home.path("empty")).unwrap();
+    let zip = home.write("damaged.zip", "PK\u{3}\u{4}");
+    let inputs = [&home.path("nowhere"), &home.path("empty"), &zip, &log("3.5-measured")];
+    let answer = import(&home, &inputs.map(String::as_str));
+    assert_eq!((answer.code, samples(&answer).len()), (2, 2), "{}", answer.stderr);
+    for sentence in ["there is no file", "there is no event log in", "cannot be unpacked", "3 of the logs or files"] {
+        assert!(answer.stderr.contains(sentence), "{}", answer.stderr);
+    }
+    let unreachable = import(&Foreglow::new(), &["http://127.0.0.1:9", &log("3.5-measured")]);
+    assert_eq!((unreachable.code, samples(&unreachable).len()), (1, 2), "{}", unreachable.stderr);
+}
+
+#[test]
 fn a_folder_of_logs_and_a_rolling_log_in_many_files_are_read_in_order() {
     let home = Foreglow::new();
     let plain = std::fs::read_to_string(log("3.5-measured")).unwrap();
@@ -234,8 +265,9 @@ fn an_application_is_imported_from_a_history_server() {
     assert!(several.stderr.contains("has 2 applications; choose with --application ID"), "{}", several.stderr);
     assert_eq!(import(&home, &[&url, "--application", "app-2"]).stdout, whole.stdout);
     assert_eq!(import(&home, &[&format!("{url}/history/app-2/jobs/")]).stdout, whole.stdout);
-    let unknown = import(&home, &[&url, "--application", "app-3"]);
+    let unknown = import(&home, &[&url, "--application", "app-3", "--application", "app-2"]);
     assert_eq!((unknown.code, unknown.stderr.contains("app-3")), (2, true), "{}", unknown.stderr);
+    assert_eq!(unknown.stdout, whole.stdout);
     let nobody = import(&home, &["http://127.0.0.1:9"]);
     assert!(nobody.stderr.contains("cannot be reached"), "{}", nobody.stderr);
 }

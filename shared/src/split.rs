@@ -91,7 +91,7 @@ impl CoreSplit {
 
     /// Whether the total, if there is one, is that of an uneven split of E executors with at most
     /// C cores.
-    pub(crate) fn is_consistent(self) -> bool {
+    pub fn is_consistent(self) -> bool {
         let (executors, most) = (u64::from(self.executors), self.product());
         let is_between = |total: u64| total >= executors && total < most && total + executors > most;
         self.total_cores.is_none_or(|total| is_between(total.into()))

@@ -5,7 +5,7 @@ use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Mode, PriceSheet, Q
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, full, jitter, job, whole};
+use crate::grid::{context, full, jitter, job, run, whole};
 
 /// Counts that give more configurations than are listed, from below the measured range to far
 /// beyond it.
@@ -18,6 +18,14 @@ fn measured() -> Job {
     let secs = |e: f64, c: f64, s: f64| s * (4000.0 / (e * c) + 3.0 * e) + 2.0 / c + 0.5;
     let runs = full(&[2, 3, 5], &[2, 4, 8], &[0.01, 0.05, 0.1], secs);
     job(&jitter(&runs, 0.02))
+}
+
+/// The same with whole jobs that agree on another time than the samples suggest.
+fn measured_with_repeats() -> Job {
+    let mut job = measured();
+    let slow = [1.0, 1.01, 0.99].map(|factor| run(3, 4, 1.0, 680.0 * factor));
+    job.observations.extend(slow.into_iter().chain([run(2, 8, 1.0, 260.0)]));
+    job
 }
 
 fn question(job: &Job) -> Question {
@@ -48,10 +56,13 @@ fn recommended(decision: &Decision) -> Option<&Candidate> {
 
 #[test]
 fn the_recommendation_is_the_best_of_all_configurations() {
-    let job = measured();
-    let predictor = Predictor::fit_job(&job).unwrap();
-    let open = question(&job);
-    let all = one_by_one(&predictor, &job, &open);
+    [measured(), measured_with_repeats()].iter().for_each(is_best_of_all);
+}
+
+fn is_best_of_all(job: &Job) {
+    let predictor = Predictor::fit_job(job).unwrap();
+    let open = question(job);
+    let all = one_by_one(&predictor, job, &open);
     assert_eq!(all.len(), (EXECUTORS * CORES) as usize);
     let fastest = all.iter().filter_map(|one| one.prediction.completion_time_secs).fold(f64::INFINITY, f64::min);
     for (deadline, budget, probability) in [
@@ -63,10 +74,10 @@ fn the_recommendation_is_the_best_of_all_configurations() {
         (Some(fastest * 0.1), None, 0.9),
     ] {
         let question = Question { deadline_secs: deadline, budget, probability, ..open.clone() };
-        let decision = decide(&predictor, &job, &question).unwrap();
+        let decision = decide(&predictor, job, &question).unwrap();
         assert_eq!(decision.weighed, all.len());
         assert!(decision.candidates.len() < 600, "{}", decision.candidates.len());
-        let all = one_by_one(&predictor, &job, &question);
+        let all = one_by_one(&predictor, job, &question);
         let feasible = || all.iter().filter(|one| one.is_feasible());
         let by_time = deadline.is_none() && budget.is_some();
         let wanted =
@@ -84,11 +95,14 @@ fn the_recommendation_is_the_best_of_all_configurations() {
 
 #[test]
 fn the_front_has_only_non_dominated_points_and_both_ends() {
-    let job = measured();
-    let predictor = Predictor::fit_job(&job).unwrap();
-    let question = question(&job);
-    let decision = decide(&predictor, &job, &question).unwrap();
-    let all = one_by_one(&predictor, &job, &question);
+    [measured(), measured_with_repeats()].iter().for_each(has_the_front_of_all);
+}
+
+fn has_the_front_of_all(job: &Job) {
+    let predictor = Predictor::fit_job(job).unwrap();
+    let question = question(job);
+    let decision = decide(&predictor, job, &question).unwrap();
+    let all = one_by_one(&predictor, job, &question);
     let point = |one: &Candidate| (one.prediction.completion_time_secs.unwrap(), one.cost.unwrap());
     let points: Vec<(f64, f64)> = all.iter().map(point).collect();
     let whole: Vec<(u32, u32)> = pareto_front(&points).into_iter().map(|index| named(&all[index])).collect();

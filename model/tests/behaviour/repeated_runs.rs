@@ -75,6 +75,36 @@ fn one_slow_repeat_among_fast_ones_moves_nothing() {
     assert!((moved - 1.0).abs() < 0.01, "{moved}");
 }
 
+/// Three runs of a setting that agree on 1.6 times its time, in the place of its run.
+fn slowed(runs: &[Observation], slow: &Observation) -> Vec<Observation> {
+    let is_other = |run: &&Observation| !std::ptr::eq(*run, slow);
+    let repeats = [1.59, 1.6, 1.61]
+        .map(|factor| Observation { completion_time_secs: factor * slow.completion_time_secs, ..*slow });
+    [runs.iter().filter(is_other).copied().collect(), repeats.to_vec()].concat()
+}
+
+/// Small runs share effects that whole jobs lack, so what they agree on says something about larger
+/// jobs of the same configuration alone.
+#[test]
+fn small_runs_that_agree_move_no_whole_job_of_another_configuration() {
+    let tenfold = [&[0.01, 0.1][..], &[0.01, 0.03, 0.1], &[0.01, 0.1, 1.0]].map(|rates| (rates, 0.05));
+    for (rates, bound) in tenfold.into_iter().chain([(&[0.001, 0.01][..], 0.08)]) {
+        let runs = full(&[1, 2, 4], &[1, 2, 4], rates, |e, c, s| 2.0 + 658.0 * s / (e * c));
+        let clean = fit(&runs);
+        for slow in runs.iter().filter(|run| run.sampling_rate < 1.0) {
+            let predictor = fit(&slowed(&runs, slow));
+            for asked in runs.iter().filter(|run| run.sampling_rate == rates[0]) {
+                let (executors, cores) = (asked.executors, asked.cores_per_executor);
+                let moved = secs(&predictor, whole(executors, cores)) / secs(&clean, whole(executors, cores)) - 1.0;
+                let is_own = (executors, cores) == (slow.executors, slow.cores_per_executor);
+                let is_largest = rates.iter().all(|rate| *rate <= slow.sampling_rate);
+                let expected = if is_own && is_largest { 0.55..0.75 } else { -bound..bound };
+                assert!(expected.contains(&moved), "{slow:?}: {executors} × {cores} moved by {moved}");
+            }
+        }
+    }
+}
+
 fn table(rows: &[(f64, f64, f64)]) -> Dataset {
     let column =
         |name: &str, value: fn(&(f64, f64, f64)) -> f64| Column::numeric(name, rows.iter().map(value).collect(), None);

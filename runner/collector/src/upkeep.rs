@@ -16,6 +16,9 @@ const BATCH: usize = 1_000;
 
 /// Does the work until the collector stops.
 pub(super) async fn keep_up(shared: Shared, tls: Option<Tls>, keep: Option<Duration>) {
+    if let Some(warning) = shared.store.as_deref().and_then(disk::shared_warning) {
+        eprintln!("{warning}");
+    }
     let mut space = Space::Enough;
     let mut removed_at: Option<Instant> = None;
     loop {

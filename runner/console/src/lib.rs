@@ -12,6 +12,7 @@ pub mod catalog;
 pub mod compare;
 pub mod evaluation;
 pub mod grammar;
+pub mod imported;
 pub mod output;
 pub mod place;
 pub mod progress;

@@ -83,6 +83,15 @@ impl PlaceArgs {
         }
     }
 
+    /// Returns the command that removes samples from the destination.
+    pub fn remove_command(&self, ids: &[Uuid]) -> String {
+        let place = self.words().into_iter().map(|word| foreglow_shared::shell_word(&word));
+        let place = self.output.iter().map(|_| "--from".to_owned()).chain(place);
+        let ids = ids.iter().map(Uuid::to_string);
+        let command = ["foreglow samples remove".to_owned()].into_iter().chain(place).chain(ids);
+        command.collect::<Vec<String>>().join(" ")
+    }
+
     /// Returns the command for the next step: `plan` if `samples` are enough for a prediction, else
     /// `advise`.
     pub fn next_command(&self, context: &Context, samples: &[Sample]) -> String {

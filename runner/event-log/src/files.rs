@@ -18,28 +18,34 @@ pub struct LogFiles {
 }
 
 /// Returns the logs at a path: a file or the folder of a rolling log is one log, any other folder
-/// holds several.
+/// holds several. An unreadable folder inside it is an error among them.
 ///
 /// # Errors
 /// The path cannot be read.
-pub fn logs_at(path: &Path) -> anyhow::Result<Vec<LogFiles>> {
+pub fn logs_at(path: &Path) -> anyhow::Result<Vec<anyhow::Result<LogFiles>>> {
     if !std::fs::metadata(path).map_err(|error| unreadable(path, &error))?.is_dir() {
-        let name = path.display().to_string();
-        return Ok(vec![LogFiles { name, files: vec![path.to_owned()], notes: Vec::new() }]);
+        return Ok(vec![Ok(LogFiles::of_file(path))]);
     }
     if let Some(log) = rolling(path)? {
-        return Ok(vec![log]);
+        return Ok(vec![Ok(log)]);
     }
     let mut logs = Vec::new();
     for entry in entries(path)? {
         let is_hidden = file_name(&entry).starts_with(['.', '_']);
         if entry.is_dir() {
-            logs.extend(rolling(&entry)?);
+            logs.extend(rolling(&entry).transpose());
         } else if !is_hidden {
-            logs.push(LogFiles { name: entry.display().to_string(), files: vec![entry], notes: Vec::new() });
+            logs.push(Ok(LogFiles::of_file(&entry)));
         }
     }
     Ok(logs)
+}
+
+impl LogFiles {
+    /// Returns the log in a single file.
+    fn of_file(path: &Path) -> Self {
+        Self { name: path.display().to_string(), files: vec![path.to_owned()], notes: Vec::new() }
+    }
 }
 
 /// Returns a rolling log, `eventlog_v2_ID/events_N_ID[.CODEC][.compact]`: N counts from 1, and a
@@ -100,7 +106,7 @@ mod tests {
     fn numbers(names: &[&str]) -> (Vec<String>, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         names.iter().for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
-        let logs = logs_at(folder.path()).unwrap();
+        let logs: Vec<LogFiles> = logs_at(folder.path()).unwrap().into_iter().map(Result::unwrap).collect();
         assert_eq!(logs.len(), 1);
         (logs[0].files.iter().map(|file| file_name(file)).collect(), logs[0].notes.clone())
     }

@@ -1,6 +1,7 @@
 //! Finds the logs for an argument: a path, standard input, a history server's zip file, or its
 //! address.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek as _};
 use std::path::Path;
@@ -12,39 +13,81 @@ use super::files::{LogFiles, logs_at};
 use super::history_server::{HistoryServer, unzip};
 
 /// Returns the logs for the argument `text`. Downloaded and unpacked files are put into `folder`;
-/// `applications` selects applications of a history server.
-///
-/// # Errors
-/// No log was found, or it cannot be read.
-pub fn find(text: &str, applications: &[String], folder: &Path) -> anyhow::Result<Vec<LogFiles>> {
-    let mut logs = Vec::new();
-    if let Some(server) = HistoryServer::at(text) {
-        for application in server.applications(applications)? {
-            let own = inside(folder)?;
-            server.fetch(&application, &own)?;
-            logs.extend(
-                logs_at(&own)?.into_iter().map(|log| LogFiles { name: format!("{application} of {text}"), ..log }),
-            );
+/// `applications` selects applications of a history server. A log that cannot be found, downloaded
+/// or unpacked is an error in its place, so that the others can still be used; the list is never
+/// empty.
+pub fn find(text: &OsStr, applications: &[String], folder: &Path) -> Vec<anyhow::Result<LogFiles>> {
+    let found = match text.to_str().and_then(HistoryServer::at) {
+        Some(server) => downloaded(&server, &text.to_string_lossy(), applications, folder),
+        None => local(text, folder),
+    };
+    match found {
+        Ok(logs) if logs.is_empty() => {
+            vec![Err(unusable(format!("there is no event log in {}", text.display())))]
         }
-    } else if text == "-" {
-        logs.push(copied("standard input", &mut io::stdin().lock(), folder)?);
-    } else if is_pipe(Path::new(text)) {
-        let mut pipe = File::open(text).map_err(|error| unreadable(Path::new(text), &error))?;
-        logs.push(copied(text, &mut pipe, folder)?);
-    } else if is_zip(Path::new(text))? {
-        let own = inside(folder)?;
-        let archive = File::open(text).map_err(|error| unreadable(Path::new(text), &error))?;
-        unzip(archive, &own).map_err(|error| unusable(format!("the zip file {text} cannot be unpacked: {error:#}")))?;
-        let name =
-            |log: &LogFiles| log.files.first().and_then(|file| Some(file.file_name()?.to_string_lossy().into_owned()));
-        logs.extend(logs_at(&own)?.into_iter().map(|log| {
-            let inner = name(&log).unwrap_or_default();
-            LogFiles { name: format!("{inner} of {text}"), ..log }
-        }));
-    } else {
-        logs = logs_at(Path::new(text))?;
+        Ok(logs) => logs,
+        Err(error) => vec![Err(error)],
     }
-    if logs.is_empty() { Err(unusable(format!("there is no event log in {text}"))) } else { Ok(logs) }
+}
+
+/// Downloads the logs of a history server.
+fn downloaded(
+    server: &HistoryServer,
+    address: &str,
+    applications: &[String],
+    folder: &Path,
+) -> anyhow::Result<Vec<anyhow::Result<LogFiles>>> {
+    let mut logs = Vec::new();
+    for application in server.applications(applications)? {
+        let own = inside(folder)?;
+        match server.fetch(&application, &own).and_then(|()| logs_at(&own)) {
+            Ok(fetched) => logs.extend(named(fetched, |_| format!("{application} of {address}"))),
+            Err(error) => logs.push(Err(error)),
+        }
+    }
+    Ok(logs)
+}
+
+/// Returns the logs of a path or of standard input. Zip files are unpacked.
+fn local(text: &OsStr, folder: &Path) -> anyhow::Result<Vec<anyhow::Result<LogFiles>>> {
+    let path = Path::new(text);
+    let logs = if text == "-" {
+        vec![Ok(copied("standard input", &mut io::stdin().lock(), folder)?)]
+    } else if is_pipe(path) {
+        let mut pipe = File::open(path).map_err(|error| unreadable(path, &error))?;
+        vec![Ok(copied(&path.display().to_string(), &mut pipe, folder)?)]
+    } else {
+        logs_at(path)?
+    };
+    Ok(logs
+        .into_iter()
+        .flat_map(|log| log.and_then(|log| unpacked(log, folder)).unwrap_or_else(|error| vec![Err(error)]))
+        .collect())
+}
+
+/// Returns the logs inside a zip file, and any other log unchanged.
+fn unpacked(log: LogFiles, folder: &Path) -> anyhow::Result<Vec<anyhow::Result<LogFiles>>> {
+    let [file] = log.files.as_slice() else { return Ok(vec![Ok(log)]) };
+    if !is_zip(file)? {
+        return Ok(vec![Ok(log)]);
+    }
+    let (own, zip) = (inside(folder)?, &log.name);
+    let archive = File::open(file).map_err(|error| unreadable(file, &error))?;
+    unzip(archive, &own).map_err(|error| unusable(format!("the zip file {zip} cannot be unpacked: {error:#}")))?;
+    let logs = logs_at(&own)?;
+    if logs.is_empty() {
+        return Err(unusable(format!("there is no event log in {zip}")));
+    }
+    let first = |log: &LogFiles| log.files.first().and_then(|file| Some(file.file_name()?.display().to_string()));
+    Ok(named(logs, |log| format!("{} of {zip}", first(log).unwrap_or_default())).collect())
+}
+
+/// Names logs for messages.
+fn named(
+    logs: Vec<anyhow::Result<LogFiles>>,
+    name: impl Fn(&LogFiles) -> String,
+) -> impl Iterator<Item = anyhow::Result<LogFiles>> {
+    logs.into_iter().map(move |log| log.map(|log| LogFiles { name: name(&log), ..log }))
 }
 
 /// Copies a stream, which can be read only once, into a file.
@@ -77,7 +120,8 @@ fn is_zip(path: &Path) -> anyhow::Result<bool> {
     Ok(is_long_enough && magic == *b"PK\x03\x04")
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 
@@ -89,10 +133,70 @@ mod tests {
         let text = "{\"Event\":\"SparkListenerLogStart\"}\n".repeat(10_000);
         let (path, written) = (pipe.clone(), text.clone());
         let writer = std::thread::spawn(move || std::fs::write(path, written));
-        let logs = find(pipe.to_str().unwrap(), &[], folder.path()).unwrap();
+        let logs = find(pipe.as_os_str(), &[], folder.path());
         writer.join().unwrap().unwrap();
-        let [log] = logs.as_slice() else { panic!("{logs:?}") };
+        let [Ok(log)] = logs.as_slice() else { panic!("{logs:?}") };
         assert_eq!(std::fs::read_to_string(&log.files[0]).unwrap(), text);
         assert_eq!(log.name, pipe.display().to_string());
+    }
+
+    /// Returns the names of the logs, and the errors, that an argument gives.
+    fn found(text: &OsStr, folder: &Path) -> (Vec<String>, Vec<String>) {
+        let (logs, errors): (Vec<_>, Vec<_>) = find(text, &[], folder).into_iter().partition(Result::is_ok);
+        let errors = errors.into_iter().map(|error| error.unwrap_err().to_string());
+        (logs.into_iter().map(|log| log.unwrap().name).collect(), errors.collect())
+    }
+
+    fn zip_of(names: &[&str]) -> Vec<u8> {
+        let mut archive = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
+        for name in names {
+            archive.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            io::Write::write_all(&mut archive, b"{\"Event\":\"SparkListenerLogStart\"}\n").unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    }
+
+    #[test]
+    fn a_zip_file_is_unpacked_from_a_folder_and_from_a_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let logs = folder.path().join("logs");
+        std::fs::create_dir(&logs).unwrap();
+        let zip = zip_of(&["app-1", "eventlog_v2_app-2/events_1_app-2"]);
+        std::fs::write(logs.join("a.zip"), &zip).unwrap();
+        std::fs::write(logs.join("b"), "x").unwrap();
+        std::fs::write(logs.join("c.zip"), b"PK\x03\x04").unwrap();
+        let (names, errors) = found(logs.as_os_str(), folder.path());
+        let of_zip =
+            |zip: &Path| ["app-1", "events_1_app-2"].map(|name| format!("{name} of {}", zip.display())).to_vec();
+        let expected = [of_zip(&logs.join("a.zip")), vec![logs.join("b").display().to_string()]].concat();
+        assert_eq!(names, expected);
+        assert!(errors[0].starts_with("the zip file ") && errors.len() == 1, "{errors:?}");
+
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let path = pipe.clone();
+        let writer = std::thread::spawn(move || std::fs::write(path, zip));
+        assert_eq!(found(pipe.as_os_str(), folder.path()), (of_zip(&pipe), Vec::new()));
+        writer.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn a_name_that_is_not_utf_8_is_found() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(OsStr::from_bytes(b"caf\xe9"));
+        std::fs::write(&path, "x").unwrap();
+        assert_eq!(found(path.as_os_str(), folder.path()), (vec![path.display().to_string()], Vec::new()));
+    }
+
+    #[test]
+    fn what_cannot_be_found_is_an_error_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let none = folder.path().join("none");
+        let (names, errors) = found(none.as_os_str(), folder.path());
+        assert!(names.is_empty() && errors[0].starts_with("there is no file "), "{errors:?}");
+        std::fs::create_dir(&none).unwrap();
+        let (names, errors) = found(none.as_os_str(), folder.path());
+        assert!(names.is_empty() && errors[0].starts_with("there is no event log in "), "{errors:?}");
     }
 }

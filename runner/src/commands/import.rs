@@ -1,11 +1,12 @@
 //! `foreglow import`: timing samples from Spark event logs, finished jobs of clusters, and other
 //! sample files.
 
-use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use foreglow_console::ask::read_bytes;
 use foreglow_console::grammar;
+use foreglow_console::imported::Imported;
 use foreglow_console::output::{self, Format};
 use foreglow_console::place::PlaceArgs;
 use foreglow_console::progress::note;
@@ -13,7 +14,7 @@ use foreglow_console::sample_table;
 use foreglow_event_log::{LogFiles, begins_as_log, find, read};
 use foreglow_exit::{Temporary, UnusableInput, complain, unusable};
 use foreglow_launch::finished;
-use foreglow_shared::{Context, Sample, Uuid, format_count, read_samples, write_csv, write_jsonl};
+use foreglow_shared::{Context, Sample, read_samples, write_csv, write_jsonl};
 use foreglow_spark_log::Labels;
 
 /// Convert Spark event logs, finished jobs, CSV or JSON Lines to timing samples.
@@ -27,7 +28,7 @@ pub struct Args {
     /// Event logs, plain or compressed, or folders of them; finished jobs; samples as CSV or JSON
     /// Lines; `-` for standard input; or the URL of a history server, such as http://host:18080
     #[arg(value_name = "FILE|FOLDER|URL", required = true)]
-    inputs: Vec<String>,
+    inputs: Vec<OsString>,
 
     /// Application of a history server, by its ID; `all` for all applications
     #[arg(long, value_name = "ID")]
@@ -129,59 +130,74 @@ impl LabelArgs {
     }
 }
 
-/// Reads all inputs, saves and prints the samples. An invalid input is reported and does not stop
-/// the others.
+/// Reads all inputs, saves and prints the samples. An input that cannot be used is reported and
+/// does not stop the others.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let labels = args.labels.labels();
     let folder = Temporary::folder()?;
-    let (mut place, known) = args.place.open()?;
-    let mut kept: BTreeSet<Uuid> = known.iter().map(|sample| sample.id).collect();
-    let mut seen = BTreeSet::new();
-    let mut samples: Vec<Sample> = Vec::new();
-    let (mut new, mut unused) = (0, 0);
+    let (place, known) = args.place.open()?;
     let output = place.location();
+    let mut imported = Imported::new(place, known);
+    let mut problems = Problems::default();
     for input in &args.inputs {
-        for log in find(input, &args.application, folder.path())?
-            .iter()
-            .filter(|log| !output.file().is_some_and(|output| is_output(log, output)))
-        {
-            let read = take_samples(log, (&labels, &args.labels.engine), &mut |sample| {
-                if seen.insert(sample.id) {
-                    if kept.insert(sample.id) {
-                        place.append(&sample)?;
-                        new += 1;
-                    }
-                    samples.push(sample);
+        for log in find(input, &args.application, folder.path()) {
+            let log = match log {
+                Ok(log) if output.file().is_some_and(|output| is_output(&log, output)) => continue,
+                Ok(log) => log,
+                Err(error) => {
+                    problems.note(&error);
+                    continue;
                 }
-                Ok(())
-            });
-            match read {
-                Err(error) if error.is::<UnusableInput>() => {
-                    complain(&format!("{error:#}"));
-                    unused += 1;
-                }
+            };
+            match take_samples(&log, (&labels, &args.labels.engine), &mut |sample| imported.take(sample)) {
+                Err(error) if error.is::<UnusableInput>() => problems.note(&error),
                 other => other?,
             }
         }
     }
-    note(&format!("{}, {new} new in {}", format_count(samples.len(), "sample"), output));
-    if let Some(sample) = samples.last() {
-        let kept: Vec<Sample> = known.iter().chain(&samples).cloned().collect();
-        note(&format!("Next: {}", args.place.next_command(&Context::of(sample), &kept)));
+    note(&imported.summary());
+    if let Some(sample) = imported.samples().last() {
+        note(&format!("Next: {}", args.place.next_command(&Context::of(sample), imported.kept())));
     }
+    let samples = imported.samples();
     output::print(&match args.format {
         Format::Table if samples.is_empty() => String::new(),
-        Format::Table => sample_table::many(&samples),
-        Format::Json => write_jsonl(&samples),
-        Format::Csv => write_csv(&samples),
+        Format::Table => sample_table::many(samples),
+        Format::Json => write_jsonl(samples),
+        Format::Csv => write_csv(samples),
     })?;
-    match unused {
-        0 => Ok(()),
-        1 => Err(unusable("one of the logs or files could not be imported completely; see the reason above")),
-        _ => Err(unusable(format!(
-            "{unused} of the logs or files could not be imported completely; see the reasons \
-            above"
-        ))),
+    match imported.contradiction(&args.place) {
+        Some(sentence) => Err(unusable(sentence)),
+        None => problems.result(),
+    }
+}
+
+/// Inputs without usable samples, which do not stop the others.
+#[derive(Debug, Default)]
+struct Problems {
+    count: usize,
+    /// Whether one of them is a failure, such as of a history server, and no fault of the input.
+    is_failure: bool,
+}
+
+impl Problems {
+    /// Reports a problem.
+    fn note(&mut self, error: &anyhow::Error) {
+        complain(&format!("{error:#}"));
+        self.count += 1;
+        self.is_failure |= !error.is::<UnusableInput>();
+    }
+
+    /// Returns the result of the command.
+    fn result(&self) -> anyhow::Result<()> {
+        let sentence = match self.count {
+            0 => return Ok(()),
+            1 => "one of the logs or files could not be imported completely; see the reason above".to_owned(),
+            count => {
+                format!("{count} of the logs or files could not be imported completely; see the reasons above")
+            }
+        };
+        Err(if self.is_failure { anyhow::anyhow!(sentence) } else { unusable(sentence) })
     }
 }
 

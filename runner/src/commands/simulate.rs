@@ -7,7 +7,7 @@ use foreglow_console::ask::Source;
 use foreglow_console::grammar::{self, Counts, duration_secs};
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
-use foreglow_event_log::{find, read};
+use foreglow_event_log::{LogFiles, find, read};
 use foreglow_exit::{Temporary, unusable};
 use foreglow_model::Simulation;
 use foreglow_shared::{Context, Engine, Sample, format_count};
@@ -24,7 +24,7 @@ pub struct Args {
     /// Event log, plain or compressed, or the folder of a rolling log; `-` for standard input; or
     /// the URL of a history server
     #[arg(value_name = "LOG|URL")]
-    log: String,
+    log: std::ffi::OsString,
 
     /// Application of a history server, by its ID
     #[arg(long, value_name = "ID")]
@@ -67,7 +67,8 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = Temporary::folder()?;
     let application: Vec<String> = args.application.iter().cloned().collect();
-    let logs = find(&args.log, &application, folder.path())?;
+    let logs: Vec<LogFiles> =
+        find(&args.log, &application, folder.path()).into_iter().collect::<anyhow::Result<_>>()?;
     let [files] = logs.as_slice() else {
         let names: Vec<String> = logs.iter().map(|log| format!("  {}", log.name)).collect();
         return Err(unusable(format!("there are {} logs; name one of them:\n{}", logs.len(), names.join("\n"))));

@@ -18,6 +18,8 @@ pub struct Run<'a> {
     pub submitted_ms: i64,
     /// When the last job ended, not before `submitted_ms`.
     pub ended_ms: i64,
+    /// Number of further jobs of the run, which have no end in the log.
+    unended: usize,
 }
 
 /// Why an application has no run.
@@ -41,12 +43,13 @@ pub enum NoRun {
 impl Application {
     /// Returns the runs, by submission time. Measured jobs with the same label `run` form one run,
     /// and each other measured job is a run of its own; if no job is marked as measured, all jobs
-    /// form one run. Warm-up jobs and jobs without an end are left out.
+    /// form one run. Warm-up jobs and jobs without an end are left out, and
+    /// [`Run::missing_jobs`] counts the latter.
     ///
     /// # Errors
     /// [`NoRun`]: there are no jobs, only warm-up jobs, no job with an end, or every run ends
     /// before it begins.
-    pub fn runs(&self) -> Result<Vec<Run<'_>>, NoRun> {
+    pub fn runs<'a>(&'a self) -> Result<Vec<Run<'a>>, NoRun> {
         let described =
             |job: &SparkJob, mark: &str| job.description.as_deref().is_some_and(|text| text.starts_with(mark));
         let is_marked = self.jobs.values().any(|job| described(job, MEASURED));
@@ -64,16 +67,17 @@ impl Application {
         if groups.is_empty() {
             return Err(if self.jobs.is_empty() { NoRun::NoJob } else { NoRun::WarmUpOnly });
         }
-        let jobs: usize = groups.values().map(Vec::len).sum();
-        let ended: Vec<Vec<(u32, &SparkJob)>> = groups
-            .into_values()
-            .map(|jobs| jobs.into_iter().filter(|(_, job)| job.submitted_ms.is_some() && job.end.is_some()).collect())
-            .filter(|jobs: &Vec<_>| !jobs.is_empty())
-            .collect();
-        if ended.is_empty() {
-            return Err(NoRun::NoEnd(jobs));
+        let has_end = |(_, job): &(u32, &SparkJob)| job.submitted_ms.is_some() && job.end.is_some();
+        if !groups.values().flatten().any(has_end) {
+            return Err(NoRun::NoEnd(groups.values().map(Vec::len).sum()));
         }
-        let mut runs: Vec<Run<'_>> = ended.into_iter().filter_map(|jobs| Run::new(self, jobs)).collect();
+        let ended = |mut jobs: Vec<(u32, &'a SparkJob)>| {
+            let all = jobs.len();
+            jobs.retain(has_end);
+            let unended = all - jobs.len();
+            Run::new(self, jobs, unended)
+        };
+        let mut runs: Vec<Run<'_>> = groups.into_values().filter_map(ended).collect();
         let key = |run: &Run<'_>| (run.submitted_ms, run.jobs.first().map(|(id, _)| *id));
         sort_by(&mut runs, |a, b| key(a).cmp(&key(b)));
         if runs.is_empty() { Err(NoRun::ClockSetBack) } else { Ok(runs) }
@@ -81,11 +85,11 @@ impl Application {
 }
 
 impl<'a> Run<'a> {
-    fn new(application: &'a Application, jobs: Vec<(u32, &'a SparkJob)>) -> Option<Self> {
+    fn new(application: &'a Application, jobs: Vec<(u32, &'a SparkJob)>, unended: usize) -> Option<Self> {
         let submitted_ms = jobs.iter().filter_map(|(_, job)| job.submitted_ms).min()?;
         let ended_ms = jobs.iter().filter_map(|(_, job)| Some(job.end.as_ref()?.at_ms)).max()?;
         let is_forward = ended_ms.checked_sub(submitted_ms)? >= 0;
-        is_forward.then_some(Self { application, jobs, submitted_ms, ended_ms })
+        is_forward.then_some(Self { application, jobs, submitted_ms, ended_ms, unended })
     }
 
     /// Returns the time from the submission of the first job to the end of the last, seconds.
@@ -94,10 +98,11 @@ impl<'a> Run<'a> {
         (self.ended_ms - self.submitted_ms) as f64 / 1000.0
     }
 
-    /// Counts the run's jobs without an end in the log, by the label `jobs`; 0 without that label.
+    /// Counts the run's jobs without an end in the log: those that started, and those that did not
+    /// start although the label `jobs` counts them.
     pub fn missing_jobs(&self) -> u64 {
         let all = self.labels().get("jobs").and_then(|jobs| jobs.trim().parse::<u64>().ok());
-        all.map_or(0, |all| all.saturating_sub(self.jobs.len() as u64))
+        all.map_or(0, |all| all.saturating_sub(self.jobs.len() as u64)).max(self.unended as u64)
     }
 
     /// Returns the time from the application's start to the submission, seconds: executor start,

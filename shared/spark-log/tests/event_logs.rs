@@ -199,6 +199,23 @@ fn a_run_of_several_jobs_is_complete_from_first_to_last_or_failed() {
 }
 
 #[test]
+fn an_application_that_was_killed_during_a_job_does_not_count_as_completed() {
+    let unmarked = changed("\"spark.job.description\":\"foreglow measured\",", "");
+    assert_eq!(outcome(&unmarked).0, Outcome::Completed);
+    let start = unmarked.find("{\"Event\":\"SparkListenerJobStart\"").unwrap();
+    let end = start + unmarked[start..].find('\n').unwrap() + 1;
+    let unended = unmarked[start..end].replace("\"Job ID\":0", "\"Job ID\":1").replace(":3000", ":3200");
+    let killed = unmarked.split("{\"Event\":\"SparkListenerExecutorRemoved\"").next().unwrap().to_owned() + &unended;
+    let sentence = "1 of 2 jobs have an end in the log: the run is still in progress, or was killed";
+    assert_eq!(outcome(&killed), (Outcome::Failed, sentence.to_owned()));
+    // A measured job is a run of its own, which another one does not affect.
+    let marked = LOG.find("\"spark.job.description\"").unwrap();
+    let marked = &LOG[marked..marked + LOG[marked..].find(',').unwrap() + 1];
+    let measured = killed.replace("\"Properties\":{", &format!("\"Properties\":{{{marked}"));
+    assert_eq!(outcome(&measured).0, Outcome::Completed);
+}
+
+#[test]
 fn the_labels_of_a_training_run_are_part_of_its_workload() {
     let training = changed(
         "\"spark.foreglow.sampling_rate\":\"0.1\"",

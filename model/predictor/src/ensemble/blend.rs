@@ -23,6 +23,8 @@ pub(crate) struct Blend {
     pub(crate) members: Vec<(Kind, f64)>,
     /// Numeric features whose exponents are tied to whole numbers in the posynomials.
     pub(crate) ties: Vec<usize>,
+    /// Whether the fits dismiss rows whose runs agree.
+    pub(crate) dismisses: bool,
     /// `None` if nothing could be held out.
     errors: Option<Errors>,
     /// Held-out rows and their log errors, measured less predicted.
@@ -54,7 +56,7 @@ impl Blend {
         situation: &Situation,
         (kinds, priors): (&[Kind], &[f64]),
         held_out_rows: f64,
-        ties: Vec<usize>,
+        (ties, dismisses): (Vec<usize>, bool),
         trials: &[Trial],
         fitted: &[f64],
     ) -> Self {
@@ -78,6 +80,7 @@ impl Blend {
         Self {
             members: kinds.iter().copied().zip(weights).collect(),
             ties,
+            dismisses,
             errors: Errors::of(situation, &folds),
             residuals: residuals.collect(),
         }

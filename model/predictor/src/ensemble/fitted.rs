@@ -30,8 +30,9 @@ pub(super) struct Fitted {
     members: BTreeMap<Key, Arc<Member>>,
 }
 
-/// Key of a candidate that was fitted on all rows: its kind and the features with tied exponents.
-type Key = (Kind, Vec<usize>);
+/// Key of a candidate that was fitted on all rows: its kind, the features with tied exponents, and
+/// whether rows whose runs agree are dismissed.
+type Key = (Kind, Vec<usize>, bool);
 
 /// Serialised form, because keys of a JSON map must be strings.
 #[derive(Clone, Serialize, Deserialize)]
@@ -53,7 +54,7 @@ impl Fitted {
 
     /// Returns the candidates of a blend with their weights.
     pub(super) fn members(&self, blend: &Blend) -> Vec<(Arc<Member>, f64)> {
-        let member = |kind: Kind| self.members.get(&key(kind, &blend.ties)).map(Arc::clone);
+        let member = |kind: Kind| self.members.get(&key(kind, &blend.ties, blend.dismisses)).map(Arc::clone);
         blend.members.iter().filter_map(|(kind, weight)| Some((member(*kind)?, *weight))).collect()
     }
 
@@ -62,18 +63,22 @@ impl Fitted {
         let known = Known::of(extent, meanings, table.rows());
         let kinds = candidate::kinds(extent, shape, known);
         let ties = candidate::ties(extent, shape);
+        let dismisses = !agreed.is_empty() && is_more_work(shape, meanings);
+        let mut training = table.training.clone();
+        agreed.iter().filter(|_| dismisses).for_each(|(row, weight)| training.weights[*row] = *weight);
+        let key = |kind: &Kind| key(*kind, &ties, dismisses);
         let request = |kinds, validates| Request {
             kinds,
             ties: &ties,
             meanings,
             noise: *noise,
             tuning: *tuning,
-            is_unexplained: !agreed.is_empty(),
+            is_unexplained: !agreed.is_empty() && !dismisses,
             validates,
         };
         let trial = |fold: &Fold| {
-            let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
-            let test = table.training.select(&fold.test);
+            let fits = candidate::fit(&training.select(&fold.fit), &request(&kinds, true));
+            let test = training.select(&fold.test);
             let mut names: Vec<&Vec<u32>> = test.points.category.iter().collect();
             sort(&mut names);
             names.dedup();
@@ -90,15 +95,14 @@ impl Fitted {
             }
         };
         let trials: Vec<Trial> = folds(table, extent, shape).iter().map(trial).collect();
-        let missing: Vec<Kind> =
-            kinds.iter().filter(|kind| !self.members.contains_key(&key(**kind, &ties))).copied().collect();
-        let fits = candidate::fit(&table.training, &request(&missing, false));
+        let missing: Vec<Kind> = kinds.iter().filter(|kind| !self.members.contains_key(&key(kind))).copied().collect();
+        let fits = candidate::fit(&training, &request(&missing, false));
         for (kind, member) in missing.iter().zip(fits) {
-            self.members.insert(key(*kind, &ties), Arc::new(member));
+            self.members.insert(key(kind), Arc::new(member));
         }
         let error = |kind: &Kind| {
-            let logs = self.members.get(&key(*kind, &ties)).map(|member| member.logs(&table.training.points));
-            let Training { logs: measured, weights, .. } = &table.training;
+            let logs = self.members.get(&key(kind)).map(|member| member.logs(&training.points));
+            let Training { logs: measured, weights, .. } = &training;
             let errors = logs.iter().flatten().zip(measured).zip(weights);
             errors.map(|((guess, log), weight)| weight * (guess - log).abs()).sum::<f64>() / weights.iter().sum::<f64>()
         };
@@ -120,7 +124,14 @@ impl Fitted {
             },
         };
         let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
-        let mut blend = Blend::weigh(&situation, (&kinds, &priors), tuning.held_out_rows, ties, &trials, &fitted);
+        let mut blend = Blend::weigh(
+            &situation,
+            (&kinds, &priors),
+            tuning.held_out_rows,
+            (ties.clone(), dismisses),
+            &trials,
+            &fitted,
+        );
         if matches!(shape, Shape::BeyondOfContext(_)) {
             blend.widen(&self.blend(state, &Shape::Inside));
         }
@@ -129,8 +140,18 @@ impl Fitted {
 }
 
 /// Only posynomials depend on ties.
-fn key(kind: Kind, ties: &[usize]) -> Key {
-    (kind, if kind.is_tied() { ties.to_vec() } else { Vec::new() })
+fn key(kind: Kind, ties: &[usize], dismisses: bool) -> Key {
+    (kind, if kind.is_tied() { ties.to_vec() } else { Vec::new() }, dismisses)
+}
+
+/// Whether the questions are about more work than was measured, of all contexts or of their own.
+fn is_more_work(shape: &Shape, meanings: &[Option<Meaning>]) -> bool {
+    let is_more = |column: usize, side: Side| side == Side::Above && meanings[column] == Some(Meaning::Work);
+    match shape {
+        Shape::Beyond(sides) => sides.iter().any(|(column, side)| is_more(*column, *side)),
+        Shape::BeyondOfContext(end) => is_more(end.column, end.side),
+        _ => false,
+    }
 }
 
 /// Returns the mean prediction of the candidates without validation, to impute lower bounds.

@@ -104,8 +104,9 @@ struct State {
     runs: Vec<usize>,
     /// Lower bounds of the times of settings.
     bounds: Vec<Bound>,
-    /// Rows whose separate runs agree on a time that the others do not explain.
-    agreed: Vec<usize>,
+    /// Rows whose separate runs agree on a time that the others do not explain, and their weights
+    /// in fits of more work.
+    agreed: Vec<(usize, f64)>,
     /// Number of distinct runs, if not all of them were fitted.
     subsampled_of: Option<usize>,
     /// Errors of runs about the median of their setting, if there are too few settings to hold one
@@ -293,14 +294,25 @@ impl State {
     /// Returns how far ln t is from a fit at a question: at a row whose runs agree as far as they
     /// are, next to it less, and 0 from the next measured values on.
     fn beyond_fit(&self, numeric: &[f64], category: &[u32], fit: &dyn Fn(&[f64], &[u32]) -> f64) -> f64 {
-        let Training { points, logs, .. } = &self.table.training;
-        let beyond = |row: &usize| {
-            let (own, names) = (&points.numeric[*row], &points.category[*row]);
-            let along = self.extent.numeric.iter().zip(own.iter().zip(numeric));
-            let share: f64 = along.map(|(axis, (value, x))| axis.nearness(*value, *x)).product();
-            if names == category { share * (logs[*row] - fit(own, names)) } else { 0.0 }
+        let beyond = |(own, residual): (&[f64], f64)| {
+            let columns = 0..numeric.len();
+            residual
+                * columns
+                    .map(|column| self.extent.numeric[column].nearness(own[column], numeric[column]))
+                    .product::<f64>()
         };
-        self.agreed.iter().map(beyond).sum()
+        self.unexplained(category, fit).map(beyond).sum()
+    }
+
+    /// Returns the rows of a context whose runs agree, and how far their ln t is from a fit.
+    fn unexplained<'a>(
+        &'a self,
+        category: &'a [u32],
+        fit: &'a dyn Fn(&[f64], &[u32]) -> f64,
+    ) -> impl Iterator<Item = (&'a [f64], f64)> {
+        let Training { points, logs, .. } = &self.table.training;
+        let rows = self.agreed.iter().map(|(row, _)| *row).filter(move |row| points.category[*row] == category);
+        rows.map(move |row| (points.numeric[row].as_slice(), logs[row] - fit(&points.numeric[row], category)))
     }
 
     /// Returns the spread of a setting that was measured, where no other can be held out.

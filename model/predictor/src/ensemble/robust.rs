@@ -3,7 +3,8 @@
 //! A slow run is an accident, and what separate runs agree on is not. A row with the largest amount
 //! of work keeps its influence if two of its runs are closer to its median than this is to what the
 //! other rows predict. Agreement on less work does not count: small runs share effects that larger
-//! jobs do not have, such as a last round of tasks that leaves cores idle.
+//! jobs do not have, such as a last round of tasks that leaves cores idle. For the same reason the
+//! row keeps no influence on fits of more work than was measured.
 
 use crate::dataset::{OUTLIER, Training};
 use crate::ensemble::canonical::Group;
@@ -30,8 +31,9 @@ pub(super) struct Reliability {
     pub(super) weights: Vec<f64>,
     /// Standard deviation of the noise in ln t.
     pub(super) noise: f64,
-    /// Rows whose separate runs agree on a time that the others do not explain.
-    pub(super) agreed: Vec<usize>,
+    /// Rows whose separate runs agree on a time that the others do not explain, and their weights
+    /// if they are dismissed.
+    pub(super) agreed: Vec<(usize, f64)>,
 }
 
 /// Judges rows by the scaling laws of columns with a meaning; without such columns, by a Gaussian
@@ -62,7 +64,7 @@ pub(super) fn reliability(
     for (row, own) in training.weights.iter_mut().enumerate().filter(|(row, _)| weights[*row] < OUTLIER) {
         let is_largest = closest[row] >= 1.0;
         if is_largest && groups[row].agrees(training.logs[row] - predicted[row]) {
-            agreed.push(row);
+            agreed.push((row, *own * weights[row]));
         } else {
             *own *= weights[row];
         }

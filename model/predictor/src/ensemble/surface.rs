@@ -13,7 +13,7 @@ use crate::ensemble::blend::Blend;
 use crate::ensemble::margin::Margin;
 use crate::ensemble::shape::{Extent, Shape};
 use crate::regression::Regression;
-use crate::regression::plane::{Factored, Line, Plane};
+use crate::regression::plane::{Factored, Line, Plane, Product};
 
 /// Limit on the points of a cached grid: 2 MiB.
 const MOST_KEPT: usize = 1 << 18;
@@ -93,8 +93,8 @@ impl Ensemble {
         Some(surface)
     }
 
-    /// Returns what [`Ensemble::predict`] gives on a grid. `None` if there is no prediction, a
-    /// feature is missing, or a setting is predicted otherwise than by the fit.
+    /// Returns what [`Ensemble::predict`] gives on a grid. `None` if there is no prediction or a
+    /// feature is missing.
     pub fn surface(&self, grid: &Grid) -> Option<Surface> {
         let Grid { question, down, across, widths } = grid;
         let table = &self.state.table;
@@ -112,7 +112,7 @@ impl Ensemble {
         let answerable = (0..numeric.len()).filter(is_fixed).all(|column| answers(column, &[numeric[column]]))
             && answers(down_place, &down.values)
             && answers(across_place, &across.values);
-        if !answerable || extent.is_one_point() || !self.state.agreed.is_empty() {
+        if !answerable || extent.is_one_point() {
             return None;
         }
         let context = extent.context(category);
@@ -154,6 +154,19 @@ impl Ensemble {
         let mut factored = Factored::zero(plane.down.values.len(), plane.across.values.len());
         factored.down.fill(self.state.table.mean_log);
         members.iter().for_each(|(member, weight)| member.add_to(&mut factored, plane, *weight));
+        let fit = |numeric: &[f64], category: &[u32]| -> f64 {
+            members.iter().map(|(member, weight)| weight * member.log(numeric, category)).sum()
+        };
+        // The nearness to a row whose runs agree is a product over the features.
+        for (own, residual) in self.state.unexplained(plane.category, &fit) {
+            let near = |column: usize, x: f64| self.state.extent.numeric[column].nearness(own[column], x);
+            let along = |line: &Line| line.values.iter().map(|x| near(line.column, *x)).collect::<Vec<f64>>();
+            let is_fixed = |column: &usize| *column != plane.down.column && *column != plane.across.column;
+            let fixed = (0..own.len()).filter(is_fixed).map(|column| near(column, plane.numeric[column]));
+            let scale = residual * fixed.product::<f64>();
+            let left = along(&plane.down).into_iter().map(|near| scale * near).collect();
+            factored.add_product(Product { left, right: along(&plane.across) });
+        }
         (blend, factored)
     }
 }
@@ -240,7 +253,7 @@ fn segments<'a>(axes: impl Iterator<Item = &'a Axis>, values: &[f64]) -> impl It
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Column, Dataset};
+    use crate::{Column, Dataset, Meaning};
 
     /// A row of a table, or a question.
     #[derive(Clone, Copy)]
@@ -267,13 +280,18 @@ mod tests {
     }
 
     fn fit(rows: &[Row]) -> Ensemble {
+        Ensemble::fit(&dataset(rows, |_| 1.0)).unwrap()
+    }
+
+    /// Runs that take longer than the law by a factor.
+    fn dataset(rows: &[Row], slower: impl Fn(&Row) -> f64) -> Dataset {
         let law = |(index, row): (usize, &Row)| {
             let slow = if row.machine == "a" { 1.0 } else { 1.7 };
             let work = slow * row.share * 300.0 / (row.down * row.across) + 2.0 / row.across + 0.3 * row.down;
             (work + 0.01 * (index * 7 % 5) as f64) * (1.0 + 0.1 / row.others[0]) + 0.02 * row.others[1]
         };
-        let secs: Vec<f64> = rows.iter().enumerate().map(law).collect();
-        Ensemble::fit(&Dataset::new(features(rows), secs, vec![false; rows.len()]).unwrap()).unwrap()
+        let secs: Vec<f64> = rows.iter().enumerate().map(|(index, row)| slower(row) * law((index, row))).collect();
+        Dataset::new(features(rows), secs, vec![false; rows.len()]).unwrap()
     }
 
     /// Compares every point of a grid with its own prediction; returns the number of regions.
@@ -392,6 +410,29 @@ mod tests {
             let question = Row { share, ..QUESTION };
             assert!(check(&ensemble, question, grid, &[7; 6]) >= if share < 0.1 { 9 } else { 12 });
             assert!(check(&ensemble, question, grid, &[7, 6, 5, 4, 0, 2]) > 4);
+        }
+    }
+
+    #[test]
+    fn a_surface_has_the_times_that_separate_runs_agree_on() {
+        let mut rows = Vec::new();
+        for down in [1.0, 2.0, 5.0] {
+            for across in [2.0, 4.0] {
+                for share in [0.01, 0.1, 0.5] {
+                    rows.extend(["a", "b"].map(|machine| Row { down, across, share, machine, ..QUESTION }));
+                }
+            }
+        }
+        let slow = [(2.0, 4.0), (5.0, 2.0)];
+        let is_slow = |row: &Row| row.share == 0.5 && row.machine == "b" && slow.contains(&(row.down, row.across));
+        rows.extend([rows.clone(), rows.clone()].concat().into_iter().filter(is_slow));
+        let slower = |row: &Row| if is_slow(row) { 2.5 } else { 1.0 };
+        let known = [("down", Meaning::Workers), ("across", Meaning::Workers), ("share", Meaning::Work)];
+        let ensemble = Ensemble::fit_known(&dataset(&rows, slower), &known).unwrap();
+        assert_eq!(ensemble.state.agreed.len(), 2);
+        let grid: (&[f64], &[f64]) = (&[0.5, 1.0, 1.7, 2.0, 3.0, 5.0, 40.0], &[1.0, 2.0, 3.0, 4.0, 8.0]);
+        for (share, machine) in [(0.1, "b"), (0.3, "b"), (0.5, "b"), (1.0, "b"), (0.5, "a"), (0.5, "new")] {
+            check(&ensemble, Row { share, machine, ..QUESTION }, grid, &[5; 7]);
         }
     }
 }

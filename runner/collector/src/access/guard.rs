@@ -161,9 +161,17 @@ fn unauthorized(sentence: &str) -> Response {
 fn credential(headers: &HeaderMap) -> Option<Hash> {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     match text(header::AUTHORIZATION) {
-        // Another scheme, such as a proxy's, counts as an unknown token.
-        Some(value) => Some(Hash::of(value.strip_prefix("Bearer ").unwrap_or_default().trim())),
+        Some(value) => Some(Hash::of(bearer(value))),
         None => text(header::COOKIE).and_then(sign_in::token_of_cookies).map(|token| Hash::of(&token)),
+    }
+}
+
+/// Returns the token of an `Authorization` header. The case of the scheme has no meaning (RFC 9110,
+/// 11.1). Another scheme, such as a proxy's, counts as an unknown token.
+fn bearer(value: &str) -> &str {
+    match value.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
+        _ => "",
     }
 }
 
@@ -186,5 +194,15 @@ mod tests {
         assert_eq!(route("POST", "/api/v1/samples"), Route::Write);
         assert_eq!(route("DELETE", "/api/v1/samples/1"), Route::Delete);
         assert_eq!(route("GET", "/healthz"), Route::Public);
+    }
+
+    #[test]
+    fn the_scheme_of_a_token_may_be_written_in_either_case() {
+        for value in ["Bearer abc", "bearer abc", "BEARER  abc "] {
+            assert_eq!(bearer(value), "abc", "{value}");
+        }
+        for value in ["Basic abc", "abc", "Bearerabc", ""] {
+            assert_eq!(bearer(value), "", "{value}");
+        }
     }
 }

@@ -48,7 +48,7 @@ impl Store {
 }
 
 /// Copies all pages in one step. In WAL mode this blocks no other connection, and concurrent writes
-/// do not restart it.
+/// do not restart it. `failed` explains failures of the store that is read.
 fn copy_to(from: &Connection, to: &Path, failed: impl Fn(rusqlite::Error) -> anyhow::Error) -> anyhow::Result<()> {
     remove(to).with_context(|| format!("{} cannot be replaced", to.display()))?;
     let copy = || -> rusqlite::Result<StepResult> {
@@ -58,11 +58,26 @@ fn copy_to(from: &Connection, to: &Path, failed: impl Fn(rusqlite::Error) -> any
         copy.pragma_update(None, "journal_mode", "delete")?;
         Ok(result)
     };
-    match copy().map_err(failed)? {
+    match copy().map_err(|error| unwritten(to, &error).unwrap_or_else(|| failed(error)))? {
         StepResult::Done => {}
         _ => anyhow::bail!("another program held the store for too long; try again"),
     }
     std::fs::File::open(to).and_then(|file| file.sync_all()).context("the copy cannot be written to the disk")
+}
+
+/// Returns the message for a failure to write a copy; `None` for a failure of the store that is
+/// read, which needs no space and is open already.
+fn unwritten(copy: &Path, error: &rusqlite::Error) -> Option<anyhow::Error> {
+    let copy = copy.display();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            Some(anyhow::anyhow!("the disk that holds {copy} is full; free some space there and try again"))
+        }
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            Some(unusable(format!("{copy} cannot be written; check that its folder exists and is writable")))
+        }
+        _ => None,
+    }
 }
 
 /// Replaces a store by a copy. Returns the number of samples of the copy, and the new path of the
@@ -198,5 +213,27 @@ fn sync_folder(path: &Path) -> std::io::Result<()> {
     match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) => std::fs::File::open(folder)?.sync_all(),
         None => std::fs::File::open(".")?.sync_all(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_that_cannot_be_written_is_named_instead_of_the_store() {
+        let said = |code: i32| {
+            let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            unwritten(Path::new("/copies/a.sqlite"), &failure).map(|error| error.to_string())
+        };
+        let full = "the disk that holds /copies/a.sqlite is full; free some space there and try again";
+        assert_eq!(said(ffi::SQLITE_FULL).as_deref(), Some(full));
+        let closed = "/copies/a.sqlite cannot be written; check that its folder exists and is writable";
+        for code in [ffi::SQLITE_CANTOPEN, ffi::SQLITE_READONLY] {
+            assert_eq!(said(code).as_deref(), Some(closed));
+        }
+        assert_eq!(said(ffi::SQLITE_CORRUPT), None);
     }
 }

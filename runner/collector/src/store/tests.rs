@@ -199,6 +199,9 @@ fn a_copy_has_what_the_store_had_and_needs_a_new_name() {
     let copy = folder.path().join("copy.sqlite");
     assert_eq!(store.back_up(&copy).unwrap(), 2);
     assert!(store.back_up(&copy).unwrap_err().to_string().contains("exists"));
+    let nowhere = folder.path().join("missing").join("copy.sqlite");
+    let error = format!("{:#}", store.back_up(&nowhere).unwrap_err());
+    assert!(error.ends_with("copy.sqlite.partial cannot be written; check that its folder exists and is writable"));
     store.insert(&[sample(3)]).unwrap();
     let path = store.location().file().unwrap().to_owned();
     assert!(

@@ -1,6 +1,7 @@
 //! Decodes, resizes and normalises a stored image for a CNN.
 
 use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fast_image_resize::Resizer;
 use fast_image_resize::images::Image as Canvas;
@@ -94,8 +95,10 @@ impl Decoder {
     /// Decodes, crops and resizes an image.
     fn resize(&mut self, image: &Item) -> Result<(), ItemError> {
         let decoded = match image.layout {
-            Layout::File if image.bytes.starts_with(&JPEG) => self.jpeg(&image.bytes)?,
-            Layout::File => self.other_file(&image.bytes)?,
+            Layout::File => guarded(|| match image.bytes.starts_with(&JPEG) {
+                true => self.jpeg(&image.bytes),
+                false => self.other_file(&image.bytes),
+            })?,
             Layout::Grey { width, height } => self.raw(&image.bytes, width, height, Colour::Grey)?,
             Layout::Planes { width, height } => self.raw(&image.bytes, width, height, Colour::Rgb)?,
             Layout::Text => return Err(is_text()),
@@ -213,10 +216,10 @@ pub fn interleaved(planes: &[u8]) -> Vec<u8> {
 /// The bytes are not an image, truncated, or the image is too large.
 pub fn size(image: &Item) -> Result<(u32, u32), ItemError> {
     match image.layout {
-        Layout::File if image.bytes.starts_with(&JPEG) => {
-            open_jpeg(&image.bytes).map(|(_, width, height)| (width, height))
-        }
-        Layout::File => open_other(&image.bytes).map(|decoder| decoder.dimensions()),
+        Layout::File => guarded(|| match image.bytes.starts_with(&JPEG) {
+            true => open_jpeg(&image.bytes).map(|(_, width, height)| (width, height)),
+            false => open_other(&image.bytes).map(|decoder| decoder.dimensions()),
+        }),
         Layout::Grey { width, height } | Layout::Planes { width, height } => {
             check_size(width, height).map(|()| (width, height))
         }
@@ -227,6 +230,12 @@ pub fn size(image: &Item) -> Result<(u32, u32), ItemError> {
 /// Returns the error for a text where an image is expected.
 pub fn is_text() -> ItemError {
     ItemError("it is a text, not an image".into())
+}
+
+/// Runs a library's decoder, which may panic on a damaged file.
+fn guarded<T>(decode: impl FnOnce() -> Result<T, ItemError>) -> Result<T, ItemError> {
+    catch_unwind(AssertUnwindSafe(decode))
+        .unwrap_or_else(|_| Err(ItemError("it cannot be decoded: the file is damaged".into())))
 }
 
 type Jpeg<'a> = JpegDecoder<ZCursor<&'a [u8]>>;
@@ -317,6 +326,12 @@ mod tests {
         let mut numbers = Vec::new();
         Decoder::new(colour, px).decode(image, &mut numbers).map_err(|error| error.0)?;
         Ok(numbers)
+    }
+
+    #[test]
+    fn a_file_on_which_the_library_panics_is_a_broken_image() {
+        let damaged = file(include_bytes!("damaged.jpeg").to_vec());
+        assert!(numbers(Colour::Grey, 8, &damaged).unwrap_err().ends_with("the file is damaged"));
     }
 
     #[test]

@@ -88,7 +88,8 @@ fn read(path: &Path, model: &str) -> anyhow::Result<(Written, u64)> {
     anyhow::ensure!(header.model == model, "it is of a {}, not of a {model}", header.model);
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
-    let expected = (header.numbers + header.state) * 4;
+    let expected = header.numbers.checked_add(header.state).and_then(|numbers| numbers.checked_mul(4));
+    let expected = expected.context("its header is damaged")?;
     anyhow::ensure!(bytes.len() == expected, "it has {} bytes of numbers and not {expected}", bytes.len());
     let list = bytes.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
     let written = Written { list: list.collect(), numbers: header.numbers, steps: header.steps };
@@ -136,5 +137,13 @@ mod tests {
         bytes.pop();
         std::fs::write(&path, bytes).unwrap();
         assert!(format!("{:#}", load(&[&path], 0, "lenet5", false).unwrap_err()).contains("bytes of numbers"));
+        // The sum, or its size in bytes, exceeds 64 bits.
+        for [numbers, state] in [[u64::MAX, 1], [1 << 62, 0]] {
+            let header = serde_json::json!({
+                "foreglow_replica": FORMAT, "model": "lenet5", "images": 3, "steps": 5, "numbers": numbers, "state": state,
+            });
+            std::fs::write(&path, format!("{header}\n")).unwrap();
+            assert!(format!("{:#}", load(&[&path], 0, "lenet5", false).unwrap_err()).contains("header is damaged"));
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use foreglow_exit::unusable;
 use foreglow_shared::{
-    Configuration, Context, CoreSplit, Engine, JobDefinition, MachineType, Mode, Resources, Workload, collect_command,
-    spark_submit_arguments,
+    Configuration, Context, CoreSplit, Engine, JobDefinition, MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, MachineType,
+    Mode, Resources, Workload, collect_command, spark_submit_arguments,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -66,7 +66,7 @@ impl Plan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// The text is not a plan, or nothing is recommended.
+    /// The text is not a plan, nothing is recommended, or a count is out of range.
     pub fn read(text: &[u8]) -> anyhow::Result<Self> {
         let unlike =
             |why: &str| unusable(format!("that is not a plan ({why}); write one with `foreglow plan … --format json`"));
@@ -75,7 +75,10 @@ impl Plan {
         }
         let plan: Self = serde_json::from_slice(text).map_err(|error| unlike(&error.to_string()))?;
         match (&plan.recommended, plan.context.is_some() || plan.job.is_some()) {
-            (Some(_), true) => Ok(plan),
+            (Some(choice), true) => {
+                choice.check_counts().map_err(|why| unlike(&why))?;
+                Ok(plan)
+            }
             (None, true) => Err(unusable("the plan recommends nothing; change its deadline or budget")),
             (_, false) => Err(unusable("that is not a plan: the job is missing")),
         }
@@ -198,6 +201,31 @@ impl Choice {
             executors: self.executors,
             cores_per_executor: self.cores_per_executor,
             total_cores: self.total_cores,
+        }
+    }
+
+    /// Checks that every count is from 1 to its limit: a cluster reads 0 as the whole machine, as
+    /// no limit, or as no job.
+    ///
+    /// # Errors
+    /// The first count that is out of range.
+    fn check_counts(&self) -> Result<(), String> {
+        let counts = [
+            ("executors", Some(self.executors), MOST_EXECUTORS),
+            ("cores_per_executor", Some(self.cores_per_executor), MOST_CORES),
+            ("memory_per_executor_mib", Some(self.memory_per_executor_mib), MOST_MEMORY_MIB),
+            ("machines", self.machines, MOST_EXECUTORS),
+            ("executors_per_machine", self.executors_per_machine, MOST_EXECUTORS),
+            ("batch_size", self.batch_size, u32::MAX),
+            ("partition_size", self.partition_size, u32::MAX),
+        ];
+        let wrong = counts.into_iter().find(|(_, count, most)| count.is_some_and(|count| count == 0 || count > *most));
+        if let Some((field, Some(count), most)) = wrong {
+            return Err(format!("{field} is {count}, and must be from 1 to {most}"));
+        }
+        match self.total_cores.filter(|_| !self.split().is_consistent()) {
+            Some(total) => Err(format!("total_cores is {total}, which is no uneven split of the executors")),
+            None => Ok(()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use foreglow_exit::unusable;
 use foreglow_shared::has_words;
 
-use super::{Needs, Share, Site, Task, indented, minutes, quoted};
+use super::{Needs, Share, Site, Task, indented, is_printable, minutes, quoted};
 
 const MIB_PER_GIB: u32 = 1024;
 
@@ -73,7 +73,15 @@ pub(super) fn task(task: &Task, site: &Site) -> anyhow::Result<String> {
     let mut run = "set -eu\n".to_owned();
     text.push_str(&files(task, site, &mut run));
     run.push_str(&started(task));
-    Ok(text + "run: |\n" + &indented(&run, 2))
+    Ok(text + "run: " + &script(&run))
+}
+
+/// Returns a script as a block of YAML, or in quotes if YAML would change its characters.
+fn script(run: &str) -> String {
+    match run.chars().all(|c| is_printable(c) || "\n\t".contains(c)) {
+        true => format!("|\n{}", indented(run, 2)),
+        false => quoted(run) + "\n",
+    }
 }
 
 /// Returns the number of machines; one for each process if the plan leaves it open, because
@@ -172,6 +180,12 @@ mod tests {
         }
         let refused = gpu_name("Quadro M2000").unwrap_err().to_string();
         assert!(refused.starts_with("no GPU of SkyPilot is known to be Quadro M2000; measure with"), "{refused}");
+    }
+
+    #[test]
+    fn a_script_with_characters_that_a_block_of_yaml_changes_is_in_quotes() {
+        assert_eq!(script("set -eu\n\techo 'ü'"), "|\n  set -eu\n  \techo 'ü'\n");
+        assert_eq!(script("echo a\r\nb\u{2028}"), "\"echo a\\r\\nb\\u2028\"\n");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Batch scripts of Slurm.
 
+use foreglow_exit::unusable;
 use foreglow_shared::shell_word;
 
 use super::{Needs, Share, Site, Task, minutes};
@@ -8,7 +9,7 @@ use crate::SLURM_NAME;
 const MINUTES_PER_HOUR: u64 = 60;
 const HOURS_PER_DAY: u64 = 24;
 
-pub(super) fn script(task: &Task, site: &Site) -> String {
+pub(super) fn script(task: &Task, site: &Site) -> anyhow::Result<String> {
     let mark = if task.runs_foreglow { SLURM_NAME } else { "" };
     let mut options = vec![format!("--job-name={mark}{}", task.name)];
     options.extend(task.nodes.map(|nodes| format!("--nodes={nodes}")));
@@ -32,15 +33,28 @@ pub(super) fn script(task: &Task, site: &Site) -> String {
     if let Some(secs) = task.limit_secs {
         options.push(format!("--time={}", time(minutes(secs))));
     }
-    options.extend(task.machine.as_ref().map(|machine| format!("--constraint={machine}")));
-    options.extend(site.queue.as_ref().map(|queue| format!("--partition={queue}")));
+    for (option, name) in [("--constraint", &task.machine), ("--partition", &site.queue)] {
+        options.extend(name.as_deref().map(|name| named(option, name)).transpose()?);
+    }
     let options: String = options.iter().map(|option| format!("#SBATCH {option}\n")).collect();
     let files = [("FOREGLOW_TOKEN_FILE", &site.token), ("FOREGLOW_CA", &site.authorities)];
     let export = |(name, file): (&str, &Option<String>)| {
         file.as_ref().map(|file| format!("export {name}={}\n", shell_word(file)))
     };
     let exports: String = files.into_iter().filter_map(export).collect();
-    format!("#!/bin/sh\n{options}set -eu\n{exports}{step} {}\n", task.command)
+    Ok(format!("#!/bin/sh\n{options}set -eu\n{exports}{step} {}\n", task.command))
+}
+
+/// Returns an option with a name. `sbatch` ends an option at a space or `#`, removes quotes and
+/// backslashes, and a line break would end the comment that holds the option.
+fn named(option: &str, name: &str) -> anyhow::Result<String> {
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"'\"\\#".contains(c);
+    if name.is_empty() || !name.chars().all(is_plain) {
+        return Err(unusable(format!(
+            "Slurm's option {option} cannot have the value {name:?}; it must have no spaces, quotes, backslashes or #"
+        )));
+    }
+    Ok(format!("{option}={name}"))
 }
 
 /// Returns a time in Slurm's format, days-hours:minutes:seconds.

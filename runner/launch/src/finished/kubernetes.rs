@@ -19,6 +19,14 @@ pub(super) fn is_jobs(text: &str) -> bool {
     serde_json::from_str(text).is_ok_and(|value: Value| is_empty(&value) || !items(&value).is_empty())
 }
 
+/// Returns the needed form, if a text is Jobs as YAML or as the table of `kubectl get job`.
+pub(super) fn other_form(text: &str) -> Option<&'static str> {
+    let is_yaml = text.lines().take(3).any(|line| line.starts_with("apiVersion:"));
+    let is_table = text.starts_with("NAME ") && text.lines().next().is_some_and(|line| line.contains(" COMPLETIONS "));
+    (is_yaml || is_table)
+        .then_some("it is the output of kubectl in another form; write it as JSON, with `kubectl get job -o json`")
+}
+
 fn items(value: &Value) -> Vec<&Value> {
     let all: Vec<&Value> = match value["items"].as_array() {
         Some(items) => items.iter().collect(),
@@ -53,6 +61,14 @@ fn unit_bytes(unit: &str) -> Option<f64> {
         "Gi" => 1024.0 * BYTES_PER_MIB,
         "Ti" => 1024.0 * 1024.0 * BYTES_PER_MIB,
         _ => return None,
+    })
+}
+
+/// Whether a resource is a GPU, a shared GPU or a part of one: `nvidia.com/gpu`,
+/// `nvidia.com/gpu.shared`, `nvidia.com/mig-1g.5gb`, `gpu.intel.com/i915`.
+fn is_gpu(resource: &str) -> bool {
+    resource.split_once('/').is_some_and(|(vendor, name)| {
+        vendor.starts_with("gpu.") || name.starts_with("mig-") || name == "gpu" || name.starts_with("gpu.")
     })
 }
 
@@ -93,7 +109,9 @@ fn finished(job: &Value) -> Result<Finished, &'static str> {
         executors: spec["parallelism"].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(1).max(1),
         cores_per_executor: cores,
         memory_per_executor_mib: text(&limits["memory"]).and_then(|memory| mebibytes(&memory, unit_bytes)),
-        has_gpu: limits.as_object().is_some_and(|limits| limits.keys().any(|name| name.ends_with("/gpu"))),
+        has_gpu: limits.as_object().is_some_and(|limits| limits.keys().any(|name| is_gpu(name))),
+        // Each pod has its own, or its part of one.
+        shares_gpus: limits.as_object().is_some_and(|limits| limits.keys().any(|name| name.ends_with("/gpu.shared"))),
         machine: pod["nodeSelector"][MACHINE].as_str().map(str::to_owned),
     })
 }
@@ -101,6 +119,13 @@ fn finished(job: &Value) -> Result<Finished, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shared_gpus_and_parts_of_gpus_are_gpus() {
+        let gpus = ["nvidia.com/gpu", "amd.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb"];
+        assert!(gpus.into_iter().all(is_gpu) && is_gpu("gpu.intel.com/i915"));
+        assert!(!["cpu", "memory", "ephemeral-storage", "example.com/dongle"].into_iter().any(is_gpu));
+    }
 
     #[test]
     fn quantities_of_memory_are_decimal_unless_their_unit_ends_in_i() {

@@ -41,6 +41,8 @@ struct Finished {
     cores_per_executor: u32,
     memory_per_executor_mib: Option<u32>,
     has_gpu: bool,
+    /// Whether there were fewer GPUs than executors.
+    shares_gpus: bool,
     machine: Option<String>,
 }
 
@@ -51,6 +53,8 @@ pub enum Kind {
     Slurm,
     /// Jobs as JSON, from `kubectl get jobs`.
     Kubernetes,
+    /// Output of `sacct` or `kubectl` in another form, with the needed form.
+    Other(&'static str),
 }
 
 impl Kind {
@@ -60,8 +64,10 @@ impl Kind {
         if text.starts_with("JobID|") || text.lines().next().is_some_and(|line| line.split('|').any(|c| c == "JobID")) {
             return Some(Self::Slurm);
         }
-        let is_kubernetes = text.starts_with('{') && kubernetes::is_jobs(text);
-        is_kubernetes.then_some(Self::Kubernetes)
+        if text.starts_with('{') && kubernetes::is_jobs(text) {
+            return Some(Self::Kubernetes);
+        }
+        kubernetes::other_form(text).or_else(|| slurm::other_form(text)).map(Self::Other)
     }
 }
 
@@ -75,6 +81,7 @@ pub fn samples(kind: Kind, text: &[u8], labels: &Labels, engine: &str) -> anyhow
     let (jobs, mut notes) = match kind {
         Kind::Slurm => slurm::jobs(&text)?,
         Kind::Kubernetes => kubernetes::jobs(&text)?,
+        Kind::Other(needed) => return Err(unusable(needed)),
     };
     if jobs.is_empty() {
         return Err(match notes.as_slice() {
@@ -170,6 +177,9 @@ impl Finished {
             "host": { "cpu": label("cpu"), "adapter": label("adapter") },
             "started_at": self.started_at.to_string(),
         });
+        if self.shares_gpus {
+            sample["configuration"]["shares_accelerators"] = true.into();
+        }
         if let Some(data) = label("data") {
             sample["workload"]["data"] = data.into();
         }
@@ -250,6 +260,67 @@ mod tests {
         assert_eq!(again[1].outcome, Outcome::TimedOut);
     }
 
+    #[test]
+    fn executors_share_gpus_if_there_are_fewer() {
+        let mut given = labels();
+        given.set("accelerator", "NVIDIA A10G");
+        for (gpus, shares) in [
+            ("gres/gpu=1", true),
+            ("gres/gpu:a10g=3", true),
+            ("gres/gpu:a10g=2,gres/gpu:a100=2", false),
+            ("gres/gpu=4,gres/gpu:a10g=4", false),
+            ("gres/gpu=8", false),
+            ("gres/gpu=4,gres/shard=4", true),
+            ("gres/mps=200", true),
+        ] {
+            let lines = format!(
+                "70|infer|COMPLETED|130|2026-11-21T10:00:00|8||cpu=8,mem=16G|\n\
+                 70.0|python|COMPLETED|120|2026-11-21T10:00:05|8|4|cpu=8,{gpus},mem=16G|\n"
+            );
+            let (found, _) = of_slurm(&lines, &given);
+            assert_eq!(found[0].configuration.shares_accelerators, shares, "{gpus}");
+        }
+    }
+
+    #[test]
+    fn other_forms_of_the_output_are_refused_with_the_form_that_is_read() {
+        let yaml = "write it as JSON, with `kubectl get job -o json`";
+        let sacct = "write it with `sacct --parsable2 --format=JobID,JobName,State,ElapsedRaw,Start,";
+        for (text, advice) in [
+            ("apiVersion: v1\nitems:\n- apiVersion: batch/v1\n  kind: Job\n", yaml),
+            ("---\napiVersion: batch/v1\nkind: Job\n", yaml),
+            ("NAME   STATUS     COMPLETIONS   DURATION   AGE\na      Complete   1/1           5s         1m\n", yaml),
+            ("JobID           JobName  Partition\n------------ ---------- ----------\n12  infer  gpu\n", sacct),
+            ("       JobID    JobName  Partition \n------------ ---------- ---------- \n", sacct),
+            (r#"{"meta":{"plugin":{"name":"Slurm"}},"jobs":[{"job_id":12,"steps":[]}]}"#, sacct),
+            ("12|infer|COMPLETED|130|2026-11-21T10:00:00|8||cpu=8,mem=16G|\n", sacct),
+        ] {
+            let kind = Kind::of(text.as_bytes()).unwrap();
+            let error = samples(kind, text.as_bytes(), &labels(), "local").unwrap_err().to_string();
+            assert!(error.contains(advice), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_the_separator_is_told_and_the_other_jobs_are_read() {
+        let lines = "60|a|b|COMPLETED|130|2026-11-21T10:00:00|8||cpu=8,mem=16G|\n\
+            60.0|python|COMPLETED|120|2026-11-21T10:00:05|8|4|cpu=8,mem=16G|\n";
+        let body = SACCT.split_once('\n').unwrap().1;
+        let (found, notes) = of_slurm(&format!("{lines}{body}"), &labels());
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(notes.iter().any(|note| note == "job 60 has a `|` in its name or another column"), "{notes:?}");
+        // `sacct --parsable` also ends every line with the separator.
+        let parsable = SACCT.replace('\n', "|\n");
+        assert_eq!(samples(Kind::Slurm, parsable.as_bytes(), &labels(), "local").unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn a_start_may_have_a_time_zone() {
+        let zoned = SACCT.replace("T10:00:05", "T10:00:05+0100");
+        let (found, _) = samples(Kind::Slurm, zoned.as_bytes(), &labels(), "local").unwrap();
+        assert_eq!(found[0].started_at.to_string(), "2026-11-21T09:00:05Z");
+    }
+
     /// Returns the samples of these lines of `sacct`, and the remarks.
     fn of_slurm(lines: &str, labels: &Labels) -> (Vec<Sample>, Vec<String>) {
         let header = SACCT.lines().next().unwrap();
@@ -316,6 +387,11 @@ mod tests {
         let accelerators: Vec<_> = found.iter().map(|sample| sample.configuration.accelerator.as_deref()).collect();
         assert_eq!(accelerators, [None, Some("NVIDIA A10G")]);
         assert!(notes.iter().any(|note| note.starts_with("no GPU is recorded for job 12, so that")), "{notes:?}");
+        for shared in ["gres/mps=50", "gres/shard=1", "gres/gpu:a100=1"] {
+            let records = SACCT.replace("gres/gpu=1", shared);
+            let (_, notes) = samples(Kind::Slurm, records.as_bytes(), &labels(), "local").unwrap();
+            assert!(notes.iter().any(|note| note.contains("give --accelerator")), "{shared}: {notes:?}");
+        }
         given.set("mode", "training");
         let error = samples(Kind::Slurm, SACCT.as_bytes(), &given, "local").unwrap_err().to_string();
         assert_eq!(error, "a cluster does not record the job; give --epochs");

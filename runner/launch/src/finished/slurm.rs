@@ -13,6 +13,21 @@ const COLUMNS: [&str; 8] = ["JobID", "JobName", "State", "ElapsedRaw", "Start", 
 
 type Record<'a> = BTreeMap<&'a str, &'a str>;
 
+/// The needed form, for a text that `sacct` wrote in another one.
+const OTHER_FORM: &str = "it is the output of sacct in another form, or without its first line; write it with `sacct \
+                          --parsable2 --format=JobID,JobName,State,ElapsedRaw,Start,AllocCPUS,NTasks,AllocTRES,\
+                          Constraints`";
+
+/// Returns the needed form, if a text is the table or the JSON of `sacct`, or lacks its header.
+pub(super) fn other_form(text: &str) -> Option<&'static str> {
+    let first = text.lines().next().unwrap_or_default();
+    let is_table = first.split_whitespace().next() == Some("JobID");
+    let is_json = text.starts_with('{')
+        && serde_json::from_str(text).is_ok_and(|value: serde_json::Value| value["jobs"][0]["job_id"].is_number());
+    let lacks_header = first.contains('|') && first.split('|').any(|cell| outcome(cell).is_some());
+    (is_table || is_json || lacks_header).then_some(OTHER_FORM)
+}
+
 /// Returns the finished jobs, and the reasons why others are omitted.
 pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
@@ -25,11 +40,16 @@ pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
             COLUMNS.join(",")
         )));
     }
-    let rows: Vec<Record<'_>> = lines
-        .filter(|line| !line.trim().is_empty())
-        .map(|line| header.iter().copied().zip(line.split('|')).collect())
-        .collect();
-    let (mut jobs, mut notes) = (Vec::new(), Vec::new());
+    let (mut rows, mut notes) = (Vec::new(), Vec::new());
+    for line in lines.filter(|line| !line.trim().is_empty()) {
+        let row: Record<'_> = header.iter().copied().zip(line.split('|')).collect();
+        // sacct does not escape the separator, which moves all later values to other columns.
+        match line.split('|').count() > header.len() {
+            true => notes.push(format!("job {} has a `|` in its name or another column", get(&row, "JobID"))),
+            false => rows.push(row),
+        }
+    }
+    let mut jobs = Vec::new();
     for (place, job) in rows.iter().enumerate().filter(|(_, row)| !get(row, "JobID").contains('.')) {
         let id = get(job, "JobID");
         // The first step is that of `srun`; the time of the job includes the start of its script. A
@@ -75,6 +95,8 @@ fn finished(id: &str, job: &Record<'_>, step: Option<&Record<'_>>) -> Result<Fin
     let cores = number("AllocCPUS").ok_or("has no number of processors")?;
     let resources: BTreeMap<&str, &str> =
         get(step, "AllocTRES").split(',').filter_map(|resource| resource.split_once('=')).collect();
+    let count = gpus(&resources);
+    let has_parts = resources.keys().any(|name| name.starts_with("gres/mps") || name.starts_with("gres/shard"));
     let machine = job.get("Constraints").map(|machine| machine.trim()).filter(|machine| !machine.is_empty());
     Ok(Finished {
         name: format!("job {id}"),
@@ -86,9 +108,17 @@ fn finished(id: &str, job: &Record<'_>, step: Option<&Record<'_>>) -> Result<Fin
         executors: tasks,
         cores_per_executor: cores / tasks,
         memory_per_executor_mib: resources.get("mem").and_then(|mem| mebibytes(mem, unit_bytes)).map(|mib| mib / tasks),
-        has_gpu: resources.keys().any(|name| name.starts_with("gres/gpu")),
+        has_gpu: count > 0 || has_parts,
+        shares_gpus: has_parts || (count > 0 && count < tasks),
         machine: machine.map(str::to_owned),
     })
+}
+
+/// Returns the number of GPUs: the total, or else the sum over their types.
+fn gpus(resources: &BTreeMap<&str, &str>) -> u32 {
+    let count = |text: &&str| text.parse().unwrap_or(1_u32);
+    let of_types = || resources.iter().filter(|(name, _)| name.starts_with("gres/gpu:")).map(|(_, text)| count(text));
+    resources.get("gres/gpu").map_or_else(|| of_types().fold(0, u32::saturating_add), count)
 }
 
 /// Returns the bytes of a unit, which are binary in Slurm.
@@ -107,10 +137,10 @@ fn get<'a>(row: &Record<'a>, column: &str) -> &'a str {
     row.get(column).copied().unwrap_or_default()
 }
 
-/// Reads a time of sacct, which has no time zone; the cluster's own is unknown, and only the order
-/// of runs depends on it.
+/// Reads a time of sacct, which has no time zone unless `SLURM_TIME_FORMAT` asks for one; the
+/// cluster's own is unknown, and only the order of runs depends on it.
 fn start(text: &str) -> Option<Timestamp> {
-    format!("{text}Z").parse().ok()
+    text.parse().or_else(|_| format!("{text}Z").parse()).ok()
 }
 
 #[cfg(test)]

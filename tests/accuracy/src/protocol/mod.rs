@@ -9,6 +9,7 @@ mod jobs;
 mod machines;
 mod own_runs;
 mod profet;
+mod repeats;
 mod simulated;
 mod splits;
 mod timm;
@@ -133,6 +134,7 @@ pub fn protocols() -> Vec<Protocol> {
         own_runs::protocols(),
         machines::protocols(),
         simulated::protocols(),
+        repeats::protocols(),
         jobs::protocols(),
         clouds::protocols(),
         trimtuner::protocols(),

@@ -43,9 +43,9 @@ fn part(places: &Places, model: &str, mode: &str) -> anyhow::Result<Part> {
     let job = jobs.iter().find(is_meant).with_context(|| format!("the example has no {model} {mode}"))?;
     let (samples, whole): (Vec<Observation>, Vec<Observation>) =
         job.observations.iter().partition(|run| run.sampling_rate < 1.0);
-    let mut cells: BTreeMap<(u32, u32, u64), Vec<Observation>> = BTreeMap::new();
+    let mut cells: BTreeMap<Cell, Vec<Observation>> = BTreeMap::new();
     for run in samples {
-        cells.entry((run.executors, run.cores_per_executor, run.sampling_rate.to_bits())).or_default().push(run);
+        cells.entry(cell(&run)).or_default().push(run);
     }
     let trial = |draw: u64| {
         let mut chance = Chance::new(&[1, draw]);
@@ -53,4 +53,12 @@ fn part(places: &Places, model: &str, mode: &str) -> anyhow::Result<Part> {
         Trial::Job(JobTrial { job: Job { observations, ..job.clone() }, test: whole.clone() })
     };
     Ok(Part { command: Vec::new(), trials: (0..DRAWS).map(trial).collect() })
+}
+
+/// Executors, cores and the sampling rate.
+type Cell = (u32, u32, u64);
+
+/// Returns the setting of a run.
+pub fn cell(run: &Observation) -> Cell {
+    (run.executors, run.cores_per_executor, run.sampling_rate.to_bits())
 }

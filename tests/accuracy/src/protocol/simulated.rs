@@ -24,7 +24,7 @@ const LINE: Set = Set { name: "Line with one slow run", is_development: true, so
 
 /// Dependence of a job's time on executors, cores and images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Law {
+pub(super) enum Law {
     /// A serial part and a part divided by all cores (Amdahl, 1967).
     Amdahl,
     /// The same, plus an all-reduce of each step: proportional to the images and to log₂ E.
@@ -77,7 +77,7 @@ pub fn protocols() -> Vec<Protocol> {
 }
 
 /// A job with the parameters of its law.
-struct Simulated {
+pub(super) struct Simulated {
     law: Law,
     fixed_secs: f64,
     secs: f64,
@@ -88,7 +88,7 @@ struct Simulated {
 }
 
 impl Simulated {
-    fn draw(law: Law, chance: &mut Chance) -> Self {
+    pub(super) fn draw(law: Law, chance: &mut Chance) -> Self {
         Self {
             law,
             fixed_secs: libm::exp(chance.between(-2.5, 1.0)),
@@ -121,7 +121,12 @@ impl Simulated {
             }
     }
 
-    fn run(&self, (executors, cores_per_executor): (u32, u32), sampling_rate: f64, chance: &mut Chance) -> Observation {
+    pub(super) fn run(
+        &self,
+        (executors, cores_per_executor): (u32, u32),
+        sampling_rate: f64,
+        chance: &mut Chance,
+    ) -> Observation {
         let secs = self.secs(executors, cores_per_executor, sampling_rate) * libm::exp(NOISE * chance.normal());
         Observation {
             executors,
@@ -137,7 +142,7 @@ impl Simulated {
     }
 }
 
-fn configurations() -> Vec<(u32, u32)> {
+pub(super) fn configurations() -> Vec<(u32, u32)> {
     COUNTS.iter().flat_map(|executors| COUNTS.iter().map(move |cores| (*executors, *cores))).collect()
 }
 
@@ -165,7 +170,7 @@ fn left_out(law: Law, draw: u64) -> Trial {
     Trial::Job(JobTrial { job: runs(side(false)), test: side(true) })
 }
 
-fn runs(observations: Vec<Observation>) -> Job {
+pub(super) fn runs(observations: Vec<Observation>) -> Job {
     let context: Context = serde_json::from_value(json!({
         "workload": { "model": "resnet18", "mode": "inference", "image_px": 64, "images": 100_000, "epochs": 1, "batch_size": 8 },
         "engine": "local",

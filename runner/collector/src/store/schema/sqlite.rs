@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use foreglow_exit::unusable;
 use rusqlite::{Connection, params};
 
+use crate::disk::is_shared;
 use crate::store::Location;
 use crate::store::checksum::checksum;
 use crate::store::database::Transaction;
@@ -139,11 +140,18 @@ pub(super) fn open(path: PathBuf, create: bool) -> anyhow::Result<File> {
 fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Result<()> {
     let failed = |error: rusqlite::Error| sentence(path, &error);
     check(connection, path)?;
-    connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
+    connection.pragma_update(None, "journal_mode", journal(is_shared(path))).map_err(failed)?;
     connection.pragma_update(None, "synchronous", "full").map_err(failed)?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB).map_err(failed)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(failed)?;
     migrate(connection).map_err(|failure| explain(&Location::File(path.to_owned()), &failure))
+}
+
+/// Returns the journal mode. The index of a write-ahead log is in memory that machines do not
+/// share: on a network file system, such as the home folder of a cluster, their writes would
+/// overwrite each other.
+fn journal(is_shared: bool) -> &'static str {
+    if is_shared { "delete" } else { "wal" }
 }
 
 /// Whether a database is a store of any version.
@@ -228,5 +236,19 @@ fn add_checksums(transaction: &Connection) -> rusqlite::Result<()> {
         for (seq, id, line) in &rows {
             write.execute(params![seq, checksum(id.as_bytes(), line.as_bytes())])?;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_on_a_network_file_system_has_no_write_ahead_log() {
+        assert_eq!([false, true].map(journal), ["wal", "delete"]);
+        let folder = tempfile::tempdir().unwrap();
+        let file = open(folder.path().join("a.sqlite"), true).unwrap();
+        let mode: String = file.connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
     }
 }

@@ -145,3 +145,60 @@ fn what_is_no_plan_is_refused_with_the_command_that_writes_one() {
     assert_eq!(error(" \n"), format!("that is not a plan (it is empty); {end}"));
     assert!(error("{\"schema\":1}\n{\"schema\":1}\n").ends_with(end));
 }
+
+#[test]
+fn counts_outside_their_limits_are_refused() {
+    let error = |counts: &str| {
+        let context = r#"{"workload":{"model":"resnet18","mode":"inference","image_px":64,"images":20000,"epochs":1,
+            "batch_size":32},"engine":"local","host":{}}"#;
+        let counts = format!(r#""executors":2,"cores_per_executor":3,"memory_per_executor_mib":2048,{counts}"#);
+        // The last of two equal fields is the second one of the object.
+        let fields: serde_json::Value = serde_json::from_str(&format!("{{{counts}}}")).unwrap();
+        Plan::read(format!(r#"{{"context":{context},"recommended":{fields}}}"#).as_bytes()).unwrap_err().to_string()
+    };
+    for (counts, why) in [
+        (r#""executors":0"#, "executors is 0, and must be from 1 to 10000"),
+        (r#""cores_per_executor":0"#, "cores_per_executor is 0, and must be from 1 to 1000"),
+        (r#""memory_per_executor_mib":0"#, "memory_per_executor_mib is 0, and must be from 1 to 16777216"),
+        (r#""cores_per_executor":4294967295"#, "cores_per_executor is 4294967295, and must be from 1 to 1000"),
+        (r#""machines":0"#, "machines is 0, and must be from 1 to 10000"),
+        (r#""total_cores":7"#, "total_cores is 7, which is no uneven split of the executors"),
+    ] {
+        let said = error(counts);
+        assert!(said.starts_with(&format!("that is not a plan ({why}); write one with")), "{said}");
+    }
+}
+
+#[test]
+fn a_time_limit_out_of_range_is_refused_by_every_system() {
+    let plan = over_machines(r#""machine":"c5.xlarge","executors":1,"cores_per_executor":4"#);
+    for system in [System::Slurm, System::Kubernetes, System::Skypilot] {
+        for secs in [0.0, -5.0, 1e300, f64::INFINITY, f64::NAN] {
+            let task = Task { limit_secs: Some(secs), ..whole(&plan) };
+            let error = system.file(&task, &Site::default()).unwrap_err().to_string();
+            assert_eq!(error, "the time limit must be above 0 and at most 1000000000 s; give another with --time");
+        }
+        let days = system.file(&Task { limit_secs: Some(34_560_000.0), ..whole(&plan) }, &Site::default()).unwrap();
+        let written = ["--time=400-00:00:00", "activeDeadlineSeconds: 34560000", "timeout 576000m"];
+        assert!(written.into_iter().any(|limit| days.contains(limit)), "{days}");
+    }
+}
+
+#[test]
+fn names_that_sbatch_would_read_otherwise_are_refused() {
+    let plan = over_machines(r#""machine":"c5.xlarge","executors":1,"cores_per_executor":4"#);
+    for queue in ["", "a b", "a\nrm -rf ~", "a\tb", "a'b", "a\"b", "a\\b", "a#b", "a\u{2028}b"] {
+        let site = Site { queue: Some(queue.to_owned()), ..Site::default() };
+        let error = System::Slurm.file(&whole(&plan), &site).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("Slurm's option --partition cannot have the value {queue:?}")), "{error}");
+        assert!(System::Kubernetes.file(&whole(&plan), &site).is_ok());
+    }
+    let odd = over_machines(r#""machine":"a'b","executors":1,"cores_per_executor":4"#);
+    assert!(System::Slurm.file(&whole(&odd), &Site::default()).is_err());
+    let site = Site { queue: Some("gpu-långa,short".to_owned()), ..Site::default() };
+    assert!(file_at(&site, &whole(&plan)).contains("#SBATCH --partition=gpu-långa,short\n"));
+}
+
+fn file_at(site: &Site, task: &Task) -> String {
+    System::Slurm.file(task, site).unwrap()
+}

@@ -1,0 +1,77 @@
+//! `evaluate --input`: any options with any table are rejected, or every predictor gets a finite
+//! error. The first line has the options, separated by spaces.
+#![no_main]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use clap::Parser;
+use csv::StringRecord;
+use foreglow_console::evaluation::{Records, TableArgs};
+use libfuzzer_sys::fuzz_target;
+use tempfile::NamedTempFile;
+
+/// Largest number of lines, so that an input takes milliseconds.
+const MOST_LINES: usize = 24;
+/// Largest number of digits in the options, for the same reason.
+const DIGITS: usize = 2;
+
+static FILE: LazyLock<NamedTempFile> =
+    LazyLock::new(|| NamedTempFile::new().expect("the folder for temporary files is writable"));
+
+/// The options of the table, and those with which they conflict.
+#[derive(Parser)]
+struct Options {
+    #[command(flatten)]
+    table: TableArgs,
+    files: Vec<PathBuf>,
+    #[arg(long)]
+    store: Option<String>,
+    #[arg(long)]
+    model: Option<String>,
+    #[arg(long)]
+    context: Option<String>,
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let (first, table) = bytes.split_at(bytes.iter().position(|byte| *byte == b'\n').unwrap_or(0));
+    let Ok(first) = std::str::from_utf8(first) else { return };
+    let table = table.get(1..).unwrap_or_default();
+    if table.iter().filter(|byte| **byte == b'\n').count() > MOST_LINES {
+        return;
+    }
+    fs::write(FILE.path(), table).expect("the temporary file is writable");
+    read(FILE.path());
+    if has_long_number(first) {
+        return;
+    }
+    let words = ["evaluate".as_ref(), "--input".as_ref(), FILE.path().as_os_str()];
+    let Ok(options) = Options::try_parse_from(words.into_iter().chain(first.split(' ').map(str::as_ref))) else {
+        return;
+    };
+    let Ok(Some(evaluation)) = options.table.evaluate() else { return };
+    assert!(evaluation.rows > 0);
+    for standing in &evaluation.standings {
+        let score = &standing.score;
+        assert!(score.mape_percent.is_none_or(|mape| mape.is_finite() && mape >= 0.0), "{score:?}");
+    }
+});
+
+/// Reads all records: each has a cell per column, and their lines ascend. In a file with mixed line
+/// ends, two records may get the same line.
+fn read(file: &Path) {
+    let Ok(mut records) = Records::open(file) else { return };
+    let columns = records.header().len();
+    let mut record = StringRecord::new();
+    let mut before = 0;
+    while let Ok(Some(line)) = records.next(&mut record) {
+        assert!(line >= before, "line {line} after line {before}");
+        assert_eq!(record.len(), columns);
+        before = line;
+    }
+}
+
+fn has_long_number(options: &str) -> bool {
+    options.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > DIGITS)
+}
