@@ -101,6 +101,12 @@ fn the_output_is_a_file_or_a_folder_as_its_name_says() {
     let answer = home.run(&[&several, &site[..]].concat());
     assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{}", answer.stderr);
     assert!(answer.stderr.contains("job.sh is the name of one file; name a folder with --output"), "{}", answer.stderr);
+
+    let folder = home.path("twice");
+    let twice = ["export", "slurm", "--measure", "c5.xlarge,c5-xlarge", "--output", &folder];
+    let answer = home.run(&[&twice, &site[..]].concat());
+    assert!(answer.code == 2 && answer.stderr.contains("the same name of a file"), "{}", answer.stderr);
+    assert!(!std::path::Path::new(&folder).exists());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `foreglow export`: starts the planned job, or measurements, on a cluster.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -126,11 +127,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             file.display()
         ))),
         (Some(folder), tasks) => {
+            let file = |task: &Task| Ok((format!("{}.{}", task.name, system.extension()), system.file(task, &site)?));
+            let files: BTreeMap<String, String> = tasks.iter().map(file).collect::<anyhow::Result<_>>()?;
+            if files.len() < tasks.len() {
+                return Err(unusable(
+                    "two of the machine types give the same name of a file; export them one by one, into other folders",
+                ));
+            }
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("the folder {} cannot be created", folder.display()))?;
-            tasks.iter().try_for_each(|task| {
-                write(&folder.join(format!("{}.{}", task.name, system.extension())), &system.file(task, &site)?)
-            })
+            files.iter().try_for_each(|(name, text)| write(&folder.join(name), text))
         }
     }
 }
