@@ -131,7 +131,7 @@ impl LabelArgs {
 }
 
 /// Reads all inputs, saves and prints the samples. An input that cannot be used is reported and
-/// does not stop the others.
+/// does not stop the others, if there are any.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let labels = args.labels.labels();
     let folder = Temporary::folder()?;
@@ -140,7 +140,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut imported = Imported::new(place, known);
     let mut problems = Problems::default();
     for input in &args.inputs {
-        for log in find(input, &args.application, folder.path()) {
+        let mut found = find(input, &args.application, folder.path());
+        if args.inputs.len() == 1
+            && found.len() == 1
+            && let Some(Err(error)) = found.pop_if(|log| log.is_err())
+        {
+            return Err(error);
+        }
+        for log in found {
             let log = match log {
                 Ok(log) if output.file().is_some_and(|output| is_output(&log, output)) => continue,
                 Ok(log) => log,
