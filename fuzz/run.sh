@@ -2,7 +2,7 @@
 # Fuzzes every target, or the named ones, for SECS seconds each (300 by default), starting from the
 # named seeds in corpus/ and the inputs of earlier rounds in corpus.tar.xz:
 #     fuzz/run.sh [SECS] [TARGET...]
-# Adds to the archive what increased coverage:
+# Adds to the archive a small set of inputs with the same coverage as all:
 #     fuzz/run.sh keep
 # The same binaries run under `cargo fuzz run TARGET` with cargo-fuzz and a nightly compiler. This
 # script enables libFuzzer's counters with the stable compiler, without a sanitizer: in safe Rust,
@@ -33,7 +33,7 @@ for name in "${targets[@]}"; do
     compressed_log) max_len=65536 seeds=../shared/spark-log/tests/event-logs ;;
   esac
   if [ "$secs" = keep ]; then
-    "$binary" -merge=1 -max_len="$max_len" "$target/earlier/$name" "$seeds" "$target/corpus/$name"
+    "$binary" -set_cover_merge=1 -max_len="$max_len" "$target/earlier/$name" "$seeds" "$target/corpus/$name"
   else
     "$binary" -max_total_time="$secs" -max_len="$max_len" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
       -artifact_prefix="$target/found/$name-" "$target/corpus/$name" "$target/earlier/$name" "$seeds"
