@@ -14,6 +14,7 @@ mod capacity;
 mod choice;
 mod coverage;
 mod decision;
+mod device_prices;
 mod ensemble;
 mod explain;
 mod grid;
