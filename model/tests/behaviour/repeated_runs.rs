@@ -88,7 +88,7 @@ fn slowed(runs: &[Observation], slow: &Observation) -> Vec<Observation> {
 #[test]
 fn small_runs_that_agree_move_no_whole_job_of_another_configuration() {
     let tenfold = [&[0.01, 0.1][..], &[0.01, 0.03, 0.1], &[0.01, 0.1, 1.0]].map(|rates| (rates, 0.05));
-    for (rates, bound) in tenfold.into_iter().chain([(&[0.001, 0.01][..], 0.08)]) {
+    for (rates, bound) in tenfold.into_iter().chain([(&[0.001, 0.01][..], 0.08), (&[0.005, 0.01], 0.08)]) {
         let runs = full(&[1, 2, 4], &[1, 2, 4], rates, |e, c, s| 2.0 + 658.0 * s / (e * c));
         let clean = fit(&runs);
         for slow in runs.iter().filter(|run| run.sampling_rate < 1.0) {

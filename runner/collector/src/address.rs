@@ -1,11 +1,21 @@
 //! Addresses of collectors and planners.
 
-/// Parses the address of a collector or planner, without its path; `http://` is the default scheme:
-/// `localhost:8787`.
+/// Parses the address of a collector or planner; `http://` is the default scheme: `localhost:8787`.
+/// Messages, links and the queue contain the address, so it must not contain a password.
+///
+/// # Errors
+/// The text is not an address, or it contains a user or password.
 pub fn url(text: &str) -> Result<String, String> {
     let wrong = || format!("{text:?} is not an address; give one such as http://127.0.0.1:8787");
     let text = text.trim().split(['#', '?']).next().unwrap_or_default();
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    // A password may contain `/`, although it should be percent-encoded.
+    if let Some((_, host)) = rest.rsplit_once('@') {
+        return Err(format!(
+            "an address contains no user or password; give {scheme}://{host}, and a token of the collector with \
+             --token-file or FOREGLOW_TOKEN"
+        ));
+    }
     let rest = rest.trim_end_matches('/');
     let url = format!("{scheme}://{rest}");
     let host = rest.split('/').next().unwrap_or_default();
@@ -37,6 +47,14 @@ mod tests {
         assert_eq!(url("https://planner.example.org/a/"), Ok("https://planner.example.org/a".into()));
         for text in ["", "nonsense", "http://", "ftp://a", "http://a b", "://a"] {
             assert!(url(text).unwrap_err().contains("is not an address"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_with_a_password_is_refused_without_printing_it() {
+        for text in ["https://anna:secret@team.example.org", "anna:secret@team.example.org:1", "https://a:secret/@h"] {
+            let error = url(text).unwrap_err();
+            assert!(error.contains("no user or password") && !error.contains("secret"), "{error}");
         }
     }
 }

@@ -57,7 +57,14 @@ impl Run<'_> {
             None => memory.and_then(|mib| u32::try_from(mib).ok()).unwrap_or(u32::MAX),
         };
         let completion_time_secs = Some(self.completion_time_secs()).filter(|secs| *secs > 0.0);
-        let resource = self.accelerator().filter(|_| labels.get("accelerator").is_none());
+        let held = self.accelerators();
+        if let Some((name, count @ 2..)) = held {
+            notes.push(format!("each executor holds {count} of the resource {name}; costs count one per executor"));
+        }
+        let resource = held.filter(|_| labels.get("accelerator").is_none()).map(|(name, count)| match count {
+            1 => name.to_owned(),
+            _ => format!("{count} {name}"),
+        });
         if let Some(resource) = &resource {
             notes.push(format!(
                 "the log names the executors' accelerator only as {resource}; give its name with --accelerator, such as \
@@ -97,15 +104,11 @@ impl Run<'_> {
         Ok((sample, notes))
     }
 
-    /// Returns Spark's name, usually `gpu`, and the number if above 1, of a resource that the
-    /// executors hold. The log does not record the name of the hardware.
-    fn accelerator(&self) -> Option<String> {
-        let held = |(name, addresses): (&String, &Vec<String>)| match addresses.len() {
-            0 => None,
-            1 => Some(name.clone()),
-            count => Some(format!("{count} {name}")),
-        };
-        self.executors().flat_map(|executor| &executor.resources).find_map(held)
+    /// Returns Spark's name of a resource that the executors hold, usually `gpu`, and how many each
+    /// holds. The log does not record the name of the hardware.
+    fn accelerators(&self) -> Option<(&str, usize)> {
+        let mut held = self.executors().flat_map(|executor| &executor.resources);
+        held.find_map(|(name, addresses)| (!addresses.is_empty()).then_some((name.as_str(), addresses.len())))
     }
 
     /// Returns Spark's counts, for the field `spark` of the sample. Counts that the log lacks are

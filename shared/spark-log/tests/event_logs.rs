@@ -150,6 +150,21 @@ fn a_run_becomes_a_sample_with_sparks_counts() {
 }
 
 #[test]
+fn several_accelerators_per_executor_are_noted() {
+    let application = read(changed("\"addresses\":[\"0\"]", "\"addresses\":[\"0\",\"1\"]").as_bytes(), 4096).unwrap();
+    let run = &application.runs().unwrap()[0];
+    let note = "each executor holds 2 of the resource gpu; costs count one per executor";
+    let (sample, notes) = run.sample(&labels(), "0.1.0").unwrap();
+    assert_eq!(sample.configuration.accelerator.as_deref(), Some("2 gpu"));
+    assert!(notes.iter().any(|other| other == note), "{notes:?}");
+    let mut named = labels();
+    named.set("accelerator", "NVIDIA A10G");
+    let (named, notes) = run.sample(&named, "0.1.0").unwrap();
+    assert_eq!(named.configuration.accelerator.as_deref(), Some("NVIDIA A10G"));
+    assert!(notes.iter().any(|other| other == note), "{notes:?}");
+}
+
+#[test]
 fn a_run_that_differs_from_its_request_does_not_count_as_completed() {
     let of = |from: &str, to: &str| outcome(&changed(from, to));
     assert_eq!(outcome(LOG).0, Outcome::Failed);

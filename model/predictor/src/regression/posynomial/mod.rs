@@ -91,17 +91,26 @@ impl Problem {
         Self { design, rows, centre, logs, own: training.weights.clone(), precisions, penalty, single }
     }
 
-    /// Returns the best posynomials of one, two and three terms. Each fit starts from the previous
-    /// one, with several starts for the new term, and keeps the best.
+    /// Returns the best posynomials of one, two and three terms.
     pub(crate) fn fit(&self) -> Vec<Posynomial> {
-        let search = self.least_squares(Noise::Independent(&self.precisions));
-        let mut terms = self.single.clone();
-        let mut found = vec![self.posynomial(terms.clone())];
-        for _ in 1..MOST_TERMS {
-            let reach = |start: Vec<f64>| search.descend([terms.as_slice(), &start].concat(), STEPS.0);
-            let best = self.starts().map(reach).min_by(|a, b| a.0.total_cmp(&b.0));
-            terms = best.map_or_else(|| terms.clone(), |(_, best)| search.descend(best, STEPS.1).1);
-            found.push(self.posynomial(terms.clone()));
+        // Each whole number that an exponent is tied to is a local minimum. A fit with free
+        // exponents shows which of them are near the data.
+        let free = self.penalty.without_ties().map_or_else(Vec::new, |penalty| self.search(&penalty, &[]));
+        self.search(&self.penalty, &free).into_iter().map(|terms| self.posynomial(terms)).collect()
+    }
+
+    /// Returns the coefficients of the best fits of one, two and three terms. Each fit starts from
+    /// the previous one, with several starts for the new term, and from the fit of as many terms in
+    /// `known`, and keeps the best.
+    fn search(&self, penalty: &Penalty, known: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let search = LeastSquares { penalty, ..self.least_squares(Noise::Independent(&self.precisions)) };
+        let mut found = vec![self.single.clone()];
+        for count in 1..MOST_TERMS {
+            let fewer = &found[count - 1];
+            let starts =
+                self.starts().map(|start| [fewer.as_slice(), &start].concat()).chain(known.get(count).cloned());
+            let reached = starts.map(|start| search.descend(start, STEPS.0)).min_by(|a, b| a.0.total_cmp(&b.0));
+            found.push(reached.map_or_else(|| fewer.clone(), |(_, best)| search.descend(best, STEPS.1).1));
         }
         found
     }
@@ -109,8 +118,8 @@ impl Problem {
     /// Refits near `fitted` by generalised least squares, for residuals with a covariance whose
     /// inverse is given, n × n.
     pub(crate) fn refit(&self, fitted: &Posynomial, inverse: &Matrix) -> Posynomial {
-        let (_, terms) = self.least_squares(Noise::Correlated(inverse)).descend(fitted.terms.clone(), STEPS.1);
-        self.posynomial(terms)
+        let search = self.least_squares(Noise::Correlated(inverse));
+        self.posynomial(search.descend(fitted.terms.clone(), STEPS.1).1)
     }
 
     fn least_squares<'a>(&'a self, noise: Noise<'a>) -> LeastSquares<'a> {

@@ -119,6 +119,15 @@ impl Penalty {
         Self { exponents, ..Self::of_size(design, &[]) }
     }
 
+    /// Returns the same priors with free exponents; `None` if none is tied to whole numbers.
+    pub(crate) fn without_ties(&self) -> Option<Self> {
+        self.exponents.iter().any(|belief| belief.whole.is_some()).then(|| Self {
+            coefficients: self.coefficients.clone(),
+            exponents: self.exponents.iter().map(|belief| Belief { whole: None, ..belief.clone() }).collect(),
+            law: self.law.clone(),
+        })
+    }
+
     /// Returns the number of coefficients, p.
     pub(crate) fn coefficients(&self) -> usize {
         self.coefficients.len()
