@@ -5,7 +5,7 @@ use foreglow_shared::Observation;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, run};
+use crate::grid::{context, full, run, whole};
 use crate::simulated::{Plan, Random, SimulatedJob};
 
 /// Number of jobs in the browser, where fits are slower and block everything else: the first of all
@@ -85,4 +85,31 @@ fn intervals_of_whole_jobs_from_few_samples_have_about_90_percent_coverage() {
     let percent = Held::percent(all);
     eprintln!("all: {percent:.1} % of {}", all[0]);
     assert!(u64::from(all[0]) > 8 * JOBS && (86.0..=94.0).contains(&percent), "{percent}");
+}
+
+#[test]
+fn intervals_of_repeated_settings_cover_one_run() {
+    const NOISE: f64 = 0.1;
+    let secs = |e: f64, c: f64, s: f64| 2.0 + 600.0 * s * (0.05 + 0.95 / (e * c));
+    for repeats in [1, 2, 4, 10] {
+        let mut random = Random(20_261_127);
+        let (mut asked, mut held) = (0, 0);
+        for _ in 0..20 {
+            let once = full(&[1, 2, 4], &[1, 2, 4], &[0.01, 0.1, 1.0], secs);
+            let mut runs: Vec<Observation> = (0..repeats).flat_map(|_| once.clone()).collect();
+            runs.iter_mut().for_each(|run| run.completion_time_secs *= libm::exp(NOISE * random.normal()));
+            let predictor = Predictor::fit(&context(None), &runs).unwrap();
+            for (e, c) in [1, 2, 4].into_iter().flat_map(|e| [1, 2, 4].map(|c| (e, c))) {
+                let interval = predictor.predict(whole(e, c)).interval.unwrap();
+                for _ in 0..10 {
+                    let one_run = secs(e.into(), c.into(), 1.0) * libm::exp(NOISE * random.normal());
+                    asked += 1;
+                    held += u32::from((interval.lower_secs..=interval.upper_secs).contains(&one_run));
+                }
+            }
+        }
+        let percent = Held::percent([asked, held]);
+        eprintln!("{repeats} repeats: {percent:.1} % of {asked}");
+        assert!((85.0..=95.0).contains(&percent), "{repeats} repeats: {percent}");
+    }
 }

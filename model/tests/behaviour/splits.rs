@@ -82,7 +82,7 @@ fn leave_out_tests_each_existing_combination() {
 }
 
 #[test]
-fn repeats_are_fitted_by_their_median_and_tested_as_asked() {
+fn repeats_are_fitted_and_tested_by_their_median_or_each() {
     let rows = runs(&[
         (2.0, "a", 9.0, false),
         (1.0, "a", 1.0, false),
@@ -98,7 +98,9 @@ fn repeats_are_fitted_by_their_median_and_tested_as_asked() {
     assert_eq!(settings.trial(&split, Repeats::Median).tested(), 1, "a lower bound is not tested");
     assert_eq!(settings.trial(&split, Repeats::Each).tested(), 4);
     let trial = Trial::new(&settings.runs(&[0]), &settings.runs(&[1, 2]), Repeats::Each);
-    assert_eq!((trial.fit().secs(), trial.tested()), (&[2.0][..], 2));
+    assert_eq!((trial.fit().secs(), trial.tested()), (&[1.0, 2.0, 5.0][..], 2));
+    let trial = Trial::new(&settings.runs(&[0]), &settings.runs(&[1, 2]), Repeats::Median);
+    assert_eq!((trial.fit().secs(), trial.tested()), (&[2.0][..], 1));
 }
 
 #[test]

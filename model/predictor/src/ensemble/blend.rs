@@ -47,6 +47,8 @@ pub(crate) struct Trial {
     pub(crate) fitted: f64,
     /// Context of each row, numbered from 0.
     pub(crate) contexts: Vec<usize>,
+    /// How much larger the variance of ln t of one run of each row is than that of their median.
+    pub(crate) beyond_medians: Vec<f64>,
 }
 
 impl Blend {
@@ -118,7 +120,12 @@ impl Trial {
     fn held_out(&self, weights: &[f64]) -> HeldOutFold {
         let error = |row: usize| {
             let predicted: f64 = weights.iter().zip(&self.predicted).map(|(w, logs)| w * logs[row]).sum();
-            HeldOut { error: self.logs[row] - predicted, distances: self.distances[row], context: self.contexts[row] }
+            HeldOut {
+                error: self.logs[row] - predicted,
+                beyond_median: self.beyond_medians[row],
+                distances: self.distances[row],
+                context: self.contexts[row],
+            }
         };
         HeldOutFold { rows: (0..self.rows.len()).map(error).collect(), fitted: self.fitted }
     }

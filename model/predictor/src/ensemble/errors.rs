@@ -4,6 +4,7 @@
 //! - Each held-out error is divided by √(1 + (d/reach)²), because errors grow with the distance d
 //!   beyond the fitted range, in units of that range.
 //! - Within the range, d is the distance beyond the rows of its own context.
+//! - A row is the median of its runs. The noise of one run about it is added.
 //! - The error is multiplied by √(rows fitted / all rows), because the final fit uses all rows and
 //!   is more accurate. Where the growth with the distance is larger, it replaces this factor.
 //! - Where contexts grow differently beyond a range ([`slopes`](crate::ensemble::slopes)), the
@@ -66,6 +67,8 @@ const REACH_OF_LAWS: f64 = 1.5;
 /// The same beyond the runs of a context within the table's range, in units of the table's. It was
 /// chosen on Scout, on random runs of TrimTuner's recurrent network and on the development groups.
 const REACH_OF_CONTEXT: f64 = 0.5;
+/// Square of the standard deviation of a normal error in units of its mean absolute value.
+const HALF_PI: f64 = std::f64::consts::FRAC_PI_2;
 /// Probability at which an interval is widened: the upper end of one of 90 %.
 const UPPER: f64 = 0.95;
 
@@ -101,26 +104,41 @@ impl Situation<'_> {
 /// A held-out row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeldOut {
-    /// ln(measured / predicted).
+    /// ln(measured / predicted), measured by the median of the row's runs.
     pub(super) error: f64,
+    /// How much larger the variance of ln t of one run is than that of the median.
+    pub(super) beyond_median: f64,
     pub(super) distances: Distances,
     /// Number of its context.
     pub(super) context: usize,
 }
 
 impl HeldOut {
-    /// Converts the absolute error to that of a question within the range after a fit of all rows;
-    /// `by_rows` is the correction for the number of fitted rows.
+    /// Converts the absolute error of the median to that of a question within the range after a fit
+    /// of all rows; `by_rows` is the correction for the number of fitted rows.
     fn size(&self, by_rows: f64, reach: f64) -> f64 {
+        self.error.abs().min(LARGEST_ERROR) * self.factor(by_rows, reach)
+    }
+
+    /// The same with the mean absolute error of one run about the median added in quadrature.
+    fn size_of_run(&self, by_rows: f64, reach: f64) -> f64 {
+        let error = self.error.abs().min(LARGEST_ERROR);
+        (error * error + self.beyond_median / HALF_PI).sqrt() * self.factor(by_rows, reach)
+    }
+
+    fn factor(&self, by_rows: f64, reach: f64) -> f64 {
         let Distances { beyond, in_context, .. } = self.distances;
         let factor = if in_context > 0.0 {
             by_rows.min(1.0 / growth(in_context * in_context, REACH_OF_CONTEXT))
         } else {
             by_rows
         };
-        self.error.abs().min(LARGEST_ERROR) * factor / growth(beyond * beyond, reach)
+        factor / growth(beyond * beyond, reach)
     }
 }
+
+/// Size of a held-out error for the correction by rows and the reach.
+type Size = fn(&HeldOut, f64, f64) -> f64;
 
 /// The rows of one fold.
 pub(super) struct HeldOutFold {
@@ -184,10 +202,18 @@ impl Errors {
         // The growth with distance already corrects the errors of forward folds for the missing
         // rows.
         let by_rows = |fold: &HeldOutFold| if is_beyond && has_forward { 1.0 } else { fold.fitted.sqrt() };
-        let sizes =
-            |fold: &HeldOutFold| -> Vec<f64> { fold.rows.iter().map(|row| row.size(by_rows(fold), reach)).collect() };
+        let sizes_of = |fold: &HeldOutFold, size: Size| -> Vec<f64> {
+            fold.rows.iter().map(|row| size(row, by_rows(fold), reach)).collect()
+        };
+        let sizes = |fold: &HeldOutFold| sizes_of(fold, HeldOut::size_of_run);
         if !shares_bias && count >= RANKED_FROM {
-            return Spread::conformal(folds.iter().flat_map(sizes)).ok().map(Self::Ranked);
+            let all = |size: Size| folds.iter().flat_map(|fold| sizes_of(fold, size)).collect::<Vec<f64>>();
+            let (of_medians, of_runs) = (all(HeldOut::size), all(HeldOut::size_of_run));
+            // Noise of a run makes all ranks larger, those of small errors too.
+            let larger = of_runs.iter().sum::<f64>() / of_medians.iter().sum::<f64>();
+            let sizes =
+                if larger.is_finite() { of_medians.iter().map(|size| size * larger).collect() } else { of_runs };
+            return Spread::conformal(sizes).ok().map(Self::Ranked);
         }
         let (mut sum, mut rows) = (situation.usual() * USUAL_ROWS, USUAL_ROWS);
         for fold in folds.iter().filter(|fold| !fold.rows.is_empty()) {
@@ -266,7 +292,7 @@ impl Errors {
 /// Returns the scale of Student's t in units of the mean absolute error: 1 at the least degrees of
 /// freedom, √(π/2) as for normal errors with many.
 fn scale_of_mean(degrees: f64) -> f64 {
-    let normal = (std::f64::consts::PI / 2.0).sqrt();
+    let normal = HALF_PI.sqrt();
     1.0 + (normal - 1.0) * (1.0 - DEGREES_OF_FREEDOM / degrees)
 }
 
@@ -281,7 +307,8 @@ mod tests {
     use crate::ensemble::axis::Side;
 
     fn held_out(error: f64, distance: f64) -> HeldOut {
-        HeldOut { error, distances: Distances { beyond: distance, in_context: 0.0, of_table: distance }, context: 0 }
+        let distances = Distances { beyond: distance, in_context: 0.0, of_table: distance };
+        HeldOut { error, beyond_median: 0.0, distances, context: 0 }
     }
 
     fn fold(errors: &[f64], distance: f64, fitted: f64) -> HeldOutFold {

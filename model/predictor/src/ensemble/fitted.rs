@@ -59,7 +59,7 @@ impl Fitted {
     }
 
     fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
-        let State { table, extent, meanings, noise, tuning, agreed, .. } = state;
+        let State { table, extent, meanings, noise, tuning, agreed, beyond_medians, .. } = state;
         let known = Known::of(extent, meanings, table.rows());
         let kinds = candidate::kinds(extent, shape, known);
         let ties = candidate::ties(extent, shape);
@@ -90,6 +90,7 @@ impl Fitted {
                 distances: extent.distances(table, shape, fold),
                 fitted: fold.fit.len() as f64 / table.rows() as f64,
                 contexts,
+                beyond_medians: fold.test.iter().map(|row| beyond_medians[*row]).collect(),
                 weights: test.weights,
                 logs: test.logs,
             }

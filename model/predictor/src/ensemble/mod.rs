@@ -10,6 +10,7 @@
 //! | weights | [`blend`] |
 //! | distance beyond the ranges | [`distance`] |
 //! | expected error | [`errors`] |
+//! | noise of one run | [`noise`] |
 //! | differences in growth between contexts | [`slopes`] |
 //! | stopped runs (lower bounds) | [`censored`] |
 //! | warnings | [`caution`] |
@@ -28,6 +29,7 @@ mod explain;
 mod fitted;
 mod folds;
 mod margin;
+mod noise;
 mod permutation;
 mod repeats;
 mod robust;
@@ -102,6 +104,8 @@ struct State {
     contradicting: Vec<Contradiction>,
     /// Number of completed runs of each row.
     runs: Vec<usize>,
+    /// How much larger the variance of ln t of one run of each row is than that of their median.
+    beyond_medians: Vec<f64>,
     /// Lower bounds of the times of settings.
     bounds: Vec<Bound>,
     /// Rows whose separate runs agree on a time that the others do not explain, and their weights
@@ -164,6 +168,7 @@ impl Ensemble {
             disagreeing,
             contradicting,
             runs: groups.iter().map(|group| group.secs.len()).collect(),
+            beyond_medians: noise::beyond_medians(&groups),
             bounds,
             agreed,
             subsampled_of,

@@ -39,8 +39,12 @@ fn fold(secs: &[f64]) -> HeldOutFold {
     let others = |run: usize| -> Vec<f64> {
         logs.iter().enumerate().filter(|(other, _)| *other != run).map(|(_, log)| *log).collect()
     };
-    let row =
-        |run: usize| HeldOut { error: logs[run] - median(others(run)), distances: Distances::default(), context: 0 };
+    let row = |run: usize| HeldOut {
+        error: logs[run] - median(others(run)),
+        beyond_median: 0.0,
+        distances: Distances::default(),
+        context: 0,
+    };
     let fitted = (logs.len() - 1) as f64 / logs.len() as f64;
     HeldOutFold { rows: (0..logs.len()).map(row).collect(), fitted }
 }

@@ -1,7 +1,7 @@
 //! Evaluates predictors on held-out runs.
 //!
-//! Runs with equal features are repeats of one setting. They are fitted by their median and never
-//! divided between the two sides of a split. Runs whose time is a lower bound are never tested.
+//! Runs with equal features are repeats of one setting. They are never divided between the two
+//! sides of a split. Runs whose time is a lower bound are never tested.
 
 mod samples;
 mod score;
@@ -16,13 +16,14 @@ pub use crate::evaluation::split::{Split, draw};
 use crate::rival::{Rival, RivalError, Roles};
 use crate::{Dataset, Features};
 
-/// Measured value of a setting that was run several times.
+/// Values of a setting that was run several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repeats {
-    /// The median of its runs is one test value.
+    /// The median of its runs is fitted or tested.
     #[default]
     Median,
-    /// Each run is a test value.
+    /// Each run is fitted or tested. Intervals are for one run, and their width depends on how the
+    /// repeats of the fitted settings differ. Rivals are trained on the medians.
     Each,
 }
 
@@ -35,16 +36,16 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Creates a trial that trains on the medians of `fit` and tests on `test`.
+    /// Creates a trial that trains on `fit` and tests on `test`.
     pub fn new(fit: &Dataset, test: &Dataset, repeats: Repeats) -> Self {
-        let test = match repeats {
-            Repeats::Median => Settings::of(test).medians().completed(),
-            Repeats::Each => test.completed(),
+        let values = |runs: &Dataset| match repeats {
+            Repeats::Median => Settings::of(runs).medians().clone(),
+            Repeats::Each => runs.clone(),
         };
-        Self { fit: Settings::of(fit).medians().clone(), test }
+        Self { fit: values(fit), test: values(test).completed() }
     }
 
-    /// Returns the training data, one row per setting.
+    /// Returns the training data.
     pub fn fit(&self) -> &Dataset {
         &self.fit
     }
@@ -71,14 +72,14 @@ impl Trial {
             .collect())
     }
 
-    /// Returns a rival's answers. It is trained on completed runs only, because rivals do not
-    /// support lower bounds.
+    /// Returns a rival's answers. It is trained on the median of each setting, of completed runs
+    /// only, because rivals do not support lower bounds.
     ///
     /// # Errors
     /// [`RivalError`]: the rival does not support this table.
     pub fn rival(&self, rival: &dyn Rival, roles: &Roles) -> Result<Vec<Outcome>, RivalError> {
         self.outcomes(|fit, asked| {
-            let completed = fit.completed().ok_or(RivalError::NoRun)?;
+            let completed = Settings::of(fit).medians().completed().ok_or(RivalError::NoRun)?;
             let answers = rival.answer(&completed, asked, roles)?;
             Ok(answers.into_iter().map(|secs| Answer { secs, ..Answer::default() }).collect())
         })

@@ -65,11 +65,11 @@ impl<'a> Settings<'a> {
 
     /// Creates the trial of a split, which must have settings on both sides.
     pub fn trial(&self, split: &Split, repeats: Repeats) -> Trial {
-        let test = match repeats {
-            Repeats::Median => self.medians.select(&split.test),
-            Repeats::Each => self.runs(&split.test),
+        let values = |settings: &[usize]| match repeats {
+            Repeats::Median => self.medians.select(settings),
+            Repeats::Each => self.runs(settings),
         };
-        Trial { fit: self.medians.select(&split.fit), test: test.completed() }
+        Trial { fit: values(&split.fit), test: values(&split.test).completed() }
     }
 }
 

@@ -47,8 +47,7 @@ pub struct SplitArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     pub seed: u64,
 
-    /// Test a setting with several runs against their median or each of them; it is always fitted
-    /// by the median
+    /// Fit and test the median of the runs of a setting, or each run
     #[arg(long, value_enum, default_value_t, requires = "input")]
     pub repeats: RepeatsArg,
 }
@@ -117,7 +116,8 @@ impl SplitArgs {
         };
         let (fit, test) = (side(false, "fitted"), side(true, "tested"));
         let trial = Trial::new(&fit, &test, self.repeats());
-        let split = format!("{} settings fitted, {} other runs tested", trial.fit().secs().len(), trial.tested());
+        let fitted = Settings::of(trial.fit()).len();
+        let split = format!("{fitted} settings fitted, {} other runs tested", trial.tested());
         Plan { trials: vec![trial], split, notes }
     }
 

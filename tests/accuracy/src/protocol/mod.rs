@@ -11,6 +11,7 @@ mod own_runs;
 mod profet;
 mod repeats;
 mod simulated;
+mod single_runs;
 mod splits;
 mod timm;
 mod trimtuner;
@@ -135,6 +136,7 @@ pub fn protocols() -> Vec<Protocol> {
         machines::protocols(),
         simulated::protocols(),
         repeats::protocols(),
+        single_runs::protocols(),
         jobs::protocols(),
         clouds::protocols(),
         trimtuner::protocols(),

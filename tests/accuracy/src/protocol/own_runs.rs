@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
+use foreglow_model::Repeats;
 use foreglow_shared::{Job, Observation, group_by_context, read_samples};
 
 use crate::chance::Chance;
@@ -11,12 +12,12 @@ use crate::protocol::{Part, Places, Protocol, Set, Source};
 use crate::trial::{JobTrial, Trial};
 
 /// The example's jobs, by CNN and mode.
-const JOBS: [(&str, &str); 4] =
+pub const JOBS: [(&str, &str); 4] =
     [("resnet18", "inference"), ("mobilenet_v2", "inference"), ("resnet18", "training"), ("mobilenet_v2", "training")];
 /// Number of draws of one repeat per cell.
 const DRAWS: u64 = 50;
 
-const SET: Set = Set { name: "Own runs", is_development: true, source: Source::Project };
+pub const SET: Set = Set { name: "Own runs", is_development: true, source: Source::Project };
 
 /// Returns one protocol per job.
 pub fn protocols() -> Vec<Protocol> {
@@ -32,15 +33,23 @@ pub fn protocols() -> Vec<Protocol> {
     JOBS.into_iter().map(protocol).collect()
 }
 
-fn part(places: &Places, model: &str, mode: &str) -> anyhow::Result<Part> {
+/// Returns the runs of a CNN in one mode.
+///
+/// # Errors
+/// The example cannot be read, or lacks the job.
+pub fn job(places: &Places, model: &str, mode: &str) -> anyhow::Result<Job> {
     let file = places.project.join("web/assets/example.jsonl");
     let bytes = std::fs::read(&file).with_context(|| format!("{} cannot be read", file.display()))?;
     let jobs = group_by_context(&read_samples(&bytes)?);
-    let is_meant = |job: &&Job| {
+    let is_meant = |job: &Job| {
         let workload = &job.context.workload;
         workload.model == model && serde_json::to_value(workload.mode).is_ok_and(|value| value == mode)
     };
-    let job = jobs.iter().find(is_meant).with_context(|| format!("the example has no {model} {mode}"))?;
+    jobs.into_iter().find(is_meant).with_context(|| format!("the example has no {model} {mode}"))
+}
+
+fn part(places: &Places, model: &str, mode: &str) -> anyhow::Result<Part> {
+    let job = job(places, model, mode)?;
     let (samples, whole): (Vec<Observation>, Vec<Observation>) =
         job.observations.iter().partition(|run| run.sampling_rate < 1.0);
     let mut cells: BTreeMap<Cell, Vec<Observation>> = BTreeMap::new();
@@ -50,7 +59,8 @@ fn part(places: &Places, model: &str, mode: &str) -> anyhow::Result<Part> {
     let trial = |draw: u64| {
         let mut chance = Chance::new(&[1, draw]);
         let observations = cells.values().map(|cell| cell[chance.place(cell.len())]).collect();
-        Trial::Job(JobTrial { job: Job { observations, ..job.clone() }, test: whole.clone() })
+        let job = Job { observations, ..job.clone() };
+        Trial::Job(JobTrial { job, test: whole.clone(), repeats: Repeats::Median })
     };
     Ok(Part { command: Vec::new(), trials: (0..DRAWS).map(trial).collect() })
 }

@@ -3,6 +3,7 @@
 //! The whole jobs agree with each other and contradict the samples, or one of them is slow.
 
 use anyhow::Context as _;
+use foreglow_model::Repeats;
 use foreglow_shared::{Job, Observation, group_by_context, read_samples};
 
 use crate::chance::Chance;
@@ -133,7 +134,7 @@ fn trial(
         repeats[place].completion_time_secs *= chance.between(SLOWER.0, SLOWER.1);
     }
     let observations = [samples, &repeats].concat();
-    Trial::Job(JobTrial { job: Job { observations, ..job.clone() }, test })
+    Trial::Job(JobTrial { job: Job { observations, ..job.clone() }, test, repeats: Repeats::Median })
 }
 
 #[cfg(test)]

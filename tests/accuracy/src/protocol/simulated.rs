@@ -155,7 +155,7 @@ fn from_samples(law: Law, draw: u64) -> Trial {
         fit.extend(RATES.iter().map(|rate| job.run(configuration, *rate, &mut chance)));
     }
     let test = configurations().into_iter().map(|configuration| job.run(configuration, 1.0, &mut chance)).collect();
-    Trial::Job(JobTrial { job: runs(fit), test })
+    Trial::Job(JobTrial { job: runs(fit), test, repeats: Repeats::Median })
 }
 
 /// Whole jobs on seven configurations, tested on the two others.
@@ -167,7 +167,7 @@ fn left_out(law: Law, draw: u64) -> Trial {
     let out = chance.places(all.len(), 2);
     let side =
         |tested: bool| (0..all.len()).filter(|place| out.contains(place) == tested).map(|place| all[place]).collect();
-    Trial::Job(JobTrial { job: runs(side(false)), test: side(true) })
+    Trial::Job(JobTrial { job: runs(side(false)), test: side(true), repeats: Repeats::Median })
 }
 
 pub(super) fn runs(observations: Vec<Observation>) -> Job {

@@ -40,8 +40,10 @@ pub struct TableTrial {
 pub struct JobTrial {
     /// The fitted runs.
     pub job: Job,
-    /// The tested runs, each setting by its median.
+    /// The tested runs.
     pub test: Vec<Observation>,
+    /// Whether a setting is tested by the median of its runs or by each.
+    pub repeats: Repeats,
 }
 
 impl Trial {
@@ -92,7 +94,7 @@ impl Trial {
         match self {
             Self::Table(trial) => trial.trial().tested(),
             Self::Cnn(trial) => trial.test.len(),
-            Self::Job(trial) => trial.medians().len(),
+            Self::Job(trial) => trial.tested().len(),
         }
     }
 
@@ -105,7 +107,7 @@ impl Trial {
             Self::Table(trial) => {
                 trial.trial().outcomes(|fit, asked| answer_table(fit, asked, &trial.roles, constants))
             }
-            Self::Job(trial) => answer_job(&trial.job, &trial.medians(), constants),
+            Self::Job(trial) => answer_job(&trial.job, &trial.tested(), constants),
             Self::Cnn(trial) => trial.foreglow(),
         }
     }
@@ -166,8 +168,11 @@ impl TableTrial {
 }
 
 impl JobTrial {
-    /// Returns the tested runs, one for each setting.
-    fn medians(&self) -> Vec<Observation> {
+    /// Returns the test values: each run, or one for each setting.
+    fn tested(&self) -> Vec<Observation> {
+        if self.repeats == Repeats::Each {
+            return self.test.clone();
+        }
         let place = |run: &Observation| (run.executors, run.cores_per_executor, run.sampling_rate.to_bits());
         let mut test = self.test.clone();
         sort_by(&mut test, |a, b| {
@@ -205,7 +210,7 @@ impl JobTrial {
             ..Roles::default()
         };
         let (fit, test) = (dataset(&self.job.observations)?, dataset(&self.test)?);
-        Ok(TableTrial { fit, test, repeats: Repeats::Median, roles })
+        Ok(TableTrial { fit, test, repeats: self.repeats, roles })
     }
 }
 
