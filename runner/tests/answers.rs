@@ -401,6 +401,7 @@ fn a_sample_that_an_option_of_import_contradicts_is_refused() {
         ("--memory", "2g", "\"1024\" for memory_per_executor_mib"),
         ("--sampling-rate", "0.5", "\"0.1\" for sampling_rate"),
         ("--cpu", "B", "\"A\" for cpu"),
+        ("--engine", "spark", "\"local\" for engine"),
         ("--data-name", "mnist", "no value for data"),
     ] {
         let answer = import(&[flag, value]);
@@ -408,7 +409,8 @@ fn a_sample_that_an_option_of_import_contradicts_is_refused() {
         let said = format!("the sample {} has {has}, but {flag} says ", foreglow::id(1));
         assert!(answer.stderr.contains(&said) && answer.stderr.contains(&format!("omit {flag}")), "{answer:?}");
     }
-    let same = ["--model", "lenet5", "--images", "1000", "--sampling-rate", "10%", "--memory", "1g", "--cpu", "A"];
+    let same =
+        ["--model", "lenet5", "--images", "1000", "--sampling-rate", "10%", "--memory", "1g", "--engine", "local"];
     assert_eq!(import(&same).code, 0);
 }
 

@@ -98,9 +98,9 @@ struct LabelArgs {
     #[arg(long, value_name = "NAME")]
     cpu: Option<String>,
 
-    /// Engine of finished jobs
-    #[arg(long, value_name = "ENGINE", value_parser = ["local", "spark"], default_value = "local")]
-    engine: String,
+    /// Engine of finished jobs [default: local]
+    #[arg(long, value_name = "ENGINE", value_parser = ["local", "spark"])]
+    engine: Option<String>,
 
     /// Graphics adapter of the machines
     #[arg(long, value_name = "NAME")]
@@ -157,7 +157,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                     continue;
                 }
             };
-            match take_samples(&log, (&labels, &args.labels.engine), &mut |sample| imported.take(sample)) {
+            match take_samples(&log, (&labels, args.labels.engine.as_deref()), &mut |sample| imported.take(sample)) {
                 Err(error) if error.is::<UnusableInput>() => problems.note(&error),
                 other => other?,
             }
@@ -218,7 +218,7 @@ fn is_output(log: &LogFiles, output: &Path) -> bool {
 /// Passes the samples of a log, or of a sample file, to `take`.
 fn take_samples(
     log: &LogFiles,
-    (labels, engine): (&Labels, &str),
+    (labels, engine): (&Labels, Option<&str>),
     take: &mut impl FnMut(Sample) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let name = &log.name;
@@ -228,10 +228,10 @@ fn take_samples(
         let bytes = read_bytes(file)?;
         let Some(kind) = finished::Kind::of(&bytes) else {
             let samples = samples_in(&bytes, name)?;
-            samples.iter().try_for_each(|sample| check_labels(sample, labels, name))?;
+            samples.iter().try_for_each(|sample| check_labels(sample, labels, engine, name))?;
             return samples.into_iter().try_for_each(take);
         };
-        let found = finished::samples(kind, &bytes, labels, engine);
+        let found = finished::samples(kind, &bytes, labels, engine.unwrap_or("local"));
         let (samples, notes) = found.map_err(|error| unusable(format!("{name}: {error}")))?;
         notes.iter().for_each(|of_job| note(&format!("{name}: {of_job}")));
         return samples.into_iter().try_for_each(take);
@@ -253,7 +253,7 @@ fn take_samples(
 }
 
 /// Refuses an option that contradicts a sample, whose values are complete.
-fn check_labels(sample: &Sample, labels: &Labels, name: &str) -> anyhow::Result<()> {
+fn check_labels(sample: &Sample, labels: &Labels, engine: Option<&str>, name: &str) -> anyhow::Result<()> {
     let Sample { workload, configuration, host, .. } = sample;
     let number = |value: u32| Some(value.to_string());
     let values = [
@@ -271,9 +271,11 @@ fn check_labels(sample: &Sample, labels: &Labels, name: &str) -> anyhow::Result<
         ("cpu", host.cpu.clone()),
         ("adapter", host.adapter.clone()),
     ];
-    for (label, value) in values {
-        let given = labels.get(label).filter(|given| value.as_deref() != Some(*given));
-        let flag = LABELS.iter().find(|known| known.name == label).and_then(|known| known.flag);
+    let flag = |label: &str| LABELS.iter().find(|known| known.name == label).and_then(|known| known.flag);
+    let given = values.into_iter().map(|(label, value)| (label, value, labels.get(label), flag(label)));
+    let engine = ("engine", Some(sample.engine.as_str().to_owned()), engine, Some("--engine"));
+    for (label, value, given, flag) in given.chain([engine]) {
+        let given = given.filter(|given| value.as_deref() != Some(*given));
         if let (Some(given), Some(flag)) = (given, flag) {
             let (id, has) = (sample.id, value.map_or_else(|| "no value".to_owned(), |value| format!("{value:?}")));
             return Err(unusable(format!(

@@ -98,6 +98,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     answer.check()
 }
 
+/// A number of a workload that an option asks for.
+type Value = fn(&Workload) -> u64;
+
 impl Args {
     /// Returns the selected job. The number of `--context` counts all jobs of the samples.
     fn measured(&self, samples: &[Sample]) -> anyhow::Result<Job> {
@@ -113,12 +116,12 @@ impl Args {
         };
         let job = self.source.context.map_or_else(String::new, |number| format!("--context {number} "));
         let plan = format!("; `foreglow plan {job}--images {asked} --executors {executors} {cores}` predicts others");
-        let size = |workload: &Workload| u64::from(workload.image_px);
-        let batch = |workload: &Workload| u64::from(workload.batch_size);
-        let asked: [(&str, Option<u64>, &dyn Fn(&Workload) -> u64, &str); 3] = [
-            ("--image-px", image_px.map(u64::from), &size, by_layers),
-            ("--batch-size", batch_size.map(u64::from), &batch, by_layers),
-            ("--images", images, &|workload| workload.images, &plan),
+        let (size, batch): (Value, Value) = (|work| work.image_px.into(), |work| work.batch_size.into());
+        let number: Value = |work| work.images;
+        let asked = [
+            ("--image-px", image_px.map(u64::from), size, by_layers),
+            ("--batch-size", batch_size.map(u64::from), batch, by_layers),
+            ("--images", images, number, &plan),
         ];
         let mut jobs = measured_jobs(samples);
         jobs.retain(|(number, _)| self.source.context.is_none_or(|wanted| wanted == *number));
