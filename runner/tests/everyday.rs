@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "everyday/contradictions.rs"]
+mod contradictions;
 #[path = "everyday/deadlines.rs"]
 mod deadlines;
 mod foreglow;
@@ -9,6 +11,8 @@ mod foreglow;
 mod quiet;
 #[path = "everyday/refusals.rs"]
 mod refusals;
+#[path = "everyday/selection.rs"]
+mod selection;
 
 use std::net::TcpListener;
 
