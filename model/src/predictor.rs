@@ -227,8 +227,8 @@ impl Predictor {
     /// Returns the numbers of executors and of cores that can be predicted: all, or only the
     /// measured one if the runs never varied it.
     pub(crate) fn answerable(&self, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
-        let of = |counts: &[u32], (fewest, most): (u32, u32)| {
-            counts.iter().copied().filter(|count| fewest < most || *count == most).collect()
+        let of = |counts: &[u32], measured: (u32, u32)| {
+            counts.iter().copied().filter(|count| Range::shows(measured, *count)).collect()
         };
         (of(executors, self.range.executors), of(cores, self.range.cores))
     }
