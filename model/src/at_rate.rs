@@ -40,6 +40,9 @@ impl<'a> AtRate<'a> {
         if let Some(ratio) = self.predictor.measured_ratios.ratio(setting) {
             prediction.scale(ratio);
         }
+        if let Ok(asked) = self.predictor.items.questions(&[setting]) {
+            self.predictor.bound(&asked, &mut prediction);
+        }
         prediction.warnings.push(capacity.warning(setting));
         prediction
     }
@@ -47,8 +50,8 @@ impl<'a> AtRate<'a> {
     /// Returns the configuration that is predicted in place of an oversubscribed one: the fastest
     /// in the measured range that fits the processors and has at most as many executors and cores.
     /// For each number of executors, only the fewest cores and the most that fit are compared.
-    /// Training uses only the largest number of executors. `None` if the runs do not show the effect
-    /// of one of its counts: its time is then unknown.
+    /// Training uses only the largest number of executors. `None` if the runs do not show the
+    /// effect of one of its counts: its time is then unknown.
     pub(crate) fn fitting(&mut self, split: CoreSplit) -> Option<CoreSplit> {
         let setting = self.setting(split);
         let range = self.predictor.range;

@@ -86,7 +86,7 @@ impl Capacity {
 
     /// Whether the measured range has a configuration that can replace an oversubscribed one: with
     /// at most as many executors and cores, and within the limit. None can if the runs do not show
-    /// the effect of one of its counts: the configurations that use all processors are then unknown.
+    /// the effect of one of its counts: configurations that use all processors are then unknown.
     pub(crate) fn has_fitting(self, range: &Range, setting: Setting) -> bool {
         let mut executors = self.numbers_of_executors(range, setting.executors);
         range.shows_both(setting.split())
