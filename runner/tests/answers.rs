@@ -252,6 +252,8 @@ fn a_link_opens_the_answer_it_was_made_from() {
     let (executors, cores) = (recommended["executors"].clone(), recommended["cores_per_executor"].clone());
     planned["question"]["what_if"] = serde_json::json!({ "executors": executors, "cores_per_executor": cores });
     assert_eq!(planned, opened);
+    let from_input = Foreglow::new().run_with_input(&["link", "--open", "-", "--format", "json"], &format!("{link}\n"));
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&from_input.stdout).unwrap(), opened);
 }
 
 #[test]
@@ -266,6 +268,7 @@ fn damaged_newer_and_invalid_links_are_rejected() {
     assert!(open("https://example.org/#v2.abc").contains("from a newer Foreglow (format v2)"));
     assert!(open("https://example.org/").contains("not a Foreglow link"));
     assert!(open("https://example.org/#q1.abc").contains("this is a short link"));
+    assert!(open(&format!("{}&size=abc", link.trim())).contains("size must be IMAGESxEPOCHS, such as size=3200x2"));
 }
 
 #[test]
@@ -298,6 +301,123 @@ fn several_jobs_are_listed_for_selection() {
         assert_eq!(answer.code, 2);
         assert!(answer.stderr.contains("no job in the samples matches your choice"), "{}", answer.stderr);
     }
+}
+
+/// The samples, and those of ResNet-18 as runs of another CNN: three jobs.
+fn three_jobs(home: &Foreglow) -> String {
+    let lines = std::fs::read_to_string(SAMPLES).unwrap();
+    let resnet18 = lines.lines().filter(|line| line.contains("resnet18"));
+    let other = resnet18.map(|line| line.replace("resnet18", "mobilenet_v2").replace("019aa6d1", "019aa6d2") + "\n");
+    home.write("three.jsonl", &(lines.clone() + &other.collect::<String>()))
+}
+
+#[test]
+fn the_number_of_a_job_counts_all_jobs_whatever_else_selects_it() {
+    let home = Foreglow::new();
+    let file = three_jobs(&home);
+    let ask = |more: &[&str]| home.run(&[&["predict", &file, "-E", "1", "-C", "1"], more].concat());
+    let third = ask(&["--context", "3"]);
+    assert!(third.stdout.starts_with("resnet18 inference"), "{third:?}");
+    for same in [["--images", "2000"], ["--batch-size", "8"], ["--image-px", "64"]] {
+        assert_eq!(ask(&[&["--context", "3"], &same[..]].concat()).stdout, third.stdout, "{same:?}");
+        let several = ask(&same);
+        assert!(
+            several.stderr.contains("\n  2  mobilenet_v2") && several.stderr.contains("\n  3  resnet18"),
+            "{several:?}"
+        );
+        assert!(!several.stderr.contains("\n  1  "), "{several:?}");
+    }
+    for (other, why) in [
+        (["--images", "2000"], "no sample of job 1 has --images 2000, but 20000"),
+        (["--batch-size", "8"], "no sample of job 1 has --batch-size 8, but 32"),
+        (["--image-px", "64"], "no sample of job 1 has --image-px 64, but 28"),
+    ] {
+        let refused = ask(&[&["--context", "1"], &other[..]].concat());
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{refused:?}");
+        assert!(refused.stderr.contains(why), "{refused:?}");
+    }
+}
+
+#[test]
+fn several_jobs_of_one_cnn_are_told_apart_by_their_number_alone() {
+    let home = Foreglow::new();
+    let lines = std::fs::read_to_string(SAMPLES).unwrap();
+    let inference: String =
+        lines.lines().filter(|line| line.contains("resnet18")).map(|line| format!("{line}\n")).collect();
+    let training = inference.replace("inference", "training").replace("019aa6d1", "019aa6d2");
+    let file = home.write("two.jsonl", &(inference + &training));
+    for choice in [&[][..], &["--model", "resnet18"]] {
+        let ask = |more: &[&str]| home.run(&[&["plan", &file, "--images", "4000"], choice, more].concat());
+        let several = ask(&[]);
+        assert_eq!(several.code, 2, "{several:?}");
+        assert!(several.stderr.contains("several jobs of one CNN; choose one with --context N:\n"), "{several:?}");
+        for (number, mode) in [("1", "inference"), ("2", "training")] {
+            let answer = ask(&["--context", number, "--format", "json"]);
+            assert_eq!(answer.code, 0, "{answer:?}");
+            let answer: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+            assert_eq!((&answer["job"]["mode"], &answer["job"]["images"]), (&mode.into(), &4000.into()), "{answer}");
+        }
+    }
+}
+
+#[test]
+fn two_samples_with_one_id_and_other_values_are_named() {
+    let home = Foreglow::new();
+    let other = foreglow::line(1).replace("2.5,", "4.5,");
+    let second = foreglow::line(2).replace("0.1,\"outcome", "0.2,\"outcome");
+    let one = home.write("one.jsonl", &format!("{}\n{second}\n", foreglow::line(1)));
+    let two = home.write("two.jsonl", &format!("{other}\n"));
+    let both = home.write("both.jsonl", &format!("{}\n{second}\n{other}\n", foreglow::line(1)));
+    let said = format!(
+        "the sample {} occurs again with other values (completion_time_secs, 4.5 instead of 2.5), and only the first is used",
+        foreglow::id(1)
+    );
+    let ask = |command: &[&str], files: &[&str]| home.run(&[command, files].concat());
+    for command in [&["plan"][..], &["predict", "-E", "1", "-C", "1"]] {
+        for files in [&[one.as_str(), two.as_str()][..], &[both.as_str()]] {
+            let answer = ask(command, files);
+            assert!(answer.stderr.contains(&said), "{answer:?}");
+        }
+        assert_eq!(ask(command, &[&one, &one]).stderr, ask(command, &[&one]).stderr);
+    }
+    let imported = home.run(&["import", &both, "--output", &home.path("out.jsonl")]);
+    assert_eq!(imported.code, 2, "{imported:?}");
+    assert!(imported.stderr.contains("completion_time_secs, 4.5 instead of 2.5"), "{imported:?}");
+}
+
+#[test]
+fn a_sample_that_an_option_of_import_contradicts_is_refused() {
+    let home = Foreglow::new();
+    let file = home.write("one.jsonl", &foreglow::line(1));
+    let import = |more: &[&str]| home.run(&[&["import", &file, "--output", &home.path("out.jsonl")], more].concat());
+    for (flag, value, has) in [
+        ("--model", "resnet18", "\"lenet5\" for model"),
+        ("--mode", "training", "\"inference\" for mode"),
+        ("--images", "999", "\"1000\" for images"),
+        ("--batch-size", "16", "\"8\" for batch_size"),
+        ("--memory", "2g", "\"1024\" for memory_per_executor_mib"),
+        ("--sampling-rate", "0.5", "\"0.1\" for sampling_rate"),
+        ("--cpu", "B", "\"A\" for cpu"),
+        ("--data-name", "mnist", "no value for data"),
+    ] {
+        let answer = import(&[flag, value]);
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{flag}: {answer:?}");
+        let said = format!("the sample {} has {has}, but {flag} says ", foreglow::id(1));
+        assert!(answer.stderr.contains(&said) && answer.stderr.contains(&format!("omit {flag}")), "{answer:?}");
+    }
+    let same = ["--model", "lenet5", "--images", "1000", "--sampling-rate", "10%", "--memory", "1g", "--cpu", "A"];
+    assert_eq!(import(&same).code, 0);
+}
+
+#[test]
+fn an_unknown_time_has_the_reason_alone_and_no_other_warning() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../web/assets/mnist.jsonl");
+    let answer = Foreglow::new().run(&["predict", example, "--context", "1", "-E", "2", "-C", "2"]);
+    assert_eq!(answer.code, 1, "{answer:?}");
+    assert!(answer.stdout.contains("measure it again, or remove it"), "{answer:?}");
+    let why = "foreglow: the samples are not enough to predict this time: every sample has cores per executor 1, so what \
+               cores per executor 2 would take is unknown; collect a sample with another\n";
+    assert_eq!(answer.stderr, why);
 }
 
 #[test]

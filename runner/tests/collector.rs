@@ -160,7 +160,7 @@ fn rejected_lines_are_reported_and_the_others_stored() {
         },
         {
           "line": 3,
-          "error": "it is not a sample (expected ident at line 1 column 2); write one JSON object of Foreglow's sample format"
+          "error": "it is not a sample (expected ident at column 2); correct it"
         }
       ]
     }

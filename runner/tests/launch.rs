@@ -39,7 +39,8 @@ fn a_plan_becomes_a_task_of_each_system() {
     let home = Foreglow::new();
     let plan = home.write("plan.json", MACHINES);
     for system in ["slurm", "kubernetes", "skypilot"] {
-        let site = ["--queue", "night", "--token-from", "foreglow", "--upload", "timing.example.org:8787"];
+        let queue = if system == "skypilot" { &[][..] } else { &["--queue", "night"] };
+        let site = [queue, &["--token-from", "foreglow", "--upload", "timing.example.org:8787"]].concat();
         let authorities = ["--ca-from", if system == "kubernetes" { "foreglow-ca" } else { "/etc/ssl/team.pem" }];
         golden(system, &export(&home, &[&[system, &plan], &site[..], &authorities, binary(system)].concat()));
     }
@@ -97,6 +98,10 @@ fn the_output_is_a_file_or_a_folder_as_its_name_says() {
     let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
     assert!(matches!(&files[..], [file] if std::fs::read_to_string(file).unwrap() == text), "{files:?}");
 
+    assert_eq!(export(&home, &[&["slurm", &plan, "--output", "-"], &site[..]].concat()), text);
+    let several = ["export", "slurm", "--measure", "c5.xlarge,m5.2xlarge", "--output", "-"];
+    let answer = home.run(&[&several, &site[..]].concat());
+    assert!(answer.code == 2 && answer.stderr.contains("name a folder for them with --output"), "{}", answer.stderr);
     let several = ["export", "slurm", "--measure", "c5.xlarge,m5.2xlarge", "--output", &file];
     let answer = home.run(&[&several, &site[..]].concat());
     assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{}", answer.stderr);
@@ -152,6 +157,43 @@ fn hardware_without_a_name_is_exported_as_any_machine() {
         assert_eq!(file.code, 0, "{}", file.stderr);
         assert!(!file.stdout.contains(machine) && !file.stdout.contains(" --machine "), "{}", file.stdout);
         assert!(file.stderr.contains("The plan names no machine type"), "{}", file.stderr);
+    }
+}
+
+#[test]
+fn an_option_that_a_system_has_no_use_for_is_refused() {
+    let home = Foreglow::new();
+    let plan = home.write("plan.json", MACHINES);
+    for (system, option, names) in [
+        ("slurm", &["--spot"][..], "SkyPilot"),
+        ("kubernetes", &["--spot"], "SkyPilot"),
+        ("slurm", &["--image", "mine:1"], "Kubernetes"),
+        ("skypilot", &["--image", "mine:1"], "Kubernetes"),
+        ("skypilot", &["--queue", "night"], "Slurm and Kubernetes"),
+        ("slurm", &["--binary", "foreglow"], "SkyPilot, which copies it"),
+        ("kubernetes", &["--binary", "foreglow"], "SkyPilot, which copies it"),
+    ] {
+        let answer = home.run(&[&["export", system, &plan], option].concat());
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{system} {option:?}: {answer:?}");
+        let said = format!("foreglow: {} is for {names}; leave it out\n", option[0]);
+        assert_eq!(answer.stderr, said, "{system}");
+    }
+    let job = export(&home, &["kubernetes", &plan, "--image", "mine:1"]);
+    assert!(job.contains("image: \"mine:1\""), "{job}");
+}
+
+#[test]
+fn a_prediction_is_not_exported_as_a_plan() {
+    let home = Foreglow::new();
+    let predict = ["predict", SAMPLES, "--model", "lenet5", "-E", "1", "-C", "1", "--format", "json"];
+    let prediction = home.run(&predict);
+    for system in ["slurm", "spark-submit"] {
+        let answer = home.run_with_input(&["export", system], &prediction.stdout);
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{answer:?}");
+        assert!(
+            answer.stderr.contains("that is a prediction of one configuration, not a plan; write one"),
+            "{answer:?}"
+        );
     }
 }
 

@@ -5,6 +5,8 @@
 #[path = "machines/candidates.rs"]
 mod candidates;
 mod foreglow;
+#[path = "machines/links.rs"]
+mod links;
 #[path = "machines/prices.rs"]
 mod prices;
 
@@ -257,8 +259,25 @@ fn one_context_is_answered_as_before() {
     let file = home.write("samples.jsonl", &samples());
     let one = home.run(&["plan", &file, "--context", "1", "--format", "json"]);
     assert!(json(&one)["question"]["prices"]["name"].is_string(), "{one:?}");
-    let both = home.run(&["plan", &file, "--context", "1", "--spot"]);
-    assert_eq!(both.code, 2);
+    // With options of a comparison, the runs of this context alone are compared.
+    for number in ["1", "2", "3"] {
+        let title = json(&home.run(&["plan", &file, "--context", number, "--format", "json"]))["context"].clone();
+        let spot = json(&home.run(&["plan", &file, "--context", number, "--spot", "--format", "json"]));
+        let rows = spot["best_per_machine"].as_array().unwrap();
+        assert_eq!((rows.len(), &rows[0]["machine"]), (1, &title["host"]["machine"]), "{spot}");
+        assert_eq!((&spot["limits"]["spot"], &spot["measured"].as_array().unwrap().len()), (&true.into(), &1));
+    }
+}
+
+#[test]
+fn the_number_of_a_job_counts_those_of_all_machine_types_with_a_machine_type_too() {
+    let home = Foreglow::new();
+    let file = home.write("samples.jsonl", &samples());
+    let ask = |more: &[&str]| home.run(&[&["scaling", &file, "--machine", "m5.xlarge"], more].concat());
+    let chosen = ask(&[]);
+    assert_eq!((chosen.code, ask(&["--context", "3"]).stdout), (0, chosen.stdout));
+    let other = ask(&["--context", "1"]);
+    assert!(other.code == 2 && other.stderr.contains("no job in the samples matches your choice"), "{other:?}");
 }
 
 #[test]
@@ -311,8 +330,10 @@ fn machine_types_that_cannot_be_asked_about_are_refused_or_named() {
     let unknown = home.run(&["advise", &file, "--machines", "c5.huge"]);
     assert_eq!((unknown.code, unknown.stdout.as_str()), (2, ""));
     assert!(unknown.stderr.contains("there is no machine type c5.huge in the catalog"), "{}", unknown.stderr);
-    let both = home.run(&["advise", &file, "--context", "1", "--machines", "c5.xlarge"]);
-    assert_eq!(both.code, 2, "{both:?}");
+    let alone = json(&home.run(&["advise", &file, "--context", "2", "--spot", "--format", "json"]));
+    let machines = alone["runs"].as_array().unwrap().iter().map(|run| run["machine"].as_str().unwrap());
+    assert!(machines.into_iter().all(|machine| machine == "c5.xlarge"), "{alone}");
+    assert_eq!(alone["limits"]["spot"], true, "{alone}");
     let hopeless = home.run(&["advise", &file, "--deadline", "1s"]);
     assert_eq!(hopeless.code, 0, "{hopeless:?}");
     assert!(hopeless.stdout.contains("STOP: nothing meets the limits, and no run that could be made"), "{hopeless:?}");
@@ -412,16 +433,9 @@ fn a_machine_type_that_only_other_cnns_ran_on_is_compared_with_the_sizes_of_the_
 }
 
 #[test]
-fn a_link_of_one_job_on_several_machine_types_opens_with_the_answer_of_the_plan() {
+fn one_job_on_several_machine_types_is_for_plan_and_not_for_predict() {
     let home = Foreglow::new();
     let file = home.write("samples.jsonl", &samples());
-    let link = home.run(&["link", &file, "--deadline", "10m"]);
-    assert_eq!(link.code, 0, "{link:?}");
-    let opened = json(&home.run(&["link", "--open", link.stdout.trim(), "--format", "json"]));
-    let planned = json(&plan(&home, &["--deadline", "10m", "--format", "json"]));
-    for part in ["recommended", "fastest", "best_per_machine", "limits"] {
-        assert_eq!(opened[part], planned[part], "{part}");
-    }
     let one = home.run(&["predict", &file, "-E", "1", "-C", "1"]);
     assert!(one.stderr.contains("the samples hold one job on several machine types"), "{}", one.stderr);
 }

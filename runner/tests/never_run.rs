@@ -126,8 +126,16 @@ fn what_cannot_be_predicted_is_refused_in_one_sentence() {
         (EIGHT_CNNS, &["--model", "resnet18", "--image-px", "2000"], "give --image-px from 32 to 1024"),
         (&lenet5, &["--model", "vgg16"], "there are no runs of other CNNs to predict it from"),
         (&both, &["--model", "vgg16"], "choose those to predict it from with --context N"),
-        (SAMPLES, &["--model", "vgg16", "--spot"], "--spot needs runs of it; leave it out"),
-        (SAMPLES, &["--model", "vgg16", "--batch-size", "8,16"], "--batch-size with several sizes needs runs of it"),
+        (
+            SAMPLES,
+            &["--model", "vgg16", "--spot"],
+            "--spot needs runs of vgg16, which was never run here; leave it out",
+        ),
+        (
+            SAMPLES,
+            &["--model", "vgg16", "--batch-size", "8,16"],
+            "--batch-size with several sizes needs runs of vgg16,",
+        ),
     ] {
         let answer = home.run(&[&["plan", file][..], more].concat());
         assert_eq!(answer.code, 2, "{more:?}: {}", answer.stderr);
@@ -136,6 +144,53 @@ fn what_cannot_be_predicted_is_refused_in_one_sentence() {
     }
     let chosen = home.run(&["plan", &both, "--model", "vgg16", "--context", "1"]);
     assert_eq!(chosen.code, 0, "{}", chosen.stderr);
+}
+
+#[test]
+fn an_option_that_needs_own_runs_is_refused_in_one_sentence() {
+    let more = ["--model", "vgg16", "--image-px", "64", "--partition-size", "3"];
+    for command in [&["plan"][..], &["predict", "-E", "1", "-C", "1"]] {
+        let answer = Foreglow::new().run(&[command, &[EIGHT_CNNS], &more].concat());
+        let said = "foreglow: --partition-size needs runs of vgg16 with images of 64 px in batches of 8, which was never run \
+                    here; leave it out\n";
+        assert_eq!((answer.code, answer.stderr.as_str()), (2, said));
+    }
+}
+
+#[test]
+fn another_batch_size_of_a_measured_cnn_is_that_of_its_own_job() {
+    let home = Foreglow::new();
+    let command = ["--model", "resnet18", "--batch-size", "4"];
+    let answer = json(&home.run(&[&["predict", EIGHT_CNNS], &command[..], &ONE_CORE].concat()));
+    let workload = &answer["context"]["workload"];
+    assert_eq!((&workload["image_px"], &workload["batch_size"]), (&64.into(), &4.into()), "{answer}");
+    let lines = std::fs::read_to_string(EIGHT_CNNS).unwrap();
+    let larger = lines.lines().filter(|line| line.contains("\"resnet18\""));
+    let larger =
+        larger.map(|line| line.replace("\"image_px\":64", "\"image_px\":128").replace("\"id\":\"0", "\"id\":\"f"));
+    let both = home.write("both.jsonl", &(lines.clone() + &larger.map(|line| line + "\n").collect::<String>()));
+    let answer = home.run(&[&["predict", &both], &command[..], &ONE_CORE].concat());
+    let said =
+        "resnet18 at this image size and batch size was never run here, and its runs have 64, 128; give --image-px";
+    assert_eq!((answer.code, answer.stderr.contains(said)), (2, true), "{answer:?}");
+}
+
+#[test]
+fn a_batch_size_that_was_not_measured_is_answered_with_the_name_of_the_cnn() {
+    let home = Foreglow::new();
+    let lines = std::fs::read_to_string(SAMPLES).unwrap();
+    let only: String = lines.lines().filter(|line| line.contains("resnet18")).map(|line| format!("{line}\n")).collect();
+    let file = home.write("resnet18.jsonl", &only);
+    let ask = |command: &[&str], more: &[&str]| home.run(&[command, &[&file, "--batch-size", "16"], more].concat());
+    let plan = ask(&["plan"], &[]);
+    assert_eq!(plan.code, 1, "{plan:?}");
+    assert!(plan.stderr.contains("with --model resnet18, plan predicts one other batch size"), "{plan:?}");
+    let predict = ask(&["predict", "-E", "1", "-C", "1"], &[]);
+    let said = "no sample has --batch-size 16, but 8; with --model NAME other values are predicted from the costs of the layers";
+    assert_eq!((predict.code, predict.stderr.contains(said)), (2, true), "{predict:?}");
+    for command in [&["plan"][..], &["predict", "-E", "1", "-C", "1"]] {
+        assert_eq!(ask(command, &["--model", "resnet18"]).code, 0, "{command:?}");
+    }
 }
 
 #[test]

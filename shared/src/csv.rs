@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::separated::{delimiter, fault, line_of, with_point};
+use crate::unreadable::unreadable;
 use crate::{ReadError, Sample, SampleError};
 
 /// Columns that are text even if the value looks like a number. Cells of the other columns that are
@@ -69,11 +70,11 @@ pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
     for row in reader.records() {
         let row = row.map_err(|error| form(&error))?;
         let line = line_of(text, row.position());
-        let object = nest(headers.iter().zip(row.iter()), delimiter);
+        let object = nest(headers.iter().zip(row.iter()), delimiter).to_string();
         // Deserializes from text, like JSON Lines: deserializing from a `Value` would compile the
         // code a second time into the page.
-        let sample: Sample = serde_json::from_str(&object.to_string())
-            .map_err(|error| ReadError::Line { line, error: SampleError::Form(without_place(&error)) })?;
+        let sample: Sample = serde_json::from_str(&object)
+            .map_err(|error| ReadError::Line { line, error: unreadable(&object, &error) })?;
         sample.check().map_err(|error| ReadError::Line { line, error })?;
         samples.push(sample);
     }
@@ -102,12 +103,6 @@ pub fn write_csv(samples: &[Sample]) -> String {
             .expect(invariant);
     }
     String::from_utf8(writer.into_inner().expect(invariant)).expect("JSON strings are UTF-8")
-}
-
-/// Returns the message without its position, which refers to JSON that the user never saw.
-fn without_place(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what).to_owned()
 }
 
 /// Builds the nested JSON object of one row; empty cells become absent fields.

@@ -1,5 +1,6 @@
 //! Reads and writes samples as JSON Lines: one object per line.
 
+use crate::unreadable::unreadable;
 use crate::{Sample, SampleError};
 
 /// Parses and checks one line.
@@ -7,7 +8,7 @@ use crate::{Sample, SampleError};
 /// # Errors
 /// [`SampleError`]: the line is not a sample, or a field is out of range.
 pub fn parse_line(line: &str) -> Result<Sample, SampleError> {
-    let sample: Sample = serde_json::from_str(line).map_err(|error| SampleError::Form(error.to_string()))?;
+    let sample: Sample = serde_json::from_str(line).map_err(|error| unreadable(line, &error))?;
     sample.check()?;
     Ok(sample)
 }

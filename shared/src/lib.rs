@@ -44,6 +44,7 @@ mod sorting;
 mod spark_submit;
 mod split;
 mod text;
+mod unreadable;
 
 pub use crate::accuracy::TrainedAccuracy;
 pub use crate::collect_command::{collect_command, shell_word};
@@ -73,7 +74,7 @@ pub use crate::preset::{Preset, has_words, presets};
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::rate::Rate;
-pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_samples};
+pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_repeated_samples, read_samples};
 pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{
     Accelerator, Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload,

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::{CoreSplit, Rate};
 
 const MIB_PER_GIB: f64 = 1024.0;
+/// Limit on a price and on billed seconds, so that the cost of every configuration is a number.
+const MOST_PRICE: f64 = 1e12;
 
 /// Prices per hour of each resource, with the date on which they were valid.
 ///
@@ -99,8 +101,8 @@ pub enum PriceError {
         "it is not a price sheet ({0}); write {{\"name\":…,\"date\":\"2026-01-31\",\"currency\":\"USD\",\"core_hour\":0.04,\"gib_hour\":0.004}}"
     )]
     Form(String),
-    /// A price is negative or not a number.
-    #[error("{field} is {value}; a price is a number, 0 or more")]
+    /// A price is out of range.
+    #[error("{field} is {value}; a price is a number from 0 to 1e12")]
     Range {
         /// Name of the price field.
         field: &'static str,
@@ -163,7 +165,7 @@ impl PriceSheet {
     /// Checks the ranges of all values.
     ///
     /// # Errors
-    /// A negative or non-finite price, no hourly price above zero, a discount outside [0, 1), or an
+    /// A price below 0 or above 10¹², no hourly price above zero, a discount outside [0, 1), or an
     /// invalid currency code.
     pub fn check(&self) -> Result<(), PriceError> {
         let prices = [
@@ -178,7 +180,7 @@ impl PriceSheet {
             ("minimum_secs", self.minimum_secs),
         ];
         for (field, value) in prices.into_iter().chain(charges) {
-            if !(value.is_finite() && value >= 0.0) {
+            if !(0.0..=MOST_PRICE).contains(&value) {
                 return Err(PriceError::Range { field, value });
             }
         }

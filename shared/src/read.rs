@@ -56,10 +56,19 @@ impl SampleFormat {
 /// # Errors
 /// [`ReadError`]: no samples, or the line of the first sample that cannot be used.
 pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
+    read_repeated_samples(bytes).map(distinct)
+}
+
+/// Reads every sample of a file, also those whose `id` occurred before; otherwise like
+/// [`read_samples`].
+///
+/// # Errors
+/// [`ReadError`]: no samples, or the line of the first sample that cannot be used.
+pub fn read_repeated_samples(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
     let text = decode(bytes).map_err(ReadError::NotText)?;
     match SampleFormat::detect(&text) {
-        SampleFormat::JsonLines => read_json_lines(&text),
-        SampleFormat::Csv => distinct(csv::read_csv(&text)?),
+        SampleFormat::JsonLines => json_lines(&text),
+        SampleFormat::Csv => some(csv::read_csv(&text)?),
     }
 }
 
@@ -68,13 +77,21 @@ pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
 /// # Errors
 /// [`ReadError`]: no samples, or the line of the first sample that cannot be used.
 pub fn read_json_lines(text: &str) -> Result<Vec<Sample>, ReadError> {
-    let lines = (1..).zip(text.lines()).filter(|(_, content)| !content.trim().is_empty());
-    let sample = |(line, content)| jsonl::parse_line(content).map_err(|error| ReadError::Line { line, error });
-    distinct(lines.map(sample).collect::<Result<Vec<Sample>, ReadError>>()?)
+    json_lines(text).map(distinct)
 }
 
-fn distinct(mut samples: Vec<Sample>) -> Result<Vec<Sample>, ReadError> {
+fn json_lines(text: &str) -> Result<Vec<Sample>, ReadError> {
+    let lines = (1..).zip(text.lines()).filter(|(_, content)| !content.trim().is_empty());
+    let sample = |(line, content)| jsonl::parse_line(content).map_err(|error| ReadError::Line { line, error });
+    some(lines.map(sample).collect::<Result<Vec<Sample>, ReadError>>()?)
+}
+
+fn some(samples: Vec<Sample>) -> Result<Vec<Sample>, ReadError> {
+    if samples.is_empty() { Err(ReadError::Empty) } else { Ok(samples) }
+}
+
+fn distinct(mut samples: Vec<Sample>) -> Vec<Sample> {
     let mut seen = std::collections::BTreeSet::new();
     samples.retain(|sample| seen.insert(sample.id));
-    if samples.is_empty() { Err(ReadError::Empty) } else { Ok(samples) }
+    samples
 }

@@ -208,8 +208,12 @@ pub enum Engine {
 #[non_exhaustive]
 pub enum SampleError {
     /// The text is not JSON of the sample format.
-    #[error("it is not a sample ({0}); write one JSON object of Foreglow's sample format")]
+    #[error("it is not a sample ({0}); correct it")]
     Form(String),
+    /// A field, by its dotted name, is missing or has a value of another type.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[error("{0}; correct it")]
+    Field(String),
     /// The sample has another format version.
     #[error("its schema is {0} and this version reads {SCHEMA}; use the Foreglow that wrote it")]
     Schema(u32),

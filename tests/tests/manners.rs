@@ -96,13 +96,16 @@ async fn axe_finds_no_violation_in_light_and_dark_on_any_part_of_the_page() -> a
 #[tokio::test]
 async fn the_page_fits_from_320_pixels_to_4k_and_its_layout_is_stable() -> anyhow::Result<()> {
     let (_host, browser) = open_example().await?;
-    for (width, height) in [(320, 640), (768, 1024), (1280, 800), (3840, 2160)] {
+    for (width, height) in [(320, 640), (768, 1024), (1024, 768), (1280, 800), (3840, 2160)] {
         browser.screen(width, height).await?;
         for view in VIEWS {
             browser.show(view).await?;
             let wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
             let beyond = browser.page.execute(wide, vec![]).await?.json().clone();
             assert_eq!(beyond, json!(0), "at {width} pixels the view {view} is wider than the screen");
+            let cut = "return Math.max(0, ...[...document.querySelectorAll('.drawing')].map((box) => box.scrollWidth - box.clientWidth))";
+            let cut = browser.page.execute(cut, vec![]).await?.json().clone();
+            assert_eq!(cut, json!(0), "at {width} pixels a chart of the view {view} is cut");
         }
     }
     // Layout shifts without recent input, from the first paint to the answer, as Chromium scores

@@ -189,6 +189,11 @@ async fn invalid_input_shows_a_message_and_leaves_the_page_unchanged() -> anyhow
 
     browser.set("deadline", "0.001s").await?;
     assert!(browser.text("no-recommendation").await?.contains("fastest"), "it names the fastest instead");
+    browser.set("deadline", "").await?;
+    browser.set("budget", "0.000000001").await?;
+    browser
+        .wait_until("the cheapest", async |page| Ok(page.text("no-recommendation").await?.contains("cheapest")))
+        .await?;
     browser.close().await
 }
 

@@ -230,12 +230,13 @@ fn accept_drops(planner: Planner) -> RwSignal<bool> {
     let dropped = window_event_listener(ev::drop, move |event| {
         event.prevent_default();
         dragging.set(false);
-        let file = event.data_transfer().and_then(|data| data.files()).and_then(|files| files.get(0));
-        match file {
+        let files = event.data_transfer().and_then(|data| data.files()).filter(|files| files.length() == 1);
+        match files.and_then(|files| files.get(0)) {
             Some(file) => source::read_file(planner, file),
-            None => planner
-                .alert
-                .set(Some("Drop a file of samples (JSON Lines or CSV) or an ONNX file on the page.".into())),
+            None => planner.alert.set(Some(
+                "Drop one file of samples (JSON Lines or CSV) or one ONNX file on the page; `foreglow plan` reads several."
+                    .into(),
+            )),
         }
     });
     on_cleanup(move || {

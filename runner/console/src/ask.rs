@@ -1,5 +1,7 @@
 //! Selection of samples: from files, standard input or the store, and of a single job.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
@@ -8,11 +10,12 @@ use anyhow::Context as _;
 use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_exit::{unreadable, unusable};
 use foreglow_shared::{
-    Job, JobDefinition, JobGroup, ReadError, Sample, format_count, group_by_context, group_by_definition,
-    measured_choices, read_samples,
+    Context, Job, JobDefinition, JobGroup, ReadError, Sample, Uuid, format_count, group_by_context,
+    group_by_definition, measured_choices, read_repeated_samples,
 };
 
 use crate::grammar::place;
+use crate::imported::difference;
 use crate::progress::note;
 
 /// Source of the samples, and the job to select.
@@ -56,14 +59,21 @@ impl Source {
     }
 
     /// Selects one context, or one job with several batch sizes, averaging intervals, partition
-    /// sizes or machine types, some of which may only have runs of other CNNs. `compares` asks for
-    /// the latter even if there is one context.
+    /// sizes or machine types, some of which may only have runs of other CNNs, among those that
+    /// `is_wanted`. `compares` asks for the latter even if there is one context. With `--context`
+    /// it is the job of this context alone.
     ///
     /// # Errors
     /// As [`Source::job`].
-    pub fn selection(&self, samples: &[Sample], compares: bool) -> anyhow::Result<Selection> {
+    pub fn selection(
+        &self,
+        samples: &[Sample],
+        compares: bool,
+        is_wanted: &dyn Fn(&Context) -> bool,
+    ) -> anyhow::Result<Selection> {
+        let pick = || self.pick_among(samples, is_wanted);
         if self.context.is_some() {
-            return self.pick(samples).map(|job| Selection::Context(Box::new(job)));
+            return pick().map(|job| if compares { Selection::alone(job) } else { Selection::Context(Box::new(job)) });
         }
         // Contexts without a completed run stay, because they may show configurations that run out
         // of memory.
@@ -74,10 +84,14 @@ impl Source {
                 || !group.other_machines().is_empty()
         };
         let mut groups = group_by_definition(samples);
-        groups.retain(|group| completed(group) > 0 && self.is_of_model(&group.definition.model));
+        groups.retain(|group| {
+            completed(group) > 0
+                && self.is_of_model(&group.definition.model)
+                && group.jobs.iter().any(|job| is_wanted(&job.context))
+        });
         match (groups.pop(), groups.is_empty()) {
             (Some(group), true) if compares || has_choices(&group) => Ok(Selection::Group(Box::new(group))),
-            _ => self.pick(samples).map(|job| Selection::Context(Box::new(job))),
+            _ => pick().map(|job| Selection::Context(Box::new(job))),
         }
     }
 
@@ -95,6 +109,14 @@ impl Source {
     /// # Errors
     /// No run completed, or several jobs match.
     pub fn pick(&self, samples: &[Sample]) -> anyhow::Result<Job> {
+        self.pick_among(samples, &|_| true)
+    }
+
+    /// Selects the job among those that `is_wanted`. The numbers of `--context` count all jobs.
+    ///
+    /// # Errors
+    /// As [`Source::pick`].
+    pub fn pick_among(&self, samples: &[Sample], is_wanted: &dyn Fn(&Context) -> bool) -> anyhow::Result<Job> {
         let jobs = measured_jobs(samples);
         if jobs.is_empty() {
             let runs = format_count(samples.len(), "sample");
@@ -103,29 +125,27 @@ impl Source {
                 again"
             )));
         }
-        let wanted = |number: usize, job: &Job| {
-            self.context.is_none_or(|wanted| wanted == number) && self.is_of_model(&job.context.workload.model)
+        let wanted = |(number, job): &&(usize, Job)| {
+            self.context.is_none_or(|wanted| wanted == *number)
+                && self.is_of_model(&job.context.workload.model)
+                && is_wanted(&job.context)
         };
-        let mut matching: Vec<Job> =
-            jobs.iter().filter(|(number, job)| wanted(*number, job)).map(|(_, job)| job.clone()).collect();
-        match (matching.pop(), matching.is_empty()) {
-            (Some(job), true) => Ok(job),
-            (None, _) => {
-                Err(unusable(format!("no job in the samples matches your choice; there are:\n{}", list(&jobs))))
-            }
-            (Some(other), false) => {
-                let definition = JobDefinition::of(&other.context);
-                let is_one_job = matching.iter().all(|job| JobDefinition::of(&job.context) == definition);
-                let several = match is_one_job {
-                    true => {
-                        "the samples hold one job on several machine types, or with several batch sizes or averaging \
-                         intervals, which `plan` compares; choose one with --context N"
-                    }
-                    false => {
-                        "the samples contain several jobs; choose one with --context N, or by its CNN with --model NAME"
-                    }
+        let matching: Vec<(usize, Job)> = jobs.iter().filter(wanted).cloned().collect();
+        match matching.as_slice() {
+            [(_, job)] => Ok(job.clone()),
+            [] => Err(unusable(format!("no job in the samples matches your choice; there are:\n{}", list(&jobs)))),
+            [(_, first), others @ ..] => {
+                let all = |is: &dyn Fn(&Context) -> bool| others.iter().all(|(_, job)| is(&job.context));
+                let definition = JobDefinition::of(&first.context);
+                let several = if all(&|context| JobDefinition::of(context) == definition) {
+                    "the samples hold one job on several machine types, or with several batch sizes or averaging \
+                     intervals, which `plan` compares; choose one with --context N"
+                } else if all(&|context| context.workload.model == definition.model) {
+                    "the samples contain several jobs of one CNN; choose one with --context N"
+                } else {
+                    "the samples contain several jobs; choose one with --context N, or by its CNN with --model NAME"
                 };
-                Err(unusable(format!("{several}:\n{}", list(&jobs))))
+                Err(unusable(format!("{several}:\n{}", list(&matching))))
             }
         }
     }
@@ -138,6 +158,14 @@ pub enum Selection {
     Context(Box<Job>),
     /// One job on several configurations.
     Group(Box<JobGroup>),
+}
+
+impl Selection {
+    /// Returns the job of one context, without its runs elsewhere.
+    fn alone(job: Job) -> Self {
+        let definition = JobDefinition::of(&job.context);
+        Self::Group(Box::new(JobGroup { definition, jobs: vec![job], lenders: Vec::new() }))
+    }
 }
 
 /// Returns the jobs with a completed run, with their numbers for `--context`.
@@ -155,24 +183,41 @@ pub fn list(jobs: &[(usize, Job)]) -> String {
     jobs.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Reads the samples of files, without duplicates.
+/// Reads the samples of files, without duplicates. Of two samples with one id and other values the
+/// first is kept, with a warning.
 ///
 /// # Errors
 /// A file cannot be read, or a line is not a valid sample; the message names the first.
 pub fn read_files(files: &[PathBuf]) -> anyhow::Result<Vec<Sample>> {
-    let mut samples = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut samples: Vec<Sample> = Vec::new();
+    let mut seen: BTreeMap<Uuid, usize> = BTreeMap::new();
     for file in files {
         let bytes = read_bytes(file)?;
-        let read = match read_samples(&bytes) {
+        let read = match read_repeated_samples(&bytes) {
             Err(ReadError::Line { line, .. }) if let Some(whole) = before_cut_line(&bytes, line) => {
                 note(&format!("note: line {line} of {} was cut short, as by a crash, and is left out", name(file)));
-                read_samples(whole)
+                read_repeated_samples(whole)
             }
             other => other,
         };
-        let read = read.map_err(|error| unusable(format!("{}: {error}", name(file))))?;
-        samples.extend(read.into_iter().filter(|sample| seen.insert(sample.id)));
+        for sample in read.map_err(|error| unusable(format!("{}: {error}", name(file))))? {
+            match seen.entry(sample.id) {
+                Entry::Vacant(place) => {
+                    place.insert(samples.len());
+                    samples.push(sample);
+                }
+                Entry::Occupied(place) => {
+                    if let Some(difference) = difference(&samples[*place.get()], &sample) {
+                        note(&format!(
+                            "warning: {}: the sample {} occurs again with other values ({difference}), and only the \
+                             first is used; remove one of the two",
+                            name(file),
+                            sample.id
+                        ));
+                    }
+                }
+            }
+        }
     }
     Ok(samples)
 }

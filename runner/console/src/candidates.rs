@@ -17,7 +17,7 @@ const SECS_PER_HOUR: f64 = 3600.0;
 pub struct TableArgs {
     /// Table of configurations to choose from: CSV, TSV or JSON Lines with a column for each
     /// property and the price per hour
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "store", "model", "context", "machines", "catalog", "spot", "max_hourly_cost", "batch_size", "partition_size", "images", "epochs"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "store", "model", "context", "machines", "catalog", "spot", "max_hourly_cost", "batch_size", "partition_size", "images", "epochs", "with_startup", "budget", "min_accuracy", "probability", "executors", "cores", "memory", "prices", "output"])]
     candidates: Option<PathBuf>,
 
     /// Table of runs that were made, with the same columns and the time in seconds

@@ -2,11 +2,12 @@
 
 use foreglow_exit::unusable;
 use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
-use foreglow_shared::{Catalog, DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet};
+use foreglow_shared::{DEFAULT_PROBABILITY, JobGroup, Observation};
 
 use crate::answer::{Basis, Startup};
 use crate::catalog::CatalogArgs;
 use crate::grammar::{Counts, count, counts, large_count, money};
+use crate::prices::Prices;
 use crate::question::{QuestionArgs, read_prices};
 use crate::split::splits;
 
@@ -87,7 +88,7 @@ impl MachineArgs {
             _ if several => "--batch-size with several sizes",
             _ => return Ok(()),
         };
-        Err(unusable(format!("{} {option} needs runs of it; leave it out", basis.describe())))
+        Err(basis.needs_runs(option))
     }
 
     /// Compares all configurations of a job; `total_cores` are divided among every number of
@@ -103,13 +104,7 @@ impl MachineArgs {
     ) -> anyhow::Result<Compared> {
         let Self { machines, catalog, spot, max_hourly_cost, batch_size, partition_size, images, epochs } = self;
         let given = question.bill.prices.as_deref().map(read_prices).transpose()?;
-        let catalog = match &given {
-            // The user's price sheet takes precedence over the built-in catalog's currency.
-            Some(sheet) if !catalog.is_given() && sheet.currency != Catalog::built_in().currency => {
-                Catalog { currency: sheet.currency.clone(), machines: Vec::new(), left_out: 0 }
-            }
-            _ => catalog.read()?,
-        };
+        let (is_built_in, catalog) = (!catalog.is_given(), catalog.read()?);
         group.definition.images = images.unwrap_or(group.definition.images);
         group.definition.epochs = epochs.unwrap_or(group.definition.epochs);
         for name in machines {
@@ -118,11 +113,7 @@ impl MachineArgs {
                 catalog.find(name).map_err(|error| unusable(error.to_string()))?;
             }
         }
-        // If no machine type is in a catalog, all are priced by their cores and memory.
-        let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
-        let keeps_sheet = given.is_some();
-        let usual = || Some(PriceSheet::example()).filter(|sheet| sheet.currency == catalog.currency);
-        let sheet = given.or_else(|| if group.jobs.iter().any(is_in_catalog) { None } else { usual() });
+        let Prices { catalog, sheet, keeps_sheet } = Prices::of(&group, machines, (catalog, is_built_in), given);
         let list = |counts: Option<&Counts>| counts.map_or_else(Vec::new, |Counts(counts)| counts.clone());
         let offer = Offer {
             catalog: Some(catalog),

@@ -87,8 +87,8 @@ impl Imported {
     }
 }
 
-/// Describes the first difference of two samples; `None` if they agree.
-fn difference(kept: &Sample, new: &Sample) -> Option<String> {
+/// Describes the first difference of two samples with one id; `None` if they agree.
+pub(crate) fn difference(kept: &Sample, new: &Sample) -> Option<String> {
     let [kept, new] = [kept, new].map(|sample| serde_json::to_value(sample).unwrap_or_default());
     COMPARED.iter().find_map(|field| between(field, &kept[*field], &new[*field]))
 }

@@ -1,6 +1,6 @@
 //! Shared parts of the commands: arguments (`grammar`, `question`, `split`, `place`, `catalog`,
-//! `compare`, `candidates`), the selection of samples (`ask`), progress, and answers in every
-//! format (`answer`).
+//! `compare`, `prices`, `candidates`, `link_suffix`), the selection of samples (`ask`), progress,
+//! and answers in every format (`answer`).
 //!
 //! This crate runs no CNN, so answers are built and tested without Burn.
 
@@ -13,8 +13,10 @@ pub mod compare;
 pub mod evaluation;
 pub mod grammar;
 pub mod imported;
+pub mod link_suffix;
 pub mod output;
 pub mod place;
+pub mod prices;
 pub mod progress;
 pub mod question;
 pub mod sample_table;

@@ -71,17 +71,17 @@ impl QuestionArgs {
     /// The price sheet cannot be read.
     pub fn about(&self, job: &Job) -> anyhow::Result<Question> {
         let mut question = Question::about_job(job);
-        self.change(&mut question, job)?;
+        self.change(&mut question, &job.observations)?;
         Ok(question)
     }
 
-    /// Applies the given options to a question.
+    /// Applies the given options to a question about these runs.
     ///
     /// # Errors
     /// The price sheet cannot be read, or the start-up is longer than the deadline.
-    pub fn change(&self, question: &mut Question, job: &Job) -> anyhow::Result<()> {
+    pub fn change(&self, question: &mut Question, runs: &[Observation]) -> anyhow::Result<()> {
         self.bill.change(question)?;
-        question.deadline_secs = self.deadline_secs(&job.observations)?.or(question.deadline_secs);
+        question.deadline_secs = self.deadline_secs(runs)?.or(question.deadline_secs);
         question.budget = self.budget.or(question.budget);
         question.min_accuracy = self.min_accuracy.or(question.min_accuracy);
         question.probability = self.probability.unwrap_or(question.probability);

@@ -85,7 +85,7 @@ impl SamplesFile {
     /// The disk is full or gone; the file is then unchanged.
     pub fn remove(&mut self, ids: &[Uuid]) -> anyhow::Result<()> {
         let text = std::fs::read_to_string(&self.path).with_context(|| failed(&self.path))?;
-        let stays = |line: &&str| !parse_line(line).is_ok_and(|sample| ids.contains(&sample.id));
+        let stays = |line: &&str| !parse_line(without_mark(line)).is_ok_and(|sample| ids.contains(&sample.id));
         let kept: String = text.lines().filter(stays).flat_map(|line| [line, "\n"]).collect();
         // A link to the file stays one.
         let path = self.path.canonicalize().with_context(|| failed(&self.path))?;
@@ -137,15 +137,15 @@ fn parse(text: &str, path: &Path) -> anyhow::Result<(Vec<Sample>, Whole)> {
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     let mut samples = Vec::new();
     for (number, line) in text[..whole].lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let sample = parse_line(line).map_err(|error| {
+        let sample = parse_line(without_mark(line)).map_err(|error| {
             let shown = path.display();
             unusable(format!("line {} of {shown} is not usable: {error}; name another --output", number + 1))
         })?;
         samples.push(sample);
     }
     let rest = &text[whole..];
-    let ends = match parse_line(rest) {
-        _ if rest.trim().is_empty() => Whole::Lines,
+    let ends = match parse_line(without_mark(rest)) {
+        _ if without_mark(rest).trim().is_empty() => Whole::Lines,
         Ok(sample) => {
             samples.push(sample);
             Whole::WithoutLineEnd
@@ -153,6 +153,11 @@ fn parse(text: &str, path: &Path) -> anyhow::Result<(Vec<Sample>, Whole)> {
         Err(_) => Whole::Until(whole),
     };
     Ok((samples, ends))
+}
+
+/// Returns a line without the byte order mark that some editors write before the first.
+fn without_mark(line: &str) -> &str {
+    line.strip_prefix('\u{feff}').unwrap_or(line)
 }
 
 /// Returns whether a path is that of a pipe or another device, which would be read without end.
@@ -239,6 +244,20 @@ mod tests {
         assert_eq!(ids.len(), 2);
         assert!(SamplesFile::open_alone(&path).is_err(), "the new file has the lock");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_byte_order_mark_before_the_first_sample_is_no_part_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("samples.jsonl");
+        for text in [format!("\u{feff}{}\n{}\n", line(1), line(2)), format!("\u{feff}{}", line(1))] {
+            std::fs::write(&path, &text).unwrap();
+            let (mut file, samples) = SamplesFile::open_alone(&path).unwrap();
+            file.append(&parse_line(&line(3)).unwrap()).unwrap();
+            assert_eq!(SamplesFile::samples_of(&path).unwrap().len(), samples.len() + 1);
+            file.remove(&[samples[0].id]).unwrap();
+            assert_eq!(SamplesFile::samples_of(&path).unwrap().len(), samples.len());
+        }
     }
 
     #[test]

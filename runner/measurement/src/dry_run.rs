@@ -5,7 +5,7 @@ use foreglow_console::split;
 use foreglow_console::table::{Align, table};
 use foreglow_data::images_in_sample;
 use foreglow_engine::sweep::{Forecast, Run, cost};
-use foreglow_shared::{PriceSheet, format_count, format_duration, format_rate};
+use foreglow_shared::{PriceSheet, format_count, format_duration, format_money, format_rate};
 
 /// Columns of the CSV.
 const NAMES: [&str; 12] = [
@@ -52,7 +52,7 @@ pub fn list(runs: &[Run], forecast: &Forecast, prices: &PriceSheet, format: Form
                 "secs" => "time",
                 name => name,
             });
-            let rows = planned.iter().map(Planned::cells);
+            let rows = planned.iter().map(|planned| planned.cells(&prices.currency));
             let columns: Vec<_> = columns[..SHOWN].iter().map(|name| (*name, Align::Right)).collect();
             let list = table(&columns, rows);
             format!("{list}\n{}", sum(&planned, prices))
@@ -94,7 +94,7 @@ impl<'a> Planned<'a> {
         ]
     }
 
-    fn cells(&self) -> Vec<String> {
+    fn cells(&self, currency: &str) -> Vec<String> {
         let mut cells = self.numbers();
         cells.truncate(SHOWN);
         cells[1] = self.run.configuration.split().cores();
@@ -102,7 +102,7 @@ impl<'a> Planned<'a> {
         cells[6] = format_rate(self.run.sampling_rate);
         cells[8] = (self.run.repetition + 1).to_string();
         cells[9] = self.secs.map_or_else(|| "unknown".into(), format_duration);
-        cells[10] = self.cost.map_or_else(|| "unknown".into(), |cost| format!("{cost:.6}"));
+        cells[10] = self.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, currency));
         cells
     }
 
@@ -129,7 +129,7 @@ fn sum(planned: &[Planned], prices: &PriceSheet) -> String {
     if !secs.is_empty() {
         let money = match costs.iter().sum::<f64>() {
             _ if costs.is_empty() => "money unknown: the prices do not cover the hardware".to_owned(),
-            money => format!("{} {money:.4} ({}, {})", prices.currency, prices.name, prices.date),
+            money => format!("{} ({}, {})", format_money(money, &prices.currency), prices.name, prices.date),
         };
         text.push_str(&format!(", about {} in all and {money}", format_duration(secs.iter().sum())));
     }

@@ -75,7 +75,7 @@ pub fn never_run(source: &Source, samples: &[Sample], differences: Differences) 
         false => network.name().to_owned(),
     };
     let group = comparable(source, costed, &jobs, &called)?;
-    let context = context(&network, &input, &group, differences)?;
+    let context = context(&network, &input, (&group, &called), differences)?;
     let Workload { image_px, batch_size, mode, .. } = context.workload;
     let shape = colour.shape(image_px);
     network.classes(shape, batch_size as usize)?;
@@ -200,20 +200,24 @@ fn is_alike(one: &Context, other: &Context) -> bool {
     of(one) == of(other)
 }
 
-/// Returns the context of the job: the requested values, or those that all measured jobs share.
+/// Returns the context of the job: the requested values, or those that the jobs of the CNN itself
+/// share, or without any those that all measured jobs share. `called` is the job in messages.
 fn context(
     network: &Network,
     input: &Input,
-    group: &[MeasuredCnn],
+    (group, called): (&[MeasuredCnn], &str),
     differences: Differences,
 ) -> anyhow::Result<Context> {
     let name = network.name();
-    let most_runs = group.iter().max_by_key(|cnn| cnn.job.observations.len());
+    let is_own = |cnn: &&MeasuredCnn| cnn.job.context.workload.model == name;
+    let own: Vec<&MeasuredCnn> = group.iter().filter(is_own).collect();
+    let (alike, whose) = if own.is_empty() { (group.iter().collect(), "the other CNNs") } else { (own, "its runs") };
+    let most_runs = alike.iter().max_by_key(|cnn| cnn.job.observations.len());
     let mut context = most_runs.map(|cnn| cnn.job.context.clone()).ok_or_else(|| {
-        unusable(format!("{name} was never run here, and there are no runs of other CNNs to predict it from"))
+        unusable(format!("{called} was never run here, and there are no runs of other CNNs to predict it from"))
     })?;
     let measured = |of: fn(&Workload) -> u64| -> Vec<u64> {
-        let mut values: Vec<u64> = group.iter().map(|cnn| of(&cnn.job.context.workload)).collect();
+        let mut values: Vec<u64> = alike.iter().map(|cnn| of(&cnn.job.context.workload)).collect();
         values.sort_unstable();
         values.dedup();
         values
@@ -223,7 +227,7 @@ fn context(
         (None, several) => {
             let several: Vec<String> = several.iter().map(u64::to_string).collect();
             let several = several.join(", ");
-            Err(unusable(format!("{name} was never run here, and the other CNNs have {several}; give {option}")))
+            Err(unusable(format!("{called} was never run here, and {whose} have {several}; give {option}")))
         }
     };
     let Input::Images { default_px, px, .. } = input else {

@@ -49,10 +49,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let place = place(args);
     let place = place.as_ref().map(|(option, path)| (*option, path.as_str()));
     let samples = args.source.samples()?;
-    match args.source.selection(&samples, args.machines.is_given())? {
-        Selection::Context(_) if args.machines.is_given() => Err(unusable(
-            "--context selects one configuration of a job, and the other options compare several; leave one out",
-        )),
+    match args.source.selection(&samples, args.machines.is_given(), &|_| true)? {
         Selection::Context(job) => {
             let question = args.question.about(&job)?;
             output::print(&AdviceAnswer::new(&job, &question, place)?.render(args.format))

@@ -41,6 +41,9 @@ enum Command {
     SparkSubmit(SparkArgs),
 }
 
+/// Container image of Kubernetes without --image.
+const DEFAULT_IMAGE: &str = "foreglow:latest";
+
 #[derive(Debug, clap::Args)]
 struct SparkArgs {
     /// Plan, JSON; `-` for standard input
@@ -75,9 +78,9 @@ struct TaskArgs {
     #[arg(long, value_name = "NAME")]
     queue: Option<String>,
 
-    /// Container image of Kubernetes
-    #[arg(long, value_name = "IMAGE", default_value = "foreglow:latest")]
-    image: String,
+    /// Container image of Kubernetes [default: foreglow:latest]
+    #[arg(long, value_name = "IMAGE")]
+    image: Option<String>,
 
     /// Where the task finds the collector's token: a secret of Kubernetes (key `token`), a file for
     /// Slurm; SkyPilot takes it from `--secret FOREGLOW_TOKEN`
@@ -100,7 +103,8 @@ struct TaskArgs {
     #[command(flatten)]
     catalog: CatalogArgs,
 
-    /// File, such as job.sh, or folder for the files [default: standard output, for one file]
+    /// File, such as job.sh, or folder for the files; `-` for standard output [default: standard
+    /// output, for one file]
     #[arg(long, value_name = "FILE|FOLDER")]
     output: Option<PathBuf>,
 }
@@ -118,7 +122,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let tasks = if args.measure.is_empty() { vec![planned(args)?] } else { measurements(args, system)? };
     let site = site(args, system)?;
-    match (&args.output, tasks.as_slice()) {
+    let output = args.output.as_ref().filter(|output| output.as_path() != Path::new("-"));
+    match (output, tasks.as_slice()) {
         (None, [task]) => output::print(&system.file(task, &site)?),
         (None, _) => Err(unusable("there is a file for each machine type; name a folder for them with --output")),
         (Some(file), [task]) if is_file_name(file) => write(file, &system.file(task, &site)?),
@@ -141,8 +146,22 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
+/// Refuses an option that the system has no use for.
+fn check_options(args: &TaskArgs, system: System) -> anyhow::Result<()> {
+    let (slurm, kubernetes, skypilot) = (System::Slurm, System::Kubernetes, System::Skypilot);
+    let options = [
+        ("--queue", args.queue.is_some(), &[slurm, kubernetes][..], "Slurm and Kubernetes"),
+        ("--image", args.image.is_some(), &[kubernetes], "Kubernetes"),
+        ("--spot", args.spot, &[skypilot], "SkyPilot"),
+        ("--binary", args.binary.is_some(), &[skypilot], "SkyPilot, which copies it"),
+    ];
+    let wrong = options.into_iter().find(|(_, is_given, systems, _)| *is_given && !systems.contains(&system));
+    wrong.map_or(Ok(()), |(option, _, _, names)| Err(unusable(format!("{option} is for {names}; leave it out"))))
+}
+
 /// Returns the settings of the system.
 fn site(args: &TaskArgs, system: System) -> anyhow::Result<Site> {
+    check_options(args, system)?;
     // SkyPilot copies local files, so their paths must be absolute.
     let local = |path: &Path| {
         let path = std::path::absolute(path).with_context(|| format!("{} has no absolute path", path.display()))?;
@@ -154,12 +173,11 @@ fn site(args: &TaskArgs, system: System) -> anyhow::Result<Site> {
             let binary = binary.clone().map_or(own, Ok)?;
             (args.ca_from.as_deref().map(|file| local(file.as_ref())).transpose()?, local(&binary)?)
         }
-        (_, Some(_)) => return Err(unusable("--binary is for SkyPilot, which copies it; leave it out")),
-        (_, None) => (args.ca_from.clone(), String::new()),
+        (_, _) => (args.ca_from.clone(), String::new()),
     };
     Ok(Site {
         queue: args.queue.clone(),
-        image: args.image.clone(),
+        image: args.image.clone().unwrap_or_else(|| DEFAULT_IMAGE.to_owned()),
         token: args.token_from.clone(),
         authorities,
         binary,

@@ -14,15 +14,16 @@ use foreglow_console::sample_table;
 use foreglow_event_log::{LogFiles, begins_as_log, find, read};
 use foreglow_exit::{Temporary, UnusableInput, complain, unusable};
 use foreglow_launch::finished;
-use foreglow_shared::{Context, Sample, read_samples, write_csv, write_jsonl};
-use foreglow_spark_log::Labels;
+use foreglow_shared::{Context, Sample, read_repeated_samples, write_csv, write_jsonl};
+use foreglow_spark_log::{LABELS, Labels};
 
 /// Convert Spark event logs, finished jobs, CSV or JSON Lines to timing samples.
 ///
 /// A log records what ran where and for how long, but not the CNN, the number of images and the
 /// sampling rate. Foreglow's own runs record these as properties `spark.foreglow.*`; for other
-/// runs, give them with the options below. Finished jobs are the output of `sacct --parsable2` or
-/// `kubectl get job -o json`; each task or pod is an executor.
+/// runs, give them with the options below. An option that contradicts a log or a sample is refused.
+/// Finished jobs are the output of `sacct --parsable2` or `kubectl get job -o json`; each task or
+/// pod is an executor.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Event logs, plain or compressed, or folders of them; finished jobs; samples as CSV or JSON
@@ -226,7 +227,9 @@ fn take_samples(
     {
         let bytes = read_bytes(file)?;
         let Some(kind) = finished::Kind::of(&bytes) else {
-            return samples_in(&bytes, name)?.into_iter().try_for_each(take);
+            let samples = samples_in(&bytes, name)?;
+            samples.iter().try_for_each(|sample| check_labels(sample, labels, name))?;
+            return samples.into_iter().try_for_each(take);
         };
         let found = finished::samples(kind, &bytes, labels, engine);
         let (samples, notes) = found.map_err(|error| unusable(format!("{name}: {error}")))?;
@@ -249,7 +252,41 @@ fn take_samples(
     Ok(())
 }
 
+/// Refuses an option that contradicts a sample, whose values are complete.
+fn check_labels(sample: &Sample, labels: &Labels, name: &str) -> anyhow::Result<()> {
+    let Sample { workload, configuration, host, .. } = sample;
+    let number = |value: u32| Some(value.to_string());
+    let values = [
+        ("model", Some(workload.model.clone())),
+        ("mode", Some(workload.mode.as_str().to_owned())),
+        ("image_px", number(workload.image_px)),
+        ("images", Some(workload.images.to_string())),
+        ("epochs", number(workload.epochs)),
+        ("batch_size", number(workload.batch_size)),
+        ("partition_size", number(configuration.partition_size)),
+        ("sampling_rate", Some(sample.sampling_rate.to_string())),
+        ("memory_per_executor_mib", number(configuration.memory_per_executor_mib)),
+        ("data", workload.data_path().map(str::to_owned)),
+        ("accelerator", configuration.accelerator.clone()),
+        ("cpu", host.cpu.clone()),
+        ("adapter", host.adapter.clone()),
+    ];
+    for (label, value) in values {
+        let given = labels.get(label).filter(|given| value.as_deref() != Some(*given));
+        let flag = LABELS.iter().find(|known| known.name == label).and_then(|known| known.flag);
+        if let (Some(given), Some(flag)) = (given, flag) {
+            let (id, has) = (sample.id, value.map_or_else(|| "no value".to_owned(), |value| format!("{value:?}")));
+            return Err(unusable(format!(
+                "{name}: the sample {id} has {has} for {label}, but {flag} says {given:?}; omit {flag}, which is for logs \
+                 and finished jobs"
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn samples_in(bytes: &[u8], name: &str) -> anyhow::Result<Vec<Sample>> {
-    read_samples(bytes)
+    // Two samples with one id and other values contradict each other, also in one file.
+    read_repeated_samples(bytes)
         .map_err(|error| unusable(format!("{name}: it is neither a Spark event log nor a usable sample file: {error}")))
 }

@@ -1,19 +1,22 @@
 //! `foreglow link`: creates and opens share links.
 
+use std::path::Path;
 use std::slice::from_ref;
 
 use foreglow_collector::address::is_loopback;
 use foreglow_console::answer::{DecisionAnswer, MachineAnswer, SCHEMA, Startup, fit};
-use foreglow_console::ask::{Selection, Source};
-use foreglow_console::grammar::Counts;
+use foreglow_console::ask::{Selection, Source, read_bytes};
+use foreglow_console::link_suffix::{ALONE, LinkSuffix};
 use foreglow_console::output::{self, Format};
+use foreglow_console::prices::Prices;
 use foreglow_console::progress::note;
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::table::csv;
 use foreglow_exit::unusable;
 use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
 use foreglow_shared::{
-    Catalog, Job, JobDefinition, LeftOut, Observation, Question, View, group_by_context, group_jobs, measured_choices,
+    Catalog, Job, JobDefinition, JobGroup, LeftOut, MOST_RUNS_IN_LINK, Observation, Question, View, format_count,
+    group_by_context, group_jobs, measured_choices,
 };
 use serde_json::json;
 
@@ -32,7 +35,8 @@ pub struct Args {
     #[arg(long, value_name = "URL", help_heading = "Link", default_value = serve::DEFAULT_PLANNER, env = "FOREGLOW_PLANNER", value_parser = serve::planner)]
     planner: String,
 
-    /// Open this link and answer its question here; --deadline, --budget, … change the question
+    /// Open this link, or that of standard input with `-`, and answer its question here;
+    /// --deadline, --budget, … change the question
     #[arg(long, value_name = "LINK", help_heading = "Link", conflicts_with_all = ["files", "store", "model", "context"])]
     open: Option<String>,
 
@@ -43,24 +47,36 @@ pub struct Args {
 
 /// Prints the link, or the answer of a link.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if let Some(link) = &args.open {
-        return open(link, args);
+    match args.open.as_deref() {
+        Some("-") => open(&String::from_utf8_lossy(&read_bytes(Path::new("-"))?), args),
+        Some(link) => open(link, args),
+        None => create(args),
     }
+}
+
+fn create(args: &Args) -> anyhow::Result<()> {
     let samples = args.source.samples()?;
-    let job = match args.source.selection(&samples, false)? {
-        Selection::Context(job) => *job,
+    let (job, runs, others) = match args.source.selection(&samples, false, &|_| true)? {
+        Selection::Context(job) => (*job.clone(), job.observations, Vec::new()),
         // The page opens with the context that has the most runs, and lists the others.
         Selection::Group(group) => {
+            let runs = runs_of(&group);
             let most_runs = group.jobs.into_iter().max_by_key(|job| job.observations.len());
-            most_runs.ok_or_else(|| unusable("no run completed, so there is nothing to link to"))?
+            let job = most_runs.ok_or_else(|| unusable("no run completed, so there is nothing to link to"))?;
+            (job, runs, group_by_context(&samples))
         }
     };
-    let mut question = args.question.about(&job)?;
+    let mut question = Question::about_job(&job);
+    args.question.change(&mut question, &runs)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
     let view = View { job, question, pins: Vec::new(), left_out: LeftOut::default(), compared: Vec::new() };
-    let view = view.comparing(&group_by_context(&samples));
-    let link = view.to_link(&args.planner);
+    let view = view.comparing(&others);
+    check_size(&view, &others)?;
+    let mut link = view.to_link(&args.planner);
+    if args.source.context.is_some() && compares(&view) {
+        link.push_str(ALONE);
+    }
     if is_loopback(&args.planner) {
         note(
             "This link works only on this machine while `foreglow serve` or `foreglow demo` runs. To share it, give the address of any copy \
@@ -74,49 +90,128 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })
 }
 
+/// Refuses a link with too many runs, which mail and chat programs cut. A note says if the link
+/// lacks the runs of other machine types, batch sizes or averaging intervals.
+fn check_size(view: &View, others: &[Job]) -> anyhow::Result<()> {
+    if !view.fits_in_link() {
+        return Err(unusable(format!(
+            "the job has {}, and a link holds at most {MOST_RUNS_IN_LINK}; give the file of the samples instead",
+            format_count(view.job.runs(), "run")
+        )));
+    }
+    let definition = JobDefinition::of(&view.job.context);
+    let is_left_out = |job: &Job| {
+        JobDefinition::of(&job.context) == definition && view.jobs().all(|held| held.context != job.context)
+    };
+    if others.iter().any(is_left_out) {
+        note(&format!(
+            "note: the job has more than {MOST_RUNS_IN_LINK} runs, so the link holds only those of {}",
+            view.job.context.title()
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the page compares machine types, batch sizes or partition sizes of a link.
+fn compares(view: &View) -> bool {
+    !view.compared.is_empty() || measured_choices(from_ref(&view.job), &view.job.context) > 1
+}
+
+fn runs_of(group: &JobGroup) -> Vec<Observation> {
+    group.jobs.iter().flat_map(|job| job.observations.iter().copied()).collect()
+}
+
 fn open(link: &str, args: &Args) -> anyhow::Result<()> {
     // Excluded runs are not part of the answer, as on the page.
     let view = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
-    let View { job, mut question, compared, .. } = view;
-    args.question.change(&mut question, &job)?;
-    if !compared.is_empty() || measured_choices(from_ref(&job), &job.context) > 1 {
-        let answer = compare(&job, compared, &question, &args.question)?;
+    let mut suffix = LinkSuffix::of(link)?;
+    let workload = &view.job.context.workload;
+    suffix.size = suffix.size.filter(|size| *size != (workload.images, workload.epochs));
+    if !suffix.not_applied.is_empty() {
+        let parts: Vec<String> = suffix.not_applied.iter().map(|part| format!("&{part}")).collect();
+        note(&format!("note: only the page applies {} of the link", parts.join(" and ")));
+    }
+    if suffix.compares() || (compares(&view) && !suffix.is_alone) {
+        let answer = compare(view, &suffix, args)?;
         output::print(&answer.render(args.format))?;
         return answer.check();
     }
+    let View { job, mut question, .. } = view;
+    args.question.change(&mut question, &job.observations)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     output::print(&answer.render(args.format))?;
     answer.check()
 }
 
-/// Answers over all machine types, batch sizes and partition sizes of a link, as the page does.
-fn compare(job: &Job, compared: Vec<Job>, question: &Question, given: &QuestionArgs) -> anyhow::Result<MachineAnswer> {
+/// Answers over all machine types, batch sizes and partition sizes of a link, as `plan` does.
+fn compare(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<MachineAnswer> {
+    let View { job, mut question, compared, .. } = view;
+    // What the question has in common with the default was not asked for.
+    let usual = Question::about_job(&job);
     let definition = JobDefinition::of(&job.context);
-    let jobs = std::iter::once(job.clone()).chain(compared).collect();
+    let jobs = std::iter::once(job).chain(compared).collect();
     let group = group_jobs(jobs).into_iter().find(|group| group.definition == definition);
-    let group = group.ok_or_else(|| unusable("the link holds no runs of its job; ask for a new one"))?;
-    let runs: Vec<Observation> = group.jobs.iter().flat_map(|job| job.observations.iter().copied()).collect();
+    let mut group = group.ok_or_else(|| unusable("the link holds no runs of its job; ask for a new one"))?;
+    if let Some((images, epochs)) = suffix.size {
+        (group.definition.images, group.definition.epochs) = (images, epochs);
+    }
+    let runs = runs_of(&group);
+    args.question.change(&mut question, &runs)?;
     let startup = Startup::of(&runs);
     let limits = MachineLimits {
         startup_secs: startup.as_ref().map_or(0.0, Startup::median_secs),
-        ..MachineLimits::of(question)
+        spot: suffix.spot,
+        max_hourly_cost: suffix.max_hourly_cost,
+        ..MachineLimits::of(&question)
     };
-    let catalog = Catalog::built_in();
-    // If no machine type is in a catalog, all are priced by their cores and memory.
-    let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
-    let uses_sheet = !group.jobs.iter().any(is_in_catalog) && question.prices.currency == catalog.currency;
-    let sheet = uses_sheet.then(|| question.prices.clone());
-    let list = |counts: &Option<Counts>| counts.as_ref().map_or_else(Vec::new, |Counts(counts)| counts.clone());
+    let machines = machines(&group, suffix)?;
+    let bill = &args.question.bill;
+    let given = (bill.prices.is_some() || question.prices != usual.prices).then(|| question.prices.clone());
+    let Prices { catalog, sheet, keeps_sheet } = Prices::of(&group, &machines, (catalog(suffix), true), given);
+    let asked = |is_given: bool, counts: &[u32], usual: &[u32]| {
+        if is_given || counts != usual { counts.to_vec() } else { Vec::new() }
+    };
+    let memory = question.memory_per_executor_mib;
     let offer = Offer {
         catalog: Some(catalog),
         sheet,
-        keeps_sheet: given.bill.prices.is_some(),
-        executors: list(&given.executors),
-        cores_per_executor: list(&given.cores),
-        memory_per_executor_mib: given.bill.memory,
+        keeps_sheet,
+        machines,
+        executors: asked(args.question.executors.is_some(), &question.executors, &usual.executors),
+        cores_per_executor: asked(
+            args.question.cores.is_some(),
+            &question.cores_per_executor,
+            &usual.cores_per_executor,
+        ),
+        memory_per_executor_mib: bill.memory.or(Some(memory).filter(|mib| *mib != usual.memory_per_executor_mib)),
         ..Offer::default()
     };
     let predictor = JointPredictor::fit(&group).map_err(|error| unusable(error.to_string()))?;
     let comparison = Comparison::of(predictor, &offer).map_err(|error| unusable(error.to_string()))?;
     MachineAnswer::new(&comparison, limits, startup)
+}
+
+/// Returns the built-in catalog with the prices of the link.
+fn catalog(suffix: &LinkSuffix) -> Catalog {
+    let mut catalog = Catalog::built_in();
+    for (machine, price) in &suffix.prices {
+        let own = catalog.machines.iter_mut().find(|own| own.name == *machine);
+        own.into_iter().for_each(|own| own.hourly_price = *price);
+    }
+    catalog
+}
+
+/// Returns the machine types that the link compares; none for all.
+fn machines(group: &JobGroup, suffix: &LinkSuffix) -> anyhow::Result<Vec<String>> {
+    if suffix.without.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all = group.jobs.iter().chain(group.other_machines()).map(|job| job.context.machine_name());
+    let mut machines: Vec<String> = all.filter(|name| !suffix.without.contains(name)).collect();
+    machines.sort_unstable();
+    machines.dedup();
+    if machines.is_empty() {
+        return Err(unusable("the link leaves out every machine type; remove a &without= from its end"));
+    }
+    Ok(machines)
 }

@@ -9,10 +9,9 @@ use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::split::splits;
-use foreglow_exit::unusable;
 use foreglow_model::Predictor;
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
-use foreglow_shared::{Catalog, Job, Question, Sample};
+use foreglow_shared::{Catalog, Context, Job, Question};
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
 /// compare all others: executors and cores, and machine types, batch and partition sizes if the
@@ -88,15 +87,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         output::print(&answer.render(args.format))?;
         return answer.check();
     }
-    let is_of_size = |sample: &Sample| args.image_px.is_none_or(|px| px == sample.workload.image_px);
-    let samples: Vec<Sample> = samples.into_iter().filter(is_of_size).collect();
-    let group = match args.source.selection(&samples, args.machines.is_given())? {
+    let is_of_size = |context: &Context| args.image_px.is_none_or(|px| px == context.workload.image_px);
+    let group = match args.source.selection(&samples, args.machines.is_given(), &is_of_size)? {
         Selection::Group(group) => *group,
-        Selection::Context(_) if args.machines.is_given() => {
-            return Err(unusable(
-                "--context selects one configuration of a job, and the other options compare several; leave one out",
-            ));
-        }
         Selection::Context(job) => {
             let question = args.question.about(&job)?;
             let answer = args.decide(&job, &fit(&job)?, &question)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use foreglow_console::answer::{PredictionAnswer, fit};
-use foreglow_console::ask::Source;
+use foreglow_console::ask::{Source, measured_jobs};
 use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::Bill;
@@ -11,7 +11,7 @@ use foreglow_console::split::split;
 use foreglow_exit::unusable;
 use foreglow_model::Setting;
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
-use foreglow_shared::{Sample, Workload};
+use foreglow_shared::{Context, Job, Sample, Workload};
 
 /// Predict the completion time and the cost of the job on one configuration. A CNN that was never
 /// run here is predicted from the others in the samples: --model vgg16 or --model net.onnx.
@@ -77,11 +77,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let never_run = never_run(&args.source, &samples, Differences { image_px, batch_size, images, epochs: None })?;
     let (job, predictor, basis) = match never_run {
         Some(NeverRun { basis, .. }) if args.partition_size.is_some() => {
-            return Err(unusable(format!("{} --partition-size needs runs of it; leave it out", basis.describe())));
+            return Err(basis.needs_runs("--partition-size"));
         }
         Some(NeverRun { job, predictor, basis }) => (job, predictor, Some(basis)),
         None => {
-            let job = args.source.pick(&args.measured(samples)?)?;
+            let job = args.measured(&samples)?;
             let predictor = fit(&job)?;
             let predictor = match args.partition_size {
                 Some(size) => predictor.with_partition_size(&job, size).map_err(|error| unusable(error.to_string()))?,
@@ -99,35 +99,41 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Args {
-    /// Returns the samples of the selected jobs.
-    fn measured(&self, samples: Vec<Sample>) -> anyhow::Result<Vec<Sample>> {
+    /// Returns the selected job. The number of `--context` counts all jobs of the samples.
+    fn measured(&self, samples: &[Sample]) -> anyhow::Result<Job> {
         let NeverRunArgs { image_px, batch_size, images } = self.never_run;
-        let samples = with(samples, "--image-px", image_px.map(u64::from), |workload| workload.image_px.into(), "")?;
-        let samples =
-            with(samples, "--batch-size", batch_size.map(u64::from), |workload| workload.batch_size.into(), "")?;
         let (executors, asked) = (self.executors, images.unwrap_or_default());
         let cores = match (self.cores, self.total_cores) {
             (_, Some(total)) => format!("--total-cores {total}"),
             (cores, None) => format!("--cores {}", cores.unwrap_or(1)),
         };
+        let by_layers = match self.source.model {
+            Some(_) => "",
+            None => "; with --model NAME other values are predicted from the costs of the layers",
+        };
         let plan = format!("; `foreglow plan --images {asked} --executors {executors} {cores}` predicts others");
-        with(samples, "--images", images, |workload| workload.images, &plan)
+        let size = |workload: &Workload| u64::from(workload.image_px);
+        let batch = |workload: &Workload| u64::from(workload.batch_size);
+        let asked: [(&str, Option<u64>, &dyn Fn(&Workload) -> u64, &str); 3] = [
+            ("--image-px", image_px.map(u64::from), &size, by_layers),
+            ("--batch-size", batch_size.map(u64::from), &batch, by_layers),
+            ("--images", images, &|workload| workload.images, &plan),
+        ];
+        let mut jobs = measured_jobs(samples);
+        jobs.retain(|(number, _)| self.source.context.is_none_or(|wanted| wanted == *number));
+        for (option, asked, value, advice) in asked {
+            let Some(asked) = asked else { continue };
+            let measured: BTreeSet<u64> = jobs.iter().map(|(_, job)| value(&job.context.workload)).collect();
+            jobs.retain(|(_, job)| value(&job.context.workload) == asked);
+            if jobs.is_empty() && !measured.is_empty() {
+                let of = self.source.context.map_or_else(String::new, |number| format!(" of job {number}"));
+                let measured = measured.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+                return Err(unusable(format!("no sample{of} has {option} {asked}, but {measured}{advice}")));
+            }
+        }
+        let is_asked = |context: &Context| {
+            asked.iter().all(|(_, asked, value, _)| asked.is_none_or(|asked| asked == value(&context.workload)))
+        };
+        self.source.pick_among(samples, &is_asked)
     }
-}
-
-/// Returns the samples whose workload has a value; fails with advice if there is no such sample.
-fn with(
-    samples: Vec<Sample>,
-    option: &str,
-    asked: Option<u64>,
-    value: fn(&Workload) -> u64,
-    advice: &str,
-) -> anyhow::Result<Vec<Sample>> {
-    let Some(asked) = asked else { return Ok(samples) };
-    let measured: BTreeSet<u64> = samples.iter().map(|sample| value(&sample.workload)).collect();
-    if !samples.is_empty() && !measured.contains(&asked) {
-        let measured = measured.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        return Err(unusable(format!("no sample has {option} {asked}, but {measured}{advice}")));
-    }
-    Ok(samples.into_iter().filter(|sample| value(&sample.workload) == asked).collect())
 }

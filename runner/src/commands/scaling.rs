@@ -8,7 +8,7 @@ use foreglow_console::grammar::{Counts, cores, executors};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::Bill;
 use foreglow_exit::unusable;
-use foreglow_shared::{Context, Sample};
+use foreglow_shared::{Context, Job, Sample};
 
 /// Tabulate speed-up, efficiency and cost by executors and cores on one machine type: for the same
 /// images (strong scaling), and for images that grow with the slots (weak scaling).
@@ -39,7 +39,7 @@ pub struct Args {
 
 /// Prints the tables; fails if no time is known.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let job = args.source.pick(&args.of_machine(args.source.samples()?)?)?;
+    let job = args.job(&args.source.samples()?)?;
     let mut question = args.bill.about(&job)?;
     if let Some(Counts(executors)) = &args.executors {
         question.executors.clone_from(executors);
@@ -52,15 +52,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Args {
-    /// Returns the samples of the machine type.
-    fn of_machine(&self, samples: Vec<Sample>) -> anyhow::Result<Vec<Sample>> {
-        let Some(machine) = &self.machine else { return Ok(samples) };
-        let name = |sample: &Sample| Context::of(sample).machine_name();
-        let measured: BTreeSet<String> = samples.iter().map(name).collect();
+    /// Returns the job on the machine type. The number of `--context` counts the jobs of all types.
+    fn job(&self, samples: &[Sample]) -> anyhow::Result<Job> {
+        let Some(machine) = &self.machine else { return self.source.pick(samples) };
+        let measured: BTreeSet<String> = samples.iter().map(|sample| Context::of(sample).machine_name()).collect();
         if !measured.contains(machine) {
             let measured = measured.into_iter().collect::<Vec<_>>().join(", ");
             return Err(unusable(format!("no sample ran on {machine}, but on {measured}; choose one of these")));
         }
-        Ok(samples.into_iter().filter(|sample| name(sample) == *machine).collect())
+        self.source.pick_among(samples, &|context| context.machine_name() == *machine)
     }
 }

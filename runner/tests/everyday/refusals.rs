@@ -94,3 +94,13 @@ fn an_argument_that_cannot_be_used_is_refused_in_one_sentence() {
         assert!(answer.stderr.contains(sentence), "{arguments:?}: {}", answer.stderr);
     }
 }
+
+#[test]
+fn prices_without_bound_are_refused() {
+    let home = Foreglow::new();
+    let sheet = r#"{"name":"far","date":"2026-11-01","currency":"USD","core_hour":1e308}"#;
+    let prices = home.write("prices.json", sheet);
+    let answer = home.run(&["plan", SAMPLES, "--model", "lenet5", "--prices", &prices]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{answer:?}");
+    assert!(answer.stderr.contains("core_hour is 1") && answer.stderr.contains("a price is a number from 0 to 1e12"));
+}

@@ -137,3 +137,24 @@ fn a_table_whose_runs_all_missed_the_deadline_names_the_fastest_and_repeats_that
     );
     assert_eq!(answer["warnings"][0]["kind"], "repeats_contradict", "{answer}");
 }
+
+#[test]
+fn an_option_about_samples_is_refused_beside_a_table_of_candidates() {
+    let home = Foreglow::new();
+    let candidates = home.write("candidates.csv", CANDIDATES);
+    for option in [
+        &["--budget", "5"][..],
+        &["--probability", "0.9"],
+        &["--deadline", "1h", "--with-startup"],
+        &["-E", "2"],
+        &["-C", "2"],
+        &["--memory", "2g"],
+        &["--prices", "prices.json"],
+        &["--min-accuracy", "97%"],
+        &["--output", "more.jsonl"],
+    ] {
+        let answer = home.run(&[&["advise", "--candidates", &candidates], option].concat());
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{option:?}: {answer:?}");
+        assert!(answer.stderr.contains("cannot be used with"), "{option:?}: {answer:?}");
+    }
+}

@@ -2,24 +2,55 @@
 
 use serde_json::Value;
 
-use super::foreglow::Foreglow;
-use super::{GRID, json, line, plan};
+use super::foreglow::{Answer, Foreglow};
+use super::{GRID, json, line, plan, samples};
+
+const SHEET: &str = r#"{"name":"our cluster","date":"2026-11-01","currency":"EUR","core_hour":0.03,"gib_hour":0.004}"#;
+
+/// Plans or advises on the samples with the machine types renamed.
+fn ask(home: &Foreglow, command: &str, names: &[(&str, &str)], arguments: &[&str]) -> Answer {
+    let text = names.iter().fold(samples(), |text, (from, to)| text.replace(from, to));
+    let file = home.write("renamed.jsonl", &text);
+    home.run(&[&[command, &file, "--images", "40000", "--format", "json"], arguments].concat())
+}
 
 #[test]
-fn prices_in_another_currency_than_the_built_in_catalog_are_used_alone() {
+fn a_price_sheet_is_for_machines_outside_the_catalog_in_every_currency() {
     let home = Foreglow::new();
-    let sheet = r#"{"name":"our cluster","date":"2026-11-01","currency":"EUR","core_hour":0.03,"gib_hour":0.004}"#;
-    let prices = home.write("prices.json", sheet);
-    let answer = plan(&home, &["--prices", &prices, "--images", "40000", "--format", "json"]);
-    assert_eq!(answer.code, 0, "{answer:?}");
-    let answer = json(&answer);
-    let best = &answer["recommended"];
-    assert_eq!((answer["currency"].as_str(), best["machines"].is_null()), (Some("EUR"), true), "{best}");
-    let (executors, cores) = (best["executors"].as_f64().unwrap(), best["cores_per_executor"].as_f64().unwrap());
-    let hourly = executors * (cores * 0.03 + 0.004);
-    assert!((best["hourly_cost"].as_f64().unwrap() / hourly - 1.0).abs() < 1e-9, "{best}");
+    for currency in ["EUR", "USD"] {
+        let prices = home.write("prices.json", &SHEET.replace("EUR", currency));
+        let racks = [("c5.xlarge", "rack-a"), ("m5.xlarge", "rack-b"), ("c5.2xlarge", "rack-c")];
+        let answer = ask(&home, "plan", &racks, &["--prices", &prices]);
+        assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "{answer:?}");
+        let answer = json(&answer);
+        let best = &answer["recommended"];
+        assert_eq!((answer["currency"].as_str(), best["machines"].is_null()), (Some(currency), true), "{best}");
+        let (executors, cores) = (best["executors"].as_f64().unwrap(), best["cores_per_executor"].as_f64().unwrap());
+        let hourly = executors * (cores * 0.03 + 0.004);
+        assert!((best["hourly_cost"].as_f64().unwrap() / hourly - 1.0).abs() < 1e-9, "{best}");
+
+        // The catalog has all of them: the sheet prices nothing, and a note says so.
+        for command in ["plan", "advise"] {
+            let answer = ask(&home, command, &[], &["--prices", &prices]);
+            let note = "The prices our cluster are not used: price sheets apply to machines outside the catalog";
+            assert!(answer.code == 0 && answer.stderr.contains(note), "{command}: {answer:?}");
+            let without = ask(&home, command, &[], &[]);
+            assert_eq!(answer.stdout, without.stdout, "{command}");
+            assert_eq!(without.stderr, "", "{command}");
+        }
+        let named = ask(&home, "plan", &racks[1..], &["--prices", &prices, "--machines", "c5.xlarge"]);
+        assert!(named.stderr.contains("are not used"), "{named:?}");
+    }
+    // Some are in the catalog: costs in two currencies cannot be compared.
+    let (eur, usd) = (home.write("eur.json", SHEET), home.write("usd.json", &SHEET.replace("EUR", "USD")));
+    let refused = ask(&home, "plan", &[("m5.xlarge", "rack-b")], &["--prices", &eur]);
+    assert!(refused.code == 2 && refused.stderr.contains("prices are in USD and in EUR"), "{refused:?}");
+    let mixed = json(&ask(&home, "plan", &[("m5.xlarge", "rack-b")], &["--prices", &usd]));
+    let rows = mixed["best_per_machine"].as_array().unwrap();
+    let lists: Vec<_> = rows.iter().map(|row| (row["machine"] == "rack-b", row["price_list"].is_string())).collect();
+    assert!(lists.len() == 3 && lists.iter().all(|(is_rack, has_list)| is_rack == has_list), "{mixed}");
     let own = home.write("own.csv", "name,processors,memory_gib,hourly_price,currency\nc5.xlarge,4,8,0.17,USD\n");
-    assert_eq!(plan(&home, &["--prices", &prices, "--catalog", &own]).code, 2);
+    assert_eq!(plan(&home, &["--prices", &eur, "--catalog", &own]).code, 2);
 }
 
 /// The runs of one machine type that is in no catalog, with a GPU and with CPUs.

@@ -155,13 +155,34 @@ fn the_line_of_the_first_error_is_reported() {
     let good = write_jsonl([&numbered(1)]);
     let error = read(&format!("{good}\n{}oops\n", write_jsonl([&numbered(2)]))).unwrap_err();
     assert!(matches!(error, ReadError::Line { line: 4, .. }), "{error}");
-    assert!(error.to_string().starts_with("line 4: it is not a sample"));
+    assert_eq!(error.to_string(), "line 4: it is not a sample (expected value at column 1); correct it");
     let csv = write_csv(&[numbered(1), numbered(2), numbered(3)]);
     let lines: Vec<&str> = csv.lines().collect();
     let error = read(&[lines[0], lines[1], "1,2", lines[3]].join("\n")).unwrap_err();
     assert!(matches!(error, ReadError::Line { line: 3, .. }), "{error}");
     let error = read(&[lines[0], lines[1], &lines[2].replace("0.01", "7")].join("\n")).unwrap_err();
     assert!(error.to_string().starts_with("line 3: sampling_rate is 7"), "{error}");
+}
+
+#[test]
+fn a_field_that_cannot_be_read_is_named_as_its_column_is() {
+    let good = write_jsonl([&numbered(1)]);
+    let csv = write_csv(&[numbered(1)]);
+    let named = |text: &str, line: u64| {
+        let error = read(text).unwrap_err().to_string();
+        assert!(!error.contains("column") && !error.contains("JSON"), "{error}");
+        error.strip_prefix(&format!("line {line}: ")).unwrap_or_else(|| panic!("{error}")).to_owned()
+    };
+    let why = "sampling_rate cannot be read (invalid type: string \"10%\", expected f64); correct it";
+    assert_eq!(named(&good.replace("\"sampling_rate\":0.01", "\"sampling_rate\":\"10%\""), 1), why);
+    assert_eq!(named(&csv.replace(",0.01,", ",10%,"), 2), why);
+    let executors = named(&good.replace("\"executors\":", "\"executors\":-"), 1);
+    assert!(executors.starts_with("configuration.executors cannot be read (invalid value: integer `-"), "{executors}");
+    let moment = named(&good.replace("\"started_at\":\"2", "\"started_at\":\"x"), 1);
+    assert!(moment.starts_with("started_at cannot be read ("), "{moment}");
+    for (field, missing) in [("\"batch_size\":", "workload.batch_size"), ("\"engine\":", "engine")] {
+        assert_eq!(named(&good.replace(field, "\"other\":"), 1), format!("{missing} is missing; correct it"));
+    }
 }
 
 #[test]
@@ -185,6 +206,14 @@ fn lines_are_counted_alike_with_every_line_end() {
         let error = read(&[lines[0], lines[1], "", "1,2"].join(end)).unwrap_err();
         assert!(error.to_string().starts_with("line 4: it is not a sample (2 cells, the header has"), "{error}");
     }
+}
+
+#[test]
+fn samples_with_one_id_are_read_once_or_all() {
+    let text = write_jsonl([&numbered(1), &numbered(2), &numbered(1)]);
+    assert_eq!(read(&text).unwrap().len(), 2);
+    assert_eq!(foreglow_shared::read_repeated_samples(text.as_bytes()).unwrap().len(), 3);
+    assert_eq!(foreglow_shared::read_repeated_samples(b"\n"), Err(ReadError::Empty));
 }
 
 #[test]

@@ -85,7 +85,7 @@ pub fn HeatMapChart() -> impl IntoView {
             "Executors by cores. The dashed line separates what is predicted to finish within {} from the rest.",
             format_duration(deadline)
         ),
-        (_, None) => "Executors by cores. Darker is more, on a logarithmic scale.".into(),
+        (_, None) => "Executors by cores, on a logarithmic scale.".into(),
     });
     let frame = Card { id: "heat-map", title: "Executors × cores", says, switches: switch("Quantity shown", measure) };
     card(frame, place, drawing)

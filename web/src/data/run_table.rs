@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use foreglow_shared::{CoreSplit, IncompleteOutcome, Job, LeftOut, sort_by};
+use foreglow_shared::{CoreSplit, IncompleteOutcome, Job, LeftOut, format_rate, sort_by};
 
 use crate::data::left_out::Run;
 
@@ -155,9 +155,9 @@ impl ListedRun {
     fn text(&self) -> String {
         let (split, memory, _) = self.features();
         let (executors, cores) = (split.executors, split.cores());
-        let rate = self.sampling_rate() * 100.0;
+        let rate = format_rate(self.sampling_rate()).replace(' ', "");
         let left_out = if self.left_out { " excluded" } else { "" };
-        format!("{executors}x{cores} {rate}% {memory}mib {}{left_out}", self.outcome())
+        format!("{executors}x{cores} {rate} {memory}mib {}{left_out}", self.outcome())
     }
 }
 

@@ -6,6 +6,8 @@ use foreglow_shared::{
     format_rate,
 };
 
+use crate::data::text::counted;
+
 /// The explanation of one figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reason {
@@ -96,8 +98,8 @@ fn time(predictor: &Predictor, job: &Job, setting: Setting, secs: f64) -> Reason
 fn factors(factors: Option<Factors>, what_if: WhatIf, secs: f64) -> Option<Reason> {
     let Factors { smallest_secs, factors } = factors?;
     let words = factors.iter().map(|(feature, factor)| match feature {
-        Feature::InverseExecutors => format!("×{factor:.4} for {} executors", what_if.executors),
-        _ => format!("×{factor:.4} for {} cores", what_if.cores_per_executor),
+        Feature::InverseExecutors => format!("×{factor:.4} for {}", counted(what_if.executors, "executor")),
+        _ => format!("×{factor:.4} for {}", counted(what_if.cores_per_executor, "core")),
     });
     let words: Vec<String> = words.collect();
     let sum = format!("{} on 1 × 1, {} = {}", format_duration(smallest_secs), words.join(", "), format_duration(secs));

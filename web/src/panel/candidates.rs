@@ -110,6 +110,9 @@ impl CandidateCells {
         let interval = candidate.prediction.interval.as_ref();
         let currency = planner.prices.with(|prices| prices.currency.clone());
         let recommended = decision.recommended == Some(place);
+        let is_over = |value: Option<f64>, limit: Option<f64>| limit.is_some_and(|limit| value > Some(limit));
+        let is_late = is_over(candidate.prediction.completion_time_secs, planner.deadline_secs.get());
+        let is_dear = is_over(candidate.cost, planner.budget.get());
         Self {
             configuration: WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor },
             time: time_of(Some(&candidate.prediction)),
@@ -122,9 +125,10 @@ impl CandidateCells {
                 _ if candidate.exclusion.is_some() => "out of memory",
                 _ if !candidate.keeps_accuracy => "accuracy too low or unknown",
                 (true, ..) => "recommended",
-                (_, true, false) => "fastest, still too late",
-                (_, false, false) => "too late",
-                _ if !candidate.within_budget => "over budget",
+                (_, true, false) if is_late => "fastest, still too late",
+                (_, false, false) if is_late => "too late",
+                _ if is_dear => "over budget",
+                _ if !candidate.is_feasible() => "too uncertain",
                 (_, true, true) => "fastest",
                 _ => "",
             },

@@ -4,6 +4,8 @@ use leptos::html::Input;
 use leptos::prelude::*;
 
 use crate::data::example::Example;
+use crate::panel::saved::Saved;
+use crate::source::saved::list;
 use crate::source::{open_example, read_file};
 use crate::state::Planner;
 
@@ -55,6 +57,7 @@ pub fn EmptyPage() -> impl IntoView {
                     <OpenFile label="Open a file" />
                     <p class="hush">"Nothing leaves this browser."</p>
                 </div>
+                {(!list().is_empty()).then(|| view! { <h2>"Saved scenarios"</h2><Saved /> })}
                 <h2>"No samples yet?"</h2>
                 <dl class="commands">
                     <dt>

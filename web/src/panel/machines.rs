@@ -123,13 +123,15 @@ fn change(planner: Planner, input: &HtmlInputElement) -> bool {
         }
         return is_valid;
     } else if let Some(machine) = input.get_attribute("data-price-of") {
-        if let Some(price) = price {
+        // Without a price of the user's, that of the catalog applies.
+        let is_valid = price.is_some() || text.trim().is_empty();
+        if is_valid {
             planner.machine_choice.update(|choice| {
                 choice.prices.retain(|(name, _)| *name != machine);
-                choice.prices.push((machine, price));
+                choice.prices.extend(price.map(|price| (machine, price)));
             });
         }
-        return price.is_some();
+        return is_valid;
     } else if let Some(machine) = input.get_attribute("data-machine") {
         planner.machine_choice.update(|choice| {
             choice.without.retain(|name| *name != machine);

@@ -78,7 +78,10 @@ fn neighbour(
     let (time, secs) = time_of(Some(&candidate.prediction));
     let currency = planner.prices.with_untracked(|prices| prices.currency.clone());
     let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency));
-    let beside = Taken::of(candidate).map(|own| own.beside(recommended, &currency));
+    let beside = match Taken::of(candidate) {
+        _ if !candidate.keeps_accuracy => Some("accuracy too low or unknown".to_owned()),
+        own => own.map(|own| own.beside(recommended, &currency)),
+    };
     let short = format!("{} × {}", configuration.executors, configuration.cores_per_executor);
     view! {
         <li data-testid=label.to_ascii_lowercase().replace(' ', "-")>

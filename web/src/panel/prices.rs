@@ -127,7 +127,12 @@ pub fn Prices() -> impl IntoView {
     let fields = FIELDS.iter().map(|field| {
         let set = move |event| {
             let mut sheet = planner.prices.get_untracked();
+            let name = sheet.name.clone();
             let changed = (field.change)(&mut sheet, &event_target_value(&event));
+            // Other prices are not those of the provider.
+            if sheet.name == name && presets.with_value(|presets| presets.iter().any(|preset| preset.sheet.name == name)) {
+                sheet.name = "own prices".into();
+            }
             match changed.and_then(|()| sheet.check().map_err(|error| error.to_string())) {
                 Ok(()) => {
                     mistake.set(None);

@@ -15,7 +15,7 @@ pub fn qr_code(text: &str) -> impl IntoView + use<> {
     let code = QrCode::encode_text(text, QrCodeEcc::Low).ok().filter(|code| code.size() <= MOST_MODULES);
     match code {
         None => Either::Left(view! {
-            <p class="hush">"The link is too long for a QR code that phones can read. Exclude runs, or copy the link."</p>
+            <p class="hush">"The link is too long for a QR code that phones can read; copy it instead."</p>
         }),
         Some(code) => {
             let side = code.size() + 2 * QUIET;

@@ -130,7 +130,7 @@ fn Configuration(
 fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
     let at = |place: Option<usize>| place.and_then(|place| decision.candidates.get(place));
     let sentence = match (at(decision.fastest), decision.candidates.iter().find_map(|candidate| candidate.exclusion)) {
-        (Some(fastest), _) => shortfall(planner, fastest, at(decision.likeliest)),
+        (Some(fastest), _) => shortfall(planner, fastest, at(decision.cheapest), at(decision.likeliest)),
         (None, Some(exclusion)) => format!("No configuration is known to fit into its memory: {exclusion}."),
         (None, None) => "All times are unknown; the warnings of the what-if say what to collect.".into(),
     };
@@ -152,7 +152,12 @@ fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
 }
 
 /// Explains why no configuration is recommended.
-fn shortfall(planner: Planner, fastest: &Candidate, likeliest: Option<&Candidate>) -> String {
+fn shortfall(
+    planner: Planner,
+    fastest: &Candidate,
+    cheapest: Option<&Candidate>,
+    likeliest: Option<&Candidate>,
+) -> String {
     let named = |candidate: &Candidate| {
         let cores = counted(candidate.cores_per_executor, "core");
         format!("{} × {cores}", counted(candidate.executors, "executor"))
@@ -171,6 +176,16 @@ fn shortfall(planner: Planner, fastest: &Candidate, likeliest: Option<&Candidate
             format_duration(deadline),
             named(fastest),
             time_of(Some(&fastest.prediction)).0,
+        );
+    }
+    let cheapest = cheapest.and_then(|candidate| Some((candidate, candidate.cost?)));
+    let budget = planner.budget.get();
+    if let Some((cheapest, cost)) = cheapest.filter(|(_, cost)| budget.is_some_and(|budget| *cost > budget)) {
+        let currency = planner.prices.with(|prices| prices.currency.clone());
+        return format!(
+            "No configuration keeps the budget. The cheapest, {}, costs {}. Raise the budget.",
+            named(cheapest),
+            format_money(cost, &currency)
         );
     }
     let asked = format_probability(planner.probability.get());

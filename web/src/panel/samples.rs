@@ -2,7 +2,7 @@
 //! rows are rendered.
 
 use foreglow_model::Setting;
-use foreglow_shared::{CoreSplit, format_duration, format_rate};
+use foreglow_shared::{CoreSplit, format_count, format_duration, format_rate};
 use leptos::html::Div;
 use leptos::prelude::*;
 
@@ -52,7 +52,11 @@ pub fn Samples() -> impl IntoView {
         let (shown, all) = (places.with(Vec::len), all.with(Vec::len));
         let out = all_left_out(planner);
         let out = if out == 0 { String::new() } else { format!(", {out} excluded") };
-        if shown == all { format!("{all} runs{out}") } else { format!("{shown} of {all} runs{out}") }
+        if shown == all {
+            format!("{}{out}", format_count(all, "run"))
+        } else {
+            format!("{shown} of {}{out}", format_count(all, "run"))
+        }
     };
     let spacer = move |rows: usize| format!("{}px", rows as f64 * ROW_HEIGHT);
     view! {

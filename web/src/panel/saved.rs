@@ -58,7 +58,7 @@ pub fn Saved() -> impl IntoView {
         }
     };
     view! {
-        <form class="saved" on:submit=keep>
+        <form class="saved" hidden=move || planner.jobs.with(Vec::is_empty) on:submit=keep>
             <label>
                 <span>"Save in this browser as"</span>
                 <input type="text" maxlength="80" autocomplete="off" data-testid="saved-name" node_ref=field />

@@ -30,8 +30,7 @@ pub fn Scenarios() -> impl IntoView {
                  Accuracy is 100 − MAPE on test runs. t1: collecting its runs; t2: training; T: both."
             </p>
             <p hidden=move || !is_untested.get() data-testid="untested">
-                "No scenario can be tested on these runs, because the job never ran on all of its images. The residuals \
-                 above show the errors of the page's own predictor."
+                "No scenario can be tested on these runs: it needs small samples, and runs on all images."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="scenarios-title">
                 <table data-testid="scenario-table">

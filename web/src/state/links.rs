@@ -41,7 +41,7 @@ impl Planner {
         });
         let (place, (shown, measured)) = shown.ok_or(
             "it is a short link, which holds the question but not the runs, and its job is unknown here; open it at the \
-             collector where it was made, or ask for the full link",
+             collector where it was made, or ask for the full link or the file of runs",
         )?;
         let (images, epochs) = size.unwrap_or((measured.workload.images, measured.workload.epochs));
         if resized(&shown, images, epochs) != shown {

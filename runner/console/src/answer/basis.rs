@@ -1,5 +1,6 @@
 //! Runs and layers on which a prediction of a CNN that was never run is based.
 
+use foreglow_exit::unusable;
 use foreglow_shared::format_count;
 use serde::Serialize;
 
@@ -19,6 +20,11 @@ pub struct Basis {
 }
 
 impl Basis {
+    /// Returns the error of an option that needs runs of the CNN itself.
+    pub fn needs_runs(&self, option: &str) -> anyhow::Error {
+        unusable(format!("{option} needs runs of {}, which was never run here; leave it out", self.what))
+    }
+
     /// Describes the basis in a sentence.
     pub fn describe(&self) -> String {
         let (count, runs) = (self.measured_models.len(), format_count(self.runs, "run"));

@@ -42,6 +42,21 @@ pub struct PredictionAnswer {
     warnings: Vec<Warning>,
 }
 
+/// Whether a warning says why no time is known. The others are about times that are known.
+fn is_why_unknown(warning: &Warning) -> bool {
+    matches!(
+        warning,
+        Warning::UnseenCategory { .. }
+            | Warning::EffectUnknown { .. }
+            | Warning::VaryTogether { .. }
+            | Warning::NotAboveZero { .. }
+            | Warning::Oversubscribed { .. }
+            | Warning::TooFewAccelerators { .. }
+            | Warning::NotPositive
+            | Warning::Impossible
+    )
+}
+
 impl PredictionAnswer {
     /// Predicts a job at `setting`, with the memory and the prices of a question, and the partition
     /// size that the predictor assumes, if one was requested.
@@ -98,7 +113,8 @@ impl PredictionAnswer {
         if self.completion_time_secs.is_some() {
             return Ok(());
         }
-        let reasons: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
+        let reasons: Vec<String> =
+            self.warnings.iter().filter(|warning| is_why_unknown(warning)).map(ToString::to_string).collect();
         anyhow::bail!("the samples are not enough to predict this time: {}", reasons.join("; "))
     }
 

@@ -21,6 +21,8 @@ pub struct Plan {
     recommended: Option<Choice>,
     startup: Option<Startup>,
     limits: Option<Limits>,
+    /// Present in a prediction of one configuration, which is no plan.
+    sampling_rate: Option<f64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -79,6 +81,10 @@ impl Plan {
                 choice.check_counts().map_err(|why| unlike(&why))?;
                 Ok(plan)
             }
+            (None, true) if plan.sampling_rate.is_some() => Err(unusable(
+                "that is a prediction of one configuration, not a plan; write one with `foreglow plan … --format json`, \
+                 such as with its --executors and --cores",
+            )),
             (None, true) => Err(unusable("the plan recommends nothing; change its deadline or budget")),
             (_, false) => Err(unusable("that is not a plan: the job is missing")),
         }

@@ -91,7 +91,11 @@ fn way(row: &TrainedSetting) -> (u32, Option<u32>) {
 
 fn keys(trained: &[TrainedSetting]) -> String {
     let key = |(place, (batch, every)): (usize, (u32, Option<u32>))| {
-        let every = every.map(|every| format!(", averaged every {every} mini-batches")).unwrap_or_default();
+        let every = match every {
+            None => String::new(),
+            Some(1) => ", averaged every mini-batch".to_owned(),
+            Some(every) => format!(", averaged every {every} mini-batches"),
+        };
         format!("<span class=\"key line {}\">batch size {batch}{every}</span>", front::shade(Some(place)))
     };
     ways(trained).into_iter().enumerate().map(key).collect()

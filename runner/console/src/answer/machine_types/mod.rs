@@ -244,7 +244,16 @@ impl MachineAnswer {
                 self.omitted.iter().map(|omission| format!("{}: {}", omission.machine, omission.reason)).collect();
             let reasons =
                 if reasons.is_empty() { "no time can be predicted; collect more".into() } else { reasons.join("\n") };
-            anyhow::bail!("no configuration can be compared:\n{reasons}");
+            // The omitted batch sizes have names such as `batch size 16`.
+            let is_of_batch = |omission: &Omission| omission.machine.starts_with("batch size ");
+            let model = &self.job.model;
+            let by_layers = match self.omitted.iter().any(is_of_batch) {
+                true => {
+                    format!("\nwith --model {model}, plan predicts one other batch size from the costs of the layers")
+                }
+                false => String::new(),
+            };
+            anyhow::bail!("no configuration can be compared:\n{reasons}{by_layers}");
         };
         if let Some(reason) = self.inaccuracy() {
             anyhow::bail!("{reason}");

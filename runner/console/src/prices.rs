@@ -1,0 +1,56 @@
+//! Which prices apply to a job on several machine types: those of the catalog, and those of the
+//! price sheet for the others.
+
+use foreglow_shared::{Catalog, JobGroup, PriceSheet};
+
+use crate::progress::note;
+
+/// Prices of machine types.
+pub struct Prices {
+    /// Machine types with prices.
+    pub catalog: Catalog,
+    /// Prices for the machine types that the catalog lacks.
+    pub sheet: Option<PriceSheet>,
+    /// Whether the sheet prices all hardware, even if it is a published list.
+    pub keeps_sheet: bool,
+}
+
+impl Prices {
+    /// Returns the prices of a job on the machine types `machines`, or on those that were measured
+    /// if there are none. A note says if the catalog has them all, so that the `given` sheet prices
+    /// nothing.
+    pub fn of(
+        group: &JobGroup,
+        machines: &[String],
+        (catalog, is_built_in): (Catalog, bool),
+        given: Option<PriceSheet>,
+    ) -> Self {
+        let is_known = |name: &String| catalog.find(name).is_ok();
+        let Some(sheet) = given else {
+            // If no machine type is in the catalog, all are priced by their cores and memory.
+            let is_in_catalog = group.jobs.iter().any(|job| is_known(&job.context.machine_name()));
+            let usual = Some(PriceSheet::example());
+            let sheet = usual.filter(|sheet| !is_in_catalog && sheet.currency == catalog.currency);
+            return Self { catalog, sheet, keeps_sheet: false };
+        };
+        let mut names: Vec<String> = machines.to_vec();
+        if names.is_empty() {
+            let own = group.jobs.iter().filter(|job| !job.observations.is_empty());
+            names.extend(own.chain(group.other_machines()).map(|job| job.context.machine_name()));
+        }
+        if names.iter().all(is_known) {
+            note(&format!(
+                "The prices {} are not used: price sheets apply to machines outside the catalog, which has all of \
+                 these.",
+                sheet.name
+            ));
+            return Self { catalog, sheet: None, keeps_sheet: true };
+        }
+        // The prices of the built-in catalog are in one currency, which matters only where they
+        // apply.
+        let is_unused = is_built_in && !names.iter().any(is_known) && sheet.currency != catalog.currency;
+        let currency = sheet.currency.clone();
+        let catalog = if is_unused { Catalog { currency, machines: Vec::new(), left_out: 0 } } else { catalog };
+        Self { catalog, sheet: Some(sheet), keeps_sheet: true }
+    }
+}

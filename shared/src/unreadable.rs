@@ -1,0 +1,41 @@
+//! Says why the JSON of a sample cannot be read.
+
+#[cfg(not(target_arch = "wasm32"))]
+use crate::Sample;
+use crate::SampleError;
+
+/// Describes the error in the JSON of a sample, without its position: a sample is on one line, and
+/// the user of a CSV never saw the JSON. The page does not name the field, because its size is
+/// limited.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn unreadable(_json: &str, error: &serde_json::Error) -> SampleError {
+    SampleError::Form(without_place(error))
+}
+
+/// Describes the error in the JSON of a sample: the dotted name of the field, or the column of an
+/// error in the syntax.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn unreadable(json: &str, error: &serde_json::Error) -> SampleError {
+    let why = without_place(error);
+    if !error.is_data() {
+        return SampleError::Form(format!("{why} at column {}", error.column()));
+    }
+    let mut reader = serde_json::Deserializer::from_str(json);
+    let Err(located) = serde_path_to_error::deserialize::<_, Sample>(&mut reader) else {
+        return SampleError::Form(why);
+    };
+    // The path of the whole object is a dot.
+    let path = Some(located.path().to_string()).filter(|path| path != ".");
+    let missing = why.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+    match (path, missing) {
+        (None, Some(field)) => SampleError::Field(format!("{field} is missing")),
+        (Some(path), Some(field)) => SampleError::Field(format!("{path}.{field} is missing")),
+        (Some(path), None) => SampleError::Field(format!("{path} cannot be read ({why})")),
+        (None, None) => SampleError::Form(why),
+    }
+}
+
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what).to_owned()
+}
