@@ -328,7 +328,10 @@ fn the_number_of_a_job_counts_all_jobs_whatever_else_selects_it() {
         assert!(!several.stderr.contains("\n  1  "), "{several:?}");
     }
     for (other, why) in [
-        (["--images", "2000"], "no sample of job 1 has --images 2000, but 20000"),
+        (
+            ["--images", "2000"],
+            "no sample of job 1 has --images 2000, but 20000; `foreglow plan --context 1 --images 2000",
+        ),
         (["--batch-size", "8"], "no sample of job 1 has --batch-size 8, but 32"),
         (["--image-px", "64"], "no sample of job 1 has --image-px 64, but 28"),
     ] {

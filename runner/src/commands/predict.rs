@@ -111,7 +111,8 @@ impl Args {
             Some(_) => "",
             None => "; with --model NAME other values are predicted from the costs of the layers",
         };
-        let plan = format!("; `foreglow plan --images {asked} --executors {executors} {cores}` predicts others");
+        let job = self.source.context.map_or_else(String::new, |number| format!("--context {number} "));
+        let plan = format!("; `foreglow plan {job}--images {asked} --executors {executors} {cores}` predicts others");
         let size = |workload: &Workload| u64::from(workload.image_px);
         let batch = |workload: &Workload| u64::from(workload.batch_size);
         let asked: [(&str, Option<u64>, &dyn Fn(&Workload) -> u64, &str); 3] = [
