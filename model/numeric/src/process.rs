@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn settings_are_chosen_on_no_more_rows_than_the_limit_whichever_groups_are_large() {
         for (large, count) in [(2, 38), (3, 57), (4, 76), (5, 200), (7, 400)] {
-            let size = |group: usize| if group % large == 0 { 40 } else { 1 };
+            let size = |group: usize| if group.is_multiple_of(large) { 40 } else { 1 };
             let groups: Vec<usize> = (0..count).flat_map(|group| std::iter::repeat_n(group, size(group))).collect();
             let chosen = subset(&groups);
             assert!(chosen.len() <= MOST_CHOSEN_ON, "{large}: {} rows", chosen.len());
