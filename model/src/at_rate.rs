@@ -2,6 +2,7 @@
 
 use foreglow_shared::CoreSplit;
 
+use crate::capacity::Capacity;
 use crate::{Prediction, Predictor, Setting, Warning};
 
 /// A configuration with its predicted time, seconds; `None` if no time is known.
@@ -39,6 +40,9 @@ impl<'a> AtRate<'a> {
         if let Some(ratio) = self.predictor.measured_ratios.ratio(setting) {
             prediction.scale(ratio);
         }
+        if let Ok(asked) = self.predictor.items.questions(&[setting]) {
+            self.predictor.bound(&asked, &mut prediction);
+        }
         prediction.warnings.push(capacity.warning(setting));
         prediction
     }
@@ -46,11 +50,13 @@ impl<'a> AtRate<'a> {
     /// Returns the configuration that is predicted in place of an oversubscribed one: the fastest
     /// in the measured range that fits the processors and has at most as many executors and cores.
     /// For each number of executors, only the fewest cores and the most that fit are compared.
-    /// Training uses only the largest number of executors.
+    /// Training uses only the largest number of executors. `None` if the runs do not show the
+    /// effect of one of its counts: its time is then unknown.
     pub(crate) fn fitting(&mut self, split: CoreSplit) -> Option<CoreSplit> {
         let setting = self.setting(split);
-        let capacity = self.predictor.capacity.filter(|capacity| capacity.is_exceeded_by(setting))?;
         let range = self.predictor.range;
+        let has_fitting = |capacity: &Capacity| capacity.is_exceeded_by(setting) && range.shows_both(split);
+        let capacity = self.predictor.capacity.filter(has_fitting)?;
         let cores = range.cores.1.min(split.cores_per_executor);
         let competing = capacity.numbers_of_executors(&range, split.executors);
         let last = competing.len().checked_sub(1)?;

@@ -85,11 +85,14 @@ impl Capacity {
     }
 
     /// Whether the measured range has a configuration that can replace an oversubscribed one: with
-    /// at most as many executors and cores, and within the limit.
+    /// at most as many executors and cores, and within the limit. None can if the runs do not show
+    /// the effect of one of its counts: configurations that use all processors are then unknown.
     pub(crate) fn has_fitting(self, range: &Range, setting: Setting) -> bool {
-        self.numbers_of_executors(range, setting.executors)
-            .next()
-            .is_some_and(|executors| self.cores(range, executors, setting.cores_per_executor).next().is_some())
+        let mut executors = self.numbers_of_executors(range, setting.executors);
+        range.shows_both(setting.split())
+            && executors
+                .next()
+                .is_some_and(|executors| self.cores(range, executors, setting.cores_per_executor).next().is_some())
     }
 
     /// Returns the numbers of executors that may replace an oversubscribed configuration,

@@ -12,7 +12,8 @@ use crate::range::Range;
 use crate::rates::Rates;
 use crate::runs::{Items, Run, commonest, runs};
 use crate::{
-    Feature, FitError, Meaning, PartitionSizeUnknown, Prediction, Setting, Spread, TransferredJob, Tuning, Warning,
+    Feature, Features, FitError, Meaning, PartitionSizeUnknown, Prediction, Setting, Spread, TransferredJob, Tuning,
+    Warning,
 };
 use foreglow_predictor::ensemble::{Along, Ensemble, Grid, Surface};
 
@@ -89,7 +90,7 @@ impl Predictor {
     /// # Errors
     /// [`FitError`]: says what is wrong or missing, and what to collect.
     pub fn fit_tuned(job: &Job, tuning: Tuning) -> Result<Self, FitError> {
-        let all = runs(job)?;
+        let mut all = runs(job)?;
         match job.observations.as_slice() {
             [] if all.is_empty() => return Err(FitError::NoObservations),
             [_] => return Err(FitError::OneObservation),
@@ -111,7 +112,7 @@ impl Predictor {
         let rates = Rates::of(kept.iter().map(|run| run.setting.sampling_rate));
         let range = Range::of(kept.iter().map(|run| run.setting)).ok_or(FitError::NoObservations)?;
         let measured_ratios = MeasuredRatios::default();
-        let bound = Self { ensemble, items, rates, range, capacity, measured_ratios, uncertainty: None };
+        let mut bound = Self { ensemble, items, rates, range, capacity, measured_ratios, uncertainty: None };
         // If no oversubscribed run was left out, the ensemble has learned from them, and the bound
         // needs no correction.
         let has_bound = |run: &Observation| {
@@ -119,8 +120,12 @@ impl Predictor {
             kept.len() < all.len() && capacity.is_some_and(|capacity| capacity.is_exceeded_by(setting))
         };
         let beyond: Vec<Observation> = job.observations.iter().filter(|run| has_bound(run)).copied().collect();
-        let measured_ratios = MeasuredRatios::of(&beyond, |setting| bound.predict(setting).completion_time_secs);
-        Ok(Self { measured_ratios, ..bound })
+        bound.measured_ratios = MeasuredRatios::of(&beyond, |setting| bound.predict(setting).completion_time_secs);
+        if kept.len() < all.len() {
+            all.retain(|run| capacity.is_some_and(|capacity| capacity.is_exceeded_by(run.setting)));
+            bound.ensemble.add_bounds(&bound.items.table(&all)?);
+        }
+        Ok(bound)
     }
 
     /// Predicts with this partition size instead of that of most runs of the job.
@@ -227,8 +232,8 @@ impl Predictor {
     /// Returns the numbers of executors and of cores that can be predicted: all, or only the
     /// measured one if the runs never varied it.
     pub(crate) fn answerable(&self, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
-        let of = |counts: &[u32], (fewest, most): (u32, u32)| {
-            counts.iter().copied().filter(|count| fewest < most || *count == most).collect()
+        let of = |counts: &[u32], measured: (u32, u32)| {
+            counts.iter().copied().filter(|count| Range::shows(measured, *count)).collect()
         };
         (of(executors, self.range.executors), of(cores, self.range.cores))
     }
@@ -242,6 +247,11 @@ impl Predictor {
             let setting = Setting::even(executors, *cores_per_executor, 1.0);
             !(capacity.is_exceeded_by(setting) && capacity.has_fitting(&self.range, setting))
         })
+    }
+
+    /// Applies the lower bounds of stopped runs to the prediction of these valid features.
+    pub(crate) fn bound(&self, asked: &Features, prediction: &mut Prediction) {
+        drop(self.ensemble.bound(asked, std::slice::from_mut(prediction)));
     }
 
     /// Predicts as if the machine had enough processors.
@@ -269,8 +279,7 @@ impl Predictor {
         let times: Option<Vec<f64>> = answers.map(|answer| answer.completion_time_secs).collect();
         if let (Some(secs), Some(times)) = (prediction.completion_time_secs, times) {
             prediction.scale(self.rates.rising(setting.sampling_rate, &places, &times, secs) / secs);
-            // The questions were valid before.
-            drop(self.ensemble.bound(&questions, std::slice::from_mut(&mut prediction)));
+            self.bound(&questions, &mut prediction);
         }
         if let Some(uncertainty) = &self.uncertainty {
             prediction.widen(uncertainty);

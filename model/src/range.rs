@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::CoreSplit;
+
 use crate::Setting;
 
 /// Smallest and largest measured numbers of executors and of cores per executor. An uneven split
@@ -24,5 +26,16 @@ impl Range {
             .into_iter()
             .map(one)
             .reduce(|a, b| Self { executors: join(a.executors, b.executors), cores: join(a.cores, b.cores) })
+    }
+
+    /// Whether the runs show the effect of a count: they vary it, or all have it.
+    pub(crate) fn shows((fewest, most): (u32, u32), count: u32) -> bool {
+        fewest < most || count == most
+    }
+
+    /// Whether the runs show the effects of both counts of a configuration.
+    pub(crate) fn shows_both(&self, split: CoreSplit) -> bool {
+        Self::shows(self.executors, split.executors)
+            && [split.fewest_cores(), split.cores_per_executor].into_iter().all(|cores| Self::shows(self.cores, cores))
     }
 }

@@ -37,7 +37,8 @@ pub struct PriceSheet {
     /// `executor_hour` alone is set, as for rented machines: that price includes the accelerator.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub accelerator_hour: f64,
-    /// Fixed charge per started executor.
+    /// Fixed charge per started executor. Executors that share a machine, as for `executor_hour`,
+    /// share the charge.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub executor_start: f64,
     /// Start-up time that each executor is billed for, seconds. Clouds bill a machine from its

@@ -260,13 +260,19 @@ fn few_of_each(groups: &[usize]) -> Vec<usize> {
     rows_of(groups).into_iter().flat_map(few).collect()
 }
 
-/// Returns the rows for choosing settings: a limited number of each of evenly spread groups.
+/// Returns the rows for choosing settings, at most [`MOST_CHOSEN_ON`]: a limited number of each of
+/// evenly spread groups.
 fn subset(groups: &[usize]) -> Vec<usize> {
     let few = few_of_each(groups);
     let of: Vec<usize> = few.iter().map(|row| groups[*row]).collect();
-    let step = few.len().div_ceil(MOST_CHOSEN_ON).max(1);
-    let whole = rows_of(&of).into_iter().step_by(step);
-    whole.flatten().map(|place| few[place]).collect()
+    let whole = rows_of(&of);
+    let rows = |step: usize| whole.iter().step_by(step).map(Vec::len).sum::<usize>();
+    let mut step = few.len().div_ceil(MOST_CHOSEN_ON).max(1);
+    // The groups on the steps may be larger than the others.
+    while rows(step) > MOST_CHOSEN_ON {
+        step += 1;
+    }
+    whole.into_iter().step_by(step).flatten().map(|place| few[place]).collect()
 }
 
 /// Returns the mean and the standard deviation of each feature; constant features get 1.
@@ -330,6 +336,21 @@ mod tests {
         let high: Vec<(usize, f64)> = GroupedProcess::fit(&rows, &targets, &groups).unwrap().high(4.0).collect();
         assert_eq!(high.iter().map(|(row, _)| *row).collect::<Vec<usize>>(), [13]);
         assert!((high[0].1 - expected).abs() < 0.5, "{high:?} {expected}");
+    }
+
+    #[test]
+    fn settings_are_chosen_on_no_more_rows_than_the_limit_whichever_groups_are_large() {
+        for (large, count) in [(2, 38), (3, 57), (4, 76), (5, 200), (7, 400)] {
+            let size = |group: usize| if group.is_multiple_of(large) { 40 } else { 1 };
+            let groups: Vec<usize> = (0..count).flat_map(|group| std::iter::repeat_n(group, size(group))).collect();
+            let chosen = subset(&groups);
+            assert!(chosen.len() <= MOST_CHOSEN_ON, "{large}: {} rows", chosen.len());
+            let mut of: Vec<usize> = chosen.iter().map(|row| groups[*row]).collect();
+            of.dedup();
+            assert!(of.len() > 9 && of.windows(3).all(|at| at[2] - at[1] == at[1] - at[0]), "{large}: {of:?}");
+        }
+        let equal: Vec<usize> = (0..480).map(|row| row / 24).collect();
+        assert_eq!(subset(&equal).len(), MOST_CHOSEN_ON);
     }
 
     #[test]

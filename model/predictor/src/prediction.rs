@@ -84,7 +84,8 @@ pub enum Warning {
     },
     /// The samples of a setting are outliers, with a modified z-score above 3.5 (Iglewicz and
     /// Hoaglin, "How to detect and handle outliers", 1993) among their repeats or among the
-    /// residuals of all samples.
+    /// residuals of all samples. Or a sample was stopped later than is predicted for its work or
+    /// more.
     SamplesDisagree {
         /// Their features.
         at: String,
@@ -232,21 +233,26 @@ impl Warning {
     /// Returns the sentences of warnings, in their order. If many samples disagree with the others,
     /// the worst ones get a sentence each, and one sentence counts the rest.
     pub fn sentences(warnings: &[Self]) -> Vec<String> {
-        let mut disagreeing: Vec<f64> = warnings.iter().filter_map(Self::disagreement).collect();
+        let mut disagreeing: Vec<f64> = warnings.iter().filter_map(Self::disagreement).map(f64::abs).collect();
         disagreeing.sort_by(|a, b| b.total_cmp(a));
         let Some(largest) = disagreeing.get(Self::MOST_SAMPLES).copied() else {
             return warnings.iter().map(Self::to_string).collect();
         };
-        let mut described = 0;
+        let (mut described, mut rest, mut share) = (0, 0, 0.0f64);
         let mut sentences = Vec::new();
         for warning in warnings {
-            if warning.disagreement().is_none_or(|deviation| deviation > largest && described < Self::MOST_SAMPLES) {
-                described += usize::from(warning.disagreement().is_some());
-                sentences.push(warning.to_string());
+            match warning.disagreement() {
+                Some(log) if log.abs() <= largest || described == Self::MOST_SAMPLES => {
+                    rest += 1;
+                    share = share.max(libm::expm1(log).abs());
+                }
+                deviation => {
+                    described += usize::from(deviation.is_some());
+                    sentences.push(warning.to_string());
+                }
             }
         }
-        let rest = disagreeing.len() - described;
-        let percent = 100.0 * libm::expm1(largest);
+        let percent = 100.0 * share;
         let (differ, them) = if rest == 1 { ("sample differs by", "it") } else { ("samples differ by up to", "them") };
         sentences.push(format!(
             "{rest} more {differ} {percent:.0} % from what the other samples predict; measure {them} again, or remove {them}"
@@ -259,10 +265,10 @@ impl Warning {
         matches!(self, Self::SamplesDisagree { .. } | Self::RepeatsContradict { .. } | Self::WorkContradicts { .. })
     }
 
-    /// Returns the deviation of a sample from the others, log units.
+    /// Returns the deviation of a sample from the others, log units; below 0 if it took less.
     fn disagreement(&self) -> Option<f64> {
         let Self::SamplesDisagree { secs, expected_secs, .. } = self else { return None };
-        Some((libm::log(*secs) - libm::log(*expected_secs)).abs())
+        Some(libm::log(*secs) - libm::log(*expected_secs))
     }
 }
 

@@ -39,7 +39,7 @@ pub struct Candidate {
     /// price sheet does not cover the hardware.
     pub success_probability: Option<f64>,
     /// Whether the deadline is met with the requested probability. Without a deadline, true if the
-    /// cost is known.
+    /// time, and therefore `burden`, is known.
     pub meets_deadline: bool,
     /// Whether the budget is met with the requested probability. Without a budget, true if the time
     /// is known; with one, false if the price sheet does not cover the hardware.

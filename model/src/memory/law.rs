@@ -1,8 +1,8 @@
 //! The memory of an executor on processors, from the network's graph.
 //!
-//! The constants come from the peaks of `foreglow run` with eleven built-in CNNs and three ONNX
-//! files at 32 to 224 px, 2 to 1,024 images and one or two threads; `docs/accuracy.md` has the
-//! command and the errors on held-out networks.
+//! The constants come from the peaks of `foreglow run` with the built-in CNNs and with ONNX files
+//! of other CNNs, such as MobileNet-v3, at 32 to 224 px, 2 to 1,024 images and one or two threads.
+//! `docs/accuracy.md` has the errors on built-in CNNs and on ONNX files that were held out.
 
 use super::need::{BatchMemory, Estimate, Held, usual_share};
 

@@ -143,6 +143,31 @@ fn an_oversubscribed_configuration_is_as_fast_as_the_fastest_smaller_one_that_fi
 }
 
 #[test]
+fn an_oversubscribed_configuration_is_unknown_where_the_effect_of_one_of_its_counts_is() {
+    let is_unknown = |runs: &[Observation], configurations: &[(u32, u32)]| {
+        let job = Job::of_runs(context(Some(2)), runs.to_vec());
+        let predictor = Predictor::fit_job(&job).unwrap();
+        for (e, c) in configurations {
+            let prediction = predictor.predict(whole(*e, *c));
+            assert_eq!((prediction.completion_time_secs, prediction.interval), (None, None), "{e}x{c}");
+            let says_why = |warning: &Warning| matches!(warning, Warning::EffectUnknown { .. });
+            assert!(prediction.warnings.iter().any(says_why), "{e}x{c}: {:?}", prediction.warnings);
+            assert_eq!(predictor.times(&[*e], &[*c]), [[None]], "{e}x{c}");
+            assert!(predictor.explain(whole(*e, *c)).is_none(), "{e}x{c}");
+            let counts = Question { executors: vec![*e], cores_per_executor: vec![*c], ..Question::about_job(&job) };
+            assert_eq!(decide(&predictor, &job, &counts).unwrap().recommended, None, "{e}x{c}");
+        }
+    };
+    is_unknown(&full(&[1], &[1], &[0.01, 0.1], on_two_processors), &[(1, 2), (2, 1), (1, 3), (2, 2), (2, 4), (4, 1)]);
+    is_unknown(&full(&[1], &[1, 2], &[0.01, 0.1], on_two_processors), &[(2, 1), (2, 2), (3, 4)]);
+    is_unknown(&full(&[1, 2], &[1], &[0.01, 0.1], on_two_processors), &[(1, 2), (2, 2), (1, 3)]);
+    // The effect that the runs show is known.
+    let runs = full(&[1, 2], &[1], &[0.01, 0.1], on_two_processors);
+    let predictor = Predictor::fit(&context(Some(2)), &runs).unwrap();
+    assert_eq!(secs(&predictor, whole(4, 1)), secs(&predictor, whole(2, 1)));
+}
+
+#[test]
 fn oversubscribed_runs_are_fitted_if_there_are_no_others() {
     let runs = full(&[4, 8], &[4], &[0.01, 0.1], |_, _, s| 1.0 + 10.0 * s);
     let prediction = Predictor::fit(&context(Some(2)), &runs).unwrap().predict(whole(8, 4));

@@ -209,12 +209,20 @@ fn the_samples_that_disagree_most_have_a_sentence_each_and_the_others_are_counte
     let six: Vec<Warning> = (0..6).map(warning).chain([Warning::EmptyCell]).collect();
     let described = [1, 2, 4].map(|place| warning(place).to_string());
     let rest =
-        "3 more samples differ by up to 25 % from what the other samples predict; measure them again, or remove them";
+        "3 more samples differ by up to 20 % from what the other samples predict; measure them again, or remove them";
     let expected = described.into_iter().chain([Warning::EmptyCell.to_string(), rest.to_owned()]);
     assert_eq!(Warning::sentences(&six), expected.collect::<Vec<_>>());
     let four: Vec<Warning> = (0..4).map(warning).collect();
     let rest = "1 more sample differs by 10 % from what the other samples predict; measure it again, or remove it";
     assert_eq!(Warning::sentences(&four).last().map(String::as_str), Some(rest));
+    // A quarter of the predicted time is 75 % less, and deviates by more than twice that time.
+    let faster = |at: &str, secs: f64| Warning::SamplesDisagree { at: at.into(), runs: 1, secs, expected_secs: 1.0 };
+    let named = ["a", "b", "c"].map(|at| faster(at, 0.1));
+    for (secs, percent) in [(0.25, 75), (2.0, 100)] {
+        let all = [&named[..], &[faster("d", 0.25), faster("e", secs)]].concat();
+        let rest = format!("2 more samples differ by up to {percent} % from");
+        assert!(Warning::sentences(&all).last().unwrap().starts_with(&rest), "{:?}", Warning::sentences(&all));
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{cluster, full, incomplete, run, secs, whole};
+use crate::grid::{cluster, context, full, incomplete, run, secs, whole};
 
 /// Short runs on grids of one configuration to nine.
 const GRIDS: [(&[u32], &[u32]); 4] = [(&[1], &[1]), (&[1, 2], &[1]), (&[1, 2], &[1, 2]), (&[1, 2, 4], &[1, 2, 4])];
@@ -171,6 +171,50 @@ fn a_bound_above_a_completed_run_is_in_the_interval() {
     let own = predictor.predict(whole(1, 1));
     assert!((own.completion_time_secs.unwrap() / 660.0 - 1.0).abs() < 0.1, "{own:?}");
     assert!(is_in(&own, 1499.9), "{own:?}");
+}
+
+#[test]
+fn a_time_below_that_of_a_stopped_run_of_the_setting_has_a_warning() {
+    let runs = [short(&[1, 2, 4], &[1, 2, 4]), vec![run(1, 1, 1.0, 660.0)]].concat();
+    let with = |at_least: &[f64]| Predictor::fit_job(&with_stopped(&runs, 1.0, at_least)).unwrap();
+    let predictor = with(&[1500.0]);
+    let own = predictor.predict(whole(1, 1));
+    let (secs, at) = (own.completion_time_secs.unwrap(), "executors 1, cores per executor 1, sampling rate 100 %");
+    let disagrees = Warning::SamplesDisagree { at: at.into(), runs: 1, secs: 1500.0, expected_secs: secs };
+    assert_eq!(own.warnings, [disagrees]);
+    assert_eq!(predictor.predict_whole_job(&[(1, 1)])[0], own);
+    let less_work = Predictor::fit_job(&with_stopped(&runs, 0.5, &[1500.0])).unwrap().predict(whole(1, 1));
+    assert!(less_work.warnings[0].to_string().contains("sampling rate 50 % took 25 min"), "{less_work:?}");
+    for (predictor, setting) in
+        [(&predictor, whole(2, 1)), (&predictor, Setting::even(1, 1, 0.5)), (&with(&[300.0]), whole(1, 1))]
+    {
+        let others = predictor.predict(setting).warnings;
+        assert!(!others.iter().any(Warning::names_samples), "{setting:?}: {others:?}");
+    }
+}
+
+#[test]
+fn no_oversubscribed_configuration_takes_less_than_its_own_stopped_run() {
+    let runs = short(&[1, 2], &[1, 2]);
+    let with = |runs: Vec<Observation>| {
+        let stopped = IncompleteRun {
+            sampling_rate: 1.0,
+            at_least_secs: Some(5000.0),
+            ..incomplete(2, 2, IncompleteOutcome::TimedOut)
+        };
+        let job = Job { incomplete: vec![stopped], ..Job::of_runs(context(Some(2)), runs) };
+        Predictor::fit_job(&job).unwrap()
+    };
+    let predictor = with(runs.clone());
+    assert!(predictor.predict(whole(2, 1)).completion_time_secs.unwrap() < 1000.0);
+    let own = predictor.predict(whole(2, 2));
+    assert!(own.completion_time_secs.unwrap() > 5000.0, "{own:?}");
+    assert!(own.interval.is_none_or(|interval| interval.lower_secs >= 5000.0), "{own:?}");
+    // A completed run contradicts it.
+    let own = with([runs, vec![run(2, 2, 1.0, 400.0)]].concat()).predict(whole(2, 2));
+    assert!(own.completion_time_secs.unwrap() < 1000.0, "{own:?}");
+    let disagrees = |warning: &Warning| matches!(warning, Warning::SamplesDisagree { secs, .. } if *secs == 5000.0);
+    assert!(own.warnings.iter().any(disagrees), "{own:?}");
 }
 
 #[test]

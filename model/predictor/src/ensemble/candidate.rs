@@ -120,9 +120,10 @@ impl Kind {
     }
 }
 
-/// Returns the candidates for a shape. Beyond a range, Gaussian processes (which return to the
-/// mean) and log-additive lines (which cannot bend) are left out. If a feature has too few values
-/// for a forward hold-out, only the forms with whole-number exponents are used.
+/// Returns the candidates for a shape. Beyond a range, the Gaussian process of the short length
+/// (which soon returns to the mean) and log-additive lines (which cannot bend) are left out. If a
+/// feature has too few values for a forward hold-out, so is the other Gaussian process: only the
+/// forms with whole-number exponents are used.
 pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
     let mut kinds = flexible(extent, shape);
     if known.work || known.workers > 0 {

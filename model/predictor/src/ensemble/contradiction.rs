@@ -12,7 +12,9 @@ use crate::ensemble::schema::Schema;
 use crate::{Meaning, Warning};
 use foreglow_numeric::{median, outliers};
 
-/// Standard deviations of the noise by which times must differ, as for an outlier.
+/// Threshold in standard deviations, as for an outlier. The standard deviation of repeats is
+/// compared with that of the noise, and the difference of two times with that of the difference of
+/// two runs, √2 times the noise; for two repeats both are the same.
 const FAR: f64 = 3.5;
 /// Ratio of two times up to which they never contradict each other.
 pub(crate) const LEAST_CONTRADICTION: f64 = 1.5;
@@ -88,7 +90,7 @@ fn noise_of_repeats(groups: &[Group]) -> f64 {
     if deviations.len() < 3 { 0.0 } else { median(&deviations) }
 }
 
-/// Repeats that differ although each is within the outlier threshold of the others.
+/// Settings whose repeats spread by far more than the noise although none is an outlier among them.
 fn of_repeats(schema: &Schema, groups: &[Group], noise: f64) -> Vec<Contradiction> {
     let contradiction = |group: &Group| {
         let logs = logs(group);

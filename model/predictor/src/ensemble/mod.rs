@@ -195,6 +195,13 @@ impl Ensemble {
         Ok(predictions)
     }
 
+    /// Adds the lower bounds of runs that were not fitted; their columns are those of the fitted
+    /// runs, in the same order.
+    pub fn add_bounds(&mut self, runs: &Dataset) {
+        let State { table, bounds, meanings, .. } = &mut self.state;
+        bounds.extend(censored::bounds(&groups(&table.schema, runs), meanings));
+    }
+
     /// Applies the lower bounds of stopped runs to predictions of these questions, in their order.
     ///
     /// # Errors
@@ -206,7 +213,7 @@ impl Ensemble {
         }
         let points = table.schema.points(&table.schema.align(questions)?);
         for (prediction, asked) in predictions.iter_mut().zip(points.numeric.iter().zip(&points.category)) {
-            censored::bound(prediction, bounds, meanings, (asked.0, asked.1));
+            censored::bound(prediction, bounds, (&table.schema, meanings), (asked.0, asked.1));
         }
         Ok(())
     }

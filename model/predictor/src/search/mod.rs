@@ -7,8 +7,8 @@
 //!   Gaussian process, and stops after at least six runs when this is below 10 % of the best cost.
 //! - [`Strategy::Random`] runs a random one and never stops.
 //!
-//! All start with the same three runs, which are spread over the table. The second is CherryPick
-//! (Alipourfard et al., NSDI 2017, §3.3–3.5).
+//! The first two start with the same three runs, which are spread over the table. The second is
+//! CherryPick (Alipourfard et al., NSDI 2017, §3.3–3.5).
 
 mod bayesian;
 mod replay;

@@ -69,8 +69,15 @@ impl DecisionAnswer {
             text.push_str(&format!("\nThe recommended one for spark-submit:\n  {arguments}\n"));
         }
         let shown = self.recommended.as_ref().or(self.fastest.as_ref());
-        let of_configuration = shown.map_or(&[][..], |row| &row.warnings);
-        let mut remarks = notes(&[of_configuration, &self.warnings].concat());
+        let mut warnings = shown.map_or_else(Vec::new, |row| row.warnings.clone());
+        // A run that was stopped later than predicted puts the time in any row in doubt.
+        let of_samples = self.candidates.iter().flat_map(|row| &row.warnings).filter(|one| one.names_samples());
+        for warning in of_samples.chain(&self.warnings) {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
+        let mut remarks = notes(&warnings);
         if let Some(inversion) = &self.larger_is_slower {
             remarks = if remarks.is_empty() { "\n".into() } else { remarks };
             remarks.push_str(&format!("Note: {}\n", inversion.describe()));

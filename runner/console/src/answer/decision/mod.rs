@@ -381,12 +381,38 @@ impl PredictedCandidate {
 
 #[cfg(test)]
 mod tests {
+    use foreglow_shared::PriceSheet;
+
     use super::*;
+    use crate::output::Format;
 
     #[test]
     fn probabilities_that_print_alike_get_the_digits_that_tell_them_apart() {
         assert_eq!(told_apart(0.99, 0.9), ("99 %".into(), "90 %".into()));
         assert_eq!(told_apart(0.999, 0.9952), ("99.9 %".into(), "99.5 %".into()));
         assert_eq!(told_apart(0.99999, 0.99995), ("99.999 %".into(), "99.995 %".into()));
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_later_than_predicted_is_noted_once_whichever_configuration_is_recommended() {
+        let context = r#"{"workload":{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,
+            "batch_size":8},"engine":"spark","host":{}}"#;
+        // E, C, memory in MiB, P, SR, seconds, start-up seconds.
+        let runs = "[[1,1,1024,8,0.01,2.0,null],[1,1,1024,8,0.1,11.0,null],[1,1,1024,8,1,101.0,null],
+            [2,1,1024,8,0.01,1.2,null],[2,1,1024,8,0.1,6.6,null],[2,1,1024,8,1,60.6,null]]";
+        let job = Job {
+            incomplete: serde_json::from_str(r#"[[1,1,1024,8,1,"timed_out",400]]"#).unwrap(),
+            ..Job::of_runs(serde_json::from_str(context).unwrap(), serde_json::from_str(runs).unwrap())
+        };
+        let predictor = Predictor::fit_job(&job).unwrap();
+        for (deadline_secs, executors) in [(None, 1), (Some(80.0), 2)] {
+            let prices = PriceSheet { executor_hour: 0.1, core_hour: 0.0, ..PriceSheet::example() };
+            let question = Question { deadline_secs, prices, probability: 0.5, ..Question::about_job(&job) };
+            let answer = DecisionAnswer::new(&job, &predictor, &question).unwrap();
+            let table = answer.render(Format::Table);
+            assert_eq!(answer.recommended.map(|row| row.executors), Some(executors), "{table}");
+            let note = "sampling rate 100 % took 6 min 40.0 s, and the other samples predict ";
+            assert_eq!(table.matches(note).count(), 1, "{table}");
+        }
     }
 }
