@@ -211,8 +211,7 @@ async fn a_link_over_machine_types_opens_elsewhere_with_the_same_answer() -> any
     reader.close().await?;
 
     // The same for a link of the command line.
-    let made =
-        Answer::of(home.path(), &["link", &file, "--context", "1", "--deadline", "15s", "--planner", &host.url])?;
+    let made = Answer::of(home.path(), &["link", &file, "--deadline", "15s", "--planner", &host.url])?;
     let reader = Browser::start().await?;
     reader.page.goto(made.stdout.trim()).await?;
     reader.answered().await?;
