@@ -54,7 +54,8 @@ pub struct QuestionArgs {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Question")]
 pub struct Bill {
-    /// Memory per executor, for the price: 2048 (MiB), 512m, 2g [default: the largest measured]
+    /// Memory per executor, for the price: 2048 (MiB), 512m, 2g [default: the largest measured; in
+    /// a comparison what measured peaks need]
     #[arg(long, value_name = "SIZE", value_parser = mib, allow_negative_numbers = true)]
     pub memory: Option<u32>,
 

@@ -173,7 +173,7 @@ fn site(args: &TaskArgs, system: System) -> anyhow::Result<Site> {
             let binary = binary.clone().map_or(own, Ok)?;
             (args.ca_from.as_deref().map(|file| local(file.as_ref())).transpose()?, local(&binary)?)
         }
-        (_, _) => (args.ca_from.clone(), String::new()),
+        _ => (args.ca_from.clone(), String::new()),
     };
     Ok(Site {
         queue: args.queue.clone(),

@@ -36,21 +36,16 @@ pub fn QuestionPanel() -> impl IntoView {
     }
 }
 
-/// A mistake in a field, which another job clears with the value.
-fn mistake(planner: Planner) -> RwSignal<Option<String>> {
-    let mistake = RwSignal::new(None);
+#[component]
+fn Deadline() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let mistake = RwSignal::new(None::<String>);
+    // Another job has its own deadline.
     Effect::new(move |_| {
         planner.selected.track();
         planner.jobs.track();
         mistake.set(None);
     });
-    mistake
-}
-
-#[component]
-fn Deadline() -> impl IntoView {
-    let planner = expect_context::<Planner>();
-    let mistake = mistake(planner);
     let written = move || planner.deadline_secs.get().map(compact_duration).unwrap_or_default();
     let set = move |event| {
         let text = event_target_value(&event);
@@ -97,7 +92,7 @@ fn Deadline() -> impl IntoView {
 #[component]
 fn Work() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let mistake = mistake(planner);
+    let mistake = RwSignal::new(None::<String>);
     let work = Memo::new(move |_| {
         let selected = planner.selected.get();
         planner.jobs.with(|jobs| {
