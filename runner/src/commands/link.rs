@@ -6,7 +6,7 @@ use std::slice::from_ref;
 use foreglow_collector::address::is_loopback;
 use foreglow_console::answer::{DecisionAnswer, MachineAnswer, SCHEMA, Startup, fit};
 use foreglow_console::ask::{Selection, Source, read_bytes};
-use foreglow_console::link_suffix::{ALONE, LinkSuffix};
+use foreglow_console::link_suffix::LinkSuffix;
 use foreglow_console::output::{self, Format};
 use foreglow_console::prices::Prices;
 use foreglow_console::progress::note;
@@ -15,8 +15,8 @@ use foreglow_console::table::csv;
 use foreglow_exit::unusable;
 use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
 use foreglow_shared::{
-    Catalog, Job, JobDefinition, JobGroup, LeftOut, MOST_RUNS_IN_LINK, Observation, Question, View, format_count,
-    group_by_context, group_jobs, measured_choices,
+    Catalog, Context, Job, JobDefinition, JobGroup, LeftOut, LinkSetting, MOST_RUNS_IN_LINK, Observation, Question,
+    View, format_count, group_by_context, group_jobs, measured_choices,
 };
 use serde_json::json;
 
@@ -75,7 +75,7 @@ fn create(args: &Args) -> anyhow::Result<()> {
     check_size(&view, &others)?;
     let mut link = view.to_link(&args.planner);
     if args.source.context.is_some() && compares(&view) {
-        link.push_str(ALONE);
+        link.push_str(&format!("&{}", LinkSetting::Alone));
     }
     if is_loopback(&args.planner) {
         note(
@@ -203,15 +203,18 @@ fn catalog(suffix: &LinkSuffix) -> Catalog {
 
 /// Returns the machine types that the link compares; none for all.
 fn machines(group: &JobGroup, suffix: &LinkSuffix) -> anyhow::Result<Vec<String>> {
-    if suffix.without.is_empty() {
+    if !suffix.omits_machines() {
         return Ok(Vec::new());
     }
-    let all = group.jobs.iter().chain(group.other_machines()).map(|job| job.context.machine_name());
-    let mut machines: Vec<String> = all.filter(|name| !suffix.without.contains(name)).collect();
+    let contexts = || group.jobs.iter().chain(group.other_machines()).map(|job| &job.context);
+    let is_accelerated =
+        |name: &str| contexts().any(|context| context.accelerator.is_some() && context.machine_name() == name);
+    let is_compared = |name: &String| !suffix.without.contains(name) && suffix.devices.includes(is_accelerated(name));
+    let mut machines: Vec<String> = contexts().map(Context::machine_name).filter(is_compared).collect();
     machines.sort_unstable();
     machines.dedup();
     if machines.is_empty() {
-        return Err(unusable("the link leaves out every machine type; remove a &without= from its end"));
+        return Err(unusable("the link leaves out every machine type; remove a &without= or &devices= from its end"));
     }
     Ok(machines)
 }

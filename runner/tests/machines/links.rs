@@ -103,6 +103,7 @@ fn the_part_after_the_runs_of_a_link_is_applied_or_named() {
         ("&spot=1", &["--spot"]),
         ("&hourly=0.18", &["--max-hourly-cost", "0.18"]),
         ("&without=c5.xlarge", &["--machines", "m5.xlarge,c5.2xlarge"]),
+        ("&devices=cpu", &["--machines", "c5.xlarge,m5.xlarge,c5.2xlarge"]),
     ] {
         let answer = home.run(&["link", "--open", &format!("{link}{suffix}"), "--format", "json"]);
         let planned = plan(&home, &file, &[&["--deadline", "20m"], question].concat());
@@ -113,19 +114,18 @@ fn the_part_after_the_runs_of_a_link_is_applied_or_named() {
     let rows = dear["best_per_machine"].as_array().unwrap();
     let row = rows.iter().find(|row| row["machine"] == "c5.xlarge").unwrap();
     assert_eq!(row["hourly_cost"], 9.5, "{row}");
-    let named = home.run(&["link", "--open", &format!("{link}&machine=c5.xlarge&devices=cpu"), "--format", "json"]);
-    assert!(
-        named.stderr.contains("only the page applies &machine=c5.xlarge and &devices=cpu of the link"),
-        "{named:?}"
-    );
+    let named = home.run(&["link", "--open", &format!("{link}&machine=c5.xlarge&batch=8"), "--format", "json"]);
+    assert!(named.stderr.contains("only the page applies &machine=c5.xlarge and &batch=8 of the link"), "{named:?}");
     assert_same(&json(&named), &open(&home, &link, &[]), "as without these");
     for broken in ["size=abc", "size=0x1", "hourly=-1", "without=%"] {
         let refused = home.run(&["link", "--open", &format!("{link}&{broken}")]);
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{refused:?}");
         assert!(refused.stderr.contains(&format!("the link ends with &{broken}; ")), "{refused:?}");
     }
-    let all = home.run(&["link", "--open", &format!("{link}&without=c5.xlarge&without=m5.xlarge&without=c5.2xlarge")]);
-    assert!(all.code == 2 && all.stderr.contains("leaves out every machine type"), "{all:?}");
+    for none in ["&without=c5.xlarge&without=m5.xlarge&without=c5.2xlarge", "&devices=gpu"] {
+        let none = home.run(&["link", "--open", &format!("{link}{none}")]);
+        assert!(none.code == 2 && none.stderr.contains("leaves out every machine type"), "{none:?}");
+    }
 }
 
 #[test]

@@ -9,7 +9,8 @@ const SECS_PER_UNIT: [(char, f64); 4] = [('d', 86_400.0), ('h', 3_600.0), ('m', 
 #[error("{0:?} is not a duration above zero; write 90, 90s, 5m or 1h30m")]
 pub struct DurationError(String);
 
-/// Parses a duration above 0 into seconds. A number without a unit is seconds; units must descend.
+/// Parses a duration above 0 into seconds. A single number without a unit is seconds; units must
+/// descend. `1h30` is refused, as it could mean minutes or seconds.
 ///
 /// # Errors
 /// The text is not a duration; the message quotes it.
@@ -22,7 +23,8 @@ pub fn parse_duration(text: &str) -> Result<f64, DurationError> {
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
         let amount: f64 = number(&rest[..digits]).ok_or_else(refused)?;
-        let unit = rest[digits..].chars().next().unwrap_or('s');
+        let is_first = rest.len() == compact.len();
+        let unit = rest[digits..].chars().next().or(is_first.then_some('s')).ok_or_else(refused)?;
         let place = units.iter().position(|(name, _)| *name == unit).ok_or_else(refused)?;
         secs += amount * units[place].1;
         units = &units[place + 1..];
@@ -61,7 +63,7 @@ mod tests {
             ("90s", 90.0),
             (" 5m ", 300.0),
             ("1h30m", 5_400.0),
-            ("1h 30", 3_630.0),
+            ("1h 30m", 5_400.0),
             ("0.5h", 1_800.0),
             ("2d", 172_800.0),
             ("5min", 300.0),
@@ -73,7 +75,7 @@ mod tests {
 
     #[test]
     fn an_invalid_duration_is_rejected_with_its_text() {
-        for text in ["", "0", "-5", "soon", "5x", "30m1h", "1e5", "m", "..", "5m5m"] {
+        for text in ["", "0", "-5", "soon", "5x", "30m1h", "1e5", "m", "..", "5m5m", "1h30", "1h 30", "5m 0"] {
             let error = parse_duration(text).unwrap_err();
             assert!(error.to_string().contains("1h30m"), "{text}");
         }

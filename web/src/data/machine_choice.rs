@@ -1,5 +1,6 @@
 //! The user's choices among machine types. The address contains them.
 
+use foreglow_shared::Devices;
 use serde::{Deserialize, Serialize};
 
 /// The machine types to compare, the user's prices, and the what-if over them.
@@ -19,18 +20,6 @@ pub struct MachineChoice {
     pub pick: MachinePick,
 }
 
-/// A kind of device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Devices {
-    /// CPUs and GPUs.
-    #[default]
-    All,
-    /// Machines whose executors use CPUs.
-    Cpu,
-    /// Machines whose executors hold an accelerator.
-    Gpu,
-}
-
 /// Choices of the what-if besides executors and cores.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachinePick {
@@ -48,11 +37,6 @@ pub struct MachinePick {
 impl MachineChoice {
     /// Whether a machine type is in the comparison.
     pub fn keeps(&self, machine: &str, is_accelerated: bool) -> bool {
-        let is_chosen = match self.devices {
-            Devices::All => true,
-            Devices::Cpu => !is_accelerated,
-            Devices::Gpu => is_accelerated,
-        };
-        is_chosen && !self.without.iter().any(|name| name == machine)
+        self.devices.includes(is_accelerated) && !self.without.iter().any(|name| name == machine)
     }
 }

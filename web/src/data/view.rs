@@ -1,10 +1,8 @@
 //! The views of the page, one per tab, and their part of the address.
 
-use std::fmt::Write as _;
+use foreglow_shared::{Devices, LinkSetting, decoded, encoded, number};
 
-use foreglow_shared::number;
-
-use crate::data::machine_choice::{Devices, MachineChoice, MachinePick};
+use crate::data::machine_choice::{MachineChoice, MachinePick};
 use crate::data::switch::Switches;
 
 /// A view of the answer.
@@ -77,81 +75,89 @@ impl Shown {
     /// The suffix of the fragment.
     pub fn suffix(&self) -> String {
         let mut suffix = String::new();
-        let mut add = |name: &str, value: &str| {
-            // Writing to a `String` cannot fail.
-            let _ = write!(suffix, "&{name}={value}");
+        let mut add = |part: &str| {
+            suffix.push('&');
+            suffix.push_str(part);
         };
         if self.tab != Tab::default() {
-            add("view", self.tab.name());
+            add(&format!("view={}", self.tab.name()));
         }
-        match self.choice.devices {
-            Devices::All => {}
-            Devices::Cpu => add("devices", "cpu"),
-            Devices::Gpu => add("devices", "gpu"),
-        }
-        for machine in &self.choice.without {
-            add("without", &encoded(machine));
-        }
-        for (machine, price) in &self.choice.prices {
-            add("price", &format!("{}:{price}", encoded(machine)));
-        }
-        if let Some(most) = self.choice.max_hourly_cost {
-            add("hourly", &most.to_string());
-        }
-        if self.choice.spot {
-            add("spot", "1");
+        for setting in self.settings() {
+            add(&setting.to_string());
         }
         let MachinePick { machine, batch_size, partition_size, memory_per_executor_mib } = &self.choice.pick;
         if let Some(machine) = machine {
-            add("machine", &encoded(machine));
+            add(&format!("machine={}", encoded(machine)));
         }
-        if let Some(size) = batch_size {
-            add("batch", &size.to_string());
-        }
-        if let Some(size) = partition_size {
-            add("partition", &size.to_string());
-        }
-        if let Some(mib) = memory_per_executor_mib {
-            add("memory", &mib.to_string());
+        for (name, count) in [("batch", batch_size), ("partition", partition_size), ("memory", memory_per_executor_mib)]
+        {
+            if let Some(count) = count {
+                add(&format!("{name}={count}"));
+            }
         }
         for switch in self.switches.unusual() {
-            add("chart", &switch);
-        }
-        if let Some((images, epochs)) = self.size {
-            add("size", &format!("{images}x{epochs}"));
+            add(&format!("chart={switch}"));
         }
         suffix
+    }
+
+    /// The settings that change the answer.
+    fn settings(&self) -> Vec<LinkSetting> {
+        let MachineChoice { devices, without, prices, max_hourly_cost, spot, pick: _ } = &self.choice;
+        let mut settings = Vec::new();
+        if *devices != Devices::All {
+            settings.push(LinkSetting::Devices(*devices));
+        }
+        settings.extend(without.iter().cloned().map(LinkSetting::Without));
+        let price =
+            |(machine, hourly): &(String, f64)| LinkSetting::Price { machine: machine.clone(), hourly: *hourly };
+        settings.extend(prices.iter().map(price));
+        settings.extend(max_hourly_cost.map(LinkSetting::MaxHourlyCost));
+        settings.extend(spot.then_some(LinkSetting::Spot));
+        settings.extend(self.size.map(|(images, epochs)| LinkSetting::Size { images, epochs }));
+        settings
     }
 
     /// Reads a suffix. Unknown names and values are ignored, so that links of newer versions open.
     fn read(suffix: &str) -> Self {
         let mut shown = Self::default();
-        for (name, value) in suffix.split('&').filter_map(|part| part.split_once('=')) {
-            match (name, value) {
-                ("view", _) => shown.tab = Tab::ALL.into_iter().find(|tab| tab.name() == value).unwrap_or_default(),
-                ("devices", "cpu") => shown.choice.devices = Devices::Cpu,
-                ("devices", "gpu") => shown.choice.devices = Devices::Gpu,
-                ("without", _) => shown.choice.without.extend(decoded(value)),
-                ("price", _) => {
-                    let priced =
-                        value.rsplit_once(':').and_then(|(machine, amount)| Some((decoded(machine)?, price(amount)?)));
-                    shown.choice.prices.extend(priced);
-                }
-                ("hourly", _) => shown.choice.max_hourly_cost = price(value),
-                ("spot", _) => shown.choice.spot = true,
-                ("machine", _) => shown.choice.pick.machine = decoded(value),
-                ("batch", _) => shown.choice.pick.batch_size = count(value),
-                ("partition", _) => shown.choice.pick.partition_size = count(value),
-                ("memory", _) => shown.choice.pick.memory_per_executor_mib = count(value),
-                ("chart", _) => shown.switches.read(value),
-                ("size", _) => {
-                    let size = value.split_once('x');
-                    shown.size = size.and_then(|(images, epochs)| Some((images.parse().ok()?, count(epochs)?)));
-                }
-                _ => {}
+        for part in suffix.split('&') {
+            match LinkSetting::read(part) {
+                Some(Ok(setting)) => shown.set(setting),
+                Some(Err(_)) => {}
+                None => shown.read_own(part),
             }
         }
         shown
+    }
+
+    fn set(&mut self, setting: LinkSetting) {
+        let choice = &mut self.choice;
+        match setting {
+            LinkSetting::Size { images, epochs } => self.size = Some((images, epochs)),
+            LinkSetting::Devices(devices) => choice.devices = devices,
+            LinkSetting::Without(machine) => choice.without.push(machine),
+            LinkSetting::Price { machine, hourly } => choice.prices.push((machine, hourly)),
+            LinkSetting::MaxHourlyCost(most) => choice.max_hourly_cost = Some(most),
+            LinkSetting::Spot => choice.spot = true,
+            // The page shows the comparison by partition size of every link.
+            LinkSetting::Alone => {}
+        }
+    }
+
+    /// Reads a part that only the page has.
+    fn read_own(&mut self, part: &str) {
+        let Some((name, value)) = part.split_once('=') else { return };
+        let pick = &mut self.choice.pick;
+        match name {
+            "view" => self.tab = Tab::ALL.into_iter().find(|tab| tab.name() == value).unwrap_or_default(),
+            "machine" => pick.machine = decoded(value),
+            "batch" => pick.batch_size = count(value),
+            "partition" => pick.partition_size = count(value),
+            "memory" => pick.memory_per_executor_mib = count(value),
+            "chart" => self.switches.read(value),
+            _ => {}
+        }
     }
 }
 
@@ -168,39 +174,6 @@ fn count(value: &str) -> Option<u32> {
 pub fn split(fragment: &str) -> (&str, Shown) {
     let end = fragment.find('&').unwrap_or(fragment.len());
     (&fragment[..end], Shown::read(&fragment[end..]))
-}
-
-/// Percent-encodes all but letters, digits, `-`, `.` and `_`.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'-' | b'.' | b'_' => encoded.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
-            _ => {
-                // Writing to a `String` cannot fail.
-                let _ = write!(encoded, "%{byte:02X}");
-            }
-        }
-    }
-    encoded
-}
-
-/// Decodes the output of [`encoded`]; `None` for other texts.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        if *first == b'%' {
-            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &after[2..];
-        } else {
-            bytes.push(*first);
-            rest = after;
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

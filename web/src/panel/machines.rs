@@ -1,11 +1,12 @@
 //! The machine types side by side. The worker writes the HTML; the page handles its controls.
 
+use foreglow_shared::Devices;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlInputElement};
 
 use crate::control::refocus;
-use crate::data::machine_choice::{Devices, MachinePick};
+use crate::data::machine_choice::MachinePick;
 use crate::data::text::capitalised;
 use crate::data::view::price;
 use crate::state::{Machines, Planner};

@@ -2,11 +2,11 @@
 //! the table nor the code to build it.
 
 use foreglow_model::MachineLimits;
-use foreglow_shared::{format_duration, format_money, format_probability};
+use foreglow_shared::{Devices, format_duration, format_money, format_probability};
 use serde::{Deserialize, Serialize};
 
 use super::{MachineRow, MachineTable, TypePrice, accuracy, front};
-use crate::data::machine_choice::{Devices, MachineChoice};
+use crate::data::machine_choice::MachineChoice;
 use crate::data::text::escaped;
 
 /// The answer to a question.

@@ -245,8 +245,7 @@ fn median_startup_secs<'a>(runs: impl Iterator<Item = &'a Observation>) -> f64 {
 mod tests {
     use super::*;
     use crate::data::job::jobs_of;
-    use crate::data::machine_choice::Devices;
-    use foreglow_shared::{Question, WhatIf, read_samples};
+    use foreglow_shared::{Devices, Question, WhatIf, read_samples};
 
     /// The first job of the example, as if two machine types of the catalog had run it.
     fn jobs() -> Vec<Job> {
