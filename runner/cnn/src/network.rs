@@ -188,27 +188,31 @@ impl Network {
     }
 
     /// Returns the number of classes for inputs of this shape, after checking that a network from a
-    /// file takes them in mini-batches of this size.
+    /// file takes them in mini-batches of this size and of fewer inputs.
     ///
     /// # Errors
-    /// A node does not take the shape.
+    /// A node does not take the shape, or the classes depend on the size of the mini-batch.
     pub fn classes(&self, shape: Shape, batch: usize) -> anyhow::Result<usize> {
-        match &self.origin {
-            Origin::BuiltIn(architecture) => Ok(architecture.classes),
-            Origin::Onnx(file) => {
-                let [channels, height, width] = shape;
-                let plan = file.network.plan([batch, channels, height, width]);
-                let plan = plan.map_err(|error| said(&file.name, &error))?;
-                if plan.shapes[plan.output].first() != Some(&batch) {
-                    let output = &plan.shapes[plan.output];
-                    return Err(unusable(format!(
-                        "{} gives {output:?} for {batch} images, and not one row each",
-                        file.name
-                    )));
-                }
-                Ok(file.classes(&plan))
+        let file = match &self.origin {
+            Origin::BuiltIn(architecture) => return Ok(architecture.classes),
+            Origin::Onnx(file) => file,
+        };
+        let ([channels, height, width], name) = (shape, &file.name);
+        let mut classes = None;
+        // The last mini-batch of a partition may have any smaller size. Lengths are linear in it,
+        // so two sizes show whether others fit.
+        for batch in [batch, 1, 2] {
+            let plan = file.network.plan([batch, channels, height, width]).map_err(|error| said(name, &error))?;
+            let output = &plan.shapes[plan.output];
+            if output.first() != Some(&batch) {
+                return Err(unusable(format!("{name} gives {output:?} for {batch} images, and not one row each")));
+            }
+            let found = file.classes(&plan);
+            if *classes.get_or_insert(found) != found {
+                return Err(unusable(format!("the classes of {name} depend on the size of the mini-batch")));
             }
         }
+        classes.context("a network has classes for one image")
     }
 
     /// Checks that training can change the weights of a network from a file.

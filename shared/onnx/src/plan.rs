@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::known::{MOST_KNOWN, numbers};
 use crate::network::{Network, Node};
 use crate::rules::{self, Call};
-use crate::{Draw, Error, Known, MOST_AXES, Operation, fold, random};
+use crate::{Binary, Draw, Error, Known, MOST_AXES, Operation, Unary, fold, random};
 
 /// Index of a computed tensor.
 pub type ValueId = usize;
@@ -273,6 +273,25 @@ impl Step {
             Argument::Value(value) => Some(*value),
             _ => None,
         })
+    }
+
+    /// Returns the arguments by which the results have a derivative; that of rounding is 0.
+    pub fn differentiable(&self) -> impl Iterator<Item = &Argument> {
+        let first = match self.operation {
+            Operation::Unary(Unary::IsNonZero | Unary::Not)
+            | Operation::Binary(
+                Binary::Less
+                | Binary::LessOrEqual
+                | Binary::Greater
+                | Binary::GreaterOrEqual
+                | Binary::Equal
+                | Binary::Xor,
+            ) => self.arguments.len(),
+            // The condition.
+            Operation::Where => 1,
+            _ => 0,
+        };
+        self.arguments.iter().skip(first)
     }
 
     /// Returns the weights among the arguments.

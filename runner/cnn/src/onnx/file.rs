@@ -123,13 +123,18 @@ impl OnnxFile {
         None
     }
 
-    /// Returns whether a plan has weights that training changes.
+    /// Returns whether training changes a weight of a plan: the scores have a derivative by it.
     pub fn is_trainable(&self, plan: &Plan) -> bool {
-        plan.steps.iter().any(|step| {
-            step.arguments
-                .iter()
-                .any(|argument| matches!(argument, Argument::Weight(it) if self.network.is_learned(*it)))
-        })
+        let mut has_derivative = vec![false; plan.shapes.len()];
+        for step in &plan.steps {
+            let is_learned = step.differentiable().any(|argument| match argument {
+                Argument::Weight(weight) => self.network.is_learned(*weight),
+                Argument::Value(value) => has_derivative[*value],
+                Argument::Known(_) => false,
+            });
+            step.results.iter().for_each(|result| has_derivative[*result] = is_learned);
+        }
+        has_derivative[plan.output]
     }
 }
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::{Int, TensorData};
 
-use super::writer::{external_weight, list, model, node};
+use super::writer::{Message, external_weight, float_weight, list, model, node};
 use super::*;
-use crate::{dropout, weights_file};
+use crate::{Network, dropout, weights_file};
 
 const EXPORTS: [&str; 6] = ["mobilenet_v3", "shufflenet_v2", "convnext", "operators", "efficientnet", "densenet"];
 const SHAPE: Shape = [3, 32, 32];
@@ -263,4 +263,45 @@ fn cumulative_sums_of_images_are_those_of_the_rows() {
     assert_eq!(sums(&[("exclusive", &[1])]), [0.0, 1.0, 3.0, 6.0, 0.0, 5.0, 11.0, 18.0]);
     assert_eq!(sums(&[("reverse", &[1])]), [10.0, 9.0, 7.0, 4.0, 26.0, 21.0, 15.0, 8.0]);
     assert_eq!(sums(&[("exclusive", &[1]), ("reverse", &[1])]), [9.0, 7.0, 4.0, 0.0, 21.0, 15.0, 8.0, 0.0]);
+}
+
+/// A network of one node on images of 2×2 px and three numbers.
+fn of_node(folder: &Path, node: Message) -> Network {
+    let path = folder.join("net.onnx");
+    std::fs::write(&path, model(18, &[0, 1, 2, 2], &[node], &[float_weight("three", &[3, 1, 1, 1])])).unwrap();
+    Network::open(&path).unwrap()
+}
+
+#[test]
+fn a_network_whose_classes_depend_on_the_size_of_the_mini_batch_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let itself = of_node(folder.path(), node("Conv", "it", &["images", "images"], "scores", &[]));
+    let said = itself.classes([1, 2, 2], 4).unwrap_err().to_string();
+    assert_eq!(said, "the classes of net.onnx depend on the size of the mini-batch");
+    let weighted = of_node(folder.path(), node("Conv", "it", &["images", "three"], "scores", &[]));
+    assert_eq!(weighted.classes([1, 2, 2], 4).unwrap(), 12);
+    let summed = of_node(folder.path(), node("ReduceSum", "it", &["images"], "scores", &[]));
+    let said = summed.classes([1, 2, 2], 4).unwrap_err().to_string();
+    assert_eq!(said, "net.onnx gives [1, 1, 1, 1] for 4 images, and not one row each");
+}
+
+#[test]
+fn a_network_without_a_derivative_by_its_weights_is_not_trained() {
+    let folder = tempfile::tempdir().unwrap();
+    for (operator, inputs, is_trainable) in [
+        ("Mul", &["images", "three"][..], true),
+        ("Greater", &["images", "three"], false),
+        ("Equal", &["images", "three"], false),
+        ("Where", &["three", "images", "images"], false),
+        ("Where", &["images", "three", "images"], true),
+        ("Not", &["images"], false),
+        ("Relu", &["images"], false),
+    ] {
+        let network = of_node(folder.path(), node(operator, "it", inputs, "scores", &[]));
+        let checked = network.check_training([1, 2, 2]);
+        assert_eq!(checked.is_ok(), is_trainable, "{operator} {inputs:?}");
+        if let Err(error) = checked {
+            assert_eq!(error.to_string(), "net.onnx has no weights that training could change");
+        }
+    }
 }
