@@ -191,6 +191,21 @@ fn invalid_tables_are_rejected_with_one_sentence() {
 /// Linux reports the peak memory of a running process.
 #[cfg(target_os = "linux")]
 #[test]
+fn errors_too_large_for_a_mean_are_unknown_with_the_reason() {
+    let home = Foreglow::new();
+    let rows = "n;size;secs\n0;10;1,5\n4;1;8\n2;20;3,1\n4;20;1,7\n8;20;0,9\n2;100;1,6\n";
+    let table = home.write("table.csv", rows);
+    let words = ["--target", "secs", "--feature", "size", "--feature", "n", "--folds", "3", "--repeats", "each"];
+    let roles = ["--data-size", "size", "--machines", "n", "--format", "json"];
+    let answer = home.run(&[&["evaluate", "--input", &table], &words[..], &roles].concat());
+    let json: Value = serde_json::from_str(&answer.stdout).unwrap();
+    let additive = of(json["predictors"].as_array().unwrap(), "log-additive");
+    assert_eq!((&additive["mape_percent"], &additive["tested"]), (&Value::Null, &6.into()), "{additive}");
+    assert_eq!(additive["reason"], "its errors are too large for a mean");
+    assert!(additive["median_ape_percent"].as_f64().unwrap() < 100.0, "{additive}");
+}
+
+#[test]
 fn a_million_rows_are_streamed() {
     let home = Foreglow::new();
     let mut text = String::from("id,machine,machines,gb,secs\n");

@@ -58,24 +58,43 @@ impl Devices {
     }
 }
 
+/// A setting with an invalid value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidSetting {
+    /// The size of the job.
+    #[error("size must be IMAGESxEPOCHS, such as size=3200x2")]
+    Size,
+    /// The kind of the machine types.
+    #[error("devices must be all, cpu or gpu")]
+    Devices,
+    /// A machine type that is not compared.
+    #[error("without must be a machine type")]
+    Without,
+    /// The price of a machine type.
+    #[error("price must be MACHINE:PRICE, such as price=c5.xlarge:0.2")]
+    Price,
+    /// The largest price per hour.
+    #[error("hourly must be a price above 0, such as hourly=2")]
+    MaxHourlyCost,
+}
+
 impl LinkSetting {
     /// Reads `name=value`. `None`: the name is not that of a setting.
     ///
     /// # Errors
-    /// The value is invalid; what it must be.
-    pub fn read(part: &str) -> Option<Result<Self, &'static str>> {
+    /// The value is invalid.
+    pub fn read(part: &str) -> Option<Result<Self, InvalidSetting>> {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        let (setting, must_be) = match name {
-            "size" => (size(value), "IMAGESxEPOCHS, such as size=3200x2"),
-            "devices" => (devices(value).map(Self::Devices), "all, cpu or gpu"),
-            "without" => (decoded(value).map(Self::Without), "a machine type"),
-            "price" => (price(value), "MACHINE:PRICE, such as price=c5.xlarge:0.2"),
-            "hourly" => (money(value).map(Self::MaxHourlyCost), "a price above 0, such as hourly=2"),
-            "spot" => (Some(Self::Spot), ""),
-            "context" if value == "alone" => (Some(Self::Alone), ""),
+        Some(match name {
+            "size" => size(value).ok_or(InvalidSetting::Size),
+            "devices" => devices(value).map(Self::Devices).ok_or(InvalidSetting::Devices),
+            "without" => decoded(value).map(Self::Without).ok_or(InvalidSetting::Without),
+            "price" => price(value).ok_or(InvalidSetting::Price),
+            "hourly" => money(value).map(Self::MaxHourlyCost).ok_or(InvalidSetting::MaxHourlyCost),
+            "spot" => Ok(Self::Spot),
+            "context" if value == "alone" => Ok(Self::Alone),
             _ => return None,
-        };
-        Some(setting.ok_or(must_be))
+        })
     }
 }
 
@@ -128,10 +147,19 @@ pub fn encoded(text: &str) -> String {
         match byte {
             b'-' | b'.' | b'_' => encoded.push(char::from(byte)),
             _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
+            _ => {
+                encoded.push('%');
+                encoded.push(hex_digit(byte >> 4));
+                encoded.push(hex_digit(byte & 15));
+            }
         }
     }
     encoded
+}
+
+/// Formatting a number as hexadecimal would add more to the page.
+fn hex_digit(number: u8) -> char {
+    char::from(b"0123456789ABCDEF"[usize::from(number)])
 }
 
 /// Decodes the output of [`encoded`]. `None`: `%` without two hexadecimal digits, bytes that are no
@@ -195,7 +223,9 @@ mod tests {
             "hourly=-1",
             "hourly=inf",
         ] {
-            assert!(matches!(LinkSetting::read(part), Some(Err(must_be)) if !must_be.is_empty()), "{part}");
+            let error = LinkSetting::read(part).unwrap().unwrap_err();
+            let name = part.split('=').next().unwrap();
+            assert!(error.to_string().starts_with(&format!("{name} must be ")), "{part}: {error}");
         }
         for part in ["", "view=trust", "chart=log", "context=1", "later"] {
             assert_eq!(LinkSetting::read(part), None, "{part}");

@@ -37,9 +37,7 @@ impl LinkSuffix {
             let name = part.split('=').next().unwrap_or(part);
             match LinkSetting::read(part) {
                 Some(Ok(setting)) => suffix.set(setting),
-                Some(Err(must_be)) => {
-                    return Err(unusable(format!("the link ends with &{part}; {name} must be {must_be}")));
-                }
+                Some(Err(error)) => return Err(unusable(format!("the link ends with &{part}; {error}"))),
                 // What the page shows, which changes no answer.
                 None if matches!(name, "view" | "chart") => {}
                 None => suffix.not_applied.push(part.to_owned()),

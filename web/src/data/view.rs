@@ -82,14 +82,32 @@ impl Shown {
         if self.tab != Tab::default() {
             add(&format!("view={}", self.tab.name()));
         }
-        for setting in self.settings() {
-            add(&setting.to_string());
+        let MachineChoice { devices, without, prices, max_hourly_cost, spot, pick } = &self.choice;
+        // A list of settings would add more to the page.
+        let mut set = |setting: LinkSetting| add(&setting.to_string());
+        if *devices != Devices::All {
+            set(LinkSetting::Devices(*devices));
         }
-        let MachinePick { machine, batch_size, partition_size, memory_per_executor_mib } = &self.choice.pick;
-        if let Some(machine) = machine {
+        for machine in without {
+            set(LinkSetting::Without(machine.clone()));
+        }
+        for (machine, hourly) in prices {
+            set(LinkSetting::Price { machine: machine.clone(), hourly: *hourly });
+        }
+        if let Some(most) = max_hourly_cost {
+            set(LinkSetting::MaxHourlyCost(*most));
+        }
+        if *spot {
+            set(LinkSetting::Spot);
+        }
+        if let Some((images, epochs)) = self.size {
+            set(LinkSetting::Size { images, epochs });
+        }
+        if let Some(machine) = &pick.machine {
             add(&format!("machine={}", encoded(machine)));
         }
-        for (name, count) in [("batch", batch_size), ("partition", partition_size), ("memory", memory_per_executor_mib)]
+        for (name, count) in
+            [("batch", pick.batch_size), ("partition", pick.partition_size), ("memory", pick.memory_per_executor_mib)]
         {
             if let Some(count) = count {
                 add(&format!("{name}={count}"));
@@ -99,23 +117,6 @@ impl Shown {
             add(&format!("chart={switch}"));
         }
         suffix
-    }
-
-    /// The settings that change the answer.
-    fn settings(&self) -> Vec<LinkSetting> {
-        let MachineChoice { devices, without, prices, max_hourly_cost, spot, pick: _ } = &self.choice;
-        let mut settings = Vec::new();
-        if *devices != Devices::All {
-            settings.push(LinkSetting::Devices(*devices));
-        }
-        settings.extend(without.iter().cloned().map(LinkSetting::Without));
-        let price =
-            |(machine, hourly): &(String, f64)| LinkSetting::Price { machine: machine.clone(), hourly: *hourly };
-        settings.extend(prices.iter().map(price));
-        settings.extend(max_hourly_cost.map(LinkSetting::MaxHourlyCost));
-        settings.extend(spot.then_some(LinkSetting::Spot));
-        settings.extend(self.size.map(|(images, epochs)| LinkSetting::Size { images, epochs }));
-        settings
     }
 
     /// Reads a suffix. Unknown names and values are ignored, so that links of newer versions open.

@@ -27,7 +27,8 @@ pub struct Outcome {
 /// Accuracy of a predictor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Score {
-    /// Mean of |t − t̂|/t over the predicted runs, percent.
+    /// Mean of |t − t̂|/t over the predicted runs, percent; `None` if their sum exceeds the largest
+    /// number.
     pub mape_percent: Option<f64>,
     /// Median of |t − t̂|/t, percent.
     pub median_ape_percent: Option<f64>,
@@ -77,7 +78,7 @@ pub fn score(outcomes: &[Outcome]) -> Score {
     }
     let has_intervals = coverage.all().tested > 0;
     Score {
-        mape_percent: (tested > 0).then(|| errors.iter().sum::<f64>() / tested as f64),
+        mape_percent: Some(errors.iter().sum::<f64>() / tested as f64).filter(|mean| mean.is_finite()),
         median_ape_percent: (tested > 0).then(|| median(&errors)),
         coverage_percent: coverage.all().percent(),
         coverage: has_intervals.then_some(coverage),

@@ -115,7 +115,7 @@ fn standing(name: &'static str, bouts: &[&Bout], trials: &[Trial]) -> Standing {
     score.unknown = asked - score.tested;
     let error = bouts.iter().find_map(|bout| bout.outcomes.as_ref().err());
     let reason = match (error, score.unknown) {
-        (_, 0) => None,
+        (_, 0) => (score.mape_percent.is_none() && asked > 0).then(|| "its errors are too large for a mean".to_owned()),
         (Some(error), unknown) if unknown == asked => Some(error.clone()),
         (Some(error), unknown) => Some(format!("{unknown} of {asked} runs are left out: {error}")),
         (None, unknown) => {
