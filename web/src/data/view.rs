@@ -2,7 +2,7 @@
 
 use foreglow_shared::{Devices, LinkSetting, decoded, encoded, number};
 
-use crate::data::machine_choice::{MachineChoice, MachinePick};
+use crate::data::machine_choice::MachineChoice;
 use crate::data::switch::Switches;
 
 /// A view of the answer.
@@ -180,6 +180,7 @@ pub fn split(fragment: &str) -> (&str, Shown) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::machine_choice::MachinePick;
     use crate::data::switch::Switch;
 
     #[test]
