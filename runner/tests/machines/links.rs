@@ -129,6 +129,27 @@ fn the_part_after_the_runs_of_a_link_is_applied_or_named() {
 }
 
 #[test]
+fn a_link_to_one_kind_of_device_compares_only_machine_types_of_this_kind() {
+    let home = Foreglow::new();
+    let runs = |machine: &str, number: u32| -> Vec<String> {
+        (number..).zip(GRID).map(|(number, run)| line(number, machine, run, 1.0)).collect()
+    };
+    let gpus = runs("rack-b", 100).join("\n").replace("\"accelerator\":null", "\"accelerator\":\"NVIDIA A10G\"");
+    let lines = [runs("rack-a", 0).join("\n"), gpus, runs("rack-c", 200).join("\n"), String::new()];
+    let link = link(&home, &home.write("mixed.jsonl", &lines.join("\n")), &["--deadline", "20m"]);
+    let machines = |suffix: &str| {
+        let answer = open(&home, &format!("{link}{suffix}"), &[]);
+        let rows = answer["best_per_machine"].as_array().unwrap().iter();
+        let mut machines: Vec<String> = rows.map(|row| row["machine"].as_str().unwrap().to_owned()).collect();
+        machines.sort_unstable();
+        machines
+    };
+    assert_eq!(machines("&devices=cpu"), ["rack-a", "rack-c"]);
+    assert_eq!(machines("&devices=gpu"), ["rack-b"]);
+    assert_eq!(machines("&devices=all"), ["rack-a", "rack-b", "rack-c"]);
+}
+
+#[test]
 fn a_link_of_too_many_runs_is_refused_and_one_of_too_many_machine_types_says_so() {
     let home = Foreglow::new();
     let runs = |machine: &str, first: u32, count: usize| -> Vec<String> {
