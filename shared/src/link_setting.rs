@@ -157,13 +157,13 @@ pub fn encoded(text: &str) -> String {
     encoded
 }
 
-/// Formatting a number as hexadecimal would add more to the page.
+/// Returns a digit from 0 to F. `format!("{:X}")` would make the page larger.
 fn hex_digit(number: u8) -> char {
     char::from(b"0123456789ABCDEF"[usize::from(number)])
 }
 
 /// Decodes the output of [`encoded`]. `None`: `%` without two hexadecimal digits, bytes that are no
-/// UTF-8, or an empty text. Libraries keep such a `%` as it is.
+/// UTF-8, or an empty text. Crates for this encoding accept a `%` without digits.
 pub fn decoded(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();

@@ -98,6 +98,13 @@ async fn the_page_fits_from_320_pixels_to_4k_and_its_layout_is_stable() -> anyho
     let (_host, browser) = open_example().await?;
     for (width, height) in [(320, 640), (768, 1024), (1024, 768), (1280, 800), (3840, 2160)] {
         browser.screen(width, height).await?;
+        if width >= 768 {
+            let lines = "return new Set([...document.querySelectorAll('.actions > *')]
+                .map((button) => button.getBoundingClientRect()).filter((box) => box.width > 0)
+                .map((box) => Math.round(box.top + box.height / 2))).size";
+            let lines = browser.page.execute(lines, vec![]).await?.json().clone();
+            assert_eq!(lines, json!(1), "at {width} pixels the buttons of the header must be on one line");
+        }
         for view in VIEWS {
             browser.show(view).await?;
             let wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";

@@ -199,8 +199,8 @@ impl Network {
         };
         let ([channels, height, width], name) = (shape, &file.name);
         let mut classes = None;
-        // The last mini-batch of a partition may have any smaller size. Lengths are linear in it,
-        // so two sizes show whether others fit.
+        // The last mini-batch of a partition may have any smaller size. A network that takes the
+        // whole size, 1 and 2 is assumed to take the sizes between.
         for batch in [batch, 1, 2] {
             let plan = file.network.plan([batch, channels, height, width]).map_err(|error| said(name, &error))?;
             let output = &plan.shapes[plan.output];

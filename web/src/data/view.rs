@@ -83,7 +83,7 @@ impl Shown {
             add(&format!("view={}", self.tab.name()));
         }
         let MachineChoice { devices, without, prices, max_hourly_cost, spot, pick } = &self.choice;
-        // A list of settings would add more to the page.
+        // One by one: a list of settings would make the page larger.
         let mut set = |setting: LinkSetting| add(&setting.to_string());
         if *devices != Devices::All {
             set(LinkSetting::Devices(*devices));
