@@ -134,6 +134,8 @@ fn read(path: &Path) -> anyhow::Result<Option<Kept>> {
         kept.foreglow_checkpoint == FORMAT,
         "another version of Foreglow wrote the checkpoint {shown}; delete it to start again"
     );
+    let is_complete = kept.replicas == 1 || kept.job.get("executors") == Some(&kept.replicas.into());
+    anyhow::ensure!(is_complete, "the checkpoint {shown} is damaged; delete it to start again");
     Ok(Some(kept))
 }
 
@@ -211,5 +213,9 @@ mod tests {
         assert!(said(checkpoint(&path, 0)).contains("its seed is 1, and here it is 0"));
         std::fs::write(&path, "shopping list").unwrap();
         assert!(said(checkpoint(&path, 1)).contains("is not a checkpoint of Foreglow"));
+        own.keep(1, 1.0, &Course::default()).unwrap();
+        let damaged = std::fs::read_to_string(&path).unwrap().replace("\"replicas\":2", "\"replicas\":4000000000");
+        std::fs::write(&path, damaged).unwrap();
+        assert!(said(checkpoint(&path, 1)).contains("is damaged"));
     }
 }

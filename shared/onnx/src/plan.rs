@@ -188,6 +188,9 @@ impl<'a> Planner<'a> {
         for place in ready.arguments {
             let argument = arguments.get(place).cloned().flatten();
             used.push(argument.ok_or_else(|| node.wrong(format!("its input {} is missing", place + 1)))?);
+            if shapes[place].contains(&0) {
+                return Err(node.wrong(format!("its input {} is empty", place + 1)));
+            }
         }
         let mut results = Vec::with_capacity(ready.shapes.len());
         for (place, shape) in ready.shapes.into_iter().enumerate() {

@@ -273,6 +273,22 @@ fn a_token_written_for_one_image_is_repeated_for_each_image_of_the_batch() {
 }
 
 #[test]
+fn a_token_expanded_for_a_fixed_batch_is_repeated_for_each_image_of_another() {
+    let join = |token| node("Concat", "tokens", &[token, "rows"], "scores", &[("axis", &[1])]);
+    let rows = node("Reshape", "rows", &["images", "target"], "rows", &[]);
+    let weights = [list("target", &[2, 4, 36]), list("repeated", &[2, 1, 36]), float_weight("token", &[1, 1, 36])];
+    let nodes = [rows.clone(), node("Expand", "all", &["token", "repeated"], "all", &[]), join("all")];
+    let network = read(&model(18, &[2, 4, 6, 6], &nodes, &weights)).unwrap();
+    for batch in [1, 2, 5] {
+        assert_eq!(output(&network.plan([batch, 4, 6, 6]).unwrap()), [batch, 5, 36]);
+    }
+    let two = [weights[0].clone(), float_weight("token", &[2, 1, 36])];
+    let network = read(&model(18, &[2, 4, 6, 6], &[rows, join("token")], &two)).unwrap();
+    assert!(network.plan([2, 4, 6, 6]).is_ok());
+    assert!(network.plan([4, 4, 6, 6]).is_err(), "two rows of weights cannot be those of four images");
+}
+
+#[test]
 fn a_convolution_along_one_axis_is_that_of_an_image_of_one_row() {
     let nodes = |pads: &[i64]| {
         [
@@ -353,6 +369,15 @@ fn a_reduction_without_axes_reduces_all_or_by_its_attribute_nothing() {
     let reduced = |ints: &[(&str, &[i64])]| output(&planned("ReduceSum", &["images"], ints, &[]).unwrap()).to_vec();
     assert_eq!(reduced(&[]), [1, 1, 1, 1]);
     assert_eq!(reduced(&[("noop_with_empty_axes", &[1])]), [2, 3, 7, 9]);
+}
+
+#[test]
+fn an_operation_on_a_weight_without_numbers_is_refused() {
+    let nodes =
+        [node("ReduceMin", "it", &["nothing"], "least", &[]), node("Add", "sum", &["images", "least"], "scores", &[])];
+    let network = read(&model(18, &[0, 3, 7, 9], &nodes, &[float_weight("nothing", &[0])])).unwrap();
+    let error = network.plan([2, 3, 7, 9]).unwrap_err().to_string();
+    assert!(error.contains("its input 1 is empty"), "{error}");
 }
 
 #[test]

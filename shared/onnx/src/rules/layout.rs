@@ -9,16 +9,16 @@ pub fn concat(call: &Call<'_>) -> Result<Ready, Error> {
     let axis = call.axis_attribute(1, shape.len())?;
     for place in 1..call.node.inputs.len() {
         let other = call.shape(place)?;
-        // Tensors that do not depend on the images, such as a class token, are repeated for each
+        // One row that does not depend on the images, such as a class token, is repeated for each
         // image.
-        if let (Some([written, planned]), [first, ..], [other, ..]) = (call.batches, shape.as_mut_slice(), other)
+        if let (Some([1, planned]), [first, ..], [other, ..]) = (call.batches, shape.as_mut_slice(), other)
             && axis > 0
-            && [*first, *other].contains(&written)
+            && [*first, *other].contains(&1)
             && [*first, *other].contains(&planned)
         {
             *first = planned;
         }
-        let is_repeated = |at: usize| at == 0 && call.batches == Some([other[0], shape[0]]);
+        let is_repeated = |at: usize| at == 0 && other[0] == 1 && call.batches == Some([1, shape[0]]);
         let fits = other.len() == shape.len()
             && (0..shape.len()).all(|at| at == axis || other[at] == shape[at] || is_repeated(at));
         let length = shape[axis].checked_add(*other.get(axis).unwrap_or(&0)).filter(|_| fits);
@@ -157,9 +157,18 @@ pub fn transpose(call: &Call<'_>) -> Result<Ready, Error> {
 pub fn expand(call: &Call<'_>) -> Result<Ready, Error> {
     let wrong = || call.wrong("its shape is invalid");
     let target = call.ints(1)?.ok_or_else(wrong)?;
-    let target =
+    let mut target =
         target.iter().map(|length| usize::try_from(*length).ok()).collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
-    let shape = super::elementwise::broadcast(call.shape(0)?, &target).ok_or_else(wrong)?;
+    let shape = call.shape(0)?;
+    // A file for a fixed batch of several images repeats a row, such as a class token, for each of
+    // them; the plan may have another number.
+    let is_one_row = shape.len() < target.len() || shape.first() == Some(&1);
+    if let Some([written, planned]) = call.batches.filter(|[written, _]| *written > 1 && is_one_row)
+        && call.derived.get(1) != Some(&true)
+    {
+        target.iter_mut().take(1).filter(|first| **first == written).for_each(|first| *first = planned);
+    }
+    let shape = super::elementwise::broadcast(shape, &target).ok_or_else(wrong)?;
     Ok(Ready::new(Operation::Expand, 1, shape))
 }
 
