@@ -58,8 +58,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// Reads all records: each has a cell per column, and their lines ascend. In a file with mixed line
-/// ends, two records may get the same line.
+/// Reads all records: each has a cell per column, and their lines ascend. Two records may have the
+/// same line, because a lone carriage return ends a record.
 fn read(file: &Path) {
     let Ok(mut records) = Records::open(file) else { return };
     let columns = records.header().len();

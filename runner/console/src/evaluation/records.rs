@@ -22,36 +22,62 @@ pub struct Records {
 }
 
 enum Form {
-    Delimited { reader: Box<csv::Reader<Box<dyn BufRead>>>, delimiter: u8, line_end: LineEnd },
+    Delimited { reader: Box<csv::Reader<Box<dyn Read>>>, delimiter: u8 },
     JsonLines { lines: Box<dyn BufRead>, line: u64, first: Option<String> },
 }
 
-/// Line ending of a table. After a record, the reader of `csv` has consumed a single line feed, but
-/// not the line feed of a CRLF.
-#[derive(Clone, Copy)]
-enum LineEnd {
-    Lf,
-    CrLf,
+/// Reads a table with every CRLF as a line feed, so that lines are counted alike. A lone carriage
+/// return is kept.
+struct LineFeeds<R> {
+    input: R,
+    /// Whether a carriage return was read whose next byte is not known yet.
+    is_return_held: bool,
 }
 
-impl LineEnd {
-    /// Returns the line on which a record begins; `after` is the reader's line after the record.
-    fn line_of(self, record: &StringRecord, after: u64) -> u64 {
-        let inside: usize = record.iter().map(|cell| cell.matches('\n').count()).sum();
-        let ends = match self {
-            Self::Lf => 1,
-            Self::CrLf => 0,
-        };
-        after.saturating_sub(inside as u64 + ends).max(1)
+impl<R: BufRead> LineFeeds<R> {
+    fn new(input: R) -> Self {
+        Self { input, is_return_held: false }
     }
+}
 
-    /// Returns the bytes of the line end.
-    fn bytes(self) -> &'static [u8] {
-        match self {
-            Self::Lf => b"\n",
-            Self::CrLf => b"\r\n",
+impl<R: BufRead> Read for LineFeeds<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut written = 0;
+        // At the end of the input or of the room. It waits only for a first byte.
+        while written < buffer.len() {
+            let read = self.input.fill_buf()?;
+            let Some(next) = read.first() else {
+                if std::mem::take(&mut self.is_return_held) {
+                    buffer[written] = b'\r';
+                    written += 1;
+                }
+                break;
+            };
+            if std::mem::take(&mut self.is_return_held) && *next != b'\n' {
+                buffer[written] = b'\r';
+                written += 1;
+                continue;
+            }
+            let text = read.split(|byte| *byte == b'\r').next().unwrap_or_default();
+            let taken = text.len().min(buffer.len() - written);
+            buffer[written..written + taken].copy_from_slice(&text[..taken]);
+            written += taken;
+            self.is_return_held = taken == text.len() && taken < read.len();
+            let used = taken + usize::from(self.is_return_held);
+            self.input.consume(used);
+            if written > 0 && !self.is_return_held {
+                break;
+            }
         }
+        Ok(written)
     }
+}
+
+/// Returns the line on which a record begins; `after` is the reader's line after the record, whose
+/// line feed it has consumed.
+fn line_of(record: &StringRecord, after: u64) -> u64 {
+    let inside: usize = record.iter().map(|cell| cell.matches('\n').count()).sum();
+    after.saturating_sub(inside as u64 + 1).max(1)
 }
 
 impl Records {
@@ -77,13 +103,12 @@ impl Records {
         }
         let count = |delimiter: u8| first_line.iter().filter(|byte| **byte == delimiter).count();
         let delimiter = [b',', b'\t', b';'].into_iter().rev().max_by_key(|delimiter| count(*delimiter)).unwrap_or(b',');
-        let line_end = if first_line.ends_with(b"\r") { LineEnd::CrLf } else { LineEnd::Lf };
         // A last line without an end gets one, so that lines are counted alike.
-        let input: Box<dyn BufRead> = Box::new(io::Cursor::new(start).chain(input).chain(line_end.bytes()));
+        let input: Box<dyn Read> = Box::new(LineFeeds::new(io::Cursor::new(start).chain(input)).chain(&b"\n"[..]));
         let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(input);
         let header = reader.headers().map_err(|error| damaged(&name, 1, &error))?;
         let header = header.iter().map(|column| column.trim_start_matches('\u{feff}').to_owned()).collect();
-        Ok(Self { name, header, form: Form::Delimited { reader: Box::new(reader), delimiter, line_end } })
+        Ok(Self { name, header, form: Form::Delimited { reader: Box::new(reader), delimiter } })
     }
 
     fn json_lines(name: String, lines: Box<dyn BufRead>) -> anyhow::Result<Self> {
@@ -114,11 +139,11 @@ impl Records {
     /// # Errors
     /// The record cannot be read.
     pub fn next(&mut self, record: &mut StringRecord) -> anyhow::Result<Option<u64>> {
-        if let Form::Delimited { reader, delimiter, line_end } = &mut self.form {
+        if let Form::Delimited { reader, delimiter } = &mut self.form {
             let more = match reader.read_record(record) {
                 Ok(more) => more,
                 Err(error) => {
-                    let line = line_end.line_of(record, reader.position().line());
+                    let line = line_of(record, reader.position().line());
                     return Err(damaged(&self.name, line, &error));
                 }
             };
@@ -128,7 +153,7 @@ impl Records {
                 changed.set_position(record.position().cloned());
                 *record = changed;
             }
-            return Ok(more.then(|| line_end.line_of(record, reader.position().line())));
+            return Ok(more.then(|| line_of(record, reader.position().line())));
         }
         let Some((line, text)) = self.next_line()? else { return Ok(None) };
         let cells = self.cells(line, &text)?;
@@ -242,6 +267,19 @@ mod tests {
     }
 
     #[test]
+    fn a_carriage_return_is_dropped_only_before_a_line_feed() {
+        let text = b"a\r\n\r\r\nb\rc\r\n\n\rlong\r";
+        for size in [1, 2, 3, 64] {
+            let mut read = String::new();
+            LineFeeds::new(BufReader::with_capacity(size, &text[..])).read_to_string(&mut read).unwrap();
+            assert_eq!(read, "a\n\r\nb\rc\n\n\rlong\r", "{size}");
+        }
+        let mut two = [0; 2];
+        assert_eq!(LineFeeds::new(&text[..]).read(&mut two).unwrap(), 2);
+        assert_eq!(&two, b"a\n");
+    }
+
+    #[test]
     fn lines_are_counted_alike_with_every_line_end() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("runs.csv");
@@ -256,5 +294,9 @@ mod tests {
             assert!(read(b"3").unwrap_err().to_string().ends_with("line 4 has 1 cells and the header 2"), "{end:?}");
             assert!(read(b"\xff,4").unwrap_err().to_string().ends_with("line 4 is not UTF-8 text"), "{end:?}");
         }
+        std::fs::write(&file, b"a,b\r\n1,2\n\r\n3\n").unwrap();
+        let (mut records, mut record) = (Records::open(&file).unwrap(), StringRecord::new());
+        assert_eq!(records.next(&mut record).unwrap(), Some(2));
+        assert!(records.next(&mut record).unwrap_err().to_string().contains("line 4 has 1 cells"));
     }
 }
