@@ -373,11 +373,22 @@ fn a_reduction_without_axes_reduces_all_or_by_its_attribute_nothing() {
 
 #[test]
 fn an_operation_on_a_weight_without_numbers_is_refused() {
-    let nodes =
-        [node("ReduceMin", "it", &["nothing"], "least", &[]), node("Add", "sum", &["images", "least"], "scores", &[])];
-    let network = read(&model(18, &[0, 3, 7, 9], &nodes, &[float_weight("nothing", &[0])])).unwrap();
-    let error = network.plan([2, 3, 7, 9]).unwrap_err().to_string();
-    assert!(error.contains("its input 1 is empty"), "{error}");
+    let planned = |operator, weights: &[Message]| {
+        let names = ["nothing", "filters"];
+        let nodes = [
+            node(operator, "it", &names[..weights.len()], "few", &[]),
+            node("Add", "sum", &["images", "few"], "scores", &[]),
+        ];
+        read(&model(18, &[0, 3, 7, 9], &nodes, weights)).unwrap().plan([2, 3, 7, 9])
+    };
+    let nothing = float_weight("nothing", &[1, 1, 0, 1]);
+    for (operator, weights) in [
+        ("ReduceMin", [nothing.clone()].as_slice()),
+        ("ConvTranspose", &[nothing.clone(), float_weight("filters", &[1, 1, 2, 2])]),
+    ] {
+        let error = planned(operator, weights).unwrap_err().to_string();
+        assert!(error.contains("its input 1 is empty"), "{error}");
+    }
 }
 
 #[test]

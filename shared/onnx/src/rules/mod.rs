@@ -191,9 +191,12 @@ impl Call<'_> {
         if self.has(place) { self.shapes.get(place).map(Vec::as_slice).ok_or_else(missing) } else { Err(missing()) }
     }
 
-    /// Returns the shape of the first input, which must have four axes.
+    /// Returns the shape of the first input, which must have four axes and numbers.
     pub fn images(&self) -> Result<[usize; 4], Error> {
         let shape = self.shape(0)?;
+        if shape.contains(&0) {
+            return Err(self.wrong("its input 1 is empty"));
+        }
         shape.try_into().map_err(|_| {
             self.wrong(format!(
                 "its input {shape:?} has {} axes; only batch, channels, height and width are supported",
