@@ -384,7 +384,7 @@ fn an_operation_on_a_weight_without_numbers_is_refused() {
     let nothing = float_weight("nothing", &[1, 1, 0, 1]);
     for (operator, weights) in [
         ("ReduceMin", [nothing.clone()].as_slice()),
-        ("ConvTranspose", &[nothing.clone(), float_weight("filters", &[1, 1, 2, 2])]),
+        ("ConvTranspose", &[nothing, float_weight("filters", &[1, 1, 2, 2])]),
     ] {
         let error = planned(operator, weights).unwrap_err().to_string();
         assert!(error.contains("its input 1 is empty"), "{error}");
