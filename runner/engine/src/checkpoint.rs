@@ -134,8 +134,9 @@ fn read(path: &Path) -> anyhow::Result<Option<Kept>> {
         kept.foreglow_checkpoint == FORMAT,
         "another version of Foreglow wrote the checkpoint {shown}; delete it to start again"
     );
-    let is_complete = kept.replicas == 1 || kept.job.get("executors") == Some(&kept.replicas.into());
-    anyhow::ensure!(is_complete, "the checkpoint {shown} is damaged; delete it to start again");
+    // A wrong number would name as many files.
+    let are_replicas_of_job = kept.replicas == 1 || kept.job.get("executors") == Some(&kept.replicas.into());
+    anyhow::ensure!(are_replicas_of_job, "the checkpoint {shown} is damaged; delete it to start again");
     Ok(Some(kept))
 }
 

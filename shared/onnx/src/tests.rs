@@ -372,7 +372,7 @@ fn a_reduction_without_axes_reduces_all_or_by_its_attribute_nothing() {
 }
 
 #[test]
-fn an_operation_on_a_weight_without_numbers_is_refused() {
+fn an_operation_on_an_empty_weight_is_refused() {
     let planned = |operator, weights: &[Message]| {
         let names = ["nothing", "filters"];
         let nodes = [

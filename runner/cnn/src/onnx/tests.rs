@@ -265,6 +265,30 @@ fn cumulative_sums_of_images_are_those_of_the_rows() {
     assert_eq!(sums(&[("exclusive", &[1]), ("reverse", &[1])]), [9.0, 7.0, 4.0, 0.0, 21.0, 15.0, 8.0, 0.0]);
 }
 
+#[test]
+fn a_class_token_expanded_for_two_images_is_before_each_image_of_any_batch() {
+    let (folder, device) = (tempfile::tempdir().unwrap(), Device::flex());
+    let path = folder.path().join("net.onnx");
+    let nodes = [
+        node("Reshape", "rows", &["images", "target"], "rows", &[]),
+        node("Expand", "all", &["token", "repeated"], "tokens", &[]),
+        node("Concat", "joined", &["tokens", "rows"], "joined", &[("axis", &[1])]),
+        node("Flatten", "flat", &["joined"], "scores", &[]),
+    ];
+    let (target, repeated) = (list("target", &[2, 1, 4]), list("repeated", &[2, 1, 4]));
+    let token = [0.5_f32, -1.0, 2.0, 3.0];
+    let bytes: Vec<u8> = token.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let weight = [1, 1, 4].iter().fold(Message::default(), |weight, length| weight.int(1, *length));
+    let weight = weight.int(2, 1).text(8, "token").bytes(9, &bytes);
+    std::fs::write(&path, model(18, &[2, 1, 2, 2], &nodes, &[target, repeated, weight])).unwrap();
+    let cnn = OnnxCnn::load(&Arc::new(OnnxFile::open(&path).unwrap()), [1, 2, 2], &device).unwrap();
+    for count in [1, 2, 3] {
+        let pixels: Vec<f32> = (0..4 * count).map(|pixel| pixel as f32).collect();
+        let expected: Vec<f32> = pixels.chunks(4).flat_map(|image| [&token, image].concat()).collect();
+        assert_eq!(scores(&cnn, Tensor::from_data(TensorData::new(pixels, [count, 1, 2, 2]), &device)), expected);
+    }
+}
+
 /// A network of one node on images of 2×2 px and three numbers.
 fn of_node(folder: &Path, node: Message) -> Network {
     let path = folder.join("net.onnx");

@@ -191,7 +191,7 @@ impl Call<'_> {
         if self.has(place) { self.shapes.get(place).map(Vec::as_slice).ok_or_else(missing) } else { Err(missing()) }
     }
 
-    /// Returns the shape of the first input, which must have four axes and numbers.
+    /// Returns the shape of the first input, which must have four axes, none of length 0.
     pub fn images(&self) -> Result<[usize; 4], Error> {
         let shape = self.shape(0)?;
         if shape.contains(&0) {
