@@ -1,6 +1,6 @@
-//! From samples to the answers of `predict`, `plan`, `scaling` and `advise`, on one machine type and
-//! over several: samples within the limits of the format are rejected, or each answer can be printed
-//! in every format. A recommendation meets all limits and is the cheapest that does.
+//! From samples to the answers of `predict`, `plan`, `scaling` and `advise`, on one machine type
+//! and over several: samples within the limits of the format are rejected, or each answer can be
+//! printed in every format. A recommendation meets all limits and is the cheapest that does.
 #![no_main]
 
 use foreglow_console::answer::{
