@@ -1,6 +1,7 @@
 //! From samples to the answers of `predict`, `plan`, `scaling` and `advise`, on one machine type
 //! and over several: samples within the limits of the format are rejected, or each answer can be
-//! printed in every format. A recommendation meets all limits and is the cheapest that does.
+//! printed in every format. The order of samples does not matter. A recommendation meets all limits
+//! and is the cheapest that does.
 #![no_main]
 
 use foreglow_console::answer::{
@@ -38,7 +39,10 @@ fuzz_target!(|bytes: &[u8]| {
         .filter(|sample| sample.check().is_ok())
         .collect();
     let Ok((question, machines)) = question(&mut Unstructured::new(asked)) else { return };
-    for group in group_by_definition(&samples) {
+    let groups = group_by_definition(&samples);
+    let reversed: Vec<Sample> = samples.into_iter().rev().collect();
+    assert_eq!(group_by_definition(&reversed), groups);
+    for group in groups {
         // Each command alone, because `advise` takes far longer than the others.
         let _ = match command % 5 {
             0 => plan(group, &question, &machines),
