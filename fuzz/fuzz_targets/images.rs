@@ -18,6 +18,14 @@ const IMAGES: u64 = 4;
 static FILE: LazyLock<NamedTempFile> =
     LazyLock::new(|| NamedTempFile::new().expect("the folder for temporary files is writable"));
 
+/// A larger image than most of the corpus.
+static NOISE: LazyLock<Item> = LazyLock::new(|| {
+    let layout = Layout::Planes { width: NOISE_PX, height: NOISE_PX };
+    let bytes = (0..3 * NOISE_PX * NOISE_PX).map(|place| (place.wrapping_mul(0x9E37_79B1) >> 24) as u8);
+    Item { bytes: bytes.collect(), layout, label: None }
+});
+const NOISE_PX: u32 = 64;
+
 /// A decoder that panics on some damaged files, which the data set then counts as broken.
 const PANICKING: &str = "/zune-jpeg-";
 
@@ -60,15 +68,18 @@ fn decode_all(kind: Kind, content: &[u8]) {
     assert!(set.read(set.len()).is_err());
 }
 
-/// Decodes an image for CNNs in colour and in grey.
+/// Decodes an image for CNNs in colour and in grey. The result does not depend on the image that the
+/// decoder had before.
 fn decode(item: &Item) {
     for colour in [Colour::Rgb, Colour::Grey] {
-        let mut decoder = Decoder::new(colour, PX);
-        let mut numbers = Vec::new();
-        if decoder.decode(item, &mut numbers).is_ok() {
-            assert_eq!(numbers.len(), decoder.numbers());
-            assert!(numbers.iter().all(|number| number.is_finite()));
-        }
+        let (mut fresh, mut used) = (Decoder::new(colour, PX), Decoder::new(colour, PX));
+        used.decode(&NOISE, &mut Vec::new()).expect("noise is an image");
+        let (mut numbers, mut again) = (Vec::new(), Vec::new());
+        let is_image = fresh.decode(item, &mut numbers).is_ok();
+        assert_eq!(numbers.len(), if is_image { fresh.numbers() } else { 0 });
+        assert!(numbers.iter().all(|number| number.is_finite()));
+        assert_eq!(used.decode(item, &mut again).is_ok(), is_image);
+        assert_eq!(again, numbers);
     }
 }
 

@@ -124,6 +124,9 @@ impl Decoder {
         if decoder.output_buffer_size() != Some(size) {
             return Err(ItemError("the JPEG file has colours that cannot be converted".into()));
         }
+        // The decoder leaves out the pixels after some kinds of damage, so that those of the image
+        // before would stay.
+        self.pixels.clear();
         self.pixels.resize(size, 0);
         decoder.decode_into(&mut self.pixels).map_err(not_decoded)?;
         Ok(Decoded { width, height, colour })
@@ -458,6 +461,18 @@ mod tests {
         assert!(numbers(Colour::Rgb, 4, &file(jpeg)).is_ok());
         let raw = Item { bytes: vec![0; 99], layout: Layout::Grey { width: 10, height: 10 }, label: None };
         assert!(numbers(Colour::Rgb, 4, &raw).unwrap_err().contains("has 99 bytes"));
+    }
+
+    #[test]
+    fn a_damaged_image_has_no_pixels_of_the_image_before() {
+        // The library accepts the file in colour, and decodes no pixel of it.
+        let damaged = file(include_bytes!("partial.jpeg").to_vec());
+        let mut decoder = Decoder::new(Colour::Rgb, 4);
+        let mut after = Vec::new();
+        decoder.decode(&jpeg(16, 16, |_, _| [100; 3]), &mut after).unwrap();
+        after.clear();
+        decoder.decode(&damaged, &mut after).unwrap();
+        assert_eq!(after, numbers(Colour::Rgb, 4, &damaged).unwrap());
     }
 
     /// The header holds the size and the pixels are missing: allocating before checking would fail
