@@ -32,18 +32,20 @@ pub(crate) enum Start {
     NoEvent,
 }
 
-/// Limit on the bytes before the end of the event's name. Spark writes `"Event"` first, and no
-/// supported name is longer.
-const LONGEST: usize = 128;
+/// Limit on the bytes up to the end of the event's name, after white space. Spark writes `"Event"`
+/// first, and no supported name is longer.
+const LONGEST: usize = 256;
 
-/// Classifies the line that begins with `line`.
+/// Classifies the line that begins with `line`. More bytes of the line do not change the result,
+/// unless it is [`Start::Blank`] or [`Start::Short`].
 pub(crate) fn start(line: &[u8]) -> Start {
+    let line = line.trim_ascii_start();
+    let line = &line[..line.len().min(LONGEST)];
     let Some(name) = name(line) else {
-        let is_beginning = line.len() < LONGEST && could_begin(line);
-        return match line.trim_ascii().is_empty() {
-            true => Start::Blank,
-            false if is_beginning => Start::Short,
-            false => Start::NoEvent,
+        return match line.len() {
+            0 => Start::Blank,
+            1..LONGEST if could_begin(line) => Start::Short,
+            _ => Start::NoEvent,
         };
     };
     let kind = match name {
@@ -68,7 +70,7 @@ pub(crate) fn start(line: &[u8]) -> Start {
 fn name(line: &[u8]) -> Option<&[u8]> {
     let value = TOKENS.iter().try_fold(line, |rest, token| rest.trim_ascii_start().strip_prefix(*token))?;
     let value = value.trim_ascii_start().strip_prefix(b"\"")?;
-    let end = value.iter().take(LONGEST).position(|byte| *byte == b'"')?;
+    let end = value.iter().position(|byte| *byte == b'"')?;
     value.get(..end)
 }
 
@@ -104,6 +106,26 @@ mod tests {
         ];
         for (line, expected) in starts {
             assert_eq!(start(line), expected, "{}", String::from_utf8_lossy(line));
+        }
+    }
+
+    #[test]
+    fn more_bytes_of_a_line_do_not_change_its_kind() {
+        let spaces = " ".repeat(LONGEST);
+        let lines = [
+            format!("{spaces}{{\"Event\":\"SparkListenerTaskEnd\",\"Stage ID\":0}}"),
+            format!("{{{spaces}\"Event\":\"SparkListenerTaskEnd\",\"Stage ID\":0}}"),
+            format!("{{\"Event\":\"{}\",\"Stage ID\":0}}", "a".repeat(LONGEST)),
+        ];
+        for (line, expected) in lines.iter().zip([Start::Wanted(Kind::TaskEnd), Start::NoEvent, Start::NoEvent]) {
+            for end in 0..=line.len() {
+                let found = start(&line.as_bytes()[..end]);
+                assert!(
+                    found == expected || matches!(found, Start::Blank | Start::Short),
+                    "{found:?} after {end} bytes"
+                );
+            }
+            assert_eq!(start(line.as_bytes()), expected);
         }
     }
 }
