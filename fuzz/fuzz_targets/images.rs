@@ -68,8 +68,8 @@ fn decode_all(kind: Kind, content: &[u8]) {
     assert!(set.read(set.len()).is_err());
 }
 
-/// Decodes an image for CNNs in colour and in grey. The result does not depend on the image that the
-/// decoder had before.
+/// Decodes an image for CNNs in colour and in grey. The result does not depend on the image that
+/// the decoder had before.
 fn decode(item: &Item) {
     for colour in [Colour::Rgb, Colour::Grey] {
         let (mut fresh, mut used) = (Decoder::new(colour, PX), Decoder::new(colour, PX));
