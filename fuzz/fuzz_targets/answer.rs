@@ -20,8 +20,19 @@ fuzz_target!(|bytes: &[u8]| {
     let runs: Vec<Observation> = rows.chunks_exact(RUN).take(MOST_RUNS).map(run).collect();
     let job = Job::of_runs(context, runs);
     let Ok(predictor) = Predictor::fit_job(&job) else { return };
+    let mut reversed = job.clone();
+    reversed.observations.reverse();
+    let reversed = Predictor::fit_job(&reversed).expect("the same runs could be fitted");
     for (executors, cores, rate) in [(1, 1, 1.0), (3, 2, 0.1), (1000, 64, 1.0)] {
-        check(&predictor.predict(Setting::even(executors, cores, rate)));
+        let setting = Setting::even(executors, cores, rate);
+        let prediction = predictor.predict(setting);
+        check(&prediction);
+        assert_eq!(reversed.predict(setting), prediction);
+    }
+    for executors in [1, 3] {
+        let secs = |rate| predictor.predict(Setting::even(executors, 2, rate)).completion_time_secs;
+        let secs: Vec<f64> = [1e-6, 0.01, 0.1, 0.4, 1.0].into_iter().filter_map(secs).collect();
+        assert!(secs.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + 1e-9)), "{secs:?}");
     }
     let mut question = Question::about(&job.observations);
     question.executors.truncate(8);

@@ -308,6 +308,13 @@ fn a_clip_may_lack_either_bound() {
 }
 
 #[test]
+fn a_clip_with_a_minimum_above_its_maximum_gives_the_maximum() {
+    let weights = [floats("low", &[], &[0.5]), floats("high", &[], &[-0.25])];
+    let clipped = run(18, 1, &[node("Clip", "it", &["images", "low", "high"], "scores", &[])], &weights);
+    assert_eq!(clipped, vec![-0.25; clipped.len()]);
+}
+
+#[test]
 fn softmax_is_along_its_axis_and_before_operator_set_13_over_all_from_it_on() {
     let x = images(2);
     let softmax = |opset: i64, attributes: &[Ints<'_>]| {

@@ -76,9 +76,12 @@ pub fn binary(call: &Call<'_>) -> Result<Ready, Error> {
 
 pub fn unary(call: &Call<'_>) -> Result<Ready, Error> {
     let float = |name, default| call.node.attributes.float(name, default);
-    let bound = |place: usize, name: &str, default: f32| match call.known(place)? {
-        Some(known) => known.scalar().ok_or_else(|| call.wrong(format!("its {name} is not one number"))),
-        None => Ok(call.node.attributes.float(name, default)),
+    let bound = |place: usize, name: &str, default: f32| {
+        let bound = match call.known(place)? {
+            Some(known) => known.scalar(),
+            None => Some(call.node.attributes.float(name, default)),
+        };
+        bound.filter(|bound| !bound.is_nan()).ok_or_else(|| call.wrong(format!("its {name} is not one number")))
     };
     let function = match call.node.operator.as_str() {
         "Relu" => Unary::Relu,
@@ -86,7 +89,11 @@ pub fn unary(call: &Call<'_>) -> Result<Ready, Error> {
         "Elu" => Unary::Elu(float("alpha", 1.0)),
         "Celu" => Unary::Celu(float("alpha", 1.0)),
         "Selu" => Unary::Selu(float("alpha", 1.673_263_2), float("gamma", 1.050_701)),
-        "Clip" => Unary::Clip(bound(1, "min", f32::MIN)?, bound(2, "max", f32::MAX)?),
+        "Clip" => {
+            let (min, max) = (bound(1, "min", f32::MIN)?, bound(2, "max", f32::MAX)?);
+            // Every number becomes the maximum if the minimum is larger.
+            Unary::Clip(min.min(max), max)
+        }
         "Sigmoid" => Unary::Sigmoid,
         "HardSigmoid" => Unary::HardSigmoid(float("alpha", 0.2), float("beta", 0.5)),
         "HardSwish" => Unary::HardSwish,
