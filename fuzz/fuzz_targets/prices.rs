@@ -1,4 +1,4 @@
-//! Price sheets: any text is rejected or read into a sheet that prices a job.
+//! Price sheets: any text is rejected or read into a sheet that prices a job and can be written.
 #![no_main]
 
 use foreglow_shared::{PriceSheet, Resources};
@@ -6,6 +6,8 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let Ok(sheet) = PriceSheet::from_json(text) else { return };
+    let written = serde_json::to_string(&sheet).expect("a sheet holds only texts and finite numbers");
+    assert_eq!(PriceSheet::from_json(&written).as_ref(), Ok(&sheet));
     let resources = Resources {
         executors: 4,
         cores_per_executor: 8,
