@@ -3,7 +3,9 @@
 //! that does.
 #![no_main]
 
-use foreglow_model::{Candidate, Prediction, Predictor, Setting, decide};
+use std::ops::Range;
+
+use foreglow_model::{Candidate, Decision, Prediction, Predictor, Setting, decide, decide_again};
 use foreglow_shared::{Context, Job, Observation, Question};
 use libfuzzer_sys::fuzz_target;
 
@@ -11,6 +13,9 @@ const CONTEXT: &str = r#"{"workload":{"model":"lenet5","mode":"inference","image
     "batch_size":32},"engine":"local","host":{}}"#;
 /// Length of the encoding of a run, bytes.
 const RUN: usize = 9;
+/// Numbers of configurations that exceed the limit on listed ones, 4,096, and half of which do not.
+const EXECUTORS: u32 = 100;
+const CORES: u32 = 64;
 /// Largest number of runs, so that an input takes milliseconds.
 const MOST_RUNS: usize = 24;
 
@@ -48,6 +53,9 @@ fuzz_target!(|bytes: &[u8]| {
     for candidate in &decision.candidates {
         check(&candidate.prediction);
     }
+    if limits[3] % 8 == 1 {
+        check_faster(&predictor, &job, &question, &decision);
+    }
     let Some(recommended) = decision.recommended.map(|place| &decision.candidates[place]) else {
         assert!(!decision.candidates.iter().any(Candidate::is_feasible));
         return;
@@ -60,6 +68,30 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(recommended.cost.is_none_or(|cost| cost <= 1.002 * least), "{least} {recommended:?}");
     }
 });
+
+/// Checks decisions that are computed faster: with the predictions of another decision, and over
+/// many configurations, of which few are predicted exactly.
+fn check_faster(predictor: &Predictor, job: &Job, question: &Question, decision: &Decision) {
+    let mut other = question.clone();
+    (other.deadline_secs, other.budget) = (question.budget, question.deadline_secs);
+    let again = decide_again(predictor, job, &other, decision);
+    assert_eq!(again, decide(predictor, job, &other));
+    let mut many = question.clone();
+    many.cores_per_executor = (1..=CORES).collect();
+    let mut best = |executors: Range<u32>| {
+        many.executors = executors.collect();
+        let decision = decide(predictor, job, &many).ok()?;
+        decision.recommended.map(|place| decision.candidates[place].clone())
+    };
+    let (whole, halves) = (best(1..EXECUTORS + 1), [best(1..EXECUTORS / 2), best(EXECUTORS / 2..EXECUTORS + 1)]);
+    assert_eq!(whole.is_some(), halves.iter().any(Option::is_some));
+    let cost = |best: &Option<Candidate>| best.as_ref().and_then(|best| best.cost);
+    let (cost, least) = (cost(&whole), halves.iter().filter_map(cost).fold(f64::INFINITY, f64::min));
+    if question.budget.is_none() {
+        let most = (1.002 * 1.002 * least).max(f64::MIN_POSITIVE);
+        assert!(cost.is_none_or(|cost| cost <= most), "{cost:?} {least}");
+    }
+}
 
 fn check(prediction: &Prediction) {
     let Some(secs) = prediction.completion_time_secs else { return };

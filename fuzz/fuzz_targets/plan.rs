@@ -11,7 +11,7 @@ use foreglow_console::compare::{Compared, MachineArgs};
 use foreglow_console::grammar::Counts;
 use foreglow_console::output::Format;
 use foreglow_console::question::{Bill, QuestionArgs};
-use foreglow_model::{MachineDecision, Setting, next_runs};
+use foreglow_model::{MachineDecision, MachineLimits, Setting, next_runs};
 use foreglow_shared::{Catalog, Job, JobGroup, Sample, group_by_definition};
 use libfuzzer_sys::arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
@@ -60,6 +60,9 @@ fn plan(group: JobGroup, question: &QuestionArgs, machines: &MachineArgs) -> any
     let answer = MachineAnswer::new(&comparison, limits, startup)?;
     print(|format| answer.render(format));
     check(&comparison.decide(&limits)?, question);
+    // The comparison keeps what it has computed.
+    let other = MachineLimits { deadline_secs: limits.budget, budget: limits.deadline_secs, ..limits };
+    assert_eq!(comparison.decide(&other), comparison.only(|_| true).decide(&other));
     Ok(())
 }
 
