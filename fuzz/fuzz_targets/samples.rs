@@ -2,7 +2,7 @@
 //! Lines. Both kinds of line ends give the same samples.
 #![no_main]
 
-use foreglow_shared::{read_samples, write_csv, write_jsonl};
+use foreglow_shared::{ReadError, read_samples, write_csv, write_jsonl};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -10,6 +10,8 @@ fuzz_target!(|bytes: &[u8]| {
     // A cell in quotes may hold line ends.
     if let Ok(text) = std::str::from_utf8(bytes)
         && !text.contains(['\r', '"'])
+        // Its place is a byte, not a line.
+        && !matches!(read, Err(ReadError::NotText(_)))
     {
         assert_eq!(read_samples(text.replace('\n', "\r\n").as_bytes()), read);
     }
