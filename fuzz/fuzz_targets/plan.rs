@@ -26,7 +26,7 @@ const UNMEASURED: &str = "m5.2xlarge";
 /// Length of the encodings of a question and of a sample, bytes.
 const QUESTION: usize = 24;
 const SAMPLE: usize = 13;
-/// Largest number of samples, so that an input takes milliseconds.
+/// Largest number of samples, so that an input takes about a tenth of a second.
 const MOST_SAMPLES: usize = 12;
 
 fuzz_target!(|bytes: &[u8]| {
