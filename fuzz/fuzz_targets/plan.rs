@@ -43,14 +43,17 @@ fuzz_target!(|bytes: &[u8]| {
     let reversed: Vec<Sample> = samples.into_iter().rev().collect();
     assert_eq!(group_by_definition(&reversed), groups);
     for group in groups {
-        // Each command alone, because `advise` takes far longer than the others.
-        let _ = match command % 5 {
-            0 => plan(group, &question, &machines),
-            1 => advise(group, &question, &machines),
-            2 => group.jobs.iter().try_for_each(|job| plan_one(job, &question)),
-            3 => group.jobs.iter().try_for_each(|job| advise_one(job, &question)),
-            _ => group.jobs.iter().try_for_each(|job| predict(job, &question)),
+        let each = |answer: fn(&Job, &QuestionArgs) -> anyhow::Result<()>| {
+            group.jobs.iter().for_each(|job| drop(answer(job, &question)));
         };
+        // Each command alone, because `advise` takes far longer than the others.
+        match command % 5 {
+            0 => drop(plan(group, &question, &machines)),
+            1 => drop(advise(group, &question, &machines)),
+            2 => each(plan_one),
+            3 => each(advise_one),
+            _ => each(predict),
+        }
     }
 });
 
