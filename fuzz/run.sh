@@ -12,7 +12,7 @@ cd "$(dirname "$0")"
 secs=${1:-300}
 targets=("${@:2}")
 [ ${#targets[@]} -gt 0 ] || targets=(link samples event_log compressed_log archive table catalog records images words
-  onnx prices monitor answer plan export evaluation request network weights)
+  onnx prices monitor answer plan export evaluation candidates arguments request network weights)
 target=${CARGO_TARGET_DIR:-../target/fuzz}
 flags="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
 flags+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"

@@ -1,6 +1,6 @@
 //! Converts the runs of a job to a table of features.
 
-use foreglow_shared::{CoreSplit, IncompleteRun, Job, MOST_CORES, MOST_EXECUTORS, Observation, sort_by};
+use foreglow_shared::{CoreSplit, IncompleteRun, Job, MOST_CORES, MOST_EXECUTORS, Observation, RUN_SECS, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::{Column, Dataset, DatasetError, Feature, Features, FitError, Setting};
@@ -55,7 +55,7 @@ pub(crate) fn runs(job: &Job) -> Result<Vec<Run>, FitError> {
         stopped: false,
     });
     let bound = |run: &IncompleteRun| {
-        let secs = run.at_least_secs.filter(|secs| secs.is_finite() && *secs > 0.0)?;
+        let secs = run.at_least_secs.filter(|secs| RUN_SECS.contains(secs))?;
         let setting = Setting::at(run.split(), run.sampling_rate);
         let (partition_size, memory_per_executor_mib) = (run.partition_size, run.memory_per_executor_mib);
         setting.is_possible().then_some(Run {
@@ -79,11 +79,11 @@ pub(crate) fn check(run: &Observation) -> Result<(), FitError> {
     if !(sampling_rate > 0.0 && sampling_rate <= 1.0) {
         return Err(FitError::SamplingRate(sampling_rate));
     }
-    if !(completion_time_secs.is_finite() && completion_time_secs > 0.0) {
+    if !RUN_SECS.contains(&completion_time_secs) {
         return Err(FitError::Time(completion_time_secs));
     }
     match startup_secs {
-        Some(secs) if !(secs.is_finite() && secs >= 0.0) => Err(FitError::Startup(secs)),
+        Some(secs) if !(0.0..=*RUN_SECS.end()).contains(&secs) => Err(FitError::Startup(secs)),
         _ => Ok(()),
     }
 }

@@ -156,7 +156,7 @@ fn rejected_lines_are_reported_and_the_others_stored() {
       "rejected": [
         {
           "line": 2,
-          "error": "completion_time_secs is -1; it must be a number of seconds, above 0 and at most 1000000000"
+          "error": "completion_time_secs is -1; it must be a number of seconds from 1e-9 to 1e9"
         },
         {
           "line": 3,

@@ -1,5 +1,7 @@
 //! Limits of the values in a sample, so that an invalid one cannot exhaust a reader's memory.
 
+use std::ops::RangeInclusive;
+
 use crate::{Sample, SampleError};
 
 /// Maximum number of executors. Readers list all numbers up to the largest.
@@ -13,8 +15,9 @@ const MOST_IMAGES: u64 = 1 << 53;
 /// Maximum side of an image, or maximum number of words in a text.
 const MOST_PX: u64 = 1 << 16;
 const MOST_EPOCHS: u64 = 1_000_000;
-/// Maximum duration of a run: more than thirty years.
-pub(crate) const MOST_SECS: f64 = 1e9;
+/// Duration of a run, seconds: from a nanosecond to more than thirty years. From more extreme
+/// times, predictions would be 0 or infinite.
+pub const RUN_SECS: RangeInclusive<f64> = 1e-9..=1e9;
 /// Maximum length of a name.
 const MOST_LETTERS: usize = 1_000;
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::CoreSplit;
-use crate::limits::{self, MOST_SECS};
+use crate::limits::{self, RUN_SECS};
 
 /// Version of the sample format; no other version is read.
 pub const SCHEMA: u32 = 1;
@@ -310,20 +310,16 @@ impl Sample {
         if matches!(self.outcome, Outcome::Completed | Outcome::TimedOut) && self.completion_time_secs.is_none() {
             return Err(SampleError::MissingTime { outcome: self.outcome.as_str() });
         }
-        check_secs("completion_time_secs", self.completion_time_secs, "above 0", |secs| secs > 0.0)?;
-        check_secs("startup_secs", self.startup_secs, "0 or more", |secs| secs >= 0.0)
+        check_secs("completion_time_secs", self.completion_time_secs, *RUN_SECS.start())?;
+        check_secs("startup_secs", self.startup_secs, 0.0)
     }
 }
 
-fn check_secs(
-    field: &'static str,
-    secs: Option<f64>,
-    least: &str,
-    allowed: impl Fn(f64) -> bool,
-) -> Result<(), SampleError> {
+fn check_secs(field: &'static str, secs: Option<f64>, least: f64) -> Result<(), SampleError> {
+    let most = *RUN_SECS.end();
     match secs {
-        Some(secs) if !(secs <= MOST_SECS && allowed(secs)) => {
-            let must = format!("a number of seconds, {least} and at most {MOST_SECS}");
+        Some(secs) if !(least..=most).contains(&secs) => {
+            let must = format!("a number of seconds from {least:e} to {most:e}");
             Err(SampleError::Range { field, value: secs.to_string(), must })
         }
         _ => Ok(()),

@@ -34,14 +34,14 @@ pub enum FitError {
         /// Number of runs.
         runs: usize,
     },
-    /// A completion time is not finite and above 0.
+    /// A completion time is not from 1e-9 to 1e9 seconds.
     #[error(
-        "a sample has the completion time {0} s; it must be a number of seconds above 0, so remove that sample or measure it again"
+        "a sample has the completion time {0} s; it must be a number of seconds from 1e-9 to 1e9, so remove that sample or measure it again"
     )]
     Time(f64),
-    /// A start-up time is negative or not finite.
+    /// A start-up time is not from 0 to 1e9 seconds.
     #[error(
-        "a sample has the start-up time {0} s; it must be a number of seconds, 0 or more, so remove that sample or measure it again"
+        "a sample has the start-up time {0} s; it must be a number of seconds from 0 to 1e9, so remove that sample or measure it again"
     )]
     Startup(f64),
     /// A sampling rate is outside (0, 1].

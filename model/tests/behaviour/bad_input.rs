@@ -1,6 +1,6 @@
 //! Invalid input gives errors that name the problem and what to do.
 
-use foreglow_model::{FitError, Predictor, Setting, Warning};
+use foreglow_model::{FitError, Prediction, Predictor, Setting, Warning};
 use foreglow_shared::Observation;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -37,11 +37,24 @@ fn samples_of_one_setting_cannot_be_fitted() {
 
 #[test]
 fn invalid_times_are_named() {
-    for secs in [0.0, -1.0, f64::INFINITY] {
+    for secs in [0.0, -1.0, 9e-10, 1.1e9, f64::INFINITY] {
         assert_eq!(with(|run| run.completion_time_secs = secs), FitError::Time(secs));
     }
     assert!(matches!(with(|run| run.completion_time_secs = f64::NAN), FitError::Time(secs) if secs.is_nan()));
     assert_eq!(with(|run| run.startup_secs = Some(-1.0)), FitError::Startup(-1.0));
+}
+
+#[test]
+fn a_product_that_is_no_time_is_unknown() {
+    let scaled = |factor: f64| {
+        let mut prediction = Prediction::of_log(600.0, None).unwrap();
+        prediction.scale(factor);
+        (prediction.completion_time_secs.is_some(), prediction.warnings)
+    };
+    assert_eq!(scaled(2.0), (true, Vec::new()));
+    for factor in [1e307, 0.0, f64::NAN] {
+        assert_eq!(scaled(factor), (false, vec![Warning::NotPositive]));
+    }
 }
 
 #[test]

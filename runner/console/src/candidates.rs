@@ -1,5 +1,6 @@
 //! `foreglow advise --candidates`: advice on the configuration of any table to run next.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
@@ -10,6 +11,8 @@ use crate::answer::{Properties, SearchAnswer};
 use crate::evaluation::Records;
 
 const SECS_PER_HOUR: f64 = 3600.0;
+/// Range of prices and times. Products of numbers far outside are 0 or infinite.
+const NUMBERS: RangeInclusive<f64> = 1e-9..=1e12;
 
 /// A table of candidates in place of samples.
 #[derive(Debug, clap::Args)]
@@ -176,13 +179,16 @@ impl Cells {
         self.rows.iter().map(properties).collect()
     }
 
-    /// Returns a column of numbers above 0.
+    /// Returns a column of prices or times.
     fn numbers(&self, column: usize) -> anyhow::Result<Vec<f64>> {
         let number = |(row, line): (&Vec<String>, &u64)| {
-            let value = row[column].parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
+            let value = row[column].parse::<f64>().ok().filter(|value| NUMBERS.contains(value));
             value.ok_or_else(|| {
-                let (name, header) = (&self.name, &self.columns[column]);
-                unusable(format!("{name}: line {line}: {header} is {:?}; give a number above 0", row[column]))
+                let (name, header, value) = (&self.name, &self.columns[column], &row[column]);
+                let (least, most) = (NUMBERS.start(), NUMBERS.end());
+                unusable(format!(
+                    "{name}: line {line}: {header} is {value:?}; give a number from {least:e} to {most:e}"
+                ))
             })
         };
         self.rows.iter().zip(&self.lines).map(number).collect()

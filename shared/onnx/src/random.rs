@@ -141,9 +141,10 @@ pub fn drawn(call: &Call<'_>) -> Result<Option<Ready>, Error> {
 /// single reader. `draws` has the distribution of each input that is random. `None` if the numbers
 /// must be drawn before the node.
 pub fn followed(call: &Call<'_>, draws: &[Option<Draw>]) -> Result<Option<Ready>, Error> {
-    let Some(place) = draws.iter().position(Option::is_some) else { return Ok(None) };
+    // These operators have at most two inputs, or their random input is the first.
+    let Some(place) = draws.iter().take(2).position(Option::is_some) else { return Ok(None) };
     let Some(draw) = draws[place].filter(|_| draws.iter().flatten().count() == 1) else { return Ok(None) };
-    let other = 1 - place.min(1);
+    let other = 1 - place;
     let number = |place: usize| call.known.get(place)?.as_ref()?.scalar().map(f64::from);
     let shape = call.shape(place)?.to_vec();
     let operator = call.node.operator.as_str();

@@ -188,6 +188,15 @@ fn the_masks_of_stochastic_depth_are_a_dropout_with_one_draw_per_image() {
 }
 
 #[test]
+fn a_product_with_a_mask_as_third_factor_is_refused() {
+    let product = node("Mul", "product", &["images", "kept", "scaled"], "scores", &[]);
+    let weights = [number("kept", 0.8), float_weight("one_each", &[1, 1, 1, 1])];
+    let network = read(&model(18, &[1, 3, 7, 9], &stochastic_depth(&[product]), &weights)).unwrap();
+    let error = network.plan([1, 3, 7, 9]).unwrap_err().to_string();
+    assert!(error.contains("it has 3 inputs"), "{error}");
+}
+
+#[test]
 fn a_mask_that_two_nodes_read_is_drawn_once() {
     let last = [
         node("Mul", "first", &["images", "scaled"], "first", &[]),
