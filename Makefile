@@ -11,7 +11,11 @@ export GPU
 # that cargo compiles them again.
 CARGO_FLAGS := --release --locked --workspace $(if $(filter 0,$(GPU)),--no-default-features --features foreglow-web/page)
 WASM        := wasm32-unknown-unknown
-WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
+# Panic messages name source files: without the folder of the registry, the page is smaller and does
+# not depend on the user's home. Cargo derives the last part from the address of crates.io.
+REGISTRY    := $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src/index.crates.io-1949cf8c6b5b557f/
+WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo \
+  --config 'target.$(WASM).rustflags=["--remap-path-prefix=$(REGISTRY)="]'
 # Separate because another compiler may build the page, and cargo rebuilds a target directory when
 # the compiler changes.
 WEB_TARGET  := target/web

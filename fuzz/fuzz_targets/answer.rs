@@ -16,6 +16,9 @@ const RUN: usize = 9;
 /// Numbers of configurations that exceed the limit on listed ones, 4,096, and half of which do not.
 const EXECUTORS: u32 = 100;
 const CORES: u32 = 64;
+/// Exponents of floats from 2⁻²⁹ to 2²⁹: about the times that samples may have.
+const LEAST_EXPONENT: u32 = 127 - 29;
+const EXPONENTS: u32 = 59;
 /// Largest number of runs, so that an input takes milliseconds.
 const MOST_RUNS: usize = 24;
 
@@ -113,10 +116,20 @@ fn run(bytes: &[u8]) -> Observation {
         memory_per_executor_mib: 2048,
         partition_size: u32::from(bytes[3]),
         sampling_rate: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1e-6][usize::from(bytes[2] % 8)],
-        completion_time_secs: number([bytes[4], bytes[5], bytes[6], bytes[7]]),
+        completion_time_secs: secs([bytes[4], bytes[5], bytes[6], bytes[7]], bytes[8] % 16 == 4),
         startup_secs: (bytes[8] % 2 == 1).then(|| f64::from(bytes[8]) / 16.0),
         disturbed: bytes[8] % 16 == 2,
     }
+}
+
+/// Returns a time, which is within the limits of samples unless any number is asked for.
+fn secs(bytes: [u8; 4], is_any: bool) -> f64 {
+    if is_any {
+        return number(bytes);
+    }
+    let bits = u32::from_le_bytes(bytes);
+    let exponent = LEAST_EXPONENT + (bits >> 23) % EXPONENTS;
+    f64::from(f32::from_bits(exponent << 23 | bits & 0x007f_ffff))
 }
 
 /// Returns a number, which may be negative, infinite or NaN.

@@ -68,24 +68,27 @@ fn an_acknowledged_sample_survives_a_kill(home: &Foreglow) {
 fn a_kill_amid_many_senders_loses_nothing_that_was_acknowledged(home: &Foreglow) {
     let server = Serving::start(home);
     let url = server.url.clone();
+    let (acknowledging, first) = std::sync::mpsc::channel();
     let acknowledged = std::thread::scope(|scope| {
         let senders: Vec<_> = (0..4u32)
             .map(|sender| {
-                let url = &url;
+                let (url, first) = (&url, acknowledging.clone());
                 // Each thread sends until the collector stops answering.
                 scope.spawn(move || {
                     let numbers = (0..).map(|number| 1_000_000 * sender + number);
                     numbers
                         .take_while(|number| foreglow::try_post(url, &line(*number)) == Some(200))
+                        .inspect(|_| _ = first.send(()))
                         .collect::<Vec<_>>()
                 })
             })
             .collect();
+        drop(acknowledging);
+        first.recv().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(300));
         server.kill();
         senders.into_iter().flat_map(|sender| sender.join().unwrap()).collect::<Vec<u32>>()
     });
-    assert!(!acknowledged.is_empty());
     let stored = get(&Serving::start(home).url, "/api/v1/samples").1;
     let stored: std::collections::BTreeSet<&str> = stored.lines().collect();
     let lost: Vec<&u32> = acknowledged.iter().filter(|number| !stored.contains(line(**number).as_str())).collect();

@@ -310,17 +310,16 @@ impl Sample {
         if matches!(self.outcome, Outcome::Completed | Outcome::TimedOut) && self.completion_time_secs.is_none() {
             return Err(SampleError::MissingTime { outcome: self.outcome.as_str() });
         }
-        check_secs("completion_time_secs", self.completion_time_secs, *RUN_SECS.start())?;
-        check_secs("startup_secs", self.startup_secs, 0.0)
+        let least = *RUN_SECS.start();
+        check_secs("completion_time_secs", self.completion_time_secs, least, "a number of seconds from 1e-9 to 1e9")?;
+        check_secs("startup_secs", self.startup_secs, 0.0, "a number of seconds from 0 to 1e9")
     }
 }
 
-fn check_secs(field: &'static str, secs: Option<f64>, least: f64) -> Result<(), SampleError> {
-    let most = *RUN_SECS.end();
+fn check_secs(field: &'static str, secs: Option<f64>, least: f64, must: &str) -> Result<(), SampleError> {
     match secs {
-        Some(secs) if !(least..=most).contains(&secs) => {
-            let must = format!("a number of seconds from {least:e} to {most:e}");
-            Err(SampleError::Range { field, value: secs.to_string(), must })
+        Some(secs) if !(least..=*RUN_SECS.end()).contains(&secs) => {
+            Err(SampleError::Range { field, value: secs.to_string(), must: must.to_owned() })
         }
         _ => Ok(()),
     }

@@ -171,17 +171,15 @@ impl Prediction {
     /// Multiplies the time and its interval by a factor. The time becomes unknown if the product is
     /// not finite and above 0.
     pub fn scale(&mut self, factor: f64) {
-        let Some(secs) = self.completion_time_secs.map(|secs| secs * factor) else { return };
-        if !(secs.is_finite() && secs > 0.0) {
-            self.warnings.push(Warning::NotPositive);
-            *self = Self::unknown(std::mem::take(&mut self.warnings));
-            return;
+        self.completion_time_secs = self.completion_time_secs.map(|secs| secs * factor);
+        if let Some(interval) = &mut self.interval {
+            interval.lower_secs *= factor;
+            interval.upper_secs *= factor;
         }
-        self.completion_time_secs = Some(secs);
-        self.interval = self.interval.and_then(|Interval { lower_secs, upper_secs, probability }| {
-            let (lower_secs, upper_secs) = (lower_secs * factor, upper_secs * factor);
-            upper_secs.is_finite().then_some(Interval { lower_secs, upper_secs, probability })
-        });
+        if self.completion_time_secs.is_some_and(|secs| !(secs.is_finite() && secs > 0.0)) {
+            self.warnings.push(Warning::NotPositive);
+            (self.completion_time_secs, self.interval, self.spread) = (None, None, None);
+        }
     }
 
     /// Widens the interval and the spread by another source of errors.
