@@ -122,7 +122,7 @@ fn run(bytes: &[u8]) -> Observation {
     }
 }
 
-/// Returns a time, which is within the limits of samples unless any number is asked for.
+/// Returns a time within the limits of samples, or any number.
 fn secs(bytes: [u8; 4], is_any: bool) -> f64 {
     if is_any {
         return number(bytes);

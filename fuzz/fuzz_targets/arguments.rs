@@ -1,4 +1,5 @@
-//! Values of options: any text is rejected or read into values in their documented ranges.
+//! Values of options, and settings after a link: any text is rejected, or gives values in their
+//! documented ranges.
 #![no_main]
 
 use foreglow_console::grammar::{self, Channels, Counts, Mibs, Rates};

@@ -15,8 +15,8 @@ const MOST_IMAGES: u64 = 1 << 53;
 /// Maximum side of an image, or maximum number of words in a text.
 const MOST_PX: u64 = 1 << 16;
 const MOST_EPOCHS: u64 = 1_000_000;
-/// Duration of a run, seconds: from a nanosecond to more than thirty years. From more extreme
-/// times, predictions would be 0 or infinite.
+/// Range of completion times, seconds: from a nanosecond to more than thirty years. More extreme
+/// times would give predictions that are 0 or infinite.
 pub const RUN_SECS: RangeInclusive<f64> = 1e-9..=1e9;
 /// Maximum length of a name.
 const MOST_LETTERS: usize = 1_000;

@@ -11,7 +11,8 @@ use crate::answer::{Properties, SearchAnswer};
 use crate::evaluation::Records;
 
 const SECS_PER_HOUR: f64 = 3600.0;
-/// Range of prices and times. Products of numbers far outside are 0 or infinite.
+/// Range of prices per hour and of times in seconds. Costs from more extreme numbers would be 0 or
+/// infinite.
 const NUMBERS: RangeInclusive<f64> = 1e-9..=1e12;
 
 /// A table of candidates in place of samples.

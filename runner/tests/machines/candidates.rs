@@ -54,6 +54,7 @@ fn tables_of_candidates_that_contradict_themselves_are_refused_with_the_line() {
         (CANDIDATES.to_owned(), dos(&RUN.replace("small", "huge")).trim_end().to_owned(), "runs: line 2 is no"),
         (CANDIDATES.replace("2.5", "0"), RUN.to_owned(), "candidates: line 4: price_per_hour is \"0\""),
         (CANDIDATES.to_owned(), RUN.replace("2000.5", "1e300"), "secs is \"1e300\"; give a number from 1e-9 to 1e12"),
+        (CANDIDATES.replace("2.5", "1e-10"), RUN.to_owned(), "price_per_hour is \"1e-10\"; give a number from 1e-9"),
         (CANDIDATES.replace(",1.5", ""), RUN.to_owned(), "candidates: line 3"),
     ] {
         let answer = advise(&home, &candidates, &runs);

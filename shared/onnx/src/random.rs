@@ -141,7 +141,7 @@ pub fn drawn(call: &Call<'_>) -> Result<Option<Ready>, Error> {
 /// single reader. `draws` has the distribution of each input that is random. `None` if the numbers
 /// must be drawn before the node.
 pub fn followed(call: &Call<'_>, draws: &[Option<Draw>]) -> Result<Option<Ready>, Error> {
-    // These operators have at most two inputs, or their random input is the first.
+    // The operators below take random numbers only as their first or second input.
     let Some(place) = draws.iter().take(2).position(Option::is_some) else { return Ok(None) };
     let Some(draw) = draws[place].filter(|_| draws.iter().flatten().count() == 1) else { return Ok(None) };
     let other = 1 - place;

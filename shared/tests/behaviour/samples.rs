@@ -116,6 +116,7 @@ fn out_of_range_numbers_name_the_field_and_its_range() {
         ("/workload/epochs", json!(u32::MAX), "workload.epochs"),
         ("/workload/model", json!("x".repeat(2_000)), "workload.model"),
         ("/completion_time_secs", json!(1e12), "completion_time_secs"),
+        ("/completion_time_secs", json!(9e-10), "completion_time_secs"),
         ("/startup_secs", json!(1e12), "startup_secs"),
     ] {
         match with(path, change) {
