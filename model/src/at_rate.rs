@@ -3,6 +3,7 @@
 use foreglow_shared::CoreSplit;
 
 use crate::capacity::Capacity;
+use crate::runs::Items;
 use crate::{Prediction, Predictor, Setting, Warning};
 
 /// A configuration with its predicted time, seconds; `None` if no time is known.
@@ -12,6 +13,8 @@ type Fastest = Option<(CoreSplit, f64)>;
 /// were measured, they take as long as the fastest one that fits the machine's processors.
 pub(crate) struct AtRate<'a> {
     predictor: &'a Predictor,
+    /// The predictor's features, with the partition size that is assumed.
+    items: &'a Items,
     sampling_rate: f64,
     /// Predictions without a limit on processors, sorted by configuration.
     unlimited: Vec<(CoreSplit, Prediction)>,
@@ -21,8 +24,8 @@ pub(crate) struct AtRate<'a> {
 }
 
 impl<'a> AtRate<'a> {
-    pub(crate) fn new(predictor: &'a Predictor, sampling_rate: f64) -> Self {
-        Self { predictor, sampling_rate, unlimited: Vec::new(), fastest: Vec::new() }
+    pub(crate) fn new(predictor: &'a Predictor, items: &'a Items, sampling_rate: f64) -> Self {
+        Self { predictor, items, sampling_rate, unlimited: Vec::new(), fastest: Vec::new() }
     }
 
     /// Predicts a configuration, like [`Predictor::predict`].
@@ -31,7 +34,7 @@ impl<'a> AtRate<'a> {
         if !setting.is_possible() {
             return Prediction::unknown(vec![Warning::Impossible]);
         }
-        let Some(capacity) = self.predictor.capacity else { return self.predictor.unlimited(setting) };
+        let Some(capacity) = self.predictor.capacity else { return self.predictor.unlimited_with(self.items, setting) };
         if !capacity.is_exceeded_by(setting) {
             return self.unlimited(split).clone();
         }
@@ -40,7 +43,7 @@ impl<'a> AtRate<'a> {
         if let Some(ratio) = self.predictor.measured_ratios.ratio(setting) {
             prediction.scale(ratio);
         }
-        if let Ok(asked) = self.predictor.items.questions(&[setting]) {
+        if let Ok(asked) = self.items.questions(&[setting]) {
             self.predictor.bound(&asked, &mut prediction);
         }
         prediction.warnings.push(capacity.warning(setting));
@@ -89,7 +92,7 @@ impl<'a> AtRate<'a> {
         let place = match self.unlimited.binary_search_by_key(&split, |(known, _)| *known) {
             Ok(place) => place,
             Err(place) => {
-                let prediction = self.predictor.unlimited(self.setting(split));
+                let prediction = self.predictor.unlimited_with(self.items, self.setting(split));
                 self.unlimited.insert(place, (split, prediction));
                 place
             }

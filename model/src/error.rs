@@ -15,7 +15,7 @@ pub enum DecideError {
     #[error("a configuration has no executor, no core or no memory; give numbers of 1 or more")]
     ZeroConfiguration,
     /// The question has too many configurations.
-    #[error("there are {0} configurations to choose from, and {max} is the most; name fewer", max = crate::decision::MAX_CONFIGURATIONS)]
+    #[error("there are {0} configurations to choose from, and {max} is the most; name fewer", max = crate::plan::MAX_CONFIGURATIONS)]
     TooMany(usize),
     /// The deadline is not finite and above 0.
     #[error("the deadline is {0} s; it must be a number of seconds above 0")]

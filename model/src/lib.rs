@@ -3,8 +3,8 @@
 //!
 //! [`Predictor::fit`] learns from [`Observation`](foreglow_shared::Observation)s of one
 //! [`Context`](foreglow_shared::Context), and [`Predictor::predict`] answers for any [`Setting`].
-//! [`TablePredictor`] does the same for any table of runs, a [`Dataset`]. [`decide`] compares all
-//! configurations of a [`Question`](foreglow_shared::Question). [`scenario_table`] evaluates the
+//! [`TablePredictor`] does the same for any table of runs, a [`Dataset`]. A [`Plan`] compares all
+//! configurations, over all machine types; a single context is a plan with one arm. [`scenario_table`] evaluates the
 //! published scenarios on measured runs.
 //!
 //! Where no other source is named: Myung and Yu, "Performance Prediction for Convolutional Neural
@@ -16,13 +16,13 @@
 //! browser.
 
 mod accuracy;
-mod advise;
+mod advice;
 mod at_rate;
 mod capacity;
 mod chance;
 mod cheapest;
-mod comparison;
-mod decision;
+#[doc(hidden)]
+pub mod decision;
 mod error;
 mod explain;
 mod joint;
@@ -30,7 +30,7 @@ mod line;
 mod machines;
 mod measured_ratios;
 mod memory;
-mod next_run;
+mod plan;
 mod predictor;
 mod published;
 mod range;
@@ -42,21 +42,18 @@ mod simulation;
 mod unseen;
 
 pub use crate::accuracy::{Accuracy, AccuracyUnknown};
-pub use crate::advise::{Advice, LEAST_SAVING, Suggestion, Verdict, advise};
+pub use crate::advice::{Advice, BestSoFar, LEAST_SAVING, Suggestion, Verdict, advise};
 pub use crate::chance::{at_least_secs, chance};
-pub use crate::comparison::{
-    Comparison, MachineCandidate, MachineDecision, MachineLimits, Offer, Omission, Placement, Pricing, TrainedSetting,
-};
-pub use crate::decision::{
-    Candidate, Decision, Exclusion, Neighbours, decide, decide_again, decide_among, pareto_front,
-};
 pub use crate::error::{DecideError, PartitionSizeUnknown};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::joint::{Arm, Basis, JointPredictor, SizesFrom};
 pub use crate::line::{Line, line_through};
 pub use crate::machines::{ExecutorSize, Packing, PackingError, SYSTEM_MIB, pack, pack_split};
 pub use crate::memory::{BatchMemory, Bracket, Estimate, LargestBatch, MemoryRun, NetworkBytes, UsableMemory, Work};
-pub use crate::next_run::{BestSoFar, NextRun, NextRuns, Saves, next_runs};
+pub use crate::plan::{
+    Candidate, Decision, Exclusion, Limits, Neighbours, Objective, Omission, Placement, Plan, Pricing, Space,
+    TrainedSetting, pareto_front,
+};
 pub use crate::predictor::Predictor;
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::repetitions::Repetitions;

@@ -164,7 +164,12 @@ impl Predictor {
     }
 
     pub(crate) fn at_rate(&self, sampling_rate: f64) -> AtRate<'_> {
-        AtRate::new(self, sampling_rate)
+        self.at_rate_with(&self.items, sampling_rate)
+    }
+
+    /// Like [`Predictor::at_rate`], with the partition size that these features assume.
+    pub(crate) fn at_rate_with<'a>(&'a self, items: &'a Items, sampling_rate: f64) -> AtRate<'a> {
+        AtRate::new(self, items, sampling_rate)
     }
 
     /// Returns the warnings that apply to every prediction: samples that disagree, and samples that
@@ -176,6 +181,11 @@ impl Predictor {
     /// Returns the warnings about runs that contradict each other; they need no further fit.
     pub fn contradictions(&self) -> Vec<Warning> {
         self.about_own_runs(self.ensemble.contradictions())
+    }
+
+    /// Whether the runs were transferred from other CNNs.
+    pub(crate) fn is_transferred(&self) -> bool {
+        self.uncertainty.is_some()
     }
 
     /// Drops the warnings about samples of a CNN that was never run: their times are computed from
@@ -252,11 +262,6 @@ impl Predictor {
     /// Applies the lower bounds of stopped runs to the prediction of these valid features.
     pub(crate) fn bound(&self, asked: &Features, prediction: &mut Prediction) {
         drop(self.ensemble.bound(asked, std::slice::from_mut(prediction)));
-    }
-
-    /// Predicts as if the machine had enough processors.
-    pub(crate) fn unlimited(&self, setting: Setting) -> Prediction {
-        self.unlimited_with(&self.items, setting)
     }
 
     /// Predicts as if the machine had enough processors, with the partition size that these

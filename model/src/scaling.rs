@@ -4,11 +4,13 @@
 //! processor approach to achieving large scale computing capabilities", AFIPS 1967. Weak scaling
 //! gives each slot the same images: Gustafson, "Reevaluating Amdahl's law", CACM 31(5), 1988.
 
+use std::sync::Arc;
+
 use foreglow_numeric::median;
 use foreglow_shared::{CoreSplit, Job, Observation, Question};
 use serde::Serialize;
 
-use crate::{Candidate, DecideError, Interval, Prediction, Predictor, Setting, Warning, decide};
+use crate::{Candidate, DecideError, Interval, Limits, Plan, Prediction, Predictor, Setting, Warning};
 
 /// Relative difference below which two sampling rates are the same.
 const SAME_RATE: f64 = 1e-9;
@@ -99,10 +101,11 @@ impl Scaling {
     ///
     /// # Errors
     /// [`DecideError`]: there are no configurations, too many, or the prices are invalid.
-    pub fn of(predictor: &Predictor, job: &Job, question: &Question) -> Result<Option<Self>, DecideError> {
-        let candidates = decide(predictor, job, question)?.candidates;
+    pub fn of(predictor: &Arc<Predictor>, job: &Job, question: &Question) -> Result<Option<Self>, DecideError> {
+        let plan = Plan::from_context(Arc::clone(predictor), job, question)?;
+        let candidates = plan.decide(&Limits::of(question))?.candidates;
         let known = candidates.iter().filter(|candidate| candidate.is_possible());
-        let Some(smallest) = known.min_by_key(|candidate| (slots(candidate), candidate.executors)).cloned() else {
+        let Some(smallest) = known.min_by_key(|candidate| (slots(candidate), candidate.placement.executors)).cloned() else {
             return Ok(None);
         };
         let most = candidates.iter().map(slots).max().unwrap_or(1) as f64;
@@ -118,13 +121,13 @@ impl Scaling {
             let weak_gain = timed.gain_over(&weak_smallest, ratio, ratio);
             ScalingRow {
                 strong: strong.gain_over(&strong_smallest, 1.0, ratio),
-                cost_factor: candidate.burden.zip(smallest.burden).map(|(own, smallest)| own / smallest),
+                cost_factor: candidate.objective.zip(smallest.objective).map(|(own, smallest)| own / smallest),
                 weak: WeakScaling { sampling_rate: rate, prediction: without_rate(timed.prediction), gain: weak_gain },
                 candidate,
             }
         });
         Ok(Some(Self {
-            smallest: (smallest.executors, smallest.cores_per_executor),
+            smallest: (smallest.placement.executors, smallest.placement.cores_per_executor),
             images_per_slot: job.context.workload.images as f64 / most,
             rows: rows.collect(),
         }))

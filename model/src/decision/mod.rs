@@ -4,7 +4,6 @@
 mod candidate;
 mod front;
 mod memory;
-mod neighbours;
 mod peak;
 mod scan;
 
@@ -12,11 +11,7 @@ use foreglow_shared::{CoreSplit, Job, Question, sort};
 use serde::{Deserialize, Serialize};
 
 pub use self::candidate::{Candidate, Exclusion};
-pub(crate) use self::front::order;
 pub use self::front::pareto_front;
-pub(crate) use self::memory::Footprint;
-pub use self::neighbours::Neighbours;
-pub(crate) use self::peak::expected_peak_mib;
 use self::scan::scan;
 use crate::accuracy::check_accuracy;
 use crate::{Accuracy, DecideError, Predictor};

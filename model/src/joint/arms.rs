@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
 use crate::runs::Items;
-use crate::{Accuracy, Predictor};
+use crate::{Accuracy, FitError, Predictor};
 
 /// A machine type with its engine, accelerator, batch size and averaging interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,11 +91,25 @@ pub enum Basis {
     Interpolated,
     /// From runs of other CNNs on this machine type, because the job never ran on it.
     OtherCnns,
+    /// From the costs of the layers and the runs of other CNNs, because the CNN never ran.
+    Layers,
     /// Too little was measured for a prediction.
     Unknown,
 }
 
 impl Basis {
+    /// Returns the name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Borrowed => "borrowed",
+            Self::Interpolated => "interpolated",
+            Self::OtherCnns => "other_cnns",
+            Self::Layers => "layers",
+            Self::Unknown => "unknown",
+        }
+    }
+
     /// Describes the runs from which the times are predicted, unless these are the arm's own: `few
     /// runs and other machines`.
     pub fn borrowed_from(self) -> Option<&'static str> {
@@ -104,6 +118,7 @@ impl Basis {
             Self::Borrowed => Some("few runs and other machines"),
             Self::Interpolated => Some("other batch sizes"),
             Self::OtherCnns => Some("other CNNs there"),
+            Self::Layers => Some("the costs of its layers"),
         }
     }
 }
@@ -123,6 +138,8 @@ pub(crate) struct FittedArm {
     pub(crate) memory_per_executor_mib: u32,
     pub(super) sizes_from: SizesFrom,
     pub(crate) own: Option<Arc<Predictor>>,
+    /// Why the arm's own runs could not be fitted.
+    pub(crate) unfit: Option<FitError>,
     /// The features of `own`, with the partition size that it assumes.
     pub(super) items: Option<Items>,
     /// The measured accuracies by number of executors, ascending, from all machine types, because
@@ -140,6 +157,17 @@ pub(crate) struct FittedArm {
 }
 
 impl FittedArm {
+    /// Predicts the arm with a predictor of its own.
+    pub(super) fn take_predictor(&mut self, own: Arc<Predictor>) {
+        self.items = Some(own.items.clone());
+        self.own = Some(own);
+    }
+
+    /// Whether times are predicted for another partition size than that of most runs.
+    pub(crate) fn assumes_another_size(&self) -> bool {
+        self.items.as_ref().zip(self.own.as_ref()).is_some_and(|(items, own)| *items != own.items)
+    }
+
     pub(super) fn describe(&self, has_joint: bool) -> Arm {
         let Context { workload, engine, host, accelerator, shares_accelerators } = &self.job.context;
         Arm {
@@ -155,6 +183,7 @@ impl FittedArm {
             partition_size: self.partition_size,
             runs: if self.is_interpolated { 0 } else { self.job.observations.len() },
             basis: match (&self.own, has_joint) {
+                (Some(own), _) if own.is_transferred() => Basis::Layers,
                 (Some(_), _) => Basis::Own,
                 (None, true) if self.is_lent => Basis::OtherCnns,
                 (None, true) if self.is_interpolated => Basis::Interpolated,
@@ -250,6 +279,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Op
         job: Arc::new(job),
         memory: Arc::new(memory),
         own: None,
+        unfit: None,
         items: None,
         is_size_unknown: false,
         is_lent: false,

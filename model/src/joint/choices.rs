@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foreglow_shared::Job;
 
 use super::arms::FittedArm;
-use crate::decision::Footprint;
+use crate::memory::Footprint;
 
 impl FittedArm {
     /// Returns the arm with its usual partition size, then with each other size of completed runs,
@@ -47,6 +47,7 @@ impl FittedArm {
         Self {
             job: Arc::new(job),
             own: None,
+            unfit: None,
             items: None,
             // The accuracy depends on the batch size.
             accuracies: Vec::new(),

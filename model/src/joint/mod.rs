@@ -7,6 +7,7 @@
 //! all runs of all arms and to those of other jobs on the same machine types; the machine type is a
 //! category.
 
+mod arm_predictor;
 mod arms;
 mod choices;
 mod columns;
@@ -14,15 +15,18 @@ mod columns;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use foreglow_shared::{CoreSplit, Job, JobDefinition, JobGroup, TrainedAccuracy};
+use foreglow_shared::{Context, CoreSplit, Job, JobDefinition, JobGroup, TrainedAccuracy};
 
+pub(crate) use self::arm_predictor::ArmPredictor;
 pub(crate) use self::arms::FittedArm;
 use self::arms::arms;
 pub use self::arms::{Arm, Basis, SizesFrom};
 use self::choices::between;
 use self::columns::Columns;
 use crate::runs::check;
-use crate::{Accuracy, AccuracyUnknown, Dataset, FitError, Prediction, Predictor, Setting, TablePredictor, Warning};
+use crate::{
+    Accuracy, AccuracyUnknown, Dataset, FitError, Placement, Prediction, Predictor, Setting, TablePredictor, Warning,
+};
 
 /// Number of distinct settings from which on an arm is predicted from its own runs alone.
 const ENOUGH_SETTINGS: usize = 6;
@@ -83,8 +87,10 @@ impl JointPredictor {
         let is_alone = fitted.len() == 1;
         for arm in &mut fitted {
             if is_alone || distinct_settings(&arm.job) >= ENOUGH_SETTINGS {
-                arm.own = Predictor::fit_job(&arm.job).ok().map(Arc::new);
-                arm.items = arm.own.as_ref().map(|own| own.items.clone());
+                match Predictor::fit_job(&arm.job) {
+                    Ok(own) => arm.take_predictor(Arc::new(own)),
+                    Err(error) => arm.unfit = Some(error),
+                }
             }
         }
         let table = if is_alone { None } else { Columns::of(group) };
@@ -97,6 +103,25 @@ impl JointPredictor {
         let has_column = joint.has_partition_size();
         let fitted = fitted.into_iter().flat_map(|arm| arm.with_each_size(has_column)).collect();
         Ok(joint.with_arms(fitted))
+    }
+
+    /// Returns the predictor of a single context that a fitted predictor answers for.
+    pub fn from_predictor(predictor: impl Into<Arc<Predictor>>, job: &Job) -> Self {
+        let definition = JobDefinition::of(&job.context);
+        let group = JobGroup { definition: definition.clone(), jobs: vec![job.clone()], lenders: Vec::new() };
+        let predictor = predictor.into();
+        let mut fitted = arms(&group);
+        fitted.iter_mut().for_each(|arm| arm.take_predictor(Arc::clone(&predictor)));
+        let accuracy_unknown = AccuracyUnknown::of(&job.accuracies, definition.images, definition.epochs);
+        let empty = Self {
+            definition,
+            accuracy_unknown,
+            arms: Vec::new(),
+            fitted: Vec::new(),
+            table: None,
+            joint: OnceLock::new(),
+        };
+        empty.with_arms(fitted)
     }
 
     fn with_arms(self, fitted: Vec<FittedArm>) -> Self {
@@ -143,6 +168,25 @@ impl JointPredictor {
         self.with_arms(fitted)
     }
 
+    /// Returns the contexts of the arms, each once.
+    pub fn contexts(&self) -> Vec<&Context> {
+        let mut contexts: Vec<&Context> = self.fitted.iter().map(|arm| &arm.job.context).collect();
+        contexts.dedup();
+        contexts
+    }
+
+    /// Returns the warnings that apply to every prediction of the arms: samples that disagree, and
+    /// samples that were not fitted.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings: Vec<Warning> = Vec::new();
+        for warning in self.fitted.iter().filter_map(|arm| arm.own.as_ref()).flat_map(|own| own.warnings()) {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        warnings
+    }
+
     /// Returns the arms.
     pub fn arms(&self) -> &[Arm] {
         &self.arms
@@ -184,6 +228,21 @@ impl JointPredictor {
     /// The index is not below the number of arms.
     pub fn predict_split(&self, arm: usize, split: CoreSplit) -> Prediction {
         self.predict_share(arm, split, 1.0)
+    }
+
+    /// Predicts the completion time of the whole job on a configuration of a plan: on the machines
+    /// that it rents, or on the one machine of a machine type outside the catalog.
+    ///
+    /// # Panics
+    /// The index of the arm is not below the number of arms.
+    pub(crate) fn predict_placement(&self, placement: Placement) -> Prediction {
+        self.of_arm(placement.arm, placement.machines == 0).predict(placement.split())
+    }
+
+    /// Returns the predictor of an arm for many configurations, with a cache. On a single machine,
+    /// the arm's own predictor limits the time by its processors and accelerators.
+    pub(crate) fn of_arm(&self, arm: usize, is_single_machine: bool) -> ArmPredictor<'_> {
+        ArmPredictor::new(self, arm, is_single_machine)
     }
 
     /// Predicts the completion time of a share of the job, as [`JointPredictor::predict_split`]

@@ -1,13 +1,15 @@
 //! The accuracy of trained CNNs: its aggregation, and a decision with a minimum accuracy.
 
 use foreglow_model::{
-    Accuracy, AccuracyUnknown, Comparison, Decision, JointPredictor, MachineLimits, Offer, Predictor, decide,
+    Accuracy, AccuracyUnknown, Plan, Decision, JointPredictor, Limits, Space, Predictor, 
 };
 use foreglow_shared::{
     Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, Question, TrainedAccuracy, group_jobs,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::grid::decide;
 
 const IMAGES: u64 = 12_000;
 const EPOCHS: u32 = 3;
@@ -122,14 +124,14 @@ fn only_configurations_whose_accuracy_is_known_to_keep_the_minimum_are_recommend
         let prices = PriceSheet::example();
         let question = Question { deadline_secs, min_accuracy, ..Question::about(&job.observations) };
         let decision = decision(&job, &Question { prices, probability: 0.5, ..question });
-        decision.recommended.map(|place| decision.candidates[place].executors)
+        decision.recommended.map(|place| decision.candidates[place].placement.executors)
     };
     assert_eq!(ask(None, Some(16.0)), Some(4));
     assert_eq!(ask(Some(0.97), Some(16.0)), None, "4 executors are in time and too inaccurate");
     assert_eq!(ask(Some(0.97), Some(31.0)), Some(2));
     assert_eq!(ask(Some(0.98), Some(31.0)), None, "the mean keeps it, and its lower end does not");
     let unmeasured = decision(&job, &Question { min_accuracy: Some(0.5), ..Question::about(&job.observations) });
-    let of_three = unmeasured.candidates.iter().find(|candidate| candidate.executors == 3).unwrap();
+    let of_three = unmeasured.candidates.iter().find(|candidate| candidate.placement.executors == 3).unwrap();
     assert!(!of_three.keeps_accuracy);
 }
 
@@ -146,7 +148,7 @@ fn a_large_grid_is_reduced_without_losing_the_accurate_ones() {
     let small = decision(&job, &Question { executors: vec![1, 2], ..question });
     let best = |decision: &Decision| {
         let candidate = &decision.candidates[decision.recommended.unwrap()];
-        (candidate.executors, candidate.cores_per_executor)
+        (candidate.placement.executors, candidate.placement.cores_per_executor)
     };
     assert_eq!(best(&large), best(&small));
 }
@@ -166,14 +168,14 @@ fn group() -> JobGroup {
 #[test]
 fn averaging_intervals_are_compared_and_the_minimum_accuracy_chooses_between_them() {
     let sheet = Some(PriceSheet::example());
-    let comparison = Comparison::of(JointPredictor::fit(&group()).unwrap(), &Offer { sheet, ..Offer::default() });
-    let comparison = comparison.unwrap();
+    let plan = Plan::new(JointPredictor::fit(&group()).unwrap(), Space { sheet, ..Space::default() });
+    let plan = plan.unwrap();
     let ask = |min_accuracy| {
         let question = Question { min_accuracy, probability: 0.5, ..Question::about(&[]) };
-        let limits = MachineLimits { deadline_secs: Some(31.0), ..MachineLimits::of(&question) };
-        let decision = comparison.decide(&limits).unwrap();
+        let limits = Limits { deadline_secs: Some(31.0), ..Limits::of(&question) };
+        let decision = plan.decide(&limits).unwrap();
         let best = decision.recommended.map(|place| decision.candidates[place].clone())?;
-        let arm = &comparison.predictor().arms()[best.placement.arm];
+        let arm = &plan.predictor().arms()[best.placement.arm];
         Some((best.placement.executors, arm.average_every.unwrap(), best.accuracy))
     };
     assert_eq!(ask(None).unwrap().1, 8);
@@ -186,9 +188,9 @@ fn averaging_intervals_are_compared_and_the_minimum_accuracy_chooses_between_the
 #[test]
 fn every_measured_way_to_train_is_listed_beside_the_time_of_its_fastest_configuration() {
     let sheet = Some(PriceSheet::example());
-    let comparison = Comparison::of(JointPredictor::fit(&group()).unwrap(), &Offer { sheet, ..Offer::default() });
-    let limits = MachineLimits::of(&Question { min_accuracy: Some(0.974), ..Question::about(&[]) });
-    let trained = comparison.unwrap().trained(&limits);
+    let plan = Plan::new(JointPredictor::fit(&group()).unwrap(), Space { sheet, ..Space::default() });
+    let limits = Limits::of(&Question { min_accuracy: Some(0.974), ..Question::about(&[]) });
+    let trained = plan.unwrap().trained(&limits);
     let shown: Vec<(u32, Option<u32>, bool)> =
         trained.iter().map(|row| (row.executors, row.average_every, row.is_accurate)).collect();
     let expected = [(1, 1, true), (1, 8, true), (2, 1, true), (2, 8, false), (4, 1, false), (4, 8, false)];

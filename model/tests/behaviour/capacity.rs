@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use foreglow_model::{Grid, Predictor, Scenario, Setting, Warning, advise, decide, scenario_table};
+use foreglow_model::{Grid, Predictor, Scenario, Setting, Warning, scenario_table};
 use foreglow_shared::{Accelerator, Context, Job, Mode, Observation, Question};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{cluster, context, full, multiplicative, secs, whole};
+use crate::grid::{advise, cluster, context, full, multiplicative, secs, whole, decide};
 
 /// Times on two processors, where four threads take as long as two.
 fn on_two_processors(e: f64, c: f64, s: f64) -> f64 {
@@ -120,7 +120,7 @@ fn no_configuration_beyond_the_gpus_is_recommended_or_advised() {
         let question = Question { executors, deadline_secs, probability: 0.5, ..Question::about_job(&job) };
         let decision = decide(&predictor, &job, &question).unwrap();
         for place in [decision.recommended, decision.fastest].into_iter().flatten() {
-            assert!(decision.candidates[place].executors <= 2, "{:?}", decision.candidates[place]);
+            assert!(decision.candidates[place].placement.executors <= 2, "{:?}", decision.candidates[place]);
         }
         let advice = advise(&job, &question).unwrap();
         assert!(advice.suggestions.iter().all(|suggestion| suggestion.executors <= 2));

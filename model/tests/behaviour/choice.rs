@@ -2,8 +2,7 @@
 //! met exactly, ties, and runs that were stopped.
 
 use foreglow_model::{
-    Candidate, Comparison, Decision, JointPredictor, MachineLimits, Offer, Predictor, Verdict, advise, chance, decide,
-    next_runs,
+    Candidate, Plan, Decision, JointPredictor, Limits, Space, Predictor, Verdict, chance,
 };
 use foreglow_shared::{
     CoreSplit, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, PriceSheet, Question, Resources,
@@ -12,8 +11,8 @@ use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, full, incomplete, jitter, job, multiplicative, run};
-use crate::two_types::{LIMITS, SLOW, compare, group, offer, two_types};
+use crate::grid::{advise, context, full, incomplete, jitter, job, multiplicative, run, decide};
+use crate::two_types::{LIMITS, SLOW, compare, group, space, two_types};
 
 fn runs() -> Vec<Observation> {
     jitter(&full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative), 0.05)
@@ -37,7 +36,7 @@ fn ask(job: &Job, question: &Question) -> Decision {
 }
 
 fn named(candidate: &Candidate) -> (u32, u32) {
-    (candidate.executors, candidate.cores_per_executor)
+    (candidate.placement.executors, candidate.placement.cores_per_executor)
 }
 
 #[test]
@@ -46,12 +45,12 @@ fn a_job_that_was_stopped_at_the_deadline_has_no_chance_anywhere() {
     for job in &mut group.jobs {
         job.incomplete = vec![stopped(2, 2, 500.0)];
     }
-    let offer = Offer { executors: vec![2], cores_per_executor: vec![2], ..offer() };
-    let comparison = compare(&group, &offer);
+    let space = Space { executors: vec![2], cores_per_executor: vec![2], ..space() };
+    let plan = compare(&group, &space);
     for (deadline, is_late) in [(500.0, true), (500.1, false)] {
         for probability in [0.3, 0.9] {
-            let limits = MachineLimits { deadline_secs: Some(deadline), probability, ..LIMITS };
-            let decision = comparison.decide(&limits).unwrap();
+            let limits = Limits { deadline_secs: Some(deadline), probability, ..LIMITS };
+            let decision = plan.decide(&limits).unwrap();
             for candidate in &decision.candidates {
                 assert_eq!(candidate.success_probability == Some(0.0), is_late, "{candidate:?}");
                 assert!(!(is_late && candidate.is_feasible), "{deadline} {candidate:?}");
@@ -73,23 +72,23 @@ fn a_stopped_run_counts_where_too_few_runs_tell_a_probability() {
     assert_eq!(chance(&job, CoreSplit::even(2, 1), &prediction, 500.0), None, "it was not stopped there");
 }
 
-/// A comparison without any price.
-fn unpriced(group: &JobGroup) -> Comparison {
-    Comparison::of(JointPredictor::fit(group).unwrap(), &Offer::default()).unwrap()
+/// A plan without any price.
+fn unpriced(group: &JobGroup) -> Plan {
+    Plan::new(JointPredictor::fit(group).unwrap(), Space::default()).unwrap()
 }
 
 #[test]
-fn without_any_price_the_next_runs_name_only_what_may_meet_the_deadline() {
+fn without_any_price_the_advise_name_only_what_may_meet_the_deadline() {
     let mut group = group(vec![crate::two_types::job("somewhere", SLOW.grid(|| 0.0))]);
-    let next = |group: &JobGroup, limits: &MachineLimits| {
-        next_runs(group, &unpriced(group), &Offer::default(), limits, &[]).unwrap()
+    let next = |group: &JobGroup, limits: &Limits| {
+        foreglow_model::advise(group, &unpriced(group), limits, &[]).unwrap()
     };
-    let limits = MachineLimits { deadline_secs: Some(2000.0), ..LIMITS };
+    let limits = Limits { deadline_secs: Some(2000.0), ..LIMITS };
     let best = next(&group, &limits).best.unwrap().placement;
     group.jobs[0].incomplete = vec![stopped(best.executors, best.cores_per_executor, 2000.0)];
     let other = next(&group, &limits).best.map(|best| best.placement.split());
     assert_ne!(other, Some(best.split()), "it was stopped at the deadline");
-    let hourly = MachineLimits { max_hourly_cost: Some(1.0), ..LIMITS };
+    let hourly = Limits { max_hourly_cost: Some(1.0), ..LIMITS };
     assert!(next(&group, &hourly).best.is_none(), "no price per hour is known");
     assert!(unpriced(&group).decide(&hourly).unwrap().recommended.is_none());
 }
@@ -140,7 +139,7 @@ fn advice(job: &Job, question: &Question) -> foreglow_model::Advice {
     let advice = advise(job, question).unwrap();
     let decision = ask(job, question);
     let recommended = decision.recommended.map(|place| decision.candidates[place].split());
-    assert_eq!(advice.recommended.map(|best| best.split()), recommended);
+    assert_eq!(advice.best.as_ref().map(|best| best.placement.split()), recommended);
     if recommended.is_none() {
         assert_ne!(advice.verdict, Verdict::Enough);
         assert_eq!(advice.expected_saving, None);
@@ -187,7 +186,7 @@ fn what_is_certain_is_not_to_be_measured() {
 fn a_setting_that_was_stopped_is_not_proposed_again() {
     let mut job = job(&runs());
     let question = Question { deadline_secs: None, executors: (1..=6).collect(), ..question() };
-    let first = advise(&job, &question).unwrap().suggestions[0];
+    let first = advise(&job, &question).unwrap().suggestions.swap_remove(0);
     let (executors, cores) = (first.executors, first.cores_per_executor);
     job.incomplete = vec![IncompleteRun { sampling_rate: first.sampling_rate, ..stopped(executors, cores, 1e-3) }];
     let is_same = |other: &foreglow_model::Suggestion| {
@@ -201,7 +200,7 @@ fn an_unknown_time_beside_a_recommendation_is_not_a_missing_recommendation() {
     let job = job(&jitter(&full(&[1, 2, 3], &[1], &[0.01, 0.1], multiplicative), 0.05));
     let question = Question { deadline_secs: None, cores_per_executor: vec![1, 2], ..question() };
     let advice = advice(&job, &question);
-    assert!(advice.recommended.is_some() && advice.expected_saving.is_none());
+    assert!(advice.best.is_some());
     assert_eq!(advice.verdict, Verdict::GoOn);
 }
 
@@ -236,8 +235,8 @@ proptest! {
         let question = Question {
             deadline_secs: has_deadline.then_some(deadline),
             budget: at.cost.filter(|_| has_budget).map(|cost| cost * factor),
-            executors: counts(open.executors.clone(), at.executors),
-            cores_per_executor: counts(open.cores_per_executor.clone(), at.cores_per_executor),
+            executors: counts(open.executors.clone(), at.placement.executors),
+            cores_per_executor: counts(open.cores_per_executor.clone(), at.placement.cores_per_executor),
             ..open
         };
         job.incomplete.extend(bound.map(|(e, c, times)| stopped(e, c, deadline * times)));
@@ -245,13 +244,13 @@ proptest! {
 
         let accelerated = job.context.accelerator.is_some();
         let resources = |one: &Candidate| Resources {
-            executors: one.executors, cores_per_executor: one.cores_per_executor, total_cores: None,
-            memory_per_executor_mib: one.memory_per_executor_mib, accelerated, shared_accelerators: None,
+            executors: one.placement.executors, cores_per_executor: one.placement.cores_per_executor, total_cores: None,
+            memory_per_executor_mib: one.placement.memory_per_executor_mib, accelerated, shared_accelerators: None,
         };
         let money = |one: &Candidate, secs: f64| question.prices.cost(resources(one), secs);
         let secs = |one: &Candidate| one.prediction.completion_time_secs.unwrap();
         let burden = |one: &Candidate| {
-            money(one, secs(one)).unwrap_or(f64::from(one.executors) * secs(one) / 3600.0)
+            money(one, secs(one)).unwrap_or(f64::from(one.placement.executors) * secs(one) / 3600.0)
         };
         let is_feasible = |one: &Candidate| {
             let spread = one.prediction.spread.as_ref().unwrap();
@@ -275,29 +274,29 @@ proptest! {
             (secs(&all[*a]), burden(&all[*a])).partial_cmp(&(secs(&all[*b]), burden(&all[*b]))).unwrap()
         });
         for (place, one) in all.iter().enumerate() {
-            prop_assert_eq!(one.is_feasible(), feasible.contains(&place), "{:?}", one);
+            prop_assert_eq!(one.is_feasible, feasible.contains(&place), "{:?}", one);
         }
         let wanted = if question.wants_speed() { fastest(&feasible) } else { best(feasible) };
         prop_assert_eq!(decision.recommended, wanted);
         prop_assert_eq!(decision.cheapest, best((0..all.len()).collect()));
         prop_assert_eq!(decision.fastest, fastest(&(0..all.len()).collect::<Vec<_>>()));
         let advice = advise(&job, &question).unwrap();
-        prop_assert_eq!(advice.recommended.map(|one| one.split()), wanted.map(|one| all[one].split()));
+        prop_assert_eq!(advice.best.map(|one| one.placement.split()), wanted.map(|one| all[one].split()));
     }
 
     #[test]
-    fn a_comparison_of_machine_types_breaks_ties_like_a_decision(
+    fn a_plan_of_machine_types_breaks_ties_like_a_decision(
         deadline in 100.0..3000.0_f64, probability in prop::sample::select(vec![0.5, 0.9]), spot: bool,
         bound in prop::option::of(0.9..1.1_f64),
     ) {
         let mut group = two_types();
         group.jobs[1].incomplete.extend(bound.map(|times| stopped(2, 2, deadline * times)));
-        let comparison = compare(&group, &Offer { executors: vec![1, 2, 4, 8], ..offer() });
-        let limits = MachineLimits { deadline_secs: Some(deadline), probability, spot, ..LIMITS };
-        let decision = comparison.decide(&limits).unwrap();
+        let plan = compare(&group, &Space { executors: vec![1, 2, 4, 8], ..space() });
+        let limits = Limits { deadline_secs: Some(deadline), probability, spot, ..LIMITS };
+        let decision = plan.decide(&limits).unwrap();
         let at = |place: usize| &decision.candidates[place];
         let point = |place: usize| (at(place).prediction.completion_time_secs.unwrap(), at(place).cost.unwrap());
-        let machine = |place: usize| comparison.predictor().arms()[at(place).placement.arm].machine.clone();
+        let machine = |place: usize| plan.predictor().arms()[at(place).placement.arm].machine.clone();
         if let Some(best) = decision.recommended {
             prop_assert!(decision.best_per_machine.contains(&best), "it is the best of its machine type");
             let other = decision.best_per_machine.iter().filter(|other| at(**other).is_feasible);

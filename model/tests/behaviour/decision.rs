@@ -1,12 +1,12 @@
 //! Decisions: the cheapest configuration under a deadline, and the Pareto front of time and cost.
 
-use foreglow_model::{DecideError, Decision, Exclusion, Predictor, Setting, decide, pareto_front};
+use foreglow_model::{DecideError, Decision, Exclusion, Predictor, Setting, pareto_front};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, PriceSheet, Question};
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, full, incomplete, jitter, job, multiplicative, run};
+use crate::grid::{context, full, incomplete, jitter, job, multiplicative, run, decide};
 
 fn predictor() -> Predictor {
     Predictor::fit(&context(None), &runs()).unwrap()
@@ -57,7 +57,7 @@ fn an_impossible_deadline_recommends_nothing_and_still_names_the_fastest() {
     let decision = ask(&Question { deadline_secs: Some(1e-9), ..question() });
     assert_eq!(decision.recommended, None);
     let fastest = &decision.candidates[decision.fastest.unwrap()];
-    assert_eq!((fastest.executors, fastest.cores_per_executor), (3, 4));
+    assert_eq!((fastest.placement.executors, fastest.placement.cores_per_executor), (3, 4));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn of_equally_cheap_configurations_the_fastest_wins() {
     let runs = full(&[1, 2, 3], &[1], &[0.01, 0.1], |e, _, s| 700.0 * s / e);
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     let decision = decide(&predictor, &job(&runs), &Question::about(&runs)).unwrap();
-    assert_eq!(decision.candidates[decision.recommended.unwrap()].executors, 3);
+    assert_eq!(decision.candidates[decision.recommended.unwrap()].placement.executors, 3);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn of_equal_configurations_the_one_with_fewer_executors_and_then_fewer_cores_win
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     let decision = decide(&predictor, &job(&runs), &Question::about(&runs)).unwrap();
     let best = &decision.candidates[decision.recommended.unwrap()];
-    assert_eq!((best.executors, best.cores_per_executor), (1, 1));
+    assert_eq!((best.placement.executors, best.placement.cores_per_executor), (1, 1));
     // The others are not predicted to be faster by more than the fit's own precision.
     let secs = |index: &usize| decision.candidates[*index].prediction.completion_time_secs.unwrap();
     assert!(decision.pareto.iter().all(|index| secs(index) > 0.99 * best.prediction.completion_time_secs.unwrap()));
@@ -163,7 +163,7 @@ fn a_large_grid_without_a_price_is_decided_as_with_one_price_for_each_executor()
     let with = decide(&predictor(), &job, &Question { prices: a_machine, ..large.clone() }).unwrap();
     let without = decide(&predictor(), &job, &large).unwrap();
     let at = |decision: &Decision| {
-        decision.recommended.map(|place| &decision.candidates[place]).map(|one| (one.executors, one.cores_per_executor))
+        decision.recommended.map(|place| &decision.candidates[place]).map(|one| (one.placement.executors, one.placement.cores_per_executor))
     };
     assert_eq!(at(&with), at(&without));
     let with_budget = decide(&predictor(), &job, &Question { budget: Some(1e9), ..large }).unwrap();
@@ -293,16 +293,16 @@ fn configurations_out_of_memory_are_never_recommended() {
     let open = ask(&question());
     let best = &open.candidates[open.recommended.unwrap()];
     let mut job = job(&runs());
-    let over = ended(best.cores_per_executor, 1024, IncompleteOutcome::OutOfMemory);
+    let over = ended(best.placement.cores_per_executor, 1024, IncompleteOutcome::OutOfMemory);
     job.incomplete.push(over);
     let decision = decide(&predictor(), &job, &question()).unwrap();
     for candidate in &decision.candidates {
-        assert_eq!(candidate.exclusion.is_some(), candidate.cores_per_executor >= best.cores_per_executor);
+        assert_eq!(candidate.exclusion.is_some(), candidate.placement.cores_per_executor >= best.placement.cores_per_executor);
     }
     let excluded = |index: usize| decision.candidates[index].exclusion.is_some();
     let standing_out = [decision.recommended, decision.fastest, decision.cheapest];
     assert!(standing_out.into_iter().flatten().chain(decision.pareto.iter().copied()).all(|index| !excluded(index)));
-    let exclusion = serde_json::to_value(decision.candidates.last().unwrap().exclusion).unwrap();
+    let exclusion = serde_json::to_value(&decision.candidates.last().unwrap().exclusion).unwrap();
     assert_eq!(exclusion["kind"], "out_of_memory");
 
     let ask = |job: &Job| decide(&predictor(), job, &question()).unwrap().candidates;
@@ -323,13 +323,15 @@ fn configurations_out_of_memory_are_never_recommended() {
 fn completed_runs_refute_out_of_memory_at_larger_sampling_rates() {
     let mut job = job(&runs());
     job.incomplete.push(IncompleteRun { sampling_rate: 1.0, ..ended(2, 1024, IncompleteOutcome::OutOfMemory) });
-    let excluded = |cores_per_executor, sampling_rate| {
-        Exclusion::of(&job, Setting::even(1, cores_per_executor, sampling_rate), 1024, 8).is_some()
+    let excluded = |sampling_rate: f64| {
+        let run = IncompleteRun { sampling_rate, ..job.incomplete[0] };
+        let job = Job { incomplete: vec![run], ..job.clone() };
+        let decision = decide(&predictor(), &job, &question()).unwrap();
+        let of_cores = |cores| decision.candidates.iter().find(move |one| one.placement.cores_per_executor == cores);
+        [1, 2, 4].map(|cores| of_cores(cores).unwrap().exclusion.is_some())
     };
-    // Runs with up to 4 cores completed at sampling rate 0.1.
-    assert!(excluded(2, 1.0) && excluded(4, 0.5) && !excluded(2, 0.1) && !excluded(4, 0.05));
-    assert!(excluded(5, 0.1), "no run of 5 cores completed");
-    assert!(!excluded(1, 1.0));
+    // Runs with up to 4 cores completed at sampling rate 0.1, which says nothing of the whole job.
+    assert_eq!(excluded(1.0), [false, true, true]);
 }
 
 #[test]
@@ -337,8 +339,10 @@ fn a_gpu_out_of_memory_excludes_at_any_memory_of_the_executors_and_only_as_many_
     let mut job = job(&runs());
     let over = IncompleteRun { executors: 2, ..ended(2, 512, IncompleteOutcome::OutOfAcceleratorMemory) };
     job.incomplete.push(over);
+    let large = Question { memory_per_executor_mib: 65_536, ..question() };
     let excluded = |job: &Job, executors, cores_per_executor| {
-        Exclusion::of(job, Setting::even(executors, cores_per_executor, 1.0), 65_536, 8)
+        let question = Question { executors: vec![executors], cores_per_executor: vec![cores_per_executor], ..large.clone() };
+        decide(&predictor(), job, &question).unwrap().candidates[0].exclusion.clone()
     };
     let exclusion = excluded(&job, 1, 2).unwrap();
     assert_eq!(exclusion, Exclusion::OutOfAcceleratorMemory { cores_per_executor: 2, partition_size: 8 });
@@ -346,7 +350,7 @@ fn a_gpu_out_of_memory_excludes_at_any_memory_of_the_executors_and_only_as_many_
     assert!(sentence.contains("smaller batch") && !sentence.contains("more memory or"), "{sentence}");
     assert!(excluded(&job, 1, 1).is_none(), "fewer cores hold fewer batches");
     let decision = decide(&predictor(), &job, &Question { memory_per_executor_mib: 65_536, ..question() }).unwrap();
-    assert!(decision.candidates[decision.recommended.unwrap()].cores_per_executor < 2);
+    assert!(decision.candidates[decision.recommended.unwrap()].placement.cores_per_executor < 2);
     job.context.shares_accelerators = true;
     assert!(excluded(&job, 1, 2).is_none() && excluded(&job, 2, 2).is_some() && excluded(&job, 3, 2).is_some());
     // The same failure of an executor's own memory ends with more of it.
@@ -367,14 +371,14 @@ fn configurations_expected_out_of_memory_are_never_recommended() {
     let question = Question { executors: vec![1], cores_per_executor: (1..=8).collect(), ..question() };
     let decision = decide(&predictor(), &job, &question).unwrap();
     let excluded: Vec<u32> =
-        decision.candidates.iter().filter(|c| c.exclusion.is_some()).map(|c| c.cores_per_executor).collect();
+        decision.candidates.iter().filter(|c| c.exclusion.is_some()).map(|c| c.placement.cores_per_executor).collect();
     assert_eq!(excluded, [5, 6, 7, 8], "1024 MiB hold 4 cores");
     assert_eq!(
         decision.candidates[4].exclusion,
         Some(Exclusion::ExpectedOutOfMemory { peak_memory_mib: 1200, memory_per_executor_mib: 1024 })
     );
     for index in [decision.recommended, decision.fastest, decision.cheapest].into_iter().flatten() {
-        assert!(decision.candidates[index].cores_per_executor <= 4);
+        assert!(decision.candidates[index].placement.cores_per_executor <= 4);
     }
     // A completed run with as little memory refutes the extrapolation.
     job.peaks = vec![PeakMemory { cores_per_executor: 4, partition_size: 8, peak_mib: 1100 }];
@@ -388,7 +392,7 @@ fn a_configuration_that_was_stopped_after_the_deadline_misses_it() {
     let mut job = job(&runs());
     job.incomplete.push(ended(4, 1024, IncompleteOutcome::TimedOut));
     let index = |decision: &Decision| {
-        decision.candidates.iter().position(|c| (c.executors, c.cores_per_executor) == (1, 4)).unwrap()
+        decision.candidates.iter().position(|c| (c.placement.executors, c.placement.cores_per_executor) == (1, 4)).unwrap()
     };
     for (deadline, meets) in [(49.0, false), (1e5, true)] {
         let question = Question { deadline_secs: Some(deadline), ..question() };
@@ -454,11 +458,11 @@ proptest! {
             ..question()
         };
         let decision = decide(&predictor, &job, &question).unwrap();
-        let feasible: Vec<_> = decision.candidates.iter().filter(|candidate| candidate.is_feasible()).collect();
+        let feasible: Vec<_> = decision.candidates.iter().filter(|candidate| candidate.is_feasible).collect();
         match decision.recommended.map(|index| &decision.candidates[index]) {
             None => prop_assert!(feasible.is_empty()),
             Some(best) => {
-                prop_assert!(best.is_feasible() && best.cores_per_executor < cores_over_memory);
+                prop_assert!(best.is_feasible && best.placement.cores_per_executor < cores_over_memory);
                 if asks_deadline || asks_budget {
                     prop_assert!(best.success_probability.unwrap() >= probability.max(0.5) - 1e-6);
                 }
@@ -493,7 +497,7 @@ fn what_ran_out_of_memory_with_the_usual_partitions_is_excluded_though_smaller_o
     assert_eq!(predictor.partition_size(&job), Some(8));
     let excluded = |predictor: &Predictor| {
         let decision = decide(predictor, &job, &question()).unwrap();
-        decision.candidates.iter().filter(|c| c.exclusion.is_some()).map(|c| c.cores_per_executor).collect::<Vec<_>>()
+        decision.candidates.iter().filter(|c| c.exclusion.is_some()).map(|c| c.placement.cores_per_executor).collect::<Vec<_>>()
     };
     assert_eq!(excluded(&predictor), [4, 4, 4]);
 }

@@ -1,11 +1,11 @@
 //! Prices of devices that the catalog lacks, and of shared GPUs.
 
-use foreglow_model::Offer;
+use foreglow_model::Space;
 use foreglow_shared::{Accelerator, JobGroup, PriceSheet};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::two_types::{FAST, LIMITS, compare, group, job, offer, secs};
+use crate::two_types::{FAST, LIMITS, compare, group, job, space, secs};
 
 /// The job on a CPU, an A10G and an H100, none of them in the catalog.
 fn devices() -> JobGroup {
@@ -21,8 +21,8 @@ fn devices() -> JobGroup {
 #[test]
 fn each_device_that_the_catalog_lacks_has_its_own_published_prices() {
     let names = |sheet: PriceSheet, keeps_sheet: bool| {
-        let comparison = compare(&devices(), &Offer { sheet: Some(sheet), keeps_sheet, ..offer() });
-        let name = |arm: usize| comparison.pricing(arm).sheet().map(|sheet| sheet.name.clone());
+        let plan = compare(&devices(), &Space { sheet: Some(sheet), keeps_sheet, ..space() });
+        let name = |arm: usize| plan.pricing(arm).sheet().map(|sheet| sheet.name.clone());
         (0..3).map(name).collect::<Vec<_>>()
     };
     let [cpu, a10g, h100] = [None, Some("NVIDIA A10G"), Some("NVIDIA H100 80GB HBM3")].map(PriceSheet::usual_for);
@@ -42,8 +42,8 @@ fn executors_that_share_a_gpu_share_its_price() {
     job.context.shares_accelerators = true;
     job.context.host.accelerators = vec![Accelerator { name: "NVIDIA A10G".into(), ..Accelerator::default() }];
     let sheet = Some(PriceSheet { minimum_secs: 0.0, ..PriceSheet::usual_for(Some("NVIDIA A10G")) });
-    let comparison = compare(&group(vec![job]), &Offer { sheet, ..offer() });
-    let decision = comparison.decide(&LIMITS).unwrap();
+    let plan = compare(&group(vec![job]), &Space { sheet, ..space() });
+    let decision = plan.decide(&LIMITS).unwrap();
     let fastest = &decision.candidates[decision.fastest.unwrap()];
     assert_eq!(fastest.placement.executors, 2);
     assert_eq!(fastest.hourly_cost, Some(1.006), "of one machine");

@@ -1,7 +1,9 @@
 //! Test data: contexts and grids of runs.
 
-use foreglow_model::{Predictor, Setting};
-use foreglow_shared::{Context, Engine, IncompleteOutcome, IncompleteRun, Job, Observation};
+use foreglow_model::{
+    Advice, DecideError, Decision, JointPredictor, Limits, Plan, Predictor, Setting, Space, median,
+};
+use foreglow_shared::{Context, Engine, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation, Question};
 
 /// A job on a machine with this number of hardware threads, if known.
 pub fn context(processors: Option<u32>) -> Context {
@@ -97,4 +99,19 @@ pub fn jitter(runs: &[Observation], share: f64) -> Vec<Observation> {
         run.completion_time_secs *= 1.0 + share * (2.0 * uniform - 1.0);
     }
     noisy
+}
+
+/// Plans a single context with its predictor, and decides.
+pub fn decide(predictor: &Predictor, job: &Job, question: &Question) -> Result<Decision, DecideError> {
+    let joint = JointPredictor::from_predictor(predictor.clone(), job);
+    Plan::new(joint, Space::from_question(question)?)?.decide(&Limits::of(question))
+}
+
+/// Advises on a question about a single context.
+pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
+    let definition = JobDefinition::of(&job.context);
+    let group = JobGroup { definition, jobs: vec![job.clone()], lenders: Vec::new() };
+    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), Space::from_question(question)?)?;
+    let startup_secs = median(job.observations.iter().filter_map(|run| run.startup_secs));
+    foreglow_model::advise(&group, &plan, &Limits { startup_secs, ..Limits::of(question) }, &[])
 }

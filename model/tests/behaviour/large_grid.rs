@@ -1,11 +1,11 @@
 //! Decisions on very large grids agree with those on small ones.
 
-use foreglow_model::{Candidate, Decision, Predictor, decide, decide_again, pareto_front};
+use foreglow_model::{Candidate, Decision, Limits, Plan, Predictor, pareto_front};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Mode, PriceSheet, Question};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, full, jitter, job, run, whole};
+use crate::grid::{context, full, jitter, job, run, whole, decide};
 
 /// Counts that give more configurations than are listed, from below the measured range to far
 /// beyond it.
@@ -47,7 +47,7 @@ fn one_by_one(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Cand
 }
 
 fn named(candidate: &Candidate) -> (u32, u32) {
-    (candidate.executors, candidate.cores_per_executor)
+    (candidate.placement.executors, candidate.placement.cores_per_executor)
 }
 
 fn recommended(decision: &Decision) -> Option<&Candidate> {
@@ -75,17 +75,17 @@ fn is_best_of_all(job: &Job) {
     ] {
         let question = Question { deadline_secs: deadline, budget, probability, ..open.clone() };
         let decision = decide(&predictor, job, &question).unwrap();
-        assert_eq!(decision.weighed, all.len());
+        assert_eq!(decision.compared, all.len());
         assert!(decision.candidates.len() < 600, "{}", decision.candidates.len());
         let all = one_by_one(&predictor, job, &question);
-        let feasible = || all.iter().filter(|one| one.is_feasible());
+        let feasible = || all.iter().filter(|one| one.is_feasible);
         let by_time = deadline.is_none() && budget.is_some();
         let wanted =
             |one: &Candidate| if by_time { one.prediction.completion_time_secs.unwrap() } else { one.cost.unwrap() };
         match recommended(&decision) {
             None => assert_eq!(feasible().count(), 0),
             Some(best) => {
-                assert!(best.is_feasible());
+                assert!(best.is_feasible);
                 let least = feasible().map(wanted).fold(f64::INFINITY, f64::min);
                 assert!(wanted(best) <= least * (1.0 + 2.1e-3), "{} {least} {:?}", wanted(best), named(best));
             }
@@ -138,8 +138,8 @@ fn out_of_memory_and_stopped_configurations_are_not_recommended() {
     assert_ne!(named(recommended(&second).unwrap()), first);
     job.incomplete = vec![ended(IncompleteOutcome::OutOfMemory)];
     let third = decide(&predictor, &job, &question).unwrap();
-    assert!(recommended(&third).unwrap().cores_per_executor < first.1 || first.1 == 1);
-    assert!(third.pareto.iter().all(|index| third.candidates[*index].cores_per_executor < first.1));
+    assert!(recommended(&third).unwrap().placement.cores_per_executor < first.1 || first.1 == 1);
+    assert!(third.pareto.iter().all(|index| third.candidates[*index].placement.cores_per_executor < first.1));
 }
 
 #[test]
@@ -149,11 +149,11 @@ fn a_count_that_never_varied_is_evaluated_only_as_measured() {
     let predictor = Predictor::fit_job(&job).unwrap();
     let question = Question { deadline_secs: Some(2000.0), ..question(&job) };
     let decision = decide(&predictor, &job, &question).unwrap();
-    assert!(decision.weighed == (EXECUTORS * CORES) as usize && decision.candidates.len() < 600);
+    assert!(decision.compared == (EXECUTORS * CORES) as usize && decision.candidates.len() < 600);
     let all = one_by_one(&predictor, &job, &question);
-    let least = all.iter().filter(|one| one.is_feasible()).filter_map(|one| one.cost).fold(f64::INFINITY, f64::min);
+    let least = all.iter().filter(|one| one.is_feasible).filter_map(|one| one.cost).fold(f64::INFINITY, f64::min);
     let best = recommended(&decision).unwrap();
-    assert!(best.executors == 3 && best.cost.unwrap() <= least * (1.0 + 2.1e-3), "{best:?} {least}");
+    assert!(best.placement.executors == 3 && best.cost.unwrap() <= least * (1.0 + 2.1e-3), "{best:?} {least}");
 
     let other = Question { executors: (4..=EXECUTORS).collect(), ..question };
     let decision = decide(&predictor, &job, &other).unwrap();
@@ -176,13 +176,13 @@ fn oversubscribed_configurations_are_decided_as_one_by_one() {
                 let question = Question { deadline_secs, executors, ..question(&job) };
                 let decision = decide(&predictor, &job, &question).unwrap();
                 let all = one_by_one(&predictor, &job, &question);
-                assert_eq!(decision.weighed, all.len());
+                assert_eq!(decision.compared, all.len());
                 assert!(decision.candidates.len() < 300, "{}", decision.candidates.len());
                 for one in &decision.candidates {
                     let place = all.binary_search_by_key(&named(one), named).unwrap();
                     assert_eq!(*one, all[place]);
                 }
-                let feasible = || all.iter().filter(|one| one.is_feasible());
+                let feasible = || all.iter().filter(|one| one.is_feasible);
                 let least = feasible().filter_map(|one| one.cost).fold(f64::INFINITY, f64::min);
                 let best = recommended(&decision).map(|best| best.cost.unwrap());
                 assert_eq!(best.is_none(), feasible().count() == 0, "{place} {mode:?} {fewest}");
@@ -217,12 +217,13 @@ fn deciding_again_under_other_limits_equals_a_new_decision() {
     let job = measured();
     let predictor = Predictor::fit_job(&job).unwrap();
     let open = question(&job);
-    let mut earlier = decide(&predictor, &job, &open).unwrap();
-    for (deadline_secs, memory_per_executor_mib) in [(Some(400.0), 1024), (Some(90.0), 1024), (None, 4096)] {
-        let asked = Question { deadline_secs, memory_per_executor_mib, ..open.clone() };
+    let plan = Plan::from_context(predictor.clone(), &job, &open).unwrap();
+    let mut earlier = plan.decide(&Limits::of(&open)).unwrap();
+    for (deadline_secs, probability) in [(Some(400.0), 0.9), (Some(90.0), 0.9), (None, 0.5), (Some(400.0), 0.5)] {
+        let asked = Question { deadline_secs, probability, ..open.clone() };
         let decision = decide(&predictor, &job, &asked).unwrap();
         assert_ne!(decision, earlier);
-        earlier = decide_again(&predictor, &job, &asked, &earlier).unwrap();
+        earlier = plan.decide(&Limits::of(&asked)).unwrap();
         assert_eq!(earlier, decision);
     }
 }
@@ -246,7 +247,7 @@ fn shared_accelerators_are_billed_alike_in_small_and_large_grids() {
                 Some(_) => one.prediction.completion_time_secs.unwrap(),
                 None => one.cost.unwrap(),
             };
-            let least = all.iter().filter(|one| one.is_feasible()).map(wanted).fold(f64::INFINITY, f64::min);
+            let least = all.iter().filter(|one| one.is_feasible).map(wanted).fold(f64::INFINITY, f64::min);
             let best = recommended(&decision).unwrap();
             assert!(wanted(best) <= least * (1.0 + 2.1e-3), "{} {least} {:?}", wanted(best), named(best));
         }

@@ -2,8 +2,8 @@
 //! of a search over every configuration.
 
 use foreglow_model::{
-    Basis, Comparison, DecideError, ExecutorSize, JointPredictor, MachineCandidate, MachineDecision, MachineLimits,
-    Offer, pack,
+    Basis, Plan, DecideError, ExecutorSize, JointPredictor, Candidate, Decision, Limits,
+    Space, pack,
 };
 use foreglow_shared::{
     Accelerator, Catalog, IncompleteOutcome, IncompleteRun, Job, JobGroup, MachineType, PeakMemory, PriceSheet,
@@ -15,20 +15,20 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::grid::incomplete;
 use crate::simulated::Random;
 use crate::two_types::{
-    FAST, IMAGES, LIMITS, Law, SLOW, compare, context, group, job, machine, offer, run, secs, two_types,
+    FAST, IMAGES, LIMITS, Law, SLOW, compare, context, group, job, machine, space, run, secs, two_types,
 };
 
-fn recommended(decision: &MachineDecision) -> &MachineCandidate {
+fn recommended(decision: &Decision) -> &Candidate {
     &decision.candidates[decision.recommended.unwrap()]
 }
 
 #[test]
 fn the_cheapest_machine_type_under_the_deadline_is_recommended_with_its_bill() {
-    let comparison = compare(&two_types(), &offer());
+    let plan = compare(&two_types(), &space());
     // Per hour: c5.xlarge 0.17 for four processors, c7i.large 0.08925 for two that are faster.
-    let open = comparison.decide(&LIMITS).unwrap();
+    let open = plan.decide(&LIMITS).unwrap();
     let best = recommended(&open);
-    assert_eq!(machine(&comparison, best), "c7i.large");
+    assert_eq!(machine(&plan, best), "c7i.large");
     assert!(
         (secs(best) / FAST.secs(best.placement.executors, best.placement.cores_per_executor, 1.0) - 1.0).abs() < 0.1
     );
@@ -44,13 +44,13 @@ fn the_cheapest_machine_type_under_the_deadline_is_recommended_with_its_bill() {
 }
 
 #[test]
-fn a_part_of_a_comparison_is_the_comparison_of_that_part() {
+fn a_part_of_a_plan_is_the_plan_of_that_part() {
     let (group, name) = (two_types(), "c5.xlarge");
-    let part = compare(&group, &offer()).only(|machine| machine == name);
-    let own = compare(&group, &Offer { machines: vec![name.to_owned()], ..offer() });
+    let part = compare(&group, &space()).only(|machine| machine == name);
+    let own = compare(&group, &Space { machines: vec![name.to_owned()], ..space() });
     assert_eq!(part.decide(&LIMITS).unwrap(), own.decide(&LIMITS).unwrap());
     assert_eq!((part.omissions(), part.len()), (own.omissions(), own.len()));
-    assert!(!part.is_empty() && part.len() < compare(&group, &offer()).len());
+    assert!(!part.is_empty() && part.len() < compare(&group, &space()).len());
 }
 
 #[test]
@@ -83,27 +83,27 @@ fn a_machine_type_that_ran_other_cnns_is_compared_and_one_that_shares_none_is_no
         other_cnn("mobilenet_v2", "c7i.large", FAST, 0.4),
         other_cnn("vgg16", "c6i.large", FAST, 3.0),
     ];
-    let comparison = compare(&group, &offer());
-    let arms = comparison.predictor().arms();
+    let plan = compare(&group, &space());
+    let arms = plan.predictor().arms();
     assert_eq!(arms.iter().map(|arm| arm.machine.as_str()).collect::<Vec<_>>(), ["c5.xlarge", "c7i.large"]);
     assert_eq!((arms[0].basis, arms[1].basis), (Basis::Own, Basis::OtherCnns));
     for (executors, cores) in [(1, 1), (2, 1), (1, 2)] {
-        let predicted = comparison.predictor().predict(1, executors, cores);
+        let predicted = plan.predictor().predict(1, executors, cores);
         let (secs, expected) = (predicted.completion_time_secs.unwrap(), FAST.secs(executors, cores, 1.0));
         assert!((secs / expected - 1.0).abs() < 0.15, "{executors} × {cores}: {secs} for {expected}");
         let interval = predicted.interval.unwrap();
         assert!((interval.lower_secs..interval.upper_secs).contains(&expected), "{interval:?} {expected}");
     }
-    let open = comparison.decide(&LIMITS).unwrap();
-    assert_eq!(machine(&comparison, recommended(&open)), "c7i.large");
+    let open = plan.decide(&LIMITS).unwrap();
+    assert_eq!(machine(&plan, recommended(&open)), "c7i.large");
 }
 
 #[test]
 fn whole_machines_are_billed_and_more_executors_than_one_holds_take_several() {
-    let comparison = compare(&two_types(), &Offer { executors: vec![1, 3], cores_per_executor: vec![2], ..offer() });
-    let decision = comparison.decide(&LIMITS).unwrap();
+    let plan = compare(&two_types(), &Space { executors: vec![1, 3], cores_per_executor: vec![2], ..space() });
+    let decision = plan.decide(&LIMITS).unwrap();
     for candidate in &decision.candidates {
-        let holds = if machine(&comparison, candidate) == "c5.xlarge" { 2 } else { 1 };
+        let holds = if machine(&plan, candidate) == "c5.xlarge" { 2 } else { 1 };
         assert_eq!(candidate.placement.executors_per_machine, holds);
         assert_eq!(candidate.placement.machines, candidate.placement.executors.div_ceil(holds));
     }
@@ -111,83 +111,83 @@ fn whole_machines_are_billed_and_more_executors_than_one_holds_take_several() {
 
 #[test]
 fn limits_on_time_money_and_the_hourly_price_are_kept_or_nothing_is_recommended() {
-    let comparison = compare(&two_types(), &offer());
-    let open = comparison.decide(&LIMITS).unwrap();
+    let plan = compare(&two_types(), &space());
+    let open = plan.decide(&LIMITS).unwrap();
     let fastest = secs(&open.candidates[open.fastest.unwrap()]);
-    let late = comparison.decide(&MachineLimits { deadline_secs: Some(fastest * 0.5), ..LIMITS }).unwrap();
+    let late = plan.decide(&Limits { deadline_secs: Some(fastest * 0.5), ..LIMITS }).unwrap();
     assert_eq!(late.recommended, None);
     assert_eq!(secs(&late.candidates[late.fastest.unwrap()]), fastest);
-    let hourly = comparison.decide(&MachineLimits { max_hourly_cost: Some(0.1), ..LIMITS }).unwrap();
+    let hourly = plan.decide(&Limits { max_hourly_cost: Some(0.1), ..LIMITS }).unwrap();
     assert!(recommended(&hourly).hourly_cost.unwrap() <= 0.1);
-    let poor = comparison.decide(&MachineLimits { budget: Some(1e-6), ..LIMITS }).unwrap();
+    let poor = plan.decide(&Limits { budget: Some(1e-6), ..LIMITS }).unwrap();
     assert_eq!(poor.recommended, None);
-    let rich = comparison.decide(&MachineLimits { budget: Some(100.0), ..LIMITS }).unwrap();
+    let rich = plan.decide(&Limits { budget: Some(100.0), ..LIMITS }).unwrap();
     assert_eq!(rich.recommended, rich.fastest, "a budget alone asks for speed");
     for (limits, word) in [
-        (MachineLimits { deadline_secs: Some(0.0), ..LIMITS }, "deadline"),
-        (MachineLimits { budget: Some(f64::NAN), ..LIMITS }, "budget"),
-        (MachineLimits { max_hourly_cost: Some(-1.0), ..LIMITS }, "hourly"),
-        (MachineLimits { probability: 1.0, ..LIMITS }, "probability"),
+        (Limits { deadline_secs: Some(0.0), ..LIMITS }, "deadline"),
+        (Limits { budget: Some(f64::NAN), ..LIMITS }, "budget"),
+        (Limits { max_hourly_cost: Some(-1.0), ..LIMITS }, "hourly"),
+        (Limits { probability: 1.0, ..LIMITS }, "probability"),
     ] {
-        assert!(comparison.decide(&limits).unwrap_err().to_string().contains(word));
+        assert!(plan.decide(&limits).unwrap_err().to_string().contains(word));
     }
 }
 
 #[test]
 fn a_decision_does_not_depend_on_the_decisions_before_it() {
-    let mut comparison = compare(&two_types(), &offer());
-    let open = comparison.decide(&LIMITS).unwrap();
+    let mut plan = compare(&two_types(), &space());
+    let open = plan.decide(&LIMITS).unwrap();
     let (fastest, least) = (secs(&open.candidates[open.fastest.unwrap()]), recommended(&open).cost.unwrap());
     let asked = [
         LIMITS,
-        MachineLimits { deadline_secs: Some(fastest * 1.5), ..LIMITS },
-        MachineLimits { deadline_secs: Some(fastest * 4.0), ..LIMITS },
-        MachineLimits { deadline_secs: Some(fastest * 4.0), probability: 0.5, ..LIMITS },
-        MachineLimits { budget: Some(least * 1.5), ..LIMITS },
-        MachineLimits { budget: Some(least * 1.5), deadline_secs: Some(fastest * 4.0), ..LIMITS },
-        MachineLimits { max_hourly_cost: Some(0.1), ..LIMITS },
-        MachineLimits { startup_secs: 300.0, ..LIMITS },
-        MachineLimits { spot: true, ..LIMITS },
+        Limits { deadline_secs: Some(fastest * 1.5), ..LIMITS },
+        Limits { deadline_secs: Some(fastest * 4.0), ..LIMITS },
+        Limits { deadline_secs: Some(fastest * 4.0), probability: 0.5, ..LIMITS },
+        Limits { budget: Some(least * 1.5), ..LIMITS },
+        Limits { budget: Some(least * 1.5), deadline_secs: Some(fastest * 4.0), ..LIMITS },
+        Limits { max_hourly_cost: Some(0.1), ..LIMITS },
+        Limits { startup_secs: 300.0, ..LIMITS },
+        Limits { spot: true, ..LIMITS },
     ];
     let mut catalog = Catalog::built_in();
     for factor in [1.0, 3.0] {
         for machine in catalog.machines.iter_mut().filter(|machine| machine.name == "c5.xlarge") {
             machine.hourly_price *= factor;
         }
-        comparison.reprice(&catalog);
-        let mut fresh = compare(&two_types(), &offer());
+        plan.reprice(&catalog);
+        let mut fresh = compare(&two_types(), &space());
         fresh.reprice(&catalog);
         for limits in asked.iter().chain(asked.iter().rev()) {
-            assert_eq!(comparison.decide(limits).unwrap(), fresh.clone().decide(limits).unwrap(), "{limits:?}");
+            assert_eq!(plan.decide(limits).unwrap(), fresh.clone().decide(limits).unwrap(), "{limits:?}");
         }
     }
-    assert_ne!(comparison.decide(&LIMITS).unwrap(), open, "other prices give other answers");
+    assert_ne!(plan.decide(&LIMITS).unwrap(), open, "other prices give other answers");
 }
 
 #[test]
 fn spot_prices_apply_on_request_and_machines_without_one_are_never_a_bargain() {
     let jobs = vec![job("c5.xlarge", SLOW.grid(|| 0.0)), job("cpu_4x_general", FAST.grid(|| 0.0))];
-    let comparison = compare(&group(jobs), &offer());
-    let spot = comparison.decide(&MachineLimits { spot: true, ..LIMITS }).unwrap();
-    assert_eq!(machine(&comparison, recommended(&spot)), "c5.xlarge");
-    let lambda = spot.candidates.iter().find(|candidate| machine(&comparison, candidate) == "cpu_4x_general").unwrap();
+    let plan = compare(&group(jobs), &space());
+    let spot = plan.decide(&Limits { spot: true, ..LIMITS }).unwrap();
+    assert_eq!(machine(&plan, recommended(&spot)), "c5.xlarge");
+    let lambda = spot.candidates.iter().find(|candidate| machine(&plan, candidate) == "cpu_4x_general").unwrap();
     assert_eq!((lambda.cost, lambda.is_feasible), (None, false));
-    let demand = comparison.decide(&LIMITS).unwrap();
+    let demand = plan.decide(&LIMITS).unwrap();
     assert!(recommended(&spot).cost < demand.candidates[demand.cheapest.unwrap()].cost);
 }
 
 #[test]
-fn configurations_that_ran_out_of_memory_on_one_machine_type_are_offered_on_none() {
+fn configurations_that_ran_out_of_memory_on_one_machine_type_are_spaceed_on_none() {
     let mut jobs = two_types().jobs;
     jobs[0].incomplete.push(incomplete(1, 2, IncompleteOutcome::OutOfMemory));
     // Completed runs with the same memory would refute the failure.
     for job in &mut jobs {
         job.observations.retain(|run| run.cores_per_executor == 1);
     }
-    let comparison = compare(&group(jobs), &Offer { cores_per_executor: vec![1, 2], ..offer() });
-    let decision = comparison.decide(&LIMITS).unwrap();
+    let plan = compare(&group(jobs), &Space { cores_per_executor: vec![1, 2], ..space() });
+    let decision = plan.decide(&LIMITS).unwrap();
     assert!(decision.candidates.iter().all(|candidate| candidate.placement.cores_per_executor == 1));
-    let reasons: Vec<&str> = comparison.omissions().iter().map(|omission| omission.reason.as_str()).collect();
+    let reasons: Vec<&str> = plan.omissions().iter().map(|omission| omission.reason.as_str()).collect();
     assert_eq!(reasons.iter().filter(|reason| reason.contains("ran out of memory")).count(), 2, "{reasons:?}");
 }
 
@@ -208,25 +208,25 @@ fn a_gpu_out_of_memory_excludes_the_gpus_with_no_more_memory_whatever_the_execut
         let mut jobs: Vec<Job> = machines.map(|(machine, name, mib)| on_gpu(machine, name, mib, FAST)).to_vec();
         let over = incomplete(1, 2, outcome);
         jobs[failing].incomplete.push(over);
-        let offer =
-            Offer { executors: vec![1], cores_per_executor: vec![2], memory_per_executor_mib: Some(8192), ..offer() };
-        let comparison = compare(&group(jobs), &offer);
-        let decision = comparison.decide(&LIMITS).unwrap();
-        let mut offered: Vec<String> =
-            decision.candidates.iter().map(|candidate| machine(&comparison, candidate).to_owned()).collect();
-        offered.sort();
-        (offered, comparison.omissions().iter().map(|omission| omission.reason.clone()).collect::<Vec<String>>())
+        let space =
+            Space { executors: vec![1], cores_per_executor: vec![2], memory_per_executor_mib: Some(8192), ..space() };
+        let plan = compare(&group(jobs), &space);
+        let decision = plan.decide(&LIMITS).unwrap();
+        let mut spaceed: Vec<String> =
+            decision.candidates.iter().map(|candidate| machine(&plan, candidate).to_owned()).collect();
+        spaceed.sort();
+        (spaceed, plan.omissions().iter().map(|omission| omission.reason.clone()).collect::<Vec<String>>())
     };
-    let (offered, reasons) = failing(0, IncompleteOutcome::OutOfAcceleratorMemory);
-    assert_eq!(offered, ["g5.xlarge", "p3.2xlarge"]);
+    let (spaceed, reasons) = failing(0, IncompleteOutcome::OutOfAcceleratorMemory);
+    assert_eq!(spaceed, ["g5.xlarge", "p3.2xlarge"]);
     assert!(reasons.iter().any(|reason| reason.contains("smaller mini-batch")), "{reasons:?}");
-    let (offered, _) = failing(2, IncompleteOutcome::OutOfAcceleratorMemory);
-    assert_eq!(offered, ["g5.xlarge"], "a T4 has less memory than the V100");
-    let (offered, _) = failing(1, IncompleteOutcome::OutOfAcceleratorMemory);
-    assert!(offered.is_empty(), "{offered:?}");
+    let (spaceed, _) = failing(2, IncompleteOutcome::OutOfAcceleratorMemory);
+    assert_eq!(spaceed, ["g5.xlarge"], "a T4 has less memory than the V100");
+    let (spaceed, _) = failing(1, IncompleteOutcome::OutOfAcceleratorMemory);
+    assert!(spaceed.is_empty(), "{spaceed:?}");
     // An executor that exceeded its 1024 MiB may succeed with 8192.
-    let (offered, _) = failing(1, IncompleteOutcome::OutOfMemory);
-    assert_eq!(offered.len(), 3);
+    let (spaceed, _) = failing(1, IncompleteOutcome::OutOfMemory);
+    assert_eq!(spaceed.len(), 3);
 }
 
 #[test]
@@ -239,9 +239,9 @@ fn what_ran_out_of_memory_with_a_smaller_batch_does_so_with_a_larger_one() {
     smaller.context = context("c5.xlarge", 16);
     smaller.incomplete.push(incomplete(1, 1, IncompleteOutcome::OutOfMemory));
     jobs.push(smaller);
-    let comparison = compare(&group(jobs), &offer());
-    let batch = |candidate: &MachineCandidate| comparison.predictor().arms()[candidate.placement.arm].batch_size;
-    assert!(comparison.decide(&LIMITS).unwrap().candidates.iter().all(|candidate| batch(candidate) == 8));
+    let plan = compare(&group(jobs), &space());
+    let batch = |candidate: &Candidate| plan.predictor().arms()[candidate.placement.arm].batch_size;
+    assert!(plan.decide(&LIMITS).unwrap().candidates.iter().all(|candidate| batch(candidate) == 8));
 }
 
 #[test]
@@ -250,18 +250,18 @@ fn the_memory_of_an_executor_follows_the_measured_peaks() {
     for (cores_per_executor, peak_mib) in [(1, 300), (2, 400)] {
         jobs[0].peaks.push(PeakMemory { cores_per_executor, partition_size: 8, peak_mib });
     }
-    let comparison =
-        compare(&group(jobs.clone()), &Offer { executors: vec![1], cores_per_executor: vec![2], ..offer() });
+    let plan =
+        compare(&group(jobs.clone()), &Space { executors: vec![1], cores_per_executor: vec![2], ..space() });
     // 400 MiB and a fifth, rounded up to a multiple of 256 MiB, on both machine types.
-    let decision = comparison.decide(&LIMITS).unwrap();
-    assert_eq!(decision.weighed, 2);
+    let decision = plan.decide(&LIMITS).unwrap();
+    assert_eq!(decision.compared, 2);
     assert!(decision.candidates.iter().all(|candidate| candidate.placement.memory_per_executor_mib == 512));
     // The requested memory is below the expected need, with more cores than any completed run.
     let tight =
-        Offer { memory_per_executor_mib: Some(256), cores_per_executor: vec![4], executors: vec![1], ..offer() };
-    let comparison = compare(&group(jobs), &tight);
-    assert!(comparison.is_empty());
-    assert!(comparison.omissions().iter().any(|omission| omission.reason.contains("is expected to need")));
+        Space { memory_per_executor_mib: Some(256), cores_per_executor: vec![4], executors: vec![1], ..space() };
+    let plan = compare(&group(jobs), &tight);
+    assert!(plan.is_empty());
+    assert!(plan.omissions().iter().any(|omission| omission.reason.contains("is expected to need")));
 }
 
 #[test]
@@ -269,19 +269,19 @@ fn what_cannot_be_compared_is_said_for_each_machine_type() {
     let mut jobs = two_types().jobs;
     jobs.push(job("mine", FAST.grid(|| 0.0)));
     let machines = ["c5.xlarge", "mine", "g5.xlarge"].map(str::to_owned).to_vec();
-    let comparison = compare(&group(jobs.clone()), &Offer { machines, cores_per_executor: vec![1, 8], ..offer() });
+    let plan = compare(&group(jobs.clone()), &Space { machines, cores_per_executor: vec![1, 8], ..space() });
     let said = |machine: &str, words: &str| {
-        comparison.omissions().iter().any(|omission| omission.machine == machine && omission.reason.contains(words))
+        plan.omissions().iter().any(|omission| omission.machine == machine && omission.reason.contains(words))
     };
     assert!(said("c5.xlarge", "c5.xlarge has 4 processors, and an executor takes 8"));
     assert!(said("mine", "neither the catalog nor a price sheet has its price"));
     assert!(said("g5.xlarge", "it was not measured"));
-    assert!(comparison.omissions().iter().all(|omission| omission.machine != "c7i.large"), "it was not asked for");
+    assert!(plan.omissions().iter().all(|omission| omission.machine != "c7i.large"), "it was not asked for");
     // A price sheet covers what the catalog lacks.
     let sheet = Some(PriceSheet { core_hour: 0.5, gib_hour: 0.0, ..PriceSheet::example() });
-    let comparison = compare(&group(jobs), &Offer { sheet, ..offer() });
-    let decision = comparison.decide(&LIMITS).unwrap();
-    let mine = decision.candidates.iter().find(|candidate| machine(&comparison, candidate) == "mine").unwrap();
+    let plan = compare(&group(jobs), &Space { sheet, ..space() });
+    let decision = plan.decide(&LIMITS).unwrap();
+    let mine = decision.candidates.iter().find(|candidate| machine(&plan, candidate) == "mine").unwrap();
     let hourly = 0.5 * f64::from(mine.placement.executors * mine.placement.cores_per_executor);
     assert!((mine.hourly_cost.unwrap() - hourly).abs() < 1e-9 && mine.placement.machines == 0);
 }
@@ -290,33 +290,33 @@ fn what_cannot_be_compared_is_said_for_each_machine_type() {
 fn two_currencies_and_counts_of_zero_are_refused() {
     let predictor = || JointPredictor::fit(&two_types()).unwrap();
     let sheet = Some(PriceSheet { currency: "EUR".into(), ..PriceSheet::example() });
-    let error = Comparison::of(predictor(), &Offer { sheet, ..offer() }).unwrap_err();
+    let error = Plan::new(predictor(), Space { sheet, ..space() }).unwrap_err();
     assert_eq!(
         error.to_string(),
         "prices are in USD and in EUR, which cannot be compared; give all prices in one currency"
     );
-    let zero = Comparison::of(predictor(), &Offer { executors: vec![0], ..offer() }).unwrap_err();
+    let zero = Plan::new(predictor(), Space { executors: vec![0], ..space() }).unwrap_err();
     assert_eq!(zero, DecideError::ZeroConfiguration);
-    let many = Offer { executors: (1..=1000).collect(), cores_per_executor: (1..=1000).collect(), ..offer() };
-    assert_eq!(Comparison::of(predictor(), &many).unwrap_err(), DecideError::TooMany(2_000_000));
+    let many = Space { executors: (1..=1000).collect(), cores_per_executor: (1..=1000).collect(), ..space() };
+    assert_eq!(Plan::new(predictor(), many.clone()).unwrap_err(), DecideError::TooMany(2_000_000));
 }
 
 #[test]
-fn a_job_on_gpus_is_not_offered_machines_without_any() {
+fn a_job_on_gpus_is_not_spaceed_machines_without_any() {
     let mut jobs = two_types().jobs;
     for job in &mut jobs {
         job.context.accelerator = Some("Tesla T4".into());
     }
     jobs[0].context.host.machine = Some("g4dn.xlarge".into());
-    let comparison = compare(&group(jobs), &offer());
-    let decision = comparison.decide(&LIMITS).unwrap();
-    assert!(decision.candidates.iter().all(|candidate| machine(&comparison, candidate) == "g4dn.xlarge"));
+    let plan = compare(&group(jobs), &space());
+    let decision = plan.decide(&LIMITS).unwrap();
+    assert!(decision.candidates.iter().all(|candidate| machine(&plan, candidate) == "g4dn.xlarge"));
     let reason = "the job runs on GPUs, and c7i.large has none; choose a machine type with GPUs";
-    assert!(comparison.omissions().iter().any(|omission| omission.reason == reason));
+    assert!(plan.omissions().iter().any(|omission| omission.reason == reason));
 }
 
 #[test]
-fn a_machine_without_a_catalog_entry_is_not_offered_more_executors_than_it_has_gpus() {
+fn a_machine_without_a_catalog_entry_is_not_spaceed_more_executors_than_it_has_gpus() {
     let gpus = |batch_size: u32, count: usize| {
         let mut job = on_gpu("mine", "Tesla T4", 15_360, FAST);
         job.context.workload.batch_size = batch_size;
@@ -325,12 +325,12 @@ fn a_machine_without_a_catalog_entry_is_not_offered_more_executors_than_it_has_g
         job
     };
     let sheet = Some(PriceSheet { accelerator_hour: 1.0, ..PriceSheet::example() });
-    let offer = Offer { sheet, executors: (1..=8).collect(), cores_per_executor: vec![1], ..offer() };
+    let space = Space { sheet, executors: (1..=8).collect(), cores_per_executor: vec![1], ..space() };
     let most = |jobs: Vec<Job>| {
-        let comparison = compare(&group(jobs), &offer);
-        let decision = comparison.decide(&LIMITS).unwrap();
+        let plan = compare(&group(jobs), &space);
+        let decision = plan.decide(&LIMITS).unwrap();
         let most = decision.candidates[decision.fastest.unwrap()].placement.executors;
-        (most, comparison.predictor().arms()[0].accelerators, comparison.omissions().to_vec())
+        (most, plan.predictor().arms()[0].accelerators, plan.omissions().to_vec())
     };
     let (executors, known, omissions) = most(vec![gpus(8, 2), gpus(32, 2)]);
     assert_eq!((executors, known), (2, Some(2)));
@@ -371,16 +371,16 @@ proptest! {
         deadline in 100.0..3000.0_f64, probability in prop::sample::select(vec![0.5, 0.8, 0.9]),
         most in prop::option::of(0.1..2.0_f64), spot: bool,
     ) {
-        let comparison = compare(&two_types(), &Offer { executors: vec![1, 2, 4, 8], ..offer() });
+        let plan = compare(&two_types(), &Space { executors: vec![1, 2, 4, 8], ..space() });
         let limits =
-            MachineLimits { deadline_secs: Some(deadline), probability, max_hourly_cost: most, spot, ..LIMITS };
-        let decision = comparison.decide(&limits).unwrap();
+            Limits { deadline_secs: Some(deadline), probability, max_hourly_cost: most, spot, ..LIMITS };
+        let decision = plan.decide(&limits).unwrap();
         let catalog = Catalog::built_in();
         let mut least = f64::INFINITY;
         for (arm, name) in ["c5.xlarge", "c7i.large"].into_iter().enumerate() {
             let machine = catalog.find(name).unwrap();
             for (executors, cores) in [1, 2, 4, 8].into_iter().flat_map(|e| [(e, 1), (e, 2)]) {
-                let prediction = comparison.predictor().predict(arm, executors, cores);
+                let prediction = plan.predictor().predict(arm, executors, cores);
                 let size = ExecutorSize { cores, memory_mib: 1024, holds_accelerator: false };
                 let machines = pack(machine, executors, size).unwrap().machines;
                 let rate = machine.rate(machines, spot, 0.0).unwrap();
@@ -443,13 +443,13 @@ fn a_stopped_run_of_more_images_says_nothing_about_a_smaller_job() {
         job.incomplete = vec![IncompleteRun { sampling_rate: 1.0, at_least_secs: Some(120.0), ..stopped }];
     }
     let mut group = group(jobs);
-    let offer = Offer { executors: vec![2], cores_per_executor: vec![2], ..offer() };
-    let limits = MachineLimits { deadline_secs: Some(100.0), ..LIMITS };
+    let space = Space { executors: vec![2], cores_per_executor: vec![2], ..space() };
+    let limits = Limits { deadline_secs: Some(100.0), ..LIMITS };
     group.definition.images = IMAGES / 20;
-    let decision = compare(&group, &offer).decide(&limits).unwrap();
+    let decision = compare(&group, &space).decide(&limits).unwrap();
     assert!(recommended(&decision).success_probability.unwrap() > 0.9);
     group.definition.images = IMAGES;
-    assert_eq!(compare(&group, &offer).decide(&limits).unwrap().recommended, None, "it took at least 120 s");
+    assert_eq!(compare(&group, &space).decide(&limits).unwrap().recommended, None, "it took at least 120 s");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 
 mod accuracy;
-mod advise;
+mod advice;
 mod bills;
 #[cfg(target_arch = "wasm32")]
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
@@ -24,7 +24,7 @@ mod large_grid;
 mod laws;
 mod machine_types;
 mod metric;
-mod next_run;
+mod one_plan;
 mod physical_laws;
 mod repeated_runs;
 mod rivals;
@@ -35,6 +35,7 @@ mod search;
 mod serialisation;
 mod simulated;
 mod simulation;
+mod single_context_advice;
 mod sizes;
 mod splits;
 mod spread;

@@ -1,5 +1,7 @@
 //! Strong and weak scaling.
 
+use std::sync::Arc;
+
 use foreglow_model::{Predictor, Scaling, ScalingRow};
 use foreglow_shared::{Observation, Question};
 #[cfg(target_arch = "wasm32")]
@@ -15,7 +17,7 @@ fn amdahl(e: f64, c: f64, s: f64) -> f64 {
 fn scaling(runs: &[Observation]) -> Scaling {
     let predictor = Predictor::fit(&context(None), runs).unwrap();
     let question = Question { executors: vec![1, 2, 4], cores_per_executor: vec![1, 2], ..Question::about(runs) };
-    Scaling::of(&predictor, &job(runs), &question).unwrap().unwrap()
+    Scaling::of(&Arc::new(predictor), &job(runs), &question).unwrap().unwrap()
 }
 
 fn runs() -> Vec<Observation> {
@@ -23,7 +25,7 @@ fn runs() -> Vec<Observation> {
 }
 
 fn row(scaling: &Scaling, executors: u32, cores: u32) -> &ScalingRow {
-    let is_it = |row: &&ScalingRow| (row.candidate.executors, row.candidate.cores_per_executor) == (executors, cores);
+    let is_it = |row: &&ScalingRow| (row.candidate.placement.executors, row.candidate.placement.cores_per_executor) == (executors, cores);
     scaling.rows.iter().find(is_it).unwrap()
 }
 
@@ -36,11 +38,11 @@ fn the_same_images_speed_up_by_the_law_of_amdahl() {
     let scaling = scaling(&runs());
     assert_eq!((scaling.smallest, scaling.rows.len()), ((1, 1), 6));
     for row in &scaling.rows {
-        let ratio = f64::from(row.candidate.executors * row.candidate.cores_per_executor);
+        let ratio = f64::from(row.candidate.placement.executors * row.candidate.placement.cores_per_executor);
         let expected = 102.0 / (2.0 + 100.0 / ratio);
         assert!(is_near(row.strong.speed_up, expected), "{expected}: {row:?}");
         assert!(is_near(row.strong.efficiency, expected / ratio), "{row:?}");
-        let burdens = row.candidate.burden.unwrap() / scaling.rows[0].candidate.burden.unwrap();
+        let burdens = row.candidate.objective.unwrap() / scaling.rows[0].candidate.objective.unwrap();
         assert_eq!(row.cost_factor, Some(burdens));
     }
 }
@@ -51,7 +53,7 @@ fn images_that_grow_with_the_slots_take_the_same_time_if_the_slots_do_not_distur
     // The whole job of 2,000 images on 4 × 2 slots.
     assert_eq!(scaling.images_per_slot, 250.0);
     for row in &scaling.rows {
-        let ratio = f64::from(row.candidate.executors * row.candidate.cores_per_executor);
+        let ratio = f64::from(row.candidate.placement.executors * row.candidate.placement.cores_per_executor);
         assert_eq!(row.weak.sampling_rate, ratio / 8.0);
         assert!(is_near(row.weak.prediction.completion_time_secs, 14.5), "{row:?}");
         assert!(is_near(row.weak.gain.efficiency, 1.0), "{row:?}");

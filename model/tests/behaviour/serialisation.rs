@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use foreglow_model::{Decision, Grid, Predictor, decide, scenario_table};
+use foreglow_model::{Decision, Grid, Predictor, scenario_table};
 use foreglow_shared::Question;
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, full, jitter, job, multiplicative};
+use crate::grid::{context, full, jitter, job, multiplicative, decide};
 
 fn runs() -> Vec<foreglow_shared::Observation> {
     jitter(&full(&[1, 2, 3], &[1, 2], &[0.01, 0.1, 1.0], multiplicative), 0.1)

@@ -1,12 +1,12 @@
 //! Partition and batch sizes among the configurations of a job.
 
-use foreglow_model::{Basis, Comparison, JointPredictor, MachineCandidate, Offer};
+use foreglow_model::{Basis, Plan, JointPredictor, Candidate, Space};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, PeakMemory};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::incomplete;
-use crate::two_types::{FAST, LIMITS, Law, SLOW, compare, context, group, job, machine, offer, run, secs, two_types};
+use crate::two_types::{FAST, LIMITS, Law, SLOW, compare, context, group, job, machine, space, run, secs, two_types};
 
 #[test]
 fn a_partition_size_whose_effect_the_runs_do_not_tell_is_refused() {
@@ -24,14 +24,14 @@ fn batch_sizes_are_compared_and_may_be_chosen() {
     let mut larger = job("c5.xlarge", Law { secs: 2400.0, ..SLOW }.grid(|| 0.0));
     larger.context = context("c5.xlarge", 32);
     jobs.push(larger);
-    let comparison = compare(&group(jobs), &offer());
-    let batch = |candidate: &MachineCandidate| comparison.predictor().arms()[candidate.placement.arm].batch_size;
-    let on_c5 = Offer { machines: vec!["c5.xlarge".into()], ..offer() };
-    let jobs = comparison.predictor().arms().iter().filter(|arm| arm.machine == "c7i.large").count();
-    assert_eq!(jobs, 2, "a batch size that was measured on another machine type is offered too");
-    let comparison_c5 = compare(&group(two_types().jobs), &Offer { batch_sizes: vec![32], ..on_c5 });
-    assert!(comparison_c5.is_empty(), "a batch size that nobody measured is not offered");
-    let decision = comparison.decide(&LIMITS).unwrap();
+    let plan = compare(&group(jobs), &space());
+    let batch = |candidate: &Candidate| plan.predictor().arms()[candidate.placement.arm].batch_size;
+    let on_c5 = Space { machines: vec!["c5.xlarge".into()], ..space() };
+    let jobs = plan.predictor().arms().iter().filter(|arm| arm.machine == "c7i.large").count();
+    assert_eq!(jobs, 2, "a batch size that was measured on another machine type is spaceed too");
+    let plan_c5 = compare(&group(two_types().jobs), &Space { batch_sizes: vec![32], ..on_c5 });
+    assert!(plan_c5.is_empty(), "a batch size that nobody measured is not spaceed");
+    let decision = plan.decide(&LIMITS).unwrap();
     assert!(decision.candidates.iter().any(|candidate| batch(candidate) == 32));
 }
 
@@ -49,18 +49,18 @@ fn an_asked_partition_size_changes_the_time_where_it_was_measured_and_is_refused
     let asked = |size: u32| {
         compare(
             &group,
-            &Offer { partition_size: Some(size), executors: vec![2], cores_per_executor: vec![1], ..offer() },
+            &Space { partition_size: Some(size), executors: vec![2], cores_per_executor: vec![1], ..space() },
         )
     };
     for (size, law) in [(8, SLOW), (16, quicker)] {
-        let comparison = asked(size);
-        let decision = comparison.decide(&LIMITS).unwrap();
+        let plan = asked(size);
+        let decision = plan.decide(&LIMITS).unwrap();
         let on_c5 =
-            decision.candidates.iter().find(|candidate| machine(&comparison, candidate) == "c5.xlarge").unwrap();
+            decision.candidates.iter().find(|candidate| machine(&plan, candidate) == "c5.xlarge").unwrap();
         assert!((secs(on_c5) / law.secs(2, 1, 1.0) - 1.0).abs() < 0.1, "{size}: {}", secs(on_c5));
     }
-    let comparison = asked(16);
-    let refused = comparison.omissions().iter().find(|omission| omission.machine == "c7i.large").unwrap();
+    let plan = asked(16);
+    let refused = plan.omissions().iter().find(|omission| omission.machine == "c7i.large").unwrap();
     assert!(refused.reason.contains("partition size"), "{}", refused.reason);
     assert!(asked(8).omissions().is_empty(), "{:?}", asked(8).omissions());
 }
@@ -71,8 +71,8 @@ fn sized(law: Law, partition_size: u32) -> Vec<Observation> {
 }
 
 /// The partition size of a candidate.
-fn size_of(comparison: &Comparison, candidate: &MachineCandidate) -> u32 {
-    comparison.predictor().arms()[candidate.placement.arm].partition_size
+fn size_of(plan: &Plan, candidate: &Candidate) -> u32 {
+    plan.predictor().arms()[candidate.placement.arm].partition_size
 }
 
 #[test]
@@ -82,20 +82,20 @@ fn the_best_measured_partition_size_of_each_machine_type_is_chosen() {
     let first = [sized(SLOW, 8), vec![run(1, 1, 0.05, SLOW.secs(1, 1, 0.05))], sized(quicker, 16)].concat();
     let second = [sized(FAST, 8), vec![run(1, 1, 0.05, FAST.secs(1, 1, 0.05))], sized(SLOW, 16)].concat();
     let group = group(vec![job("c5.xlarge", first), job("c7i.large", second)]);
-    let comparison = compare(&group, &offer());
-    let decision = comparison.decide(&LIMITS).unwrap();
+    let plan = compare(&group, &space());
+    let decision = plan.decide(&LIMITS).unwrap();
     for place in &decision.best_per_machine {
         let candidate = &decision.candidates[*place];
-        let (size, law) = match machine(&comparison, candidate) {
+        let (size, law) = match machine(&plan, candidate) {
             "c5.xlarge" => (16, quicker),
             _ => (8, FAST),
         };
-        assert_eq!(size_of(&comparison, candidate), size);
+        assert_eq!(size_of(&plan, candidate), size);
         let expected = law.secs(candidate.placement.executors, candidate.placement.cores_per_executor, 1.0);
         assert!((secs(candidate) / expected - 1.0).abs() < 0.1, "{} for {expected}", secs(candidate));
     }
-    let asked = compare(&group, &Offer { partition_size: Some(8), ..offer() });
-    assert_eq!(asked.len() * 2, comparison.len(), "one size is asked for");
+    let asked = compare(&group, &Space { partition_size: Some(8), ..space() });
+    assert_eq!(asked.len() * 2, plan.len(), "one size is asked for");
 }
 
 #[test]
@@ -103,15 +103,15 @@ fn a_partition_size_is_not_chosen_with_more_cores_than_completed_with_it() {
     let quicker = Law { secs: 1500.0, ..SLOW };
     let mut runs = [sized(SLOW, 8), vec![run(1, 1, 0.05, SLOW.secs(1, 1, 0.05))]].concat();
     runs.extend(sized(quicker, 64).into_iter().filter(|run| run.cores_per_executor == 1));
-    let offer = Offer { executors: vec![1], cores_per_executor: vec![1, 2], ..offer() };
+    let space = Space { executors: vec![1], cores_per_executor: vec![1, 2], ..space() };
     let sizes = |group: &JobGroup| {
-        let comparison = compare(group, &offer);
-        let decision = comparison.decide(&LIMITS).unwrap();
+        let plan = compare(group, &space);
+        let decision = plan.decide(&LIMITS).unwrap();
         let all = decision
             .candidates
             .iter()
-            .map(|candidate| (candidate.placement.cores_per_executor, size_of(&comparison, candidate)));
-        (all.collect::<Vec<(u32, u32)>>(), comparison.omissions().to_vec(), comparison.len())
+            .map(|candidate| (candidate.placement.cores_per_executor, size_of(&plan, candidate)));
+        (all.collect::<Vec<(u32, u32)>>(), plan.omissions().to_vec(), plan.len())
     };
     let mut group = group(vec![job("c5.xlarge", runs)]);
     let (all, omissions, _) = sizes(&group);
@@ -146,13 +146,13 @@ fn an_asked_batch_size_between_measured_ones_is_interpolated_and_one_beyond_is_r
     };
     let group = group([batches("c5.xlarge", &[8, 16, 64]), batches("c7i.large", &[8, 64])].concat());
     let asked = |size: u32| {
-        compare(&group, &Offer { batch_sizes: vec![size], executors: vec![1], cores_per_executor: vec![1], ..offer() })
+        compare(&group, &Space { batch_sizes: vec![size], executors: vec![1], cores_per_executor: vec![1], ..space() })
     };
-    let comparison = asked(32);
-    let decision = comparison.decide(&LIMITS).unwrap();
-    assert_eq!((decision.weighed, comparison.omissions().len()), (2, 0), "{:?}", comparison.omissions());
+    let plan = asked(32);
+    let decision = plan.decide(&LIMITS).unwrap();
+    assert_eq!((decision.compared, plan.omissions().len()), (2, 0), "{:?}", plan.omissions());
     for candidate in &decision.candidates {
-        let arm = &comparison.predictor().arms()[candidate.placement.arm];
+        let arm = &plan.predictor().arms()[candidate.placement.arm];
         assert_eq!((arm.batch_size, arm.basis, arm.runs), (32, Basis::Interpolated, 0));
         let (interval, truth) = (candidate.prediction.interval.unwrap(), law(32).secs(1, 1, 1.0));
         assert!((interval.lower_secs..interval.upper_secs).contains(&truth), "{interval:?} {truth}");
@@ -185,7 +185,7 @@ fn an_asked_partition_size_that_needs_too_much_memory_is_refused() {
         let (executors, cores_per_executor) = (vec![1], vec![1]);
         compare(
             &group,
-            &Offer { partition_size: Some(size), memory_per_executor_mib, executors, cores_per_executor, ..offer() },
+            &Space { partition_size: Some(size), memory_per_executor_mib, executors, cores_per_executor, ..space() },
         )
     };
     assert_eq!(asked(16).len(), 1);

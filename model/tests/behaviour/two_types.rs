@@ -1,13 +1,13 @@
-//! A job on two machine types whose times follow a law, for tests of comparisons.
+//! A job on two machine types whose times follow a law, for tests of plans.
 
-use foreglow_model::{Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer};
+use foreglow_model::{Plan, JointPredictor, Candidate, Limits, Space};
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation};
 
 use crate::grid;
 
 pub const IMAGES: u64 = 100_000;
 /// Limits that exclude nothing.
-pub const LIMITS: MachineLimits = MachineLimits {
+pub const LIMITS: Limits = Limits {
     deadline_secs: None,
     budget: None,
     max_hourly_cost: None,
@@ -70,18 +70,18 @@ pub fn two_types() -> JobGroup {
     group(vec![job("c5.xlarge", SLOW.grid(|| 0.0)), job("c7i.large", FAST.grid(|| 0.0))])
 }
 
-pub fn offer() -> Offer {
-    Offer { catalog: Some(Catalog::built_in()), ..Offer::default() }
+pub fn space() -> Space {
+    Space { catalog: Some(Catalog::built_in()), ..Space::default() }
 }
 
-pub fn compare(group: &JobGroup, offer: &Offer) -> Comparison {
-    Comparison::of(JointPredictor::fit(group).unwrap(), offer).unwrap()
+pub fn compare(group: &JobGroup, space: &Space) -> Plan {
+    Plan::new(JointPredictor::fit(group).unwrap(), space.clone()).unwrap()
 }
 
-pub fn machine<'a>(comparison: &'a Comparison, candidate: &MachineCandidate) -> &'a str {
-    &comparison.predictor().arms()[candidate.placement.arm].machine
+pub fn machine<'a>(plan: &'a Plan, candidate: &Candidate) -> &'a str {
+    &plan.predictor().arms()[candidate.placement.arm].machine
 }
 
-pub fn secs(candidate: &MachineCandidate) -> f64 {
+pub fn secs(candidate: &Candidate) -> f64 {
     candidate.prediction.completion_time_secs.unwrap()
 }

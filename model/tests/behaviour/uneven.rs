@@ -1,13 +1,13 @@
 //! Uneven splits: a total number of cores that the executors do not divide.
 
-use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer, Predictor, Setting, decide, decide_among};
+use foreglow_model::{Decision, Plan, JointPredictor, Limits, Space, Predictor, Setting, };
 use foreglow_shared::{
     Catalog, Context, CoreSplit, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation, Question,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{cluster, context, full, job, run};
+use crate::grid::{cluster, context, full, job, run, decide};
 use crate::simulated::Random;
 
 /// A job with serial work, parallel work on all slots, and communication between executors.
@@ -101,17 +101,32 @@ fn question(runs: &[Observation]) -> Question {
     Question { probability: 0.5, ..Question::about(runs) }
 }
 
+/// Decides among totals of cores, each divided among every number of executors.
+fn decide_among(
+    predictor: &Predictor,
+    job: &Job,
+    question: &Question,
+    (executors, totals): (&[u32], &[u32]),
+) -> Decision {
+    let space = Space {
+        executors: executors.to_vec(),
+        total_cores: totals.to_vec(),
+        ..Space::from_question(question).unwrap()
+    };
+    let plan = Plan::new(JointPredictor::from_predictor(predictor.clone(), job), space).unwrap();
+    plan.decide(&Limits::of(question)).unwrap()
+}
+
 #[test]
 fn a_decision_among_splits_bills_their_cores_and_names_them() {
     let runs = full(&[1, 2, 4], &[1, 2, 4], &[0.1, 1.0], |e, c, s| 1.0 + 300.0 * s / (e * c));
     let predictor = Predictor::fit(&cluster(), &runs).unwrap();
     let question = question(&runs);
-    let splits = CoreSplit::all(&[1, 2, 3, 4], &[8]);
-    let decision = decide_among(&predictor, &job(&runs), &question, &splits).unwrap();
+    let decision = decide_among(&predictor, &job(&runs), &question, (&[1, 2, 3, 4], &[8]));
     let names: Vec<String> = decision.candidates.iter().map(|candidate| candidate.split().to_string()).collect();
     let expected =
         ["1 executor of 8 cores", "2 executors of 4 cores", "3 executors, 8 cores (3+3+2)", "4 executors of 2 cores"];
-    assert_eq!((decision.weighed, names), (4, expected.map(str::to_owned).to_vec()));
+    assert_eq!((decision.compared, names), (4, expected.map(str::to_owned).to_vec()));
     let third = &decision.candidates[2];
     let hours = third.prediction.completion_time_secs.unwrap() / 3600.0;
     let prices = &question.prices;
@@ -138,14 +153,14 @@ fn a_stopped_run_of_an_uneven_split_says_nothing_about_equal_executors() {
     };
     let job = Job { incomplete: vec![stopped], ..job(&runs) };
     let question = Question { deadline_secs: Some(400.0), ..question(&runs) };
-    let decision = decide_among(&predictor, &job, &question, &[split(3, 8), CoreSplit::even(3, 3)]).unwrap();
+    let decision = decide_among(&predictor, &job, &question, (&[3], &[8, 9]));
     let meets: Vec<bool> = decision.candidates.iter().map(|candidate| candidate.meets_deadline).collect();
-    let uneven = decision.candidates.iter().position(|candidate| candidate.total_cores.is_some()).unwrap();
+    let uneven = decision.candidates.iter().position(|candidate| candidate.placement.total_cores.is_some()).unwrap();
     assert!(!meets[uneven] && meets[1 - uneven], "{meets:?}");
 }
 
 #[test]
-fn a_comparison_packs_and_bills_uneven_splits() {
+fn a_plan_packs_and_bills_uneven_splits() {
     let mut context: Context = cluster();
     context.host.machine = Some("c5.xlarge".into());
     let observations = full(&[1, 2, 4], &[1, 2, 4], &[0.1, 1.0], |e, c, s| 10.0 + 3e4 * s / (e * c));
@@ -154,13 +169,13 @@ fn a_comparison_packs_and_bills_uneven_splits() {
     let group = JobGroup { definition, jobs: vec![job], lenders: Vec::new() };
     let joint = JointPredictor::fit(&group).unwrap();
     let (executors, total_cores) = (vec![4], vec![9]);
-    let offer = Offer { catalog: Some(Catalog::built_in()), executors, total_cores, ..Offer::default() };
-    let comparison = Comparison::of(joint, &offer).unwrap();
-    let decision = comparison.decide(&MachineLimits::of(&Question::about(&[]))).unwrap();
+    let space = Space { catalog: Some(Catalog::built_in()), executors, total_cores, ..Space::default() };
+    let plan = Plan::new(joint, space.clone()).unwrap();
+    let decision = plan.decide(&Limits::of(&Question::about(&[]))).unwrap();
     let placement = decision.candidates[0].placement;
     // 3+2+2+2 cores on machines of 4 processors.
     assert_eq!((placement.machines, placement.total_cores), (3, Some(9)));
-    assert_eq!(comparison.describe(placement), "3 × c5.xlarge, 4 executors, 9 cores (3+2+2+2)");
+    assert_eq!(plan.describe(placement), "3 × c5.xlarge, 4 executors, 9 cores (3+2+2+2)");
     let secs = decision.candidates[0].prediction.completion_time_secs.unwrap();
     let (by_hand, cost) = (3.0 * 0.17 * secs.ceil() / 3600.0, decision.candidates[0].cost.unwrap());
     assert!((cost / by_hand - 1.0).abs() < 1e-3, "{cost} and {by_hand}");

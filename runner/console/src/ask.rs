@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::slice::from_ref;
 
 use anyhow::Context as _;
 use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_exit::{unreadable, unusable};
 use foreglow_shared::{
     Context, Job, JobDefinition, JobGroup, ReadError, Sample, Uuid, format_count, group_by_context,
-    group_by_definition, measured_choices, read_repeated_samples,
+    group_by_definition, read_repeated_samples,
 };
 
 use crate::grammar::place;
@@ -58,40 +57,29 @@ impl Source {
         read_files(&self.files)
     }
 
-    /// Selects one context, or one job with several batch sizes, averaging intervals, partition
-    /// sizes or machine types, some of which may only have runs of other CNNs, among those that
-    /// `is_wanted`. `compares` asks for the latter even if there is one context. With `--context`
-    /// it is the job of this context alone.
+    /// Selects one job on everything that it ran on: machine types, batch sizes, averaging
+    /// intervals and partition sizes, some of which may only have runs of other CNNs, among the
+    /// contexts that `is_wanted`. With `--context` it is the job of this context alone.
     ///
     /// # Errors
     /// As [`Source::job`].
-    pub fn selection(
-        &self,
-        samples: &[Sample],
-        compares: bool,
-        is_wanted: &dyn Fn(&Context) -> bool,
-    ) -> anyhow::Result<Selection> {
-        let pick = || self.pick_among(samples, is_wanted);
+    pub fn group(&self, samples: &[Sample], is_wanted: &dyn Fn(&Context) -> bool) -> anyhow::Result<JobGroup> {
+        let pick = || self.pick_among(samples, is_wanted).map(alone);
         if self.context.is_some() {
-            return pick().map(|job| if compares { Selection::alone(job) } else { Selection::Context(Box::new(job)) });
+            return pick();
         }
         // Contexts without a completed run stay, because they may show configurations that run out
         // of memory.
-        let completed = |group: &JobGroup| group.jobs.iter().filter(|job| !job.observations.is_empty()).count();
-        let has_choices = |group: &JobGroup| {
-            completed(group) > 1
-                || group.jobs.iter().any(|job| measured_choices(from_ref(job), &job.context) > 1)
-                || !group.other_machines().is_empty()
-        };
+        let is_measured = |group: &JobGroup| group.jobs.iter().any(|job| !job.observations.is_empty());
         let mut groups = group_by_definition(samples);
         groups.retain(|group| {
-            completed(group) > 0
+            is_measured(group)
                 && self.is_of_model(&group.definition.model)
                 && group.jobs.iter().any(|job| is_wanted(&job.context))
         });
         match (groups.pop(), groups.is_empty()) {
-            (Some(group), true) if compares || has_choices(&group) => Ok(Selection::Group(Box::new(group))),
-            _ => pick().map(|job| Selection::Context(Box::new(job))),
+            (Some(group), true) => Ok(group),
+            _ => pick(),
         }
     }
 
@@ -151,21 +139,9 @@ impl Source {
     }
 }
 
-/// The selected context or job.
-#[derive(Debug)]
-pub enum Selection {
-    /// One context.
-    Context(Box<Job>),
-    /// One job on several configurations.
-    Group(Box<JobGroup>),
-}
-
-impl Selection {
-    /// Returns the job of one context, without its runs elsewhere.
-    fn alone(job: Job) -> Self {
-        let definition = JobDefinition::of(&job.context);
-        Self::Group(Box::new(JobGroup { definition, jobs: vec![job], lenders: Vec::new() }))
-    }
+/// Returns the job of one context, without its runs elsewhere.
+pub fn alone(job: Job) -> JobGroup {
+    JobGroup { definition: JobDefinition::of(&job.context), jobs: vec![job], lenders: Vec::new() }
 }
 
 /// Returns the jobs with a completed run, with their numbers for `--context`.

@@ -1,10 +1,10 @@
 //! What `plan` and `advise` compare besides executors and cores: machine types, prices and sizes.
 
 use foreglow_exit::unusable;
-use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
+use foreglow_model::{JointPredictor, Limits, Plan, Space};
 use foreglow_shared::{DEFAULT_PROBABILITY, JobGroup, Observation};
 
-use crate::answer::{Basis, Startup};
+use crate::answer::{Basis, PlanAnswer, Startup};
 use crate::catalog::CatalogArgs;
 use crate::grammar::{Counts, count, counts, large_count, money};
 use crate::prices::Prices;
@@ -49,18 +49,26 @@ pub struct MachineArgs {
     pub epochs: Option<u32>,
 }
 
-/// A job with all its configurations.
-pub struct Compared {
+/// A job with its plan.
+pub struct Planned {
     /// The job on every machine type that it was measured on.
     pub group: JobGroup,
     /// Its configurations on all machine types, with their predicted times.
-    pub comparison: Comparison,
-    /// The configurations and prices to choose from.
-    pub offer: Offer,
+    pub plan: Plan,
     /// The limits on time and cost.
-    pub limits: MachineLimits,
+    pub limits: Limits,
     /// Start-up times of the measured runs; `None` if no run has one.
     pub startup: Option<Startup>,
+}
+
+impl Planned {
+    /// Decides the question.
+    ///
+    /// # Errors
+    /// A limit is out of range.
+    pub fn answer(&self) -> anyhow::Result<PlanAnswer> {
+        PlanAnswer::new(&self.plan, self.limits, self.startup)
+    }
 }
 
 impl MachineArgs {
@@ -91,17 +99,18 @@ impl MachineArgs {
         Err(basis.needs_runs(option))
     }
 
-    /// Compares all configurations of a job; `total_cores` are divided among every number of
-    /// executors, in place of the cores of the question.
+    /// Plans a job on all its configurations; `total_cores` are divided among every number of
+    /// executors, in place of the cores of the question. `joint` predicts a CNN that was never run.
     ///
     /// # Errors
     /// A file cannot be read, a machine type is in no catalog, or nothing can be fitted.
-    pub fn compare(
+    pub fn plan(
         &self,
         question: &QuestionArgs,
         total_cores: Option<&Counts>,
         mut group: JobGroup,
-    ) -> anyhow::Result<Compared> {
+        joint: Option<JointPredictor>,
+    ) -> anyhow::Result<Planned> {
         let Self { machines, catalog, spot, max_hourly_cost, batch_size, partition_size, images, epochs } = self;
         let given = question.bill.prices.as_deref().map(read_prices).transpose()?;
         let (is_built_in, catalog) = (!catalog.is_given(), catalog.read()?);
@@ -115,7 +124,7 @@ impl MachineArgs {
         }
         let Prices { catalog, sheet, keeps_sheet } = Prices::of(&group, machines, (catalog, is_built_in), given);
         let list = |counts: Option<&Counts>| counts.map_or_else(Vec::new, |Counts(counts)| counts.clone());
-        let offer = Offer {
+        let space = Space {
             catalog: Some(catalog),
             sheet,
             keeps_sheet,
@@ -127,13 +136,13 @@ impl MachineArgs {
             batch_sizes: list(batch_size.as_ref()),
             partition_size: *partition_size,
         };
-        if !offer.total_cores.is_empty() {
-            let executors = if offer.executors.is_empty() { &[1][..] } else { &offer.executors };
-            splits(executors, &offer.total_cores, group.definition.mode)?;
+        if !space.total_cores.is_empty() {
+            let executors = if space.executors.is_empty() { &[1][..] } else { &space.executors };
+            splits(executors, &space.total_cores, group.definition.mode)?;
         }
         let runs: Vec<Observation> = group.jobs.iter().flat_map(|job| job.observations.iter().copied()).collect();
         let startup = Startup::of(&runs);
-        let limits = MachineLimits {
+        let limits = Limits {
             deadline_secs: question.deadline_secs(&runs)?,
             budget: question.budget,
             min_accuracy: question.min_accuracy,
@@ -143,8 +152,11 @@ impl MachineArgs {
             // Whole machines are billed while executors start.
             startup_secs: startup.as_ref().map_or(0.0, Startup::median_secs),
         };
-        let predictor = JointPredictor::fit(&group).map_err(|error| unusable(error.to_string()))?;
-        let comparison = Comparison::of(predictor, &offer).map_err(|error| unusable(error.to_string()))?;
-        Ok(Compared { group, comparison, offer, limits, startup })
+        let joint = match joint {
+            Some(joint) => joint,
+            None => JointPredictor::fit(&group).map_err(|error| unusable(error.to_string()))?,
+        };
+        let plan = Plan::new(joint, space).map_err(|error| unusable(error.to_string()))?;
+        Ok(Planned { group, plan, limits, startup })
     }
 }

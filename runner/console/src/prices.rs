@@ -38,7 +38,10 @@ impl Prices {
             let own = group.jobs.iter().filter(|job| !job.observations.is_empty());
             names.extend(own.chain(group.other_machines()).map(|job| job.context.machine_name()));
         }
-        if names.iter().all(is_known) {
+        names.sort_unstable();
+        names.dedup();
+        let is_single = machines.is_empty() && is_built_in && names.len() == 1;
+        if names.iter().all(is_known) && !is_single {
             note(&format!(
                 "The prices {} are not used: price sheets apply to machines outside the catalog, which has all of \
                  these.",
@@ -46,9 +49,9 @@ impl Prices {
             ));
             return Self { catalog, sheet: None, keeps_sheet: true };
         }
-        // The prices of the built-in catalog are in one currency, which matters only where they
-        // apply.
-        let is_unused = is_built_in && !names.iter().any(is_known) && sheet.currency != catalog.currency;
+        // A sheet that the user gives prices the only machine type, also one of the catalog. The
+        // prices of the built-in catalog are in one currency, which matters only where they apply.
+        let is_unused = is_built_in && !names.iter().any(is_known) && sheet.currency != catalog.currency || is_single;
         let currency = sheet.currency.clone();
         let catalog = if is_unused { Catalog { currency, machines: Vec::new(), left_out: 0 } } else { catalog };
         Self { catalog, sheet: Some(sheet), keeps_sheet: true }

@@ -2,19 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use foreglow_console::answer::{AdviceAnswer, NextRunsAnswer};
-use foreglow_console::ask::{Selection, Source};
+use foreglow_console::answer::AdviceAnswer;
+use foreglow_console::ask::Source;
 use foreglow_console::candidates::TableArgs;
-use foreglow_console::compare::{Compared, MachineArgs};
+use foreglow_console::compare::{MachineArgs, Planned};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
 use foreglow_exit::unusable;
-use foreglow_model::next_runs;
-use foreglow_shared::{JobGroup, MachineType};
+use foreglow_model::advise;
+use foreglow_shared::MachineType;
 
-/// Recommend which samples to collect next, and when to stop: by how much each narrows the decision
-/// for the time it takes, or over several machine types by what it is expected to save for its
-/// cost, which machine type first included. With --candidates: which configuration of any table to
+/// Recommend what to measure next, by what each run is expected to save for its cost, and when to
+/// stop. With --candidates: which configuration of any table to
 /// run next.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -49,33 +48,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let place = place(args);
     let place = place.as_ref().map(|(option, path)| (*option, path.as_str()));
     let samples = args.source.samples()?;
-    match args.source.selection(&samples, args.machines.is_given(), &|_| true)? {
-        Selection::Context(job) => {
-            let question = args.question.about(&job)?;
-            output::print(&AdviceAnswer::new(&job, &question, place)?.render(args.format))
-        }
-        Selection::Group(group) => output::print(&over_machines(args, *group, place)?.render(args.format)),
-    }
+    let group = args.source.group(&samples, &|_| true)?;
+    let planned = args.machines.plan(&args.question, None, group, None)?;
+    output::print(&answer(args, &planned, place)?.render(args.format))
 }
 
-/// Advises over all machine types: the measured ones, and others if the user names them or a
-/// catalog.
-fn over_machines(args: &Args, group: JobGroup, place: Option<(&str, &str)>) -> anyhow::Result<NextRunsAnswer> {
-    let Compared { group, comparison, offer, limits, .. } = args.machines.compare(&args.question, None, group)?;
+/// Advises on the measured machine types, and on others if the user names them or a catalog.
+fn answer(args: &Args, planned: &Planned, place: Option<(&str, &str)>) -> anyhow::Result<AdviceAnswer> {
+    let Planned { group, plan, limits, .. } = planned;
     let MachineArgs { machines, catalog, .. } = &args.machines;
     let is_asked = |machine: &MachineType| match machines.as_slice() {
         [] => catalog.is_given(),
         names => names.contains(&machine.name),
     };
-    let is_measured =
-        |machine: &MachineType| comparison.predictor().arms().iter().any(|arm| arm.machine == machine.name);
-    let all = offer.catalog.iter().flat_map(|catalog| &catalog.machines);
+    let is_measured = |machine: &MachineType| plan.predictor().arms().iter().any(|arm| arm.machine == machine.name);
+    let all = plan.space().catalog.iter().flat_map(|catalog| &catalog.machines);
     let unmeasured: Vec<MachineType> =
         all.filter(|machine| is_asked(machine) && !is_measured(machine)).cloned().collect();
-    let next =
-        next_runs(&group, &comparison, &offer, &limits, &unmeasured).map_err(|error| unusable(error.to_string()))?;
+    let advice = advise(group, plan, limits, &unmeasured).map_err(|error| unusable(error.to_string()))?;
     let asks_new_machines = !machines.is_empty() || catalog.is_given();
-    Ok(NextRunsAnswer::new(&comparison, limits, next, place, asks_new_machines))
+    Ok(AdviceAnswer::new(plan, *limits, advice, place, asks_new_machines))
 }
 
 /// Returns the option, with its value, for the destination of the printed command's sample; `None`

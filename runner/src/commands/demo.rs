@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use anyhow::Context as _;
 use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_collector::{Access, Collector};
-use foreglow_console::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
+use foreglow_console::answer::{Check, DemoAnswer, PlanAnswer, ScenarioTableAnswer, fit};
 use foreglow_console::grammar::{self, duration_secs};
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::{Progress, note, result};
@@ -140,7 +140,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let predictor = fit(&known)?;
     let mut question = args.bill.about(&known)?;
     question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(plan, &predictor, question.probability));
-    let decision = DecisionAnswer::new(&known, &predictor, &question)?;
+    let decision = PlanAnswer::of_context(&known, predictor.clone(), &question)?;
     question.what_if = decision.what_if().unwrap_or(question.what_if);
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
     let samples = bench.samples(&known.context)?;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::slice::from_ref;
 
 use foreglow_collector::address::is_loopback;
-use foreglow_console::answer::{DecisionAnswer, MachineAnswer, SCHEMA, Startup, fit};
-use foreglow_console::ask::{Selection, Source, read_bytes};
+use foreglow_console::answer::{PlanAnswer, SCHEMA, Startup, fit};
+use foreglow_console::ask::{Source, read_bytes};
 use foreglow_console::link_suffix::LinkSuffix;
 use foreglow_console::output::{self, Format};
 use foreglow_console::prices::Prices;
@@ -13,7 +13,7 @@ use foreglow_console::progress::note;
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::table::csv;
 use foreglow_exit::unusable;
-use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
+use foreglow_model::{JointPredictor, Limits, Plan, Space};
 use foreglow_shared::{
     Catalog, Context, Job, JobDefinition, JobGroup, LeftOut, LinkSetting, MOST_RUNS_IN_LINK, Observation, Question,
     View, format_count, group_by_context, group_jobs, measured_choices,
@@ -56,19 +56,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn create(args: &Args) -> anyhow::Result<()> {
     let samples = args.source.samples()?;
-    let (job, runs, others) = match args.source.selection(&samples, false, &|_| true)? {
-        Selection::Context(job) => (*job.clone(), job.observations, Vec::new()),
-        // The page opens with the context that has the most runs, and lists the others.
-        Selection::Group(group) => {
-            let runs = runs_of(&group);
-            let most_runs = group.jobs.into_iter().max_by_key(|job| job.observations.len());
-            let job = most_runs.ok_or_else(|| unusable("no run completed, so there is nothing to link to"))?;
-            (job, runs, group_by_context(&samples))
-        }
-    };
+    let group = args.source.group(&samples, &|_| true)?;
+    let runs = runs_of(&group);
+    // The page opens with the context that has the most runs, and lists the others.
+    let most_runs = group.jobs.iter().max_by_key(|job| job.observations.len()).cloned();
+    let job = most_runs.ok_or_else(|| unusable("no run completed, so there is nothing to link to"))?;
+    let others = if args.source.context.is_some() { Vec::new() } else { group_by_context(&samples) };
     let mut question = Question::about_job(&job);
     args.question.change(&mut question, &runs)?;
-    let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
+    let answer = PlanAnswer::of_context(&job, fit(&job)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
     let view = View { job, question, pins: Vec::new(), left_out: LeftOut::default(), compared: Vec::new() };
     let view = view.comparing(&others);
@@ -138,13 +134,13 @@ fn open(link: &str, args: &Args) -> anyhow::Result<()> {
     }
     let View { job, mut question, .. } = view;
     args.question.change(&mut question, &job.observations)?;
-    let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
+    let answer = PlanAnswer::of_context(&job, fit(&job)?, &question)?;
     output::print(&answer.render(args.format))?;
     answer.check()
 }
 
 /// Answers over all machine types, batch sizes and partition sizes of a link, as `plan` does.
-fn compare(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<MachineAnswer> {
+fn compare(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<PlanAnswer> {
     let View { job, mut question, compared, .. } = view;
     // What the question has in common with the default was not asked for.
     let usual = Question::about_job(&job);
@@ -158,11 +154,11 @@ fn compare(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<Machi
     let runs = runs_of(&group);
     args.question.change(&mut question, &runs)?;
     let startup = Startup::of(&runs);
-    let limits = MachineLimits {
+    let limits = Limits {
         startup_secs: startup.as_ref().map_or(0.0, Startup::median_secs),
         spot: suffix.spot,
         max_hourly_cost: suffix.max_hourly_cost,
-        ..MachineLimits::of(&question)
+        ..Limits::of(&question)
     };
     let machines = machines(&group, suffix)?;
     let bill = &args.question.bill;
@@ -172,7 +168,7 @@ fn compare(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<Machi
         if is_given || counts != usual { counts.to_vec() } else { Vec::new() }
     };
     let memory = question.memory_per_executor_mib;
-    let offer = Offer {
+    let space = Space {
         catalog: Some(catalog),
         sheet,
         keeps_sheet,
@@ -184,11 +180,11 @@ fn compare(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<Machi
             &usual.cores_per_executor,
         ),
         memory_per_executor_mib: bill.memory.or(Some(memory).filter(|mib| *mib != usual.memory_per_executor_mib)),
-        ..Offer::default()
+        ..Space::default()
     };
     let predictor = JointPredictor::fit(&group).map_err(|error| unusable(error.to_string()))?;
-    let comparison = Comparison::of(predictor, &offer).map_err(|error| unusable(error.to_string()))?;
-    MachineAnswer::new(&comparison, limits, startup)
+    let plan = Plan::new(predictor, space).map_err(|error| unusable(error.to_string()))?;
+    PlanAnswer::new(&plan, limits, startup)
 }
 
 /// Returns the built-in catalog with the prices of the link.

@@ -1,17 +1,15 @@
 //! `foreglow plan`: the cheapest configuration that meets the deadline, over all machine types that
 //! were measured.
 
-use foreglow_console::answer::{DecisionAnswer, MachineAnswer, fit};
-use foreglow_console::ask::{Selection, Source};
-use foreglow_console::compare::{Compared, MachineArgs};
+use foreglow_console::answer::PlanAnswer;
+use foreglow_console::ask::{Source, alone};
+use foreglow_console::compare::MachineArgs;
 use foreglow_console::grammar::{Counts, count, total_cores};
 use foreglow_console::output::{self, Format};
-use foreglow_console::progress::note;
 use foreglow_console::question::QuestionArgs;
-use foreglow_console::split::splits;
-use foreglow_model::Predictor;
+use foreglow_model::JointPredictor;
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
-use foreglow_shared::{Catalog, Context, Job, Question};
+use foreglow_shared::Context;
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
 /// compare all others: executors and cores, and machine types, batch and partition sizes if the
@@ -54,53 +52,25 @@ impl Args {
         };
         Differences { image_px: self.image_px, batch_size, images: *images, epochs: *epochs }
     }
-
-    /// Decides a question about one machine type.
-    fn decide(&self, job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<DecisionAnswer> {
-        let Some(Counts(totals)) = &self.total_cores else { return DecisionAnswer::new(job, predictor, question) };
-        let splits = splits(&question.executors, totals, job.context.workload.mode)?;
-        DecisionAnswer::among(job, predictor, question, (&splits, totals.clone()))
-    }
-
-    /// Prints a note about planning with whole machines if the samples name a machine type of the
-    /// catalog.
-    fn tell_of_whole_machines(&self, job: &Job, question: &Question) {
-        let catalog = Catalog::built_in();
-        let named = job.context.host.machine.as_deref();
-        let named = named.filter(|name| self.question.bill.prices.is_none() && catalog.find(name).is_ok());
-        if let Some(machine) = named {
-            note(&format!(
-                "The costs are those of {}. {machine} is in the catalog: `--machines {machine}` charges whole machines.",
-                question.prices.name
-            ));
-        }
-    }
 }
 
-/// Prints the decision; fails if no configuration meets the deadline.
+/// Prints the plan; fails if no configuration meets the limits.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let samples = args.source.samples()?;
-    if let Some(NeverRun { job, predictor, basis }) = never_run(&args.source, &samples, args.differences())? {
-        args.machines.check_never_run(&basis)?;
-        let question = args.question.about(&job)?;
-        let answer = args.decide(&job, &predictor, &question)?.based_on(basis);
-        output::print(&answer.render(args.format))?;
-        return answer.check();
-    }
-    let is_of_size = |context: &Context| args.image_px.is_none_or(|px| px == context.workload.image_px);
-    let group = match args.source.selection(&samples, args.machines.is_given(), &is_of_size)? {
-        Selection::Group(group) => *group,
-        Selection::Context(job) => {
-            let question = args.question.about(&job)?;
-            let answer = args.decide(&job, &fit(&job)?, &question)?;
-            output::print(&answer.render(args.format))?;
-            args.tell_of_whole_machines(&job, &question);
-            return answer.check();
-        }
-    };
-    let Compared { comparison, limits, startup, .. } =
-        args.machines.compare(&args.question, args.total_cores.as_ref(), group)?;
-    let answer = MachineAnswer::new(&comparison, limits, startup)?;
+    let answer = answer(args)?;
     output::print(&answer.render(args.format))?;
     answer.check()
+}
+
+fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
+    let samples = args.source.samples()?;
+    let total_cores = args.total_cores.as_ref();
+    if let Some(NeverRun { job, predictor, basis }) = never_run(&args.source, &samples, args.differences())? {
+        args.machines.check_never_run(&basis)?;
+        let joint = JointPredictor::from_predictor(predictor, &job);
+        let planned = args.machines.plan(&args.question, total_cores, alone(job), Some(joint))?;
+        return Ok(planned.answer()?.based_on(basis));
+    }
+    let is_of_size = |context: &Context| args.image_px.is_none_or(|px| px == context.workload.image_px);
+    let group = args.source.group(&samples, &is_of_size)?;
+    args.machines.plan(&args.question, total_cores, group, None)?.answer()
 }

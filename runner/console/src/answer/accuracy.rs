@@ -1,7 +1,7 @@
 //! The accuracy of a trained CNN in the answers.
 
 use foreglow_model::{Accuracy, AccuracyUnknown};
-use foreglow_shared::{Job, format_rate};
+use foreglow_shared::format_rate;
 
 /// Data for the explanation why no configuration meets a question with a minimum accuracy.
 pub(super) struct Inaccuracy {
@@ -43,11 +43,6 @@ impl Inaccuracy {
             ),
         }
     }
-}
-
-/// Returns why the accuracy of a job is unknown; `None` if it is known.
-pub(super) fn accuracy_unknown(job: &Job) -> Option<AccuracyUnknown> {
-    AccuracyUnknown::of(&job.accuracies, job.context.workload.images, job.context.workload.epochs)
 }
 
 /// Formats an accuracy: `97.64 % (97.37–97.91 %)`, `not measured`.

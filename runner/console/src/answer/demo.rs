@@ -4,8 +4,8 @@ use foreglow_model::{Interval, Prediction, ScenarioRow};
 use foreglow_shared::{CoreSplit, Sample, format_duration, format_percent};
 use serde::Serialize;
 
-use super::decision::PredictedCandidate;
-use super::{DecisionAnswer, SCHEMA, ScenarioTableAnswer};
+use super::plan::Row;
+use super::{PlanAnswer, SCHEMA, ScenarioTableAnswer};
 use crate::output::Format;
 
 /// Answer of the demo.
@@ -14,10 +14,10 @@ pub struct DemoAnswer {
     schema: u32,
     samples: Vec<Sample>,
     scenario_table: Vec<ScenarioRow>,
-    recommendation: Option<PredictedCandidate>,
+    recommendation: Option<Row>,
     check: Check,
     link: String,
-    decision: DecisionAnswer,
+    decision: PlanAnswer,
     #[serde(skip)]
     scenarios: ScenarioTableAnswer,
 }
@@ -76,7 +76,7 @@ impl DemoAnswer {
     pub fn new(
         samples: Vec<Sample>,
         scenarios: ScenarioTableAnswer,
-        decision: DecisionAnswer,
+        decision: PlanAnswer,
         check: Check,
         link: String,
     ) -> Self {

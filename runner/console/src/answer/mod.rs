@@ -3,11 +3,9 @@
 mod accuracy;
 mod advice;
 mod basis;
-mod decision;
 mod demo;
 mod evaluation;
-mod machine_types;
-mod next_runs;
+mod plan;
 mod prediction;
 mod scaling;
 mod scenario_table;
@@ -20,11 +18,9 @@ use foreglow_shared::{Job, PriceSheet, format_duration};
 
 pub use self::advice::AdviceAnswer;
 pub use self::basis::Basis;
-pub use self::decision::{DecisionAnswer, Startup};
 pub use self::demo::{Check, DemoAnswer};
 pub use self::evaluation::EvaluationAnswer;
-pub use self::machine_types::MachineAnswer;
-pub use self::next_runs::NextRunsAnswer;
+pub use self::plan::{PlanAnswer, Startup};
 pub use self::prediction::PredictionAnswer;
 pub use self::scaling::ScalingAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;

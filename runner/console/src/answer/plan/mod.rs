@@ -1,0 +1,234 @@
+//! The plan: the configuration that meets the limits at the least cost, and all others.
+
+mod columns;
+mod forms;
+mod inversion;
+mod row;
+mod shortfall;
+mod startup;
+mod trained;
+
+use foreglow_exit::unusable;
+use foreglow_model::{
+    AccuracyUnknown, Arm, Decision, Limits, Neighbours, Objective, Omission, Plan, Predictor, Warning,
+};
+use foreglow_shared::{Job, JobDefinition, PriceSheet, Question, WhatIf, format_duration, format_money};
+use serde::Serialize;
+
+use self::inversion::Inversion;
+pub(super) use self::row::Row;
+pub use self::startup::Startup;
+use self::trained::TrainedRow;
+use super::{Basis, SCHEMA};
+
+/// Answer to a question about a job: which configuration to choose.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlanAnswer {
+    schema: u32,
+    job: JobDefinition,
+    #[serde(skip)]
+    title: String,
+    predictor: &'static str,
+    /// Present if the CNN was never run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    never_run: Option<Basis>,
+    currency: String,
+    limits: Limits,
+    /// The quantity that ranks the configurations.
+    objective: Objective,
+    /// Prices per executor, core and GiB, of the first machine that the catalog lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prices: Option<PriceSheet>,
+    /// The price sheet of each machine that the catalog lacks.
+    #[serde(skip)]
+    sheets: Vec<(String, PriceSheet)>,
+    /// Reason why the cost is unknown; absent if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_unknown: Option<String>,
+    pub(super) recommended: Option<Row>,
+    /// `spark-submit` arguments of the recommended configuration, for jobs run by Spark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spark_submit: Option<String>,
+    fastest: Option<Row>,
+    cheapest: Option<Row>,
+    likeliest: Option<Row>,
+    next_faster: Option<Row>,
+    next_cheaper: Option<Row>,
+    /// Number of configurations that were compared; if there are very many, `candidates` has only
+    /// the outstanding ones.
+    compared: usize,
+    candidates: Vec<Row>,
+    /// Places of the best of each machine type among the candidates, ascending by objective.
+    #[serde(skip)]
+    best_per_machine: Vec<usize>,
+    /// Places of the Pareto front among the candidates, ascending by time.
+    #[serde(skip)]
+    pareto: Vec<usize>,
+    /// The training settings whose accuracy was measured, the most accurate first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    trained: Vec<TrainedRow>,
+    /// Why the accuracy is unknown; `None` if it is known.
+    #[serde(skip)]
+    accuracy_unknown: Option<AccuracyUnknown>,
+    /// Configurations that cannot be recommended, with the reasons.
+    omitted: Vec<Omission>,
+    /// The measured arms.
+    measured: Vec<Arm>,
+    /// Start-up times of the samples, which the completion time does not include.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    startup: Option<Startup>,
+    /// A smaller configuration that is predicted to be faster than a larger one, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    larger_is_slower: Option<Inversion>,
+    /// Lowest price per hour of a configuration; `None` if no price is known.
+    #[serde(skip)]
+    least_hourly_cost: Option<f64>,
+    /// Warnings about the samples; warnings about a configuration are in its row.
+    warnings: Vec<Warning>,
+}
+
+impl PlanAnswer {
+    /// Decides the question.
+    ///
+    /// # Errors
+    /// A limit is out of range.
+    pub fn new(plan: &Plan, limits: Limits, startup: Option<Startup>) -> anyhow::Result<Self> {
+        let decision = plan.decide(&limits).map_err(|error| unusable(error.to_string()))?;
+        let neighbours = Neighbours::of(&decision);
+        let Decision { candidates, pareto, best_per_machine, compared, objective, .. } = &decision;
+        let mut rows: Vec<Row> = candidates.iter().map(|candidate| Row::of(plan, candidate)).collect();
+        pareto.iter().for_each(|place| rows[*place].on_pareto_front = true);
+        best_per_machine.iter().for_each(|place| rows[*place].is_best_of_machine = true);
+        let at = |place: Option<usize>| place.map(|place| rows[place].clone());
+        let recommended = at(decision.recommended);
+        let joint = plan.predictor();
+        let sheets = sheets(plan);
+        Ok(Self {
+            schema: SCHEMA,
+            job: joint.definition().clone(),
+            title: title(plan),
+            predictor: Predictor::NAME,
+            never_run: None,
+            currency: plan.currency().to_owned(),
+            limits,
+            objective: *objective,
+            prices: sheets.first().map(|(_, sheet)| sheet.clone()),
+            sheets,
+            cost_unknown: (*objective != Objective::Cost).then(|| cost_unknown(plan)),
+            spark_submit: recommended.as_ref().and_then(Row::spark_submit),
+            recommended,
+            fastest: at(decision.fastest),
+            cheapest: at(decision.cheapest),
+            likeliest: at(decision.likeliest),
+            next_faster: at(neighbours.faster),
+            next_cheaper: at(neighbours.cheaper),
+            compared: *compared,
+            best_per_machine: best_per_machine.clone(),
+            pareto: pareto.clone(),
+            trained: TrainedRow::all(plan, &limits),
+            accuracy_unknown: joint.accuracy_unknown(),
+            omitted: plan.omissions().to_vec(),
+            measured: joint.arms().to_vec(),
+            startup,
+            larger_is_slower: Inversion::among(&rows),
+            least_hourly_cost: plan.least_hourly_cost(&limits),
+            warnings: joint.warnings(),
+            candidates: rows,
+        })
+    }
+
+    /// Decides a question about a single context.
+    ///
+    /// # Errors
+    /// The question has no configurations, or too many, or a limit is out of range.
+    pub fn of_context(job: &Job, predictor: Predictor, question: &Question) -> anyhow::Result<Self> {
+        let plan = Plan::from_context(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
+        Self::new(&plan, Limits::of(question), Startup::of(&job.observations))
+    }
+
+    /// Adds the note that the CNN was never run, with the basis of the predictions.
+    pub fn based_on(self, basis: Basis) -> Self {
+        Self { never_run: Some(basis), ..self }
+    }
+
+    /// Returns the configuration to look at first: the recommended one, or else the fastest.
+    pub fn what_if(&self) -> Option<WhatIf> {
+        let Row { executors, cores_per_executor, .. } = *self.recommended.as_ref().or(self.fastest.as_ref())?;
+        Some(WhatIf { executors, cores_per_executor })
+    }
+
+    /// Whether more than one machine type, batch size, averaging interval or partition size is
+    /// compared.
+    fn compares_arms(&self) -> bool {
+        self.measured.len() > 1
+    }
+
+    /// Whether whole machines are rented.
+    fn rents_machines(&self) -> bool {
+        self.candidates.iter().any(|row| row.machines.is_some())
+    }
+
+    /// Returns the limits on time and cost, such as `done within 30 min for at most USD 5.00`;
+    /// `None` without either.
+    fn wish(&self) -> Option<String> {
+        let deadline = self.limits.deadline_secs.map(|secs| format!("done within {}", format_duration(secs)));
+        let budget = self.limits.budget.map(|money| format!("at most {}", self.amount(money)));
+        match (deadline, budget) {
+            (Some(deadline), Some(budget)) => Some(format!("{deadline} for {budget}")),
+            (Some(deadline), None) => Some(deadline),
+            (None, Some(budget)) => Some(format!("done for {budget}")),
+            (None, None) => None,
+        }
+    }
+
+    /// Returns the limit on the price per hour, ` on machines for at most USD 2.00 an hour`; empty
+    /// without one.
+    fn on_machines(&self) -> String {
+        let most = self.limits.max_hourly_cost;
+        most.map_or_else(String::new, |most| format!(" on machines for at most {} an hour", self.amount(most)))
+    }
+
+    fn money(&self, row: &Row) -> String {
+        row.cost.map_or_else(|| "unknown".into(), |cost| self.amount(cost))
+    }
+
+    fn amount(&self, money: f64) -> String {
+        format_money(money, &self.currency)
+    }
+
+    /// Returns the configuration in a sentence: without its machine type if all have the same.
+    fn name(&self, row: &Row) -> String {
+        if self.compares_arms() || row.machines.is_some() { row.description.clone() } else { row.split().to_string() }
+    }
+}
+
+/// Returns the title of the job; with the machine if there is only one.
+pub(super) fn title(plan: &Plan) -> String {
+    match plan.predictor().contexts().as_slice() {
+        [context] if JobDefinition::of(context) == *plan.predictor().definition() => context.title(),
+        _ => plan.predictor().definition().title(),
+    }
+}
+
+/// Returns the price sheet of each machine type that the catalog lacks.
+fn sheets(plan: &Plan) -> Vec<(String, PriceSheet)> {
+    let mut sheets: Vec<(String, PriceSheet)> = Vec::new();
+    for (place, arm) in plan.predictor().arms().iter().enumerate() {
+        let own = plan.pricing(place).sheet().map(|sheet| (arm.machine.clone(), sheet.clone()));
+        sheets.extend(own.filter(|own| !sheets.contains(own)));
+    }
+    sheets
+}
+
+/// Returns why no configuration has a price, and how to give one.
+fn cost_unknown(plan: &Plan) -> String {
+    let accelerator = plan.predictor().arms().iter().find_map(|arm| arm.accelerator.as_deref());
+    let refused = plan.space().sheet.as_ref().and_then(|sheet| sheet.check_for(accelerator).err());
+    refused.map_or_else(
+        || {
+            "no machine type has a known price; name it with --machine when you measure, or give --catalog or --prices"
+                .to_owned()
+        },
+        |error| format!("{error}, in the price sheet of --prices"),
+    )
+}
