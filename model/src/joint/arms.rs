@@ -309,7 +309,8 @@ fn memory(group: &JobGroup, template: &Job, batch_size: u32) -> Job {
             memory.peaks.extend(&job.peaks);
         }
         if job.context.workload.batch_size <= batch_size {
-            let holds_no_more = context.has_no_more_accelerator_memory_than(&job.context);
+            let holds_no_more = context.hardware() == job.context.hardware()
+                || context.has_no_more_accelerator_memory_than(&job.context);
             let applies =
                 |run: &&IncompleteRun| holds_no_more || run.outcome != IncompleteOutcome::OutOfAcceleratorMemory;
             memory.incomplete.extend(job.incomplete.iter().filter(applies));

@@ -71,21 +71,16 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Plans a single context with a fitted predictor, for a question about it. If the memory of the
-    /// question is its default, each configuration has the memory that the measured peaks require.
+    /// Plans a single context with a fitted predictor, for a question about it.
     ///
     /// # Errors
-    /// As [`Plan::new`], and [`DecideError::NoConfiguration`].
+    /// As [`Plan::new`] and [`Space::from_context`].
     pub fn from_context(
         predictor: impl Into<Arc<Predictor>>,
         job: &Job,
         question: &Question,
     ) -> Result<Self, DecideError> {
-        let space = Space::from_question(question)?;
-        // The default of a question is a single number, which every configuration has room for.
-        let usual = Question::about_job(job).memory_per_executor_mib;
-        let memory_per_executor_mib = space.memory_per_executor_mib.filter(|memory| *memory != usual);
-        Self::new(JointPredictor::from_predictor(predictor, job), Space { memory_per_executor_mib, ..space })
+        Self::new(JointPredictor::from_predictor(predictor, job), Space::from_context(question, job)?)
     }
 
     /// Returns the plan of these configurations of the only arm.

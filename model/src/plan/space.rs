@@ -1,6 +1,6 @@
 //! The configurations and prices to choose from.
 
-use foreglow_shared::{Catalog, CatalogError, PriceSheet, Question};
+use foreglow_shared::{Catalog, CatalogError, Job, PriceSheet, Question};
 
 use super::Pricing;
 use crate::{Arm, DecideError, JointPredictor};
@@ -50,6 +50,19 @@ impl Space {
             memory_per_executor_mib: Some(question.memory_per_executor_mib),
             ..Self::default()
         })
+    }
+
+    /// Returns the space of a question about a job. If the memory of the question is its default, each
+    /// configuration has the memory that the measured peaks require.
+    ///
+    /// # Errors
+    /// As [`Space::from_question`].
+    pub fn from_context(question: &Question, job: &Job) -> Result<Self, DecideError> {
+        let space = Self::from_question(question)?;
+        // The default is a single number, in which every configuration fits.
+        let usual = Question::about_job(job).memory_per_executor_mib;
+        let memory_per_executor_mib = space.memory_per_executor_mib.filter(|memory| *memory != usual);
+        Ok(Self { memory_per_executor_mib, ..space })
     }
 
     /// Checks the counts and the prices.

@@ -6,7 +6,7 @@ use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, JobGroup, Observati
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::incomplete;
-use crate::two_types::{FAST, LIMITS, Law, SLOW, compare, context, group, job, machine, space, run, secs, two_types};
+use crate::two_types::{FAST, LIMITS, Law, SLOW, compare, context, group, job, machine, space, run, secs, two_types, possible};
 
 #[test]
 fn a_partition_size_whose_effect_the_runs_do_not_tell_is_refused() {
@@ -28,9 +28,9 @@ fn batch_sizes_are_compared_and_may_be_chosen() {
     let batch = |candidate: &Candidate| plan.predictor().arms()[candidate.placement.arm].batch_size;
     let on_c5 = Space { machines: vec!["c5.xlarge".into()], ..space() };
     let jobs = plan.predictor().arms().iter().filter(|arm| arm.machine == "c7i.large").count();
-    assert_eq!(jobs, 2, "a batch size that was measured on another machine type is spaceed too");
+    assert_eq!(jobs, 2, "a batch size that was measured on another machine type is offered too");
     let plan_c5 = compare(&group(two_types().jobs), &Space { batch_sizes: vec![32], ..on_c5 });
-    assert!(plan_c5.is_empty(), "a batch size that nobody measured is not spaceed");
+    assert!(plan_c5.is_empty(), "a batch size that nobody measured is not offered");
     let decision = plan.decide(&LIMITS).unwrap();
     assert!(decision.candidates.iter().any(|candidate| batch(candidate) == 32));
 }
@@ -107,9 +107,7 @@ fn a_partition_size_is_not_chosen_with_more_cores_than_completed_with_it() {
     let sizes = |group: &JobGroup| {
         let plan = compare(group, &space);
         let decision = plan.decide(&LIMITS).unwrap();
-        let all = decision
-            .candidates
-            .iter()
+        let all = possible(&decision)
             .map(|candidate| (candidate.placement.cores_per_executor, size_of(&plan, candidate)));
         (all.collect::<Vec<(u32, u32)>>(), plan.omissions().to_vec(), plan.len())
     };

@@ -1,6 +1,6 @@
 //! A job on two machine types whose times follow a law, for tests of plans.
 
-use foreglow_model::{Plan, JointPredictor, Candidate, Limits, Space};
+use foreglow_model::{Candidate, Decision, JointPredictor, Limits, Plan, Space};
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation};
 
 use crate::grid;
@@ -84,4 +84,9 @@ pub fn machine<'a>(plan: &'a Plan, candidate: &Candidate) -> &'a str {
 
 pub fn secs(candidate: &Candidate) -> f64 {
     candidate.prediction.completion_time_secs.unwrap()
+}
+
+/// Returns the configurations that nothing excludes.
+pub fn possible(decision: &Decision) -> impl Iterator<Item = &Candidate> {
+    decision.candidates.iter().filter(|candidate| candidate.exclusion.is_none())
 }

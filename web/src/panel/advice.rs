@@ -14,7 +14,7 @@ use crate::worker::messages::{FromErrand, ToErrand};
 /// Delay after the last change of the question, because the advice is expensive to compute.
 const PAUSE: Duration = Duration::from_millis(400);
 
-/// The samples expected to narrow the decision most for their time.
+/// The runs that are expected to save most for their cost.
 #[component]
 pub fn NextSamples() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -74,7 +74,7 @@ fn advised(advice: &AdviceText) -> impl IntoView + use<> {
                             <th scope="col" class="number">"Images"</th>
                             <th scope="col" class="number">"Takes"</th>
                             <th scope="col" class="number wide">"Costs"</th>
-                            <th scope="col" class="number">"Narrows by"</th>
+                            <th scope="col" class="number">"Saves"</th>
                             <th scope="col">"Command"</th>
                         </tr>
                     </thead>
@@ -86,14 +86,14 @@ fn advised(advice: &AdviceText) -> impl IntoView + use<> {
 }
 
 fn row(advice: &AdviceRow) -> impl IntoView + use<> {
-    let AdviceRow { configuration, images, takes, costs, narrows, command } = advice.clone();
+    let AdviceRow { configuration, images, takes, costs, saves, command } = advice.clone();
     view! {
         <tr>
             <th scope="row">{configuration}</th>
             <td class="number">{images}</td>
             <td class="number">{takes}</td>
             <td class="number wide">{costs}</td>
-            <td class="number">{narrows}</td>
+            <td class="number">{saves}</td>
             <td>
                 {match command {
                     Some(command) => view! {

@@ -81,7 +81,7 @@ fn by_money(decision: &Decision) -> Vec<usize> {
     let key = |place: &usize| {
         let candidate = &decision.candidates[*place];
         let secs = candidate.prediction.completion_time_secs.unwrap_or(f64::INFINITY);
-        (!candidate.is_feasible(), candidate.burden.unwrap_or(f64::INFINITY), secs)
+        (!candidate.is_feasible, candidate.objective.unwrap_or(f64::INFINITY), secs)
     };
     let mut places: Vec<usize> = (0..decision.candidates.len()).collect();
     sort_by(&mut places, |a, b| {
@@ -119,7 +119,7 @@ impl CandidateCells {
             interval: interval.map(|interval| interval_ends(Some(interval))),
             money: candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency)),
             recommended,
-            late: !candidate.is_feasible(),
+            late: !candidate.is_feasible,
             pareto: decision.pareto.contains(&place),
             remark: match (recommended, decision.fastest == Some(place), candidate.meets_deadline) {
                 _ if candidate.exclusion.is_some() => "out of memory",
@@ -128,7 +128,7 @@ impl CandidateCells {
                 (_, true, false) if is_late => "fastest, still too late",
                 (_, false, false) if is_late => "too late",
                 _ if is_dear => "over budget",
-                _ if !candidate.is_feasible() => "too uncertain",
+                _ if !candidate.is_feasible => "too uncertain",
                 (_, true, true) => "fastest",
                 _ => "",
             },

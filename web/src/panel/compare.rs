@@ -1,6 +1,6 @@
 //! Comparison of the recommended configuration with its neighbours and with pinned configurations.
 
-use foreglow_model::{Candidate, Neighbours};
+use foreglow_model::{Candidate, Limits, Neighbours, Plan};
 use foreglow_shared::{Question, WhatIf, format_money, format_probability};
 use leptos::prelude::*;
 
@@ -103,8 +103,9 @@ fn rows(planner: Planner) -> Vec<ComparedCandidate> {
             cores_per_executor: vec![pin.cores_per_executor],
             ..question.clone()
         };
-        let candidate = foreglow_model::decide(&fitted.predictor, &job, &asked).ok();
-        let candidate = candidate.and_then(|decision| decision.candidates.into_iter().next());
+        let plan = Plan::from_context(fitted.predictor.clone(), &job, &asked).ok();
+        let decision = plan.and_then(|plan| plan.decide(&Limits::of(&asked)).ok());
+        let candidate = decision.and_then(|decision| decision.candidates.into_iter().next());
         rows.extend(candidate.map(|candidate| ComparedCandidate {
             label: "Pinned",
             candidate,
@@ -130,7 +131,7 @@ fn shown(planner: Planner, row: ComparedCandidate, recommended: Option<Taken>, l
         (RECOMMENDED, _) | (_, None) => missing.to_owned(),
         (_, Some((own, recommended))) => own.beside(recommended, &currency),
     };
-    let remark = candidate.exclusion.map(|exclusion| exclusion.to_string());
+    let remark = candidate.exclusion.as_ref().map(|exclusion| exclusion.to_string());
     let test_id = format!("compare-{}", label.to_ascii_lowercase().replace(' ', "-"));
     let unpin = move |_| {
         planner.pins.update(|pins| pins.retain(|pin| *pin != configuration));
@@ -144,7 +145,7 @@ fn shown(planner: Planner, row: ComparedCandidate, recommended: Option<Taken>, l
         <tr
             data-testid=test_id
             class:recommended-row=label == RECOMMENDED
-            class:late=!candidate.is_feasible()
+            class:late=!candidate.is_feasible
             class:looked-at=move || planner.what_if.get() == configuration
         >
             <th scope="row" class="label">{label}</th>

@@ -137,7 +137,7 @@ fn configurations_csv(planner: Planner, view: &View) -> String {
             digits(candidate.cost),
             view.question.prices.currency.clone(),
             digits(candidate.success_probability),
-            candidate.is_feasible().to_string(),
+            candidate.is_feasible.to_string(),
             (decision.recommended == Some(place)).to_string(),
             decision.pareto.contains(&place).to_string(),
         ]

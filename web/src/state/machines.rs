@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreglow_model::MachineLimits;
+use foreglow_model::Limits;
 use foreglow_shared::{Job, JobDefinition, measured_choices};
 use leptos::prelude::*;
 
@@ -70,7 +70,7 @@ impl Planner {
         let question = self.question();
         Some(MachineQuestion {
             context: self.jobs.with(|jobs| jobs.get(selected).map(|job| job.context.clone()))?,
-            limits: MachineLimits::of(&question),
+            limits: Limits::of(&question),
             what_if: question.what_if,
             sheet: question.prices,
             choice: self.machine_choice.get(),

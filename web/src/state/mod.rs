@@ -13,7 +13,7 @@ mod work;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use foreglow_model::{Decision, Prediction, Setting, decide, decide_again};
+use foreglow_model::{DecideError, Decision, JointPredictor, Limits, Plan, Prediction, Setting, Space as PlanSpace};
 use foreglow_shared::{
     Engine, Job, MonitoredRun, Observation, PriceSheet, Question, Resources, View, WhatIf, spark_submit_arguments,
 };
@@ -28,7 +28,7 @@ use self::networks::Networks;
 pub use self::outcome::{Compared, Evaluated, Fit, MachineView, Machines};
 use crate::client::{Errand, FitWorker, MachineWorker};
 use crate::data::edits::Edits;
-use crate::data::job::{Limits, Space};
+use crate::data::job::{Limits as QuestionLimits, Space};
 use crate::data::machine_choice::MachineChoice;
 use crate::data::switch::Switches;
 use crate::data::view::{Shown, Tab};
@@ -101,6 +101,33 @@ pub struct Planner {
     machine_worker: StoredValue<Option<Rc<MachineWorker>>, LocalStorage>,
 }
 
+/// The plan of the last question, for questions that differ only in their limits.
+#[derive(Clone)]
+struct Planned {
+    fitted: Arc<Fitted>,
+    joint: Arc<JointPredictor>,
+    /// The question without its limits.
+    asked: Question,
+    plan: Arc<Plan>,
+}
+
+impl Planned {
+    /// Plans a question; reuses what an earlier plan has in common with it.
+    fn of(known: Option<Self>, fitted: Arc<Fitted>, job: &Job, question: &Question) -> Result<Self, DecideError> {
+        let asked = Question { deadline_secs: None, budget: None, min_accuracy: None, probability: 0.5, ..question.clone() };
+        let known = known.filter(|known| Arc::ptr_eq(&known.fitted, &fitted));
+        if let Some(known) = known.clone().filter(|known| known.asked == asked) {
+            return Ok(known);
+        }
+        let joint = known.map_or_else(
+            || Arc::new(JointPredictor::from_predictor(fitted.predictor.clone(), job)),
+            |known| known.joint,
+        );
+        let plan = Plan::new(Arc::clone(&joint), PlanSpace::from_context(question, job)?)?;
+        Ok(Self { fitted, joint, asked, plan: Arc::new(plan) })
+    }
+}
+
 impl Planner {
     /// An empty page.
     pub fn new() -> Self {
@@ -114,9 +141,9 @@ impl Planner {
         let selected = RwSignal::new(0);
         let space = RwSignal::new(Space::of(&question));
         let prices = RwSignal::new(question.prices);
-        let earlier = StoredValue::new(None::<(Arc<Fitted>, Arc<Decision>)>);
+        let planned = StoredValue::new(None::<Planned>);
         let decide_with = move |fitted: Arc<Fitted>| {
-            let limits = Limits {
+            let limits = QuestionLimits {
                 deadline_secs: deadline_secs.get(),
                 budget: budget.get(),
                 min_accuracy: min_accuracy.get(),
@@ -124,16 +151,13 @@ impl Planner {
             };
             let question = space.get().ask(limits, prices.get(), question.what_if);
             let job = jobs.with(|jobs| jobs.get(selected.get()).cloned())?;
-            let known = earlier.get_value().filter(|(predicted, _)| Arc::ptr_eq(predicted, &fitted));
-            let decided = match known {
-                Some((_, known)) => decide_again(&fitted.predictor, &job, &question, &known),
-                None => decide(&fitted.predictor, &job, &question),
-            };
-            let decided = decided.map(Arc::new);
-            if let Ok(decision) = &decided {
-                earlier.set_value(Some((fitted, Arc::clone(decision))));
-            }
-            Some(decided.map_err(|error| error.to_string()))
+            let known = planned.get_value();
+            let decided = Planned::of(known, fitted, &job, &question).and_then(|new| {
+                let decided = new.plan.decide(&Limits::of(&question));
+                planned.set_value(Some(new));
+                decided
+            });
+            Some(decided.map(Arc::new).map_err(|error| error.to_string()))
         };
         let decision = Memo::new(move |_| decide_with(fit.with(Fit::fitted)?));
         let what_if = RwSignal::new(question.what_if);
@@ -196,7 +220,7 @@ impl Planner {
 
     /// The current question with a placeholder for the what-if; reactive, but not to the what-if.
     pub fn question_without_what_if(&self) -> Question {
-        let limits = Limits {
+        let limits = QuestionLimits {
             deadline_secs: self.deadline_secs.get(),
             budget: self.budget.get(),
             min_accuracy: self.min_accuracy.get(),

@@ -1,8 +1,9 @@
 //! Samples to measure next, as text. A worker writes it, so that the page needs no code for it.
 
-use foreglow_model::{Advice, Suggestion, Verdict};
+use foreglow_model::{Advice, JointPredictor, Limits, Objective, Plan, Space, Suggestion, Verdict, advise, median};
 use foreglow_shared::{
-    Configuration, Context, Job, Question, collect_command, format_duration, format_money, format_percent, format_rate,
+    Configuration, Context, Job, JobDefinition, JobGroup, Question, collect_command, format_duration, format_money, format_percent, format_probability,
+    format_rate,
 };
 use serde::{Deserialize, Serialize};
 
@@ -29,55 +30,70 @@ pub struct AdviceRow {
     pub takes: String,
     /// Cost to collect it.
     pub costs: String,
-    /// Share by which it narrows the decision.
-    pub narrows: String,
+    /// What it is expected to save of the whole job, or the chance that it finds a configuration
+    /// that meets the limits.
+    pub saves: String,
     /// The `foreglow collect` command; `None` if `foreglow collect` cannot measure this kind of
     /// job.
     pub command: Option<String>,
 }
 
 impl AdviceText {
-    /// Describes the advice on a job for a question about it.
-    pub fn of(advice: &Advice, job: &Job, question: &Question) -> Self {
-        let row = |suggestion| AdviceRow::of(suggestion, &job.context, &question.prices.currency);
-        Self {
-            headline: headline(advice, question.wants_speed()),
-            rows: advice.suggestions.iter().take(FEW).map(row).collect(),
-        }
+    /// Advises on a job for a question about it.
+    ///
+    /// # Errors
+    /// No run completed, or the question has no configurations; one sentence.
+    pub fn new(job: Job, question: &Question) -> Result<Self, String> {
+        let startup_secs = median(job.observations.iter().filter_map(|run| run.startup_secs));
+        let group = JobGroup { definition: JobDefinition::of(&job.context), jobs: vec![job], lenders: Vec::new() };
+        let joint = JointPredictor::fit(&group).map_err(|error| error.to_string())?;
+        let space = Space::from_context(question, &group.jobs[0]).map_err(|error| error.to_string())?;
+        let plan = Plan::new(joint, space).map_err(|error| error.to_string())?;
+        let limits = Limits { startup_secs, ..Limits::of(question) };
+        let advice = advise(&group, &plan, &limits, &[]).map_err(|error| error.to_string())?;
+        Ok(Self::of(&advice, &question.prices.currency))
+    }
+
+    fn of(advice: &Advice, currency: &str) -> Self {
+        let has_best = advice.best.is_some();
+        let row = |suggestion| AdviceRow::of(suggestion, has_best, currency);
+        Self { headline: headline(advice), rows: advice.suggestions.iter().take(FEW).map(row).collect() }
     }
 }
 
 /// The verdict and its reason, in the same words as `foreglow advise`.
-fn headline(advice: &Advice, wants_speed: bool) -> String {
+fn headline(advice: &Advice) -> String {
     let saving = advice.expected_saving.map(|share| format_percent(share * 100.0));
-    let what = if wants_speed { "time" } else { "money" };
+    let what = match advice.saves {
+        Objective::Cost => "cost",
+        Objective::ExecutorHours => "executor-hours",
+        Objective::Time => "time",
+    };
     match (&advice.verdict, saving) {
         (Verdict::First { reason }, _) => format!("Nothing can be predicted yet: {reason}. Collect these first."),
-        (Verdict::Enough, Some(saving)) => {
-            format!("Enough: no other configuration is expected to save more than {saving} of the {what}.")
+        (Verdict::Enough, _) => {
+            format!("Enough: no further run is expected to save 2 % of the recommended configuration's {what}.")
         }
         (Verdict::GoOn, Some(saving)) => {
-            format!("Go on: another configuration is still expected to save {saving} of the recommended one's {what}.")
-        }
-        (Verdict::GoOn, None) if advice.recommended.is_some() => {
-            "Go on: the time of another configuration is not known yet.".into()
+            format!("Go on: a further run is expected to save up to {saving} of the recommended configuration's {what}.")
         }
         (Verdict::GoOn, None) => "Go on: no configuration meets the limits with the required probability yet.".into(),
-        _ => "Enough: no sample that could be collected narrows the decision any more.".into(),
+        _ => "Enough: nothing meets the limits, and no run that could be made is expected to change that.".into(),
     }
 }
 
 impl AdviceRow {
-    fn of(suggestion: &Suggestion, context: &Context, currency: &str) -> Self {
-        let Suggestion { executors, cores_per_executor, sampling_rate, secs, cost, narrowing, .. } = *suggestion;
+    fn of(suggestion: &Suggestion, has_best: bool, currency: &str) -> Self {
+        let &Suggestion { executors, cores_per_executor, sampling_rate, secs, cost, expected_saving, .. } = suggestion;
         let unknown = || "unknown".to_owned();
+        let saves = |share: f64| if has_best { format_percent(share * 100.0) } else { format_probability(share) };
         Self {
             configuration: format!("{executors} × {cores_per_executor}"),
             images: format_rate(sampling_rate),
             takes: secs.map_or_else(unknown, format_duration),
             costs: cost.map_or_else(unknown, |cost| format_money(cost, currency)),
-            narrows: narrowing.map_or_else(unknown, |share| format!("{:.0} %", share * 100.0)),
-            command: command(context, suggestion),
+            saves: expected_saving.map_or_else(unknown, saves),
+            command: suggestion.context.as_ref().and_then(|context| command(context, suggestion)),
         }
     }
 }
@@ -106,18 +122,17 @@ mod tests {
                 "engine":"local","host":{"cpu":"Some CPU"}}"#,
         )
         .unwrap();
-        Job::of_runs(context, Vec::new())
+        // E, C, memory in MiB, P, SR, seconds, start-up seconds.
+        Job::of_runs(context, serde_json::from_str("[[1,1,1024,8,0.01,2.0,null]]").unwrap())
     }
 
     #[test]
     fn the_first_samples_come_with_the_reason_and_a_command() {
-        let job = job();
-        let advice = foreglow_model::advise(&job, &Question::about(&[])).unwrap();
-        let text = AdviceText::of(&advice, &job, &Question::about(&[]));
+        let text = AdviceText::new(job(), &Question::about(&job().observations)).unwrap();
         assert!(text.headline.starts_with("Nothing can be predicted yet: "), "{}", text.headline);
         assert!(!text.rows.is_empty() && text.rows.len() <= FEW);
         let command = text.rows[0].command.as_ref().unwrap();
         assert!(command.starts_with("foreglow collect "), "{command}");
-        assert_eq!(text.rows[0].narrows, "unknown");
+        assert_eq!(text.rows[0].saves, "unknown");
     }
 }

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::ops::ControlFlow;
 
-use foreglow_model::{Effects, Grid, Predictor, Setting, decide, decide_again, scenario_table};
+use foreglow_model::{Effects, Grid, Limits, Plan, Predictor, Setting, scenario_table};
 use foreglow_shared::{Job, Question, WhatIf};
 
 use crate::data::job::{Space, most_counts};
@@ -49,8 +49,10 @@ pub fn rehearse(answer: &str, job: &Job, question: &Question) {
     let WhatIf { executors, cores_per_executor } = question.what_if;
     black_box(predictor.predict(Setting::even(executors, cores_per_executor, 1.0)));
     // The second decision reuses the predictions of the first, as after a change of the deadline.
-    if let Ok(decision) = decide(predictor, job, question) {
-        drop(black_box(decide_again(predictor, job, question, &decision)));
+    if let Ok(plan) = Plan::from_context(predictor.clone(), job, question) {
+        let limits = Limits::of(question);
+        let later = Limits { deadline_secs: Some(1.0), ..limits };
+        black_box((plan.decide(&limits).ok(), plan.decide(&later).ok()));
     }
     let grid = grid::Grid::of(predictor, &Space::of(question));
     let cores = lines_for(&grid.cores, &counts_of(&job.observations, |run| run.cores_per_executor));
@@ -167,6 +169,11 @@ mod tests {
         job
     }
 
+    fn decide(predictor: &Predictor, job: &Job, question: &Question) {
+        let plan = Plan::from_context(predictor.clone(), job, question).unwrap();
+        plan.decide(&Limits::of(question)).unwrap();
+    }
+
     /// Asks all questions of the page, for counts up to 512, and returns whether that caused a fit.
     fn fits_on_demand(job: &Job) -> bool {
         let mut question = Question::about(&job.observations);
@@ -178,9 +185,9 @@ mod tests {
         let predictor = &arrived.predictor;
         let grid = grid::Grid::of(predictor, &Space::of(&question));
         lines(predictor, &grid.executors, &lines_for(&grid.cores, &[]));
-        decide(predictor, job, &question).unwrap();
+        decide(predictor, job, &question);
         question.cores_per_executor.truncate(7);
-        decide(predictor, job, &question).unwrap();
+        decide(predictor, job, &question);
         for (executors, cores_per_executor) in grid.executors.iter().flat_map(|e| grid.cores.iter().map(|c| (*e, *c))) {
             for sampling_rate in [0.01, 0.04, 0.1, 0.6, 1.0] {
                 predictor.predict(Setting::even(executors, cores_per_executor, sampling_rate));

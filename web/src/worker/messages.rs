@@ -52,9 +52,9 @@ pub enum ToErrand {
 pub enum FromErrand {
     /// The module has loaded and accepts requests.
     Ready,
-    /// Progress of the comparison: steps done, steps in total.
+    /// Progress of the plan: steps done, steps in total.
     Progress(u64, u64),
-    /// The finished comparison.
+    /// The finished plan.
     Compared(#[serde(with = "packed")] Vec<Scenario>),
     /// The contents of the file.
     Imported(Result<Imported, String>),

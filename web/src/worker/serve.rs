@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::panic::PanicHookInfo;
 
-use foreglow_model::advise;
 use js_sys::{Array, Uint8Array};
 use serde::Serialize;
 use wasm_bindgen::prelude::Closure;
@@ -49,8 +48,7 @@ pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
             say(scope, &FromErrand::Imported(import(&bytes, mapping.as_ref())));
         }
         Ok(ToErrand::Advise(job, question)) => {
-            let advice = advise(&job, &question).map(|advice| AdviceText::of(&advice, &job, &question));
-            say(scope, &FromErrand::Advised(advice.map_err(|error| error.to_string())));
+            say(scope, &FromErrand::Advised(AdviceText::new(job, &question)));
         }
         Ok(ToErrand::Evaluate(job)) => say(scope, &FromErrand::Evaluated(Box::new(evaluate(&job, clock)))),
         Ok(ToErrand::Network(name, px)) => {

@@ -148,7 +148,7 @@ impl PredictionAnswer {
         if let Some(basis) = &self.never_run {
             text.push_str(&format!("\n{}\n", basis.describe()));
         }
-        if let Some(exclusion) = self.exclusion {
+        if let Some(exclusion) = &self.exclusion {
             text.push_str(&format!("\nOut of memory: {exclusion}.\n"));
         }
         text + &self.cost_unknown.as_deref().map_or_else(String::new, cost_note) + &notes(&self.warnings)

@@ -217,9 +217,9 @@ impl ScaledConfiguration {
         let ScalingRow { candidate, strong, cost_factor, weak: WeakScaling { sampling_rate, prediction, gain } } = row;
         let (secs, interval) = (candidate.prediction.completion_time_secs, candidate.prediction.interval);
         Self {
-            executors: candidate.executors,
-            cores_per_executor: candidate.cores_per_executor,
-            memory_per_executor_mib: candidate.memory_per_executor_mib,
+            executors: candidate.placement.executors,
+            cores_per_executor: candidate.placement.cores_per_executor,
+            memory_per_executor_mib: candidate.placement.memory_per_executor_mib,
             cost: candidate.cost,
             cost_factor,
             strong: Scaled::of(1.0, secs, interval, strong),

@@ -1,7 +1,7 @@
 //! The accuracy of a training job and its time: a table and a picture of the measured training
 //! settings. The worker writes them, like the comparison of machine types.
 
-use foreglow_model::{MachineLimits, TrainedSetting};
+use foreglow_model::{Limits, TrainedSetting};
 use foreglow_shared::{format_duration, format_money, format_percent, format_rate};
 
 use super::{MachineTable, front};
@@ -17,7 +17,7 @@ const UP: (f64, f64) = (250.0, 30.0);
 const BAR_END: f64 = 5.0;
 
 /// Writes the section; empty if the job's runs measured no accuracy.
-pub fn section(table: &MachineTable, limits: &MachineLimits) -> String {
+pub fn section(table: &MachineTable, limits: &Limits) -> String {
     if let Some(unknown) = &table.accuracy_unknown {
         return format!("<p class=\"says\" data-testid=\"accuracy-unknown\">{}.</p>", escaped(unknown));
     }
@@ -102,7 +102,7 @@ fn keys(trained: &[TrainedSetting]) -> String {
 }
 
 /// Draws accuracy by time, with error bars; empty without a known time.
-fn picture(trained: &[TrainedSetting], limits: &MachineLimits) -> Markup {
+fn picture(trained: &[TrainedSetting], limits: &Limits) -> Markup {
     let points: Vec<(&TrainedSetting, f64)> = trained.iter().filter_map(|row| Some((row, row.secs?))).collect();
     let mut svg = Markup::new();
     if points.is_empty() {

@@ -1,7 +1,7 @@
 //! The comparison of machine types as HTML. The worker writes it, so that the page needs neither
 //! the table nor the code to build it.
 
-use foreglow_model::MachineLimits;
+use foreglow_model::Limits;
 use foreglow_shared::{Devices, format_duration, format_money, format_probability};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct MachineHtml {
     pub picked: String,
 }
 
-/// The HTML of a comparison.
+/// The HTML of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparedHtml {
     /// The recommendation over all machine types.
@@ -31,8 +31,8 @@ pub struct ComparedHtml {
 }
 
 impl ComparedHtml {
-    /// Writes a comparison.
-    pub fn of(table: &MachineTable, choice: &MachineChoice, limits: &MachineLimits) -> Self {
+    /// Writes a plan.
+    pub fn of(table: &MachineTable, choice: &MachineChoice, limits: &Limits) -> Self {
         let accuracy = accuracy::section(table, limits);
         let body = match table.compares() {
             false => accuracy,

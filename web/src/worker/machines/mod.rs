@@ -9,7 +9,7 @@ mod pick_html;
 mod row;
 mod session;
 
-use foreglow_model::{MachineLimits, TrainedSetting};
+use foreglow_model::{Limits, TrainedSetting};
 use foreglow_shared::{Context, PriceSheet, WhatIf};
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct MachineQuestion {
     /// The context of the selected job.
     pub context: Context,
     /// Deadline, budget and probability. The worker adds the start-up time.
-    pub limits: MachineLimits,
+    pub limits: Limits,
     /// Prices of machines that are in no catalog.
     pub sheet: PriceSheet,
     /// The devices and machine types to compare, and the user's prices.

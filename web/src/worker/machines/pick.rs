@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
+use foreglow_model::{Plan, JointPredictor, Limits, Space};
 use foreglow_shared::{Context, WhatIf};
 
 use super::MachineRow;
@@ -44,27 +44,27 @@ fn usual(predictor: &JointPredictor, machine: &str, batch_size: u32) -> Option<u
     usual.or(arms.first()).map(|arm| arm.partition_size)
 }
 
-/// Predicts the configuration, with the catalog and the price sheet of `offer`. The predictor
+/// Predicts the configuration, with the catalog and the price sheet of `space`. The predictor
 /// assumes the picked partition size.
 pub fn answer(
     pick: &MachinePick,
     predictor: &Arc<JointPredictor>,
-    offer: Offer,
-    limits: &MachineLimits,
+    space: Space,
+    limits: &Limits,
     job: &Context,
     what_if: WhatIf,
 ) -> Picked {
     let (machine, batch_size) = asked(pick, job);
     let partition_size = pick.partition_size.or_else(|| usual(predictor, &machine, batch_size)).unwrap_or(1);
-    let offer = Offer {
+    let space = Space {
         machines: vec![machine.clone()],
         executors: vec![what_if.executors],
         cores_per_executor: vec![what_if.cores_per_executor],
         memory_per_executor_mib: pick.memory_per_executor_mib,
         batch_sizes: vec![batch_size],
-        ..offer
+        ..space
     };
-    let (outcome, warnings) = match answered(predictor, &offer, limits) {
+    let (outcome, warnings) = match answered(predictor, &space, limits) {
         Ok((row, warnings)) => (Ok(row), warnings),
         Err(reason) => (Err(reason), Vec::new()),
     };
@@ -73,20 +73,20 @@ pub fn answer(
 
 fn answered(
     predictor: &Arc<JointPredictor>,
-    offer: &Offer,
-    limits: &MachineLimits,
+    space: &Space,
+    limits: &Limits,
 ) -> Result<(MachineRow, Vec<String>), String> {
-    let comparison = Comparison::of(Arc::clone(predictor), offer).map_err(|error| error.to_string())?;
-    let decision = comparison.decide(limits).map_err(|error| error.to_string())?;
+    let plan = Plan::new(Arc::clone(predictor), space.clone()).map_err(|error| error.to_string())?;
+    let decision = plan.decide(limits).map_err(|error| error.to_string())?;
     // There are several answers if engines or accelerators differ.
     let best = decision.recommended.or(decision.fastest).and_then(|place| decision.candidates.get(place));
     let Some(best) = best else {
-        let reasons: Vec<&str> = comparison.omissions().iter().map(|left| left.reason.as_str()).collect();
+        let reasons: Vec<&str> = plan.omissions().iter().map(|left| left.reason.as_str()).collect();
         return Err(match reasons.is_empty() {
             true => "this batch size was not measured on it".to_owned(),
             false => reasons.join("; "),
         });
     };
-    let warnings = comparison.predict(best.placement).warnings.iter().map(ToString::to_string).collect();
-    Ok((MachineRow::of(&comparison, best), warnings))
+    let warnings = plan.predict(best.placement).warnings.iter().map(ToString::to_string).collect();
+    Ok((MachineRow::of(&plan, best), warnings))
 }

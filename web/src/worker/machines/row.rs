@@ -1,6 +1,6 @@
 //! A configuration in the table of machine types.
 
-use foreglow_model::{Comparison, MachineCandidate, SizesFrom};
+use foreglow_model::{Plan, Candidate, SizesFrom};
 
 /// A configuration on machines of one type.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,20 +39,20 @@ pub struct MachineRow {
 }
 
 impl MachineRow {
-    /// Describes a candidate of a comparison.
-    pub(super) fn of(comparison: &Comparison, candidate: &MachineCandidate) -> Self {
+    /// Describes a candidate of a plan.
+    pub(super) fn of(plan: &Plan, candidate: &Candidate) -> Self {
         let placement = candidate.placement;
-        let arm = &comparison.predictor().arms()[placement.arm];
+        let arm = &plan.predictor().arms()[placement.arm];
         let prediction = &candidate.prediction;
         Self {
             machine: arm.machine.clone(),
-            description: comparison.describe(placement),
-            description_with_sizes: comparison.describe_with_sizes(placement),
+            description: plan.describe(placement),
+            description_with_sizes: plan.describe_with_sizes(placement),
             memory_per_executor_mib: placement.memory_per_executor_mib,
             executors: placement.executors,
             batch_size: arm.batch_size,
             average_every: arm.average_every,
-            accuracy: match (&candidate.accuracy, comparison.predictor().accuracy_unknown()) {
+            accuracy: match (&candidate.accuracy, plan.predictor().accuracy_unknown()) {
                 (Some(accuracy), _) => accuracy.to_string(),
                 (None, None) => "not measured".to_owned(),
                 (None, Some(_)) => String::new(),

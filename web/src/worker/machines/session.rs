@@ -1,9 +1,10 @@
 //! The comparison of machine types of one job, cached between questions, because the fit and the
 //! predictions of all configurations depend only on the runs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer, median};
+use foreglow_model::{Plan, JointPredictor, Limits, Space, median};
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, group_jobs, sort_by};
 
 use super::html::{ComparedHtml, MachineHtml};
@@ -25,9 +26,9 @@ struct Fitted {
     /// The predictor for the last picked partition size.
     of_size: Option<(u32, Arc<JointPredictor>)>,
     /// All configurations of all machine types, with the price sheet of the last question.
-    comparison: Option<(Option<PriceSheet>, Comparison)>,
-    /// Comparison of the machine types of the last choice, if it excludes some.
-    some: Option<(MachineChoice, Comparison)>,
+    plan: Option<(Option<PriceSheet>, Plan)>,
+    /// Plan of the machine types of the last choice, if it excludes some.
+    some: Option<(MachineChoice, Plan)>,
     /// The last table with its question.
     table: Option<(Asked, MachineTable)>,
 }
@@ -35,7 +36,7 @@ struct Fitted {
 /// The part of a question that the table depends on.
 #[derive(Clone, PartialEq)]
 struct Asked {
-    limits: MachineLimits,
+    limits: Limits,
     sheet: PriceSheet,
     choice: MachineChoice,
 }
@@ -46,7 +47,7 @@ impl Session {
         Self(Fitted::of(jobs, context))
     }
 
-    /// Answers as HTML: the comparison, or the reason why it failed. Parts that the page already
+    /// Answers as HTML: the plan, or the reason why it failed. Parts that the page already
     /// has are omitted.
     pub fn answer(&mut self, question: MachineQuestion) -> MachineHtml {
         let failed = |reason: &str, choice: &MachineChoice| MachineHtml {
@@ -57,7 +58,7 @@ impl Session {
             Ok(fitted) => fitted,
             Err(reason) => return failed(reason, &question.choice),
         };
-        let limits = MachineLimits {
+        let limits = Limits {
             startup_secs: fitted.startup_secs,
             max_hourly_cost: question.choice.max_hourly_cost,
             spot: question.choice.spot,
@@ -76,11 +77,11 @@ impl Session {
                 }
             }
         }
-        let offer = fitted.offer(&asked);
+        let space = fitted.space(&asked);
         // The controls show a single size, which the what-if uses.
         let size = pick.partition_size.or_else(|| pick::usual_size(&pick, &fitted.predictor, &question.context));
         let predictor = fitted.of_size(size);
-        let picked = pick::answer(&pick, &predictor, offer, &limits, &question.context, question.what_if);
+        let picked = pick::answer(&pick, &predictor, space, &limits, &question.context, question.what_if);
         let Some((_, table)) = &fitted.table else { return failed("the job has no runs", &asked.choice) };
         MachineHtml {
             compared: (!is_known).then(|| ComparedHtml::of(table, &asked.choice, &limits)),
@@ -101,7 +102,7 @@ impl Fitted {
             startup_secs: median_startup_secs(group.jobs.iter().flat_map(|job| &job.observations)),
             predictor,
             of_size: None,
-            comparison: None,
+            plan: None,
             some: None,
             table: None,
             group,
@@ -117,47 +118,54 @@ impl Fitted {
         if !self.types.iter().any(|kind| kind.is_kept(choice)) {
             return Err("every machine type is left out; choose at least one".into());
         }
-        let offer = self.offer(asked);
-        let known = self.comparison.take().filter(|(sheet, _)| *sheet == offer.sheet).map(|(_, known)| known);
-        let mut comparison = match known {
-            Some(comparison) => comparison,
+        let space = self.space(asked);
+        let known = self.plan.take().filter(|(sheet, _)| *sheet == space.sheet).map(|(_, known)| known);
+        let mut plan = match known {
+            Some(plan) => plan,
             None => {
                 self.some = None;
-                Comparison::of(Arc::clone(&self.predictor), &offer).map_err(|error| error.to_string())?
+                Plan::new(Arc::clone(&self.predictor), space.clone()).map_err(|error| error.to_string())?
             }
         };
-        let catalog = offer.catalog.unwrap_or_else(|| self.catalog.clone());
-        comparison.reprice(&catalog);
+        let catalog = space.catalog.unwrap_or_else(|| self.catalog.clone());
+        plan.reprice(&catalog);
         let keeps_all = self.types.iter().all(|kind| kind.is_kept(choice));
         let is_kept = |machine: &str| self.types.iter().any(|kind| kind.machine == machine && kind.is_kept(choice));
         let is_same = |of: &MachineChoice| of.devices == choice.devices && of.without == choice.without;
         let known = self.some.take().filter(|(of, _)| is_same(of));
-        let some = (!keeps_all).then(|| known.unwrap_or_else(|| (choice.clone(), comparison.only(is_kept))));
+        let some = (!keeps_all).then(|| known.unwrap_or_else(|| (choice.clone(), plan.only(is_kept))));
         let some = some.map(|(of, mut some)| {
             some.reprice(&catalog);
             (of, some)
         });
-        let kept = some.as_ref().map_or(&comparison, |(_, some)| some);
+        let kept = some.as_ref().map_or(&plan, |(_, some)| some);
         let table = self.table(kept, &catalog, &asked.limits);
         self.some = some;
-        self.comparison = Some((offer.sheet, comparison));
+        self.plan = Some((space.sheet, plan));
         table
     }
 
     fn table(
         &self,
-        comparison: &Comparison,
+        plan: &Plan,
         catalog: &Catalog,
-        limits: &MachineLimits,
+        limits: &Limits,
     ) -> Result<MachineTable, String> {
-        let decision = comparison.decide(limits).map_err(|error| error.to_string())?;
+        let decision = plan.decide(limits).map_err(|error| error.to_string())?;
+        // Only the outstanding configurations are shown.
+        let singles = [decision.recommended, decision.fastest].into_iter().flatten();
+        let shown: BTreeSet<usize> =
+            singles.chain(decision.best_per_machine.iter().chain(&decision.pareto).copied()).collect();
+        let places: Vec<usize> = shown.into_iter().collect();
+        let row = |place: usize| places.binary_search(&place).ok();
+        let all = |list: &[usize]| list.iter().filter_map(|place| row(*place)).collect();
         let priced = |kind: &TypePrice| {
             let machine = catalog.find(&kind.machine).ok();
             TypePrice { hourly_price: machine.map(|machine| machine.hourly_price), ..kind.clone() }
         };
         let is_measured = |name: &str| self.types.iter().any(|kind| kind.machine == name);
         let names: Vec<&str> = catalog.machines.iter().map(|machine| machine.name.as_str()).collect();
-        // Unmeasured machine types of the catalog are offered only if a measured one is in it.
+        // Unmeasured machine types of the catalog are spaceed only if a measured one is in it.
         let unmeasured = match names.iter().any(|name| is_measured(name)) {
             true => names.into_iter().filter(|name| !is_measured(name)).map(str::to_owned).collect(),
             false => Vec::new(),
@@ -171,25 +179,25 @@ impl Fitted {
         let unknown = self.predictor.accuracy_unknown();
         let unknown = unknown.filter(|unknown| unknown.is_partial() || limits.min_accuracy.is_some());
         Ok(MachineTable {
-            currency: comparison.currency().to_owned(),
-            weighed: decision.weighed,
-            rows: decision.candidates.iter().map(|candidate| MachineRow::of(comparison, candidate)).collect(),
-            recommended: decision.recommended,
-            fastest: decision.fastest,
-            best: decision.best_per_machine,
-            pareto: decision.pareto,
+            currency: plan.currency().to_owned(),
+            weighed: decision.compared,
+            rows: places.iter().map(|place| MachineRow::of(plan, &decision.candidates[*place])).collect(),
+            recommended: decision.recommended.and_then(row),
+            fastest: decision.fastest.and_then(row),
+            best: all(&decision.best_per_machine),
+            pareto: all(&decision.pareto),
             types: self.types.iter().map(priced).collect(),
             unmeasured,
             batch_sizes,
             partition_sizes: self.predictor.partition_sizes(),
             averaging_intervals: intervals.len(),
-            trained: comparison.trained(limits),
+            trained: plan.trained(limits),
             accuracy_unknown: unknown.map(|unknown| capitalised(&unknown.to_string())),
-            omitted: comparison.omissions().iter().map(|left| format!("{}: {}", left.machine, left.reason)).collect(),
+            omitted: plan.omissions().iter().map(|left| format!("{}: {}", left.machine, left.reason)).collect(),
         })
     }
 
-    fn offer(&self, asked: &Asked) -> Offer {
+    fn space(&self, asked: &Asked) -> Space {
         let mut catalog = self.catalog.clone();
         for machine in &mut catalog.machines {
             let own = asked.choice.prices.iter().find(|(name, _)| *name == machine.name);
@@ -199,7 +207,7 @@ impl Fitted {
         let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
         let sheet = (!self.group.jobs.iter().any(is_in_catalog) && asked.sheet.currency == catalog.currency)
             .then(|| asked.sheet.clone());
-        Offer { catalog: Some(catalog), sheet, ..Offer::default() }
+        Space { catalog: Some(catalog), sheet, ..Space::default() }
     }
 
     /// The predictor for a partition size.
@@ -263,7 +271,7 @@ mod tests {
         let question = Question::about(&jobs[0].observations);
         MachineQuestion {
             context: jobs[0].context.clone(),
-            limits: MachineLimits::of(&question),
+            limits: Limits::of(&question),
             sheet: question.prices,
             choice: MachineChoice::default(),
             what_if: WhatIf { executors: 1, cores_per_executor: 2 },
@@ -285,7 +293,7 @@ mod tests {
         let mut answers = Vec::new();
         for choice in choices {
             for deadline_secs in [Some(5.0), Some(500.0)] {
-                let limits = MachineLimits { deadline_secs, ..asked.limits };
+                let limits = Limits { deadline_secs, ..asked.limits };
                 let asked = MachineQuestion { limits, choice: choice.clone(), ..asked.clone() };
                 let answer = kept.answer(asked.clone());
                 assert_eq!(answer, Session::of(jobs.clone(), &asked.context).answer(asked));
