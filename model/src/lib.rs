@@ -21,8 +21,6 @@ mod at_rate;
 mod capacity;
 mod chance;
 mod cheapest;
-#[doc(hidden)]
-pub mod decision;
 mod error;
 mod explain;
 mod joint;

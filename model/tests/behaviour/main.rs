@@ -24,7 +24,6 @@ mod large_grid;
 mod laws;
 mod machine_types;
 mod metric;
-mod one_plan;
 mod physical_laws;
 mod repeated_runs;
 mod rivals;
