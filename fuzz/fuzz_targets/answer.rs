@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use foreglow_model::{Candidate, Decision, Prediction, Predictor, Setting, decide, decide_again};
+use foreglow_model::{Candidate, DecideError, Decision, Limits, Plan, Prediction, Predictor, Setting};
 use foreglow_shared::{Context, Job, Observation, Question};
 use libfuzzer_sys::fuzz_target;
 
@@ -57,28 +57,33 @@ fuzz_target!(|bytes: &[u8]| {
         check(&candidate.prediction);
     }
     if limits[3] % 8 == 1 {
-        check_faster(&predictor, &job, &question, &decision);
+        check_faster(&predictor, &job, &question);
     }
     let Some(recommended) = decision.recommended.map(|place| &decision.candidates[place]) else {
-        assert!(!decision.candidates.iter().any(Candidate::is_feasible));
+        assert!(!decision.candidates.iter().any(|candidate| candidate.is_feasible));
         return;
     };
-    assert!(recommended.is_feasible());
+    assert!(recommended.is_feasible);
     if question.budget.is_none() {
-        let feasible = decision.candidates.iter().filter(|candidate| candidate.is_feasible());
+        let feasible = decision.candidates.iter().filter(|candidate| candidate.is_feasible);
         let least = feasible.filter_map(|candidate| candidate.cost).fold(f64::INFINITY, f64::min);
         // Costs that differ by up to 0.2 % count as equal, and time decides.
         assert!(recommended.cost.is_none_or(|cost| cost <= 1.002 * least), "{least} {recommended:?}");
     }
 });
 
-/// Checks decisions that are computed faster: with the predictions of another decision, and over
-/// many configurations, of which few are predicted exactly.
-fn check_faster(predictor: &Predictor, job: &Job, question: &Question, decision: &Decision) {
+fn decide(predictor: &Predictor, job: &Job, question: &Question) -> Result<Decision, DecideError> {
+    Plan::from_context(predictor.clone(), job, question)?.decide(&Limits::of(question))
+}
+
+/// Checks decisions that are computed faster: with the cache of another decision, and over many
+/// configurations, of which few are predicted exactly.
+fn check_faster(predictor: &Predictor, job: &Job, question: &Question) {
     let mut other = question.clone();
     (other.deadline_secs, other.budget) = (question.budget, question.deadline_secs);
-    let again = decide_again(predictor, job, &other, decision);
-    assert_eq!(again, decide(predictor, job, &other));
+    let plan = Plan::from_context(predictor.clone(), job, question).expect("the question had a plan");
+    let _ = plan.decide(&Limits::of(question));
+    assert_eq!(plan.decide(&Limits::of(&other)), decide(predictor, job, &other));
     let mut many = question.clone();
     many.cores_per_executor = (1..=CORES).collect();
     let mut best = |executors: Range<u32>| {

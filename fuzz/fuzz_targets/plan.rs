@@ -4,14 +4,13 @@
 //! and is the cheapest that does.
 #![no_main]
 
-use foreglow_console::answer::{
-    AdviceAnswer, DecisionAnswer, MachineAnswer, NextRunsAnswer, PredictionAnswer, ScalingAnswer, fit,
-};
-use foreglow_console::compare::{Compared, MachineArgs};
+use foreglow_console::answer::{AdviceAnswer, PredictionAnswer, ScalingAnswer, fit};
+use foreglow_console::ask::alone;
+use foreglow_console::compare::{MachineArgs, Planned};
 use foreglow_console::grammar::Counts;
 use foreglow_console::output::Format;
 use foreglow_console::question::{Bill, QuestionArgs};
-use foreglow_model::{MachineDecision, MachineLimits, Setting, next_runs};
+use foreglow_model::{Decision, Limits, Setting};
 use foreglow_shared::{Catalog, Job, JobGroup, Sample, group_by_definition};
 use libfuzzer_sys::arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
@@ -43,50 +42,36 @@ fuzz_target!(|bytes: &[u8]| {
     let reversed: Vec<Sample> = samples.into_iter().rev().collect();
     assert_eq!(group_by_definition(&reversed), groups);
     for group in groups {
-        let each = |answer: fn(&Job, &QuestionArgs) -> anyhow::Result<()>| {
-            group.jobs.iter().for_each(|job| drop(answer(job, &question)));
-        };
+        let each = |answer: &dyn Fn(&Job)| group.jobs.iter().for_each(answer);
         // Each command alone, because `advise` takes far longer than the others.
         match command % 5 {
             0 => drop(plan(group, &question, &machines)),
             1 => drop(advise(group, &question, &machines)),
-            2 => each(plan_one),
-            3 => each(advise_one),
-            _ => each(predict),
+            2 => each(&|job| drop(plan(alone(job.clone()), &question, &MachineArgs::default()))),
+            3 => each(&|job| drop(advise(alone(job.clone()), &question, &MachineArgs::default()))),
+            _ => each(&|job| drop(predict(job, &question))),
         }
     }
 });
 
-/// `plan` over several machine types.
 fn plan(group: JobGroup, question: &QuestionArgs, machines: &MachineArgs) -> anyhow::Result<()> {
-    let Compared { comparison, limits, startup, .. } = machines.compare(question, None, group)?;
-    let answer = MachineAnswer::new(&comparison, limits, startup)?;
+    let planned = machines.plan(question, None, group, None)?;
+    let answer = planned.answer()?;
     print(|format| answer.render(format));
-    check(&comparison.decide(&limits)?, question);
-    // The comparison keeps what it has computed.
-    let other = MachineLimits { deadline_secs: limits.budget, budget: limits.deadline_secs, ..limits };
-    assert_eq!(comparison.decide(&other), comparison.only(|_| true).decide(&other));
+    let Planned { plan, limits, .. } = planned;
+    check(&plan.decide(&limits)?, question);
+    // The plan keeps what it has computed.
+    let other = Limits { deadline_secs: limits.budget, budget: limits.deadline_secs, ..limits };
+    assert_eq!(plan.decide(&other), plan.only(|_| true).decide(&other));
     Ok(())
 }
 
-/// `advise` over several machine types, one of them without samples.
+/// `advise`, with a machine type without samples.
 fn advise(group: JobGroup, question: &QuestionArgs, machines: &MachineArgs) -> anyhow::Result<()> {
-    let Compared { group, comparison, offer, limits, .. } = machines.compare(question, None, group)?;
+    let Planned { group, plan, limits, .. } = machines.plan(question, None, group, None)?;
     let unmeasured = Catalog::built_in().find(UNMEASURED)?.clone();
-    let next = next_runs(&group, &comparison, &offer, &limits, &[unmeasured])?;
-    let answer = NextRunsAnswer::new(&comparison, limits, next, None, true);
-    print(|format| answer.render(format));
-    Ok(())
-}
-
-fn plan_one(job: &Job, question: &QuestionArgs) -> anyhow::Result<()> {
-    let answer = DecisionAnswer::new(job, &fit(job)?, &question.about(job)?)?;
-    print(|format| answer.render(format));
-    Ok(())
-}
-
-fn advise_one(job: &Job, question: &QuestionArgs) -> anyhow::Result<()> {
-    let answer = AdviceAnswer::new(job, &question.about(job)?, None)?;
+    let advice = foreglow_model::advise(&group, &plan, &limits, &[unmeasured])?;
+    let answer = AdviceAnswer::new(&plan, limits, advice, None, true);
     print(|format| answer.render(format));
     Ok(())
 }
@@ -102,7 +87,7 @@ fn predict(job: &Job, question: &QuestionArgs) -> anyhow::Result<()> {
 }
 
 /// Checks the recommendation.
-fn check(decision: &MachineDecision, question: &QuestionArgs) {
+fn check(decision: &Decision, question: &QuestionArgs) {
     let feasible = || decision.candidates.iter().filter(|candidate| candidate.is_feasible);
     let Some(recommended) = decision.recommended.map(|place| &decision.candidates[place]) else {
         assert_eq!(feasible().count(), 0, "{decision:?}");

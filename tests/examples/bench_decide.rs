@@ -6,9 +6,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use foreglow_model::{Predictor, Setting, decide};
+use foreglow_model::{Predictor, Setting};
 use foreglow_shared::{Context, Job, Observation, Question};
-use foreglow_tests::workspace_dir;
+use foreglow_tests::{decide, workspace_dir};
 use serde_json::{Value, json};
 
 /// Upper limit for a task on the page's main thread, milliseconds.
@@ -63,13 +63,13 @@ fn main() -> anyhow::Result<()> {
         question.deadline_secs = Some(20.0);
         let far = Setting::even(executors, cores, 1.0);
         // The first decision computes the fits that later ones reuse.
-        decide(&predictor, &job, &question)?;
+        decide(predictor.clone(), &job, &question)?;
         let mut taken = Vec::new();
         for _ in 0..ROUNDS {
             // A clone has the fits, but not the cached grid.
             let fresh = predictor.clone();
             let began = Instant::now();
-            black_box(decide(&fresh, &job, &question)?);
+            black_box(decide(fresh, &job, &question)?);
             taken.push(began.elapsed().as_secs_f64() * 1e3);
         }
         taken.sort_by(f64::total_cmp);

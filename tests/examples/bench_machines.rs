@@ -11,7 +11,7 @@ use std::time::Instant;
 use std::{fs, time::Duration};
 
 use anyhow::Context as _;
-use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
+use foreglow_model::{JointPredictor, Limits, Plan, Space};
 use foreglow_shared::{Catalog, Question, group_by_context, group_jobs, read_samples};
 use foreglow_tests::{Browser, FileHost, example_shown, workspace_dir};
 use serde_json::{Value, json};
@@ -91,14 +91,14 @@ fn native(runs: &str) -> anyhow::Result<Vec<Value>> {
     let jobs = group_by_context(&read_samples(runs.as_bytes())?);
     let group = group_jobs(jobs).into_iter().next().context("there is a job")?;
     let predictor = Arc::new(JointPredictor::fit(&group)?);
-    let offer = Offer { catalog: Some(Catalog::built_in()), ..Offer::default() };
-    let comparison = Comparison::of(predictor, &offer)?;
-    let usual = MachineLimits::of(&Question::about_job(group.jobs.first().context("the job has runs")?));
+    let space = Space { catalog: Some(Catalog::built_in()), ..Space::default() };
+    let plan = Plan::new(predictor, space)?;
+    let usual = Limits::of(&Question::about_job(group.jobs.first().context("the job has runs")?));
     let mut taken = Vec::new();
     for index in 0..CHANGES {
-        let limits = MachineLimits { deadline_secs: Some(deadline(index)), ..usual };
+        let limits = Limits { deadline_secs: Some(deadline(index)), ..usual };
         let began = Instant::now();
-        black_box(comparison.decide(&limits)?);
+        black_box(plan.decide(&limits)?);
         taken.push(began.elapsed().as_secs_f64() * 1e3);
     }
     let (first, taken) = (taken.first().copied().context("there were decisions")?, json!(taken));

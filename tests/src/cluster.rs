@@ -1,6 +1,6 @@
 //! A simulated job on a cluster.
 
-use foreglow_model::{Decision, Predictor, decide};
+use foreglow_model::{DecideError, Decision, Limits, Plan, Predictor};
 use foreglow_shared::{Job, LeftOut, Observation, Question, View, WhatIf};
 
 /// Runs of a CNN job on 1 to 8 executors of 1 to 4 cores, on 1 % and 10 % of its images, and two on
@@ -56,6 +56,14 @@ pub fn cluster_view(executors: u32, cores: u32) -> View {
 /// There is no predictor, or no decision.
 pub fn answer(view: &View) -> anyhow::Result<(Predictor, Decision)> {
     let predictor = Predictor::fit_job(&view.job)?;
-    let decision = decide(&predictor, &view.job, &view.question)?;
+    let decision = decide(predictor.clone(), &view.job, &view.question)?;
     Ok((predictor, decision))
+}
+
+/// Plans a single context with its predictor, and decides.
+///
+/// # Errors
+/// The question has no answer.
+pub fn decide(predictor: Predictor, job: &Job, question: &Question) -> Result<Decision, DecideError> {
+    Plan::from_context(predictor, job, question)?.decide(&Limits::of(question))
 }

@@ -20,7 +20,7 @@ mod spark;
 mod stand_in;
 
 pub use crate::browser::Browser;
-pub use crate::cluster::{answer, cluster_job, cluster_view};
+pub use crate::cluster::{answer, cluster_job, cluster_view, decide};
 pub use crate::example::{STUDY_IMAGES, Shown, example, example_jobs, example_shown, study_lines};
 pub use crate::file_host::FileHost;
 pub use crate::firefox::Firefox;

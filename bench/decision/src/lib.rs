@@ -8,7 +8,7 @@ mod machine_types;
 
 use std::hint::black_box;
 
-use foreglow_model::{Predictor, decide};
+use foreglow_model::{Limits, Plan, Predictor};
 use foreglow_shared::{Context, Job, Observation, Question};
 use serde::{Deserialize, Serialize};
 
@@ -43,13 +43,14 @@ pub fn figures(clock: impl Fn() -> f64) -> Figures {
     };
     let start = clock();
     let predictor = Predictor::fit_job(&job).expect("the runs of the benchmark can be fitted");
-    let decision = decide(&predictor, &job, &question).expect("the question of the benchmark has an answer");
+    let plan = Plan::from_context(predictor.clone(), &job, &question).expect("the question of the benchmark has a plan");
+    let decision = plan.decide(&Limits::of(&question)).expect("the question of the benchmark has an answer");
     let fit_millis = clock() - start;
     assert_eq!(decision.weighed, (SIDE * SIDE) as usize);
     let (mut ours, mut scalar) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let start = clock();
-        black_box(decide(&predictor, &job, &question).is_ok());
+        black_box(Plan::from_context(predictor.clone(), &job, &question).is_ok_and(|plan| plan.decide(&Limits::of(&question)).is_ok()));
         ours.push(clock() - start);
         let start = clock();
         black_box(scalar_loop(&question));

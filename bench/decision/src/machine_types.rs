@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
+use foreglow_model::{JointPredictor, Limits, Plan, Space};
 use foreglow_shared::{Catalog, JobDefinition, JobGroup};
 use serde::{Deserialize, Serialize};
 
@@ -50,19 +50,19 @@ pub fn machine_figures(clock: impl Fn() -> f64) -> MachineFigures {
     });
     let jobs: Vec<_> = jobs.collect();
     let group = JobGroup { definition: JobDefinition::of(&jobs[0].context), jobs, lenders: Vec::new() };
-    let offer = Offer {
+    let space = Space {
         catalog: Some(catalog.clone()),
         executors: (1..=EXECUTORS).collect(),
         cores_per_executor: (1..=CORES).collect(),
         memory_per_executor_mib: Some(4096),
-        ..Offer::default()
+        ..Space::default()
     };
     let start = clock();
     let predictor = JointPredictor::fit(&group).expect("the runs of the benchmark can be fitted");
-    let mut comparison =
-        Comparison::of(predictor, &offer).expect("the configurations of the benchmark can be compared");
+    let mut plan =
+        Plan::new(predictor, space).expect("the configurations of the benchmark can be compared");
     let prepare_millis = clock() - start;
-    let limits = MachineLimits {
+    let limits = Limits {
         deadline_secs: Some(600.0),
         budget: None,
         min_accuracy: None,
@@ -74,19 +74,19 @@ pub fn machine_figures(clock: impl Fn() -> f64) -> MachineFigures {
     let (mut deadlines, mut probabilities, mut prices) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let step = round as f64;
-        let mut timed = |comparison: &Comparison, limits: &MachineLimits, times: &mut Vec<f64>| {
+        let mut timed = |plan: &Plan, limits: &Limits, times: &mut Vec<f64>| {
             let start = clock();
-            black_box(comparison.decide(limits).is_ok());
+            black_box(plan.decide(limits).is_ok());
             times.push(clock() - start);
         };
-        timed(&comparison, &MachineLimits { deadline_secs: Some(600.0 + step), ..limits }, &mut deadlines);
-        timed(&comparison, &MachineLimits { probability: 0.9 + 0.001 * step, ..limits }, &mut probabilities);
+        timed(&plan, &Limits { deadline_secs: Some(600.0 + step), ..limits }, &mut deadlines);
+        timed(&plan, &Limits { probability: 0.9 + 0.001 * step, ..limits }, &mut probabilities);
         catalog.machines[0].hourly_price *= 1.01;
-        comparison.reprice(&catalog);
-        timed(&comparison, &limits, &mut prices);
+        plan.reprice(&catalog);
+        timed(&plan, &limits, &mut prices);
     }
     MachineFigures {
-        candidates: comparison.len(),
+        candidates: plan.len(),
         deadline_millis: median(deadlines),
         probability_millis: median(probabilities),
         price_millis: median(prices),
