@@ -246,7 +246,7 @@ fn first_runs(group: &JobGroup, comparison: &Comparison, offer: &Offer) -> Resul
         machine: job.context.machine_name(),
         is_new_machine: job.observations.is_empty(),
         batch_size: job.context.workload.batch_size,
-        average_every: job.context.workload.average_every(),
+        average_every: job.context.workload.average_every,
         suggestion: Suggestion { cost: None, ..suggestion },
         expected_saving: None,
         context: Some(job.context.clone()),

@@ -373,7 +373,7 @@ fn averaging_intervals_are_told_apart_and_an_unknown_accuracy_is_not_promised() 
     let (group, offer) = (training(), Offer { catalog: Some(Catalog::built_in()), ..Offer::default() });
     let comparison = Comparison::of(JointPredictor::fit(&group).unwrap(), &offer).unwrap();
     let next = next_runs(&group, &comparison, &offer, &LIMITS, &[]).unwrap();
-    let context = |run: &NextRun| run.context.as_ref().unwrap().workload.average_every();
+    let context = |run: &NextRun| run.context.as_ref().unwrap().workload.average_every;
     assert!(next.runs.iter().all(|run| run.average_every.is_some() && run.average_every == context(run)));
     assert!(next.runs.iter().any(|run| run.average_every == Some(8)), "{:?}", next.runs.first());
     // Runs at a sampling rate below 1 give no accuracy of the whole job.
