@@ -24,8 +24,8 @@ const MAX_EXECUTORS: u32 = 1 << 16;
 pub(crate) struct Capacity {
     /// Hardware threads; `None` if unknown.
     pub(crate) processors: Option<u32>,
-    /// Accelerators, one for each executor; `None` on CPUs, if executors may share them, or if
-    /// their number is unknown.
+    /// Accelerators, or groups of them, one for each executor; `None` on CPUs, if executors may
+    /// share them, or if their number is unknown.
     #[serde(default)]
     pub(crate) accelerators: Option<u32>,
     /// Whether the executors average gradients or parameters. The number of executors is then part
@@ -40,6 +40,7 @@ impl Capacity {
         let processors = host.processors.filter(|count| *count > 0);
         let holds_one = context.accelerator.is_some() && !context.shares_accelerators;
         let accelerators = u32::try_from(host.accelerators.len()).ok().filter(|count| holds_one && *count > 0);
+        let accelerators = accelerators.map(|count| (count / context.accelerators_per_executor.unwrap_or(1)).max(1));
         let averages = context.workload.mode == Mode::Training;
         let is_limited = context.engine == Engine::Local && (processors.is_some() || accelerators.is_some());
         is_limited.then_some(Self { processors, accelerators, averages })

@@ -5,10 +5,7 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Sample, Workload};
-
-/// Name of the workload's field with the mini-batches between two averages.
-pub(crate) const AVERAGE_EVERY: &str = "average_every";
+use crate::Sample;
 
 /// The accuracy of one completed training run. A link stores it as an array, in the order of the
 /// fields.
@@ -68,7 +65,7 @@ impl TrainedAccuracy {
             images: (sample.sampling_rate * sample.workload.images as f64).round() as u64,
             epochs: sample.workload.epochs,
             accuracy,
-            seed: sample.extra.get("seed").and_then(Value::as_u64).unwrap_or(0),
+            seed: sample.seed.unwrap_or(0),
             conditions,
         })
         .filter(Self::is_valid)
@@ -100,19 +97,4 @@ fn described(setting: &Value) -> String {
         }
     }
     words
-}
-
-impl Workload {
-    /// Returns the mini-batches between two averages of the executors; `None` unless the job
-    /// trains.
-    pub fn average_every(&self) -> Option<u32> {
-        self.extra.get(AVERAGE_EVERY)?.as_u64()?.try_into().ok()
-    }
-
-    /// Sets the mini-batches between two averages; `None` changes nothing.
-    pub fn set_average_every(&mut self, every: Option<u32>) {
-        if let Some(every) = every {
-            self.extra.insert(AVERAGE_EVERY.to_owned(), every.into());
-        }
-    }
 }

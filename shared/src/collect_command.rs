@@ -9,8 +9,9 @@ const MASTER: &str = "spark://HOST:7077";
 /// Returns the `foreglow collect …` command that measures one run of a job, quoted for a shell.
 /// `place` is the option, with its value, for the destination of the sample; `None` for the store.
 ///
-/// Returns `None` for jobs that Foreglow does not measure: inference with several epochs, and
-/// training whose optimiser is unknown. For a Spark cluster the user must replace the placeholder
+/// Returns `None` for jobs that Foreglow does not measure: inference with several epochs, training
+/// whose optimiser is unknown, other units of work than images and texts, and several machines or
+/// accelerators per executor. For a Spark cluster the user must replace the placeholder
 /// `spark://HOST:7077`. The learning rate and the normalisation of images are omitted because they
 /// do not change the time.
 pub fn collect_command(
@@ -20,6 +21,9 @@ pub fn collect_command(
     place: Option<(&str, &str)>,
 ) -> Option<String> {
     let workload = &context.workload;
+    if workload.unit.is_some() || context.accelerators_per_executor.is_some() || context.machines.is_some() {
+        return None;
+    }
     let training = match workload.mode {
         Mode::Inference if workload.epochs == 1 => Vec::new(),
         Mode::Inference => return None,
@@ -36,21 +40,18 @@ pub fn collect_command(
     }
     words.extend(training);
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), shell_word(&value)]);
-    option("--model", workload.network_file().map_or_else(|| workload.model.clone(), |file| file.path));
+    option("--model", workload.network.as_ref().unwrap_or(&workload.model).clone());
     option("--images", workload.images.to_string());
-    match workload.classes() {
+    match workload.classes {
         Some(classes) => option("--classes", classes.to_string()),
         // Otherwise the folders of the data set would determine the classes.
-        None if workload.mode == Mode::Training
-            && workload.data_path().is_some()
-            && workload.network_file().is_none() =>
-        {
+        None if workload.mode == Mode::Training && workload.data_path().is_some() && workload.network.is_none() => {
             option("--classes", "own".to_owned());
         }
         None => {}
     }
-    let text = workload.text();
-    match &text {
+    let text = workload.text.as_ref();
+    match text {
         None => option("--image-px", workload.image_px.to_string()),
         Some(text) => option("--words", text.words.to_string()),
     }
@@ -72,13 +73,13 @@ pub fn collect_command(
         option("--data", path.to_owned());
     }
     // Texts have only one format.
-    if let Some(format) = workload.data_format().filter(|_| text.is_none()) {
-        option("--data-format", format.to_owned());
+    if let Some(format) = workload.data_format.clone().filter(|_| text.is_none()) {
+        option("--data-format", format);
     }
-    if let Some(vocabulary) = text.as_ref().and_then(|text| text.vocabulary) {
+    if let Some(vocabulary) = text.and_then(|text| text.vocabulary) {
         option("--vocabulary", vocabulary.to_string());
     }
-    if let Some(vectors) = text.and_then(|text| text.vectors) {
+    if let Some(vectors) = text.and_then(|text| text.vectors.clone()) {
         option("--vectors", vectors);
     }
     let is_on_cluster = context.engine == Engine::Spark;
@@ -119,22 +120,21 @@ pub fn collect_command(
 
 /// Returns the options of a training job; `None` if its optimiser is unknown.
 fn training_options(workload: &Workload) -> Option<Vec<String>> {
-    let said = |name: &str| workload.extra.get(name);
-    let optimizer = match said("optimizer")?.as_str()? {
+    let optimizer = match workload.optimizer.as_deref()? {
         "sgd" => "sgd --momentum 0",
         "sgd_momentum" => "sgd",
         other => other,
     };
     let mut options = format!("--mode training --epochs {} --optimizer {optimizer}", workload.epochs);
-    for (option, name) in [("--average-every", "average_every"), ("--share-size", "share_size")] {
-        if let Some(value) = said(name) {
+    for (option, value) in [("--average-every", workload.average_every), ("--share-size", workload.share_size)] {
+        if let Some(value) = value {
             options.push_str(&format!(" {option} {value}"));
         }
     }
-    if let Some(share) = workload.validation() {
+    if let Some(share) = workload.validation {
         options.push_str(&format!(" --validation {share}"));
     }
-    if said("average_optimizer_state").is_some_and(|value| value == true) {
+    if workload.average_optimizer_state == Some(true) {
         options.push_str(" --average-optimizer-state");
     }
     Some(options.split(' ').map(shell_word).collect())
@@ -196,8 +196,14 @@ mod tests {
         let configuration =
             r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":512,"partition_size":8}"#;
         let configuration: Configuration = serde_json::from_str(configuration).unwrap();
-        let text = TextInput { words: 50, vector_dims: 100, vocabulary: Some(900), vectors: Some("glove.txt".into()) };
-        context.workload.set_text(&text);
+        let text = TextInput {
+            words: 50,
+            vector_dims: 100,
+            vocabulary: Some(900),
+            vectors: Some("glove.txt".into()),
+            ..TextInput::default()
+        };
+        context.workload.set_text(text);
         assert_eq!(context.workload.image_px, 1);
         assert_eq!(
             collect_command(&context, &configuration, 0.1, Some(("--output", "a.jsonl"))).unwrap(),
@@ -220,6 +226,8 @@ mod tests {
                 host: Default::default(),
                 accelerator: None,
                 shares_accelerators: false,
+                accelerators_per_executor: None,
+                machines: None,
             };
             let configuration =
                 r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8}"#;
@@ -230,7 +238,7 @@ mod tests {
         workload.set_drawn_digits();
         assert!(command(&workload).contains(" --draw digits "), "{}", command(&workload));
         let (path, format) = ("/data/my photos".to_owned(), "folder".to_owned());
-        workload.set_data_set(&DataSet { path, format, items: 400, fingerprint: "00".into() });
+        workload.set_data_set(DataSet { path, format, items: 400, fingerprint: "00".into() });
         let said = command(&workload);
         assert!(said.contains(" --data '/data/my photos' --data-format folder "), "{said}");
         assert!(!said.contains("--draw"), "{said}");
@@ -281,13 +289,13 @@ mod tests {
         let command = |context: &Context| collect_command(context, &configuration, 0.1, None).unwrap();
         // A sample of an earlier version has the CNN's own classes, independent of the folders.
         assert!(command(&context).contains(" --classes own "), "{}", command(&context));
-        context.workload.set_classes(Some(12));
-        context.workload.set_validation(Some(0.1));
+        context.workload.classes = Some(12);
+        context.workload.validation = Some(0.1);
         assert!(command(&context).contains(" --classes 12 "), "{}", command(&context));
         assert!(command(&context).contains(" --validation 0.1 "), "{}", command(&context));
         assert!(context.title().contains(", 12 classes, "), "{}", context.title());
         context.workload.mode = Mode::Inference;
-        context.workload.set_classes(None);
+        context.workload.classes = None;
         assert!(!command(&context).contains("--classes"), "{}", command(&context));
     }
 

@@ -1,10 +1,15 @@
 //! Properties that samples must have in common to be comparable.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     Configuration, Engine, Fingerprint, Fit, Host, Interpolation, NumberFormat, Resizing, Sample, Workload, printable,
+    sort_by,
 };
+
+/// Fields that every workload has; they come first in its JSON.
+const REQUIRED_FIELDS: usize = 6;
 
 /// Everything besides the features that must be equal for two completion times to be comparable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +26,12 @@ pub struct Context {
     /// Whether executors may share an accelerator.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_accelerators: bool,
+    /// Accelerators that each executor holds, from 2; `None` for one, or if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accelerators_per_executor: Option<u32>,
+    /// Machines (nodes) that the executors ran on, from 2; `None` for one, or if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<u32>,
 }
 
 impl Context {
@@ -38,10 +49,13 @@ impl Context {
             host: host.without_addresses(),
             accelerator: configuration.accelerator.clone(),
             shares_accelerators: configuration.shares_accelerators,
+            accelerators_per_executor: configuration.accelerators_per_executor.filter(|count| *count > 1),
+            machines: configuration.machines.filter(|count| *count > 1),
         };
-        for extra in [&mut context.workload.extra, &mut context.host.extra] {
+        let of_text = context.workload.text.as_mut().map(|text| &mut text.extra);
+        for extra in [&mut context.workload.extra, &mut context.host.extra].into_iter().chain(of_text) {
             extra.sort_keys();
-            extra.values_mut().for_each(serde_json::Value::sort_all_objects);
+            extra.values_mut().for_each(Value::sort_all_objects);
         }
         context
     }
@@ -61,7 +75,7 @@ impl Context {
         if let Some(path) = self.workload.data_path() {
             title.push_str(&format!(" from {path}"));
         }
-        if let Some(classes) = self.workload.classes() {
+        if let Some(classes) = self.workload.classes {
             title.push_str(&format!(", {classes} classes"));
         }
         let Resizing { fit, resize_px, interpolation } = self.workload.resizing();
@@ -81,7 +95,7 @@ impl Context {
         if *epochs > 1 {
             title.push_str(&format!(", {epochs} epochs"));
         }
-        if let Some(every) = self.workload.average_every().filter(|every| *every > 1) {
+        if let Some(every) = self.workload.average_every.filter(|every| *every > 1) {
             title.push_str(&format!(", averaged every {every} mini-batches"));
         }
         title.push_str(&format!(", {}", self.engine.as_str()));
@@ -100,6 +114,7 @@ impl Context {
         if self.shares_accelerators {
             title.push_str(", shared");
         }
+        title.push_str(&self.describe_machines());
         printable(&title)
     }
 
@@ -110,8 +125,26 @@ impl Context {
         fingerprint.to_string()
     }
 
-    /// Returns a key by which contexts are grouped and sorted: their JSON.
+    /// Describes the machines and the accelerators of an executor if there are several: `, 8
+    /// accelerators per executor, 2 machines`.
+    pub(crate) fn describe_machines(&self) -> String {
+        let counts = [(self.accelerators_per_executor, "accelerators per executor"), (self.machines, "machines")];
+        counts.iter().filter_map(|(count, what)| Some(format!(", {} {what}", (*count)?))).collect()
+    }
+
+    /// Returns a key by which contexts are grouped and sorted: their JSON. Optional and unknown
+    /// fields of the workload are sorted together, as in earlier versions.
     pub(crate) fn key(&self) -> String {
-        serde_json::to_string(self).expect("a context holds only strings, numbers and maps with string keys")
+        let invariant = "a context holds only strings, numbers and maps with string keys";
+        if self.workload.extra.is_empty() {
+            return serde_json::to_string(self).expect(invariant);
+        }
+        let mut context = serde_json::to_value(self).expect(invariant);
+        if let Some(Value::Object(workload)) = context.get_mut("workload") {
+            let mut fields: Vec<(String, Value)> = std::mem::take(workload).into_iter().collect();
+            sort_by(&mut fields[REQUIRED_FIELDS..], |(one, _), (other, _)| one.cmp(other));
+            *workload = fields.into_iter().collect();
+        }
+        context.to_string()
     }
 }

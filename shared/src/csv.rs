@@ -23,6 +23,19 @@ const TEXT: &[&str] = &[
     "started_at",
 ];
 
+/// Columns that are text unless the cell is a JSON string, as which earlier versions wrote texts
+/// that look like numbers.
+const QUOTED_TEXT: &[&str] = &[
+    "workload.data",
+    "workload.data_fingerprint",
+    "workload.data_format",
+    "workload.network",
+    "workload.network_fingerprint",
+    "workload.optimizer",
+    "workload.text.vectors",
+    "workload.unit",
+];
+
 /// Columns that every file must have.
 const REQUIRED: &[&str] = &[
     "schema",
@@ -131,7 +144,9 @@ fn value_of(name: &str, text: &str, delimiter: u8) -> Value {
         return Value::String(text.to_owned());
     }
     let number = with_point(text, delimiter);
-    serde_json::from_str(number.as_deref().unwrap_or(text)).unwrap_or_else(|_| Value::String(text.to_owned()))
+    let value = serde_json::from_str(number.as_deref().unwrap_or(text)).ok();
+    let is_usable = |value: &Value| value.is_string() || value.is_null() || !QUOTED_TEXT.contains(&name);
+    value.filter(is_usable).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 fn flatten_sample(sample: &Sample) -> Map<String, Value> {

@@ -1,13 +1,19 @@
 //! Whether a run exceeded the memory of an executor or of a GPU.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Context, Outcome, Sample};
 
-/// Field of a sample whose run ran out of memory: [`OF_EXECUTOR`] or [`OF_ACCELERATOR`].
-pub const EXCEEDED_MEMORY: &str = "exceeded_memory";
-/// Value of [`EXCEEDED_MEMORY`] if an executor exceeded its memory.
-pub const OF_EXECUTOR: &str = "executor";
-/// Value of [`EXCEEDED_MEMORY`] if a run exceeded the memory of the accelerator.
-pub const OF_ACCELERATOR: &str = "accelerator";
+/// The memory that a run exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExceededMemory {
+    /// That of an executor.
+    Executor,
+    /// That of the accelerator.
+    Accelerator,
+}
+
 /// Phrases about a GPU's memory in the reasons of samples without the field: samples of earlier
 /// versions, and those of Spark, whose driver only forwards the executor's message.
 const REASONS: [&str; 2] = ["the memory of the GPU", "the device could not allocate a buffer"];
@@ -21,8 +27,8 @@ impl Sample {
         if self.outcome != Outcome::OutOfMemory || self.configuration.accelerator.is_none() {
             return false;
         }
-        match self.extra.get(EXCEEDED_MEMORY).and_then(|whose| whose.as_str()) {
-            Some(whose) => whose == OF_ACCELERATOR,
+        match self.exceeded_memory {
+            Some(whose) => whose == ExceededMemory::Accelerator,
             None => self.reason.as_ref().is_some_and(|reason| REASONS.iter().any(|words| reason.contains(words))),
         }
     }

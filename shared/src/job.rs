@@ -343,7 +343,7 @@ impl PeakMemory {
         Some(Self {
             cores_per_executor: configuration.cores_per_executor,
             partition_size: configuration.partition_size,
-            peak_mib: u32::try_from(sample.peak_memory_mib()?).ok().filter(|mib| *mib > 0)?,
+            peak_mib: u32::try_from(sample.peak_memory_mib?).ok().filter(|mib| *mib > 0)?,
         })
     }
 }

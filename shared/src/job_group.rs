@@ -1,30 +1,21 @@
 //! Groups the measurements of one job over all configurations: machine types, engines, batches,
 //! averaging intervals.
 
+use std::ops::{Deref, DerefMut};
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::accuracy::AVERAGE_EVERY;
-use crate::{Context, Job, Mode, Sample, Workload, group_by_context, sort_by};
+use crate::{Context, Job, Sample, Workload, group_by_context, sort_by};
 
-/// Definition of a job, independent of the hardware that runs it. All other fields of a sample are
-/// configuration.
+/// Name of the field of a workload that the JSON of a definition lacks.
+const BATCH_SIZE: &str = "batch_size";
+
+/// Definition of a job, independent of the hardware that runs it: the workload without batch size
+/// and averaging interval, which are configuration like all other fields of a sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct JobDefinition {
-    /// Name of the CNN.
-    pub model: String,
-    /// Inference or training.
-    pub mode: Mode,
-    /// Side of the square input image, pixels.
-    pub image_px: u32,
-    /// Number of images of the whole job.
-    pub images: u64,
-    /// Passes over the images.
-    pub epochs: u32,
-    /// Further fields of the workload, such as the data set.
-    #[serde(flatten)]
-    pub extra: Map<String, Value>,
-}
+#[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
+pub struct JobDefinition(Workload);
 
 /// The measurements of one job on all configurations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,9 +31,12 @@ pub struct JobGroup {
 impl JobDefinition {
     /// Returns the job of a context.
     pub fn of(context: &Context) -> Self {
-        let Workload { model, mode, image_px, images, epochs, batch_size: _, mut extra } = context.workload.clone();
-        extra.remove(AVERAGE_EVERY);
-        Self { model, mode, image_px, images, epochs, extra }
+        Self(Workload { batch_size: 1, average_every: None, ..context.workload.clone() })
+    }
+
+    /// Returns the workload with a batch size and an averaging interval.
+    pub fn workload(&self, batch_size: u32, average_every: Option<u32>) -> Workload {
+        Workload { batch_size, average_every, ..self.0.clone() }
     }
 
     /// Returns the images that the whole job processes, over all epochs.
@@ -52,27 +46,62 @@ impl JobDefinition {
 
     /// Returns a one-line title: `resnet18 inference, 2000 images of 32 px`.
     pub fn title(&self) -> String {
-        let Self { model, mode, image_px, images, epochs, extra } = self.clone();
-        let workload = Workload { model, mode, image_px, images, epochs, batch_size: 1, extra };
-        let mut title = format!("{} {}, {}", workload.model, mode.as_str(), workload.describe_data());
-        if let Some(path) = workload.data_path() {
+        let mut title = format!("{} {}, {}", self.model, self.mode.as_str(), self.describe_data());
+        if let Some(path) = self.data_path() {
             title.push_str(&format!(" from {path}"));
         }
-        if epochs > 1 {
-            title.push_str(&format!(", {epochs} epochs"));
+        if self.epochs > 1 {
+            title.push_str(&format!(", {} epochs", self.epochs));
         }
         crate::printable(&title)
     }
 }
 
+impl Deref for JobDefinition {
+    type Target = Workload;
+
+    fn deref(&self) -> &Workload {
+        &self.0
+    }
+}
+
+impl DerefMut for JobDefinition {
+    fn deref_mut(&mut self) -> &mut Workload {
+        &mut self.0
+    }
+}
+
+impl From<JobDefinition> for Map<String, Value> {
+    fn from(definition: JobDefinition) -> Self {
+        match serde_json::to_value(definition.0) {
+            Ok(Value::Object(mut fields)) => {
+                fields.shift_remove(BATCH_SIZE);
+                fields
+            }
+            _ => unreachable!("a workload is an object of strings and numbers"),
+        }
+    }
+}
+
+impl TryFrom<Map<String, Value>> for JobDefinition {
+    type Error = serde_json::Error;
+
+    fn try_from(mut fields: Map<String, Value>) -> Result<Self, Self::Error> {
+        fields.insert(BATCH_SIZE.to_owned(), 1.into());
+        serde_json::from_value(Value::Object(fields)).map(Self)
+    }
+}
+
 impl Context {
     /// Returns the machine type, or a description of the hardware if the type is unknown:
-    /// `Some CPU, 4 processors`.
+    /// `Some CPU, 4 processors`. Several machines and several accelerators per executor are part of
+    /// the name, so that their times are not mixed with others.
     pub fn machine_name(&self) -> String {
+        let counts = self.describe_machines();
         if let Some(machine) = &self.host.machine {
             return match self.host.describe_slow_cores() {
-                Some(cores) => format!("{machine}, {cores}"),
-                None => machine.clone(),
+                Some(cores) => format!("{machine}, {cores}{counts}"),
+                None => format!("{machine}{counts}"),
             };
         }
         let hardware = [&self.host.adapter, &self.accelerator, &self.host.cpu].into_iter().flatten().next();
@@ -81,7 +110,7 @@ impl Context {
             let cores = self.host.describe_slow_cores().unwrap_or_else(|| "processors".to_owned());
             name.push_str(&format!(", {processors} {cores}"));
         }
-        name
+        name + &counts
     }
 }
 
@@ -128,7 +157,7 @@ pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
     let mut choices: Vec<(String, u32, Option<u32>, u32)> = Vec::new();
     for job in &own {
         let machine = job.context.machine_name();
-        let (batch_size, average_every) = (job.context.workload.batch_size, job.context.workload.average_every());
+        let (batch_size, average_every) = (job.context.workload.batch_size, job.context.workload.average_every);
         for run in &job.observations {
             let choice = (machine.clone(), batch_size, average_every, run.partition_size);
             if !choices.contains(&choice) {

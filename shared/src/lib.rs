@@ -9,12 +9,10 @@
 //! input gives the same bytes on every machine and in the browser.
 
 mod accuracy;
-mod classes;
 mod collect_command;
 mod confusion;
 mod context;
 mod csv;
-mod data;
 mod encoding;
 mod exceeded_memory;
 mod fingerprint;
@@ -29,7 +27,6 @@ mod link_setting;
 mod machine;
 mod moment;
 mod monitor;
-mod network_file;
 mod number_format;
 mod numbers;
 mod preset;
@@ -46,14 +43,14 @@ mod spark_submit;
 mod split;
 mod text;
 mod unreadable;
+mod workload;
 
 pub use crate::accuracy::TrainedAccuracy;
 pub use crate::collect_command::{collect_command, shell_word};
 pub use crate::confusion::{ClassQuality, Confusion};
 pub use crate::context::Context;
 pub use crate::csv::write_csv;
-pub use crate::data::DataSet;
-pub use crate::exceeded_memory::{EXCEEDED_MEMORY, OF_ACCELERATOR, OF_EXECUTOR};
+pub use crate::exceeded_memory::ExceededMemory;
 pub use crate::fingerprint::Fingerprint;
 pub use crate::foreign::{Extent, Field, FieldSource, ForeignTable, Mapping, TableError, TimeUnit};
 pub use crate::format::{
@@ -69,7 +66,6 @@ pub use crate::link_setting::{Devices, InvalidSetting, LinkSetting, decoded, enc
 pub use crate::machine::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN};
 pub use crate::moment::day;
 pub use crate::monitor::{AcceleratorMoment, MonitorError, MonitoredRun, ResourceUse, is_monitor, read_monitor};
-pub use crate::network_file::NetworkFile;
 pub use crate::number_format::NumberFormat;
 pub use crate::numbers::number;
 pub use crate::preset::{Preset, has_words, presets};
@@ -78,15 +74,14 @@ pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::rate::Rate;
 pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_repeated_samples, read_samples};
 pub use crate::resizing::{Fit, Interpolation, Resizing};
-pub use crate::sample::{
-    Accelerator, Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload,
-};
+pub use crate::sample::{Accelerator, Configuration, Engine, Host, Outcome, SCHEMA, Sample, SampleError};
 pub use crate::separated::with_point;
 pub use crate::short_link::ShortLink;
 pub use crate::sorting::{map_of, sort, sort_by};
 pub use crate::spark_submit::{LABEL_PREFIX, spark_properties, spark_submit_arguments};
 pub use crate::split::CoreSplit;
 pub use crate::text::{NO_IMAGE_PX, TextInput};
+pub use crate::workload::{DataSet, Mode, NetworkFile, Workload};
 
 pub use jiff::{Timestamp, civil::Date};
 pub use uuid::Uuid;

@@ -8,6 +8,10 @@ use crate::{Sample, SampleError};
 pub const MOST_EXECUTORS: u32 = 10_000;
 /// Maximum number of threads per executor.
 pub const MOST_CORES: u32 = 1_000;
+/// Maximum number of accelerators per executor.
+const MOST_ACCELERATORS: u32 = 1_000;
+/// Maximum number of machines that the executors run on.
+const MOST_MACHINES: u32 = MOST_EXECUTORS;
 /// Maximum memory per executor: 16 TiB.
 pub const MOST_MEMORY_MIB: u32 = 1 << 24;
 /// Maximum number of images of a job: counts up to here are exact as `f64`.
@@ -21,28 +25,42 @@ pub const RUN_SECS: RangeInclusive<f64> = 1e-9..=1e9;
 /// Maximum length of a name.
 const MOST_LETTERS: usize = 1_000;
 
-/// Checks that every count is between 1 and its limit, and that every name is valid.
+/// Checks that every count is between 1 and its limit, and that every name and share is valid.
 ///
 /// # Errors
 /// The first field that is out of range, with the range.
 pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
     let (workload, configuration) = (&sample.workload, &sample.configuration);
+    let any_u32 = u64::from(u32::MAX);
+    let text = workload.text.as_ref();
     let counts = [
-        ("workload.image_px", u64::from(workload.image_px), MOST_PX),
-        ("workload.images", workload.images, MOST_IMAGES),
-        ("workload.epochs", u64::from(workload.epochs), MOST_EPOCHS),
-        ("workload.batch_size", u64::from(workload.batch_size), u64::from(u32::MAX)),
-        ("configuration.executors", u64::from(configuration.executors), u64::from(MOST_EXECUTORS)),
-        ("configuration.cores_per_executor", u64::from(configuration.cores_per_executor), u64::from(MOST_CORES)),
+        ("workload.image_px", Some(u64::from(workload.image_px)), MOST_PX),
+        ("workload.images", Some(workload.images), MOST_IMAGES),
+        ("workload.epochs", Some(u64::from(workload.epochs)), MOST_EPOCHS),
+        ("workload.batch_size", Some(u64::from(workload.batch_size)), any_u32),
+        ("workload.average_every", workload.average_every.map(u64::from), any_u32),
+        ("workload.classes", workload.classes.map(u64::from), any_u32),
+        ("workload.resize_px", workload.resize_px.map(u64::from), MOST_PX),
+        ("workload.share_size", workload.share_size.map(u64::from), any_u32),
+        ("workload.text.words", text.map(|text| text.words.into()), MOST_PX),
+        ("workload.text.vector_dims", text.map(|text| text.vector_dims.into()), any_u32),
+        ("configuration.executors", Some(u64::from(configuration.executors)), u64::from(MOST_EXECUTORS)),
+        ("configuration.cores_per_executor", Some(u64::from(configuration.cores_per_executor)), u64::from(MOST_CORES)),
         (
             "configuration.memory_per_executor_mib",
-            u64::from(configuration.memory_per_executor_mib),
+            Some(u64::from(configuration.memory_per_executor_mib)),
             u64::from(MOST_MEMORY_MIB),
         ),
-        ("configuration.partition_size", u64::from(configuration.partition_size), u64::from(u32::MAX)),
+        ("configuration.partition_size", Some(u64::from(configuration.partition_size)), any_u32),
+        (
+            "configuration.accelerators_per_executor",
+            configuration.accelerators_per_executor.map(u64::from),
+            u64::from(MOST_ACCELERATORS),
+        ),
+        ("configuration.machines", configuration.machines.map(u64::from), u64::from(MOST_MACHINES)),
     ];
     for (field, count, most) in counts {
-        if count == 0 || count > most {
+        if let Some(count) = count.filter(|count| *count == 0 || *count > most) {
             return Err(SampleError::Range { field, value: count.to_string(), must: format!("from 1 to {most}") });
         }
     }
@@ -57,6 +75,8 @@ pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
     }
     let names = [
         ("workload.model", Some(&workload.model)),
+        ("workload.optimizer", workload.optimizer.as_ref()),
+        ("workload.unit", workload.unit.as_ref()),
         ("configuration.accelerator", configuration.accelerator.as_ref()),
         ("host.cpu", sample.host.cpu.as_ref()),
         ("host.machine", sample.host.machine.as_ref()),
@@ -72,9 +92,19 @@ pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
         let must = "above 0 and at most 1".to_owned();
         return Err(SampleError::Range { field: "host.core_share", value: share.to_string(), must });
     }
-    if workload.model.trim().is_empty() {
-        let value = "empty".to_owned();
-        return Err(SampleError::Range { field: "workload.model", value, must: "the name of a CNN".to_owned() });
+    if let Some(share) = workload.validation.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+        let must = "above 0 and below 1".to_owned();
+        return Err(SampleError::Range { field: "workload.validation", value: share.to_string(), must });
+    }
+    let required = [
+        ("workload.model", Some(&workload.model), "the name of a CNN"),
+        ("workload.unit", workload.unit.as_ref(), "the plural noun for a unit of work"),
+    ];
+    for (field, name, must) in required {
+        if name.is_some_and(|name| name.trim().is_empty()) {
+            let value = "empty".to_owned();
+            return Err(SampleError::Range { field, value, must: must.to_owned() });
+        }
     }
     Ok(())
 }

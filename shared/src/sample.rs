@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::CoreSplit;
 use crate::limits::{self, RUN_SECS};
+use crate::{CoreSplit, ExceededMemory, Workload};
 
 /// Version of the sample format; no other version is read.
 pub const SCHEMA: u32 = 1;
@@ -51,27 +51,19 @@ pub struct Sample {
     /// When the run was submitted.
     #[serde(deserialize_with = "crate::moment::timestamp")]
     pub started_at: jiff::Timestamp,
+    /// Seed of the choice of images and of the weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Images that the CNN processed; in training over all epochs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images_processed: Option<u64>,
+    /// Largest resident memory of an executor, MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_memory_mib: Option<u64>,
+    /// The memory that was exceeded, if the run ran out of memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exceeded_memory: Option<ExceededMemory>,
     /// Fields of later versions and other tools, kept unchanged.
-    #[serde(flatten)]
-    pub extra: Map<String, Value>,
-}
-
-/// A CNN job: the model and its data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Workload {
-    /// Name of the CNN, such as `resnet18`.
-    pub model: String,
-    /// Inference or training.
-    pub mode: Mode,
-    /// Side of the square input image, pixels; 1 if the inputs are texts ([`Workload::text`]).
-    pub image_px: u32,
-    /// Number of images, or texts, of the whole job (sampling rate 1).
-    pub images: u64,
-    /// Passes over the images.
-    pub epochs: u32,
-    /// Images per forward pass.
-    pub batch_size: u32,
-    /// Fields of later versions, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -97,6 +89,12 @@ pub struct Configuration {
     /// Whether executors may share an accelerator.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_accelerators: bool,
+    /// Accelerators that each executor holds, from 1; `None` for one, or if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accelerators_per_executor: Option<u32>,
+    /// Machines (nodes) that the executors ran on, from 1; `None` for one, or if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<u32>,
     /// Fields of later versions, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -169,16 +167,6 @@ impl Host {
     }
 }
 
-/// Mode of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// Forward passes only.
-    Inference,
-    /// Forward, backward and update.
-    Training,
-}
-
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -247,16 +235,6 @@ impl Outcome {
     }
 }
 
-impl Mode {
-    /// Returns the name in the sample format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inference => "inference",
-            Self::Training => "training",
-        }
-    }
-}
-
 impl Engine {
     /// Returns the name in the sample format.
     pub fn as_str(self) -> &'static str {
@@ -274,11 +252,6 @@ impl Sample {
             Outcome::Completed => self.completion_time_secs,
             _ => None,
         }
-    }
-
-    /// Returns the peak memory of an executor, MiB, if the runner recorded it.
-    pub fn peak_memory_mib(&self) -> Option<u64> {
-        self.extra.get("peak_memory_mib")?.as_u64()
     }
 
     /// Whether a warning names a cause outside the job that slowed the machine during the run, so

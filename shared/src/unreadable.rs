@@ -17,7 +17,9 @@ pub(crate) fn unreadable(_json: &str, error: &serde_json::Error) -> SampleError 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn unreadable(json: &str, error: &serde_json::Error) -> SampleError {
     let why = without_place(error);
-    if !error.is_data() {
+    // For a name in place of which there is a number, serde_json reports an error in the syntax.
+    let is_json = error.is_data() || serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok();
+    if !is_json {
         return SampleError::Form(format!("{why} at column {}", error.column()));
     }
     let mut reader = serde_json::Deserializer::from_str(json);

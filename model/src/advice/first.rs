@@ -113,7 +113,7 @@ fn suggestion(
         cores_per_executor,
         memory_per_executor_mib,
         batch_size: job.context.workload.batch_size,
-        average_every: job.context.workload.average_every(),
+        average_every: job.context.workload.average_every,
         partition_size: partition_size(job),
         sampling_rate,
         secs,

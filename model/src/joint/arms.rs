@@ -57,12 +57,12 @@ struct Learning {
 impl Learning {
     fn of(job: &Job) -> Self {
         let workload = &job.context.workload;
-        Self { batch_size: workload.batch_size, average_every: workload.average_every() }
+        Self { batch_size: workload.batch_size, average_every: workload.average_every }
     }
 
     fn write(self, workload: &mut Workload) {
         workload.batch_size = self.batch_size;
-        workload.set_average_every(self.average_every);
+        workload.average_every = self.average_every.or(workload.average_every);
     }
 }
 
@@ -169,7 +169,7 @@ impl FittedArm {
     }
 
     pub(super) fn describe(&self, has_joint: bool) -> Arm {
-        let Context { workload, engine, host, accelerator, shares_accelerators } = &self.job.context;
+        let Context { workload, engine, host, accelerator, shares_accelerators, .. } = &self.job.context;
         Arm {
             machine: self.job.context.machine_name(),
             is_named: host.machine.is_some(),
@@ -179,7 +179,7 @@ impl FittedArm {
             processors: host.processors,
             accelerators: Capacity::of(&self.job.context).and_then(|capacity| capacity.accelerators),
             batch_size: workload.batch_size,
-            average_every: workload.average_every(),
+            average_every: workload.average_every,
             partition_size: self.partition_size,
             runs: if self.is_interpolated { 0 } else { self.job.observations.len() },
             basis: match (&self.own, has_joint) {

@@ -75,7 +75,7 @@ impl FittedArm {
 /// Returns arms with those of these batch sizes that no run had and that are between two measured
 /// ones with the same averaging interval, on each hardware of the arms.
 pub(super) fn between(arms: &[FittedArm], batch_sizes: &[u32]) -> Vec<FittedArm> {
-    let workload = |arm: &FittedArm| (arm.job.context.workload.average_every(), arm.job.context.workload.batch_size);
+    let workload = |arm: &FittedArm| (arm.job.context.workload.average_every, arm.job.context.workload.batch_size);
     let measured: BTreeSet<(Option<u32>, u32)> = arms.iter().map(workload).collect();
     let smaller_of = |arm: &FittedArm, batch_size: u32| {
         let (interval, measured_size) = workload(arm);

@@ -151,7 +151,7 @@ impl FeatureRow {
             split: CoreSplit::even(1, 1),
             images: 0.0,
             batch_size: context.workload.batch_size,
-            average_every: context.workload.average_every().unwrap_or(1),
+            average_every: context.workload.average_every.unwrap_or(1),
             partition_size: 1,
             memory_mib: 1,
             secs: 0.0,

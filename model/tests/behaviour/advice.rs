@@ -372,7 +372,7 @@ fn averaging_intervals_are_told_apart_and_an_unknown_accuracy_is_not_promised() 
     let (group, space) = (training(), Space { catalog: Some(Catalog::built_in()), ..Space::default() });
     let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space.clone()).unwrap();
     let next = advise(&group, &plan, &LIMITS, &[]).unwrap();
-    let context = |run: &Suggestion| run.context.as_ref().unwrap().workload.average_every();
+    let context = |run: &Suggestion| run.context.as_ref().unwrap().workload.average_every;
     assert!(next.suggestions.iter().all(|run| run.average_every.is_some() && run.average_every == context(run)));
     assert!(next.suggestions.iter().any(|run| run.average_every == Some(8)), "{:?}", next.suggestions.first());
     // Runs at a sampling rate below 1 give no accuracy of the whole job.

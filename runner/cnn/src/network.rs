@@ -118,9 +118,9 @@ impl Network {
     /// # Errors
     /// The CNN is unknown, or its file is missing.
     pub fn of(workload: &Workload) -> anyhow::Result<Self> {
-        match workload.network_file() {
-            Some(file) => Self::open(Path::new(&file.path)),
-            None => Self::named(&workload.model)?.with_classes(workload.classes()),
+        match &workload.network {
+            Some(path) => Self::open(Path::new(path)),
+            None => Self::named(&workload.model)?.with_classes(workload.classes),
         }
     }
 

@@ -79,15 +79,15 @@ impl Account {
         }
     }
 
+    /// Returns the largest resident memory of an executor, MiB.
+    pub fn peak_memory_mib(&self) -> Option<u64> {
+        self.executors.iter().filter_map(|tally| tally.usage.peak_memory_mib).max()
+    }
+
     /// Returns the fields of the sample.
-    pub fn fields(&self, seed: u64) -> Map<String, Value> {
+    pub fn fields(&self) -> Map<String, Value> {
         let mut fields = Map::new();
-        fields.insert("seed".into(), json!(seed));
-        fields.insert("images_processed".into(), json!(self.images_done));
         describe_broken(&self.broken, &self.broken_held_out, &mut fields);
-        if let Some(peak) = self.executors.iter().filter_map(|tally| tally.usage.peak_memory_mib).max() {
-            fields.insert("peak_memory_mib".into(), json!(peak));
-        }
         if self.images_done > 0 {
             let mut phases = Phases::default();
             self.executors.iter().for_each(|tally| phases += tally.phases);

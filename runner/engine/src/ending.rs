@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foreglow_machine::bounds::is_out_of_memory;
 use foreglow_protocol::Report;
-use foreglow_shared::{Configuration, OF_ACCELERATOR, OF_EXECUTOR, Outcome};
+use foreglow_shared::{Configuration, ExceededMemory, Outcome};
 
 use super::fleet::{End, Event, Fleet};
 
@@ -23,10 +23,10 @@ impl Ending {
         Self { outcome, completion_time_secs, reason, is_of_accelerator: false }
     }
 
-    /// Returns the exceeded memory in the words of the sample format; `None` if the run did not run
+    /// Returns the exceeded memory; `None` if the run did not run
     /// out of memory.
-    pub fn exceeded_memory(&self) -> Option<&'static str> {
-        let whose = if self.is_of_accelerator { OF_ACCELERATOR } else { OF_EXECUTOR };
+    pub fn exceeded_memory(&self) -> Option<ExceededMemory> {
+        let whose = if self.is_of_accelerator { ExceededMemory::Accelerator } else { ExceededMemory::Executor };
         (self.outcome == Outcome::OutOfMemory).then_some(whose)
     }
 }

@@ -37,9 +37,6 @@ pub use self::cpu_quota::is_allowed as allows_cpu_quotas;
 pub use self::local::Local;
 pub use self::monitor::open as open_monitor;
 
-/// Field of a training workload with the number of images per share.
-pub const SHARE_SIZE: &str = "share_size";
-
 /// A job to measure, independent of the configuration.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -168,22 +165,13 @@ impl Job {
 
     /// Returns the inference workload of the CNN with this name at an image size.
     pub fn workload(model: &str, image_px: u32, images: u64, batch_size: u32) -> Workload {
-        Workload {
-            model: model.to_owned(),
-            mode: Mode::Inference,
-            image_px,
-            images,
-            epochs: 1,
-            batch_size,
-            extra: Map::new(),
-        }
+        Workload { batch_size, ..Workload::new(model, Mode::Inference, image_px, images) }
     }
 
     /// Returns the job with another workload, which differs in image size or batch size.
     pub fn with(&self, workload: Workload) -> Self {
         let mut job = Self { workload, ..self.clone() };
-        let share_size = job.workload.extra.get(SHARE_SIZE).and_then(Value::as_u64);
-        if let (Some(training), Some(size)) = (&mut job.training, share_size.and_then(|size| size.try_into().ok())) {
+        if let (Some(training), Some(size)) = (&mut job.training, job.workload.share_size) {
             training.settings.share_size = size;
         }
         job
@@ -200,6 +188,8 @@ impl Job {
             partition_size,
             accelerator: self.device.accelerator().map(str::to_owned),
             shares_accelerators: self.device.is_shared(),
+            accelerators_per_executor: None,
+            machines: None,
             extra: Map::new(),
         }
     }
@@ -240,10 +230,10 @@ impl Job {
         Assignment {
             model: self.workload.model.clone(),
             network: self.workload.network_file(),
-            classes: self.workload.classes(),
+            classes: self.workload.classes,
             weights: self.weights.clone(),
             image_px: self.workload.image_px,
-            words: self.workload.text().map(|text| text.words),
+            words: self.workload.text.as_ref().map(|text| text.words),
             normalisation: self.normalisation.clone(),
             resizing: self.workload.resizing(),
             batch_size: self.workload.batch_size,

@@ -8,7 +8,7 @@ use foreglow_data::{images_in_sample, true_rate};
 use foreglow_exit::{Interrupt, Interrupted, Temporary};
 use foreglow_machine::{MACHINE, Machine, Use, WARNINGS};
 use foreglow_protocol::{BrokenImage, Report};
-use foreglow_shared::{Configuration, EXCEEDED_MEMORY, Engine as EngineName, Outcome, SCHEMA, Sample, Timestamp, Uuid};
+use foreglow_shared::{Configuration, Engine as EngineName, Outcome, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
 use super::account::Account;
@@ -104,10 +104,6 @@ fn measure(
         Err(Stop::Interrupted) => return Err(Interrupted::default().into()),
         Err(Stop::Ended(ending)) => ending,
     };
-    let mut fields = run.fields();
-    if let Some(whose) = ending.exceeded_memory() {
-        fields.insert(EXCEEDED_MEMORY.into(), whose.into());
-    }
     Ok(Sample {
         schema: SCHEMA,
         id,
@@ -115,6 +111,7 @@ fn measure(
         configuration: configuration.clone(),
         sampling_rate,
         outcome: ending.outcome,
+        exceeded_memory: ending.exceeded_memory(),
         completion_time_secs: ending.completion_time_secs,
         startup_secs: run.startup.map(micros),
         reason: ending.reason,
@@ -122,7 +119,10 @@ fn measure(
         runner_version: env!("CARGO_PKG_VERSION").to_owned(),
         host: job.host(),
         started_at,
-        extra: fields,
+        seed: Some(job.seed),
+        images_processed: Some(run.account.images_done),
+        peak_memory_mib: run.account.peak_memory_mib(),
+        extra: run.fields(),
     })
 }
 
@@ -280,7 +280,7 @@ impl Run<'_> {
 
     /// Returns the additional fields of the sample.
     fn fields(&self) -> Map<String, Value> {
-        let mut fields = self.account.fields(self.job.seed);
+        let mut fields = self.account.fields();
         fields.extend(self.job.normalisation_field());
         if let Some(training) = &self.job.training {
             fields.insert("training".into(), self.course.to_json(training, self.job));

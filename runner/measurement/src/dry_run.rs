@@ -90,7 +90,7 @@ impl<'a> Planned<'a> {
             repetition.to_string(),
             number(self.secs),
             number(self.cost),
-            workload.text().map_or_else(String::new, |text| text.words.to_string()),
+            workload.text.as_ref().map_or_else(String::new, |text| text.words.to_string()),
         ]
     }
 

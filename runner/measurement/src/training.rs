@@ -6,7 +6,7 @@ use foreglow_architectures::{Input, Shape};
 use foreglow_cnn::Network;
 use foreglow_console::grammar;
 use foreglow_data::{Kind, class_numbers};
-use foreglow_engine::{Job, SHARE_SIZE, TrainingJob};
+use foreglow_engine::{Job, TrainingJob};
 use foreglow_exit::unusable;
 use foreglow_protocol::{Evaluation, Optimizer, Schedule, Training};
 use foreglow_shared::{Mode, NumberFormat, Workload};
@@ -177,7 +177,7 @@ impl TrainingArgs {
         job.workload.epochs = settings.epochs;
         // Only settings that affect the time of a step; the learning rate does not.
         if workload.classes.is_none() {
-            job.workload.set_classes(folder_classes(&job)?);
+            job.workload.classes = folder_classes(&job)?;
         }
         let network = Network::of(&job.workload)?.with_weights(job.weights.as_deref());
         if let Some(shape) = shape(&network, &job.workload) {
@@ -189,12 +189,11 @@ impl TrainingArgs {
             Optimizer::Sgd { .. } => "sgd_momentum",
             Optimizer::Adam => "adam",
         };
-        let extra = &mut job.workload.extra;
-        extra.insert("optimizer".into(), optimizer.into());
-        extra.insert("average_every".into(), settings.average_every.into());
-        extra.insert("average_optimizer_state".into(), settings.average_optimizer_state.into());
-        extra.insert(SHARE_SIZE.into(), settings.share_size.into());
-        job.workload.set_validation(settings.validation);
+        job.workload.optimizer = Some(optimizer.to_owned());
+        job.workload.average_every = Some(settings.average_every);
+        job.workload.average_optimizer_state = Some(settings.average_optimizer_state);
+        job.workload.share_size = Some(settings.share_size);
+        job.workload.validation = settings.validation;
         let (checkpoint, save_weights) = (None, None);
         job.training = Some(TrainingJob { settings, held_out, checkpoint, save_weights, parameters });
         Ok(job)
@@ -321,7 +320,7 @@ impl TrainingArgs {
 /// Returns the number of classes of a folder of classes if a built-in CNN has another; `None` for
 /// other data.
 fn folder_classes(job: &Job) -> anyhow::Result<Option<u32>> {
-    if job.workload.network_file().is_some() || !matches!(job.source.kind, Kind::Folder | Kind::Texts(_)) {
+    if job.workload.network.is_some() || !matches!(job.source.kind, Kind::Folder | Kind::Texts(_)) {
         return Ok(None);
     }
     let own = Network::of(&job.workload)?.with_classes(None)?;
@@ -362,7 +361,7 @@ fn parameters(workload: &Workload) -> Option<u64> {
 
 /// Returns the shape of a workload's inputs.
 fn shape(network: &Network, workload: &Workload) -> Option<Shape> {
-    match (network.input().ok()?, workload.text()) {
+    match (network.input().ok()?, &workload.text) {
         (Input::Images { colour, .. }, _) => Some(colour.shape(workload.image_px)),
         (Input::Texts { .. }, Some(text)) => Some([1, text.words as usize, text.vector_dims as usize]),
         (Input::Texts { .. }, None) => None,

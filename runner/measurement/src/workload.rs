@@ -262,16 +262,16 @@ impl WorkloadArgs {
         let classes = self.own_or_other();
         let workload = |(size, batch_size)| {
             let mut workload = Job::workload(network.name(), size, images, batch_size);
-            file.iter().for_each(|file| workload.set_network_file(file));
-            text.iter().for_each(|text| workload.set_text(&TextInput { words: size, ..text.clone() }));
+            workload.set_network_file(file.clone());
+            text.iter().cloned().for_each(|text| workload.set_text(TextInput { words: size, ..text }));
             // Times on different data sets are not comparable.
-            set.iter().for_each(|set| workload.set_data_set(set));
+            set.iter().cloned().for_each(|set| workload.set_data_set(set));
             if source.drawing() == Some(Drawing::Digits) {
                 workload.set_drawn_digits();
             }
             workload.set_number_format(self.dtype);
             workload.set_resizing(resizing);
-            workload.set_classes(classes);
+            workload.classes = classes;
             workload
         };
         let workloads: Vec<Workload> = sizes.into_iter().map(workload).collect();

@@ -2,7 +2,7 @@
 
 use foreglow_architectures::Input;
 use foreglow_cnn::{Costs, Network};
-use foreglow_engine::{Job, SHARE_SIZE};
+use foreglow_engine::Job;
 use foreglow_model::{BatchMemory, Estimate, LargestBatch, MemoryRun, NetworkBytes, Work};
 use foreglow_shared::{Configuration, Mode, Outcome, Sample, format_count};
 
@@ -61,10 +61,10 @@ impl Question<'_> {
             Work::Training { threads, share, moments } => {
                 let batch = u64::from(workload.batch_size);
                 let size = share.map_or_else(|| Work::usual_share(batch), |share| share.clamp(1, batch.max(1)));
-                let is_adam = workload.extra.get("optimizer").and_then(|it| it.as_str()) == Some("adam");
+                let is_adam = workload.optimizer.as_deref() == Some("adam");
                 workload.mode == Mode::Training
                     && threads == u64::from(sample.configuration.cores_per_executor)
-                    && workload.extra.get(SHARE_SIZE).and_then(|it| it.as_u64()) == Some(size)
+                    && workload.share_size.map(u64::from) == Some(size)
                     && is_adam == (moments == 2)
             }
         };
@@ -85,7 +85,7 @@ fn run(sample: &Sample) -> Option<MemoryRun> {
     let images = (workload.images as f64 * sample.sampling_rate).ceil() as u64;
     let batch = u64::from(workload.batch_size.min(most)).min(images.max(1));
     match sample.outcome {
-        Outcome::Completed => Some(MemoryRun::Completed { batch, peak_bytes: sample.peak_memory_mib()? as f64 * MIB }),
+        Outcome::Completed => Some(MemoryRun::Completed { batch, peak_bytes: sample.peak_memory_mib? as f64 * MIB }),
         Outcome::OutOfMemory => {
             let bound_bytes = f64::from(configuration.memory_per_executor_mib) * MIB;
             Some(MemoryRun::OutOfMemory { batch, bound_bytes })

@@ -121,7 +121,7 @@ fn costed(jobs: &[(usize, Job)], samples: &[Sample]) -> (Vec<(usize, MeasuredCnn
     let (mut costed, mut left_out) = (Vec::new(), Vec::new());
     for (number, job) in jobs {
         let workload = &job.context.workload;
-        let file = workload.network_file().map_or_else(|| workload.model.clone(), |file| file.path);
+        let file = workload.network.as_ref().unwrap_or(&workload.model).clone();
         let costs = known.entry((file, workload.image_px)).or_insert_with(|| costs_of(workload));
         match costs {
             Some(NetworkCosts { costs, layers }) => {
@@ -193,11 +193,9 @@ fn comparable(
 }
 
 fn is_alike(one: &Context, other: &Context) -> bool {
-    let of = |context: &Context| {
-        let Context { workload, engine, host, accelerator, shares_accelerators } = context;
-        (workload.mode, workload.number_format(), *engine, host.clone(), accelerator.clone(), *shares_accelerators)
-    };
-    of(one) == of(other)
+    let with_workload_of = |context: &Context| Context { workload: other.workload.clone(), ..context.clone() };
+    (one.workload.mode, one.workload.number_format()) == (other.workload.mode, other.workload.number_format())
+        && with_workload_of(one) == *other
 }
 
 /// Returns the context of the job: the requested values, or those that the jobs of the CNN itself
@@ -247,11 +245,10 @@ fn context(
     workload.image_px = side;
     workload.batch_size = u32::try_from(batch_size).unwrap_or(u32::MAX);
     workload.epochs = u32::try_from(epochs).unwrap_or(u32::MAX);
-    workload.remove_network_file();
-    if let Some(file) = network.file() {
-        let path = file.path.to_string_lossy().into_owned();
-        workload.set_network_file(&NetworkFile { path, fingerprint: file.fingerprint()? });
-    }
+    let file = network.file().map(|file| -> anyhow::Result<NetworkFile> {
+        Ok(NetworkFile { path: file.path.to_string_lossy().into_owned(), fingerprint: file.fingerprint()? })
+    });
+    workload.set_network_file(file.transpose()?);
     Ok(context)
 }
 

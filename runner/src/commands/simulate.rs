@@ -134,7 +134,7 @@ fn check_model(source: &Source, samples: &[Sample]) -> anyhow::Result<()> {
 /// Returns the differences between the job of a log, as far as recorded, and that of samples.
 fn differences(log: &Labels, context: &Context) -> Vec<String> {
     let Context { workload, engine, host, .. } = context;
-    let is_text = workload.text().is_some();
+    let is_text = workload.text.is_some();
     let of_samples = [
         ("images", "images", Some(workload.images.to_string())),
         ("image_px", "pixels", Some(workload.image_px.to_string()).filter(|_| !is_text)),

@@ -30,7 +30,7 @@ fn a_packed_folder_gives_the_results_of_the_folder() {
         let (code, sample) = run(data, &[]);
         assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{sample:?}");
         let images = if data.is_dir() { 6 } else { 3 };
-        assert_eq!((sample.workload.images, &sample.extra["images_processed"]), (images, &images.into()));
+        assert_eq!((sample.workload.images, sample.images_processed), (images, Some(images)));
     }
 }
 
@@ -69,7 +69,7 @@ fn a_damaged_record_is_reported_with_its_file() {
     assert!(reason.contains("record 1 of ") && reason.contains("train-00000-of-00002.tfrecord"), "{reason}");
     assert!(reason.contains("checksum (CRC-32C) is wrong"), "{reason}");
     let (code, sample) = run(&out, &["--max-broken", "1"]);
-    assert_eq!((code, &sample.extra["images_processed"]), (0, &3.into()));
+    assert_eq!((code, sample.images_processed), (0, Some(3)));
     assert_eq!((sample.sampling_rate, sample.workload.images), (1.0, 4), "the whole job, of which one is broken");
 
     // A wrong length hides all later records, so the run is rejected.

@@ -1,4 +1,4 @@
-use foreglow_shared::{Engine, Mode, Outcome};
+use foreglow_shared::{Engine, ExceededMemory, Mode, Outcome};
 
 use crate::bench_folder::{answer, images, path, sample, text};
 
@@ -35,7 +35,7 @@ fn a_run_prints_one_sample_that_describes_it() {
     assert!(sample.completed_secs().unwrap() > 0.0);
     assert!(sample.startup_secs.unwrap() > 0.0);
     assert!(sample.host.processors.unwrap() > 0);
-    assert_eq!(sample.extra["images_processed"], 20);
+    assert_eq!(sample.images_processed, Some(20));
     assert!(sample.extra["phases"]["decode_secs"].as_f64().unwrap() > 0.0);
 }
 
@@ -62,7 +62,7 @@ fn the_residual_network_runs_too() {
     assert_eq!((code, sample.outcome, sample.workload.model.as_str()), (0, Outcome::Completed, "resnet18"));
     assert_eq!(sample.workload.images, 3, "all images of the folder");
     assert_eq!(sample.workload.data_path(), Some(text(&folder.path().canonicalize().unwrap())));
-    assert_eq!(sample.workload.data_format(), Some("folder"));
+    assert_eq!(sample.workload.data_format.as_deref(), Some("folder"));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn broken_images_are_skipped_up_to_the_limit_and_listed_in_the_sample() {
     let arguments = [&arguments[..], &["--max-broken", "1", "--format", "json"]].concat();
     let (code, sample) = sample(&arguments);
     assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{sample:?}");
-    assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&5.into(), &1.into()));
+    assert_eq!((sample.images_processed, &sample.extra["broken_images"]["count"]), (Some(5), &1.into()));
     assert!(sample.extra["broken_images"]["first"][0].as_str().unwrap().contains("0002.jpg"), "{sample:?}");
     let (_, _, err) = answer(&arguments);
     assert!(err.contains("warning: broken images skipped: 1; the first is") && err.contains("0002.jpg"), "{err}");
@@ -146,7 +146,7 @@ fn the_sample_has_the_rate_that_was_processed() {
     for (asked, rate) in [("1e-9", 0.125), ("12.5%", 0.125), ("0.3", 0.25)] {
         let (code, sample) = sample(&[&arguments[..], &["--sampling-rate", asked]].concat());
         assert_eq!((code, sample.sampling_rate), (0, rate), "{asked}");
-        assert_eq!(sample.extra["images_processed"], (8.0 * rate) as u64);
+        assert_eq!(sample.images_processed, Some((8.0 * rate) as u64));
     }
 }
 
@@ -178,7 +178,7 @@ fn an_executor_beyond_its_memory_limit_is_out_of_memory() {
             "json",
         ]);
         assert_eq!((code, sample.outcome), (1, Outcome::OutOfMemory), "{sample:?}");
-        assert_eq!(sample.extra["exceeded_memory"], "executor");
+        assert_eq!(sample.exceeded_memory, Some(ExceededMemory::Executor));
         let reason = sample.reason.unwrap();
         assert!(reason.contains(&format!("more than its {memory} MiB")), "{reason}");
     }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use foreglow_shared::{Context, Mode, Outcome, Sample};
+use foreglow_shared::{Context, Mode, Outcome, Sample, TextInput};
 
 use crate::bench_folder::{answer, sample, text};
 
@@ -94,9 +94,9 @@ fn generated_texts_run_on_executors_and_threads() {
             completed(model, "--images 40 --words 30 --sampling-rate 0.5 --batch-size 4 --executors 2 --cores 2");
         let workload = &sample.workload;
         assert_eq!((workload.mode, workload.images, workload.image_px), (Mode::Inference, 40, 1));
-        assert_eq!(workload.extra["text"], serde_json::json!({"words": 30, "vector_dims": 200}));
+        assert_eq!(workload.text, Some(TextInput { words: 30, vector_dims: 200, ..TextInput::default() }));
         assert_eq!(workload.describe_data(), "40 texts of 30 words");
-        assert_eq!(sample.extra["images_processed"], 20);
+        assert_eq!(sample.images_processed, Some(20));
         assert!(sample.extra["phases"]["decode_secs"].as_f64().unwrap() > 0.0);
         let longer = completed(model, "--images 40 --words 60 --sampling-rate 0.5 --batch-size 4");
         assert_ne!(Context::of(&sample), Context::of(&longer), "longer texts take another time");
@@ -149,12 +149,12 @@ fn a_folder_of_texts_is_classified_and_learned() {
         let sample = completed(model, &format!("{options} --sampling-rate 1 --executors 2"));
         let workload = &sample.workload;
         assert_eq!(workload.images, 16);
-        let data = workload.extra["data"].as_str().unwrap();
+        let data = workload.data.as_deref().unwrap();
         assert!(Path::new(data).is_absolute() && data.ends_with("20_newsgroups"), "{data}");
-        let vectors = text(&news.vectors()).to_owned();
-        let expected = serde_json::json!({"words": 12, "vector_dims": 8, "vocabulary": 5000, "vectors": vectors});
-        assert_eq!(workload.extra["text"], expected);
-        assert_eq!(sample.extra["images_processed"], 16);
+        let vectors = Some(text(&news.vectors()).to_owned());
+        let expected = TextInput { words: 12, vector_dims: 8, vocabulary: Some(5000), vectors, ..TextInput::default() };
+        assert_eq!(workload.text.as_ref(), Some(&expected));
+        assert_eq!(sample.images_processed, Some(16));
         let options =
             format!("{options} --sampling-rate 1 --batch-size 4 --epochs 10 --optimizer adam --learning-rate 0.01");
         let sample = trained(model, &format!("{options} --test-data {}", text(&news.texts())));
@@ -176,7 +176,7 @@ fn broken_texts_are_skipped_up_to_the_limit() {
     assert!(reason.contains("broken texts: 2, more than the 0 that --max-broken allows"), "{reason}");
     assert!(reason.contains("60000 (it is not a text)") || reason.contains("60007 (it has no word"), "{reason}");
     let sample = completed("text_cnn", &format!("{options} --max-broken 2"));
-    assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&14.into(), &2.into()));
+    assert_eq!((sample.images_processed, &sample.extra["broken_images"]["count"]), (Some(14), &2.into()));
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn a_sweep_over_text_lengths_starts_short_and_resumes() {
     let runs: Vec<_> = kept
         .lines()
         .map(|line| foreglow_shared::parse_line(line).unwrap())
-        .map(|sample| (sample.workload.text().unwrap().words, sample.sampling_rate))
+        .map(|sample| (sample.workload.text.unwrap().words, sample.sampling_rate))
         .collect();
     assert_eq!(runs, [(12, 0.5), (24, 0.5), (12, 1.0), (24, 1.0)]);
     let (code, _, err) = answer(&arguments);

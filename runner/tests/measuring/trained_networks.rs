@@ -69,17 +69,17 @@ fn the_folders_give_the_classes_and_the_context_tells_them_apart() {
     }
     let data = format!("--model resnet20_cifar --batch-size 6 --data {}", text(folder.path()));
     let three = trained(&format!("{data} --test-data {}", text(folder.path())));
-    assert_eq!(three.workload.classes(), Some(3));
+    assert_eq!(three.workload.classes, Some(3));
     let classes = three.extra["training"]["classification"]["classes"].as_array().unwrap().clone();
     assert!(classes.iter().any(|class| class["name"] == "kind 1"), "{classes:?}");
     let own = trained(&format!("{data} --classes own"));
-    assert_eq!(own.workload.classes(), None);
-    assert_eq!(trained(&format!("{data} --classes 10")).workload.classes(), None, "10 are its own");
+    assert_eq!(own.workload.classes, None);
+    assert_eq!(trained(&format!("{data} --classes 10")).workload.classes, None, "10 are its own");
     assert_ne!(Context::of(&three), Context::of(&own));
     let (inference, _) = run(&format!("run --device cpu --format json --sampling-rate 1 --classes 7 {data}"));
-    assert_eq!(inference.workload.classes(), Some(7));
+    assert_eq!(inference.workload.classes, Some(7));
     let (inference, _) = run(&format!("run --device cpu --format json --sampling-rate 1 {data}"));
-    assert_eq!(inference.workload.classes(), None, "only training takes the classes from the folders");
+    assert_eq!(inference.workload.classes, None, "only training takes the classes from the folders");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn killed_and_continued(options: &str) {
     assert!((1..12).contains(&after), "{after}");
     assert!(err.contains("the checkpoint continues after "), "{err}");
     assert_eq!(training["epochs"], expected.extra["training"]["epochs"], "loss and accuracy of every epoch");
-    assert_eq!(sample.extra["images_processed"], expected.extra["images_processed"]);
+    assert_eq!(sample.images_processed, expected.images_processed);
     assert_eq!(std::fs::read(&whole).unwrap(), std::fs::read(&continued).unwrap(), "the same weights");
     assert_eq!(names(folder.path()), ["continued", "whole"], "the checkpoints of complete runs are deleted");
 }

@@ -57,8 +57,8 @@ fn a_training_sample_describes_its_run_and_has_its_own_context() {
     let workload = &sample.workload;
     assert_eq!((workload.mode, workload.epochs, workload.batch_size), (Mode::Training, 2, 8));
     assert_eq!(sample.configuration.partition_size, 8, "a partition is a mini-batch");
-    assert_eq!((&workload.extra["optimizer"], &workload.extra["average_every"]), (&"sgd_momentum".into(), &1.into()));
-    assert_eq!(sample.extra["images_processed"], 64, "two epochs of half the images");
+    assert_eq!((workload.optimizer.as_deref(), workload.average_every), (Some("sgd_momentum"), Some(1)));
+    assert_eq!(sample.images_processed, Some(64), "two epochs of half the images");
     let phases = &sample.extra["phases"];
     for phase in ["read_secs", "decode_secs", "forward_secs", "backward_secs", "average_secs", "wait_secs"] {
         assert!(phases[phase].as_f64().unwrap() > 0.0, "{phase}: {phases}");
@@ -132,7 +132,7 @@ fn classes_are_the_folders_and_an_image_without_a_class_is_broken() {
     // Each epoch and the evaluation read the broken image, which counts once.
     let (code, sample) = run(&["--epochs", "2", "--max-broken", "1", "--test-data", text(folder.path())]);
     assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{:?}", sample.reason);
-    assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&14.into(), &1.into()));
+    assert_eq!((sample.images_processed, &sample.extra["broken_images"]["count"]), (Some(14), &1.into()));
     assert_eq!(sample.extra["training"]["held_out"]["images"], 7);
 }
 

@@ -13,7 +13,7 @@ fn each_executor_of_an_uneven_split_has_its_own_number_of_slots() {
         sample(&[&["run", "--executors", "3", "--total-cores", "4", "--sampling-rate", "1"], &JOB[..]].concat());
     assert_eq!(code, 0, "{sample:?}");
     assert_eq!(sample.configuration.split(), CoreSplit::of_total(3, 4).unwrap());
-    assert_eq!(sample.extra["images_processed"], 60);
+    assert_eq!(sample.images_processed, Some(60));
     assert_eq!(sample.extra["executors"].as_array().unwrap().len(), 3);
 }
 

@@ -16,7 +16,7 @@ pub struct Label {
 
 /// Labels that a workload holds under the same name, in addition to its own fields, because they
 /// influence the time.
-pub const WORKLOAD_LABELS: [&str; 15] = [
+pub const WORKLOAD_LABELS: [&str; 16] = [
     "dtype",
     "resize",
     "resize_px",
@@ -32,6 +32,8 @@ pub const WORKLOAD_LABELS: [&str; 15] = [
     "average_every",
     "average_optimizer_state",
     "share_size",
+    // A `TextInput` as JSON.
+    "text",
 ];
 
 /// All labels.
@@ -190,6 +192,14 @@ impl Labels {
     /// The label is missing or its value is invalid.
     pub(crate) fn value<T: FromStr>(&self, name: &'static str, must: &'static str) -> Result<T, LabelError> {
         self.read(name, must, |text| text.parse().ok())
+    }
+
+    /// Parses the value of an optional label.
+    ///
+    /// # Errors
+    /// Its value is invalid.
+    pub(crate) fn optional<T: FromStr>(&self, name: &'static str, must: &'static str) -> Result<Option<T>, LabelError> {
+        self.get(name).map(|_| self.value(name, must)).transpose()
     }
 
     /// Parses the value of a label with `read`; otherwise like [`value`](Self::value).

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use uuid::{Builder, Uuid};
 
 use crate::application::TaskTotals;
-use crate::labels::{LabelError, Labels, WORKLOAD_LABELS};
+use crate::labels::{LabelError, Labels};
 use crate::outcome::Ending;
 use crate::run::Run;
 use foreglow_shared::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, TextInput, Workload, number};
@@ -71,7 +71,7 @@ impl Run<'_> {
                  --accelerator \"NVIDIA A10G\""
             ));
         }
-        let mut sample = Sample {
+        let sample = Sample {
             schema: SCHEMA,
             id: text("run").and_then(|run| Uuid::parse_str(&run).ok()).unwrap_or_else(|| self.id()),
             workload: workload(&labels)?,
@@ -83,6 +83,8 @@ impl Run<'_> {
                 partition_size: labels.value("partition_size", COUNT)?,
                 accelerator: text("accelerator").or(resource),
                 shares_accelerators: false,
+                accelerators_per_executor: None,
+                machines: None,
                 extra: Map::new(),
             },
             sampling_rate: labels.read("sampling_rate", "a share above 0 and at most 1", number)?,
@@ -94,12 +96,12 @@ impl Run<'_> {
             runner_version: text("runner_version").unwrap_or_else(|| runner_version.to_owned()),
             host: Host { cpu: text("cpu"), adapter: text("adapter"), ..Host::default() },
             started_at: jiff::Timestamp::from_millisecond(self.submitted_ms).unwrap_or_default(),
-            extra: Map::new(),
+            seed: labels.optional("seed", "a whole number")?,
+            images_processed: None,
+            peak_memory_mib: None,
+            exceeded_memory: None,
+            extra: Map::from_iter([("spark".to_owned(), Value::Object(self.facts()))]),
         };
-        if labels.get("seed").is_some() {
-            sample.extra.insert("seed".to_owned(), labels.value::<u64>("seed", "a whole number")?.into());
-        }
-        sample.extra.insert("spark".to_owned(), Value::Object(self.facts()));
         sample.check()?;
         Ok((sample, notes))
     }
@@ -163,23 +165,6 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
             return Err(LabelError::Value { name: "mode", value, must: "inference or training" });
         }
     };
-    let mut extra = Map::new();
-    for name in WORKLOAD_LABELS {
-        let Some(text) = labels.get(name) else { continue };
-        let value = match name {
-            "dtype"
-            | "resize"
-            | "interpolation"
-            | "network"
-            | "network_fingerprint"
-            | "data"
-            | "data_format"
-            | "data_fingerprint"
-            | "optimizer" => text.into(),
-            _ => labels.value::<Value>(name, "a number, true or false")?,
-        };
-        extra.insert(name.to_owned(), value);
-    }
     let text: Option<TextInput> = match labels.get("text") {
         None => None,
         Some(json) => Some(serde_json::from_str(json).map_err(|_| LabelError::Value {
@@ -188,16 +173,29 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
             must: "the field `text` of a workload, as JSON",
         })?),
     };
+    let word = |name| labels.get(name).map(str::to_owned);
+    let (image_px, images) = (labels.value("image_px", COUNT)?, labels.value("images", COUNT)?);
     let mut workload = Workload {
-        model: labels.value("model", "the name of a CNN")?,
-        mode,
-        image_px: labels.value("image_px", COUNT)?,
-        images: labels.value("images", COUNT)?,
-        epochs: if labels.get("epochs").is_some() { labels.value("epochs", COUNT)? } else { 1 },
+        epochs: labels.optional("epochs", COUNT)?.unwrap_or(1),
         batch_size: labels.value("batch_size", COUNT)?,
-        extra,
+        average_every: labels.optional("average_every", COUNT)?,
+        average_optimizer_state: labels.optional("average_optimizer_state", "true or false")?,
+        classes: labels.optional("classes", COUNT)?,
+        data: word("data"),
+        data_fingerprint: word("data_fingerprint"),
+        data_format: word("data_format"),
+        data_items: labels.optional("data_items", COUNT)?,
+        dtype: labels.optional("dtype", "f16 or bf16")?,
+        interpolation: labels.optional("interpolation", "nearest, bicubic or lanczos")?,
+        network: word("network"),
+        network_fingerprint: word("network_fingerprint"),
+        optimizer: word("optimizer"),
+        resize: labels.optional("resize", "stretch")?,
+        resize_px: labels.optional("resize_px", COUNT)?,
+        share_size: labels.optional("share_size", COUNT)?,
+        ..Workload::new(labels.value::<String>("model", "the name of a CNN")?, mode, image_px, images)
     };
-    text.iter().for_each(|text| workload.set_text(text));
+    text.into_iter().for_each(|text| workload.set_text(text));
     Ok(workload)
 }
 
@@ -211,10 +209,16 @@ mod tests {
         let given =
             [("model", "text_cnn"), ("mode", "inference"), ("image_px", "1"), ("images", "9"), ("batch_size", "8")];
         given.into_iter().for_each(|(name, value)| labels.set(name, value));
-        assert_eq!(workload(&labels).unwrap().text(), None);
-        let text = TextInput { words: 500, vector_dims: 50, vocabulary: Some(5000), vectors: Some("glove.txt".into()) };
+        assert_eq!(workload(&labels).unwrap().text, None);
+        let text = TextInput {
+            words: 500,
+            vector_dims: 50,
+            vocabulary: Some(5000),
+            vectors: Some("glove.txt".into()),
+            ..TextInput::default()
+        };
         labels.set("text", serde_json::to_string(&text).unwrap());
-        assert_eq!(workload(&labels).unwrap().text(), Some(text));
+        assert_eq!(workload(&labels).unwrap().text, Some(text));
         labels.set("text", "500 words");
         let error = workload(&labels).unwrap_err().to_string();
         assert!(

@@ -242,14 +242,12 @@ fn the_labels_of_a_training_run_are_part_of_its_workload() {
         application.runs().unwrap()[0].sample(&labels(), "0.1.0").map(|(sample, _)| sample)
     };
     let workload = sample(&training).unwrap().workload;
-    let extra = serde_json::json!(
-        {"optimizer": "adam", "average_every": 3, "average_optimizer_state": true, "share_size": 8}
-    );
-    assert_eq!(serde_json::Value::Object(workload.extra), extra);
-    assert_eq!(sample(&training).unwrap().extra["seed"], 7);
+    assert_eq!((workload.optimizer.as_deref(), workload.average_every), (Some("adam"), Some(3)));
+    assert_eq!((workload.average_optimizer_state, workload.share_size), (Some(true), Some(8)));
+    assert_eq!(sample(&training).unwrap().seed, Some(7));
     let wrong =
         sample(&training.replace("\"spark.foreglow.share_size\":\"8\"", "\"spark.foreglow.share_size\":\"a few\""));
-    assert!(wrong.unwrap_err().to_string().contains("share_size is \"a few\"; it must be a number, true or false"));
+    assert!(wrong.unwrap_err().to_string().contains("share_size is \"a few\"; it must be a whole number, 1 or more"));
 }
 
 #[test]

@@ -191,21 +191,16 @@ impl TableRow<'_> {
         if model.is_empty() {
             return Err(self.cell(Field::Model, "the name of a CNN"));
         }
-        let workload = Workload {
-            model,
-            mode,
-            image_px: self.whole(Field::ImagePx)?,
-            images: self.count(Field::Images)?,
-            epochs: self.whole(Field::Epochs)?,
-            batch_size: self.whole(Field::BatchSize)?,
-            extra: serde_json::Map::new(),
-        };
+        let mut workload = Workload::new(model, mode, self.whole(Field::ImagePx)?, self.count(Field::Images)?);
+        (workload.epochs, workload.batch_size) = (self.whole(Field::Epochs)?, self.whole(Field::BatchSize)?);
         Ok(Context {
             workload,
             engine: self.mapping.engine,
             host: Host::default(),
             accelerator: None,
             shares_accelerators: false,
+            accelerators_per_executor: None,
+            machines: None,
         })
     }
 

@@ -1,8 +1,8 @@
 //! Contexts, and grouping samples into jobs.
 
 use foreglow_shared::{
-    Accelerator, Context, DataSet, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, TextInput,
-    group_by_context,
+    Accelerator, Context, DataSet, ExceededMemory, Fingerprint, IncompleteOutcome, Outcome, PeakMemory, Question,
+    Sample, TextInput, group_by_context,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -41,20 +41,20 @@ fn samples_are_grouped_by_context_and_only_completed_runs_are_observations() {
 
 #[test]
 fn the_largest_peak_of_equal_cores_and_partitions_is_kept() {
-    let held = |number: u32, cores: u32, outcome: Outcome, peak_mib: serde_json::Value| {
+    let held = |number: u32, cores: u32, outcome: Outcome, peak_mib: Option<u64>| {
         let mut sample = numbered(number);
         sample.configuration.cores_per_executor = cores;
         sample.outcome = outcome;
-        sample.extra.insert("peak_memory_mib".into(), peak_mib);
+        sample.peak_memory_mib = peak_mib;
         sample
     };
     let samples = [
-        held(0, 2, Outcome::Completed, json!(300)),
-        held(1, 1, Outcome::Completed, json!(200)),
-        held(2, 2, Outcome::Completed, json!(310)),
-        held(3, 2, Outcome::OutOfMemory, json!(900)),
-        held(4, 4, Outcome::Completed, json!("much")),
-        held(5, 8, Outcome::Completed, json!(0)),
+        held(0, 2, Outcome::Completed, Some(300)),
+        held(1, 1, Outcome::Completed, Some(200)),
+        held(2, 2, Outcome::Completed, Some(310)),
+        held(3, 2, Outcome::OutOfMemory, Some(900)),
+        held(4, 4, Outcome::Completed, None),
+        held(5, 8, Outcome::Completed, Some(0)),
     ];
     let partition_size = samples[0].configuration.partition_size;
     let peak = |cores_per_executor, peak_mib| PeakMemory { cores_per_executor, partition_size, peak_mib };
@@ -72,22 +72,22 @@ fn out_of_memory_and_stopped_runs_are_kept_separately_and_failed_ones_are_droppe
 
 #[test]
 fn the_memory_of_a_gpu_is_told_from_that_of_an_executor_in_samples_of_every_version() {
-    let outcome_of = |accelerator: Option<&str>, exceeded: Option<&str>, reason: &str| {
+    let outcome_of = |accelerator: Option<&str>, exceeded: Option<ExceededMemory>, reason: &str| {
         let mut sample = numbered(0);
         sample.outcome = Outcome::OutOfMemory;
         sample.configuration.accelerator = accelerator.map(str::to_owned);
         sample.reason = Some(reason.to_owned());
-        sample.extra.extend(exceeded.map(|whose| ("exceeded_memory".to_owned(), json!(whose))));
+        sample.exceeded_memory = exceeded;
         group_by_context(&[sample])[0].incomplete[0].outcome
     };
     let (gpu, host) = (IncompleteOutcome::OutOfAcceleratorMemory, IncompleteOutcome::OutOfMemory);
     let t4 = Some("Tesla T4");
-    assert_eq!(outcome_of(t4, Some("accelerator"), ""), gpu);
-    assert_eq!(outcome_of(t4, Some("executor"), "the memory of the GPU is fine"), host);
+    assert_eq!(outcome_of(t4, Some(ExceededMemory::Accelerator), ""), gpu);
+    assert_eq!(outcome_of(t4, Some(ExceededMemory::Executor), "the memory of the GPU is fine"), host);
     assert_eq!(outcome_of(t4, None, "the memory of the GPU (Tesla T4) is not enough; use a smaller one"), gpu);
     assert_eq!(outcome_of(t4, None, "executor 1: out of memory: the device could not allocate a buffer"), gpu);
     assert_eq!(outcome_of(t4, None, "an executor needs more than its 512 MiB"), host);
-    assert_eq!(outcome_of(None, Some("accelerator"), ""), host);
+    assert_eq!(outcome_of(None, Some(ExceededMemory::Accelerator), ""), host);
 }
 
 #[test]
@@ -143,6 +143,52 @@ fn unknown_workload_fields_distinguish_contexts_whatever_their_order() {
 }
 
 #[test]
+fn fingerprints_are_those_of_earlier_versions_with_optional_and_unknown_fields() {
+    let fingerprint_of = |text: &str| {
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.add(text.as_bytes());
+        fingerprint.to_string()
+    };
+    // The JSON of earlier versions, which kept all optional fields in one sorted map.
+    let known = r#""average_every":20,"classes":10,"data":"digits","dtype":"f16","optimizer":"adam","resize_px":72,"text":{"vector_dims":200,"vocabulary":9,"words":50},"validation":0.25"#;
+    let mixed = r#""classes":10,"layout":{"a":1,"b":2},"optimizer":"adam","zone":"x""#;
+    for fields in [known, mixed] {
+        let text = format!(
+            r#"{{"workload":{{"model":"a","mode":"training","image_px":1,"images":9,"epochs":1,"batch_size":8,{fields}}},"engine":"local","host":{{"cpu":null,"adapter":null}}}}"#
+        );
+        let context: Context = serde_json::from_str(&text).unwrap();
+        assert_eq!(context.fingerprint(), fingerprint_of(&text));
+    }
+}
+
+#[test]
+fn several_machines_or_accelerators_per_executor_are_another_context_and_one_is_the_default() {
+    let on = |number: u32, accelerators: Option<u32>, machines: Option<u32>| {
+        let mut sample = numbered(number);
+        sample.configuration.accelerators_per_executor = accelerators;
+        sample.configuration.machines = machines;
+        sample
+    };
+    let samples = [on(1, None, None), on(2, Some(1), Some(1)), on(3, Some(8), None), on(4, None, Some(2))];
+    let jobs = group_by_context(&samples);
+    assert_eq!(jobs.iter().map(|job| job.observations.len()).collect::<Vec<_>>(), [1, 1, 2]);
+    let groups = foreglow_shared::group_by_definition(&samples);
+    assert_eq!(groups.len(), 1, "they are configurations of one job");
+    let mut names: Vec<String> = jobs.iter().map(|job| job.context.machine_name()).collect();
+    names.sort();
+    assert_eq!(names, ["…", "…, 2 machines", "…, 8 accelerators per executor"]);
+    assert!(Context::of(&samples[3]).title().ends_with("local, …, 2 machines"));
+}
+
+#[test]
+fn another_unit_of_work_is_another_job_and_its_title_names_the_unit() {
+    let mut steps = numbered(1);
+    steps.workload.unit = Some("steps".into());
+    assert_eq!(group_by_context(&[steps.clone(), numbered(2)]).len(), 2);
+    assert_eq!(Context::of(&steps).title(), "resnet50 inference, 200000 steps, batch 32, local, …");
+}
+
+#[test]
 fn a_context_has_a_title_that_names_the_job_and_the_machine() {
     let title = Context::of(&numbered(1)).title();
     assert_eq!(title, "resnet50 inference, 200000 images of 224 px, batch 32, local, …");
@@ -158,7 +204,7 @@ fn another_data_set_is_another_job_and_its_title_says_where_it_is() {
     };
     let on = |number: u32, set: &DataSet| {
         let mut sample = numbered(number);
-        sample.workload.set_data_set(set);
+        sample.workload.set_data_set(set.clone());
         sample
     };
     let samples = [
@@ -186,7 +232,7 @@ fn names_command_no_terminal() {
 fn the_title_of_a_text_workload_names_its_length_and_another_length_is_another_job() {
     let of_words = |number: u32, words: u32| {
         let mut sample = numbered(number);
-        sample.workload.set_text(&TextInput { words, vector_dims: 200, vocabulary: None, vectors: None });
+        sample.workload.set_text(TextInput { words, vector_dims: 200, ..TextInput::default() });
         sample
     };
     let title = Context::of(&of_words(1, 500)).title();

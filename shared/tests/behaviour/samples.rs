@@ -1,8 +1,8 @@
 //! Samples as JSON Lines and CSV.
 
 use foreglow_shared::{
-    Accelerator, Configuration, Engine, Host, Mode, Outcome, ReadError, Sample, SampleError, Workload, parse_line,
-    read_samples, write_csv, write_jsonl,
+    Accelerator, Configuration, Engine, ExceededMemory, Fit, Host, Interpolation, Mode, NumberFormat, Outcome,
+    ReadError, Sample, SampleError, TextInput, Workload, parse_line, read_samples, write_csv, write_jsonl,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -326,7 +326,31 @@ fn complete() -> Sample {
             images: 1000,
             epochs: 2,
             batch_size: 8,
-            extra: extra("validation", json!(0.25)),
+            average_every: Some(20),
+            average_optimizer_state: Some(true),
+            classes: Some(10),
+            data: Some(name()),
+            data_fingerprint: Some("1234567890123456".to_owned()),
+            data_format: Some(name()),
+            data_items: Some(1000),
+            dtype: Some(NumberFormat::Bf16),
+            interpolation: Some(Interpolation::Lanczos),
+            network: Some(name()),
+            network_fingerprint: Some("1e5".to_owned()),
+            optimizer: Some("true".to_owned()),
+            resize: Some(Fit::Stretch),
+            resize_px: Some(72),
+            share_size: Some(4),
+            text: Some(TextInput {
+                vector_dims: 200,
+                vectors: Some("null".to_owned()),
+                vocabulary: Some(5000),
+                words: 50,
+                extra: extra("language", json!({"code": "en"})),
+            }),
+            unit: Some(name()),
+            validation: Some(0.25),
+            extra: extra("layout", json!({"order": "nchw"})),
         },
         configuration: Configuration {
             executors: 3,
@@ -336,6 +360,8 @@ fn complete() -> Sample {
             partition_size: 10,
             accelerator: Some(name()),
             shares_accelerators: true,
+            accelerators_per_executor: Some(8),
+            machines: Some(2),
             extra: extra("disk", json!({"speed": 1.5})),
         },
         sampling_rate: 0.05,
@@ -355,6 +381,10 @@ fn complete() -> Sample {
             extra: extra("kernel", json!(6.12)),
         },
         started_at: sample().started_at,
+        seed: Some(u64::MAX),
+        images_processed: Some(100),
+        peak_memory_mib: Some(300),
+        exceeded_memory: Some(ExceededMemory::Accelerator),
         extra: extra("phases", json!({"read_secs": 1.5})),
     }
 }
@@ -380,6 +410,68 @@ fn every_number_may_have_a_decimal_comma_and_every_name_may_look_like_one() {
         table.write_record(rows[0].iter().zip(&rows[1]).map(with_comma)).unwrap();
         assert_eq!(read_samples(&table.into_inner().unwrap()).unwrap(), std::slice::from_ref(&sample));
     }
+}
+
+/// The example with a value at the dotted name of a field.
+fn with_field(field: &str, value: Value) -> Result<Sample, SampleError> {
+    let mut sample = serde_json::to_value(complete()).unwrap();
+    *sample.pointer_mut(&format!("/{}", field.replace('.', "/"))).unwrap() = value;
+    parse_line(&sample.to_string())
+}
+
+#[test]
+fn an_optional_field_of_another_type_is_refused_by_its_name() {
+    let fields = [
+        ("workload", serde_json::to_value(complete().workload).unwrap()),
+        ("configuration", serde_json::to_value(complete().configuration).unwrap()),
+    ];
+    let fields = fields
+        .iter()
+        .flat_map(|(part, fields)| fields.as_object().unwrap().keys().map(move |field| format!("{part}.{field}")));
+    let own = ["seed", "images_processed", "peak_memory_mib", "exceeded_memory"].map(str::to_owned);
+    let unknown = ["workload.layout", "configuration.disk"];
+    for field in fields.chain(own).filter(|field| !unknown.contains(&field.as_str())) {
+        let error = with_field(&field, json!([1])).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{field}")) && error.contains("cannot be read"), "{field}: {error}");
+    }
+    for field in unknown {
+        assert!(with_field(field, json!([1])).is_ok(), "{field}");
+    }
+}
+
+#[test]
+fn an_optional_field_out_of_range_is_refused_by_its_name() {
+    for (field, value) in [
+        ("workload.average_every", json!(0)),
+        ("workload.classes", json!(0)),
+        ("workload.resize_px", json!(70_000)),
+        ("workload.share_size", json!(0)),
+        ("workload.text.words", json!(0)),
+        ("workload.text.vector_dims", json!(0)),
+        ("workload.unit", json!(" ")),
+        ("workload.unit", json!("a".repeat(1001))),
+        ("workload.validation", json!(1)),
+        ("workload.validation", json!(0)),
+        ("configuration.accelerators_per_executor", json!(0)),
+        ("configuration.accelerators_per_executor", json!(1001)),
+        ("configuration.machines", json!(0)),
+        ("configuration.machines", json!(10_001)),
+    ] {
+        let error = with_field(field, value).unwrap_err();
+        assert!(matches!(&error, SampleError::Range { field: refused, .. } if *refused == field), "{field}: {error}");
+    }
+}
+
+#[test]
+fn a_text_that_looks_like_a_number_is_read_from_a_csv_of_an_earlier_version() {
+    let csv = |cell: &str| {
+        write_csv(&[sample()]).replacen('\n', ",workload.data_fingerprint\n", 1).trim_end().to_owned() + "," + cell
+    };
+    for cell in ["1234567890123456", "\"\"\"1234567890123456\"\"\""] {
+        let read = read(&csv(cell)).unwrap();
+        assert_eq!(read[0].workload.data_fingerprint.as_deref(), Some("1234567890123456"), "{cell}");
+    }
+    assert_eq!(read(&csv("null")).unwrap()[0].workload.data_fingerprint, None);
 }
 
 /// Splits an unquoted CSV text into cells.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use foreglow_shared::{Outcome, read_samples};
+use foreglow_shared::{ExceededMemory, Outcome, read_samples};
 use foreglow_tests::{GpuRig, Program};
 
 use crate::{SMALL, on};
@@ -24,7 +24,7 @@ fn a_gpu_with_too_little_memory_is_the_outcome_out_of_memory() -> anyhow::Result
         assert_eq!(samples.len(), 1, "{}", answer.stderr);
         let reason = samples[0].reason.clone().unwrap_or_default();
         assert_eq!(samples[0].outcome, Outcome::OutOfMemory, "{mode}: {reason}");
-        assert_eq!(samples[0].extra["exceeded_memory"], "accelerator", "{mode}: {reason}");
+        assert_eq!(samples[0].exceeded_memory, Some(ExceededMemory::Accelerator), "{mode}: {reason}");
         assert!(reason.contains("GPU") && reason.contains("--batch-size"), "{mode}: {reason}");
     }
     Ok(())

@@ -15,7 +15,7 @@ fn executors_on_spark_run_and_train_a_network_from_an_onnx_file() -> anyhow::Res
     let asked = format!("{network} --images 48 --event-logs {}", logs.display());
     let asked = only_sample(&run(home.path(), &collect(&cluster, home.path(), &asked)));
     assert_eq!((asked.outcome, asked.workload.mode), (Outcome::Completed, Mode::Inference), "{:?}", asked.reason);
-    assert_eq!((asked.workload.model.as_str(), &asked.extra["images_processed"]), ("shufflenet_v2.onnx", &48.into()));
+    assert_eq!((asked.workload.model.as_str(), asked.images_processed), ("shufflenet_v2.onnx", Some(48)));
     let from = asked.workload.network_file().unwrap();
     assert_eq!((from.path.as_str(), from.fingerprint.len()), (file.to_str().unwrap(), 16));
     // The event log names the network with its fingerprint.

@@ -40,7 +40,7 @@ fn a_sweep_gives_the_samples_that_the_event_logs_confirm() -> anyhow::Result<()>
             (sample.host.cpu.as_deref(), &sample.extra["spark"]["machines"]),
             (Some("Two believers"), &1.into())
         );
-        let peak = sample.peak_memory_mib().unwrap();
+        let peak = sample.peak_memory_mib.unwrap();
         assert!((1..600).contains(&peak), "{peak} MiB");
     }
     let applications = std::fs::read_dir(&logs)?.count();

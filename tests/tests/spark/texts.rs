@@ -19,9 +19,10 @@ pub fn a_folder_of_texts_is_read_and_learned(cluster: &Cluster) -> anyhow::Resul
     let asked = only_sample(&run(home.path(), &arguments));
     assert_eq!(asked.outcome, Outcome::Completed, "{:?}", asked.reason);
     let vectors = home.path().join("glove.2d.txt").display().to_string();
-    let text = TextInput { words: 12, vector_dims: 2, vocabulary: Some(5000), vectors: Some(vectors) };
-    assert_eq!(asked.workload.text(), Some(text));
-    assert_eq!((asked.workload.images, &asked.extra["images_processed"]), (16, &16.into()));
+    let text =
+        TextInput { words: 12, vector_dims: 2, vocabulary: Some(5000), vectors: Some(vectors), ..TextInput::default() };
+    assert_eq!(asked.workload.text, Some(text));
+    assert_eq!((asked.workload.images, asked.images_processed), (16, Some(16)));
 
     // The cluster's CPU model is known only once executors run; a resumed collection still
     // recognises its file.

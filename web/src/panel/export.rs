@@ -183,6 +183,8 @@ fn commands(view: &View) -> String {
             partition_size,
             accelerator: view.job.context.accelerator.clone(),
             shares_accelerators: view.job.context.shares_accelerators,
+            accelerators_per_executor: view.job.context.accelerators_per_executor,
+            machines: view.job.context.machines,
             extra: serde_json::Map::new(),
         };
         let command = collect_command(

@@ -107,6 +107,8 @@ fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
         partition_size: suggestion.partition_size,
         accelerator: context.accelerator.clone(),
         shares_accelerators: context.shares_accelerators,
+        accelerators_per_executor: context.accelerators_per_executor,
+        machines: context.machines,
         extra: serde_json::Map::new(),
     };
     collect_command(context, &configuration, suggestion.sampling_rate, Some(("--output", "samples.jsonl")))

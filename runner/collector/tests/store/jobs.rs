@@ -32,7 +32,7 @@ fn run(number: u128, executors: u32, outcome: Outcome) -> Sample {
     let mut sample = Sample { outcome, completion_time_secs: Some(1.0 + number as f64 / 7.0), ..sample(number) };
     sample.configuration.executors = executors;
     sample.startup_secs = Some(number as f64 / 3.0);
-    sample.extra.insert("peak_memory_mib".into(), (100 + number as u64).into());
+    sample.peak_memory_mib = Some(100 + number as u64);
     if number.is_multiple_of(3) {
         sample.extra.insert("warnings".into(), serde_json::json!([{ "kind": "busy_machine" }]));
     }
@@ -132,7 +132,8 @@ fn a_job_that_trains_has_the_accuracies_of_its_runs(place: &Place) {
         let mut sample = run(number, executors, Outcome::Completed);
         sample.workload.mode = Mode::Training;
         let training = serde_json::json!({ "held_out": { "accuracy": accuracy }, "learning_rate": 0.02 });
-        sample.extra.extend([("training".into(), training), ("seed".into(), (number as u64).into())]);
+        sample.seed = Some(number as u64);
+        sample.extra.insert("training".into(), training);
         sample
     };
     let samples = [trained(1, 1, 0.97), trained(2, 1, 0.96), trained(3, 2, 0.91), trained(4, 2, 0.93)];

@@ -17,11 +17,11 @@ pub struct Results {
     seen: Vec<bool>,
     /// Images to process, over all epochs.
     wanted: u64,
-    images: u64,
+    pub images: u64,
     skipped: u64,
     phases: Phases,
     /// Peak memory of any executor process.
-    peak_memory_mib: Option<u64>,
+    pub peak_memory_mib: Option<u64>,
     /// Time from the first step of each round to its last, summed over executors and rounds.
     pub learning_secs: f64,
     course: Course,
@@ -143,11 +143,7 @@ impl Results {
     pub fn describe(&self, job: &Job, extra: &mut Map<String, serde_json::Value>) {
         describe_broken(&self.broken, &self.broken_held_out, extra);
         if self.images > 0 {
-            extra.insert("images_processed".into(), json!(self.images));
             extra.insert("phases".into(), json!(self.phases.rounded()));
-        }
-        if let Some(peak) = self.peak_memory_mib {
-            extra.insert("peak_memory_mib".into(), json!(peak));
         }
         if let Some(training) = &job.training {
             extra.insert("training".into(), self.course.to_json(training, job));

@@ -247,7 +247,6 @@ impl<'a> Run<'a> {
     /// Returns the sample for an outcome.
     pub(super) fn sample(self, outcome: Outcome, completion_time_secs: Option<f64>, reason: Option<String>) -> Sample {
         let mut extra = Map::new();
-        extra.insert("seed".into(), json!(self.job.seed));
         extra.extend(self.job.normalisation_field());
         let (mut configuration, mut host) = (self.configuration.clone(), self.host);
         if let Some(name) = self.results.accelerator() {
@@ -272,6 +271,10 @@ impl<'a> Run<'a> {
             runner_version: env!("CARGO_PKG_VERSION").to_owned(),
             host,
             started_at: self.started_at,
+            seed: Some(self.job.seed),
+            images_processed: Some(self.results.images).filter(|images| *images > 0),
+            peak_memory_mib: self.results.peak_memory_mib,
+            exceeded_memory: None,
             extra,
         }
     }

@@ -126,9 +126,9 @@ fn labels(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String
         ("cores_per_executor", configuration.cores_per_executor.to_string()),
         ("runner_version", env!("CARGO_PKG_VERSION").to_owned()),
     ];
+    let fields = serde_json::to_value(workload).unwrap_or_default();
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    labels.extend(WORKLOAD_LABELS.iter().filter_map(|name| Some((*name, words(workload.extra.get(*name)?)))));
-    labels.extend(workload.extra.get("text").map(|text| ("text", text.to_string())));
+    labels.extend(WORKLOAD_LABELS.iter().filter_map(|name| Some((*name, words(fields.get(name)?)))));
     labels
 }
 
@@ -178,8 +178,8 @@ mod tests {
             validation: None,
             listen: None,
         };
-        job.workload.extra.insert("optimizer".into(), "adam".into());
-        job.workload.extra.insert("average_every".into(), 20.into());
+        job.workload.optimizer = Some("adam".into());
+        job.workload.average_every = Some(20);
         job.training = Some(TrainingJob {
             settings,
             held_out: None,

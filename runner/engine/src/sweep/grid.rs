@@ -74,7 +74,7 @@ impl Grid {
 /// Returns the quantity that the time per input is roughly proportional to within a CNN: the pixels
 /// of an image or the words of a text.
 pub fn input_work(workload: &Workload) -> f64 {
-    match workload.text() {
+    match &workload.text {
         Some(text) => f64::from(text.words),
         None => f64::from(workload.image_px).powi(2),
     }

@@ -116,6 +116,10 @@ fn sample(job: &Job, run: &Run, outcome: Outcome, secs: f64) -> Sample {
         runner_version: String::new(),
         host: job.host(),
         started_at: foreglow_shared::Timestamp::UNIX_EPOCH,
+        seed: None,
+        images_processed: None,
+        peak_memory_mib: None,
+        exceeded_memory: None,
         extra: serde_json::Map::new(),
     }
 }

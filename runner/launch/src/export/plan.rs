@@ -3,7 +3,7 @@
 use foreglow_exit::unusable;
 use foreglow_shared::{
     Configuration, Context, CoreSplit, Engine, JobDefinition, MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, MachineType,
-    Mode, Resources, Workload, collect_command, spark_submit_arguments,
+    Mode, Resources, collect_command, spark_submit_arguments,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -185,10 +185,8 @@ impl Plan {
             return Ok((context.clone(), choice));
         }
         let job = self.job.clone().ok_or_else(|| unusable("that is not a plan: the job is missing"))?;
-        let JobDefinition { model, mode, image_px, images, epochs, extra } = job;
         let batch_size = choice.batch_size.ok_or_else(|| unusable("that is not a plan: the batch size is missing"))?;
-        let mut workload = Workload { model, mode, image_px, images, epochs, batch_size, extra };
-        workload.set_average_every(choice.average_every);
+        let workload = job.workload(batch_size, choice.average_every);
         let machine = choice.machine.as_ref().filter(|_| choice.is_named != Some(false));
         let context = serde_json::from_value(json!({
             "workload": workload,

@@ -50,7 +50,7 @@ pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> any
 /// # Errors
 /// They cannot be generated or are missing.
 pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
-    let noun = job.workload.noun();
+    let noun = job.source.noun();
     progress.counts(noun);
     let what = if noun == "texts" { "drawing texts" } else { "drawing images" };
     job.prepare(&mut |there, all| progress.images(what, there, all))

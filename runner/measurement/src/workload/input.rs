@@ -171,7 +171,7 @@ impl WorkloadArgs {
 
     /// Returns the text part of a workload with the number of words left open; `None` for images.
     pub(super) fn text(&self, source: &Source) -> anyhow::Result<Option<TextInput>> {
-        let drawn = TextInput { words: 0, vector_dims: USUAL_VECTOR_DIMS as u32, vocabulary: None, vectors: None };
+        let drawn = TextInput { vector_dims: USUAL_VECTOR_DIMS as u32, ..TextInput::default() };
         Ok(match &source.kind {
             Kind::DrawnTexts => Some(drawn),
             Kind::Texts(Words { vectors, vocabulary }) => Some(TextInput {

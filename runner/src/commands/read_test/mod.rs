@@ -300,7 +300,7 @@ fn cnn_speed(job: &Job, interrupt: &Interrupt, progress: &Progress) -> anyhow::R
     let sample = Local.measure(job, &configuration, 1.0, interrupt, &mut |step| progress.run(step))?;
     let reason = sample.reason.clone().unwrap_or_default();
     let forward_secs = sample.extra.get("phases").and_then(|phases| phases.get("forward_secs")?.as_f64());
-    let images = sample.extra.get("images_processed").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let images = sample.images_processed.unwrap_or(0);
     let secs = forward_secs.filter(|secs| sample.completed_secs().is_some() && *secs > 0.0);
     let secs = secs.with_context(|| format!("the CNN could not be measured: {reason}; --without-cnn leaves it out"))?;
     Ok(CnnSpeed {

@@ -23,10 +23,10 @@ pub(super) fn data_note(context: &Context) -> Option<String> {
 /// Returns the command that collects a sample; `None` if `foreglow collect` cannot measure the job.
 pub(super) fn command(context: &Context, suggestion: &Suggestion, place: Option<(&str, &str)>) -> Option<String> {
     let workload = &context.workload;
-    let is_taken = match (Architecture::named(&workload.model).map(|it| &it.input), workload.text()) {
+    let is_taken = match (Architecture::named(&workload.model).map(|it| &it.input), &workload.text) {
         (Some(Input::Images { px, .. }), None) => px.contains(&workload.image_px),
         (Some(Input::Texts { words, .. }), Some(text)) => words.contains(&text.words),
-        (None, None) => workload.network_file().is_some(),
+        (None, None) => workload.network.is_some(),
         _ => false,
     };
     if !is_taken {
@@ -41,6 +41,8 @@ pub(super) fn command(context: &Context, suggestion: &Suggestion, place: Option<
         partition_size,
         accelerator: context.accelerator.clone(),
         shares_accelerators: context.shares_accelerators,
+        accelerators_per_executor: context.accelerators_per_executor,
+        machines: context.machines,
         extra: serde_json::Map::new(),
     };
     collect_command(context, &configuration, suggestion.sampling_rate, place)
