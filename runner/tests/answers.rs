@@ -104,7 +104,7 @@ fn long_times_do_not_run_into_the_cost() {
     let samples = home.write("slow.jsonl", &samples);
     let plan = home.run(&["plan", &samples, "--model", "lenet5"]).stdout;
     let recommended = plan.lines().find(|line| line.contains("RECOMMENDED")).unwrap();
-    assert!(recommended.contains(" h ") && recommended.contains(" s  USD "), "{plan}");
+    assert!(recommended.contains(" h ") && recommended.contains("   USD "), "{plan}");
 }
 
 #[test]
@@ -245,12 +245,8 @@ fn a_link_opens_the_answer_it_was_made_from() {
     let link = link.stdout.trim();
     assert!(link.starts_with("https://example.org/planner/#v1."), "{link}");
     let opened = Foreglow::new().run(&["link", "--open", link, "--format", "json"]);
-    let (mut planned, opened): (serde_json::Value, serde_json::Value) =
+    let (planned, opened): (serde_json::Value, serde_json::Value) =
         (serde_json::from_str(&planned).unwrap(), serde_json::from_str(&opened.stdout).unwrap());
-    // The link opens at the recommended configuration.
-    let recommended = &planned["recommended"];
-    let (executors, cores) = (recommended["executors"].clone(), recommended["cores_per_executor"].clone());
-    planned["question"]["what_if"] = serde_json::json!({ "executors": executors, "cores_per_executor": cores });
     assert_eq!(planned, opened);
     let from_input = Foreglow::new().run_with_input(&["link", "--open", "-", "--format", "json"], &format!("{link}\n"));
     assert_eq!(serde_json::from_str::<serde_json::Value>(&from_input.stdout).unwrap(), opened);

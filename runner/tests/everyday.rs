@@ -166,7 +166,7 @@ fn a_link_is_opened_with_another_deadline() {
     let deadline_of = |more: &[&str]| {
         let answer = home.run(&[&["link", "--open", link.trim(), "--format", "json"], more].concat());
         let answer: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
-        answer["question"]["deadline_secs"].as_f64()
+        answer["limits"]["deadline_secs"].as_f64()
     };
     assert_eq!(deadline_of(&[]), Some(15.0));
     assert_eq!(deadline_of(&["--deadline", "1d"]), Some(86_400.0));
@@ -188,7 +188,7 @@ fn a_plan_tells_the_start_up_and_a_deadline_can_include_it() {
     let json = plan(&["--deadline", "1h", "--with-startup", "--format", "json"]);
     let answer: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(answer["startup"]["longest_secs"], longest);
-    assert_eq!(answer["question"]["deadline_secs"], 3600.0 - longest);
+    assert_eq!(answer["limits"]["deadline_secs"], 3600.0 - longest);
     assert!(json.stderr.contains("after a start-up of"), "{}", json.stderr);
     let short = plan(&["--deadline", "1ms", "--with-startup"]);
     assert!(short.code == 2 && short.stderr.contains("allow more time"), "{}", short.stderr);

@@ -46,7 +46,7 @@ pub fn figures(clock: impl Fn() -> f64) -> Figures {
     let plan = Plan::from_context(predictor.clone(), &job, &question).expect("the question of the benchmark has a plan");
     let decision = plan.decide(&Limits::of(&question)).expect("the question of the benchmark has an answer");
     let fit_millis = clock() - start;
-    assert_eq!(decision.weighed, (SIDE * SIDE) as usize);
+    assert_eq!(decision.compared, (SIDE * SIDE) as usize);
     let (mut ours, mut scalar) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let start = clock();

@@ -72,16 +72,9 @@ impl Planned {
 }
 
 impl MachineArgs {
-    /// Whether an argument requires a comparison of machine types.
-    pub fn is_given(&self) -> bool {
-        !self.machines.is_empty()
-            || self.catalog.is_given()
-            || self.spot
-            || self.max_hourly_cost.is_some()
-            || self.batch_size.is_some()
-            || self.partition_size.is_some()
-            || self.images.is_some()
-            || self.epochs.is_some()
+    /// Whether an argument asks for whole machines.
+    fn rents_machines(&self) -> bool {
+        !self.machines.is_empty() || self.catalog.is_given() || self.spot || self.max_hourly_cost.is_some()
     }
 
     /// Refuses other machine types and several batch sizes, which need runs of the CNN itself.
@@ -122,7 +115,7 @@ impl MachineArgs {
                 catalog.find(name).map_err(|error| unusable(error.to_string()))?;
             }
         }
-        let Prices { catalog, sheet, keeps_sheet } = Prices::of(&group, machines, (catalog, is_built_in), given);
+        let Prices { catalog, sheet, keeps_sheet } = Prices::of(&group, machines, (catalog, is_built_in), given, self.rents_machines());
         let list = |counts: Option<&Counts>| counts.map_or_else(Vec::new, |Counts(counts)| counts.clone());
         let space = Space {
             catalog: Some(catalog),

@@ -18,21 +18,14 @@ pub struct Prices {
 impl Prices {
     /// Returns the prices of a job on the machine types `machines`, or on those that were measured
     /// if there are none. A note says if the catalog has them all, so that the `given` sheet prices
-    /// nothing.
+    /// nothing. `rents_machines`: the user asks for whole machines.
     pub fn of(
         group: &JobGroup,
         machines: &[String],
         (catalog, is_built_in): (Catalog, bool),
         given: Option<PriceSheet>,
+        rents_machines: bool,
     ) -> Self {
-        let is_known = |name: &String| catalog.find(name).is_ok();
-        let Some(sheet) = given else {
-            // If no machine type is in the catalog, all are priced by their cores and memory.
-            let is_in_catalog = group.jobs.iter().any(|job| is_known(&job.context.machine_name()));
-            let usual = Some(PriceSheet::example());
-            let sheet = usual.filter(|sheet| !is_in_catalog && sheet.currency == catalog.currency);
-            return Self { catalog, sheet, keeps_sheet: false };
-        };
         let mut names: Vec<String> = machines.to_vec();
         if names.is_empty() {
             let own = group.jobs.iter().filter(|job| !job.observations.is_empty());
@@ -40,7 +33,26 @@ impl Prices {
         }
         names.sort_unstable();
         names.dedup();
-        let is_single = machines.is_empty() && is_built_in && names.len() == 1;
+        // A job on a single machine type is charged by a sheet, as on the page, unless the user asks
+        // for machines.
+        let is_single = names.len() == 1 && !rents_machines;
+        let is_known = |name: &String| catalog.find(name).is_ok();
+        let Some(sheet) = given else {
+            let usual = PriceSheet::example();
+            if let ([name], true) = (names.as_slice(), is_single) {
+                if is_known(name) {
+                    note(&format!(
+                        "The costs are those of a price list per core and GiB. {name} is in the catalog: `--machines \
+                         {name}` charges whole machines."
+                    ));
+                }
+                return Self { catalog: without_machines(&usual), sheet: Some(usual), keeps_sheet: false };
+            }
+            // If no machine type is in the catalog, all are priced by their cores and memory.
+            let is_in_catalog = group.jobs.iter().any(|job| is_known(&job.context.machine_name()));
+            let sheet = Some(usual).filter(|sheet| !is_in_catalog && sheet.currency == catalog.currency);
+            return Self { catalog, sheet, keeps_sheet: false };
+        };
         if names.iter().all(is_known) && !is_single {
             note(&format!(
                 "The prices {} are not used: price sheets apply to machines outside the catalog, which has all of \
@@ -49,11 +61,15 @@ impl Prices {
             ));
             return Self { catalog, sheet: None, keeps_sheet: true };
         }
-        // A sheet that the user gives prices the only machine type, also one of the catalog. The
-        // prices of the built-in catalog are in one currency, which matters only where they apply.
-        let is_unused = is_built_in && !names.iter().any(is_known) && sheet.currency != catalog.currency || is_single;
-        let currency = sheet.currency.clone();
-        let catalog = if is_unused { Catalog { currency, machines: Vec::new(), left_out: 0 } } else { catalog };
+        // The prices of the built-in catalog are in one currency, which matters only where they
+        // apply.
+        let is_unused = is_built_in && !names.iter().any(is_known) && sheet.currency != catalog.currency;
+        let catalog = if is_unused || is_single { without_machines(&sheet) } else { catalog };
         Self { catalog, sheet: Some(sheet), keeps_sheet: true }
     }
+}
+
+/// Returns a catalog without machine types, in the currency of a price sheet.
+fn without_machines(sheet: &PriceSheet) -> Catalog {
+    Catalog { currency: sheet.currency.clone(), machines: Vec::new(), left_out: 0 }
 }

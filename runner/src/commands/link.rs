@@ -127,20 +127,14 @@ fn open(link: &str, args: &Args) -> anyhow::Result<()> {
         let parts: Vec<String> = suffix.not_applied.iter().map(|part| format!("&{part}")).collect();
         note(&format!("note: only the page applies {} of the link", parts.join(" and ")));
     }
-    if suffix.compares() || (compares(&view) && !suffix.is_alone) {
-        let answer = compare(view, &suffix, args)?;
-        output::print(&answer.render(args.format))?;
-        return answer.check();
-    }
-    let View { job, mut question, .. } = view;
-    args.question.change(&mut question, &job.observations)?;
-    let answer = PlanAnswer::of_context(&job, fit(&job)?, &question)?;
+    let view = if suffix.is_alone { View { compared: Vec::new(), ..view } } else { view };
+    let answer = plan(view, &suffix, args)?;
     output::print(&answer.render(args.format))?;
     answer.check()
 }
 
 /// Answers over all machine types, batch sizes and partition sizes of a link, as `plan` does.
-fn compare(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<PlanAnswer> {
+fn plan(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<PlanAnswer> {
     let View { job, mut question, compared, .. } = view;
     // What the question has in common with the default was not asked for.
     let usual = Question::about_job(&job);
@@ -163,7 +157,7 @@ fn compare(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<PlanA
     let machines = machines(&group, suffix)?;
     let bill = &args.question.bill;
     let given = (bill.prices.is_some() || question.prices != usual.prices).then(|| question.prices.clone());
-    let Prices { catalog, sheet, keeps_sheet } = Prices::of(&group, &machines, (catalog(suffix), true), given);
+    let Prices { catalog, sheet, keeps_sheet } = Prices::of(&group, &machines, (catalog(suffix), true), given, suffix.compares());
     let asked = |is_given: bool, counts: &[u32], usual: &[u32]| {
         if is_given || counts != usual { counts.to_vec() } else { Vec::new() }
     };

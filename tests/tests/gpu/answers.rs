@@ -21,7 +21,7 @@ async fn the_demo_on_one_gpu_takes_the_price_of_its_machine_and_its_link_shows_i
     assert!(samples.iter().all(|sample| sample["configuration"]["executors"] == 1), "{samples:?}");
     assert!(answer["check"]["predicted_secs"].as_f64().unwrap() > 0.0);
     assert!(answer["recommendation"]["cost"].as_f64().unwrap() > 0.0, "{}", answer["recommendation"]);
-    let prices = &answer["decision"]["question"]["prices"];
+    let prices = &answer["decision"]["prices"];
     assert!(prices["name"].as_str().unwrap().contains("g5.xlarge (one A10G)"), "{prices}");
     let link = answer["link"].as_str().unwrap();
     assert!(View::from_link(link)?.job.context.accelerator.is_some());

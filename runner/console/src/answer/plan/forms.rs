@@ -33,7 +33,11 @@ impl PlanAnswer {
         if let Some(arguments) = &self.spark_submit {
             text.push_str(&format!("\nThe recommended one for spark-submit:\n  {arguments}\n"));
         }
-        text + &self.remarks()
+        text.push_str(&self.remarks());
+        while text.contains("\n\n\n") {
+            text = text.replace("\n\n\n", "\n\n");
+        }
+        text
     }
 
     /// Returns the verdict with the recommended configuration first, and its alternatives.
@@ -87,7 +91,7 @@ impl PlanAnswer {
         let at = |places: &[usize]| places.iter().map(|place| &self.candidates[*place]).collect::<Vec<&Row>>();
         let mut text = String::new();
         if self.best_per_machine.len() > 1 {
-            text.push_str(&format!("\nBest of each machine type:\n{}", self.rows(&at(&self.best_per_machine))));
+            text.push_str(&format!("\nBest of each machine type:\n{}", self.rows(&self.best_per_machine.iter().collect::<Vec<&Row>>())));
         }
         let as_cheap = match self.objective {
             Objective::Cost => "as cheap",

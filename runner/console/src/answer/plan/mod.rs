@@ -10,7 +10,7 @@ mod trained;
 
 use foreglow_exit::unusable;
 use foreglow_model::{
-    AccuracyUnknown, Arm, Decision, Limits, Neighbours, Objective, Omission, Plan, Predictor, Warning,
+    AccuracyUnknown, Arm, Basis as Source, Decision, Limits, Neighbours, Objective, Omission, Plan, Predictor, Warning,
 };
 use foreglow_shared::{Job, JobDefinition, PriceSheet, Question, WhatIf, format_duration, format_money};
 use serde::Serialize;
@@ -58,9 +58,8 @@ pub struct PlanAnswer {
     /// the outstanding ones.
     compared: usize,
     candidates: Vec<Row>,
-    /// Places of the best of each machine type among the candidates, ascending by objective.
-    #[serde(skip)]
-    best_per_machine: Vec<usize>,
+    /// The best of each machine type, ascending by objective.
+    best_per_machine: Vec<Row>,
     /// Places of the Pareto front among the candidates, ascending by time.
     #[serde(skip)]
     pareto: Vec<usize>,
@@ -91,8 +90,13 @@ impl PlanAnswer {
     /// Decides the question.
     ///
     /// # Errors
-    /// A limit is out of range.
+    /// A limit is out of range, or the runs of the only arm cannot be fitted.
     pub fn new(plan: &Plan, limits: Limits, startup: Option<Startup>) -> anyhow::Result<Self> {
+        if let ([arm], [omission]) = (plan.predictor().arms(), plan.omissions())
+            && arm.basis == Source::Unknown
+        {
+            return Err(unusable(omission.reason.clone()));
+        }
         let decision = plan.decide(&limits).map_err(|error| unusable(error.to_string()))?;
         let neighbours = Neighbours::of(&decision);
         let Decision { candidates, pareto, best_per_machine, compared, objective, .. } = &decision;
@@ -123,7 +127,7 @@ impl PlanAnswer {
             next_faster: at(neighbours.faster),
             next_cheaper: at(neighbours.cheaper),
             compared: *compared,
-            best_per_machine: best_per_machine.clone(),
+            best_per_machine: best_per_machine.iter().map(|place| rows[*place].clone()).collect(),
             pareto: pareto.clone(),
             trained: TrainedRow::all(plan, &limits),
             accuracy_unknown: joint.accuracy_unknown(),
@@ -143,7 +147,9 @@ impl PlanAnswer {
     /// The question has no configurations, or too many, or a limit is out of range.
     pub fn of_context(job: &Job, predictor: Predictor, question: &Question) -> anyhow::Result<Self> {
         let plan = Plan::from_context(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
-        Self::new(&plan, Limits::of(question), Startup::of(&job.observations))
+        let startup = Startup::of(&job.observations);
+        let startup_secs = startup.as_ref().map_or(0.0, Startup::median_secs);
+        Self::new(&plan, Limits { startup_secs, ..Limits::of(question) }, startup)
     }
 
     /// Adds the note that the CNN was never run, with the basis of the predictions.

@@ -76,6 +76,7 @@ pub(in crate::answer) struct Row {
     pub(super) is_beyond_one_machine: bool,
     pub(super) on_pareto_front: bool,
     /// Whether the configuration is the best of its machine type.
+    #[serde(skip)]
     pub(super) is_best_of_machine: bool,
 }
 

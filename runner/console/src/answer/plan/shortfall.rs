@@ -1,6 +1,5 @@
 //! Why no configuration is recommended.
 
-use foreglow_exit::unusable;
 use foreglow_model::{Limits, Objective, Omission};
 use foreglow_shared::{format_duration, format_probability};
 
@@ -16,18 +15,15 @@ impl PlanAnswer {
         match (&self.recommended, &self.fastest) {
             (Some(_), _) => Ok(()),
             (None, Some(fastest)) => anyhow::bail!("{}", self.shortfall(fastest)),
-            (None, None) => Err(self.nothing_compared()),
+            (None, None) => anyhow::bail!("{}", self.nothing_compared()),
         }
     }
 
     /// Returns why no configuration can be compared.
-    fn nothing_compared(&self) -> anyhow::Error {
-        if let [Omission { configurations: 0, reason, .. }] = self.omitted.as_slice() {
-            return unusable(reason.clone());
-        }
+    fn nothing_compared(&self) -> String {
         let excluded = self.candidates.iter().find_map(|row| row.exclusion.as_ref());
         if let (Some(exclusion), false) = (excluded.filter(|one| one.is_about_memory()), self.compares_arms()) {
-            return anyhow::anyhow!("no configuration is known to fit into its memory: {exclusion}");
+            return format!("no configuration is known to fit into its memory: {exclusion}");
         }
         let reasons: Vec<String> =
             self.omitted.iter().map(|omission| format!("{}: {}", omission.machine, omission.reason)).collect();
@@ -42,7 +38,7 @@ impl PlanAnswer {
             true => format!("\nwith --model {model}, plan predicts one other batch size from the costs of the layers"),
             false => String::new(),
         };
-        anyhow::anyhow!("no configuration can be compared:\n{reasons}{by_layers}")
+        format!("no configuration can be compared:\n{reasons}{by_layers}")
     }
 
     /// Explains why no configuration is recommended.
