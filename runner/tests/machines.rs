@@ -143,12 +143,9 @@ fn a_plan_recommends_across_machine_types() {
 fn a_plan_over_machine_types_is_readable_as_a_table_and_as_csv() {
     let home = Foreglow::new();
     let table = plan(&home, &["--deadline", "10m"]).stdout;
-    for words in [
-        "resnet18 inference, 20000 images of 64 px\n",
-        "RECOMMENDED",
-        "1 × c5.xlarge, ",
-        "Best of each machine type:",
-    ] {
+    for words in
+        ["resnet18 inference, 20000 images of 64 px\n", "RECOMMENDED", "1 × c5.xlarge, ", "Best of each machine type:"]
+    {
         assert!(table.contains(words), "{words} is missing:\n{table}");
     }
     let csv = plan(&home, &["--format", "csv"]).stdout;

@@ -57,7 +57,7 @@ fn the_real_runs_of_seven_cnns_predict_the_eighth() {
         let ends = ["lower_secs", "upper_secs"].map(|end| answer["interval"][end].as_f64().unwrap());
         covered += usize::from(ends[0] <= measured && measured <= ends[1]);
         assert_eq!(answer["never_run"]["measured_models"].as_array().unwrap().len(), 7, "{answer}");
-        assert_eq!(answer["job"]["model"], model);
+        assert_eq!(answer["context"]["workload"]["model"], model);
     }
     assert!(covered >= 3, "{covered} of 4 in their interval");
 }

@@ -1,7 +1,7 @@
 //! The next run over several machine types, and when to stop.
 
 use foreglow_model::{
-    Plan, ExecutorSize, JointPredictor, Limits, Suggestion, Advice, Space, Objective, Verdict, advise, pack,
+    Advice, ExecutorSize, JointPredictor, Limits, Objective, Plan, Space, Suggestion, Verdict, advise, pack,
 };
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, MachineType, Observation};
 #[cfg(target_arch = "wasm32")]
@@ -92,7 +92,7 @@ fn group(runs: &Runs) -> JobGroup {
 
 fn ask(runs: &Runs, limits: &Limits) -> (Plan, Advice) {
     let (group, space) = (group(runs), Space { catalog: Some(Catalog::built_in()), ..Space::default() });
-    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space.clone()).unwrap();
+    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space).unwrap();
     let is_new = |name: &&str| group.jobs.iter().all(|job| job.context.machine_name() != *name);
     let unmeasured: Vec<MachineType> = TYPES.iter().filter(|name| is_new(name)).map(|name| kind(name)).collect();
     let next = advise(&group, &plan, limits, &unmeasured).unwrap();
@@ -115,11 +115,7 @@ struct End {
 
 /// Makes runs until the advice says stop or there is no other, from one run on the first machine
 /// type. `choose` returns the next run.
-fn follow(
-    world: &World,
-    limits: &Limits,
-    mut choose: impl FnMut(&Advice) -> Option<(usize, (u32, u32), f64)>,
-) -> End {
+fn follow(world: &World, limits: &Limits, mut choose: impl FnMut(&Advice) -> Option<(usize, (u32, u32), f64)>) -> End {
     let mut runs: Runs = Default::default();
     runs[0].push(world.run(0, (1, 1), 0.01));
     let mut money = 0.0;
@@ -215,9 +211,8 @@ fn a_machine_type_that_was_never_measured_is_proposed_if_it_may_be_cheaper() {
     assert!(first.is_new_machine && first.expected_saving > Some(0.02), "{first:?}");
     assert_eq!(next.expected_saving, next.suggestions.iter().map(|run| run.expected_saving.unwrap()).reduce(f64::max));
     // Runs worth making come first, ordered by saving per cost.
-    let worth = |run: &Suggestion| {
-        (run.expected_saving >= Some(0.02), run.expected_saving.unwrap() / run.cost.unwrap())
-    };
+    let worth =
+        |run: &Suggestion| (run.expected_saving >= Some(0.02), run.expected_saving.unwrap() / run.cost.unwrap());
     assert!(next.suggestions.windows(2).all(|pair| worth(&pair[0]) >= worth(&pair[1])));
     let context = first.context.as_ref().unwrap();
     assert_eq!(context.host.machine.as_deref(), Some(first.machine.as_str()));
@@ -233,7 +228,7 @@ fn runs_too_dear_per_hour_or_on_other_devices_are_not_proposed() {
     let (_, next) = ask(&measured(&world), &limits);
     assert!(!next.suggestions.is_empty() && next.suggestions.iter().all(|run| kind(&run.machine).hourly_price <= 0.18));
     let (group, space) = (group(&measured(&world)), Space { catalog: Some(Catalog::built_in()), ..Space::default() });
-    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space.clone()).unwrap();
+    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space).unwrap();
     let next = advise(&group, &plan, &LIMITS, &[kind("g4dn.xlarge")]).unwrap();
     assert!(next.suggestions.iter().all(|run| run.machine == "c5.xlarge"));
     assert_eq!(next.left_out.len(), 1);
@@ -246,10 +241,14 @@ fn without_prices_the_advice_saves_time() {
     let mut runs = measured(&world);
     runs[1].push(world.run(1, (1, 1), 0.01));
     let (group, space) = (group(&runs), Space::default());
-    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space.clone()).unwrap();
+    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space).unwrap();
     let next = advise(&group, &plan, &LIMITS, &[]).unwrap();
     assert_eq!(next.saves, Objective::Time);
-    assert!(!next.suggestions.is_empty() && next.suggestions.iter().all(|run| run.cost.is_none()), "{:?}", next.suggestions);
+    assert!(
+        !next.suggestions.is_empty() && next.suggestions.iter().all(|run| run.cost.is_none()),
+        "{:?}",
+        next.suggestions
+    );
     assert!(next.expected_saving.is_some());
 }
 
@@ -261,11 +260,15 @@ fn of_two_equal_machine_types_the_cheaper_one_is_proposed_first() {
     let mut catalog = Catalog::built_in();
     catalog.machines.extend(new.clone());
     let (group, space) = (group(&measured(&world)), Space { catalog: Some(catalog), ..Space::default() });
-    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space.clone()).unwrap();
+    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space).unwrap();
     let next = advise(&group, &plan, &LIMITS, &new).unwrap();
     assert_eq!(next.suggestions[0].machine, "cheap");
     let most = |name: &str| {
-        next.suggestions.iter().filter(|run| run.machine == name).map(|run| run.expected_saving.unwrap()).fold(0.0, f64::max)
+        next.suggestions
+            .iter()
+            .filter(|run| run.machine == name)
+            .map(|run| run.expected_saving.unwrap())
+            .fold(0.0, f64::max)
     };
     assert!(
         most("cheap") > most("dear") && most("dear") > most("c5.xlarge"),
@@ -284,7 +287,7 @@ fn it_stops_when_no_run_is_expected_to_save_two_percent() {
         runs[0].extend([0.01, 0.1, 0.3].map(|rate| world.run(0, configuration, rate)));
     }
     let (group, space) = (group(&runs), Space { catalog: Some(Catalog::built_in()), ..Space::default() });
-    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space.clone()).unwrap();
+    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space).unwrap();
     let next = advise(&group, &plan, &LIMITS, &[]).unwrap();
     assert_eq!(next.verdict, Verdict::Enough);
     assert!(next.expected_saving < Some(0.02), "{:?}", next.expected_saving);
@@ -306,7 +309,7 @@ fn without_a_run_that_could_still_be_made_it_stops() {
     let catalog = Some(Catalog::built_in());
     let space = Space { catalog, executors: vec![1], cores_per_executor: vec![1], ..Space::default() };
     let group = group(&runs);
-    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space.clone()).unwrap();
+    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space).unwrap();
     let next = advise(&group, &plan, &LIMITS, &[]).unwrap();
     assert_eq!((next.verdict, next.suggestions), (Verdict::Enough, Vec::new()));
     assert!(next.best.is_some());
@@ -370,7 +373,7 @@ fn training() -> JobGroup {
 #[test]
 fn averaging_intervals_are_told_apart_and_an_unknown_accuracy_is_not_promised() {
     let (group, space) = (training(), Space { catalog: Some(Catalog::built_in()), ..Space::default() });
-    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space.clone()).unwrap();
+    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space).unwrap();
     let next = advise(&group, &plan, &LIMITS, &[]).unwrap();
     let context = |run: &Suggestion| run.context.as_ref().unwrap().workload.average_every;
     assert!(next.suggestions.iter().all(|run| run.average_every.is_some() && run.average_every == context(run)));

@@ -1,13 +1,13 @@
 //! Uneven splits: a total number of cores that the executors do not divide.
 
-use foreglow_model::{Decision, Plan, JointPredictor, Limits, Space, Predictor, Setting, };
+use foreglow_model::{Decision, JointPredictor, Limits, Plan, Predictor, Setting, Space};
 use foreglow_shared::{
     Catalog, Context, CoreSplit, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation, Question,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{cluster, context, full, job, run, decide};
+use crate::grid::{cluster, context, decide, full, job, run};
 use crate::simulated::Random;
 
 /// A job with serial work, parallel work on all slots, and communication between executors.
@@ -170,7 +170,7 @@ fn a_plan_packs_and_bills_uneven_splits() {
     let joint = JointPredictor::fit(&group).unwrap();
     let (executors, total_cores) = (vec![4], vec![9]);
     let space = Space { catalog: Some(Catalog::built_in()), executors, total_cores, ..Space::default() };
-    let plan = Plan::new(joint, space.clone()).unwrap();
+    let plan = Plan::new(joint, space).unwrap();
     let decision = plan.decide(&Limits::of(&Question::about(&[]))).unwrap();
     let placement = decision.candidates[0].placement;
     // 3+2+2+2 cores on machines of 4 processors.

@@ -115,7 +115,8 @@ impl MachineArgs {
                 catalog.find(name).map_err(|error| unusable(error.to_string()))?;
             }
         }
-        let Prices { catalog, sheet, keeps_sheet } = Prices::of(&group, machines, (catalog, is_built_in), given, self.rents_machines());
+        let Prices { catalog, sheet, keeps_sheet } =
+            Prices::of(&group, machines, (catalog, is_built_in), given, self.rents_machines());
         let list = |counts: Option<&Counts>| counts.map_or_else(Vec::new, |Counts(counts)| counts.clone());
         let space = Space {
             catalog: Some(catalog),

@@ -157,7 +157,8 @@ fn plan(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<PlanAnsw
     let machines = machines(&group, suffix)?;
     let bill = &args.question.bill;
     let given = (bill.prices.is_some() || question.prices != usual.prices).then(|| question.prices.clone());
-    let Prices { catalog, sheet, keeps_sheet } = Prices::of(&group, &machines, (catalog(suffix), true), given, suffix.compares());
+    let Prices { catalog, sheet, keeps_sheet } =
+        Prices::of(&group, &machines, (catalog(suffix), true), given, suffix.compares());
     let asked = |is_given: bool, counts: &[u32], usual: &[u32]| {
         if is_given || counts != usual { counts.to_vec() } else { Vec::new() }
     };

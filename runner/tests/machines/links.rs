@@ -30,9 +30,7 @@ fn plan(home: &Foreglow, file: &str, question: &[&str]) -> Value {
 }
 
 fn assert_same(opened: &Value, planned: &Value, why: &str) {
-    for part in
-        ["recommended", "fastest", "cheapest", "best_per_machine", "limits", "job", "currency", "prices"]
-    {
+    for part in ["recommended", "fastest", "cheapest", "best_per_machine", "limits", "job", "currency", "prices"] {
         assert_eq!(opened[part], planned[part], "{why}: {part}");
     }
 }

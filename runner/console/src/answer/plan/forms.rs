@@ -91,7 +91,10 @@ impl PlanAnswer {
         let at = |places: &[usize]| places.iter().map(|place| &self.candidates[*place]).collect::<Vec<&Row>>();
         let mut text = String::new();
         if self.best_per_machine.len() > 1 {
-            text.push_str(&format!("\nBest of each machine type:\n{}", self.rows(&self.best_per_machine.iter().collect::<Vec<&Row>>())));
+            text.push_str(&format!(
+                "\nBest of each machine type:\n{}",
+                self.rows(&self.best_per_machine.iter().collect::<Vec<&Row>>())
+            ));
         }
         let as_cheap = match self.objective {
             Objective::Cost => "as cheap",
