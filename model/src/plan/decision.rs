@@ -130,7 +130,7 @@ impl Plan {
     }
 
     /// Returns the quantity that ranks the configurations.
-    pub(crate) fn objective(&self) -> Objective {
+    pub fn objective(&self) -> Objective {
         let arms = self.predictor.arms();
         let offered = || (0..arms.len()).filter(|arm| self.space.has(&arms[*arm]));
         let hardware = |arm: usize| (&arms[arm].machine, arms[arm].engine, &arms[arm].accelerator);

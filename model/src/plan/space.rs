@@ -52,17 +52,24 @@ impl Space {
         })
     }
 
-    /// Returns the space of a question about a job. If the memory of the question is its default, each
-    /// configuration has the memory that the measured peaks require.
+    /// Returns the space of a question about a job. What the question has in common with its default
+    /// was not asked for: each configuration has the memory that the measured peaks require, and
+    /// the numbers of executors and cores are those of the runs.
     ///
     /// # Errors
     /// As [`Space::from_question`].
     pub fn from_context(question: &Question, job: &Job) -> Result<Self, DecideError> {
         let space = Self::from_question(question)?;
-        // The default is a single number, in which every configuration fits.
-        let usual = Question::about_job(job).memory_per_executor_mib;
-        let memory_per_executor_mib = space.memory_per_executor_mib.filter(|memory| *memory != usual);
-        Ok(Self { memory_per_executor_mib, ..space })
+        let usual = Question::about_job(job);
+        let asked = |counts: Vec<u32>, usual: &[u32]| if counts == usual { Vec::new() } else { counts };
+        Ok(Self {
+            memory_per_executor_mib: space
+                .memory_per_executor_mib
+                .filter(|memory| *memory != usual.memory_per_executor_mib),
+            executors: asked(space.executors, &usual.executors),
+            cores_per_executor: asked(space.cores_per_executor, &usual.cores_per_executor),
+            ..space
+        })
     }
 
     /// Checks the counts and the prices.

@@ -5,6 +5,7 @@ use foreglow_shared::{format_duration, format_money, format_percent, format_prob
 
 use super::command::OWN_PROGRAM;
 use super::{AdviceAnswer, LeftOut, ProposedRun};
+use crate::answer::cost_note;
 use crate::output::Format;
 use crate::table::{Align, csv, number, titled_table};
 
@@ -34,6 +35,7 @@ impl AdviceAnswer {
                  lists them) or --catalog.\n",
             );
         }
+        text.push_str(&self.cost_unknown.as_deref().map_or_else(String::new, cost_note));
         text
     }
 

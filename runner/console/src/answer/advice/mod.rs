@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use self::command::{command, data_note};
 use super::SCHEMA;
-use super::plan::title;
+use super::plan::{cost_unknown, title};
 
 /// What to measure next.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -33,6 +33,9 @@ pub struct AdviceAnswer {
     expected_saving: Option<f64>,
     suggestions: Vec<ProposedRun>,
     left_out: Vec<LeftOut>,
+    /// Reason why the cost is unknown; absent if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_unknown: Option<String>,
     #[serde(skip)]
     is_on_spark: bool,
     /// Whether the samples name their machine types.
@@ -101,6 +104,7 @@ impl AdviceAnswer {
             expected_saving,
             suggestions: suggestions.into_iter().map(|run| ProposedRun::of(run, place)).collect(),
             left_out: left_out.into_iter().map(|(machine, reason)| LeftOut { machine, reason }).collect(),
+            cost_unknown: cost_unknown(plan),
             is_on_spark: plan.predictor().arms().iter().any(|arm| arm.engine == Engine::Spark),
             is_on_named_machines: plan.predictor().arms().iter().any(|arm| arm.is_named),
             asks_new_machines,

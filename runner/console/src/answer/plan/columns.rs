@@ -11,6 +11,9 @@ use crate::table::{Align, number};
 /// Text of a configuration in a column.
 type Cell<'a> = Box<dyn Fn(&Row) -> String + 'a>;
 
+/// Text of a configuration in CSV.
+type CellOf<'a> = &'a dyn Fn(&Row) -> String;
+
 /// A column of the table of configurations.
 pub(super) struct Column<'a> {
     pub(super) title: String,
@@ -67,7 +70,7 @@ impl PlanAnswer {
     }
 
     pub(super) fn csv(&self) -> String {
-        let columns: [(&str, &dyn Fn(&Row) -> String); 25] = [
+        let columns: [(&str, CellOf); 25] = [
             ("machine", &|row| row.machine.clone()),
             ("machines", &|row| count(row.machines)),
             ("executors", &|row| row.executors.to_string()),

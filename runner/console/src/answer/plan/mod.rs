@@ -118,7 +118,7 @@ impl PlanAnswer {
             objective: *objective,
             prices: sheets.first().map(|(_, sheet)| sheet.clone()),
             sheets,
-            cost_unknown: (*objective != Objective::Cost).then(|| cost_unknown(plan)),
+            cost_unknown: cost_unknown(plan),
             spark_submit: recommended.as_ref().and_then(Row::spark_submit),
             recommended,
             fastest: at(decision.fastest),
@@ -226,15 +226,18 @@ fn sheets(plan: &Plan) -> Vec<(String, PriceSheet)> {
     sheets
 }
 
-/// Returns why no configuration has a price, and how to give one.
-fn cost_unknown(plan: &Plan) -> String {
+/// Returns why no configuration has a price, and how to give one; `None` if one has.
+pub(super) fn cost_unknown(plan: &Plan) -> Option<String> {
+    if plan.objective() == Objective::Cost {
+        return None;
+    }
     let accelerator = plan.predictor().arms().iter().find_map(|arm| arm.accelerator.as_deref());
     let refused = plan.space().sheet.as_ref().and_then(|sheet| sheet.check_for(accelerator).err());
-    refused.map_or_else(
+    Some(refused.map_or_else(
         || {
             "no machine type has a known price; name it with --machine when you measure, or give --catalog or --prices"
                 .to_owned()
         },
         |error| format!("{error}, in the price sheet of --prices"),
-    )
+    ))
 }
