@@ -13,6 +13,7 @@ pub use self::cnn::CnnTrial;
 
 /// One split.
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "few trials exist at a time, and each holds far more on the heap")]
 pub enum Trial {
     /// Rows of any table, for the predictor of tables.
     Table(TableTrial),
