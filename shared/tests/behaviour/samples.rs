@@ -432,7 +432,7 @@ fn an_optional_field_of_another_type_is_refused_by_its_name() {
     let unknown = ["workload.layout", "configuration.disk"];
     for field in fields.chain(own).filter(|field| !unknown.contains(&field.as_str())) {
         let error = with_field(&field, json!([1])).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("{field}")) && error.contains("cannot be read"), "{field}: {error}");
+        assert!(error.starts_with(&field) && error.contains("cannot be read"), "{field}: {error}");
     }
     for field in unknown {
         assert!(with_field(field, json!([1])).is_ok(), "{field}");
