@@ -105,8 +105,8 @@ struct LabelArgs {
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// Step of Slurm's jobs that did the work: its number, or batch for the script [default: the step
-    /// of srun that took at least half of the job's time]
+    /// Step of Slurm's jobs that did the work: its number, or batch for the script [default: the
+    /// step of srun that took at least half of the job's time]
     #[arg(long, value_name = "STEP")]
     step: Option<String>,
 }

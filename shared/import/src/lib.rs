@@ -1,12 +1,13 @@
 //! Timing samples from the files of other programs, for the command line and the page alike.
 //!
-//! Each format has an [`Importer`] in the table [`IMPORTERS`]. [`import`] decides by the first bytes
-//! which one reads a file:
+//! Each format has an [`Importer`] in the table [`IMPORTERS`]. [`import`] decides by the first
+//! bytes which one reads a file:
 //!
 //! ```
 //! use foreglow_import::{Given, Input, import};
 //!
-//! let error = import(Input::from_bytes(b"JobID|State\n7|COMPLETED\n"), &Given::default()).unwrap_err();
+//! let file = Input::from_bytes(b"JobID|State\n7|COMPLETED\n");
+//! let error = import(file, &Given::default()).unwrap_err();
 //! assert!(error.to_string().starts_with("the output of sacct lacks JobName"));
 //! ```
 
@@ -34,8 +35,8 @@ pub const IMPORTERS: [&dyn Importer; 4] =
 
 /// The reader of one format.
 pub trait Importer: Sync {
-    /// Returns whether a file has this format, also in a form that [`read`](Self::read) refuses with
-    /// the form to use. `start` is the beginning of its text, without a byte order mark.
+    /// Returns whether a file has this format, also in a form that [`read`](Self::read) refuses
+    /// with the form to use. `start` is the beginning of its text, without a byte order mark.
     fn sniff(&self, start: &str) -> bool;
 
     /// Reads the samples of a file.

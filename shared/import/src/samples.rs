@@ -12,8 +12,8 @@ impl Importer for SampleFile {
         true
     }
 
-    /// Reads also samples that occur repeatedly, because two with one id and other values contradict
-    /// each other.
+    /// Reads also samples that occur repeatedly, because two with one id and other values
+    /// contradict each other.
     fn read(&self, input: &mut Input<'_>, given: &Given) -> Result<Import, ImportError> {
         let samples = read_repeated_samples(&input.bytes()?)?;
         let labels = given.labels_of_runs(samples.len(), || format!("{} samples", samples.len()))?;

@@ -10,8 +10,8 @@ pub struct SparkLog;
 
 impl Importer for SparkLog {
     fn sniff(&self, start: &str) -> bool {
-        let mut letters = start.chars().filter(|letter| !letter.is_whitespace());
-        "{\"Event\":".chars().all(|letter| letters.next() == Some(letter))
+        // The first line is cut if the start of the log is missing.
+        start.lines().any(is_event)
     }
 
     fn read(&self, input: &mut Input<'_>, given: &Given) -> Result<Import, ImportError> {
@@ -43,6 +43,11 @@ impl Importer for SparkLog {
         }
         Ok(import)
     }
+}
+
+fn is_event(line: &str) -> bool {
+    let mut letters = line.chars().filter(|letter| !letter.is_whitespace());
+    "{\"Event\":".chars().all(|letter| letters.next() == Some(letter))
 }
 
 /// Reads an event log as far as it can be read.

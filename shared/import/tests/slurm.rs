@@ -75,7 +75,8 @@ fn a_job_whose_work_is_unclear_is_left_out_and_the_steps_are_named() {
     let step = |number: u32, name: &str, secs: u32| {
         format!("51.{number}|{name}|COMPLETED|{secs}|2026-03-01T08:00:05|8|4|cpu=8,mem=16G,node=1|\n")
     };
-    // The script itself did the work; and two steps that ran at the same time, or one after the other.
+    // The script itself did the work; and two steps that ran at the same time, or one after the
+    // other.
     for steps in [
         step(0, "hostname", 1),
         step(0, "python", 690) + &step(1, "python", 680),

@@ -10,6 +10,7 @@ use crate::outcome::Ending;
 use crate::run::Run;
 use foreglow_shared::{
     Configuration, Engine, Host, LabelError, Labels, Mode, SCHEMA, Sample, SampleError, TextInput, Workload, number,
+    printable,
 };
 
 /// Labels that every sample needs and Spark does not record.
@@ -94,7 +95,8 @@ impl Run<'_> {
             outcome,
             completion_time_secs,
             startup_secs: self.startup_secs(),
-            reason,
+            // A file with control characters would not be read as text.
+            reason: reason.map(|reason| printable(&reason)),
             engine: Engine::Spark,
             runner_version: text("runner_version").unwrap_or_else(|| runner_version.to_owned()),
             host: Host { cpu: text("cpu"), adapter: text("adapter"), ..Host::default() },

@@ -163,8 +163,8 @@ fn end(status: &Value) -> Result<End, &'static str> {
     Ok(End { outcome, reason, started_at, secs })
 }
 
-/// Returns the number of pods that ran at the same time, and a remark if not all slots had a pod, or
-/// some had several.
+/// Returns the number of pods that ran at the same time, and a remark if not all slots had a pod,
+/// or some had several.
 fn pods(spec: &Value) -> (u32, Option<String>) {
     let number = |field: &str| spec[field].as_u64().and_then(|count| u32::try_from(count).ok());
     let slots = number("parallelism").unwrap_or(1).max(1);
