@@ -230,6 +230,8 @@ fn take_samples(log: &LogFiles, given: &Given, imported: &mut Imported, problems
         error => unusable(format!("{name}: {error}")),
     })?;
     found.notes.iter().for_each(|of_log| note(&format!("{name}: {of_log}")));
-    found.problems.iter().for_each(|problem| problems.note(&unusable(format!("{name}: {problem}"))));
+    if !found.problems.is_empty() {
+        problems.note(&unusable(format!("{name}: {}", found.problems.join("; "))));
+    }
     found.samples.into_iter().try_for_each(|sample| imported.take(sample))
 }
