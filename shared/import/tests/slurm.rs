@@ -108,6 +108,10 @@ fn a_script_without_srun_is_one_executor_on_one_node() {
     );
     assert_eq!(configuration.accelerator.as_deref(), Some("NVIDIA A10G"));
     assert!(notes[0].starts_with("job 52: it has no step of srun, so that its batch script"), "{notes:?}");
+    let allocation = script(1).lines().next().unwrap().to_owned();
+    assert!(
+        refused(&allocation, &given(&[])).contains("job 52 has no steps in the file; write it without the option -X")
+    );
     let error = refused(&script(2), &given(&[]));
     assert!(error.contains("its batch script runs on one of its 2 nodes"), "{error}");
 }
@@ -184,7 +188,8 @@ fn one_sampling_rate_for_several_jobs_is_said_and_each_may_have_its_own() {
     let error = refused(&lines, &Given { sampling_rates: vec![0.1, 0.5, 1.0], ..given(&[]) });
     assert_eq!(
         error,
-        "--sampling-rate gives 3 rates, and the file has 2 finished jobs: job 12, job 13; give one rate per run, in their order"
+        "--sampling-rate gives 3 rates, and the file has 2 finished jobs: job 12, job 13; give one rate per run, in \
+         their order"
     );
     let (found, notes) = of(&lines, &Given { sampling_rates: Vec::new(), ..given(&[]) });
     assert_eq!((found[0].sampling_rate, notes[1].contains("sampling rate 1")), (1.0, true), "{notes:?}");

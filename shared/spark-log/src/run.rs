@@ -150,8 +150,8 @@ impl<'a> Run<'a> {
                 "{there} of {all} jobs have an end in the log: the run is still in progress, or was killed"
             ));
         }
-        let is_measured_alone = || matches!(self.jobs.as_slice(), [(_, job)] if job.is_measured() && Labels::of(&job.labels).get("run").is_none());
-        if self.labelled_jobs().is_some() || is_measured_alone() {
+        let is_own_run = |job: &SparkJob| job.is_measured() && Labels::of(&job.labels).get("run").is_none();
+        if self.labelled_jobs().is_some() || self.jobs.iter().all(|(_, job)| is_own_run(job)) {
             let losses = self.jobs.iter().filter_map(|(_, job)| Some(job.end.as_ref()?.losses_before)).max();
             return self.loss(losses.unwrap_or(0));
         }

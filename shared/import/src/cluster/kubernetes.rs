@@ -175,7 +175,8 @@ fn pods(spec: &Value) -> (u32, Option<String>) {
         ),
         pods if pods > slots => {
             let note = format!(
-                "its {pods} pods ran on {slots} slots one after the other (completions {pods}, parallelism {slots}), and {slots} executors are recorded"
+                "its {pods} pods ran on {slots} slots one after the other (completions {pods}, parallelism {slots}), and \
+                 {slots} executors are recorded"
             );
             (slots, Some(note))
         }

@@ -143,13 +143,7 @@ fn work<'r, 'a>(
     let of_srun: Vec<&Step<'_, '_>> =
         steps.iter().filter(|(name, _)| name.bytes().all(|byte| byte.is_ascii_digit())).collect();
     if of_srun.is_empty() {
-        let batch = steps.iter().find(|(name, _)| *name == BATCH).ok_or("has no step of srun")?;
-        let nodes: u32 = resources(job).get("node").and_then(|nodes| nodes.parse().ok()).unwrap_or(1);
-        if nodes > 1 {
-            return Err(format!("has no step of srun, and its batch script runs on one of its {nodes} nodes"));
-        }
-        let note = "it has no step of srun, so that its batch script counts as one executor with all processors";
-        return Ok((*batch, Some(note.to_owned())));
+        return script(job, steps);
     }
     let half = secs(job).map_or(0.0, |secs| secs / 2.0);
     let long: Vec<&&Step<'_, '_>> =
@@ -167,6 +161,20 @@ fn work<'r, 'a>(
             list(all)
         )),
     }
+}
+
+/// Returns the batch script of a job without `srun`, and the remark that it counts as the work.
+fn script<'r, 'a>(job: &Record<'a>, steps: &[Step<'r, 'a>]) -> Result<(Step<'r, 'a>, Option<String>), String> {
+    if steps.is_empty() {
+        return Err("has no steps in the file; write it without the option -X (--allocations) of sacct".to_owned());
+    }
+    let batch = steps.iter().find(|(name, _)| *name == BATCH).ok_or("has no step of srun")?;
+    let nodes: u32 = resources(job).get("node").and_then(|nodes| nodes.parse().ok()).unwrap_or(1);
+    if nodes > 1 {
+        return Err(format!("has no step of srun, and its batch script runs on one of its {nodes} nodes"));
+    }
+    let note = "it has no step of srun, so that its batch script counts as one executor with all processors";
+    Ok((*batch, Some(note.to_owned())))
 }
 
 /// Returns the outcome of a state; `None` if it is not a final state. A state may have an addition:
