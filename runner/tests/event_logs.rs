@@ -251,12 +251,12 @@ fn a_part_of_an_application_is_no_completed_run_in_any_form() {
         let [sample]: [Value; 1] = samples(&answer).try_into().unwrap_or_else(|samples| panic!("{samples:?}"));
         sample["outcome"].as_str().unwrap().to_owned()
     };
-    let parts = rolling("parts", &[("events_1_a", &head), ("events_2_a", &tail)]);
+    let parts = rolling("parts", &[("events_1_a", &head), ("events_2_a", &tail), ("appstatus_a", "")]);
     for inputs in [
         vec![home.write("whole", &whole)],
         vec![zipped("whole.gz", &whole, |length| length)],
         vec![parts.clone()],
-        vec![format!("{parts}/events_2_a"), format!("{parts}/events_1_a")],
+        vec![format!("{parts}/appstatus_a"), format!("{parts}/events_2_a"), format!("{parts}/events_1_a")],
         vec![home.write("marked", &format!("\u{feff}{whole}"))],
     ] {
         assert_eq!(outcome(&inputs.iter().map(String::as_str).collect::<Vec<_>>()), "completed", "{inputs:?}");

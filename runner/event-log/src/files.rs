@@ -67,6 +67,12 @@ pub fn is_part(path: &Path) -> bool {
     part(path).is_some() && path.is_file()
 }
 
+/// Whether a path has the name of the empty file beside the parts of a rolling log, which says
+/// whether the application runs.
+pub fn is_status(path: &Path) -> bool {
+    file_name(path).starts_with("appstatus_")
+}
+
 /// A part of a rolling log, from its name `events_N_ID[.CODEC][.compact]`.
 #[derive(Debug)]
 struct LogPart {

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use foreglow_exit::{unreadable, unusable};
 
-use super::files::{LogFiles, is_part, joined, logs_at};
+use super::files::{LogFiles, is_part, is_status, joined, logs_at};
 use super::history_server::{HistoryServer, unzip};
 
 /// Returns the logs for several arguments. Downloaded and unpacked files are put into `folder`;
@@ -19,7 +19,10 @@ use super::history_server::{HistoryServer, unzip};
 pub fn find(arguments: &[impl AsRef<OsStr>], applications: &[String], folder: &Path) -> Vec<anyhow::Result<LogFiles>> {
     let (parts, others): (Vec<&OsStr>, Vec<&OsStr>) =
         arguments.iter().map(AsRef::as_ref).partition(|text| is_part(Path::new(text)));
-    let logs = others.into_iter().flat_map(|text| of_argument(text, applications, folder));
+    // The shell lists the file with the state of the application with the parts.
+    let is_with_parts = !parts.is_empty();
+    let logs = others.into_iter().filter(|text| !(is_with_parts && is_status(Path::new(text))));
+    let logs = logs.flat_map(|text| of_argument(text, applications, folder));
     logs.chain(joined(parts.into_iter().map(Path::new)).into_iter().map(Ok)).collect()
 }
 

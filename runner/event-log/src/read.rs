@@ -53,7 +53,9 @@ impl LogFiles {
 
 fn open(file: &Path) -> std::io::Result<Part<'static>> {
     let opened = BufReader::with_capacity(PIECE, File::open(file)?);
-    Ok(Part::Content { name: file.display().to_string(), bytes: uncompressed(opened)? })
+    // Without the folder, because the name may become part of a sample.
+    let name = file.file_name().unwrap_or_default().display().to_string();
+    Ok(Part::Content { name, bytes: uncompressed(opened)? })
 }
 
 #[cfg(test)]
@@ -86,7 +88,7 @@ mod tests {
     #[test]
     fn a_log_without_the_end_of_its_application_has_a_note() {
         assert_eq!(log_of(&[START.as_bytes(), END.as_bytes()]).notes, [] as [&str; 0]);
-        let sentence = "the end of the application is not in it: the application is still running, or was killed";
+        let sentence = "the end of the application is not in the log: it is still running, or was killed";
         assert_eq!(log_of(&[START.as_bytes()]).notes, [sentence]);
         let cut = &log_of(&[START.as_bytes(), &END.as_bytes()[..30]]).notes[0];
         assert!(cut.starts_with("its last line is cut short"), "{cut}");

@@ -19,7 +19,7 @@ impl Importer for SparkLog {
             return Err(ImportError::Engine(engine.as_str()));
         }
         let application = application(input)?;
-        let mut import = Import { notes: notes(&application), ..Import::default() };
+        let mut import = Import::default();
         let runs = application.runs()?;
         let unlabelled = runs.iter().filter(|run| run.labels().get("sampling_rate").is_none()).count();
         if unlabelled > 1 && given.sampling_rates.len() == 1 {
@@ -41,6 +41,10 @@ impl Importer for SparkLog {
                 Err(error) => import.problems.push(format!("{which}{error}")),
             }
         }
+        // The reason of a failed run may already say it.
+        let reasons: Vec<&str> = import.samples.iter().filter_map(|sample| sample.reason.as_deref()).collect();
+        let of_log = notes(&application).into_iter().filter(|note| !reasons.iter().any(|reason| reason.contains(note)));
+        import.notes.splice(0..0, of_log);
         Ok(import)
     }
 }
@@ -85,9 +89,7 @@ pub fn notes(application: &Application) -> Vec<String> {
         ));
     }
     if application.ended_ms.is_none() && !damage.cut_short && damage.gaps.is_empty() {
-        notes.push(
-            "the end of the application is not in it: the application is still running, or was killed".to_owned(),
-        );
+        notes.push("the end of the application is not in the log: it is still running, or was killed".to_owned());
     }
     notes
 }

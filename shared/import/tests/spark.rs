@@ -82,6 +82,7 @@ fn an_unfinished_log_is_not_a_completed_run() {
     let first = text(&lines()[..7]);
     let running = "the end of the application is not in the log: it is still running, or was killed";
     assert_eq!(failed(&first), running);
+    assert_eq!(read(&first, &given(&[])).unwrap().notes, [format!("failed: {running}")]);
     assert_eq!(failed(&format!("{first}{{\"Event\":\"SparkListenerJobSt")), running);
     let whole = text(&lines());
     assert_eq!(failed(&whole[..whole.len() - 10]), running);
