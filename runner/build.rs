@@ -9,7 +9,7 @@ use std::process::Command;
 const EMBEDDED: [(&str, &str, &str); 2] =
     [("planner", "../target/planner", "index.html"), ("spark", "../target/spark", "foreglow-spark.jar")];
 /// Sources of the binary. Changes to other files do not update the recorded commit.
-const SOURCES: [&str; 25] = [
+const SOURCES: [&str; 26] = [
     "build.rs",
     "src",
     "Cargo.toml",
@@ -33,6 +33,7 @@ const SOURCES: [&str; 25] = [
     "../model/predictor/src",
     "../shared/src",
     "../shared/onnx/src",
+    "../shared/import/src",
     "../shared/spark-log/src",
     "../Cargo.lock",
 ];

@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (zip, unpacked) = (FOLDER.path().join("logs.zip"), FOLDER.path().join("unpacked"));
     fs::write(&zip, bytes).expect("the temporary file is writable");
     fs::create_dir_all(&unpacked).expect("the temporary folder is writable");
-    for log in find(zip.as_os_str(), &[], &unpacked).into_iter().flatten() {
+    for log in find(&[&zip], &[], &unpacked).into_iter().flatten() {
         let _ = read(&log);
     }
     assert_eq!(entries(FOLDER.path()), [zip, unpacked.clone()]);

@@ -4,7 +4,7 @@
 use std::fs;
 use std::sync::LazyLock;
 
-use foreglow_event_log::{LogFiles, begins_as_log, read};
+use foreglow_event_log::{LogFiles, read};
 use libfuzzer_sys::fuzz_target;
 use tempfile::NamedTempFile;
 
@@ -13,7 +13,7 @@ static FILE: LazyLock<NamedTempFile> =
 
 fuzz_target!(|bytes: &[u8]| {
     fs::write(FILE.path(), bytes).expect("the temporary file is writable");
-    begins_as_log(FILE.path()).expect("the file can be read");
-    let log = LogFiles { name: "log".into(), files: vec![FILE.path().to_owned()], notes: Vec::new() };
+    let log = LogFiles { name: "log".into(), files: vec![FILE.path().to_owned()], gaps: Vec::new() };
+    let _ = log.input().expect("the file can be read").start();
     let _ = read(&log);
 });

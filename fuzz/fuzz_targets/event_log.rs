@@ -2,7 +2,8 @@
 //! sample is valid.
 #![no_main]
 
-use foreglow_spark_log::{EventLogReader, Labels};
+use foreglow_shared::Labels;
+use foreglow_spark_log::EventLogReader;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

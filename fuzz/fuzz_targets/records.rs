@@ -2,9 +2,8 @@
 //! that can be written and read back.
 #![no_main]
 
-use foreglow_launch::finished::{Kind, samples};
+use foreglow_import::{Given, IMPORTERS, Input};
 use foreglow_shared::{read_samples, write_jsonl};
-use foreglow_spark_log::Labels;
 use libfuzzer_sys::fuzz_target;
 
 const LABELS: [(&str, &str); 8] = [
@@ -19,15 +18,18 @@ const LABELS: [(&str, &str); 8] = [
 ];
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut labels = Labels::default();
+    let mut given = Given::default();
     for (name, value) in LABELS {
-        labels.set(name, value);
+        given.labels.set(name, value);
     }
-    // Every file is tried as both.
-    let kind = Kind::of(bytes);
-    for kind in [Kind::Slurm, Kind::Kubernetes].into_iter().filter(|it| kind.is_none_or(|kind| kind == *it)) {
-        let Ok((samples, _)) = samples(kind, bytes, &labels, "spark") else { continue };
-        assert!(!samples.is_empty());
-        assert_eq!(read_samples(write_jsonl(&samples).as_bytes()).as_ref(), Ok(&samples));
+    // Every file is tried in both formats, because the first bytes may be those of another one.
+    let [_, slurm, kubernetes, _] = IMPORTERS;
+    for importer in [slurm, kubernetes] {
+        let mut input = Input::from_bytes(bytes);
+        let Ok(start) = input.start() else { continue };
+        let _ = importer.sniff(&start);
+        let Ok(import) = importer.read(&mut input, &given) else { continue };
+        assert!(!import.samples.is_empty());
+        assert_eq!(read_samples(write_jsonl(&import.samples).as_bytes()), Ok(import.samples));
     }
 });

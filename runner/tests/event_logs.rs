@@ -224,6 +224,71 @@ fn invalid_and_truncated_logs_are_reported() {
     assert!(answer.stderr.contains("only the readable part is used"), "{}", answer.stderr);
 }
 
+#[test]
+fn a_part_of_an_application_is_no_completed_run_in_any_form() {
+    let home = Foreglow::new();
+    // All jobs of the application are one run, whose end only the application's end shows.
+    let whole = std::fs::read_to_string(log("3.5-measured")).unwrap();
+    let whole = whole.replace("foreglow measured", "images").replace("foreglow warm-up", "images");
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let ends = |line: &&str| line.contains("\"SparkListenerJobEnd\"");
+    let first = lines.iter().position(ends).unwrap() + 1;
+    let (head, tail) = (lines[..first].concat(), lines[first..].concat());
+    let zipped = |name: &str, bytes: &str, keep: fn(usize) -> usize| {
+        let file = home.write(name, bytes);
+        let output = std::process::Command::new("gzip").args(["-c", &file]).output().unwrap().stdout;
+        std::fs::write(&file, &output[..keep(output.len())]).unwrap();
+        file
+    };
+    let rolling = |name: &str, parts: &[(&str, &str)]| {
+        std::fs::create_dir(home.path(name)).unwrap();
+        parts.iter().for_each(|(part, text)| drop(home.write(&format!("{name}/{part}"), text)));
+        home.path(name)
+    };
+    let outcome = |inputs: &[&str]| {
+        let answer = import(&Foreglow::new(), inputs);
+        assert_eq!(answer.code, 0, "{inputs:?}: {}", answer.stderr);
+        let [sample]: [Value; 1] = samples(&answer).try_into().unwrap_or_else(|samples| panic!("{samples:?}"));
+        sample["outcome"].as_str().unwrap().to_owned()
+    };
+    let parts = rolling("parts", &[("events_1_a", &head), ("events_2_a", &tail), ("appstatus_a", "")]);
+    for inputs in [
+        vec![home.write("whole", &whole)],
+        vec![zipped("whole.gz", &whole, |length| length)],
+        vec![parts.clone()],
+        vec![format!("{parts}/appstatus_a"), format!("{parts}/events_2_a"), format!("{parts}/events_1_a")],
+        vec![home.write("marked", &format!("\u{feff}{whole}"))],
+    ] {
+        assert_eq!(outcome(&inputs.iter().map(String::as_str).collect::<Vec<_>>()), "completed", "{inputs:?}");
+    }
+    for input in [
+        home.write("a.inprogress", &head),
+        home.write("cut", &whole[..whole.len() - 9]),
+        zipped("cut.gz", &whole, |length| length - 200),
+        rolling("eventlog_v2_a", &[("events_1_a", &head), ("appstatus_a.inprogress", "")]),
+        rolling("eventlog_v2_b", &[("events_1_b", &head), ("events_3_b", &tail)]),
+        rolling("eventlog_v2_c", &[("events_2_c.compact", &head), ("events_3_c", &tail)]),
+        format!("{parts}/events_1_a"),
+    ] {
+        assert_eq!(outcome(&[&input]), "failed", "{input}");
+        let text = home.run(&["simulate", &input]).stdout;
+        assert!(text.contains("Note: the run ended as failed: "), "{input}: {text}");
+    }
+}
+
+#[test]
+fn each_run_of_a_log_has_its_own_sampling_rate() {
+    let home = Foreglow::new();
+    let plain = std::fs::read_to_string(log("3.5-measured")).unwrap();
+    let file = home.write("log", &plain.replace("spark.foreglow.sampling_rate", "spark.other.sampling_rate"));
+    let one = import(&home, &[&file, "--sampling-rate", "0.5"]);
+    assert_eq!((one.code, one.stdout.as_str()), (2, ""), "{}", one.stderr);
+    assert!(one.stderr.contains("it has 2 runs without a sampling rate"), "{}", one.stderr);
+    let each = import(&home, &[&file, "--sampling-rate", "10%,1"]);
+    let rates: Vec<Value> = samples(&each).iter().map(|sample| sample["sampling_rate"].clone()).collect();
+    assert_eq!((each.code, rates), (0, vec![0.1.into(), 1.0.into()]), "{}", each.stderr);
+}
+
 /// Serves real logs as a zip file, as a history server does.
 fn serve(zip: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -13,7 +13,7 @@ const WINDOWS_1252: [char; 32] = [
 /// # Errors
 /// The position of the first byte that is a control character, undefined, or half of a UTF-16
 /// character, as in images, archives and truncated files.
-pub(crate) fn decode(bytes: &[u8]) -> Result<String, usize> {
+pub fn decode(bytes: &[u8]) -> Result<String, usize> {
     let text = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => utf8_or_western(rest).map_err(|place| place + 3)?,
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes).map_err(|place| place + 2)?,

@@ -9,7 +9,7 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 26] = [
+const ALLOWED: [(&str, &[&str]); 27] = [
     ("foreglow-shared", &[]),
     ("foreglow-numeric", &[]),
     ("foreglow-learner", &["foreglow-shared", "foreglow-numeric"]),
@@ -22,7 +22,8 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("foreglow-architectures", &[]),
     ("foreglow-onnx", &[]),
     ("foreglow-spark-log", &["foreglow-shared"]),
-    ("foreglow-event-log", &["foreglow-shared", "foreglow-spark-log", "foreglow-exit"]),
+    ("foreglow-import", &["foreglow-shared", "foreglow-spark-log"]),
+    ("foreglow-event-log", &["foreglow-import", "foreglow-spark-log", "foreglow-exit"]),
     ("foreglow-collector", &["foreglow-shared", "foreglow-exit"]),
     ("foreglow-machine", &["foreglow-shared", "foreglow-model", "foreglow-exit"]),
     ("foreglow-data", &["foreglow-shared", "foreglow-exit", "foreglow-architectures"]),
@@ -68,7 +69,7 @@ const ALLOWED: [(&str, &[&str]); 26] = [
             "foreglow-engine",
         ],
     ),
-    ("foreglow-launch", &["foreglow-shared", "foreglow-spark-log", "foreglow-exit"]),
+    ("foreglow-launch", &["foreglow-shared", "foreglow-import", "foreglow-exit"]),
     (
         "foreglow-networks",
         &[
@@ -106,6 +107,7 @@ const ALLOWED: [(&str, &[&str]); 26] = [
             "foreglow-launch",
             "foreglow-shared",
             "foreglow-spark-log",
+            "foreglow-import",
             "foreglow-model",
             "foreglow-exit",
             "foreglow-architectures",
@@ -118,17 +120,18 @@ const ALLOWED: [(&str, &[&str]); 26] = [
             "foreglow-engine",
         ],
     ),
-    ("foreglow-web", &["foreglow-shared", "foreglow-spark-log", "foreglow-model", "foreglow-onnx"]),
+    ("foreglow-web", &["foreglow-shared", "foreglow-import", "foreglow-model", "foreglow-onnx"]),
     ("foreglow-comparison", &["foreglow-web"]),
     ("foreglow-tests", &["foreglow-shared", "foreglow-spark-log", "foreglow-model"]),
     ("foreglow-accuracy", &["foreglow-shared", "foreglow-model"]),
 ];
 
 /// The crates of `shared` and `model`.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "foreglow-shared",
     "foreglow-onnx",
     "foreglow-spark-log",
+    "foreglow-import",
     "foreglow-numeric",
     "foreglow-learner",
     "foreglow-predictor",

@@ -3,6 +3,8 @@
 
 use std::io::{self, Read};
 
+use foreglow_import::{LZ4_MAGIC, LZF_MAGIC, SNAPPY_MAGIC};
+
 /// Limit on the size of a block; larger lengths mean damage.
 const MAX_BLOCK: usize = 64 << 20;
 
@@ -52,9 +54,6 @@ pub struct Lz4 {
     packed: Vec<u8>,
 }
 
-/// Magic number of each block of lz4-java.
-pub const LZ4_MAGIC: &[u8] = b"LZ4Block";
-
 impl Framing for Lz4 {
     fn next(&mut self, input: &mut impl Read, out: &mut Vec<u8>) -> io::Result<bool> {
         let mut header = [0; 21];
@@ -91,9 +90,6 @@ pub struct Snappy {
     packed: Vec<u8>,
 }
 
-/// Magic number of a stream of snappy-java.
-pub const SNAPPY_MAGIC: &[u8] = b"\x82SNAPPY\0";
-
 impl Framing for Snappy {
     fn next(&mut self, input: &mut impl Read, out: &mut Vec<u8>) -> io::Result<bool> {
         let mut four = [0; 4];
@@ -122,9 +118,6 @@ impl Framing for Snappy {
 pub struct Lzf {
     packed: Vec<u8>,
 }
-
-/// Magic number of each chunk of compress-lzf.
-pub const LZF_MAGIC: &[u8] = b"ZV";
 
 impl Framing for Lzf {
     fn next(&mut self, input: &mut impl Read, out: &mut Vec<u8>) -> io::Result<bool> {

@@ -9,14 +9,24 @@ use std::path::Path;
 use anyhow::Context as _;
 use foreglow_exit::{unreadable, unusable};
 
-use super::files::{LogFiles, logs_at};
+use super::files::{LogFiles, is_part, is_status, joined, logs_at};
 use super::history_server::{HistoryServer, unzip};
 
-/// Returns the logs for the argument `text`. Downloaded and unpacked files are put into `folder`;
+/// Returns the logs for several arguments. Downloaded and unpacked files are put into `folder`;
 /// `applications` selects applications of a history server. A log that cannot be found, downloaded
-/// or unpacked is an error in its place, so that the others can still be used; the list is never
-/// empty.
-pub fn find(text: &OsStr, applications: &[String], folder: &Path) -> Vec<anyhow::Result<LogFiles>> {
+/// or unpacked is an error in its place, so that the others can still be used; each argument has a
+/// log or an error, except that the parts of one application are one log.
+pub fn find(arguments: &[impl AsRef<OsStr>], applications: &[String], folder: &Path) -> Vec<anyhow::Result<LogFiles>> {
+    let (parts, others): (Vec<&OsStr>, Vec<&OsStr>) =
+        arguments.iter().map(AsRef::as_ref).partition(|text| is_part(Path::new(text)));
+    // The shell lists the file with the state of the application with the parts.
+    let is_with_parts = !parts.is_empty();
+    let logs = others.into_iter().filter(|text| !(is_with_parts && is_status(Path::new(text))));
+    let logs = logs.flat_map(|text| of_argument(text, applications, folder));
+    logs.chain(joined(parts.into_iter().map(Path::new)).into_iter().map(Ok)).collect()
+}
+
+fn of_argument(text: &OsStr, applications: &[String], folder: &Path) -> Vec<anyhow::Result<LogFiles>> {
     let found = match text.to_str().and_then(HistoryServer::at) {
         Some(server) => downloaded(&server, &text.to_string_lossy(), applications, folder),
         None => local(text, folder),
@@ -95,7 +105,7 @@ fn copied(name: &str, stream: &mut dyn Read, folder: &Path) -> anyhow::Result<Lo
     let file = inside(folder)?.join("log");
     let mut copy = File::create(&file).context("a temporary file could not be created")?;
     io::copy(stream, &mut copy).with_context(|| format!("{name} cannot be saved"))?;
-    Ok(LogFiles { name: name.to_owned(), files: vec![file], notes: Vec::new() })
+    Ok(LogFiles { name: name.to_owned(), files: vec![file], gaps: Vec::new() })
 }
 
 /// Returns whether a path is that of a pipe, such as `/dev/stdin`.
@@ -133,7 +143,7 @@ mod tests {
         let text = "{\"Event\":\"SparkListenerLogStart\"}\n".repeat(10_000);
         let (path, written) = (pipe.clone(), text.clone());
         let writer = std::thread::spawn(move || std::fs::write(path, written));
-        let logs = find(pipe.as_os_str(), &[], folder.path());
+        let logs = find(&[&pipe], &[], folder.path());
         writer.join().unwrap().unwrap();
         let [Ok(log)] = logs.as_slice() else { panic!("{logs:?}") };
         assert_eq!(std::fs::read_to_string(&log.files[0]).unwrap(), text);
@@ -142,7 +152,7 @@ mod tests {
 
     /// Returns the names of the logs, and the errors, that an argument gives.
     fn found(text: &OsStr, folder: &Path) -> (Vec<String>, Vec<String>) {
-        let (logs, errors): (Vec<_>, Vec<_>) = find(text, &[], folder).into_iter().partition(Result::is_ok);
+        let (logs, errors): (Vec<_>, Vec<_>) = find(&[text], &[], folder).into_iter().partition(Result::is_ok);
         let errors = errors.into_iter().map(|error| error.unwrap_err().to_string());
         (logs.into_iter().map(|log| log.unwrap().name).collect(), errors.collect())
     }

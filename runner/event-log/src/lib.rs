@@ -1,7 +1,7 @@
-//! Spark event logs from files, folders and history servers.
+//! Spark event logs, and other files to import, from files, folders and history servers.
 //!
-//! This module finds, orders and decompresses them piece by piece; `foreglow_spark_log`
-//! parses the bytes.
+//! This crate finds, orders and decompresses them piece by piece; `foreglow_import` reads their
+//! content.
 
 mod blocks;
 mod codec;
@@ -12,4 +12,4 @@ mod read;
 
 pub use self::files::LogFiles;
 pub use self::find::find;
-pub use self::read::{begins_as_log, read};
+pub use self::read::{Log, read};

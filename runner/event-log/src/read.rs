@@ -1,11 +1,12 @@
 //! Reads one log from its files.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::BufReader;
 use std::path::Path;
 
 use foreglow_exit::{unreadable, unusable};
-use foreglow_spark_log::{Application, EventLogReader};
+use foreglow_import::{Input, Part, application, notes};
+use foreglow_spark_log::Application;
 
 use super::codec::uncompressed;
 use super::files::LogFiles;
@@ -24,85 +25,37 @@ pub struct Log {
     pub notes: Vec<String>,
 }
 
-/// Reads a log piece by piece. A damaged or truncated log is read as far as possible, with a note.
+/// Reads an event log piece by piece. A damaged or truncated log is read as far as possible, with a
+/// note.
 ///
 /// # Errors
-/// A file cannot be read, or the files hold no event.
+/// The first file cannot be read, or the files hold no event.
 pub fn read(log: &LogFiles) -> anyhow::Result<Log> {
-    let mut reader = EventLogReader::new();
-    let mut notes = log.notes.clone();
-    let mut piece = vec![0; PIECE];
-    let mut is_damaged = false;
-    for file in &log.files {
-        if is_damaged {
-            // Ends a line that is cut short, so that this file begins a new one.
-            reader.push(b"\n");
-        }
-        let mut bytes = uncompressed(open(file)?).map_err(|error| unreadable(file, &error))?;
-        loop {
-            match bytes.read(&mut piece) {
-                Ok(0) => break,
-                Ok(count) => reader.push(&piece[..count]),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    notes.push(format!(
-                        "{} is damaged or still being written; only the readable part is used ({error})",
-                        file.display()
-                    ));
-                    is_damaged = true;
-                    break;
-                }
-            }
-        }
-    }
-    let application = reader.finish().map_err(|error| unusable(format!("{}: {error}", log.name)))?;
-    notes.extend(damage(&application));
-    if application.ended_ms.is_none() && !application.damage.cut_short && !is_damaged {
-        notes.push(
-            "the end of the application is not in it: the application is still running, or was killed".to_owned(),
-        );
-    }
-    Ok(Log { name: log.name.clone(), application, notes })
+    let application = application(&mut log.input()?).map_err(|error| unusable(format!("{}: {error}", log.name)))?;
+    Ok(Log { name: log.name.clone(), notes: notes(&application), application })
 }
 
-/// Returns whether a file starts like an event log, compressed or not.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn begins_as_log(file: &Path) -> anyhow::Result<bool> {
-    let mut start = Vec::new();
-    let read = uncompressed(open(file)?).and_then(|bytes| bytes.take(256).read_to_end(&mut start));
-    // A compressed file truncated in its first block is a log of an application that has just
-    // started.
-    let is_compressed = read.is_err();
-    let text: String = String::from_utf8_lossy(&start).chars().filter(|c| !c.is_whitespace()).collect();
-    Ok(is_compressed || text.starts_with("{\"Event\":"))
+impl LogFiles {
+    /// Opens the files, decompressed. Files after the first are opened when they are needed.
+    ///
+    /// # Errors
+    /// The first file cannot be read.
+    pub fn input(&self) -> anyhow::Result<Input<'_>> {
+        let gaps = self.gaps.iter().cloned().map(Part::Gap);
+        let Some((first, others)) = self.files.split_first() else { return Ok(Input::new(gaps)) };
+        let first = open(first).map_err(|error| unreadable(first, &error))?;
+        let others = others
+            .iter()
+            .map(|file| open(file).unwrap_or_else(|error| Part::Gap(unreadable(file, &error).to_string())));
+        Ok(Input::new(gaps.chain([first]).chain(others)))
+    }
 }
 
-fn open(file: &Path) -> anyhow::Result<impl BufRead + use<>> {
-    let opened = File::open(file).map_err(|error| unreadable(file, &error))?;
-    Ok(BufReader::with_capacity(PIECE, opened))
-}
-
-fn damage(application: &Application) -> Vec<String> {
-    let damage = &application.damage;
-    let mut notes = Vec::new();
-    if let Some(first) = damage.first {
-        notes.push(format!(
-            "lines that are not events: {}, the first is line {first}; the others are used",
-            damage.lines
-        ));
-    }
-    if damage.cut_short {
-        notes.push("its last line is cut short: the application is still running, or was killed".to_owned());
-    }
-    if damage.backward_tasks > 0 {
-        notes.push(format!(
-            "{} tasks end before they start, because the driver's clock was set back; their times are unknown",
-            damage.backward_tasks
-        ));
-    }
-    notes
+fn open(file: &Path) -> std::io::Result<Part<'static>> {
+    let opened = BufReader::with_capacity(PIECE, File::open(file)?);
+    // Without the folder, because the name may become part of a sample.
+    let name = file.file_name().unwrap_or_default().display().to_string();
+    Ok(Part::Content { name, bytes: uncompressed(opened)? })
 }
 
 #[cfg(test)]
@@ -116,7 +69,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |number: usize| folder.path().join(number.to_string());
         files.iter().enumerate().for_each(|(number, bytes)| std::fs::write(path(number), bytes).unwrap());
-        read(&LogFiles { name: "log".into(), files: (0..files.len()).map(path).collect(), notes: Vec::new() }).unwrap()
+        read(&LogFiles { name: "log".into(), files: (0..files.len()).map(path).collect(), gaps: Vec::new() }).unwrap()
     }
 
     #[test]
@@ -126,19 +79,26 @@ mod tests {
         let damaged = [b"ZV\0\0", [u8::try_from(cut.len()).unwrap()].as_slice(), cut.as_bytes(), b"ZV\0"].concat();
         let log = log_of(&[&damaged, START.as_bytes(), END.as_bytes()]);
         assert_eq!((log.application.started_ms, log.application.ended_ms), (Some(1), Some(2)));
-        assert!(log.notes[0].contains("only the readable part is used"), "{:?}", log.notes);
-        assert!(log.notes[1].contains("lines that are not events: 1"), "{:?}", log.notes);
-        // The end of a log that is still being written is named only as that.
+        assert!(log.notes[0].contains("only the readable part is used") && log.notes.len() == 1, "{:?}", log.notes);
+        assert_eq!(log.application.damage.losses(), 1);
         let written = log_of(&[START.as_bytes(), &damaged]);
-        assert!(written.notes[1].starts_with("its last line is cut short") && written.notes.len() == 2, "{written:?}");
+        assert!(written.notes[0].contains("still being written") && written.notes.len() == 1, "{written:?}");
     }
 
     #[test]
     fn a_log_without_the_end_of_its_application_has_a_note() {
         assert_eq!(log_of(&[START.as_bytes(), END.as_bytes()]).notes, [] as [&str; 0]);
-        let sentence = "the end of the application is not in it: the application is still running, or was killed";
+        let sentence = "the end of the application is not in the log: it is still running, or was killed";
         assert_eq!(log_of(&[START.as_bytes()]).notes, [sentence]);
         let cut = &log_of(&[START.as_bytes(), &END.as_bytes()[..30]]).notes[0];
         assert!(cut.starts_with("its last line is cut short"), "{cut}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_does_not_change_what_is_read() {
+        let plain = log_of(&[START.as_bytes(), END.as_bytes()]).application;
+        let marked = format!("\u{feff}{START}");
+        let utf16: Vec<u8> = format!("\u{feff}{END}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(log_of(&[marked.as_bytes(), &utf16]).application, plain);
     }
 }

@@ -1,10 +1,3 @@
-//! Files that start a job on Slurm, Kubernetes, SkyPilot or Spark (`export`), and the records of
-//! finished jobs as timing samples (`finished`).
+//! Files that start a job on Slurm, Kubernetes, SkyPilot or Spark.
 
 pub mod export;
-pub mod finished;
-
-/// Prefix of the names of Slurm's jobs that run `foreglow collect`.
-const SLURM_NAME: &str = "foreglow-";
-/// Label of Kubernetes' Jobs that run `foreglow collect`, with its value.
-const KUBERNETES_LABEL: (&str, &str) = ("app.kubernetes.io/name", "foreglow");

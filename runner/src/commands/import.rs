@@ -4,18 +4,16 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use foreglow_console::ask::read_bytes;
 use foreglow_console::grammar;
 use foreglow_console::imported::Imported;
 use foreglow_console::output::{self, Format};
 use foreglow_console::place::PlaceArgs;
 use foreglow_console::progress::note;
 use foreglow_console::sample_table;
-use foreglow_event_log::{LogFiles, begins_as_log, find, read};
+use foreglow_event_log::{LogFiles, find};
 use foreglow_exit::{Temporary, UnusableInput, complain, unusable};
-use foreglow_launch::finished;
-use foreglow_shared::{Context, Sample, read_repeated_samples, write_csv, write_jsonl};
-use foreglow_spark_log::{LABELS, Labels};
+use foreglow_import::{Given, ImportError, import};
+use foreglow_shared::{Context, Engine, Labels, write_csv, write_jsonl};
 
 /// Convert Spark event logs, finished jobs, CSV or JSON Lines to timing samples.
 ///
@@ -78,9 +76,10 @@ struct LabelArgs {
     #[arg(long, value_name = "P", value_parser = grammar::count, allow_negative_numbers = true)]
     partition_size: Option<u32>,
 
-    /// Share of the images that the run processed, above 0 and at most 1
-    #[arg(long, value_name = "SR", value_parser = grammar::rate, allow_negative_numbers = true)]
-    sampling_rate: Option<f64>,
+    /// Share of the images that the run processed, above 0 and at most 1; of a file with several
+    /// runs the share of each, in their order: 0.1,0.1,1
+    #[arg(long, value_name = "SR", value_parser = grammar::rate, value_delimiter = ',', allow_negative_numbers = true)]
+    sampling_rate: Vec<f64>,
 
     /// Memory per executor if it is not in the log: 2048 (MiB), 512m, 2g
     #[arg(long, value_name = "SIZE", value_parser = grammar::mib, allow_negative_numbers = true)]
@@ -105,10 +104,15 @@ struct LabelArgs {
     /// Graphics adapter of the machines
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
+
+    /// Step of Slurm's jobs that did the work: its number, or batch for the script [default: the
+    /// step of srun that took at least half of the job's time]
+    #[arg(long, value_name = "STEP")]
+    step: Option<String>,
 }
 
 impl LabelArgs {
-    fn labels(&self) -> Labels {
+    fn given(&self) -> Given {
         let number = |count: Option<u32>| count.map(|count| count.to_string());
         let given = [
             ("model", self.model.clone()),
@@ -118,7 +122,6 @@ impl LabelArgs {
             ("epochs", number(self.epochs)),
             ("batch_size", number(self.batch_size)),
             ("partition_size", number(self.partition_size)),
-            ("sampling_rate", self.sampling_rate.map(|rate| rate.to_string())),
             ("memory_per_executor_mib", number(self.memory)),
             ("data", self.data_name.clone()),
             ("accelerator", self.accelerator.clone()),
@@ -127,40 +130,42 @@ impl LabelArgs {
         ];
         let mut labels = Labels::default();
         given.into_iter().for_each(|(name, value)| labels.set(name, value.unwrap_or_default()));
-        labels
+        Given {
+            labels,
+            sampling_rates: self.sampling_rate.clone(),
+            engine: self.engine.as_deref().map(|name| if name == "spark" { Engine::Spark } else { Engine::Local }),
+            step: self.step.clone(),
+        }
     }
 }
 
 /// Reads all inputs, saves and prints the samples. An input that cannot be used is reported and
 /// does not stop the others, if there are any.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let labels = args.labels.labels();
+    let given = args.labels.given();
     let folder = Temporary::folder()?;
     let (place, known) = args.place.open()?;
     let output = place.location();
     let mut imported = Imported::new(place, known);
     let mut problems = Problems::default();
-    for input in &args.inputs {
-        let mut found = find(input, &args.application, folder.path());
-        if args.inputs.len() == 1
-            && found.len() == 1
-            && let Some(Err(error)) = found.pop_if(|log| log.is_err())
-        {
-            return Err(error);
-        }
-        for log in found {
-            let log = match log {
-                Ok(log) if output.file().is_some_and(|output| is_output(&log, output)) => continue,
-                Ok(log) => log,
-                Err(error) => {
-                    problems.note(&error);
-                    continue;
-                }
-            };
-            match take_samples(&log, (&labels, args.labels.engine.as_deref()), &mut |sample| imported.take(sample)) {
-                Err(error) if error.is::<UnusableInput>() => problems.note(&error),
-                other => other?,
+    let mut found = find(&args.inputs, &args.application, folder.path());
+    if found.len() == 1
+        && let Some(Err(error)) = found.pop_if(|log| log.is_err())
+    {
+        return Err(error);
+    }
+    for log in found {
+        let log = match log {
+            Ok(log) if output.file().is_some_and(|output| is_output(&log, output)) => continue,
+            Ok(log) => log,
+            Err(error) => {
+                problems.note(&error);
+                continue;
             }
+        };
+        match take_samples(&log, &given, &mut imported, &mut problems) {
+            Err(error) if error.is::<UnusableInput>() => problems.note(&error),
+            other => other?,
         }
     }
     note(&imported.summary());
@@ -215,80 +220,18 @@ fn is_output(log: &LogFiles, output: &Path) -> bool {
     output.canonicalize().is_ok_and(|output| is_it(&output))
 }
 
-/// Passes the samples of a log, or of a sample file, to `take`.
-fn take_samples(
-    log: &LogFiles,
-    (labels, engine): (&Labels, Option<&str>),
-    take: &mut impl FnMut(Sample) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+/// Takes the samples of a log or file.
+fn take_samples(log: &LogFiles, given: &Given, imported: &mut Imported, problems: &mut Problems) -> anyhow::Result<()> {
     let name = &log.name;
-    if let [file] = log.files.as_slice()
-        && !begins_as_log(file)?
-    {
-        let bytes = read_bytes(file)?;
-        let Some(kind) = finished::Kind::of(&bytes) else {
-            let samples = samples_in(&bytes, name)?;
-            samples.iter().try_for_each(|sample| check_labels(sample, labels, engine, name))?;
-            return samples.into_iter().try_for_each(take);
-        };
-        let found = finished::samples(kind, &bytes, labels, engine.unwrap_or("local"));
-        let (samples, notes) = found.map_err(|error| unusable(format!("{name}: {error}")))?;
-        notes.iter().for_each(|of_job| note(&format!("{name}: {of_job}")));
-        return samples.into_iter().try_for_each(take);
-    }
-    let read = read(log)?;
-    read.notes.iter().for_each(|of_log| note(&format!("{name}: {of_log}")));
-    let runs = read.application.runs().map_err(|error| unusable(format!("{name}: {error}")))?;
-    for (number, run) in (1..).zip(&runs) {
-        let which = if runs.len() == 1 { String::new() } else { format!(", run {number}") };
-        let sample = run.sample(labels, env!("CARGO_PKG_VERSION"));
-        let (sample, notes) = sample.map_err(|error| unusable(format!("{name}{which}: {error}")))?;
-        notes.iter().for_each(|of_run| note(&format!("{name}{which}: {of_run}")));
-        if let Some(reason) = &sample.reason {
-            note(&format!("{name}{which}: {}: {reason}", sample.outcome.as_str()));
+    let found = import(log.input()?, given).map_err(|error| match error {
+        ImportError::Samples(error) => {
+            unusable(format!("{name}: it is neither a Spark event log nor a usable sample file: {error}"))
         }
-        take(sample)?;
+        error => unusable(format!("{name}: {error}")),
+    })?;
+    found.notes.iter().for_each(|of_log| note(&format!("{name}: {of_log}")));
+    if !found.problems.is_empty() {
+        problems.note(&unusable(format!("{name}: {}", found.problems.join("; "))));
     }
-    Ok(())
-}
-
-/// Refuses an option that contradicts a sample, whose values are complete.
-fn check_labels(sample: &Sample, labels: &Labels, engine: Option<&str>, name: &str) -> anyhow::Result<()> {
-    let Sample { workload, configuration, host, .. } = sample;
-    let number = |value: u32| Some(value.to_string());
-    let values = [
-        ("model", Some(workload.model.clone())),
-        ("mode", Some(workload.mode.as_str().to_owned())),
-        ("image_px", number(workload.image_px)),
-        ("images", Some(workload.images.to_string())),
-        ("epochs", number(workload.epochs)),
-        ("batch_size", number(workload.batch_size)),
-        ("partition_size", number(configuration.partition_size)),
-        ("sampling_rate", Some(sample.sampling_rate.to_string())),
-        ("memory_per_executor_mib", number(configuration.memory_per_executor_mib)),
-        ("data", workload.data_path().map(str::to_owned)),
-        ("accelerator", configuration.accelerator.clone()),
-        ("cpu", host.cpu.clone()),
-        ("adapter", host.adapter.clone()),
-    ];
-    let flag = |label: &str| LABELS.iter().find(|known| known.name == label).and_then(|known| known.flag);
-    let given = values.into_iter().map(|(label, value)| (label, value, labels.get(label), flag(label)));
-    let engine = ("engine", Some(sample.engine.as_str().to_owned()), engine, Some("--engine"));
-    for (label, value, given, flag) in given.chain([engine]) {
-        let given = given.filter(|given| value.as_deref() != Some(*given));
-        if let (Some(given), Some(flag)) = (given, flag) {
-            let (id, has) = (sample.id, value.map_or_else(|| "no value".to_owned(), |value| format!("{value:?}")));
-            return Err(unusable(format!(
-                "{name}: the sample {id} has {has} for {label}, but {flag} says {given:?}; omit {flag}, which is for logs \
-                 and finished jobs"
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn samples_in(bytes: &[u8], name: &str) -> anyhow::Result<Vec<Sample>> {
-    // Two samples with one id and other values contradict each other, also in one file.
-    read_repeated_samples(bytes)
-        .map_err(|error| unusable(format!("{name}: it is neither a Spark event log nor a usable sample file: {error}")))
+    found.samples.into_iter().try_for_each(|sample| imported.take(sample))
 }

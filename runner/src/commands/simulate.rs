@@ -10,8 +10,8 @@ use foreglow_console::progress::note;
 use foreglow_event_log::{LogFiles, find, read};
 use foreglow_exit::{Temporary, unusable};
 use foreglow_model::Simulation;
-use foreglow_shared::{Context, Engine, Sample, format_count};
-use foreglow_spark_log::{Labels, Run};
+use foreglow_shared::{Context, Engine, Labels, Sample, format_count};
+use foreglow_spark_log::Run;
 
 /// Simulate a Spark application on other numbers of executors and cores, from the event log of one
 /// run.
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = Temporary::folder()?;
     let application: Vec<String> = args.application.iter().cloned().collect();
     let logs: Vec<LogFiles> =
-        find(&args.log, &application, folder.path()).into_iter().collect::<anyhow::Result<_>>()?;
+        find(&[&args.log], &application, folder.path()).into_iter().collect::<anyhow::Result<_>>()?;
     let [files] = logs.as_slice() else {
         let names: Vec<String> = logs.iter().map(|log| format!("  {}", log.name)).collect();
         return Err(unusable(format!("there are {} logs; name one of them:\n{}", logs.len(), names.join("\n"))));

@@ -17,9 +17,13 @@ pub struct Application {
     pub name: Option<String>,
     /// When the driver's context started.
     pub started_ms: Option<i64>,
+    /// Number of starts in the log; several if it is of several applications or attempts.
+    pub starts: u32,
     /// When the application ended; absent while it runs, if it was killed, or if the event was
     /// lost.
     pub ended_ms: Option<i64>,
+    /// [`Damage::losses`] before the end of the application.
+    pub losses_before_end: u64,
     /// `Spark Properties` that begin with `spark.`.
     pub properties: BTreeMap<String, String>,
     /// Requested resources by `Resource Profile Id`; 0 is the application's default.
@@ -28,9 +32,11 @@ pub struct Application {
     pub executors: Vec<Executor>,
     /// Jobs by `Job ID`.
     pub jobs: BTreeMap<u32, SparkJob>,
+    /// Number of jobs without the time of their submission: Spark before 1.3 did not record it.
+    pub untimed_jobs: u64,
     /// Stages by `Stage ID`; all attempts of a stage are merged.
     pub stages: BTreeMap<u32, Stage>,
-    /// Unreadable parts of the log.
+    /// Unreadable and missing parts of the log.
     pub damage: Damage,
 }
 
@@ -97,6 +103,8 @@ pub struct JobEnd {
     pub at_ms: i64,
     /// Message of the exception if the job failed; `None` if it succeeded.
     pub failure: Option<String>,
+    /// [`Damage::losses`] before the end of the job.
+    pub losses_before: u64,
 }
 
 /// One stage, with all attempts merged.
@@ -165,9 +173,11 @@ pub struct TaskFailure {
     pub reason: String,
 }
 
-/// Unreadable parts of the log.
+/// Unreadable and missing parts of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
+    /// Missing parts: why events are not in the log.
+    pub gaps: Vec<String>,
     /// Number of lines that are not events or lack a required field.
     pub lines: u64,
     /// Number of the first such line, from 1.
@@ -177,6 +187,21 @@ pub struct Damage {
     /// Tasks that finish before their launch because the driver's clock was set back; their time is
     /// unknown.
     pub backward_tasks: u64,
+}
+
+impl Damage {
+    /// Counts the unreadable lines and the missing parts.
+    pub fn losses(&self) -> u64 {
+        self.lines.saturating_add(self.gaps.len() as u64)
+    }
+
+    /// Describes the unreadable lines and the missing parts; `None` without any.
+    pub fn describe(&self) -> Option<String> {
+        let lines =
+            self.first.map(|first| format!("lines that are not events: {}, the first is line {first}", self.lines));
+        let losses: Vec<String> = self.gaps.iter().cloned().chain(lines).collect();
+        (!losses.is_empty()).then(|| losses.join("; "))
+    }
 }
 
 impl Application {

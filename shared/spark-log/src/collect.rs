@@ -27,10 +27,12 @@ pub(crate) fn take(application: &mut Application, kind: Kind, line: &str) -> Res
             application.id = event.id;
             application.name = event.name;
             application.started_ms = Some(event.at_ms);
+            application.starts = application.starts.saturating_add(1);
         }
         Kind::ApplicationEnd => {
             let event: event::ApplicationEnd = serde_json::from_str(line)?;
             application.ended_ms = Some(event.at_ms);
+            application.losses_before_end = application.damage.losses();
         }
         Kind::EnvironmentUpdate => {
             let event: event::EnvironmentUpdate = serde_json::from_str(line)?;
@@ -54,7 +56,9 @@ pub(crate) fn take(application: &mut Application, kind: Kind, line: &str) -> Res
                 let message = event.result.exception.and_then(|exception| exception.message);
                 message.unwrap_or_else(|| event.result.result.into_owned())
             });
-            application.jobs.entry(event.id).or_default().end = Some(JobEnd { at_ms: event.at_ms, failure });
+            let losses_before = application.damage.losses();
+            let end = event.at_ms.map(|at_ms| JobEnd { at_ms, failure, losses_before });
+            application.jobs.entry(event.id).or_default().end = end;
         }
         Kind::StageSubmitted | Kind::StageCompleted => {
             let event: event::StageEvent = serde_json::from_str(line)?;
@@ -90,12 +94,13 @@ fn take_job_start(application: &mut Application, event: event::JobStart) {
     sort(&mut stages);
     stages.dedup();
     let job = SparkJob {
-        submitted_ms: Some(event.at_ms),
+        submitted_ms: event.at_ms,
         end: application.jobs.get_mut(&event.id).and_then(|job| job.end.take()),
         stages,
         description: properties.remove("spark.job.description"),
         labels: map_of(properties.into_iter().filter(|(name, _)| name.starts_with(LABEL_PREFIX))),
     };
+    application.untimed_jobs += u64::from(job.submitted_ms.is_none());
     application.jobs.insert(event.id, job);
     for info in event.infos {
         // A stage known from an earlier job may be skipped in this one, so the first entry is kept.

@@ -92,7 +92,7 @@ pub(crate) struct JobStart {
     #[serde(rename = "Job ID")]
     pub id: u32,
     #[serde(rename = "Submission Time")]
-    pub at_ms: i64,
+    pub at_ms: Option<i64>,
     #[serde(rename = "Stage IDs", default)]
     pub stages: Vec<u32>,
     #[serde(rename = "Stage Infos", default)]
@@ -106,7 +106,7 @@ pub(crate) struct JobEnd<'a> {
     #[serde(rename = "Job ID")]
     pub id: u32,
     #[serde(rename = "Completion Time")]
-    pub at_ms: i64,
+    pub at_ms: Option<i64>,
     #[serde(rename = "Job Result", borrow)]
     pub result: JobResult<'a>,
 }

@@ -1,8 +1,8 @@
 //! Reads Spark event logs, which the driver writes with `spark.eventLog.enabled`: one JSON object
 //! per line.
 //!
-//! [`EventLogReader`] takes the uncompressed bytes of a log in chunks of any size and builds an
-//! [`Application`], the part that timing samples and simulations need. Memory use is 4 bytes per
+//! [`EventLogReader`] takes the uncompressed UTF-8 bytes of a log in chunks of any size and builds
+//! an [`Application`], the part that timing samples and simulations need. Memory use is 4 bytes per
 //! task and a few hundred bytes per job, stage and executor, regardless of the size of the log.
 //!
 //! Values that a log lacks are `None`, never 0. Logs of Spark 2.3 and newer are supported; unknown
@@ -15,7 +15,6 @@ mod application;
 mod collect;
 mod event;
 mod kind;
-mod labels;
 mod outcome;
 mod reader;
 mod run;
@@ -24,7 +23,6 @@ mod sample;
 pub use crate::application::{
     Application, Damage, Executor, JobEnd, Loss, ResourceProfile, SparkJob, Stage, TaskFailure, TaskTotals,
 };
-pub use crate::labels::{LABELS, Label, LabelError, Labels, WORKLOAD_LABELS};
 pub use crate::outcome::Ending;
 pub use crate::reader::{EventLogError, EventLogReader};
 pub use crate::run::{NoRun, Run};

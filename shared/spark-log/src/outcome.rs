@@ -68,12 +68,8 @@ impl Run<'_> {
         if let Some((id, message)) = of_job {
             parts.push(format!("job {id} failed: {}", first_line(message)));
         }
-        let (there, missing) = (self.jobs.len() as u64, self.missing_jobs());
-        if missing > 0 && of_job.is_none() {
-            let all = there + missing;
-            parts.push(format!(
-                "{there} of {all} jobs have an end in the log: the run is still in progress, or was killed"
-            ));
+        if of_job.is_none() {
+            parts.extend(self.missing_part());
         }
         if let [(id, reason), ..] = lost.as_slice() {
             let others = lost.len() - 1;

@@ -69,6 +69,16 @@ impl EventLogReader {
         self.keep(bytes);
     }
 
+    /// Records that events are missing after the last chunk, which may end inside a line.
+    pub fn gap(&mut self, reason: impl Into<String>) {
+        if !self.rest.is_empty() || self.is_skipping {
+            self.lines += 1;
+        }
+        self.rest.clear();
+        self.is_skipping = false;
+        self.application.damage.gaps.push(reason.into());
+    }
+
     /// Returns what was read, after the last chunk.
     ///
     /// # Errors

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::application::{Application, Executor, SparkJob, Stage};
-use crate::labels::Labels;
 use crate::{MEASURED, WARM_UP};
-use foreglow_shared::{map_of, sort_by};
+use foreglow_shared::{Labels, map_of, sort_by};
 
 /// Jobs measured together, from the submission of the first to the end of the last.
 #[derive(Clone, Debug)]
@@ -29,6 +28,13 @@ pub enum NoRun {
     /// The log has no jobs.
     #[error("the log has no jobs: the application ran nothing on its executors, or the log ends too early")]
     NoJob,
+    /// Spark before 1.3 did not record the times of jobs.
+    #[error("its {0} jobs have no times, which Spark before 1.3 did not record; run it on a newer Spark")]
+    NoTimes(u64),
+    /// The log is of several applications, or of several attempts of one, whose jobs have the same
+    /// ids.
+    #[error("it has the starts of {0} applications or attempts; import the log of each separately")]
+    SeveralApplications(u32),
     /// All jobs are warm-up jobs.
     #[error("its jobs only warm the executors up; the log ends before anything was measured")]
     WarmUpOnly,
@@ -47,12 +53,16 @@ impl Application {
     /// [`Run::missing_jobs`] counts the latter.
     ///
     /// # Errors
-    /// [`NoRun`]: there are no jobs, only warm-up jobs, no job with an end, or every run ends
-    /// before it begins.
+    /// [`NoRun`]: the log is of several applications, or it has no jobs, no times, only warm-up
+    /// jobs, no job with an end, or every run ends before it begins.
     pub fn runs<'a>(&'a self) -> Result<Vec<Run<'a>>, NoRun> {
-        let described =
-            |job: &SparkJob, mark: &str| job.description.as_deref().is_some_and(|text| text.starts_with(mark));
-        let is_marked = self.jobs.values().any(|job| described(job, MEASURED));
+        if self.starts > 1 {
+            return Err(NoRun::SeveralApplications(self.starts));
+        }
+        if self.untimed_jobs > 0 && self.jobs.values().all(|job| job.submitted_ms.is_none()) {
+            return Err(NoRun::NoTimes(self.untimed_jobs));
+        }
+        let is_marked = self.jobs.values().any(SparkJob::is_measured);
         let mut groups: BTreeMap<String, Vec<(u32, &SparkJob)>> = BTreeMap::new();
         for (id, job) in &self.jobs {
             let group = match Labels::of(&job.labels).get("run") {
@@ -60,7 +70,7 @@ impl Application {
                 Some(run) => run.to_owned(),
                 None => format!("job {id}"),
             };
-            if described(job, MEASURED) || (!is_marked && !described(job, WARM_UP)) {
+            if job.is_measured() || (!is_marked && !job.is_described(WARM_UP)) {
                 groups.entry(group).or_default().push((*id, job));
             }
         }
@@ -84,6 +94,27 @@ impl Application {
     }
 }
 
+impl Application {
+    /// Describes the jobs whose events were dropped or removed. Spark 3 and newer record every job,
+    /// and number them from 0.
+    fn lost_jobs(&self) -> Option<String> {
+        let major: u32 = self.spark_version.as_deref()?.split('.').next()?.parse().ok()?;
+        let all = u64::from(*self.jobs.keys().next_back()?) + 1;
+        let lost = all.saturating_sub(self.jobs.len() as u64);
+        (lost > 0 && major >= 3).then(|| format!("{lost} of the application's {all} jobs are not in the log"))
+    }
+}
+
+impl SparkJob {
+    fn is_described(&self, mark: &str) -> bool {
+        self.description.as_deref().is_some_and(|text| text.starts_with(mark))
+    }
+
+    fn is_measured(&self) -> bool {
+        self.is_described(MEASURED)
+    }
+}
+
 impl<'a> Run<'a> {
     fn new(application: &'a Application, jobs: Vec<(u32, &'a SparkJob)>, unended: usize) -> Option<Self> {
         let submitted_ms = jobs.iter().filter_map(|(_, job)| job.submitted_ms).min()?;
@@ -101,18 +132,56 @@ impl<'a> Run<'a> {
     /// Counts the run's jobs without an end in the log: those that started, and those that did not
     /// start although the label `jobs` counts them.
     pub fn missing_jobs(&self) -> u64 {
-        let all = self.labels().get("jobs").and_then(|jobs| jobs.trim().parse::<u64>().ok());
-        all.map_or(0, |all| all.saturating_sub(self.jobs.len() as u64)).max(self.unended as u64)
+        self.labelled_jobs().map_or(0, |all| all.saturating_sub(self.jobs.len() as u64)).max(self.unended as u64)
+    }
+
+    /// Returns the number of jobs of the whole run according to the label `jobs`.
+    fn labelled_jobs(&self) -> Option<u64> {
+        self.labels().get("jobs")?.trim().parse().ok()
+    }
+
+    /// Describes what the log lacks of the run; `None` if it shows the whole run: all of its jobs,
+    /// or, if their number is unknown, the application from its start to its end.
+    pub(crate) fn missing_part(&self) -> Option<String> {
+        let (there, missing) = (self.jobs.len() as u64, self.missing_jobs());
+        if missing > 0 {
+            let all = there + missing;
+            return Some(format!(
+                "{there} of {all} jobs have an end in the log: the run is still in progress, or was killed"
+            ));
+        }
+        let is_own_run = |job: &SparkJob| job.is_measured() && Labels::of(&job.labels).get("run").is_none();
+        if self.labelled_jobs().is_some() || self.jobs.iter().all(|(_, job)| is_own_run(job)) {
+            let losses = self.jobs.iter().filter_map(|(_, job)| Some(job.end.as_ref()?.losses_before)).max();
+            return self.loss(losses.unwrap_or(0));
+        }
+        let application = self.application;
+        let place = match (application.started_ms, application.ended_ms) {
+            (None, _) => "start",
+            (_, None) => "end",
+            _ => return self.loss(application.losses_before_end).or_else(|| application.lost_jobs()),
+        };
+        // The damage may be the reason, such as a file that cannot be decompressed to its end.
+        Some(match application.damage.describe() {
+            Some(damage) => format!("the {place} of the application is not in the log ({damage})"),
+            None if place == "end" => {
+                "the end of the application is not in the log: it is still running, or was killed".to_owned()
+            }
+            None => "the start of the application is not in the log: its first part is missing".to_owned(),
+        })
+    }
+
+    fn loss(&self, losses: u64) -> Option<String> {
+        let damage = self.application.damage.describe().filter(|_| losses > 0)?;
+        Some(format!("events of the run may be missing in the log: {damage}"))
     }
 
     /// Returns the time from the application's start to the submission, seconds: executor start,
     /// warm-up and other work of the driver. `None` for a run that follows another measured one in
     /// the same application, which was already started.
     pub fn startup_secs(&self) -> Option<f64> {
-        let is_before = |job: &SparkJob| {
-            let is_measured = job.description.as_deref().is_some_and(|text| text.starts_with(MEASURED));
-            is_measured && job.submitted_ms.is_some_and(|at_ms| at_ms < self.submitted_ms)
-        };
+        let is_before =
+            |job: &SparkJob| job.is_measured() && job.submitted_ms.is_some_and(|at_ms| at_ms < self.submitted_ms);
         if self.application.jobs.values().any(is_before) {
             return None;
         }

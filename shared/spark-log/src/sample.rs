@@ -6,10 +6,12 @@ use serde_json::{Map, Value};
 use uuid::{Builder, Uuid};
 
 use crate::application::TaskTotals;
-use crate::labels::{LabelError, Labels};
 use crate::outcome::Ending;
 use crate::run::Run;
-use foreglow_shared::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, TextInput, Workload, number};
+use foreglow_shared::{
+    Configuration, Engine, Host, LabelError, Labels, Mode, SCHEMA, Sample, SampleError, TextInput, Workload, number,
+    printable,
+};
 
 /// Labels that every sample needs and Spark does not record.
 const NEEDED: [&str; 7] = ["model", "mode", "image_px", "images", "batch_size", "partition_size", "sampling_rate"];
@@ -52,14 +54,16 @@ impl Run<'_> {
         let Ending { executors, cores_per_executor, outcome, reason, mut notes } =
             self.ending().ok_or(NoSample::NoExecutors)?;
         let text = |name: &str| labels.get(name).map(str::to_owned);
-        let memory_per_executor_mib = match labels.get("memory_per_executor_mib") {
-            Some(_) => labels.value("memory_per_executor_mib", COUNT)?,
-            None => memory.and_then(|mib| u32::try_from(mib).ok()).unwrap_or(u32::MAX),
-        };
+        let memory_per_executor_mib = self.memory_per_executor_mib(given)?;
         let completion_time_secs = Some(self.completion_time_secs()).filter(|secs| *secs > 0.0);
         let held = self.accelerators();
         if let Some((name, count @ 2..)) = held {
             notes.push(format!("each executor holds {count} of the resource {name}; costs count one per executor"));
+        }
+        if let (None, Some(name)) = (held, given.get("accelerator")) {
+            notes.push(format!(
+                "the log records no GPU of the executors; the sample has {name} because of --accelerator"
+            ));
         }
         let resource = held.filter(|_| labels.get("accelerator").is_none()).map(|(name, count)| match count {
             1 => name.to_owned(),
@@ -91,7 +95,8 @@ impl Run<'_> {
             outcome,
             completion_time_secs,
             startup_secs: self.startup_secs(),
-            reason,
+            // A file with control characters would not be read as text.
+            reason: reason.map(|reason| printable(&reason)),
             engine: Engine::Spark,
             runner_version: text("runner_version").unwrap_or_else(|| runner_version.to_owned()),
             host: Host { cpu: text("cpu"), adapter: text("adapter"), ..Host::default() },
@@ -104,6 +109,27 @@ impl Run<'_> {
         };
         sample.check()?;
         Ok((sample, notes))
+    }
+
+    /// Returns the memory of an executor: from a label, from Spark's properties, or as given.
+    fn memory_per_executor_mib(&self, given: &Labels) -> Result<u32, NoSample> {
+        const NAME: &str = "memory_per_executor_mib";
+        let labels = self.labels();
+        let in_log = match labels.get(NAME) {
+            Some(_) => Some(labels.value(NAME, COUNT)?),
+            None => self.application.executor_memory_mib().map(|mib| u32::try_from(mib).unwrap_or(u32::MAX)),
+        };
+        let given_mib = given.get(NAME).map(|_| given.value(NAME, COUNT)).transpose()?;
+        match (in_log, given_mib) {
+            (Some(log), Some(given)) if log != given => Err(NoSample::from(LabelError::Conflict {
+                name: "spark.executor.memory",
+                flag: "--memory",
+                log: format!("{log} MiB"),
+                given: format!("{given} MiB"),
+            })),
+            (Some(mib), _) | (None, Some(mib)) => Ok(mib),
+            (None, None) => Err(LabelError::Missing(labels.missing(&[NAME])).into()),
+        }
     }
 
     /// Returns Spark's name of a resource that the executors hold, usually `gpu`, and how many each

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 
-use foreglow_shared::Outcome;
-use foreglow_spark_log::{
-    Application, Damage, EventLogError, EventLogReader, LabelError, Labels, NoRun, NoSample, Stage,
-};
+use foreglow_shared::{LabelError, Labels, Outcome};
+use foreglow_spark_log::{Application, Damage, EventLogError, EventLogReader, NoRun, NoSample, Stage};
 use proptest::prelude::*;
 
 /// A real log: two executors of two cores, a warm-up and two measured jobs, made by

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use foreglow_shared::LABEL_PREFIX;
-use foreglow_shared::{Configuration, Resources, spark_properties};
-use foreglow_spark_log::WORKLOAD_LABELS;
+use foreglow_shared::{Configuration, LABEL_PREFIX, Resources, WORKLOAD_LABELS, spark_properties};
 use serde_json::Value;
 
 use super::master::Master;

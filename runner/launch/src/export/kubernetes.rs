@@ -3,9 +3,9 @@
 use std::fmt::{self, Write as _};
 
 use foreglow_exit::unusable;
+use foreglow_import::KUBERNETES_LABEL;
 
 use super::{Needs, Share, Site, Task, minutes, quoted};
-use crate::KUBERNETES_LABEL;
 
 /// Label with the queue of a job for Kueue.
 const QUEUE: &str = "kueue.x-k8s.io/queue-name";

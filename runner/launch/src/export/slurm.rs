@@ -1,10 +1,10 @@
 //! Batch scripts of Slurm.
 
 use foreglow_exit::unusable;
+use foreglow_import::SLURM_NAME;
 use foreglow_shared::shell_word;
 
 use super::{Needs, Share, Site, Task, minutes};
-use crate::SLURM_NAME;
 
 const MINUTES_PER_HOUR: u64 = 60;
 const HOURS_PER_DAY: u64 = 24;

@@ -1,9 +1,10 @@
-//! Import of a file: samples, a Spark event log, a file of `--monitor`, or a table of another tool
-//! whose columns the user maps.
+//! Import of a file: one of the formats of `foreglow import`, a file of `--monitor`, or a table of
+//! another tool whose columns the user maps.
 
-mod event_log;
+use std::collections::BTreeSet;
 
-use foreglow_shared::{ForeignTable, Job, Mapping, MonitoredRun, ReadError, is_monitor, read_monitor, read_samples};
+use foreglow_import::{Compression, Given, Import, ImportError, Input};
+use foreglow_shared::{ForeignTable, Job, Mapping, MonitoredRun, ReadError, is_monitor, read_monitor};
 use serde::{Deserialize, Serialize};
 
 use crate::data::job::{jobs_of, most_runs_first};
@@ -47,15 +48,19 @@ pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, Strin
     if is_monitor(bytes) {
         return read_monitor(bytes).map(Imported::Monitored).map_err(|error| error.to_string());
     }
-    if event_log::is_event_log(bytes) {
-        return event_log::samples(bytes).map(|samples| Imported::Jobs(jobs_of(&samples)));
+    if Compression::of(bytes).is_some() {
+        return Err("it is compressed, and only `foreglow import` reads compressed files".into());
     }
-    if event_log::is_compressed(bytes) {
-        return Err("it is a compressed Spark event log, which only `foreglow import` reads".into());
-    }
-    match read_samples(bytes) {
-        Ok(samples) => Ok(Imported::Jobs(jobs_of(&samples))),
-        Err(ReadError::Header(column)) => match ForeignTable::read(bytes) {
+    match foreglow_import::import(Input::from_bytes(bytes), &Given::default()) {
+        Ok(Import { mut samples, mut problems, .. }) => {
+            let mut seen = BTreeSet::new();
+            samples.retain(|sample| seen.insert(sample.id));
+            match problems.pop() {
+                Some(problem) if samples.is_empty() => Err(with_advice(&problem)),
+                _ => Ok(Imported::Jobs(jobs_of(&samples))),
+            }
+        }
+        Err(ImportError::Samples(ReadError::Header(column))) => match ForeignTable::read(bytes) {
             // A text with a single column is not a table.
             Ok(table) if table.headers().len() > 1 => Ok(Imported::Columns(Columns {
                 headers: table.headers().to_vec(),
@@ -64,8 +69,13 @@ pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, Strin
             })),
             _ => Err(ReadError::Header(column).to_string()),
         },
-        Err(error) => Err(error.to_string()),
+        Err(error @ ImportError::Samples(_)) => Err(error.to_string()),
+        Err(error) => Err(with_advice(&error.to_string())),
     }
+}
+
+fn with_advice(error: &str) -> String {
+    format!("{error}; `foreglow import` takes these as flags and writes samples that open here")
 }
 
 #[cfg(test)]

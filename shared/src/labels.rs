@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use foreglow_shared::{LABEL_PREFIX, map_of, number};
+use crate::{LABEL_PREFIX, map_of, number};
 
 /// A label and the equivalent flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl Labels {
     }
 
     /// Returns the labels among `names` that are not set.
-    pub(crate) fn missing(&self, names: &[&str]) -> Vec<Label> {
+    pub fn missing(&self, names: &[&str]) -> Vec<Label> {
         LABELS.iter().filter(|label| names.contains(&label.name) && self.get(label.name).is_none()).copied().collect()
     }
 
@@ -190,7 +190,7 @@ impl Labels {
     ///
     /// # Errors
     /// The label is missing or its value is invalid.
-    pub(crate) fn value<T: FromStr>(&self, name: &'static str, must: &'static str) -> Result<T, LabelError> {
+    pub fn value<T: FromStr>(&self, name: &'static str, must: &'static str) -> Result<T, LabelError> {
         self.read(name, must, |text| text.parse().ok())
     }
 
@@ -198,12 +198,12 @@ impl Labels {
     ///
     /// # Errors
     /// Its value is invalid.
-    pub(crate) fn optional<T: FromStr>(&self, name: &'static str, must: &'static str) -> Result<Option<T>, LabelError> {
+    pub fn optional<T: FromStr>(&self, name: &'static str, must: &'static str) -> Result<Option<T>, LabelError> {
         self.get(name).map(|_| self.value(name, must)).transpose()
     }
 
     /// Parses the value of a label with `read`; otherwise like [`value`](Self::value).
-    pub(crate) fn read<T>(
+    pub fn read<T>(
         &self,
         name: &'static str,
         must: &'static str,

@@ -1,0 +1,41 @@
+//! What the user says about the runs of a file.
+
+use foreglow_shared::{Engine, Labels};
+
+use crate::ImportError;
+
+/// What the user says about the runs of a file. Where the file has the same value, the two must
+/// agree.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Given {
+    /// Values of all runs.
+    pub labels: Labels,
+    /// Sampling rate of each run, in the order of the runs; or one for all.
+    pub sampling_rates: Vec<f64>,
+    /// Engine of the runs.
+    pub engine: Option<Engine>,
+    /// Step of Slurm's jobs that did the work: a number, or `batch`.
+    pub step: Option<String>,
+}
+
+impl Given {
+    /// Returns what the user says about each of the runs of a file, whose names `named` lists for
+    /// the message.
+    ///
+    /// # Errors
+    /// The number of sampling rates is not that of the runs.
+    pub(crate) fn labels_of_runs(&self, runs: usize, named: impl Fn() -> String) -> Result<Vec<Labels>, ImportError> {
+        let rates = self.sampling_rates.len();
+        if rates > 1 && rates != runs {
+            return Err(ImportError::Rates { rates, runs: named() });
+        }
+        let of_run = |place: usize| {
+            let mut labels = self.labels.clone();
+            if let Some(rate) = self.sampling_rates.get(place).or(self.sampling_rates.first()) {
+                labels.set("sampling_rate", rate.to_string());
+            }
+            labels
+        };
+        Ok((0..runs).map(of_run).collect())
+    }
+}

@@ -1,0 +1,68 @@
+//! Timing samples from the files of other programs, for the command line and the page alike.
+//!
+//! Each format has an [`Importer`] in the table [`IMPORTERS`]. [`import`] decides by the first
+//! bytes which one reads a file:
+//!
+//! ```
+//! use foreglow_import::{Given, Input, import};
+//!
+//! let file = Input::from_bytes(b"JobID|State\n7|COMPLETED\n");
+//! let error = import(file, &Given::default()).unwrap_err();
+//! assert!(error.to_string().starts_with("the output of sacct lacks JobName"));
+//! ```
+
+mod cluster;
+mod compression;
+mod error;
+mod given;
+mod input;
+mod samples;
+mod spark;
+
+use foreglow_shared::Sample;
+
+pub use crate::cluster::{KUBERNETES_LABEL, SLURM_NAME};
+pub use crate::compression::{Compression, LZ4_MAGIC, LZF_MAGIC, SNAPPY_MAGIC};
+pub use crate::error::ImportError;
+pub use crate::given::Given;
+pub use crate::input::{Input, Part, Piece};
+pub use crate::spark::{application, notes};
+
+/// All importers. The first whose [`Importer::sniff`] accepts a file reads it; the last accepts
+/// every file.
+pub const IMPORTERS: [&dyn Importer; 4] =
+    [&spark::SparkLog, &cluster::Slurm, &cluster::Kubernetes, &samples::SampleFile];
+
+/// The reader of one format.
+pub trait Importer: Sync {
+    /// Returns whether a file has this format, also in a form that [`read`](Self::read) refuses
+    /// with the form to use. `start` is the beginning of its text, without a byte order mark.
+    fn sniff(&self, start: &str) -> bool;
+
+    /// Reads the samples of a file.
+    ///
+    /// # Errors
+    /// The file has no usable sample, or contradicts what the user gave.
+    fn read(&self, input: &mut Input<'_>, given: &Given) -> Result<Import, ImportError>;
+}
+
+/// The samples of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Import {
+    /// The samples, in the order of the file.
+    pub samples: Vec<Sample>,
+    /// Remarks for the user.
+    pub notes: Vec<String>,
+    /// Why some runs of the file are not among the samples, although they should be.
+    pub problems: Vec<String>,
+}
+
+/// Reads the samples of a file with the importer of its format.
+///
+/// # Errors
+/// The file has no usable sample, or contradicts what the user gave.
+pub fn import(mut input: Input<'_>, given: &Given) -> Result<Import, ImportError> {
+    let start = input.start()?;
+    let importer = IMPORTERS.into_iter().find(|importer| importer.sniff(&start)).unwrap_or(&samples::SampleFile);
+    importer.read(&mut input, given)
+}
