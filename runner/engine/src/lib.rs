@@ -138,18 +138,20 @@ pub enum Progress {
 }
 
 impl Job {
-    /// Ensures that the images or texts of the whole job exist.
+    /// Ensures that the images or texts of the whole job exist. Returns sentences on what is in their
+    /// folders and not part of the data.
     ///
     /// # Errors
     /// They are missing and cannot be generated, or the words of the texts have no vectors.
-    pub fn prepare(&self, progress: DrawingProgress<'_>) -> anyhow::Result<()> {
-        self.source.prepare(self.workload.images, progress)?;
+    pub fn prepare(&self, progress: DrawingProgress<'_>) -> anyhow::Result<Vec<String>> {
+        let mut remarks: Vec<String> = self.source.prepare(self.workload.images, progress)?.into_iter().collect();
         // Every executor loads the embedding, so an error should be reported before they start.
         self.source.embedding()?;
-        match self.training.as_ref().and_then(|training| training.held_out.as_ref()) {
-            Some(held_out) => held_out.source.prepare(held_out.first + held_out.images, progress),
-            None => Ok(()),
+        if let Some(held_out) = self.training.as_ref().and_then(|training| training.held_out.as_ref()) {
+            remarks.extend(held_out.source.prepare(held_out.first + held_out.images, progress)?);
+            remarks.dedup();
         }
+        Ok(remarks)
     }
 
     /// Reads the items of a run's sample once before the run, so that every run of a sweep finds

@@ -11,7 +11,7 @@ use foreglow_protocol::{BrokenImage, Report};
 use foreglow_shared::{Configuration, EXCEEDED_MEMORY, Engine as EngineName, Outcome, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
-use super::account::Account;
+use super::account::{Account, check_work};
 use super::course::Course;
 use super::ending::{Ending, Stop, failed, timed_out, unexpected};
 use super::fleet::{Event, Fleet};
@@ -194,6 +194,7 @@ impl Run<'_> {
         }
         fleet.slow_down(false).map_err(|error| failed(format!("{error:#}")))?;
         let completion_time = result?;
+        check_work(self.account.images_done, &self.account.broken, self.job.workload.noun()).map_err(failed)?;
         self.evaluate(fleet)?;
         self.save_weights(fleet)?;
         // The system's clock may have a coarse resolution, and a completion time must not be zero.

@@ -1,6 +1,6 @@
 //! Attributes of a node.
 
-use crate::known::Known;
+use crate::weight::Weight;
 
 /// Value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +10,7 @@ pub enum Attribute {
     Text(String),
     Floats(Vec<f32>),
     Ints(Vec<i64>),
-    Tensor(Known),
+    Tensor(Weight),
     /// A graph, a type or a list of them; no supported operator has one.
     Other,
 }
@@ -23,6 +23,15 @@ impl Attributes {
     /// Returns an attribute.
     pub fn get(&self, name: &str) -> Option<&Attribute> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// Removes and returns the tensor of a constant; `None` if it is written in another form.
+    pub fn take_tensor(&mut self) -> Option<Weight> {
+        let place = self.0.iter().position(|(name, value)| name == "value" && matches!(value, Attribute::Tensor(_)))?;
+        match self.0.swap_remove(place) {
+            (_, Attribute::Tensor(weight)) => Some(weight),
+            _ => None,
+        }
     }
 
     /// Returns an integer.

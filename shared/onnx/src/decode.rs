@@ -7,7 +7,7 @@ use crate::attribute::Attribute;
 use crate::network::{Dimension, Network, Node};
 use crate::weight::{Place, READ_WITH_GRAPH, Weight};
 use crate::wire::{Payload, Wire};
-use crate::{Error, known::MOST_KNOWN};
+use crate::{Error, compose, known::MOST_KNOWN};
 
 /// Bytes of the longest number.
 const INTEGER: u64 = 8;
@@ -24,6 +24,17 @@ struct Graph {
     weights: Vec<Weight>,
     inputs: Vec<Value>,
     outputs: Vec<Value>,
+}
+
+impl Graph {
+    /// Adds a node. The tensor of a constant is a weight, as if it were an initialiser.
+    fn push(&mut self, mut node: Node) {
+        let tensor = if node.is("Constant") { node.attributes.take_tensor() } else { None };
+        match (tensor, node.outputs.first()) {
+            (Some(weight), Some(name)) => self.weights.push(Weight { name: name.clone(), ..weight }),
+            _ => compose::expand(node, &mut self.nodes, &mut self.weights),
+        }
+    }
 }
 
 /// Decodes a `ModelProto`.
@@ -50,16 +61,23 @@ pub fn model(source: &mut (impl Read + Seek)) -> Result<Network, Error> {
         graph.weights.iter().enumerate().map(|(place, weight)| (weight.name.clone(), place)).collect();
     // Files of the first versions list the weights among the inputs.
     let mut inputs = graph.inputs.into_iter().filter(|input| !weight_places.contains_key(&input.name));
-    let input = inputs.next().ok_or_else(|| Error::Input("it has no input".to_owned()))?;
+    let mut input = inputs.next().ok_or_else(|| Error::Input("it has no input".to_owned()))?;
     if let Some(other) = inputs.next() {
         let (first, second) = (input.name, other.name);
-        return Err(Error::Input(format!("it has more than one input ({first}, {second})")));
+        return Err(Error::Input(format!(
+            "it has more than one input ({first}, {second}); export it with the images as its only input"
+        )));
     }
     if graph.outputs.is_empty() {
         return Err(Error::Input("it has no output".to_owned()));
     }
+    let is_channels_last = are_channels_last(&input.dims);
+    if is_channels_last {
+        input.dims[1..].rotate_right(1);
+    }
     Ok(Network {
         producer,
+        is_channels_last,
         opset,
         weights: graph.weights,
         input: input.dims,
@@ -68,6 +86,13 @@ pub fn model(source: &mut (impl Read + Seek)) -> Result<Network, Error> {
         nodes: graph.nodes,
         weight_places,
     })
+}
+
+/// Returns whether the last axis holds the channels of images, which are one or three, and those
+/// before it have the length of a side.
+fn are_channels_last(dims: &[Dimension]) -> bool {
+    let is_side = |length: &Dimension| !matches!(length, Dimension::Fixed(..8));
+    matches!(dims, [_, height, width, Dimension::Fixed(1 | 3)] if is_side(height) && is_side(width))
 }
 
 fn is_standard(domain: &str) -> bool {
@@ -90,7 +115,7 @@ fn graph<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Gra
     let (mut graph, end) = (Graph::default(), wire.message(payload)?);
     while let Some((number, payload)) = wire.field(end)? {
         match number {
-            1 => graph.nodes.push(node(wire, payload)?),
+            1 => graph.push(node(wire, payload)?),
             5 => graph.weights.push(weight(wire, payload, READ_WITH_GRAPH)?),
             11 => graph.inputs.push(value(wire, payload)?),
             12 => graph.outputs.push(value(wire, payload)?),
@@ -133,7 +158,7 @@ fn attribute<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result
             (2, Payload::Fixed32(bits)) => float = Some(f32::from_bits(bits)),
             (3, Payload::Varint(number)) => int = Some(number as i64),
             (4, _) => text = Some(wire.text(payload)?),
-            (5, _) => tensor = Some(weight(wire, payload, MOST_KNOWN as u64 * INTEGER)?),
+            (5, _) => tensor = Some(weight(wire, payload, READ_WITH_GRAPH)?),
             (7, _) => wire.floats(payload, &mut floats)?,
             (8, _) => wire.integers(payload, &mut ints)?,
             (20, Payload::Varint(number)) => kind = Some(number),
@@ -145,11 +170,7 @@ fn attribute<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result
         (Some(1), float, ..) => Attribute::Float(float.unwrap_or(0.0)),
         (Some(2), _, int, ..) => Attribute::Int(int.unwrap_or(0)),
         (Some(3), _, _, text, _) => Attribute::Text(text.unwrap_or_default()),
-        (Some(4) | None, _, _, _, Some(tensor)) => {
-            tensor.check()?;
-            let known = tensor.known().filter(|known| known.count() <= MOST_KNOWN);
-            Attribute::Tensor(known.ok_or_else(|| tensor.wrong("a constant of this size must be a weight"))?)
-        }
+        (Some(4) | None, _, _, _, Some(tensor)) => Attribute::Tensor(tensor),
         (Some(6), ..) => Attribute::Floats(floats),
         (Some(7), ..) => Attribute::Ints(ints),
         (None, Some(float), ..) => Attribute::Float(float),

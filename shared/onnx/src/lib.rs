@@ -9,6 +9,7 @@
 //! hundred lines. A generated decoder would copy every weight into memory first.
 
 mod attribute;
+mod compose;
 mod cost;
 mod decode;
 mod error;

@@ -47,6 +47,18 @@ pub enum Operation {
         /// Added to the variance.
         epsilon: f64,
     },
+    /// Local response normalisation: division by a power of the mean square of neighbouring
+    /// channels.
+    ChannelNorm {
+        /// Neighbouring channels before and after each channel.
+        reach: [usize; 2],
+        /// Factor of the sum of squares.
+        factor: f32,
+        /// Exponent.
+        exponent: f32,
+        /// Added to the scaled sum.
+        bias: f32,
+    },
     /// Largest number of each window.
     MaxPool(Window),
     /// Mean of each window.
@@ -83,6 +95,10 @@ pub enum Operation {
     Transpose(Vec<usize>),
     /// A part of a tensor, one range per axis.
     Slice(Vec<SliceRange>),
+    /// Repetitions along each axis.
+    Tile(Vec<usize>),
+    /// The numbers in another shape, its axes in another order, in the shape of the output.
+    Rearrange(Vec<usize>, Vec<usize>),
     /// Numbers of an axis at these places.
     Select(usize, Vec<usize>),
     /// A border: numbers before and after each axis.
@@ -255,6 +271,7 @@ pub enum Reduction {
     Sum,
     Max,
     Min,
+    Prod,
     L1,
     L2,
     SumSquare,

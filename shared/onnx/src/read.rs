@@ -21,7 +21,7 @@ impl Network {
         if !OPSETS.contains(&self.opset) {
             return Err(Error::Opset(self.opset));
         }
-        let mut missing: Vec<String> = Vec::new();
+        let (mut missing, mut advice): (Vec<String>, _) = (Vec::new(), "");
         for node in &self.nodes {
             let operator = match node.domain.as_str() {
                 "" => node.operator.clone(),
@@ -29,10 +29,11 @@ impl Network {
             };
             if !rules::is_supported(&operator) && !missing.iter().any(|words| words.starts_with(&operator)) {
                 missing.push(format!("{operator} (node {})", node.title()));
+                advice = if advice.is_empty() { rules::advice(&operator) } else { advice };
             }
         }
         if !missing.is_empty() {
-            return Err(Error::Operators(missing.join(", ")));
+            return Err(Error::Operators { operators: missing.join(", "), advice });
         }
         self.weights.iter().try_for_each(Weight::check)
     }

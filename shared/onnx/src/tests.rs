@@ -120,7 +120,11 @@ fn what_is_wrong_with_a_file_is_one_sentence_with_the_node() {
     );
     let missing =
         ordinary(&[node("Loop", "body", &["images"], "x", &[]), node("Unique", "", &["x"], "scores", &[])], &[]);
-    assert_eq!(missing, "the network needs operators that are not supported: Loop (node body), Unique (node scores)");
+    assert_eq!(
+        missing,
+        "the network needs operators that are not supported: Loop (node body), Unique (node scores); export it for a \
+        fixed image size and without control flow"
+    );
     let unknown = ordinary(&[node("Relu", "act", &["nothing"], "scores", &[])], &[]);
     assert!(unknown.starts_with("the node act (Relu): its input nothing is neither"), "{unknown}");
     let unfit = ordinary(&[node("Conv", "c1", &["images", "w"], "scores", &[])], &[float_weight("w", &[4, 5, 3, 3])]);

@@ -14,6 +14,7 @@ use foreglow_exit::unusable;
 
 use crate::class_folder::files_in;
 use crate::file_part::{expect_part, read_part};
+use crate::foreign;
 use crate::set::{DataSet, Item, ItemError, Layout, missing};
 
 /// The pictures of a BSON file.
@@ -43,7 +44,7 @@ impl Bson {
             Ok(files) if path.is_dir() => files
                 .into_iter()
                 .find(|file| file.extension().is_some_and(|ending| ending == "bson"))
-                .ok_or_else(|| unusable(format!("there is no .bson file in {}", path.display())))?,
+                .ok_or_else(|| unusable(format!("there is no .bson file in {}{}", path.display(), foreign::hint(path))))?,
             _ => path.to_owned(),
         };
         let shown = path.display();

@@ -45,7 +45,8 @@ pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> any
     Ok(())
 }
 
-/// Ensures that the images or texts exist, with a progress bar while they are generated.
+/// Ensures that the images or texts exist, with a progress bar while they are generated, and says
+/// once what their folders hold besides.
 ///
 /// # Errors
 /// They cannot be generated or are missing.
@@ -53,7 +54,9 @@ pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
     let noun = job.workload.noun();
     progress.counts(noun);
     let what = if noun == "texts" { "drawing texts" } else { "drawing images" };
-    job.prepare(&mut |there, all| progress.images(what, there, all))
+    let remarks = job.prepare(&mut |there, all| progress.images(what, there, all))?;
+    remarks.iter().for_each(|remark| progress.line(&format!("note: {remark}")));
+    Ok(())
 }
 
 /// Refuses slow cores if they have no effect or the system does not permit them.

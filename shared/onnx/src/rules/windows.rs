@@ -9,9 +9,6 @@ const CUBIC: f32 = -0.75;
 const WHOLE: f32 = 1e-3;
 
 pub fn conv(call: &Call<'_>) -> Result<Ready, Error> {
-    if let ([images, inputs, len], &[outputs, per_group, kernel]) = (call.shape(0)?, call.shape(1)?) {
-        return conv_line(call, [*images, *inputs, *len], [outputs, per_group, kernel]);
-    }
     let [images, inputs, height, width] = call.images()?;
     let (outputs, per_group, kernel) = weights(call)?;
     let groups = groups(call)?;
@@ -22,33 +19,8 @@ pub fn conv(call: &Call<'_>) -> Result<Ready, Error> {
     }
     let (window, [down, across]) = slide(call, kernel, [height, width])?;
     let arguments = arguments(call, outputs)?;
-    Ok(Ready::new(Operation::Conv { window, groups }, arguments, vec![images, outputs, down, across]))
-}
-
-/// A convolution along one axis, such as that of channel attention (Wang et al., "ECA-Net", CVPR
-/// 2020): the geometry is that of an image of one row.
-fn conv_line(call: &Call<'_>, [images, inputs, len]: [usize; 3], weights: [usize; 3]) -> Result<Ready, Error> {
-    let [outputs, per_group, kernel] = weights;
-    let (groups, attributes) = (groups(call)?, &call.node.attributes);
-    let numbers = |name: &str, count: usize, default: usize| -> Result<Vec<usize>, Error> {
-        let Some(ints) = attributes.ints(name) else { return Ok(vec![default; count]) };
-        let small = |int: &i64| usize::try_from(*int).ok().filter(|int| (default..1 << 16).contains(int));
-        let numbers = ints.iter().map(small).collect::<Option<Vec<_>>>().filter(|numbers| numbers.len() == count);
-        numbers.ok_or_else(|| call.wrong(format!("its {name} is {ints:?}")))
-    };
-    let (stride, dilation) = (numbers("strides", 1, 1)?[0], numbers("dilations", 1, 1)?[0]);
-    let pads = numbers("pads", 2, 0)?;
-    if automatic(call).is_some() {
-        return Err(call.wrong("automatic padding along one axis is not supported"));
-    }
-    let fits = per_group.checked_mul(groups) == Some(inputs) && outputs.is_multiple_of(groups);
-    let reach = kernel.checked_sub(1).filter(|kernel| *kernel < 1 << 16).map(|kernel| kernel * dilation + 1);
-    let room = reach.filter(|_| fits).and_then(|reach| (len + pads[0] + pads[1]).checked_sub(reach));
-    let room = room.ok_or_else(|| call.wrong(format!("its weights {weights:?} do not fit its input")))?;
-    let window =
-        Window { kernel: [1, kernel], stride: [1, stride], dilation: [1, dilation], padding: [0, pads[0], 0, pads[1]] };
-    let shape = vec![images, outputs, room / stride + 1];
-    Ok(Ready::new(Operation::Conv { window, groups }, arguments(call, outputs)?, shape))
+    let shape = call.like_images([images, outputs, down, across]);
+    Ok(Ready::new(Operation::Conv { window, groups }, arguments, shape))
 }
 
 pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
@@ -70,7 +42,7 @@ pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
         other => return Err(call.wrong(format!("the padding {other} is unknown"))),
     }
     let wanted = match (call.node.attributes.ints("output_shape"), auto) {
-        (Some(_), _) => Some(call.pair("output_shape", 0)?),
+        (Some(_), _) => Some(call.pair("output_shape", 1)?),
         (None, "SAME_UPPER" | "SAME_LOWER") => Some([0, 1].map(|axis| sides[axis] * stride[axis])),
         _ => None,
     };
@@ -100,7 +72,8 @@ pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
     }
     let window = Window { kernel, stride, dilation, padding };
     let arguments = arguments(call, outputs)?;
-    Ok(Ready::new(Operation::ConvTranspose { window, groups, extra }, arguments, vec![images, outputs, out[0], out[1]]))
+    let shape = call.like_images([images, outputs, out[0], out[1]]);
+    Ok(Ready::new(Operation::ConvTranspose { window, groups, extra }, arguments, shape))
 }
 
 pub fn max_pool(call: &Call<'_>) -> Result<Ready, Error> {
@@ -109,7 +82,7 @@ pub fn max_pool(call: &Call<'_>) -> Result<Ready, Error> {
     if call.node.outputs.get(1).is_some_and(|name| !name.is_empty()) {
         return Err(call.wrong("the places of the largest numbers are not supported as an output"));
     }
-    Ok(Ready::new(Operation::MaxPool(window), 1, vec![images, channels, down, across]))
+    Ok(Ready::new(Operation::MaxPool(window), 1, call.like_images([images, channels, down, across])))
 }
 
 pub fn average_pool(call: &Call<'_>) -> Result<Ready, Error> {
@@ -125,17 +98,28 @@ pub fn average_pool(call: &Call<'_>) -> Result<Ready, Error> {
         (true, Some("VALID")) | (false, _) => [0; 4],
         (true, Some(_)) => window.padding,
     };
-    Ok(Ready::new(Operation::AveragePool { window, counted }, 1, vec![images, channels, down, across]))
+    let shape = call.like_images([images, channels, down, across]);
+    Ok(Ready::new(Operation::AveragePool { window, counted }, 1, shape))
 }
 
 pub fn global_pool(call: &Call<'_>) -> Result<Ready, Error> {
-    let [images, channels, ..] = call.images()?;
-    let reduction = if call.node.operator == "GlobalMaxPool" { Reduction::Max } else { Reduction::Mean };
-    Ok(Ready::new(Operation::Reduce(reduction, vec![2, 3]), 1, vec![images, channels, 1, 1]))
+    let mut shape = call.shape(0)?.to_vec();
+    let reduction = match (call.node.operator.as_str(), call.node.attributes.int("p").unwrap_or(2)) {
+        ("GlobalMaxPool", _) => Reduction::Max,
+        ("GlobalAveragePool", _) => Reduction::Mean,
+        (_, 1) => Reduction::L1,
+        (_, 2) => Reduction::L2,
+        (_, other) => return Err(call.wrong(format!("its norm is {other}, and only 1 and 2 are supported"))),
+    };
+    shape.iter_mut().skip(2).for_each(|length| *length = 1);
+    Ok(Ready::new(Operation::Reduce(reduction, (2..shape.len()).collect()), 1, shape))
 }
 
 pub fn resize(call: &Call<'_>) -> Result<Ready, Error> {
-    let [images, channels, height, width] = call.images()?;
+    let [images, channels, height, width] = match call.shape(0)?.len() {
+        4 => call.images()?,
+        axes => return Err(call.wrong(format!("its input has {axes} axes, and only images are supported"))),
+    };
     let is_new = call.node.operator == "Resize" && call.opset >= 11;
     let attributes = &call.node.attributes;
     let scales = match attributes.get("scales") {
@@ -222,13 +206,18 @@ pub fn resize(call: &Call<'_>) -> Result<Ready, Error> {
 /// Returns the first two lengths of the weights, and the kernel.
 fn weights(call: &Call<'_>) -> Result<(usize, usize, [usize; 2]), Error> {
     let shape = call.shape(1)?;
-    match *shape {
-        [first, second, down, across] if down.min(across) > 0 && down.max(across) < 1 << 16 => {
-            Ok((first, second, [down, across]))
-        }
+    let (first, second, kernel) = match (shape, call.shape(0)?.len()) {
+        ([first, second, down, across], 4) => (*first, *second, [*down, *across]),
+        ([first, second, along], 3) => (*first, *second, [1, *along]),
         _ => {
-            Err(call.wrong(format!("its weights have the shape {shape:?}; only two-dimensional kernels are supported")))
+            return Err(call.wrong(format!(
+                "its weights have the shape {shape:?}; only kernels of one or two dimensions are supported"
+            )));
         }
+    };
+    match kernel.iter().all(|length| (1..1 << 16).contains(length)) {
+        true => Ok((first, second, kernel)),
+        false => Err(call.wrong(format!("its weights have the shape {shape:?}"))),
     }
 }
 
@@ -269,8 +258,12 @@ fn automatic<'a>(call: &'a Call<'_>) -> Option<&'a str> {
 fn pads(call: &Call<'_>) -> Result<[usize; 4], Error> {
     let Some(pads) = call.node.attributes.ints("pads") else { return Ok([0; 4]) };
     let small = |pad: &i64| usize::try_from(*pad).ok().filter(|pad| *pad < 1 << 16);
-    let all = pads.iter().map(small).collect::<Option<Vec<_>>>().and_then(|all| all.try_into().ok());
-    all.ok_or_else(|| call.wrong(format!("its pads are {pads:?}")))
+    let all = pads.iter().map(small).collect::<Option<Vec<_>>>();
+    match (all.as_deref(), call.shape(0)?.len()) {
+        (Some([top, left, bottom, right]), 4) => Ok([*top, *left, *bottom, *right]),
+        (Some([before, after]), 3) => Ok([0, *before, 0, *after]),
+        _ => Err(call.wrong(format!("its pads are {pads:?}"))),
+    }
 }
 
 /// Slides a window over an image: returns its geometry and the size of the output. If the size is
