@@ -23,6 +23,7 @@ use std::time::Duration;
 use foreglow_data::images::Normalisation;
 use foreglow_data::{Progress as DrawingProgress, Source};
 use foreglow_exit::Interrupt;
+use foreglow_machine::control_group::Quota;
 use foreglow_machine::device::Chosen;
 use foreglow_machine::{Use, machine_memory_mib, processor_name, processors};
 use foreglow_protocol::{Assignment, Evaluation, Training};
@@ -212,7 +213,7 @@ impl Job {
             cpu: processor_name(),
             machine: self.machine_type.clone(),
             processors: processors().map(|count| slow_cores(count, self.core_share)),
-            core_share: self.core_share,
+            core_share: self.core_share.or_else(|| Quota::of_this_process()?.core_share()),
             adapter: self.device.adapter_name().map(str::to_owned),
             accelerators: self.device.accelerators(),
             extra: Map::new(),

@@ -178,6 +178,7 @@ impl Run<'_> {
 
         (self.progress)(Progress::Images(0, self.partitions.images));
         let (load, own_secs) = (self.machine.as_ref().and_then(Machine::load), fleet.processor_secs());
+        let periods = self.machine.as_ref().and_then(Machine::quota_periods);
         // Start-up and evaluation run at full speed.
         fleet.slow_down(true).map_err(|error| failed(format!("{error:#}")))?;
         let clock = Instant::now();
@@ -187,7 +188,7 @@ impl Run<'_> {
         };
         if let Some(machine) = &mut self.machine {
             let own_secs = fleet.processor_secs() - own_secs;
-            machine.note(load.zip(machine.load()).map(|(before, after)| after.since(before, own_secs)));
+            machine.note(load.zip(machine.load()).map(|(before, after)| after.since(before, own_secs)), periods);
             if fleet.has_full_quotas() {
                 machine.note_full_quotas();
             }

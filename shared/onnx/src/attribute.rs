@@ -1,5 +1,8 @@
 //! Attributes of a node.
 
+use std::collections::BTreeSet;
+
+use crate::network::Node;
 use crate::weight::Weight;
 
 /// Value of an attribute.
@@ -11,8 +14,22 @@ pub enum Attribute {
     Floats(Vec<f32>),
     Ints(Vec<i64>),
     Tensor(Weight),
-    /// A graph, a type or a list of them; no supported operator has one.
+    /// A graph that the node runs.
+    Branch(Branch),
+    /// A type or a list; no supported operator has one.
     Other,
+}
+
+/// A graph inside of a node, which may read the values of the graph around it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Branch {
+    pub nodes: Vec<Node>,
+    /// Names of its results.
+    pub outputs: Vec<String>,
+    /// Its weights, until they are among those of the network.
+    pub weights: Vec<Weight>,
+    /// Names of the weights that are constants.
+    pub constants: BTreeSet<String>,
 }
 
 /// The attributes of a node, by name.
@@ -30,6 +47,14 @@ impl Attributes {
         let place = self.0.iter().position(|(name, value)| name == "value" && matches!(value, Attribute::Tensor(_)))?;
         match self.0.swap_remove(place) {
             (_, Attribute::Tensor(weight)) => Some(weight),
+            _ => None,
+        }
+    }
+
+    /// Returns a graph.
+    pub fn branch(&self, name: &str) -> Option<&Branch> {
+        match self.get(name) {
+            Some(Attribute::Branch(branch)) => Some(branch),
             _ => None,
         }
     }

@@ -120,7 +120,7 @@ impl Parts<'_> {
     fn number(&mut self, number: f32) -> String {
         let name = format!("number {} of {}", self.weights.len(), self.node.title());
         let place = Place::Here(number.to_le_bytes().to_vec());
-        self.weights.push(Weight { name: name.clone(), dims: Vec::new(), place, data_type: FLOAT });
+        self.weights.push(Weight { name: name.clone(), dims: Vec::new(), place, data_type: FLOAT, is_neutral: false });
         name
     }
 }

@@ -20,6 +20,7 @@ mod operation;
 mod plan;
 mod random;
 mod read;
+mod resample;
 mod rules;
 mod scan;
 #[cfg(test)]

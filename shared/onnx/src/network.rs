@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Error;
-use crate::attribute::Attributes;
+use crate::attribute::{Attribute, Attributes};
 use crate::weight::Weight;
 
 /// A decoded network.
@@ -49,6 +49,14 @@ pub struct Node {
 }
 
 impl Node {
+    /// Returns the nodes of the graphs inside of this node.
+    pub fn inner(&self) -> impl Iterator<Item = &Self> {
+        self.attributes.0.iter().flat_map(|(_, attribute)| match attribute {
+            Attribute::Branch(branch) => branch.nodes.as_slice(),
+            _ => &[],
+        })
+    }
+
     /// Returns whether this is a standard operator of this name.
     pub fn is(&self, operator: &str) -> bool {
         self.domain.is_empty() && self.operator == operator

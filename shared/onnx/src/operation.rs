@@ -20,6 +20,8 @@ pub enum Operation {
         groups: usize,
         /// Rows and columns added below and to the right of the output.
         extra: [usize; 2],
+        /// Rows and columns cut off there.
+        crop: [usize; 2],
     },
     /// Batch normalisation: images, scale, bias, running mean, running variance.
     BatchNorm {
@@ -101,10 +103,12 @@ pub enum Operation {
     Rearrange(Vec<usize>, Vec<usize>),
     /// Numbers of an axis at these places.
     Select(usize, Vec<usize>),
-    /// A border: numbers before and after each axis.
-    Pad(Vec<[usize; 2]>, PadMode),
+    /// A border: numbers before and after each axis; a negative length cuts them off.
+    Pad(Vec<[isize; 2]>, PadMode),
     /// Images of another size, that of the output.
     Resize(ResizeMode, Coordinates),
+    /// Images of another size, each axis multiplied by a matrix `[to, from]` of its own.
+    Resample([Vec<f32>; 2]),
     /// Reduction of axes.
     Reduce(Reduction, Vec<usize>),
     /// Cumulative sums along an axis.

@@ -153,7 +153,30 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
+    /// Runs the branch of a condition that is known before the run.
+    fn branch(&mut self, node: &'a Node) -> Result<(), Error> {
+        let wrong = || {
+            node.wrong("its condition depends on the image; export it for a fixed image size and without control flow")
+        };
+        let condition = self.argument(node, node.inputs.first().map_or("", String::as_str))?;
+        let holds = self.known(&condition).and_then(|known| known.scalar()).ok_or_else(wrong)? != 0.0;
+        let branch = node.attributes.branch(if holds { "then_branch" } else { "else_branch" });
+        let branch = branch.ok_or_else(|| node.wrong("it has no graph for this case"))?;
+        branch.nodes.iter().try_for_each(|node| self.node(node))?;
+        for (name, inner) in node.outputs.iter().zip(&branch.outputs) {
+            let result = self.argument(node, inner)?;
+            if self.derived.contains(inner.as_str()) {
+                self.derived.insert(name);
+            }
+            self.names.insert(name, result);
+        }
+        Ok(())
+    }
+
     fn node(&mut self, node: &'a Node) -> Result<(), Error> {
+        if node.is("If") {
+            return self.branch(node);
+        }
         let mut arguments = Vec::with_capacity(node.inputs.len());
         for name in &node.inputs {
             arguments.push(if name.is_empty() { None } else { Some(self.argument(node, name)?) });

@@ -46,12 +46,14 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
             };
             Value::of_rows(convolve(&conv, images), shape)
         }
-        Operation::ConvTranspose { window, groups, extra } => {
+        Operation::ConvTranspose { window, groups, extra, crop } => {
             let Window { stride, padding, dilation, .. } = *window;
             let options = ConvTransposeOptions::new(stride, [padding[0], padding[1]], *extra, dilation, *groups);
             let (images, weights) = (next().rows(axes), next().rows(axes));
             let bias = tensors.next().map(Value::list);
-            Value::of_rows(conv_transpose2d(images, weights, bias, options), shape)
+            let output = conv_transpose2d(images, weights, bias, options);
+            let [_, _, height, width] = output.dims();
+            Value::of_rows(output.narrow(2, 0, height - crop[0]).narrow(3, 0, width - crop[1]), shape)
         }
         Operation::MaxPool(window) => {
             let [top, left, bottom, right] = window.padding;
@@ -142,8 +144,16 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
             Value::shaped(x.select(MOST_AXES - axes + axis, indices), shape)
         }
         Operation::Pad(border, mode) => {
-            let pairs: Vec<(usize, usize)> = border.iter().map(|[before, after]| (*before, *after)).collect();
-            Value::Any(next().any().pad(
+            let cut = |end: isize| end.min(0).unsigned_abs();
+            let added = |end: isize| end.max(0).unsigned_abs();
+            let mut x = next().any();
+            for (axis, [before, after]) in border.iter().enumerate().filter(|(_, [b, a])| b.min(a) < &0) {
+                let axis = axis_at(axis);
+                let left = x.dims()[axis] - cut(*before) - cut(*after);
+                x = x.narrow(axis, cut(*before), left);
+            }
+            let pairs: Vec<(usize, usize)> = border.iter().map(|[b, a]| (added(*b), added(*a))).collect();
+            Value::Any(x.pad(
                 pairs,
                 match mode {
                     PadMode::Constant(number) => BurnPadMode::Constant(*number),
@@ -154,6 +164,18 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
         }
         Operation::Resize(mode, coordinates) => {
             Value::Image(resize(next().image(), [shape[2], shape[3]], *mode, *coordinates))
+        }
+        Operation::Resample([vertical, horizontal]) => {
+            let images = next().image();
+            let [_, _, height, width] = images.dims();
+            let device = images.device().without_autodiff();
+            let matrix = |numbers: &Vec<f32>, dims| -> Tensor<4> {
+                Tensor::from_data(TensorData::new(numbers.clone(), dims), &device)
+            };
+            let rows = matrix(vertical, [1, 1, shape[2], height]);
+            let columns = matrix(horizontal, [1, 1, shape[3], width]).transpose();
+            let tall = rows.expand([shape[0], shape[1], shape[2], height]).matmul(images);
+            Value::Image(tall.matmul(columns.expand([shape[0], shape[1], width, shape[3]])))
         }
         Operation::Reduce(reduction, reduced) => {
             let reduced: Vec<usize> = reduced.iter().map(|axis| MOST_AXES - axes + axis).collect();
@@ -450,13 +472,7 @@ fn nearest(from: usize, to: usize, coordinates: Coordinates, rounding: Rounding)
             Coordinates::AlignCorners if to > 1 => at as f64 * (from - 1) as f64 / (to - 1) as f64,
             Coordinates::AlignCorners => 0.0,
         };
-        let rounded = match rounding {
-            Rounding::HalfDown => (at - 0.5).ceil(),
-            Rounding::HalfUp => (at + 0.5).floor(),
-            Rounding::Floor => at.floor(),
-            Rounding::Ceil => at.ceil(),
-        };
-        rounded.clamp(0.0, (from - 1) as f64) as usize
+        rounding.round(at).clamp(0.0, (from - 1) as f64) as usize
     };
     (0..to).map(place).collect()
 }

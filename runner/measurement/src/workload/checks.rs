@@ -4,6 +4,7 @@ use foreglow_console::progress::Progress;
 use foreglow_engine::{self as engine, Job};
 use foreglow_exit::unusable;
 use foreglow_machine::Warning;
+use foreglow_machine::control_group::Quota;
 use foreglow_shared::Workload;
 
 /// Default number of images per task.
@@ -66,6 +67,12 @@ pub fn check_core_share(job: &Job) -> anyhow::Result<()> {
     }
     if job.device.accelerator().is_some() {
         return Err(unusable("--core-share slows processors, and this job runs on a GPU; add --device cpu"));
+    }
+    if let Some(share) = Quota::of_this_process().and_then(|quota| quota.core_share()) {
+        return Err(unusable(format!(
+            "the CPU quota of this container is {share:.2} processors, and a core cannot be slower; leave out \
+             --core-share, and each sample records this share"
+        )));
     }
     if !engine::allows_cpu_quotas() {
         return Err(unusable(

@@ -286,13 +286,20 @@ pub fn pad(call: &Call<'_>) -> Result<Ready, Error> {
         other => return Err(call.wrong(format!("the border {other} is not supported"))),
     };
     let mut border = vec![[0; 2]; shape.len()];
+    let wrong = || call.wrong(format!("its pads are {pads:?}"));
     for (place, axis) in axes.iter().enumerate() {
-        for (end, pad) in [pads[place], pads[place + axes.len()]].into_iter().enumerate() {
-            let fits = usize::try_from(pad).ok().filter(|pad| mode != PadMode::Reflect || *pad < shape[*axis]);
-            border[*axis][end] =
-                fits.filter(|pad| *pad < 1 << 16).ok_or_else(|| call.wrong(format!("its pads are {pads:?}")))?;
+        let ends = [pads[place], pads[place + axes.len()]];
+        let cut: i64 = ends.iter().map(|end| (*end).clamp(-(1 << 16), 0)).sum();
+        let left = shape[*axis] as i64 + cut;
+        // A mirror image is shorter than what it mirrors.
+        let most = if mode == PadMode::Reflect { left } else { 1 << 16 };
+        if left < 1 || ends.iter().any(|end| *end >= most || *end <= -(1 << 16)) {
+            return Err(wrong());
         }
+        border[*axis] = ends.map(|end| end as isize);
     }
-    shape.iter_mut().zip(&border).for_each(|(length, [before, after])| *length += before + after);
+    for (length, [before, after]) in shape.iter_mut().zip(&border) {
+        *length = length.checked_add_signed(before + after).ok_or_else(wrong)?;
+    }
     Ok(Ready::new(Operation::Pad(border, mode), 1, shape))
 }

@@ -16,7 +16,7 @@ use crate::network::Node;
 use crate::{Error, Known, Operation};
 
 /// Operators that are only supported for shapes and other known numbers.
-const FOLDED: [&str; 7] = ["Constant", "ConstantOfShape", "Shape", "Size", "Range", "Mod", "NonZero"];
+const FOLDED: [&str; 8] = ["Constant", "ConstantOfShape", "Shape", "Size", "Range", "Mod", "NonZero", "If"];
 
 /// Operators that make random numbers.
 const RANDOM: [&str; 3] = ["RandomUniform", "RandomUniformLike", "Bernoulli"];
@@ -163,7 +163,7 @@ pub fn advice(operator: &str) -> &'static str {
         "export it before its quantisation"
     } else if operator.contains('.') {
         "export it without the optimisations of a runtime, in operators of ONNX alone"
-    } else if begins_with(&["If", "Loop", "Scan", "Sequence", "SplitToSequence", "ConcatFromSequence", "Optional"]) {
+    } else if begins_with(&["Loop", "Scan", "Sequence", "SplitToSequence", "ConcatFromSequence", "Optional"]) {
         "export it for a fixed image size and without control flow"
     } else if begins_with(&["NonMaxSuppression", "TopK", "ArgMax", "ArgMin", "RoiAlign", "MaxRoiPool", "Unique", "OneHot"]) {
         "export it without this post-processing, with the scores as its output"

@@ -1,12 +1,15 @@
 //! Convolutions, pools and resizing.
 
 use super::{Call, Ready};
+use crate::resample::{Filter, Resampling};
 use crate::{Coordinates, Error, Operation, Reduction, ResizeMode, Rounding, Window};
 
 /// Coefficient of the cubic interpolation, PyTorch's and the default of ONNX.
 const CUBIC: f32 = -0.75;
-/// Excess over a whole number that rounding explains.
-const WHOLE: f32 = 1e-3;
+/// Difference from a whole number that rounding explains.
+const WHOLE: f64 = 1e-3;
+/// Limit on the numbers in the matrix of an interpolation.
+const MOST_WEIGHTS: usize = 1 << 24;
 
 pub fn conv(call: &Call<'_>) -> Result<Ready, Error> {
     let [images, inputs, height, width] = call.images()?;
@@ -57,23 +60,21 @@ pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
             (padding[axis], padding[axis + 2]) = (before, total - before);
         }
     }
-    let mut out = [0; 2];
+    let (mut out, mut crop) = ([0; 2], [0; 2]);
     for axis in 0..2 {
-        // Burn crops both ends equally, so rows that only one end loses are computed and then cut
-        // off.
+        // Burn crops both ends equally, so rows that only one end loses are added there, or computed
+        // and then cut off.
         let (before, after) = (padding[axis], padding[axis + 2]);
         let size = (full(axis, sides[axis]) + extra[axis]).checked_sub(before + after).filter(|size| *size > 0);
         out[axis] = size.ok_or_else(|| call.wrong("its padding is larger than its output"))?;
-        if after > before {
-            return Err(call.wrong("a transposed convolution with more padding at the end is not supported"));
-        }
-        extra[axis] += before - after;
+        extra[axis] += before.saturating_sub(after);
+        crop[axis] = after.saturating_sub(before);
         padding[axis + 2] = before;
     }
     let window = Window { kernel, stride, dilation, padding };
     let arguments = arguments(call, outputs)?;
     let shape = call.like_images([images, outputs, out[0], out[1]]);
-    Ok(Ready::new(Operation::ConvTranspose { window, groups, extra }, arguments, shape))
+    Ok(Ready::new(Operation::ConvTranspose { window, groups, extra, crop }, arguments, shape))
 }
 
 pub fn max_pool(call: &Call<'_>) -> Result<Ready, Error> {
@@ -140,67 +141,75 @@ pub fn resize(call: &Call<'_>) -> Result<Ready, Error> {
         return Err(call.wrong("keeping the aspect ratio is not supported"));
     }
     let mut out = [images, channels, height, width];
+    let mut factors = [1.0; 4];
     for (place, axis) in axes.into_iter().enumerate() {
-        let size = match sizes.get(place) {
-            Some(size) => *size as f64,
+        let (size, factor) = match sizes.get(place) {
+            Some(size) => (*size as f64, *size as f64 / out[axis] as f64),
             // The runtimes multiply in this precision.
-            None => {
-                let exact = out[axis] as f32 * scales[place];
-                // Their coordinates follow the scale, and ours the sizes.
-                if axis > 0 && exact.fract() > WHOLE {
-                    return Err(call.wrong(format!(
-                        "its scale gives an axis the length {exact}, and only whole lengths are supported"
-                    )));
-                }
-                f64::from(exact.floor())
-            }
+            None => (f64::from((out[axis] as f32 * scales[place]).floor()), f64::from(scales[place])),
         };
         if !(1.0..=65536.0).contains(&size) {
             return Err(call.wrong(format!("it gives an axis the length {size}")));
         }
         // The batch may differ from that of the file.
         if axis > 0 {
-            out[axis] = size as usize;
+            (out[axis], factors[axis]) = (size as usize, factor);
         }
     }
     if out[1] != channels {
         return Err(call.wrong("it changes the number of channels, which is not supported"));
     }
-    let usual = if is_new { "half_pixel" } else { "asymmetric" };
-    let coordinates = match attributes.text("coordinate_transformation_mode", usual) {
-        "half_pixel" | "half_pixel_symmetric" => Coordinates::HalfPixel,
-        // Differs only for an output of one pixel.
-        "pytorch_half_pixel" if out[2] > 1 && out[3] > 1 => Coordinates::HalfPixel,
+    let operation = resampled(call, [height, width], [out[2], out[3]], [factors[2], factors[3]])?;
+    Ok(Ready::new(operation, 1, out.to_vec()))
+}
+
+/// Returns the interpolation of images: by Burn if it has the mode, else by the matrix of each axis.
+fn resampled(call: &Call<'_>, from: [usize; 2], to: [usize; 2], factors: [f64; 2]) -> Result<Operation, Error> {
+    let (attributes, is_new) = (&call.node.attributes, call.node.operator == "Resize" && call.opset >= 11);
+    let is_set = |name| attributes.int(name).unwrap_or(0) != 0;
+    let named = attributes.text("coordinate_transformation_mode", if is_new { "half_pixel" } else { "asymmetric" });
+    let coordinates = match named {
+        "half_pixel" | "half_pixel_symmetric" | "pytorch_half_pixel" => Coordinates::HalfPixel,
         "align_corners" => Coordinates::AlignCorners,
         "asymmetric" => Coordinates::Asymmetric,
-        other => return Err(call.wrong(format!("the coordinates {other} are not supported"))),
+        other => return Err(call.wrong(format!("the coordinates {other} are not supported; export it with half_pixel"))),
     };
-    let mode = match attributes.text("mode", "nearest") {
-        "nearest" => ResizeMode::Nearest(
-            match attributes.text("nearest_mode", if is_new { "round_prefer_floor" } else { "floor" }) {
+    let cubic = attributes.float("cubic_coeff_a", CUBIC);
+    let (mode, filter) = match attributes.text("mode", "nearest") {
+        "nearest" => {
+            let usual = if is_new { "round_prefer_floor" } else { "floor" };
+            let rounding = match attributes.text("nearest_mode", usual) {
                 "round_prefer_floor" => Rounding::HalfDown,
                 "round_prefer_ceil" => Rounding::HalfUp,
                 "ceil" => Rounding::Ceil,
                 _ => Rounding::Floor,
-            },
-        ),
-        "linear" => ResizeMode::Linear,
-        "cubic" => ResizeMode::Cubic,
-        other => return Err(call.wrong(format!("the interpolation {other} is not supported"))),
-    };
-    if coordinates == Coordinates::Asymmetric && !matches!(mode, ResizeMode::Nearest(_)) {
-        return Err(call.wrong("asymmetric coordinates are supported only for the nearest pixel"));
-    }
-    for (name, what) in [("antialias", "antialiasing"), ("exclude_outside", "leaving out what is outside")] {
-        if attributes.int(name).unwrap_or(0) != 0 {
-            return Err(call.wrong(format!("{what} is not supported")));
+            };
+            (ResizeMode::Nearest(rounding), Filter::Nearest(rounding))
         }
+        "linear" => (ResizeMode::Linear, Filter::Linear),
+        "cubic" => (ResizeMode::Cubic, Filter::Cubic(f64::from(cubic))),
+        other => return Err(call.wrong(format!("the interpolation {other} is not supported; export it with linear"))),
+    };
+    // Burn computes the factor from the lengths.
+    let is_exact = (0..2).all(|axis| (factors[axis] * from[axis] as f64 - to[axis] as f64).abs() < WHOLE);
+    let is_nearest = matches!(mode, ResizeMode::Nearest(_));
+    let has_burns_settings = coordinates != Coordinates::Asymmetric
+        && (cubic == CUBIC || mode == ResizeMode::Linear)
+        && !is_set("antialias")
+        && !is_set("exclude_outside");
+    let is_burns = is_exact
+        && (is_nearest || has_burns_settings)
+        && (named != "pytorch_half_pixel" || to.iter().all(|length| *length > 1));
+    if is_burns {
+        return Ok(Operation::Resize(mode, coordinates));
     }
-    let cubic = attributes.float("cubic_coeff_a", CUBIC);
-    if mode == ResizeMode::Cubic && cubic != CUBIC {
-        return Err(call.wrong(format!("its cubic coefficient is {cubic}, and only {CUBIC} is supported")));
+    if (0..2).any(|axis| from[axis].saturating_mul(to[axis]) > MOST_WEIGHTS) {
+        return Err(call.wrong(format!("its interpolation from {from:?} to {to:?} px is too large for these settings")));
     }
-    Ok(Ready::new(Operation::Resize(mode, coordinates), 1, out.to_vec()))
+    let is_antialiased = is_set("antialias") && !is_nearest;
+    let excludes_outside = is_set("exclude_outside");
+    let resampling = Resampling { mode: filter, coordinates: named, is_antialiased, excludes_outside };
+    Ok(Operation::Resample([0, 1].map(|axis| resampling.matrix(from[axis], to[axis], factors[axis]))))
 }
 
 /// Returns the first two lengths of the weights, and the kernel.
