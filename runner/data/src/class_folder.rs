@@ -79,7 +79,8 @@ impl ClassFolder {
             }
         }
         if files.is_empty() {
-            let found = left_out.other_files().map_or_else(String::new, |files| format!(", only other files ({files})"));
+            let found =
+                left_out.other_files().map_or_else(String::new, |files| format!(", only other files ({files})"));
             let hint = if *what == "image" { foreign::hint(root) } else { String::new() };
             return Err(unusable(format!("the {what} folder {shown} holds no {what}{found}; {advice}{hint}")));
         }

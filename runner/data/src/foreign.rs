@@ -50,7 +50,11 @@ const FORMS: &[Form] = &[
 
 /// Forms without a signature, by the extension of the file.
 const NAMED: &[(&[&str], &str, &str)] = &[
-    (&["csv", "tsv", "json", "jsonl", "xml", "yaml", "yml", "txt"], "a text file", "give the folder that holds the images"),
+    (
+        &["csv", "tsv", "json", "jsonl", "xml", "yaml", "yml", "txt"],
+        "a text file",
+        "give the folder that holds the images",
+    ),
     (&["arrow"], "an Arrow file", EXTRACT),
     (&["h5", "hdf5"], "an HDF5 file", EXTRACT),
     (&["mat"], "a MATLAB file", EXTRACT),

@@ -88,7 +88,10 @@ impl LeftOut {
             parts.push(format!("{} entries that cannot be read ({first})", self.unreadable.len()));
         }
         if let Some(first) = self.empty_classes.first() {
-            parts.push(format!("{} sub-folders without {what}s, which are no classes ({first})", self.empty_classes.len()));
+            parts.push(format!(
+                "{} sub-folders without {what}s, which are no classes ({first})",
+                self.empty_classes.len()
+            ));
         }
         (!parts.is_empty()).then(|| format!("left out: {}", parts.join("; ")))
     }

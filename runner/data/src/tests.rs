@@ -254,7 +254,11 @@ fn data_in_a_form_that_is_not_read_are_named_with_what_to_do() {
     let mut record = Vec::new();
     images::tfrecord::record::write(&mut record, b"example").unwrap();
     let cases: [(&str, Vec<u8>, &str); 18] = [
-        ("data_batch_1", b"\x80\x02}q\x01(U\x0bbatch_label".to_vec(), "is a Python pickle, which is not read; for CIFAR-10, take"),
+        (
+            "data_batch_1",
+            b"\x80\x02}q\x01(U\x0bbatch_label".to_vec(),
+            "is a Python pickle, which is not read; for CIFAR-10, take",
+        ),
         ("train.bin", vec![0; 2 * 3074], "is a file of CIFAR-100, with 3074 bytes per image"),
         ("train_X.bin", vec![0; 1000], "is a binary file of 1000 bytes"),
         ("images.tar.gz", gzip(&tar()), "is a tar archive compressed with gzip, which is not read; unpack it"),
@@ -268,7 +272,11 @@ fn data_in_a_form_that_is_not_read_are_named_with_what_to_do() {
         ("train.csv", b"label,pixel0,pixel1\n5,0,0\n".to_vec(), "is a text file"),
         ("data.mdb", [&[0; 16][..], b"\xde\xc0\xef\xbe"].concat(), "is an LMDB database"),
         ("images.idx4-ubyte", vec![0, 0, 8, 4, 0, 0, 0, 1], "is an IDX file of another type or of 4 dimensions"),
-        ("labels-idx1-ubyte.gz", gzip(&[0, 0, 8, 1, 0, 0, 0, 1, 7]), "is an IDX file of another type or of 1 dimensions compressed with gzip"),
+        (
+            "labels-idx1-ubyte.gz",
+            gzip(&[0, 0, 8, 1, 0, 0, 0, 1, 7]),
+            "is an IDX file of another type or of 1 dimensions compressed with gzip",
+        ),
         ("train.tfrecord.gz", gzip(&record), "is a TFRecord file compressed with gzip, which is not read; decompress"),
         ("train-00000-of-00004.gz", gzip(&record), "is a TFRecord file compressed with gzip"),
         ("photo.webp", b"RIFF\x10\0\0\0WEBPVP8 ".to_vec(), "is a WebP image, which is not read; convert it"),

@@ -54,8 +54,13 @@ impl Graph {
     /// groups as one of instances with a scale of ones and a bias of zeros.
     fn mark_neutral(&mut self) {
         for node in self.nodes.iter().filter(|node| node.is("InstanceNormalization")) {
-            for (name, neutral) in node.inputs.iter().skip(1).zip([1.0, 0.0]).filter(|(name, _)| self.constants.contains(*name)) {
-                let is_it = |weight: &Weight| weight.name == *name && weight.known().is_some_and(|known| known.floats().iter().all(|float| *float == neutral));
+            for (name, neutral) in
+                node.inputs.iter().skip(1).zip([1.0, 0.0]).filter(|(name, _)| self.constants.contains(*name))
+            {
+                let is_it = |weight: &Weight| {
+                    weight.name == *name
+                        && weight.known().is_some_and(|known| known.floats().iter().all(|float| *float == neutral))
+                };
                 self.weights.iter_mut().filter(|weight| is_it(weight)).for_each(|weight| weight.is_neutral = true);
             }
         }
@@ -204,7 +209,12 @@ fn attribute<R: Read + Seek>(
         (Some(4) | None, _, _, _, Some(tensor)) => Attribute::Tensor(tensor),
         _ if branch.is_some() => branch.map_or(Attribute::Other, |graph| {
             let outputs = graph.outputs.into_iter().map(|output| output.name).collect();
-            Attribute::Branch(Branch { nodes: graph.nodes, outputs, weights: graph.weights, constants: graph.constants })
+            Attribute::Branch(Branch {
+                nodes: graph.nodes,
+                outputs,
+                weights: graph.weights,
+                constants: graph.constants,
+            })
         }),
         (Some(6), ..) => Attribute::Floats(floats),
         (Some(7), ..) => Attribute::Ints(ints),

@@ -109,7 +109,9 @@ fn filled(call: &Call<'_>, dims: &Known) -> Result<Option<Known>, Error> {
         return Err(call.wrong(format!("a constant {dims:?} is too large")));
     };
     Ok(match call.node.attributes.get("value") {
-        Some(Attribute::Tensor(value)) => value.known().and_then(|known| known.pick(dims, std::iter::repeat_n(0, count))),
+        Some(Attribute::Tensor(value)) => {
+            value.known().and_then(|known| known.pick(dims, std::iter::repeat_n(0, count)))
+        }
         _ => Some(Known { dims, numbers: Numbers::Floats(vec![0.0; count]) }),
     })
 }

@@ -13,6 +13,8 @@ mod compose;
 mod cost;
 mod decode;
 mod error;
+#[cfg(test)]
+mod export_tests;
 mod fold;
 mod known;
 mod network;

@@ -235,7 +235,8 @@ impl<'a> Planner<'a> {
             }
             (Err(error), None) => return Err(error),
         };
-        if let (Operation::Transpose(order), Some(Some(Argument::Value(value)))) = (&mut ready.operation, arguments.first())
+        if let (Operation::Transpose(order), Some(Some(Argument::Value(value)))) =
+            (&mut ready.operation, arguments.first())
         {
             let mut from = *value;
             if let Some((first, before)) = self.transposed.get(value) {

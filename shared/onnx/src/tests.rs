@@ -6,9 +6,9 @@ use self::writer::{Message, float_weight, list, model, node};
 use super::*;
 
 #[path = "../tests/writer/mod.rs"]
-mod writer;
+pub mod writer;
 
-fn read(bytes: &[u8]) -> Result<Network, Error> {
+pub fn read(bytes: &[u8]) -> Result<Network, Error> {
     Network::read(&mut Cursor::new(bytes))
 }
 
@@ -18,7 +18,7 @@ fn planned(operator: &str, inputs: &[&str], ints: &[(&str, &[i64])], weights: &[
     read(&model(18, &[0, 3, 7, 9], &nodes, weights))?.plan([2, 3, 7, 9])
 }
 
-fn output(plan: &Plan) -> &[usize] {
+pub fn output(plan: &Plan) -> &[usize] {
     &plan.shapes[plan.output]
 }
 
@@ -442,7 +442,11 @@ fn settings_of_a_resize_that_only_a_matrix_has_get_one() {
     assert_eq!(rows[7..14], [0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0]);
     // 3 of 3.5 rows, each twice as high, from the place 0.5 on.
     let [rows, _] = matrices(&[1.0, 1.0, 0.5, 1.0], std::slice::from_ref(&linear)).unwrap();
-    assert_eq!(rows, [[0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.0]].concat());
+    assert_eq!(
+        rows,
+        [[0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.0]]
+            .concat()
+    );
     let antialias = Message::default().text(1, "antialias").int(3, 1).int(20, 2);
     let [rows, _] = matrices(&[1.0, 1.0, 0.5, 1.0], &[linear, antialias]).unwrap();
     assert_eq!(rows[7..14], [0.0, 0.125, 0.375, 0.375, 0.125, 0.0, 0.0]);

@@ -55,7 +55,11 @@ impl Cifar10 {
             len += bytes / RECORD;
         }
         if len == 0 {
-            return Err(unusable(format!("there is no CIFAR-10 file (.bin) in {}{}", path.display(), foreign::hint(path))));
+            return Err(unusable(format!(
+                "there is no CIFAR-10 file (.bin) in {}{}",
+                path.display(),
+                foreign::hint(path)
+            )));
         }
         let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
         let names = std::fs::read_to_string(folder.join(NAMES)).unwrap_or_default();

@@ -92,7 +92,10 @@ mod tests {
         );
         write(&dir.path().join("whole"), &["train/cat/1.jpg", "Val/cat/2.jpg"]);
         let said = open(&dir.path().join("whole")).unwrap().remark().unwrap();
-        assert!(said.ends_with("the classes are the folders Val, train; give one of them to use its sub-folders"), "{said}");
+        assert!(
+            said.ends_with("the classes are the folders Val, train; give one of them to use its sub-folders"),
+            "{said}"
+        );
     }
 
     #[cfg(unix)]

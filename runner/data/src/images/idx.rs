@@ -64,7 +64,11 @@ impl Idx {
             len += images;
         }
         if len == 0 {
-            return Err(unusable(format!("there is no IDX file with an image in {}{}", path.display(), foreign::hint(path))));
+            return Err(unusable(format!(
+                "there is no IDX file with an image in {}{}",
+                path.display(),
+                foreign::hint(path)
+            )));
         }
         let labels = parts.iter().flat_map(|part| part.labels.iter().flatten());
         let classes = labels.max().map(|largest| u32::from(*largest) + 1);

@@ -7,8 +7,8 @@ use foreglow_shared::Configuration;
 use serde_json::{Map, json};
 
 use super::rounds::Rounds;
-use crate::course::Course;
 use crate::account::check_work;
+use crate::course::Course;
 use crate::{Job, describe_broken};
 
 /// Reports of the executors so far.

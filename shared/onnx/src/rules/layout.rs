@@ -235,7 +235,8 @@ pub fn tile(call: &Call<'_>) -> Result<Ready, Error> {
 
 /// Returns the shape of images and the side of a block, for moving pixels to channels and back.
 fn blocks(call: &Call<'_>) -> Result<([usize; 4], usize), Error> {
-    let images = <[usize; 4]>::try_from(call.shape(0)?).map_err(|_| call.wrong("its input is not a batch of images"))?;
+    let images =
+        <[usize; 4]>::try_from(call.shape(0)?).map_err(|_| call.wrong("its input is not a batch of images"))?;
     let side = call.node.attributes.int("blocksize").and_then(|side| usize::try_from(side).ok());
     side.filter(|side| (1..1 << 16).contains(side))
         .map(|side| (images, side))

@@ -159,13 +159,30 @@ pub fn is_supported(operator: &str) -> bool {
 /// Returns what to change at the export of a network with an operator that is not supported.
 pub fn advice(operator: &str) -> &'static str {
     let begins_with = |starts: &[&str]| starts.iter().any(|start| operator.starts_with(start));
-    if begins_with(&["QLinear", "Quantize", "Dequantize", "DynamicQuantize", "ConvInteger", "MatMulInteger", "com.microsoft.Q"]) {
+    if begins_with(&[
+        "QLinear",
+        "Quantize",
+        "Dequantize",
+        "DynamicQuantize",
+        "ConvInteger",
+        "MatMulInteger",
+        "com.microsoft.Q",
+    ]) {
         "export it before its quantisation"
     } else if operator.contains('.') {
         "export it without the optimisations of a runtime, in operators of ONNX alone"
     } else if begins_with(&["Loop", "Scan", "Sequence", "SplitToSequence", "ConcatFromSequence", "Optional"]) {
         "export it for a fixed image size and without control flow"
-    } else if begins_with(&["NonMaxSuppression", "TopK", "ArgMax", "ArgMin", "RoiAlign", "MaxRoiPool", "Unique", "OneHot"]) {
+    } else if begins_with(&[
+        "NonMaxSuppression",
+        "TopK",
+        "ArgMax",
+        "ArgMin",
+        "RoiAlign",
+        "MaxRoiPool",
+        "Unique",
+        "OneHot",
+    ]) {
         "export it without this post-processing, with the scores as its output"
     } else {
         "export it with other layers in their place (docs/guide.md lists the operators)"

@@ -172,7 +172,9 @@ fn resampled(call: &Call<'_>, from: [usize; 2], to: [usize; 2], factors: [f64; 2
         "half_pixel" | "half_pixel_symmetric" | "pytorch_half_pixel" => Coordinates::HalfPixel,
         "align_corners" => Coordinates::AlignCorners,
         "asymmetric" => Coordinates::Asymmetric,
-        other => return Err(call.wrong(format!("the coordinates {other} are not supported; export it with half_pixel"))),
+        other => {
+            return Err(call.wrong(format!("the coordinates {other} are not supported; export it with half_pixel")));
+        }
     };
     let cubic = attributes.float("cubic_coeff_a", CUBIC);
     let (mode, filter) = match attributes.text("mode", "nearest") {
