@@ -92,7 +92,9 @@ fn processors_of(version: Version, folder: &Path) -> Option<f64> {
     let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
     let (quota, period) = match version {
         Version::One => (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?),
-        Version::Two => read("cpu.max")?.split_once(' ').map(|(quota, period)| (quota.to_owned(), period.to_owned()))?,
+        Version::Two => {
+            read("cpu.max")?.split_once(' ').map(|(quota, period)| (quota.to_owned(), period.to_owned()))?
+        }
     };
     // Without a quota it is `max` or -1.
     let (quota, period) = (quota.trim().parse::<f64>().ok()?, period.trim().parse::<f64>().ok()?);

@@ -120,8 +120,9 @@ impl Machine {
             warnings.push(Warning::MoreSlotsThanProcessors { slots: self.slots, processors });
         }
         let throttled = self.quota_periods.and_then(Periods::throttled_share).filter(|share| *share > TOLERATED);
-        warnings.extend(self.quota.as_ref().zip(throttled).map(|(quota, throttled_share)| {
-            Warning::ContainerQuota { quota_processors: quota.processors, throttled_share }
+        warnings.extend(self.quota.as_ref().zip(throttled).map(|(quota, throttled_share)| Warning::ContainerQuota {
+            quota_processors: quota.processors,
+            throttled_share,
         }));
         // A run that used up its quota had no use for the time that others took.
         let load = self.load.filter(|_| !self.has_full_quotas && throttled.is_none());

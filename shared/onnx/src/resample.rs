@@ -39,6 +39,7 @@ impl Resampling<'_> {
             "align_corners" if to > 1.0 => at * (from - 1.0) / (to - 1.0),
             "align_corners" => 0.0,
             "asymmetric" => at / scale,
+            "tf_half_pixel_for_nn" => (at + 0.5) / scale,
             "pytorch_half_pixel" if to <= 1.0 => 0.0,
             // The output is in the middle of the exact one.
             "half_pixel_symmetric" => from / 2.0 * (1.0 - to / (from * scale)) + half_pixel,

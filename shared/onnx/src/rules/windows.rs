@@ -171,7 +171,7 @@ fn resampled(call: &Call<'_>, from: [usize; 2], to: [usize; 2], factors: [f64; 2
     let coordinates = match named {
         "half_pixel" | "half_pixel_symmetric" | "pytorch_half_pixel" => Coordinates::HalfPixel,
         "align_corners" => Coordinates::AlignCorners,
-        "asymmetric" => Coordinates::Asymmetric,
+        "asymmetric" | "tf_half_pixel_for_nn" => Coordinates::Asymmetric,
         other => {
             return Err(call.wrong(format!("the coordinates {other} are not supported; export it with half_pixel")));
         }
@@ -200,6 +200,7 @@ fn resampled(call: &Call<'_>, from: [usize; 2], to: [usize; 2], factors: [f64; 2
         && !is_set("antialias")
         && !is_set("exclude_outside");
     let is_burns = is_exact
+        && named != "tf_half_pixel_for_nn"
         && (is_nearest || has_burns_settings)
         && (named != "pytorch_half_pixel" || to.iter().all(|length| *length > 1));
     if is_burns {
