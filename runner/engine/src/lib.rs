@@ -139,8 +139,8 @@ pub enum Progress {
 }
 
 impl Job {
-    /// Ensures that the images or texts of the whole job exist. Returns sentences on what is in their
-    /// folders and not part of the data.
+    /// Ensures that the images or texts of the whole job exist. Returns sentences on what is in
+    /// their folders and not part of the data.
     ///
     /// # Errors
     /// They are missing and cannot be generated, or the words of the texts have no vectors.

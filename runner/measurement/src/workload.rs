@@ -194,7 +194,7 @@ impl WorkloadArgs {
             chosen.shared(self.share_gpu)
         })?;
         let machine_type = job.machine_type.clone().or_else(foreglow_machine::machine_type);
-        // The share that a container's quota makes of a core needs no quota of its own.
+        // A share that is already that of the container's quota needs no quota of its own.
         let of_container = Quota::of_this_process().and_then(|quota| quota.core_share()).unwrap_or(1.0);
         let core_share = self.core_share.filter(|share| *share < 1.0 && (share - of_container).abs() > 1e-3);
         let job = Job { machine_type, core_share, ..job };

@@ -50,8 +50,8 @@ impl Graph {
         }
     }
 
-    /// Marks the constants that stand for a missing scale or bias: PyTorch writes a normalisation of
-    /// groups as one of instances with a scale of ones and a bias of zeros.
+    /// Marks the constants that stand for a missing scale or bias: PyTorch writes a normalisation
+    /// of groups as one of instances with a scale of ones and a bias of zeros.
     fn mark_neutral(&mut self) {
         for node in self.nodes.iter().filter(|node| node.is("InstanceNormalization")) {
             for (name, neutral) in

@@ -231,8 +231,8 @@ impl Call<'_> {
         if self.has(place) { self.shapes.get(place).map(Vec::as_slice).ok_or_else(missing) } else { Err(missing()) }
     }
 
-    /// Returns the shape of the first input, which must have no axis of length 0. Sequences of three
-    /// axes (batch, channels, length) are images of one row.
+    /// Returns the shape of the first input, which must have no axis of length 0. Sequences of
+    /// three axes (batch, channels, length) are images of one row.
     pub fn images(&self) -> Result<[usize; 4], Error> {
         let shape = self.shape(0)?;
         if shape.contains(&0) {

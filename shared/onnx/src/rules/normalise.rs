@@ -48,8 +48,8 @@ pub fn layer(call: &Call<'_>) -> Result<Ready, Error> {
     Ok(Ready::new(Operation::LayerNorm { axis, epsilon: epsilon(call) }, arguments, shape))
 }
 
-/// Local response normalisation (Krizhevsky et al., "ImageNet classification with deep convolutional
-/// neural networks", 2012).
+/// Local response normalisation (Krizhevsky et al., "ImageNet classification with deep
+/// convolutional neural networks", 2012).
 pub fn across_channels(call: &Call<'_>) -> Result<Ready, Error> {
     let shape = call.shape(0)?.to_vec();
     let channels = channels(call, &shape)?;

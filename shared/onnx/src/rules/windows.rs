@@ -62,8 +62,8 @@ pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
     }
     let (mut out, mut crop) = ([0; 2], [0; 2]);
     for axis in 0..2 {
-        // Burn crops both ends equally, so rows that only one end loses are added there, or computed
-        // and then cut off.
+        // Burn crops both ends equally, so rows that only one end loses are added there, or
+        // computed and then cut off.
         let (before, after) = (padding[axis], padding[axis + 2]);
         let size = (full(axis, sides[axis]) + extra[axis]).checked_sub(before + after).filter(|size| *size > 0);
         out[axis] = size.ok_or_else(|| call.wrong("its padding is larger than its output"))?;
@@ -163,7 +163,8 @@ pub fn resize(call: &Call<'_>) -> Result<Ready, Error> {
     Ok(Ready::new(operation, 1, out.to_vec()))
 }
 
-/// Returns the interpolation of images: by Burn if it has the mode, else by the matrix of each axis.
+/// Returns the interpolation of images: by Burn if it has the mode, else by the matrix of each
+/// axis.
 fn resampled(call: &Call<'_>, from: [usize; 2], to: [usize; 2], factors: [f64; 2]) -> Result<Operation, Error> {
     let (attributes, is_new) = (&call.node.attributes, call.node.operator == "Resize" && call.opset >= 11);
     let is_set = |name| attributes.int(name).unwrap_or(0) != 0;
