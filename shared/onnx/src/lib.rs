@@ -39,6 +39,7 @@ pub use self::operation::{
 };
 pub use self::plan::{Argument, Plan, Step, ValueId, WeightId};
 pub use self::random::Draw;
+pub use self::resample::{Filter, Resampling};
 pub use self::scan::CumSum;
 pub use self::weight::{Place, Weight};
 

@@ -1,6 +1,6 @@
 //! Operations with all their settings resolved for the shapes of a plan.
 
-use crate::{CumSum, Draw};
+use crate::{CumSum, Draw, Resampling};
 
 /// The computation of a step.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,8 +107,8 @@ pub enum Operation {
     Pad(Vec<[isize; 2]>, PadMode),
     /// Images of another size, that of the output.
     Resize(ResizeMode, Coordinates),
-    /// Images of another size, each axis multiplied by a matrix `[to, from]` of its own.
-    Resample([Vec<f32>; 2]),
+    /// Images of another size, that of the output, each axis multiplied by a matrix of its own.
+    Resample(Resampling),
     /// Reduction of axes.
     Reduce(Reduction, Vec<usize>),
     /// Cumulative sums along an axis.

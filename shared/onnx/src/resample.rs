@@ -3,30 +3,39 @@
 
 use crate::Rounding;
 
+/// Coordinates of the specification.
+pub const COORDINATES: [&str; 6] =
+    ["half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn"];
+
 /// Settings of the interpolation of images.
-#[derive(Clone, Copy, Debug)]
-pub struct Resampling<'a> {
-    pub mode: Filter,
-    /// Name of the coordinates in the specification.
-    pub coordinates: &'a str,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resampling {
+    pub(crate) filter: Filter,
+    /// Name of the coordinates, one of [`COORDINATES`].
+    pub(crate) coordinates: &'static str,
     /// Whether a smaller output averages all pixels that it covers.
-    pub is_antialiased: bool,
+    pub(crate) is_antialiased: bool,
     /// Whether pixels outside of the image have no weight, instead of those of the edge.
-    pub excludes_outside: bool,
+    pub(crate) excludes_outside: bool,
+    /// Factor of the length of each axis.
+    pub(crate) scales: [f64; 2],
 }
 
 /// Function of the distance that gives the weight of a pixel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Filter {
+    /// Only the nearest pixel has a weight.
     Nearest(Rounding),
+    /// Falls to zero at the next pixel.
     Linear,
-    /// With this coefficient.
+    /// A cubic with this coefficient.
     Cubic(f64),
 }
 
-impl Resampling<'_> {
-    /// Returns the matrix `[to, from]` of an axis, by rows; `scale` is the factor of the length.
-    pub fn matrix(&self, from: usize, to: usize, scale: f64) -> Vec<f32> {
+impl Resampling {
+    /// Returns the matrix `[to, from]` of the vertical or the horizontal axis, by rows.
+    pub fn matrix(&self, axis: usize, from: usize, to: usize) -> Vec<f32> {
+        let scale = self.scales[axis];
         (0..to).flat_map(|at| self.row(self.place(at, from, to, scale), from, scale)).collect()
     }
 
@@ -51,7 +60,7 @@ impl Resampling<'_> {
         let last = from.saturating_sub(1) as f64;
         let mut row = vec![0.0; from];
         // A pixel of a smaller output is as wide as several of the input.
-        let (narrow, reach) = match self.mode {
+        let (narrow, reach) = match self.filter {
             Filter::Nearest(rounding) => {
                 row[rounding.round(place).clamp(0.0, last) as usize] = 1.0;
                 return row.iter().map(|weight| *weight as f32).collect();
@@ -63,7 +72,7 @@ impl Resampling<'_> {
         while pixel <= place + reach {
             let is_inside = (0.0..=last).contains(&pixel);
             if is_inside || !self.excludes_outside {
-                row[pixel.clamp(0.0, last) as usize] += self.mode.weight((pixel - place) * narrow);
+                row[pixel.clamp(0.0, last) as usize] += self.filter.weight((pixel - place) * narrow);
             }
             pixel += 1.0;
         }

@@ -1,8 +1,8 @@
 //! Convolutions, pools and resizing.
 
 use super::{Call, Ready};
-use crate::resample::{Filter, Resampling};
-use crate::{Coordinates, Error, Operation, Reduction, ResizeMode, Rounding, Window};
+use crate::resample::COORDINATES;
+use crate::{Coordinates, Error, Filter, Operation, Reduction, Resampling, ResizeMode, Rounding, Window};
 
 /// Coefficient of the cubic interpolation, PyTorch's and the default of ONNX.
 const CUBIC: f32 = -0.75;
@@ -169,13 +169,13 @@ fn resampled(call: &Call<'_>, from: [usize; 2], to: [usize; 2], factors: [f64; 2
     let (attributes, is_new) = (&call.node.attributes, call.node.operator == "Resize" && call.opset >= 11);
     let is_set = |name| attributes.int(name).unwrap_or(0) != 0;
     let named = attributes.text("coordinate_transformation_mode", if is_new { "half_pixel" } else { "asymmetric" });
+    let Some(named) = COORDINATES.into_iter().find(|coordinates| *coordinates == named) else {
+        return Err(call.wrong(format!("the coordinates {named} are not supported; export it with half_pixel")));
+    };
     let coordinates = match named {
-        "half_pixel" | "half_pixel_symmetric" | "pytorch_half_pixel" => Coordinates::HalfPixel,
         "align_corners" => Coordinates::AlignCorners,
         "asymmetric" | "tf_half_pixel_for_nn" => Coordinates::Asymmetric,
-        other => {
-            return Err(call.wrong(format!("the coordinates {other} are not supported; export it with half_pixel")));
-        }
+        _ => Coordinates::HalfPixel,
     };
     let cubic = attributes.float("cubic_coeff_a", CUBIC);
     let (mode, filter) = match attributes.text("mode", "nearest") {
@@ -210,10 +210,13 @@ fn resampled(call: &Call<'_>, from: [usize; 2], to: [usize; 2], factors: [f64; 2
     if (0..2).any(|axis| from[axis].saturating_mul(to[axis]) > MOST_WEIGHTS) {
         return Err(call.wrong(format!("its interpolation from {from:?} to {to:?} px is too large for these settings")));
     }
-    let is_antialiased = is_set("antialias") && !is_nearest;
-    let excludes_outside = is_set("exclude_outside");
-    let resampling = Resampling { mode: filter, coordinates: named, is_antialiased, excludes_outside };
-    Ok(Operation::Resample([0, 1].map(|axis| resampling.matrix(from[axis], to[axis], factors[axis]))))
+    Ok(Operation::Resample(Resampling {
+        filter,
+        coordinates: named,
+        is_antialiased: is_set("antialias") && !is_nearest,
+        excludes_outside: is_set("exclude_outside"),
+        scales: factors,
+    }))
 }
 
 /// Returns the first two lengths of the weights, and the kernel.
