@@ -150,7 +150,11 @@ fn graph<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload, depth: usize)
             5 => graph.weights.push(weight(wire, payload, READ_WITH_GRAPH)?),
             11 => graph.inputs.push(value(wire, payload)?),
             12 => graph.outputs.push(value(wire, payload)?),
-            15 => return Err(Error::NotOnnx("it has sparse weights, which are not supported".to_owned())),
+            15 => {
+                return Err(Error::NotOnnx(
+                    "it has sparse weights, which are not supported; export it with dense ones".to_owned(),
+                ));
+            }
             _ => wire.skip(payload)?,
         }
     }

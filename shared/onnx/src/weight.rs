@@ -73,8 +73,13 @@ impl Weight {
         }
         let numbers = self.dims.iter().try_fold(1_usize, |product, dim| product.checked_mul(*dim));
         let Some(bytes) = numbers.and_then(|_| self.bytes()) else {
-            let what = if numbers.is_none() { "has too many numbers" } else { "has a type that is not supported" };
-            return Err(self.wrong(format!("it {what} ({})", type_name(self.data_type))));
+            let name = type_name(self.data_type);
+            return Err(self.wrong(match numbers {
+                None => format!("it has too many numbers ({name})"),
+                Some(_) => {
+                    format!("it has a type that is not supported ({name}); export it with floats of 16 or 32 bits")
+                }
+            }));
         };
         let (there, expected) = match &self.place {
             Place::Here(here) => (here.len() as u64, bytes),

@@ -1,7 +1,7 @@
 //! Operators of published networks against the formulas of their specification.
 
 use super::settings::{HEIGHT, WIDTH, assert_close, float, floats, images, number, run, text, with};
-use super::writer::{Message, list, node};
+use super::writer::{self, Message, list, node};
 use super::*;
 
 const PIXELS: usize = HEIGHT * WIDTH;
@@ -224,7 +224,7 @@ fn an_input_with_its_channels_last_gets_the_same_images() {
     let folder = tempfile::tempdir().unwrap();
     let scores = |input: &[i64], nodes: &[Message], what: &str| {
         let path = folder.path().join(format!("{what}.onnx"));
-        std::fs::write(&path, super::writer::model(13, input, nodes, &[])).unwrap();
+        std::fs::write(&path, writer::model(13, input, nodes, &[])).unwrap();
         let cnn = OnnxCnn::load(&Arc::new(OnnxFile::open(&path).unwrap()), [3, 8, 9], &Device::flex()).unwrap();
         let x: Vec<f32> = (0..2 * 3 * 72).map(number).collect();
         let x = Tensor::from_data(burn::tensor::TensorData::new(x, [2, 3, 8, 9]), &Device::flex());
