@@ -165,15 +165,15 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
         Operation::Resize(mode, coordinates) => {
             Value::Image(resize(next().image(), [shape[2], shape[3]], *mode, *coordinates))
         }
-        Operation::Resample([vertical, horizontal]) => {
+        Operation::Resample(resampling) => {
             let images = next().image();
             let [_, _, height, width] = images.dims();
             let device = images.device().without_autodiff();
-            let matrix = |numbers: &Vec<f32>, dims| -> Tensor<4> {
-                Tensor::from_data(TensorData::new(numbers.clone(), dims), &device)
+            let matrix = |axis: usize, from: usize| -> Tensor<4> {
+                let (to, device) = (shape[2 + axis], &device);
+                Tensor::from_data(TensorData::new(resampling.matrix(axis, from, to), [1, 1, to, from]), device)
             };
-            let rows = matrix(vertical, [1, 1, shape[2], height]);
-            let columns = matrix(horizontal, [1, 1, shape[3], width]).transpose();
+            let (rows, columns) = (matrix(0, height), matrix(1, width).transpose());
             let tall = rows.expand([shape[0], shape[1], shape[2], height]).matmul(images);
             Value::Image(tall.matmul(columns.expand([shape[0], shape[1], width, shape[3]])))
         }

@@ -6,6 +6,11 @@ use super::*;
 
 const PIXELS: usize = HEIGHT * WIDTH;
 
+/// A list of integers, also of one.
+fn ints(name: &str, ints: &[i64]) -> Message {
+    ints.iter().fold(Message::default().text(1, name), |list, int| list.int(8, *int)).int(20, 7)
+}
+
 /// Filters that make this number of channels from three, each with one pixel.
 fn channels(count: usize) -> (Message, Message, Vec<f32>) {
     let weights: Vec<f32> = (0..count * 3).map(|place| number(place + 17)).collect();
@@ -123,7 +128,8 @@ fn functions_that_are_made_from_others_follow_their_formulas() {
     of(&[normal], &[], &|at| (x[at] - mean(at)) / deviation(at), "mean and variance");
     let exponents = alone("ReduceLogSumExp", &[("axes", &[2, 3])]);
     of(&[exponents], &[], &|at| plane(at * PIXELS).iter().map(|x| x.exp()).sum::<f32>().ln(), "exponents");
-    of(&[alone("ReduceProd", &[("axes", &[1])])], &[], &|at| of_pixel(at).iter().product(), "product");
+    let product = with(alone("ReduceProd", &[]), &[ints("axes", &[1])]);
+    of(&[product], &[], &|at| of_pixel(at).iter().product(), "product");
     let norm = alone("GlobalLpPool", &[]);
     of(&[norm], &[], &|at| plane(at * PIXELS).iter().map(|x| x * x).sum::<f32>().sqrt(), "pool");
 }
@@ -134,33 +140,32 @@ fn layers_on_sequences_are_those_on_images_of_one_row() {
     let filters: Vec<f32> = (0..4 * 3 * 3).map(|place| number(place + 5)).collect();
     let weights = |kernel: &[i64]| floats("w", &[&[4, 3], kernel].concat(), &filters);
     let up = |kernel: &[i64]| floats("w", &[&[3, 4], kernel].concat(), &filters);
-    type Ints<'a> = (&'a str, &'a [i64]);
-    type Settings<'a> = &'a [(Ints<'a>, Ints<'a>)];
-    let strided: (Ints<'_>, Ints<'_>) = (("strides", &[2]), ("strides", &[1, 2]));
-    let padded: (Ints<'_>, Ints<'_>) = (("pads", &[2, 1]), ("pads", &[0, 2, 0, 1]));
-    let kernel: (Ints<'_>, Ints<'_>) = (("kernel_shape", &[3]), ("kernel_shape", &[1, 3]));
-    let ceiled: (Ints<'_>, Ints<'_>) = (("ceil_mode", &[1]), ("ceil_mode", &[1]));
-    let dilated: (Ints<'_>, Ints<'_>) = (("dilations", &[2]), ("dilations", &[1, 2]));
-    let more: (Ints<'_>, Ints<'_>) = (("output_padding", &[1]), ("output_padding", &[0, 1]));
-    let cases: [(&str, Settings<'_>, Option<[Message; 2]>); 6] = [
-        ("Conv", &[strided, padded, dilated, kernel], Some([weights(&[3]), weights(&[1, 3])])),
-        ("ConvTranspose", &[strided, padded, more], Some([up(&[3]), up(&[1, 3])])),
-        ("MaxPool", &[kernel, strided, padded, ceiled], None),
-        ("AveragePool", &[kernel, strided, padded], None),
-        ("GlobalAveragePool", &[], None),
-        ("GlobalMaxPool", &[], None),
+    // Each setting of a sequence, and of an image.
+    let strided = [ints("strides", &[2]), ints("strides", &[1, 2])];
+    let padded = [ints("pads", &[2, 1]), ints("pads", &[0, 2, 0, 1])];
+    let kernel = [ints("kernel_shape", &[3]), ints("kernel_shape", &[1, 3])];
+    let dilated = [ints("dilations", &[2]), ints("dilations", &[1, 2])];
+    let more = [ints("output_padding", &[1]), ints("output_padding", &[0, 1])];
+    let ceiled = [1, 1].map(|ceiled| Message::default().text(1, "ceil_mode").int(3, ceiled).int(20, 2));
+    let cases = [
+        ("Conv", vec![&strided, &padded, &dilated, &kernel], Some([weights(&[3]), weights(&[1, 3])])),
+        ("ConvTranspose", vec![&strided, &padded, &more], Some([up(&[3]), up(&[1, 3])])),
+        ("MaxPool", vec![&kernel, &strided, &padded, &ceiled], None),
+        ("AveragePool", vec![&kernel, &strided, &padded], None),
+        ("GlobalAveragePool", vec![], None),
+        ("GlobalMaxPool", vec![], None),
     ];
     for (operator, settings, weight) in cases {
-        let of = |target: &[i64], ints: &[Ints<'_>], weight: Option<Message>| {
+        let of = |place: usize, target: &[i64]| {
             let inputs = if weight.is_some() { &["line", "w"][..] } else { &["line"] };
-            let layer = node(operator, "it", inputs, "scores", ints);
+            let settings: Vec<Message> = settings.iter().map(|pair| pair[place].clone()).collect();
+            let layer = with(node(operator, "it", inputs, "scores", &[]), &settings);
             let nodes = [node("Reshape", "r", &["images", "target"], "line", &[]), layer];
+            let weight = weight.as_ref().map(|pair| pair[place].clone());
             let weights: Vec<Message> = weight.into_iter().chain([list("target", target)]).collect();
             run(13, 3, &nodes, &weights)
         };
-        let (line, image): (Vec<Ints<'_>>, Vec<Ints<'_>>) = settings.iter().copied().unzip();
-        let [short, long] = weight.map_or([None, None], |pair| pair.map(Some));
-        assert_close(&of(&[0, 3, -1], &line, short), &of(&[0, 3, 1, -1], &image, long), operator);
+        assert_close(&of(0, &[0, 3, -1]), &of(1, &[0, 3, 1, -1]), operator);
     }
 }
 

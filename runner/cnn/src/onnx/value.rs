@@ -54,7 +54,11 @@ impl Value {
                 let dims = any.dims();
                 let length = |axis: usize| if axis < axes { dims[MOST_AXES - axes + axis] } else { 1 };
                 let [n, c] = [length(0), length(1)];
-                any.reshape(if axes == 4 { [n, c, length(2), length(3)] } else { [n, c, 1, (2..axes).map(length).product()] })
+                any.reshape(if axes == 4 {
+                    [n, c, length(2), length(3)]
+                } else {
+                    [n, c, 1, (2..axes).map(length).product()]
+                })
             }
         }
     }
