@@ -75,7 +75,7 @@ impl LeftOut {
         (!all.is_empty()).then(|| all.join(", "))
     }
 
-    /// Returns a sentence on what was left out; `None` if it is nothing that matters to the user.
+    /// Returns a sentence on what was left out; `None` if there is nothing.
     pub fn sentence(&self, what: &str, kinds: &str) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(files) = self.other_files() {
