@@ -157,6 +157,12 @@ impl Network {
         }
     }
 
+    /// Returns a sentence for each property of an ONNX file that a user may not expect.
+    pub fn remarks(&self) -> Vec<String> {
+        let Some(file) = self.file() else { return Vec::new() };
+        file.network.remarks().into_iter().map(|remark| format!("{}: {remark}", file.name)).collect()
+    }
+
     /// Returns kind and size of the inputs. The default side is 0 if a file leaves it open.
     ///
     /// # Errors
@@ -174,13 +180,16 @@ impl Network {
             3 => Colour::Rgb,
             _ => {
                 return Err(unusable(format!(
-                    "{name} takes images of {channels} channels; Foreglow has grey and colour ones"
+                    "{name} takes images of {channels} channels; Foreglow has grey and colour ones, so export it \
+                     with 1 or 3"
                 )));
             }
         };
         // Open sides get the largest length here.
         if height != width {
-            return Err(unusable(format!("{name} takes images of {height}×{width} px; Foreglow has only square ones")));
+            return Err(unusable(format!(
+                "{name} takes images of {height}×{width} px; Foreglow has only square ones, so export it for those"
+            )));
         }
         let side = if fixed.is_ok() { u32::try_from(height).unwrap_or(u32::MAX) } else { 0 };
         let px = if side == 0 { 1..=LARGEST_PX } else { side..=side };

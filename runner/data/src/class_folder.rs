@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 use foreglow_exit::unusable;
 
 use super::file_part::expect_part;
+use super::foreign;
+use super::left_out::{LeftOut, is_hidden, parts_as_classes};
 use super::set::{DataSet, Item, ItemError, Layout, missing};
 
 /// Kind of files to look for in a folder.
 pub struct Holding {
     /// Noun for one item.
     pub what: &'static str,
+    /// Names of the kinds of files.
+    pub kinds: &'static str,
     /// Advice if the folder has no such files.
     pub advice: &'static str,
     /// Returns whether a file is of this kind.
@@ -30,35 +34,70 @@ pub struct ClassFolder {
     classes: Vec<String>,
     layout: Layout,
     largest_bytes: u64,
+    remark: Option<String>,
 }
 
 impl ClassFolder {
-    /// Lists the folder and its sub-folders.
+    /// Lists the folder and its sub-folders, without hidden ones. An entry that cannot be read is
+    /// left out.
     ///
     /// # Errors
     /// The folder cannot be read, or holds no file of the kind.
     pub fn open(root: &Path, holding: &Holding) -> anyhow::Result<Self> {
-        let (shown, Holding { what, advice, accepts, .. }) = (root.display(), holding);
+        let (shown, Holding { what, kinds, advice, accepts, .. }) = (root.display(), holding);
         if !root.is_dir() {
             return Err(unusable(format!("{shown} is not a folder; give the folder that holds the {what}s")));
         }
-        let mut files = Vec::new();
-        for entry in walkdir::WalkDir::new(root).follow_links(true) {
-            let entry =
-                entry.map_err(|error| unusable(format!("the {what} folder {shown} cannot be read: {error}")))?;
-            if entry.file_type().is_file() && accepts(entry.path()) {
+        let (mut files, mut folders, mut left_out) = (Vec::new(), Vec::new(), LeftOut::default());
+        let mut walk = walkdir::WalkDir::new(root).follow_links(true).into_iter();
+        while let Some(entry) = walk.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) if error.depth() == 0 => {
+                    return Err(unusable(format!("the {what} folder {shown} cannot be read: {error}")));
+                }
+                Err(error) => {
+                    match error.path().and_then(Path::file_name).is_some_and(is_hidden) {
+                        true => left_out.hidden(),
+                        false => left_out.unreadable(&error),
+                    }
+                    continue;
+                }
+            };
+            let kind = entry.file_type();
+            if entry.depth() > 0 && is_hidden(entry.file_name()) {
+                left_out.hidden();
+                if kind.is_dir() {
+                    walk.skip_current_dir();
+                }
+            } else if kind.is_dir() {
+                folders.extend((entry.depth() == 1).then(|| entry.file_name().to_string_lossy().into_owned()));
+            } else if kind.is_file() && accepts(entry.path()) {
                 files.push(entry.into_path());
+            } else {
+                left_out.other(entry.path());
             }
         }
         if files.is_empty() {
-            return Err(unusable(format!("the {what} folder {shown} holds no {what}; {advice}")));
+            let found =
+                left_out.other_files().map_or_else(String::new, |files| format!(", only other files ({files})"));
+            let hint = if *what == "image" { foreign::hint(root) } else { String::new() };
+            return Err(unusable(format!("the {what} folder {shown} holds no {what}{found}; {advice}{hint}")));
         }
         files.sort();
         let mut classes: Vec<String> = files.iter().filter_map(|file| class_of(root, file)).collect();
         classes.sort();
         classes.dedup();
+        if !classes.is_empty() {
+            folders.retain(|folder| classes.binary_search(folder).is_err());
+            folders.sort();
+            left_out.empty_classes(folders);
+        }
         let Holding { layout, largest_bytes, .. } = *holding;
-        Ok(Self { root: root.to_owned(), files, classes, layout, largest_bytes })
+        let remarks: Vec<String> =
+            left_out.sentence(what, kinds).into_iter().chain(parts_as_classes(&classes)).collect();
+        let remark = (!remarks.is_empty()).then(|| format!("{shown}: {}", remarks.join("; ")));
+        Ok(Self { root: root.to_owned(), files, classes, layout, largest_bytes, remark })
     }
 
     fn file(&self, number: u64) -> Option<&PathBuf> {
@@ -104,6 +143,10 @@ impl DataSet for ClassFolder {
     fn files(&self, numbers: &[u64]) -> Vec<PathBuf> {
         numbers.iter().filter_map(|number| self.file(*number).cloned()).collect()
     }
+
+    fn remark(&self) -> Option<String> {
+        self.remark.clone()
+    }
 }
 
 /// Reads an item stored as one file.
@@ -128,8 +171,7 @@ pub fn files_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
-        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if !is_hidden && entry.path().is_file() {
+        if !is_hidden(&entry.file_name()) && entry.path().is_file() {
             files.push(entry.path());
         }
     }

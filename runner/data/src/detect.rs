@@ -7,6 +7,7 @@ use std::path::Path;
 use foreglow_exit::unusable;
 
 use crate::class_folder::files_in;
+use crate::foreign;
 use crate::images::tfrecord::{self, record};
 use crate::images::{cifar10, folder, idx};
 use crate::source::{Kind, Source};
@@ -54,18 +55,20 @@ impl Format {
 /// image or a data file. Other folders count as class folders of images.
 fn detect(path: &Path) -> anyhow::Result<Source> {
     if !path.is_dir() {
+        let shown = path.display();
         if folder::is_image(path) {
-            let shown = path.display();
             return Err(unusable(format!("{shown} is one image; give the folder that holds the images")));
         }
-        let named = sniff(path).and_then(|format| format.source(path).ok());
-        return named.ok_or_else(|| {
-            let shown = path.display();
-            unusable(format!(
+        if let Some(format) = sniff(path) {
+            return format.source(path);
+        }
+        return Err(unusable(match foreign::description(path) {
+            Some(found) => format!("{shown} {found}"),
+            None => format!(
                 "{shown} is not a TFRecord, CIFAR-10, IDX or BSON file; if it is damaged, give its format with \
                 --data-format"
-            ))
-        });
+            ),
+        }));
     }
     for file in files_in(path)? {
         if folder::is_image(&file) {
@@ -85,7 +88,9 @@ fn sniff(path: &Path) -> Option<Format> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     if idx::first_bytes(path) == Some(idx::IMAGES) {
         Some(Format::Idx)
-    } else if start.try_into().ok().and_then(record::length).is_some() || tfrecord::is_named_so(path) {
+    } else if start.first_chunk().is_some_and(|header| record::length(*header).is_some()) {
+        Some(Format::Tfrecord)
+    } else if tfrecord::is_named_so(path) && !start.starts_with(&idx::GZIP) {
         Some(Format::Tfrecord)
     } else if ending == "bson" {
         Some(Format::Bson)

@@ -31,6 +31,11 @@ pub trait DataSet: Send + Sync {
 
     /// Returns the files that hold these items.
     fn files(&self, numbers: &[u64]) -> Vec<PathBuf>;
+
+    /// Returns a sentence on what is there and not part of the set; `None` if there is nothing.
+    fn remark(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A stored image or text.

@@ -126,15 +126,16 @@ impl Source {
         })
     }
 
-    /// Ensures that the first `items` items exist, and generates those that are missing.
+    /// Ensures that the first `items` items exist, and generates those that are missing. Returns a
+    /// sentence on what is there and not part of the data.
     ///
     /// # Errors
     /// There are too few items, or the disk is full.
-    pub fn prepare(&self, items: u64, progress: Progress<'_>) -> anyhow::Result<()> {
+    pub fn prepare(&self, items: u64, progress: Progress<'_>) -> anyhow::Result<Option<String>> {
         if let Some(drawing) = self.drawing() {
-            return generate(drawing, &self.path, items, progress);
+            return generate(drawing, &self.path, items, progress).map(|()| None);
         }
-        self.open_with(items).map(drop)
+        self.open_with(items).map(|set| set.remark())
     }
 
     /// Returns the number of items, or `None` for generated data, which has no fixed size.

@@ -226,13 +226,78 @@ fn an_unknown_data_set_is_rejected_with_advice() {
     let said = |path: &Path| Format::Auto.source(path).unwrap_err().to_string();
     assert!(said(Path::new("/no/such/place")).contains("/no/such/place does not exist; give an existing folder"));
     assert!(said(&write("one.jpg", b"x")).contains("is one image; give the folder"));
-    assert!(said(&write("notes.txt", b"hello")).contains("give its format with --data-format"));
+    assert!(said(&write("notes", b"hello")).contains("give its format with --data-format"));
     assert!(said(&write("empty", b"")).contains("give its format with --data-format"));
     let damaged = Format::Auto.source(&write("damaged.tfrecord", &[7; 100])).unwrap();
     assert!(
         damaged.open().err().unwrap().to_string().contains("wrong checksum"),
         "a name speaks where the content does not"
     );
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+fn tar() -> Vec<u8> {
+    let mut header = vec![0; 512];
+    header[..9].copy_from_slice(b"cat/1.jpg");
+    header[257..262].copy_from_slice(b"ustar");
+    header
+}
+
+#[test]
+fn data_in_a_form_that_is_not_read_are_named_with_what_to_do() {
+    let mut record = Vec::new();
+    images::tfrecord::record::write(&mut record, b"example").unwrap();
+    let cases: [(&str, Vec<u8>, &str); 18] = [
+        (
+            "data_batch_1",
+            b"\x80\x02}q\x01(U\x0bbatch_label".to_vec(),
+            "is a Python pickle, which is not read; for CIFAR-10, take",
+        ),
+        ("train.bin", vec![0; 2 * 3074], "is a file of CIFAR-100, with 3074 bytes per image"),
+        ("train_X.bin", vec![0; 1000], "is a binary file of 1000 bytes"),
+        ("images.tar.gz", gzip(&tar()), "is a tar archive compressed with gzip, which is not read; unpack it"),
+        ("images.tgz", gzip(&tar()), "is a tar archive compressed with gzip"),
+        ("shard-000.tar", tar(), "is a tar archive"),
+        ("images.zip", b"PK\x03\x04\x14\0\0\0cat/1.jpg".to_vec(), "is a zip archive, which is not read; unpack it"),
+        ("pathmnist.npz", b"PK\x03\x04\x14\0\0\0train.npy".to_vec(), "is a file of NumPy arrays"),
+        ("x_train.npy", b"\x93NUMPY\x01\0".to_vec(), "is a NumPy array"),
+        ("train-00000-of-00005.parquet", b"PAR1\x15\x04".to_vec(), "is a Parquet file"),
+        ("images.h5", b"\x89HDF\r\n\x1a\n\0".to_vec(), "is an HDF5 file"),
+        ("train.csv", b"label,pixel0,pixel1\n5,0,0\n".to_vec(), "is a text file"),
+        ("data.mdb", [&[0; 16][..], b"\xde\xc0\xef\xbe"].concat(), "is an LMDB database"),
+        ("images.idx4-ubyte", vec![0, 0, 8, 4, 0, 0, 0, 1], "is an IDX file of another type or of 4 dimensions"),
+        (
+            "labels-idx1-ubyte.gz",
+            gzip(&[0, 0, 8, 1, 0, 0, 0, 1, 7]),
+            "is an IDX file of another type or of 1 dimensions compressed with gzip",
+        ),
+        ("train.tfrecord.gz", gzip(&record), "is a TFRecord file compressed with gzip, which is not read; decompress"),
+        ("train-00000-of-00004.gz", gzip(&record), "is a TFRecord file compressed with gzip"),
+        ("photo.webp", b"RIFF\x10\0\0\0WEBPVP8 ".to_vec(), "is a WebP image, which is not read; convert it"),
+    ];
+    for (name, bytes, expected) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let below = dir.path().join("set/data");
+        fs::create_dir_all(&below).unwrap();
+        fs::write(below.join(name), bytes).unwrap();
+        fs::write(below.join(".hidden.zip"), b"PK\x03\x04").unwrap();
+        let said = Format::Auto.source(&below.join(name)).unwrap_err().to_string();
+        assert!(said.contains(&format!("{name} {expected}")), "{said}");
+        for folder in [&below, &dir.path().join("set")] {
+            let said = Format::Auto.source(folder).unwrap().open().err().unwrap().to_string();
+            assert!(said.contains("holds no image") && said.contains(&format!("{name} {expected}")), "{said}");
+        }
+        for format in [Format::Cifar10, Format::Idx, Format::Bson] {
+            let error = format.source(&below).unwrap().open().err().unwrap();
+            assert!(format!("{error:#}").contains(expected) || name.ends_with(".bin"), "{format:?}: {error:#}");
+        }
+    }
 }
 
 proptest! {

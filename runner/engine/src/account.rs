@@ -113,6 +113,20 @@ impl Tally {
     }
 }
 
+/// Checks that a run used at least one of its items: otherwise its time is not that of the job.
+///
+/// # Errors
+/// All items are broken.
+pub fn check_work(images_done: u64, broken: &[BrokenImage], noun: &str) -> Result<(), String> {
+    match broken.first() {
+        Some(BrokenImage { name, why }) if images_done == 0 => Err(format!(
+            "broken {noun}: all {} of the sample, so the run did no work; the first is {name} ({why})",
+            broken.len()
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Returns a sentence about the broken images that a run skipped; `None` if there were none.
 pub fn broken_images(sample: &Sample) -> Option<String> {
     let broken = sample.extra.get(BROKEN)?;

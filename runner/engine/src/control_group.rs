@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use foreglow_machine::control_group::{Version, own_group};
+
 const NAME: &str = "foreglow";
 /// Retry delays, milliseconds, because a group can be removed only shortly after its last process
 /// has ended.
@@ -19,15 +21,6 @@ const PATIENCE: [u64; 6] = [0, 1, 5, 20, 50, 100];
 
 /// A control group for one executor. Dropping it removes the group, once the executor has ended.
 pub struct ControlGroup(PathBuf);
-
-/// Version of the kernel's interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    /// One tree for each controller.
-    One,
-    /// One tree for all controllers.
-    Two,
-}
 
 impl ControlGroup {
     /// Moves a process to a new group with this memory limit and no swap; `None` without
@@ -91,12 +84,7 @@ pub fn limits_memory() -> bool {
 /// Returns the groups whose children have the limits of a controller: among this process's own
 /// group and its parent.
 pub fn parents(version: Version, controller: &str) -> Vec<PathBuf> {
-    let own = || {
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-        own_group(version, controller, &mounts, &groups)
-    };
-    let Some(own) = own() else { return Vec::new() };
+    let Some(own) = own_group(version, controller) else { return Vec::new() };
     let delegates = |group: &&Path| {
         let handed_on = || fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
         // The parent of the topmost group is not a group.
@@ -104,32 +92,6 @@ pub fn parents(version: Version, controller: &str) -> Vec<PathBuf> {
             && (version == Version::One || handed_on().split_whitespace().any(|handed_on| handed_on == controller))
     };
     [Some(own.as_path()), own.parent()].into_iter().flatten().filter(delegates).map(Path::to_owned).collect()
-}
-
-/// Returns the folder of this process's group, from `/proc/self/mountinfo` and `/proc/self/cgroup`.
-/// In version 1 it is the group in the tree of the controller.
-fn own_group(version: Version, controller: &str, mounts: &str, groups: &str) -> Option<PathBuf> {
-    let has_controller = |list: &str| list.split(',').any(|name| name == controller);
-    let path = groups.lines().find_map(|line| match version {
-        Version::Two => line.strip_prefix("0::"),
-        Version::One => {
-            let mut fields = line.splitn(3, ':').skip(1);
-            fields.next().filter(|list| has_controller(list)).and(fields.next())
-        }
-    })?;
-    mounts.lines().find_map(|line| {
-        let (mount, system) = line.split_once(" - ")?;
-        let mut fields = mount.split(' ').skip(3);
-        let (root, folder) = (fields.next()?, fields.next()?);
-        let below = Path::new(path).strip_prefix(root).ok()?;
-        let mut system = system.split(' ');
-        let is_this = match (version, system.next()?) {
-            (Version::Two, "cgroup2") => true,
-            (Version::One, "cgroup") => has_controller(system.nth(1)?),
-            _ => false,
-        };
-        is_this.then(|| Path::new(folder).join(below))
-    })
 }
 
 /// Removes groups left behind by engines that were killed.
@@ -141,43 +103,5 @@ fn remove_orphans(parent: &Path) {
             // Fails if a process is still in the group, which is then kept.
             let _ = fs::remove_dir(entry.path());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_group_of_this_process_is_found_below_its_mount() {
-        let mounts = "24 1 0:22 / /proc rw - proc proc rw\n\
-                      31 24 0:27 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
-        let session = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/shell.scope\n";
-        let folder = own_group(Version::Two, "memory", mounts, session).unwrap();
-        assert_eq!(
-            folder,
-            Path::new("/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice/shell.scope")
-        );
-        let hybrid = "40 31 0:33 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
-        assert_eq!(
-            own_group(Version::Two, "memory", hybrid, "4:memory:/a\n0::/\n").unwrap(),
-            Path::new("/sys/fs/cgroup/unified/")
-        );
-        let part = "40 31 0:33 /docker/a /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n";
-        assert_eq!(own_group(Version::Two, "memory", part, "0::/docker/a/b\n").unwrap(), Path::new("/sys/fs/cgroup/b"));
-        assert_eq!(own_group(Version::Two, "memory", part, "0::/elsewhere\n"), None);
-        assert_eq!(own_group(Version::Two, "memory", "31 24 0:27 / /sys rw - sysfs sysfs rw\n", session), None);
-        assert_eq!(own_group(Version::Two, "memory", mounts, "4:memory:/a\n"), None, "cgroup v1 alone");
-    }
-
-    #[test]
-    fn version_1_has_a_tree_for_each_controller() {
-        let mounts = "33 32 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
-                      34 32 0:30 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n";
-        let groups = "3:cpuset:/\n2:cpu,cpuacct:/jobs/a\n0::/\n";
-        let own = |controller| own_group(Version::One, controller, mounts, groups);
-        assert_eq!(own("cpu").unwrap(), Path::new("/sys/fs/cgroup/cpu,cpuacct/jobs/a"));
-        assert_eq!(own("cpuset").unwrap(), Path::new("/sys/fs/cgroup/cpuset/"));
-        assert_eq!(own("memory"), None);
     }
 }

@@ -8,7 +8,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::control_group::{ControlGroup, Version, parents};
+use foreglow_machine::control_group::{Periods, Quota, Version};
+
+use super::control_group::{ControlGroup, parents};
 
 /// Period in which a group may use its quota, microseconds. A group uses its quota at the start of
 /// a period. With a long period, a short run would be faster than the quota allows.
@@ -81,15 +83,16 @@ impl CpuQuota {
     /// Returns the share of the periods so far in which the executor used up its quota; `None` if
     /// unknown.
     pub fn used_up(&self) -> Option<f64> {
-        let stat = fs::read_to_string(self.folder.join("cpu.stat")).ok()?;
-        let count = |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
-        let (periods, throttled) = (count("nr_periods ")?, count("nr_throttled ")?);
-        (periods > 0).then(|| throttled as f64 / periods as f64)
+        Periods::of(&self.folder)?.throttled_share()
     }
 }
 
-/// Returns whether this user can set CPU quotas on this system.
+/// Returns whether this user can set CPU quotas on this system: not where this process has less
+/// than a processor, which is no whole core to divide.
 pub fn is_allowed() -> bool {
+    if Quota::of_this_process().is_some_and(|quota| quota.core_share().is_some()) {
+        return false;
+    }
     let is_writable = |parent: &Path| fs::OpenOptions::new().write(true).open(parent.join("cgroup.procs")).is_ok();
     quota_parents(false).iter().any(|(_, parent)| is_writable(parent))
 }

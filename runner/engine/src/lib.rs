@@ -23,6 +23,7 @@ use std::time::Duration;
 use foreglow_data::images::Normalisation;
 use foreglow_data::{Progress as DrawingProgress, Source};
 use foreglow_exit::Interrupt;
+use foreglow_machine::control_group::Quota;
 use foreglow_machine::device::Chosen;
 use foreglow_machine::{Use, machine_memory_mib, processor_name, processors};
 use foreglow_protocol::{Assignment, Evaluation, Training};
@@ -135,18 +136,20 @@ pub enum Progress {
 }
 
 impl Job {
-    /// Ensures that the images or texts of the whole job exist.
+    /// Ensures that the images or texts of the whole job exist. Returns sentences on what is in
+    /// their folders and not part of the data.
     ///
     /// # Errors
     /// They are missing and cannot be generated, or the words of the texts have no vectors.
-    pub fn prepare(&self, progress: DrawingProgress<'_>) -> anyhow::Result<()> {
-        self.source.prepare(self.workload.images, progress)?;
+    pub fn prepare(&self, progress: DrawingProgress<'_>) -> anyhow::Result<Vec<String>> {
+        let mut remarks: Vec<String> = self.source.prepare(self.workload.images, progress)?.into_iter().collect();
         // Every executor loads the embedding, so an error should be reported before they start.
         self.source.embedding()?;
-        match self.training.as_ref().and_then(|training| training.held_out.as_ref()) {
-            Some(held_out) => held_out.source.prepare(held_out.first + held_out.images, progress),
-            None => Ok(()),
+        if let Some(held_out) = self.training.as_ref().and_then(|training| training.held_out.as_ref()) {
+            remarks.extend(held_out.source.prepare(held_out.first + held_out.images, progress)?);
+            remarks.dedup();
         }
+        Ok(remarks)
     }
 
     /// Reads the items of a run's sample once before the run, so that every run of a sweep finds
@@ -200,7 +203,7 @@ impl Job {
             cpu: processor_name(),
             machine: self.machine_type.clone(),
             processors: processors().map(|count| slow_cores(count, self.core_share)),
-            core_share: self.core_share,
+            core_share: self.core_share.or_else(|| Quota::of_this_process()?.core_share()),
             adapter: self.device.adapter_name().map(str::to_owned),
             accelerators: self.device.accelerators(),
             extra: Map::new(),

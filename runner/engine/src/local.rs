@@ -11,7 +11,7 @@ use foreglow_protocol::{BrokenImage, Report};
 use foreglow_shared::{Configuration, Engine as EngineName, Outcome, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
-use super::account::Account;
+use super::account::{Account, check_work};
 use super::course::Course;
 use super::ending::{Ending, Stop, failed, timed_out, unexpected};
 use super::fleet::{Event, Fleet};
@@ -178,6 +178,7 @@ impl Run<'_> {
 
         (self.progress)(Progress::Images(0, self.partitions.images));
         let (load, own_secs) = (self.machine.as_ref().and_then(Machine::load), fleet.processor_secs());
+        let periods = self.machine.as_ref().and_then(Machine::quota_periods);
         // Start-up and evaluation run at full speed.
         fleet.slow_down(true).map_err(|error| failed(format!("{error:#}")))?;
         let clock = Instant::now();
@@ -187,13 +188,14 @@ impl Run<'_> {
         };
         if let Some(machine) = &mut self.machine {
             let own_secs = fleet.processor_secs() - own_secs;
-            machine.note(load.zip(machine.load()).map(|(before, after)| after.since(before, own_secs)));
+            machine.note(load.zip(machine.load()).map(|(before, after)| after.since(before, own_secs)), periods);
             if fleet.has_full_quotas() {
                 machine.note_full_quotas();
             }
         }
         fleet.slow_down(false).map_err(|error| failed(format!("{error:#}")))?;
         let completion_time = result?;
+        check_work(self.account.images_done, &self.account.broken, self.job.workload.noun()).map_err(failed)?;
         self.evaluate(fleet)?;
         self.save_weights(fleet)?;
         // The system's clock may have a coarse resolution, and a completion time must not be zero.

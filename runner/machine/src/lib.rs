@@ -10,6 +10,7 @@ pub mod bounds;
 mod capability;
 mod clock_rate;
 mod cloud;
+pub mod control_group;
 pub mod device;
 mod gpu_support;
 mod load;
@@ -20,9 +21,13 @@ use serde_json::{Value, json};
 
 pub use self::accelerator::{Accelerator, AcceleratorUse, accelerator_memory_mib};
 pub use self::cloud::machine_type;
+use self::control_group::{Periods, Quota};
 pub use self::load::{Load, SharedLoad};
 pub use self::processor::{machine_memory_mib, processor_name, processors};
 pub use self::warning::{Warning, warnings_of};
+
+/// Share of a quota's periods in which it may be used up without a warning.
+const TOLERATED: f64 = 0.05;
 
 /// Field of a sample with the state of the machine.
 pub const MACHINE: &str = "machine";
@@ -49,6 +54,9 @@ pub struct Machine {
     accelerators_before: Vec<AcceleratorUse>,
     load: Option<SharedLoad>,
     has_full_quotas: bool,
+    quota: Option<Quota>,
+    /// Periods of the quota during the measurement.
+    quota_periods: Option<Periods>,
 }
 
 impl Machine {
@@ -66,6 +74,8 @@ impl Machine {
             processors,
             load: None,
             has_full_quotas: false,
+            quota: Quota::of_this_process(),
+            quota_periods: None,
         }
     }
 
@@ -74,9 +84,16 @@ impl Machine {
         Load::of(&self.processors)
     }
 
-    /// Records the other load during the measurement.
-    pub fn note(&mut self, load: Option<SharedLoad>) {
+    /// Reads the periods of this process's CPU quota so far; `None` without a quota.
+    pub fn quota_periods(&self) -> Option<Periods> {
+        self.quota.as_ref()?.periods()
+    }
+
+    /// Records the other load during the measurement, and the periods of the quota since an earlier
+    /// moment.
+    pub fn note(&mut self, load: Option<SharedLoad>, periods_before: Option<Periods>) {
         self.load = load;
+        self.quota_periods = self.quota_periods().zip(periods_before).map(|(now, before)| now.since(before));
     }
 
     /// Records that every executor got the CPU time of its quota despite the other load.
@@ -102,7 +119,13 @@ impl Machine {
         if self.slots > processors && processors > 0 {
             warnings.push(Warning::MoreSlotsThanProcessors { slots: self.slots, processors });
         }
-        let load = self.load.filter(|_| !self.has_full_quotas);
+        let throttled = self.quota_periods.and_then(Periods::throttled_share).filter(|share| *share > TOLERATED);
+        warnings.extend(self.quota.as_ref().zip(throttled).map(|(quota, throttled_share)| Warning::ContainerQuota {
+            quota_processors: quota.processors,
+            throttled_share,
+        }));
+        // A run that used up its quota had no use for the time that others took.
+        let load = self.load.filter(|_| !self.has_full_quotas && throttled.is_none());
         warnings.extend(load.and_then(|load| load.warning(processors.saturating_sub(self.slots), self.slots)));
         warnings.extend(clock_rate::slow_governor(&self.processors).map(|governor| Warning::SlowGovernor { governor }));
         if let Some(times) = self.throttled().filter(|times| *times > 0) {
@@ -124,6 +147,8 @@ impl Machine {
             "stolen_processors": load.map(|load| rounded(load.stolen)),
             "governors": self.governors,
             "throttled": self.throttled(),
+            "quota_processors": self.quota.as_ref().map(|quota| rounded(quota.processors)),
+            "quota_throttled_share": self.quota_periods.and_then(Periods::throttled_share).map(rounded),
             "accelerators_before": self.accelerators_before,
         })
     }

@@ -33,6 +33,13 @@ pub enum Warning {
         /// Mean number of stolen processors.
         stolen_processors: f64,
     },
+    /// The container or the service used up its CPU quota.
+    ContainerQuota {
+        /// Processors that the quota allows.
+        quota_processors: f64,
+        /// Share of the quota's periods in which it was used up.
+        throttled_share: f64,
+    },
     /// The processors are kept at a low clock rate.
     SlowGovernor {
         /// Frequency governor.
@@ -98,6 +105,12 @@ impl fmt::Display for Warning {
                 "the host of this virtual machine took {stolen_processors:.1} processors away during the run; \
                 measure again, or on dedicated processors"
             ),
+            Self::ContainerQuota { quota_processors, throttled_share } => write!(
+                f,
+                "the container's CPU quota of {quota_processors:.2} processors (limits.cpu of a pod, --cpus of Docker) \
+                 was used up in {:.0} % of the run's time, so its times are those of this quota",
+                100.0 * throttled_share
+            ),
             Self::SlowGovernor { governor } => write!(
                 f,
                 "the governor {governor} keeps the processors at their lowest clock rate; choose performance, for example with \
@@ -154,5 +167,8 @@ mod tests {
         assert!(sentence.starts_with("6 equal runs spread by 0.0 %, with 1 outlier; end"));
         assert_eq!(Warning::of_repetitions(3, &Repetitions::of(&[2.0, 2.01, 1.99]).unwrap()), None);
         assert!(warnings[0].to_string().contains("took 0.5 of the run"), "{}", warnings[0]);
+        let quota = Warning::ContainerQuota { quota_processors: 0.25, throttled_share: 0.936 }.to_string();
+        assert!(quota.starts_with("the container's CPU quota of 0.25 processors (limits.cpu of a pod"), "{quota}");
+        assert!(quota.contains("was used up in 94 % of the run's time"), "{quota}");
     }
 }

@@ -13,7 +13,8 @@ use foreglow_console::grammar::{self, Channels, Classes, Counts};
 use foreglow_data::images::{ChannelOrder, PixelRange};
 use foreglow_data::{Drawing, Format};
 use foreglow_engine::{self as engine, Job};
-use foreglow_exit::unusable;
+use foreglow_exit::{note, unusable};
+use foreglow_machine::control_group::Quota;
 use foreglow_machine::device::{self, Chosen, Wish};
 use foreglow_shared::{Fit, Interpolation, NetworkFile, NumberFormat, TextInput, Workload};
 
@@ -193,7 +194,10 @@ impl WorkloadArgs {
             chosen.shared(self.share_gpu)
         })?;
         let machine_type = job.machine_type.clone().or_else(foreglow_machine::machine_type);
-        let job = Job { machine_type, core_share: self.core_share.filter(|share| *share < 1.0), ..job };
+        // A share that is already that of the container's quota needs no quota of its own.
+        let of_container = Quota::of_this_process().and_then(|quota| quota.core_share()).unwrap_or(1.0);
+        let core_share = self.core_share.filter(|share| *share < 1.0 && (share - of_container).abs() > 1e-3);
+        let job = Job { machine_type, core_share, ..job };
         check_core_share(&job)?;
         Ok((job, workloads))
     }
@@ -234,6 +238,7 @@ impl WorkloadArgs {
 
     fn job_on(&self, choose: impl FnOnce() -> anyhow::Result<Chosen>) -> anyhow::Result<(Job, Vec<Workload>)> {
         let network = self.network()?;
+        network.remarks().iter().for_each(|remark| note(&format!("note: {remark}")));
         let input = network.input()?;
         let timeout = match self.timeout {
             None => None,

@@ -8,7 +8,7 @@ use foreglow_console::ask::read_files;
 use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
 use foreglow_console::table::{Align, csv, table};
-use foreglow_exit::unusable;
+use foreglow_exit::{note, unusable};
 use foreglow_measurement::training::{ModeArg, OptimizerArg};
 use foreglow_model::{BatchMemory, Work};
 use foreglow_networks::batch_memory::{Question, network_bytes};
@@ -190,6 +190,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some(name) = args.network()? {
         let network = Network::named(name)?;
+        network.remarks().iter().for_each(|remark| note(&format!("note: {remark}")));
         let shape = shape(&network, args.image_px)?;
         let layers = layers::Layers { name: network.name(), shape, costs: network.costs(shape)? };
         return output::print(&layers.render(args.format)?);

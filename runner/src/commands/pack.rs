@@ -78,6 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         )));
     }
     let progress = Progress::default();
+    set.remark().iter().for_each(|remark| progress.line(&format!("note: {remark}")));
     let packed =
         pack(set.as_ref(), set.len(), &args.out, &packing, &mut |done, of| progress.images("packing", done, of))?;
     if let Some(first) = packed.broken.first() {

@@ -1,6 +1,9 @@
 //! Attributes of a node.
 
-use crate::known::Known;
+use std::collections::BTreeSet;
+
+use crate::network::Node;
+use crate::weight::Weight;
 
 /// Value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,9 +13,23 @@ pub enum Attribute {
     Text(String),
     Floats(Vec<f32>),
     Ints(Vec<i64>),
-    Tensor(Known),
-    /// A graph, a type or a list of them; no supported operator has one.
+    Tensor(Weight),
+    /// A graph that the node runs.
+    Branch(Branch),
+    /// A type or a list; no supported operator has one.
     Other,
+}
+
+/// A graph inside of a node, which may read the values of the graph around it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Branch {
+    pub nodes: Vec<Node>,
+    /// Names of its results.
+    pub outputs: Vec<String>,
+    /// Its weights, until they are among those of the network.
+    pub weights: Vec<Weight>,
+    /// Names of the weights that are constants.
+    pub constants: BTreeSet<String>,
 }
 
 /// The attributes of a node, by name.
@@ -23,6 +40,23 @@ impl Attributes {
     /// Returns an attribute.
     pub fn get(&self, name: &str) -> Option<&Attribute> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// Removes and returns the tensor of a constant; `None` if it is written in another form.
+    pub fn take_tensor(&mut self) -> Option<Weight> {
+        let place = self.0.iter().position(|(name, value)| name == "value" && matches!(value, Attribute::Tensor(_)))?;
+        match self.0.swap_remove(place) {
+            (_, Attribute::Tensor(weight)) => Some(weight),
+            _ => None,
+        }
+    }
+
+    /// Returns a graph.
+    pub fn branch(&self, name: &str) -> Option<&Branch> {
+        match self.get(name) {
+            Some(Attribute::Branch(branch)) => Some(branch),
+            _ => None,
+        }
     }
 
     /// Returns an integer.

@@ -124,10 +124,11 @@ impl Network {
         })
     }
 
-    /// Returns whether training changes a weight: it is more than one float.
+    /// Returns whether training changes a weight: it is more than one float, and stands for a
+    /// parameter.
     pub fn is_learned(&self, weight: usize) -> bool {
         let weight = &self.weights[weight];
-        weight.is_float() && (weight.len() > 1 || !weight.dims.is_empty())
+        weight.is_float() && (weight.len() > 1 || !weight.dims.is_empty()) && !weight.is_neutral
     }
 
     fn layer(&self, plan: &Plan, step: &Step) -> LayerCost {

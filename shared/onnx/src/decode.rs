@@ -1,16 +1,18 @@
 //! Decodes the messages of an ONNX file; the field numbers are those of `onnx.proto`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
 
-use crate::attribute::Attribute;
+use crate::attribute::{Attribute, Branch};
 use crate::network::{Dimension, Network, Node};
 use crate::weight::{Place, READ_WITH_GRAPH, Weight};
 use crate::wire::{Payload, Wire};
-use crate::{Error, known::MOST_KNOWN};
+use crate::{Error, compose, known::MOST_KNOWN};
 
 /// Bytes of the longest number.
 const INTEGER: u64 = 8;
+/// Limit on graphs inside of nodes of graphs.
+const DEEPEST: usize = 4;
 
 /// An input or output of the graph.
 struct Value {
@@ -22,8 +24,47 @@ struct Value {
 struct Graph {
     nodes: Vec<Node>,
     weights: Vec<Weight>,
+    /// Names of the weights that are constants.
+    constants: BTreeSet<String>,
     inputs: Vec<Value>,
     outputs: Vec<Value>,
+}
+
+impl Graph {
+    /// Adds a node. The tensor of a constant is a weight, as if it were an initialiser, and so are
+    /// the initialisers of a graph inside the node.
+    fn push(&mut self, mut node: Node) {
+        for (_, attribute) in &mut node.attributes.0 {
+            if let Attribute::Branch(branch) = attribute {
+                self.weights.append(&mut branch.weights);
+                self.constants.append(&mut branch.constants);
+            }
+        }
+        let tensor = if node.is("Constant") { node.attributes.take_tensor() } else { None };
+        match (tensor, node.outputs.first()) {
+            (Some(weight), Some(name)) => {
+                self.constants.insert(name.clone());
+                self.weights.push(Weight { name: name.clone(), ..weight });
+            }
+            _ => compose::expand(node, &mut self.nodes, &mut self.weights),
+        }
+    }
+
+    /// Marks the constants that stand for a missing scale or bias: PyTorch writes a normalisation
+    /// of groups as one of instances with a scale of ones and a bias of zeros.
+    fn mark_neutral(&mut self) {
+        for node in self.nodes.iter().filter(|node| node.is("InstanceNormalization")) {
+            for (name, neutral) in
+                node.inputs.iter().skip(1).zip([1.0, 0.0]).filter(|(name, _)| self.constants.contains(*name))
+            {
+                let is_it = |weight: &Weight| {
+                    weight.name == *name
+                        && weight.known().is_some_and(|known| known.floats().iter().all(|float| *float == neutral))
+                };
+                self.weights.iter_mut().filter(|weight| is_it(weight)).for_each(|weight| weight.is_neutral = true);
+            }
+        }
+    }
 }
 
 /// Decodes a `ModelProto`.
@@ -34,7 +75,7 @@ pub fn model(source: &mut (impl Read + Seek)) -> Result<Network, Error> {
     while let Some((number, payload)) = wire.field(end)? {
         match number {
             2 => producer = wire.text(payload)?,
-            7 => graph = Some(self::graph(&mut wire, payload)?),
+            7 => graph = Some(self::graph(&mut wire, payload, DEEPEST)?),
             8 => {
                 let (domain, version) = operator_set(&mut wire, payload)?;
                 if is_standard(&domain) {
@@ -44,22 +85,30 @@ pub fn model(source: &mut (impl Read + Seek)) -> Result<Network, Error> {
             _ => wire.skip(payload)?,
         }
     }
-    let graph = graph.ok_or_else(|| Error::NotOnnx("it has no graph".to_owned()))?;
+    let mut graph = graph.ok_or_else(|| Error::NotOnnx("it has no graph".to_owned()))?;
+    graph.mark_neutral();
     let opset = opset.ok_or_else(|| Error::NotOnnx("it names no operator set".to_owned()))?;
     let weight_places: BTreeMap<String, usize> =
         graph.weights.iter().enumerate().map(|(place, weight)| (weight.name.clone(), place)).collect();
     // Files of the first versions list the weights among the inputs.
     let mut inputs = graph.inputs.into_iter().filter(|input| !weight_places.contains_key(&input.name));
-    let input = inputs.next().ok_or_else(|| Error::Input("it has no input".to_owned()))?;
+    let mut input = inputs.next().ok_or_else(|| Error::Input("it has no input".to_owned()))?;
     if let Some(other) = inputs.next() {
         let (first, second) = (input.name, other.name);
-        return Err(Error::Input(format!("it has more than one input ({first}, {second})")));
+        return Err(Error::Input(format!(
+            "it has more than one input ({first}, {second}); export it with the images as its only input"
+        )));
     }
     if graph.outputs.is_empty() {
         return Err(Error::Input("it has no output".to_owned()));
     }
+    let is_channels_last = are_channels_last(&input.dims);
+    if is_channels_last {
+        input.dims[1..].rotate_right(1);
+    }
     Ok(Network {
         producer,
+        is_channels_last,
         opset,
         weights: graph.weights,
         input: input.dims,
@@ -68,6 +117,13 @@ pub fn model(source: &mut (impl Read + Seek)) -> Result<Network, Error> {
         nodes: graph.nodes,
         weight_places,
     })
+}
+
+/// Returns whether the last axis holds the channels of images, which are one or three, and those
+/// before it have the length of a side.
+fn are_channels_last(dims: &[Dimension]) -> bool {
+    let is_side = |length: &Dimension| !matches!(length, Dimension::Fixed(..8));
+    matches!(dims, [_, height, width, Dimension::Fixed(1 | 3)] if is_side(height) && is_side(width))
 }
 
 fn is_standard(domain: &str) -> bool {
@@ -86,22 +142,26 @@ fn operator_set<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Res
     Ok((domain, version))
 }
 
-fn graph<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Graph, Error> {
+fn graph<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload, depth: usize) -> Result<Graph, Error> {
     let (mut graph, end) = (Graph::default(), wire.message(payload)?);
     while let Some((number, payload)) = wire.field(end)? {
         match number {
-            1 => graph.nodes.push(node(wire, payload)?),
+            1 => graph.push(node(wire, payload, depth)?),
             5 => graph.weights.push(weight(wire, payload, READ_WITH_GRAPH)?),
             11 => graph.inputs.push(value(wire, payload)?),
             12 => graph.outputs.push(value(wire, payload)?),
-            15 => return Err(Error::NotOnnx("it has sparse weights, which are not supported".to_owned())),
+            15 => {
+                return Err(Error::NotOnnx(
+                    "it has sparse weights, which are not supported; export it with dense ones".to_owned(),
+                ));
+            }
             _ => wire.skip(payload)?,
         }
     }
     Ok(graph)
 }
 
-fn node<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Node, Error> {
+fn node<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload, depth: usize) -> Result<Node, Error> {
     let (mut node, end) = (Node::default(), wire.message(payload)?);
     while let Some((number, payload)) = wire.field(end)? {
         match number {
@@ -110,7 +170,7 @@ fn node<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Node
             3 => node.name = wire.text(payload)?,
             4 => node.operator = wire.text(payload)?,
             5 => {
-                let attribute = attribute(wire, payload)?;
+                let attribute = attribute(wire, payload, depth)?;
                 node.attributes.0.push(attribute);
             }
             7 => {
@@ -123,17 +183,22 @@ fn node<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Node
     Ok(node)
 }
 
-fn attribute<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<(String, Attribute), Error> {
+fn attribute<R: Read + Seek>(
+    wire: &mut Wire<'_, R>,
+    payload: Payload,
+    depth: usize,
+) -> Result<(String, Attribute), Error> {
     let (mut name, mut kind, end) = (String::new(), None, wire.message(payload)?);
     let (mut float, mut int, mut text, mut tensor) = (None, None, None, None);
-    let (mut floats, mut ints) = (Vec::new(), Vec::new());
+    let (mut floats, mut ints, mut branch) = (Vec::new(), Vec::new(), None);
     while let Some((number, payload)) = wire.field(end)? {
         match (number, payload) {
             (1, _) => name = wire.text(payload)?,
             (2, Payload::Fixed32(bits)) => float = Some(f32::from_bits(bits)),
             (3, Payload::Varint(number)) => int = Some(number as i64),
             (4, _) => text = Some(wire.text(payload)?),
-            (5, _) => tensor = Some(weight(wire, payload, MOST_KNOWN as u64 * INTEGER)?),
+            (5, _) => tensor = Some(weight(wire, payload, READ_WITH_GRAPH)?),
+            (6, _) if depth > 0 => branch = Some(graph(wire, payload, depth - 1)?),
             (7, _) => wire.floats(payload, &mut floats)?,
             (8, _) => wire.integers(payload, &mut ints)?,
             (20, Payload::Varint(number)) => kind = Some(number),
@@ -145,11 +210,16 @@ fn attribute<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result
         (Some(1), float, ..) => Attribute::Float(float.unwrap_or(0.0)),
         (Some(2), _, int, ..) => Attribute::Int(int.unwrap_or(0)),
         (Some(3), _, _, text, _) => Attribute::Text(text.unwrap_or_default()),
-        (Some(4) | None, _, _, _, Some(tensor)) => {
-            tensor.check()?;
-            let known = tensor.known().filter(|known| known.count() <= MOST_KNOWN);
-            Attribute::Tensor(known.ok_or_else(|| tensor.wrong("a constant of this size must be a weight"))?)
-        }
+        (Some(4) | None, _, _, _, Some(tensor)) => Attribute::Tensor(tensor),
+        _ if branch.is_some() => branch.map_or(Attribute::Other, |graph| {
+            let outputs = graph.outputs.into_iter().map(|output| output.name).collect();
+            Attribute::Branch(Branch {
+                nodes: graph.nodes,
+                outputs,
+                weights: graph.weights,
+                constants: graph.constants,
+            })
+        }),
         (Some(6), ..) => Attribute::Floats(floats),
         (Some(7), ..) => Attribute::Ints(ints),
         (None, Some(float), ..) => Attribute::Float(float),
@@ -200,7 +270,7 @@ fn weight<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload, most_bytes: 
         None if !ints.is_empty() => Place::Numbers(ints),
         None => Place::Here(Vec::new()),
     };
-    Ok(Weight { name, dims, place, data_type })
+    Ok(Weight { name, dims, place, data_type, is_neutral: false })
 }
 
 fn outside(name: &str, external: &[(String, String)]) -> Result<Place, Error> {

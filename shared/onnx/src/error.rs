@@ -19,8 +19,13 @@ pub enum Error {
         these", first = OPSETS.start(), last = OPSETS.end())]
     Opset(i64),
     /// Operators that are not supported, each with its node.
-    #[error("the network needs operators that are not supported: {0}")]
-    Operators(String),
+    #[error("the network needs operators that are not supported: {operators}; {advice}")]
+    Operators {
+        /// The operators, separated by commas.
+        operators: String,
+        /// What to change at the export.
+        advice: &'static str,
+    },
     /// The network does not take one batch of images.
     #[error("{0}")]
     Input(String),

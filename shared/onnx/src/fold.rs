@@ -73,7 +73,6 @@ fn constant(call: &Call<'_>) -> Result<Known, Error> {
         Known { dims, numbers }
     };
     match call.node.attributes.0.first() {
-        Some((_, Attribute::Tensor(known))) => Ok(known.clone()),
         Some((_, Attribute::Float(float))) => Ok(scalar(Numbers::Floats(vec![*float]))),
         Some((_, Attribute::Int(int))) => Ok(scalar(Numbers::Ints(vec![*int]))),
         Some((_, Attribute::Floats(floats))) => Ok(list(Numbers::Floats(floats.clone()))),
@@ -110,7 +109,9 @@ fn filled(call: &Call<'_>, dims: &Known) -> Result<Option<Known>, Error> {
         return Err(call.wrong(format!("a constant {dims:?} is too large")));
     };
     Ok(match call.node.attributes.get("value") {
-        Some(Attribute::Tensor(value)) => value.pick(dims, std::iter::repeat_n(0, count)),
+        Some(Attribute::Tensor(value)) => {
+            value.known().and_then(|known| known.pick(dims, std::iter::repeat_n(0, count)))
+        }
         _ => Some(Known { dims, numbers: Numbers::Floats(vec![0.0; count]) }),
     })
 }
@@ -237,7 +238,7 @@ fn clip(call: &Call<'_>, from: &Known, bounds: &[&Known]) -> Option<Known> {
 }
 
 fn arithmetic(operator: &str, left: &Known, right: &Known) -> Option<Known> {
-    let is_number = matches!(operator, "Add" | "Sub" | "Mul" | "Div" | "Mod" | "Min" | "Max");
+    let is_number = matches!(operator, "Add" | "Sum" | "Sub" | "Mul" | "Div" | "Mod" | "Min" | "Max");
     let is_truth =
         matches!(operator, "And" | "Or" | "Xor" | "Equal" | "Less" | "LessOrEqual" | "Greater" | "GreaterOrEqual");
     if !is_number && !is_truth {
@@ -254,7 +255,7 @@ fn arithmetic(operator: &str, left: &Known, right: &Known) -> Option<Known> {
             let of = |at: usize| {
                 let (l, r) = (lefts.get(place(left, at)).copied()?, rights.get(place(right, at)).copied()?);
                 match operator {
-                    "Add" => l.checked_add(r),
+                    "Add" | "Sum" => l.checked_add(r),
                     "Sub" => l.checked_sub(r),
                     "Mul" => l.checked_mul(r),
                     "Div" => l.checked_div(r),
@@ -279,7 +280,7 @@ fn arithmetic(operator: &str, left: &Known, right: &Known) -> Option<Known> {
             let of = |at: usize| {
                 let (l, r) = (*lefts.get(place(left, at))?, *rights.get(place(right, at))?);
                 match operator {
-                    "Add" => Some(l + r),
+                    "Add" | "Sum" => Some(l + r),
                     "Sub" => Some(l - r),
                     "Mul" => Some(l * r),
                     "Div" => Some(l / r),

@@ -9,9 +9,12 @@
 //! hundred lines. A generated decoder would copy every weight into memory first.
 
 mod attribute;
+mod compose;
 mod cost;
 mod decode;
 mod error;
+#[cfg(test)]
+mod export_tests;
 mod fold;
 mod known;
 mod network;
@@ -19,6 +22,7 @@ mod operation;
 mod plan;
 mod random;
 mod read;
+mod resample;
 mod rules;
 mod scan;
 #[cfg(test)]
@@ -35,6 +39,7 @@ pub use self::operation::{
 };
 pub use self::plan::{Argument, Plan, Step, ValueId, WeightId};
 pub use self::random::Draw;
+pub use self::resample::{Filter, Resampling};
 pub use self::scan::CumSum;
 pub use self::weight::{Place, Weight};
 

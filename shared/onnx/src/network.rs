@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Error;
-use crate::attribute::Attributes;
+use crate::attribute::{Attribute, Attributes};
 use crate::weight::Weight;
 
 /// A decoded network.
@@ -17,6 +17,8 @@ pub struct Network {
     pub weights: Vec<Weight>,
     /// Length of each axis of the input: batch, channels, height, width.
     pub input: Vec<Dimension>,
+    /// Whether the file has the channels as the last axis of its input, as TensorFlow has.
+    pub is_channels_last: bool,
     pub(crate) input_name: String,
     pub(crate) outputs: Vec<String>,
     pub(crate) nodes: Vec<Node>,
@@ -47,6 +49,19 @@ pub struct Node {
 }
 
 impl Node {
+    /// Returns the nodes of the graphs inside of this node.
+    pub fn inner(&self) -> impl Iterator<Item = &Self> {
+        self.attributes.0.iter().flat_map(|(_, attribute)| match attribute {
+            Attribute::Branch(branch) => branch.nodes.as_slice(),
+            _ => &[],
+        })
+    }
+
+    /// Returns whether this is a standard operator of this name.
+    pub fn is(&self, operator: &str) -> bool {
+        self.domain.is_empty() && self.operator == operator
+    }
+
     /// Returns the name of the node, or of its first output if the node has no name.
     pub fn title(&self) -> &str {
         if self.name.is_empty() { self.outputs.first().map_or("without a name", String::as_str) } else { &self.name }
@@ -69,7 +84,8 @@ impl Network {
             let axes = self.input.len();
             let name = &self.input_name;
             return Err(Error::Input(format!(
-                "its input {name} has {axes} axes and not batch, channels, height, width"
+                "its input {name} has {axes} axes and not batch, channels, height, width; export it with a batch of \
+                 images as its input"
             )));
         };
         let Dimension::Fixed(channels) = channels else {
@@ -85,6 +101,24 @@ impl Network {
             }
         };
         Ok([*channels, side(height, "height")?, side(width, "width")?])
+    }
+
+    /// Returns a sentence for each property of the file that a user may not expect.
+    pub fn remarks(&self) -> Vec<String> {
+        let (name, mut remarks) = (&self.input_name, Vec::new());
+        if self.is_channels_last {
+            remarks.push(format!(
+                "its input {name} has the channels last (NHWC), so each image is transposed first; tf2onnx exports it \
+                 with channels first by --inputs-as-nchw {name}"
+            ));
+        }
+        if let [first, others @ ..] = self.outputs.as_slice()
+            && !others.is_empty()
+        {
+            let (others, it) = (others.join(", "), if others.len() == 1 { "is" } else { "are" });
+            remarks.push(format!("only its first output {first} is computed; {others} {it} left out"));
+        }
+        remarks
     }
 
     /// Returns the batch size for which the file was written; `None` if it leaves it open.

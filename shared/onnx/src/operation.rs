@@ -1,6 +1,6 @@
 //! Operations with all their settings resolved for the shapes of a plan.
 
-use crate::{CumSum, Draw};
+use crate::{CumSum, Draw, Resampling};
 
 /// The computation of a step.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub enum Operation {
         groups: usize,
         /// Rows and columns added below and to the right of the output.
         extra: [usize; 2],
+        /// Rows and columns cut off there.
+        crop: [usize; 2],
     },
     /// Batch normalisation: images, scale, bias, running mean, running variance.
     BatchNorm {
@@ -46,6 +48,18 @@ pub enum Operation {
         axis: usize,
         /// Added to the variance.
         epsilon: f64,
+    },
+    /// Local response normalisation: division by a power of the mean square of neighbouring
+    /// channels.
+    ChannelNorm {
+        /// Neighbouring channels before and after each channel.
+        reach: [usize; 2],
+        /// Factor of the sum of squares.
+        factor: f32,
+        /// Exponent.
+        exponent: f32,
+        /// Added to the scaled sum.
+        bias: f32,
     },
     /// Largest number of each window.
     MaxPool(Window),
@@ -83,12 +97,18 @@ pub enum Operation {
     Transpose(Vec<usize>),
     /// A part of a tensor, one range per axis.
     Slice(Vec<SliceRange>),
+    /// Repetitions along each axis.
+    Tile(Vec<usize>),
+    /// The numbers in another shape, its axes in another order, in the shape of the output.
+    Rearrange(Vec<usize>, Vec<usize>),
     /// Numbers of an axis at these places.
     Select(usize, Vec<usize>),
-    /// A border: numbers before and after each axis.
-    Pad(Vec<[usize; 2]>, PadMode),
+    /// A border: numbers before and after each axis; a negative length cuts them off.
+    Pad(Vec<[isize; 2]>, PadMode),
     /// Images of another size, that of the output.
     Resize(ResizeMode, Coordinates),
+    /// Images of another size, that of the output, each axis multiplied by a matrix of its own.
+    Resample(Resampling),
     /// Reduction of axes.
     Reduce(Reduction, Vec<usize>),
     /// Cumulative sums along an axis.
@@ -255,6 +275,7 @@ pub enum Reduction {
     Sum,
     Max,
     Min,
+    Prod,
     L1,
     L2,
     SumSquare,

@@ -14,7 +14,7 @@ pub type ValueId = usize;
 pub type WeightId = usize;
 
 /// The operations of a network for one shape of its input.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// Shape of each computed tensor; the first is the input.
     pub shapes: Vec<Vec<usize>>,
@@ -58,13 +58,30 @@ impl Network {
     /// A node is invalid, or uses a variant that is not supported.
     pub fn plan(&self, input: [usize; 4]) -> Result<Plan, Error> {
         self.check_input(input)?;
+        let (mut plan, mut transposed) = (Plan { shapes: vec![input.to_vec()], ..Plan::default() }, BTreeMap::new());
+        if self.is_channels_last {
+            let [batch, channels, height, width] = input;
+            plan.shapes.push(vec![batch, height, width, channels]);
+            let order = vec![0, 2, 3, 1];
+            transposed.insert(1, (0, order.clone()));
+            plan.steps.push(Step {
+                name: self.input_name.clone(),
+                operator: "Transpose".to_owned(),
+                operation: Operation::Transpose(order),
+                arguments: vec![Argument::Value(0)],
+                results: vec![1],
+            });
+        }
+        let first = plan.shapes.len() - 1;
         let mut planner = Planner {
             network: self,
             batches: self.batch().map(|written| [written, input[0]]),
-            plan: Plan { shapes: vec![input.to_vec()], steps: Vec::new(), output: 0 },
-            names: BTreeMap::from([(self.input_name.as_str(), Argument::Value(0))]),
+            plan,
+            names: BTreeMap::from([(self.input_name.as_str(), Argument::Value(first))]),
             derived: BTreeSet::new(),
-            batched: BTreeSet::from([0]),
+            batched: BTreeSet::from([0, first]),
+            of_weights: BTreeMap::new(),
+            transposed,
             draws: BTreeMap::new(),
             shared: self.read_twice(),
             shared_draws: BTreeSet::new(),
@@ -121,6 +138,10 @@ struct Planner<'a> {
     names: BTreeMap<&'a str, Argument>,
     /// Computed tensors that depend on the images, or are random numbers per image.
     batched: BTreeSet<ValueId>,
+    /// Numbers of computed tensors that depend on small weights alone.
+    of_weights: BTreeMap<ValueId, Arc<Known>>,
+    /// Tensors that are others with their axes in this order.
+    transposed: BTreeMap<ValueId, (ValueId, Vec<usize>)>,
     /// Names of values computed from the shapes of the plan.
     derived: BTreeSet<&'a str>,
     /// Distribution of each computed tensor that is random.
@@ -132,7 +153,30 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
+    /// Runs the branch of a condition that is known before the run.
+    fn branch(&mut self, node: &'a Node) -> Result<(), Error> {
+        let wrong = || {
+            node.wrong("its condition depends on the image; export it for a fixed image size and without control flow")
+        };
+        let condition = self.argument(node, node.inputs.first().map_or("", String::as_str))?;
+        let holds = self.known(&condition).and_then(|known| known.scalar()).ok_or_else(wrong)? != 0.0;
+        let branch = node.attributes.branch(if holds { "then_branch" } else { "else_branch" });
+        let branch = branch.ok_or_else(|| node.wrong("it has no graph for this case"))?;
+        branch.nodes.iter().try_for_each(|node| self.node(node))?;
+        for (name, inner) in node.outputs.iter().zip(&branch.outputs) {
+            let result = self.argument(node, inner)?;
+            if self.derived.contains(inner.as_str()) {
+                self.derived.insert(name);
+            }
+            self.names.insert(name, result);
+        }
+        Ok(())
+    }
+
     fn node(&mut self, node: &'a Node) -> Result<(), Error> {
+        if node.is("If") {
+            return self.branch(node);
+        }
         let mut arguments = Vec::with_capacity(node.inputs.len());
         for name in &node.inputs {
             arguments.push(if name.is_empty() { None } else { Some(self.argument(node, name)?) });
@@ -161,14 +205,13 @@ impl<'a> Planner<'a> {
             batches: self.batches,
         };
         let first = node.outputs.first().ok_or_else(|| node.wrong("it has no output"))?;
-        if let Some(folded) = fold::fold(&call)? {
+        let folded = fold::fold(&call)?;
+        // What is computed from weights stays a step, so that training changes the weights.
+        let is_of_weights = arguments.iter().flatten().any(|argument| self.is_learned(argument));
+        let (folded, of_weights) = if is_of_weights { (None, folded) } else { (folded, None) };
+        if let Some(folded) = folded {
             let is_derived = matches!(node.operator.as_str(), "Shape" | "Size") || derived.contains(&true);
-            for (name, known) in node.outputs.iter().zip(folded) {
-                if is_derived {
-                    self.derived.insert(name);
-                }
-                self.names.insert(name, Argument::Known(Arc::new(known)));
-            }
+            self.set_known(node, folded, is_derived);
             return Ok(());
         }
         if rules::is_identity(&call) {
@@ -181,12 +224,42 @@ impl<'a> Planner<'a> {
         }
         let draws: Vec<Option<Draw>> = arguments.iter().map(|argument| self.draw(argument.as_ref())).collect();
         let ready = match (random::drawn(&call)?, random::followed(&call, &draws)?) {
-            (Some(ready), _) | (None, Some(ready)) => ready,
-            (None, None) => rules::resolve(&call)?,
+            (Some(ready), _) | (None, Some(ready)) => Ok(ready),
+            (None, None) => rules::resolve(&call),
         };
+        let mut ready = match (ready, of_weights.clone()) {
+            (Ok(ready), _) => ready,
+            (Err(_), Some(known)) => {
+                self.set_known(node, known, derived.contains(&true));
+                return Ok(());
+            }
+            (Err(error), None) => return Err(error),
+        };
+        if let (Operation::Transpose(order), Some(Some(Argument::Value(value)))) =
+            (&mut ready.operation, arguments.first())
+        {
+            let mut from = *value;
+            if let Some((first, before)) = self.transposed.get(value) {
+                from = *first;
+                order.iter_mut().for_each(|axis| *axis = before[*axis]);
+            }
+            if order.is_sorted() {
+                self.names.insert(first, Argument::Value(from));
+                return Ok(());
+            }
+            self.transposed.insert(self.plan.shapes.len(), (from, order.clone()));
+            arguments[0] = Some(Argument::Value(from));
+        }
+        let is_norm = matches!(ready.operation, Operation::BatchNorm { .. });
         let mut used = Vec::with_capacity(ready.arguments.len());
         for place in ready.arguments {
-            let argument = arguments.get(place).cloned().flatten();
+            let argument = match arguments.get(place).cloned().flatten() {
+                // A batch normalisation has its own parameters.
+                Some(Argument::Value(value)) if is_norm && place > 0 => {
+                    self.of_weights.get(&value).cloned().map(Argument::Known).or(Some(Argument::Value(value)))
+                }
+                argument => argument,
+            };
             used.push(argument.ok_or_else(|| node.wrong(format!("its input {} is missing", place + 1)))?);
             if shapes[place].contains(&0) {
                 return Err(node.wrong(format!("its input {} is empty", place + 1)));
@@ -209,6 +282,7 @@ impl<'a> Planner<'a> {
             }
             self.plan.shapes.push(shape);
         }
+        self.of_weights.extend(results.iter().copied().zip(of_weights.into_iter().flatten().map(Arc::new)));
         self.plan.steps.push(Step {
             name: node.title().to_owned(),
             operator: node.operator.clone(),
@@ -217,6 +291,25 @@ impl<'a> Planner<'a> {
             results,
         });
         Ok(())
+    }
+
+    /// Records outputs that are known; `is_derived` if they are computed from shapes of the plan.
+    fn set_known(&mut self, node: &'a Node, outputs: Vec<Known>, is_derived: bool) {
+        for (name, known) in node.outputs.iter().zip(outputs) {
+            if is_derived {
+                self.derived.insert(name);
+            }
+            self.names.insert(name, Argument::Known(Arc::new(known)));
+        }
+    }
+
+    /// Returns whether training changes an argument that does not depend on the images.
+    fn is_learned(&self, argument: &Argument) -> bool {
+        match argument {
+            Argument::Weight(weight) => self.network.is_learned(*weight),
+            Argument::Value(value) => self.of_weights.contains_key(value),
+            Argument::Known(_) => false,
+        }
     }
 
     /// Returns the distribution of a random argument with a single reader.
@@ -245,7 +338,7 @@ impl<'a> Planner<'a> {
 
     fn known(&self, argument: &Argument) -> Option<Arc<Known>> {
         match argument {
-            Argument::Value(_) => None,
+            Argument::Value(value) => self.of_weights.get(value).cloned(),
             Argument::Weight(weight) => self.network.small(*weight).map(Arc::new),
             Argument::Known(known) => Some(Arc::clone(known)),
         }

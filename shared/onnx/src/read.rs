@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek};
 
-use crate::network::Network;
+use crate::network::{Network, Node};
 use crate::weight::Weight;
 use crate::{Error, OPSETS, decode, rules};
 
@@ -21,18 +21,22 @@ impl Network {
         if !OPSETS.contains(&self.opset) {
             return Err(Error::Opset(self.opset));
         }
-        let mut missing: Vec<String> = Vec::new();
-        for node in &self.nodes {
+        let mut missing = Vec::new();
+        let mut nodes: Vec<&Node> = self.nodes.iter().rev().collect();
+        while let Some(node) = nodes.pop() {
+            nodes.extend(node.inner());
             let operator = match node.domain.as_str() {
                 "" => node.operator.clone(),
                 domain => format!("{domain}.{}", node.operator),
             };
-            if !rules::is_supported(&operator) && !missing.iter().any(|words| words.starts_with(&operator)) {
-                missing.push(format!("{operator} (node {})", node.title()));
+            if !rules::is_supported(&operator) && missing.iter().all(|(other, _)| *other != operator) {
+                missing.push((operator, node.title()));
             }
         }
-        if !missing.is_empty() {
-            return Err(Error::Operators(missing.join(", ")));
+        if let Some((first, _)) = missing.first() {
+            let advice = rules::advice(first);
+            let named = missing.iter().map(|(operator, node)| format!("{operator} (node {node})"));
+            return Err(Error::Operators { operators: named.collect::<Vec<_>>().join(", "), advice });
         }
         self.weights.iter().try_for_each(Weight::check)
     }

@@ -6,9 +6,9 @@ use self::writer::{Message, float_weight, list, model, node};
 use super::*;
 
 #[path = "../tests/writer/mod.rs"]
-mod writer;
+pub mod writer;
 
-fn read(bytes: &[u8]) -> Result<Network, Error> {
+pub fn read(bytes: &[u8]) -> Result<Network, Error> {
     Network::read(&mut Cursor::new(bytes))
 }
 
@@ -18,7 +18,7 @@ fn planned(operator: &str, inputs: &[&str], ints: &[(&str, &[i64])], weights: &[
     read(&model(18, &[0, 3, 7, 9], &nodes, weights))?.plan([2, 3, 7, 9])
 }
 
-fn output(plan: &Plan) -> &[usize] {
+pub fn output(plan: &Plan) -> &[usize] {
     &plan.shapes[plan.output]
 }
 
@@ -120,7 +120,11 @@ fn what_is_wrong_with_a_file_is_one_sentence_with_the_node() {
     );
     let missing =
         ordinary(&[node("Loop", "body", &["images"], "x", &[]), node("Unique", "", &["x"], "scores", &[])], &[]);
-    assert_eq!(missing, "the network needs operators that are not supported: Loop (node body), Unique (node scores)");
+    assert_eq!(
+        missing,
+        "the network needs operators that are not supported: Loop (node body), Unique (node scores); export it for a \
+        fixed image size and without control flow"
+    );
     let unknown = ordinary(&[node("Relu", "act", &["nothing"], "scores", &[])], &[]);
     assert!(unknown.starts_with("the node act (Relu): its input nothing is neither"), "{unknown}");
     let unfit = ordinary(&[node("Conv", "c1", &["images", "w"], "scores", &[])], &[float_weight("w", &[4, 5, 3, 3])]);
@@ -312,7 +316,7 @@ fn a_convolution_along_one_axis_is_that_of_an_image_of_one_row() {
     };
     assert_eq!(planned(&[1, 1]).unwrap(), (vec![3, 2, 20], 3 * 2 * 20 * 3));
     assert_eq!(planned(&[0, 0]).unwrap().0, [3, 2, 18]);
-    assert!(planned(&[1, 1, 1, 1]).unwrap_err().to_string().contains("its pads is [1, 1, 1, 1]"));
+    assert!(planned(&[1, 1, 1, 1]).unwrap_err().to_string().contains("its pads are [1, 1, 1, 1]"));
 }
 
 #[test]
@@ -409,14 +413,43 @@ fn what_a_resize_cannot_do_is_refused_in_one_sentence() {
     assert_eq!(output(&resize(&[1.0, 1.0, 2.0, 3.0], &[]).unwrap()), [2, 3, 14, 27]);
     let said = |scales: &[f32], attributes: &[Message]| resize(scales, attributes).unwrap_err().to_string();
     let whole = [1.0, 1.0, 2.0, 2.0];
-    let odd = said(&[1.0, 1.0, 0.5, 1.0], &[]);
-    assert!(odd.contains("its scale gives an axis the length 3.5, and only whole lengths are supported"), "{odd}");
+    let crop = said(&whole, &[text("coordinate_transformation_mode", "tf_crop_and_resize")]);
+    assert!(crop.contains("the coordinates tf_crop_and_resize are not supported; export it with half_pixel"), "{crop}");
+    let other = said(&whole, &[text("mode", "sinc")]);
+    assert!(other.contains("the interpolation sinc is not supported; export it with linear"), "{other}");
+}
+
+#[test]
+fn settings_of_a_resize_that_only_a_matrix_has_get_one() {
+    let matrices = |scales: &[f32], attributes: &[Message]| {
+        let node = node("Resize", "it", &["images", "", "scales"], "scores", &[]);
+        let plan = planned_with(node, attributes, &[floats("scales", scales)]).unwrap();
+        match &plan.steps[0].operation {
+            Operation::Resample(it) => Some([it.matrix(0, 7, output(&plan)[2]), it.matrix(1, 9, output(&plan)[3])]),
+            _ => None,
+        }
+    };
+    let whole = [1.0, 1.0, 2.0, 1.0];
     let coefficient = Message::default().text(1, "cubic_coeff_a").float(2, -0.5).int(20, 1);
-    let cubic = said(&whole, &[text("mode", "cubic"), coefficient.clone()]);
-    assert!(cubic.contains("its cubic coefficient is -0.5, and only -0.75 is supported"), "{cubic}");
-    assert!(resize(&whole, &[coefficient]).is_ok(), "the nearest pixel has no coefficient");
-    let outside = Message::default().text(1, "exclude_outside").int(3, 1).int(20, 2);
-    assert!(said(&whole, &[outside]).contains("leaving out what is outside is not supported"));
+    assert_eq!(matrices(&whole, std::slice::from_ref(&coefficient)), None, "the nearest pixel has no coefficient");
+    let [rows, columns] = matrices(&whole, &[text("mode", "cubic"), coefficient]).unwrap();
+    assert_eq!((rows.len(), columns.len()), (14 * 7, 9 * 9));
+    // A quarter of a pixel after the first, by the formula of the cubic.
+    let near = |a: f32, b: f32| (a - b).abs() < 1e-6;
+    assert!(near(rows[7], 0.867_187_5 - 0.070_312_5) && near(rows[8], 0.226_562_5), "{:?}", &rows[7..14]);
+    let linear = text("mode", "linear");
+    let [rows, _] = matrices(&whole, &[linear.clone(), text("coordinate_transformation_mode", "asymmetric")]).unwrap();
+    assert_eq!(rows[7..14], [0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    // 3 of 3.5 rows, each twice as high, from the place 0.5 on.
+    let [rows, _] = matrices(&[1.0, 1.0, 0.5, 1.0], std::slice::from_ref(&linear)).unwrap();
+    assert_eq!(
+        rows,
+        [[0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.0]]
+            .concat()
+    );
+    let antialias = Message::default().text(1, "antialias").int(3, 1).int(20, 2);
+    let [rows, _] = matrices(&[1.0, 1.0, 0.5, 1.0], &[linear, antialias]).unwrap();
+    assert_eq!(rows[7..14], [0.0, 0.125, 0.375, 0.375, 0.125, 0.0, 0.0]);
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct Weight {
     pub place: Place,
     /// Type of a number, by its number in `TensorProto.DataType`.
     pub(crate) data_type: i64,
+    /// Whether it stands for a parameter that the network does not have.
+    pub(crate) is_neutral: bool,
 }
 
 /// Location of a weight's numbers.
@@ -47,9 +49,9 @@ impl Weight {
     pub fn bytes(&self) -> Option<u64> {
         let size: u64 = match self.data_type {
             2 | 3 | 9 => 1,
-            10 | 16 => 2,
+            4 | 5 | 10 | 16 => 2,
             1 | 6 | 12 => 4,
-            7 | 11 => 8,
+            7 | 11 | 13 => 8,
             _ => return None,
         };
         (self.len() as u64).checked_mul(size)
@@ -71,8 +73,13 @@ impl Weight {
         }
         let numbers = self.dims.iter().try_fold(1_usize, |product, dim| product.checked_mul(*dim));
         let Some(bytes) = numbers.and_then(|_| self.bytes()) else {
-            let what = if numbers.is_none() { "has too many numbers" } else { "has a type that is not supported" };
-            return Err(self.wrong(format!("it {what} ({})", type_name(self.data_type))));
+            let name = type_name(self.data_type);
+            return Err(self.wrong(match numbers {
+                None => format!("it has too many numbers ({name})"),
+                Some(_) => {
+                    format!("it has a type that is not supported ({name}); export it with floats of 16 or 32 bits")
+                }
+            }));
         };
         let (there, expected) = match &self.place {
             Place::Here(here) => (here.len() as u64, bytes),
@@ -129,9 +136,11 @@ impl Weight {
             11 => Numbers::Floats(of(bytes, |bits| f64::from_le_bytes(bits) as f32)),
             2 | 9 => Numbers::Ints(bytes.iter().map(|byte| i64::from(*byte)).collect()),
             3 => Numbers::Ints(bytes.iter().map(|byte| i64::from(byte.cast_signed())).collect()),
+            4 => Numbers::Ints(of(bytes, |bytes| i64::from(u16::from_le_bytes(bytes)))),
+            5 => Numbers::Ints(of(bytes, |bytes| i64::from(i16::from_le_bytes(bytes)))),
             6 => Numbers::Ints(of(bytes, |bytes| i64::from(i32::from_le_bytes(bytes)))),
             12 => Numbers::Ints(of(bytes, |bytes| i64::from(u32::from_le_bytes(bytes)))),
-            7 => Numbers::Ints(of(bytes, i64::from_le_bytes)),
+            7 | 13 => Numbers::Ints(of(bytes, i64::from_le_bytes)),
             _ => Numbers::Ints(Vec::new()),
         }
     }

@@ -33,15 +33,7 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
         // axis.
         Operation::Conv { window, groups } => {
             let [top, left, bottom, right] = window.padding;
-            let image = |value: Value| match shape.len() {
-                4 => value.image(),
-                _ => {
-                    let any = value.any();
-                    let [.., outer, inner, len] = any.dims();
-                    any.reshape([outer, inner, 1, len])
-                }
-            };
-            let (images, weight) = (image(next()), image(next()));
+            let (images, weight) = (next().rows(axes), next().rows(axes));
             let bias = tensors.next().map(|bias| Param::initialized(ParamId::new(), bias.list()));
             let conv = Conv2d {
                 weight: Param::initialized(ParamId::new(), weight),
@@ -52,15 +44,16 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
                 groups: *groups,
                 padding: PaddingConfig2d::Explicit(top, left, bottom, right),
             };
-            let output = Value::Image(convolve(&conv, images));
-            if shape.len() == 4 { output } else { Value::shaped(output.any(), shape) }
+            Value::of_rows(convolve(&conv, images), shape)
         }
-        Operation::ConvTranspose { window, groups, extra } => {
+        Operation::ConvTranspose { window, groups, extra, crop } => {
             let Window { stride, padding, dilation, .. } = *window;
             let options = ConvTransposeOptions::new(stride, [padding[0], padding[1]], *extra, dilation, *groups);
-            let (images, weights) = (next().image(), next().image());
+            let (images, weights) = (next().rows(axes), next().rows(axes));
             let bias = tensors.next().map(Value::list);
-            Value::Image(conv_transpose2d(images, weights, bias, options))
+            let output = conv_transpose2d(images, weights, bias, options);
+            let [_, _, height, width] = output.dims();
+            Value::of_rows(output.narrow(2, 0, height - crop[0]).narrow(3, 0, width - crop[1]), shape)
         }
         Operation::MaxPool(window) => {
             let [top, left, bottom, right] = window.padding;
@@ -71,9 +64,16 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
                 dilation: window.dilation,
                 ceil_mode: false,
             };
-            Value::Image(max_pool(&pool, next().image()))
+            Value::of_rows(max_pool(&pool, next().rows(axes)), shape)
         }
-        Operation::AveragePool { window, counted } => Value::Image(average_pool(window, counted, next().image())),
+        Operation::AveragePool { window, counted } => {
+            Value::of_rows(average_pool(window, counted, next().rows(axes)), shape)
+        }
+        Operation::ChannelNorm { reach, factor, exponent, bias } => {
+            let x = next().rows(axes);
+            let sum = neighbours(x.clone() * x.clone(), *reach);
+            Value::of_rows(x / (sum * *factor + *bias).powf_scalar(*exponent), shape)
+        }
         Operation::InstanceNorm { epsilon } => {
             let (x, scale, bias) = (next(), next().list(), next().list());
             group_norm(x, scale, bias, shape[1], *epsilon, shape)
@@ -132,14 +132,28 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
         Operation::Expand => Value::Any(next().any().expand(six(shape))),
         Operation::Transpose(order) => transpose(next(), order, shape),
         Operation::Slice(ranges) => Value::Any(slice(next().any(), ranges)),
+        Operation::Tile(times) => Value::shaped(next().any().repeat(&six(times)), shape),
+        Operation::Rearrange(split, order) => {
+            let x = next().any().reshape(six(split));
+            let order: [usize; MOST_AXES] = std::array::from_fn(|axis| order[axis]);
+            Value::shaped(x.permute(order), shape)
+        }
         Operation::Select(axis, places) => {
             let x = next().any();
             let indices = indices(places, &x.device());
             Value::shaped(x.select(MOST_AXES - axes + axis, indices), shape)
         }
         Operation::Pad(border, mode) => {
-            let pairs: Vec<(usize, usize)> = border.iter().map(|[before, after]| (*before, *after)).collect();
-            Value::Any(next().any().pad(
+            let cut = |end: isize| end.min(0).unsigned_abs();
+            let added = |end: isize| end.max(0).unsigned_abs();
+            let mut x = next().any();
+            for (axis, [before, after]) in border.iter().enumerate().filter(|(_, [b, a])| b.min(a) < &0) {
+                let axis = axis_at(axis);
+                let left = x.dims()[axis] - cut(*before) - cut(*after);
+                x = x.narrow(axis, cut(*before), left);
+            }
+            let pairs: Vec<(usize, usize)> = border.iter().map(|[b, a]| (added(*b), added(*a))).collect();
+            Value::Any(x.pad(
                 pairs,
                 match mode {
                     PadMode::Constant(number) => BurnPadMode::Constant(*number),
@@ -150,6 +164,18 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
         }
         Operation::Resize(mode, coordinates) => {
             Value::Image(resize(next().image(), [shape[2], shape[3]], *mode, *coordinates))
+        }
+        Operation::Resample(resampling) => {
+            let images = next().image();
+            let [_, _, height, width] = images.dims();
+            let device = images.device().without_autodiff();
+            let matrix = |axis: usize, from: usize| -> Tensor<4> {
+                let (to, device) = (shape[2 + axis], &device);
+                Tensor::from_data(TensorData::new(resampling.matrix(axis, from, to), [1, 1, to, from]), device)
+            };
+            let (rows, columns) = (matrix(0, height), matrix(1, width).transpose());
+            let tall = rows.expand([shape[0], shape[1], shape[2], height]).matmul(images);
+            Value::Image(tall.matmul(columns.expand([shape[0], shape[1], width, shape[3]])))
         }
         Operation::Reduce(reduction, reduced) => {
             let reduced: Vec<usize> = reduced.iter().map(|axis| MOST_AXES - axes + axis).collect();
@@ -344,6 +370,14 @@ fn average_pool(window: &Window, counted: &[usize; 4], images: Tensor<4>) -> Ten
     avg_pool2d(images, options)
 }
 
+/// Sums each channel and its neighbours, of which this number is before and after it.
+fn neighbours(x: Tensor<4>, [before, after]: [usize; 2]) -> Tensor<4> {
+    let channels = x.dims()[1];
+    let padded = x.pad([(before, after), (0, 0), (0, 0)], BurnPadMode::Constant(0.0));
+    let parts = (0..=before + after).map(|first| padded.clone().narrow(1, first, channels));
+    parts.reduce(|sum, part| sum + part).unwrap_or(padded)
+}
+
 /// Normalises groups of channels: `[n, channels, …]`.
 fn group_norm(x: Value, scale: Tensor<1>, bias: Tensor<1>, groups: usize, epsilon: f64, shape: &[usize]) -> Value {
     let [images, channels] = [shape[0], shape[1]];
@@ -438,13 +472,7 @@ fn nearest(from: usize, to: usize, coordinates: Coordinates, rounding: Rounding)
             Coordinates::AlignCorners if to > 1 => at as f64 * (from - 1) as f64 / (to - 1) as f64,
             Coordinates::AlignCorners => 0.0,
         };
-        let rounded = match rounding {
-            Rounding::HalfDown => (at - 0.5).ceil(),
-            Rounding::HalfUp => (at + 0.5).floor(),
-            Rounding::Floor => at.floor(),
-            Rounding::Ceil => at.ceil(),
-        };
-        rounded.clamp(0.0, (from - 1) as f64) as usize
+        rounding.round(at).clamp(0.0, (from - 1) as f64) as usize
     };
     (0..to).map(place).collect()
 }
@@ -463,6 +491,7 @@ fn reduce(x: Value, reduction: Reduction, axes: &[usize], shape: &[usize]) -> Va
         Reduction::Sum => sum(x),
         Reduction::Max => along(x, |x, axis| x.max_dim(axis)),
         Reduction::Min => along(x, |x, axis| x.min_dim(axis)),
+        Reduction::Prod => along(x, |x, axis| x.prod_dim(axis)),
         Reduction::L1 => sum(x.abs()),
         Reduction::L2 => sum(x.clone() * x).sqrt(),
         Reduction::SumSquare => sum(x.clone() * x),

@@ -7,6 +7,8 @@
 
 mod compute;
 mod file;
+#[cfg(test)]
+mod operators;
 mod parameters;
 mod program;
 mod run;

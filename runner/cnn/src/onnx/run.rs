@@ -77,7 +77,8 @@ fn step(
             })]
         }
         Work::Norm { norm, then } => {
-            vec![Value::Image(normalise(&parameters.norms[*norm], first(&mut sources).image(), *then))]
+            let rows = first(&mut sources).rows(instruction.axes);
+            vec![Value::of_rows(normalise(&parameters.norms[*norm], rows, *then), shapes[0])]
         }
         Work::Linear(linear) => {
             let linear = &parameters.linears[*linear];

@@ -45,6 +45,29 @@ impl Value {
         }
     }
 
+    /// Returns the tensor of `axes` axes with four: those after the third in one row. Images, and
+    /// sequences of three axes, which are images of one row, keep their numbers in place.
+    pub fn rows(self, axes: usize) -> Tensor<4> {
+        match self {
+            Self::Image(image) => image,
+            Self::Any(any) => {
+                let dims = any.dims();
+                let length = |axis: usize| if axis < axes { dims[MOST_AXES - axes + axis] } else { 1 };
+                let [n, c] = [length(0), length(1)];
+                any.reshape(if axes == 4 {
+                    [n, c, length(2), length(3)]
+                } else {
+                    [n, c, 1, (2..axes).map(length).product()]
+                })
+            }
+        }
+    }
+
+    /// Returns a tensor of this shape from [`Self::rows`].
+    pub fn of_rows(rows: Tensor<4>, shape: &[usize]) -> Self {
+        if shape.len() == 4 { Self::Image(rows) } else { Self::shaped(Self::Image(rows).any(), shape) }
+    }
+
     /// Returns the tensor with six axes.
     pub fn any(self) -> Tensor<6> {
         match self {

@@ -14,6 +14,7 @@ use foreglow_exit::unusable;
 
 use crate::class_folder::files_in;
 use crate::file_part::{expect_part, read_part};
+use crate::foreign;
 use crate::set::{DataSet, Item, ItemError, Layout, missing};
 
 /// The pictures of a BSON file.
@@ -40,10 +41,11 @@ impl Bson {
     /// The file cannot be read, is damaged, or holds no picture.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let path = match files_in(path) {
-            Ok(files) if path.is_dir() => files
-                .into_iter()
-                .find(|file| file.extension().is_some_and(|ending| ending == "bson"))
-                .ok_or_else(|| unusable(format!("there is no .bson file in {}", path.display())))?,
+            Ok(files) if path.is_dir() => {
+                files.into_iter().find(|file| file.extension().is_some_and(|ending| ending == "bson")).ok_or_else(
+                    || unusable(format!("there is no .bson file in {}{}", path.display(), foreign::hint(path))),
+                )?
+            }
             _ => path.to_owned(),
         };
         let shown = path.display();

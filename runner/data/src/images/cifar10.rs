@@ -8,6 +8,7 @@ use foreglow_exit::unusable;
 
 use crate::class_folder::files_in;
 use crate::file_part::{expect_part, read_part};
+use crate::foreign;
 use crate::set::{DataSet, Item, ItemError, Layout, missing};
 
 const SIDE_PX: u32 = 32;
@@ -46,14 +47,19 @@ impl Cifar10 {
             if bytes == 0 || !bytes.is_multiple_of(RECORD) {
                 return Err(unusable(format!(
                     "{shown} has {bytes} bytes, and the size of a CIFAR-10 file is a multiple of {RECORD}: it is cut \
-                    short, or another format"
+                    short, or another format{}",
+                    foreign::hint(&path)
                 )));
             }
             batches.push(Batch { path, file, first: len });
             len += bytes / RECORD;
         }
         if len == 0 {
-            return Err(unusable(format!("there is no CIFAR-10 file (.bin) in {}", path.display())));
+            return Err(unusable(format!(
+                "there is no CIFAR-10 file (.bin) in {}{}",
+                path.display(),
+                foreign::hint(path)
+            )));
         }
         let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
         let names = std::fs::read_to_string(folder.join(NAMES)).unwrap_or_default();

@@ -11,12 +11,14 @@ use foreglow_exit::unusable;
 use super::decode::LARGEST_SIDE_PX;
 use crate::class_folder::files_in;
 use crate::file_part::{expect_part, read_part};
+use crate::foreign;
 use crate::set::{DataSet, Item, ItemError, Layout, missing};
 
 /// Magic number of unsigned bytes in three dimensions; [`LABELS`] has one dimension.
 pub const IMAGES: [u8; 4] = [0, 0, 8, 3];
 const LABELS: [u8; 4] = [0, 0, 8, 1];
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// Signature of a gzip file.
+pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Limit on the size of a decompressed file, which is kept in memory.
 const LARGEST_UNPACKED: u64 = 1 << 30;
 
@@ -62,7 +64,11 @@ impl Idx {
             len += images;
         }
         if len == 0 {
-            return Err(unusable(format!("there is no IDX file with an image in {}", path.display())));
+            return Err(unusable(format!(
+                "there is no IDX file with an image in {}{}",
+                path.display(),
+                foreign::hint(path)
+            )));
         }
         let labels = parts.iter().flat_map(|part| part.labels.iter().flatten());
         let classes = labels.max().map(|largest| u32::from(*largest) + 1);
@@ -81,7 +87,10 @@ impl Part {
         let (header, bytes, len) = content(path)?;
         let [magic, images, height, width] = header.map(u32::from_be_bytes);
         if magic != u32::from_be_bytes(IMAGES) {
-            return Err(unusable(format!("{shown} is not an IDX file of images (bytes in three dimensions)")));
+            return Err(unusable(format!(
+                "{shown} is not an IDX file of images (bytes in three dimensions){}",
+                foreign::hint(path)
+            )));
         }
         if width == 0 || height == 0 || width.max(height) > LARGEST_SIDE_PX {
             return Err(unusable(format!("the images of {shown} are said to be {width} × {height} px: it is damaged")));

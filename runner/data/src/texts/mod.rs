@@ -38,13 +38,9 @@ const LARGEST_TEXT: u64 = 16 << 20;
 /// The folder cannot be read, or holds no text.
 pub fn folder(root: &Path) -> anyhow::Result<ClassFolder> {
     let advice = "put text files into sub-folders, one for each class";
-    let holding =
-        Holding { what: "text", advice, accepts: is_shown, layout: Layout::Text, largest_bytes: LARGEST_TEXT };
+    let (layout, largest_bytes) = (Layout::Text, LARGEST_TEXT);
+    let holding = Holding { what: "text", kinds: "texts", advice, accepts: |_| true, layout, largest_bytes };
     ClassFolder::open(root, &holding)
-}
-
-fn is_shown(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.'))
 }
 
 #[cfg(test)]

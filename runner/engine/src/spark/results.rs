@@ -7,6 +7,7 @@ use foreglow_shared::Configuration;
 use serde_json::{Map, json};
 
 use super::rounds::Rounds;
+use crate::account::check_work;
 use crate::course::Course;
 use crate::{Job, describe_broken};
 
@@ -126,7 +127,7 @@ impl Results {
     /// Checks that every image of the sample was processed.
     ///
     /// # Errors
-    /// Results are missing.
+    /// Results are missing, or all images are broken.
     pub fn check(&self) -> Result<(), String> {
         if let Some(lost) = self.seen.iter().position(|seen| !seen) {
             let (lost_count, all) = (self.seen.iter().filter(|seen| !**seen).count(), self.seen.len());
@@ -136,7 +137,7 @@ impl Results {
         if there != wanted {
             return Err(format!("the executors worked on {there} images, and the sample has {wanted}"));
         }
-        Ok(())
+        check_work(self.images, &self.broken, "images")
     }
 
     /// Adds the fields of the sample.
@@ -190,6 +191,17 @@ mod tests {
         let mut extra = Map::new();
         results.describe(&crate::sweep::tests::job(), &mut extra);
         assert_eq!(extra["broken_images"], json!({ "count": 1, "first": ["test/1.jpg (no image)"] }));
+    }
+
+    #[test]
+    fn a_run_without_one_usable_image_is_not_complete() {
+        let mut results = Results::of(1, 2);
+        let broken = ["1.jpg", "2.jpg"].map(|name| BrokenImage { name: name.into(), why: "no image".into() });
+        let (phases, broken) = (Phases::default(), broken.to_vec());
+        let none = Report::Done { partition: 0, images: 0, broken, phases, peak_memory_mib: None, accelerator: None };
+        results.add(none).unwrap();
+        let said = results.check().unwrap_err();
+        assert_eq!(said, "broken images: all 2 of the sample, so the run did no work; the first is 1.jpg (no image)");
     }
 
     #[test]

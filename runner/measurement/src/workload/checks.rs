@@ -4,6 +4,7 @@ use foreglow_console::progress::Progress;
 use foreglow_engine::{self as engine, Job};
 use foreglow_exit::unusable;
 use foreglow_machine::Warning;
+use foreglow_machine::control_group::Quota;
 use foreglow_shared::Workload;
 
 /// Default number of images per task.
@@ -45,7 +46,8 @@ pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> any
     Ok(())
 }
 
-/// Ensures that the images or texts exist, with a progress bar while they are generated.
+/// Ensures that the images or texts exist, with a progress bar while they are generated, and says
+/// once what their folders hold besides.
 ///
 /// # Errors
 /// They cannot be generated or are missing.
@@ -53,7 +55,9 @@ pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
     let noun = job.source.noun();
     progress.counts(noun);
     let what = if noun == "texts" { "drawing texts" } else { "drawing images" };
-    job.prepare(&mut |there, all| progress.images(what, there, all))
+    let remarks = job.prepare(&mut |there, all| progress.images(what, there, all))?;
+    remarks.iter().for_each(|remark| progress.line(&format!("note: {remark}")));
+    Ok(())
 }
 
 /// Refuses slow cores if they have no effect or the system does not permit them.
@@ -63,6 +67,12 @@ pub fn check_core_share(job: &Job) -> anyhow::Result<()> {
     }
     if job.device.accelerator().is_some() {
         return Err(unusable("--core-share slows processors, and this job runs on a GPU; add --device cpu"));
+    }
+    if let Some(share) = Quota::of_this_process().and_then(|quota| quota.core_share()) {
+        return Err(unusable(format!(
+            "the CPU quota of this container is {share:.2} processors, and a core cannot be slower; leave out \
+             --core-share, and each sample records this share"
+        )));
     }
     if !engine::allows_cpu_quotas() {
         return Err(unusable(

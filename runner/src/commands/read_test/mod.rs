@@ -196,6 +196,7 @@ impl Args {
         for path in &self.data {
             let source = self.data_format.source(path)?;
             let set = source.open()?;
+            set.remark().iter().for_each(|remark| progress.line(&format!("note: {remark}")));
             sets.push(Tested { source, images: set.len(), set });
         }
         if sets.is_empty() {

@@ -54,7 +54,7 @@ pub fn binary(call: &Call<'_>) -> Result<Ready, Error> {
     let (left, right) = (call.shape(0)?, call.shape(1)?);
     let shape = broadcast(left, right).ok_or_else(|| call.wrong(format!("{left:?} and {right:?} do not fit")))?;
     let function = match call.node.operator.as_str() {
-        "Add" => Binary::Add,
+        "Add" | "Sum" => Binary::Add,
         "Sub" => Binary::Sub,
         "Mul" => Binary::Mul,
         "Div" => Binary::Div,
@@ -142,6 +142,7 @@ pub fn reduce(call: &Call<'_>) -> Result<Ready, Error> {
         "ReduceSum" => Reduction::Sum,
         "ReduceMax" => Reduction::Max,
         "ReduceMin" => Reduction::Min,
+        "ReduceProd" => Reduction::Prod,
         "ReduceL1" => Reduction::L1,
         "ReduceL2" => Reduction::L2,
         _ => Reduction::SumSquare,

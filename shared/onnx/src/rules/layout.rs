@@ -222,6 +222,49 @@ pub fn gather(call: &Call<'_>) -> Result<Ready, Error> {
     Ok(Ready::new(Operation::Select(axis, indices), 1, out))
 }
 
+pub fn tile(call: &Call<'_>) -> Result<Ready, Error> {
+    let shape = call.shape(0)?;
+    let repeats = call.ints(1)?.unwrap_or_default();
+    let times: Option<Vec<usize>> =
+        repeats.iter().map(|times| usize::try_from(*times).ok().filter(|times| (1..1 << 16).contains(times))).collect();
+    let times = times.filter(|times| times.len() == shape.len());
+    let times = times.ok_or_else(|| call.wrong(format!("its repeats are {repeats:?} for {} axes", shape.len())))?;
+    let tiled = shape.iter().zip(&times).map(|(length, times)| length * times).collect();
+    Ok(Ready::new(Operation::Tile(times), 1, tiled))
+}
+
+/// Returns the shape of images and the side of a block, for moving pixels to channels and back.
+fn blocks(call: &Call<'_>) -> Result<([usize; 4], usize), Error> {
+    let images =
+        <[usize; 4]>::try_from(call.shape(0)?).map_err(|_| call.wrong("its input is not a batch of images"))?;
+    let side = call.node.attributes.int("blocksize").and_then(|side| usize::try_from(side).ok());
+    side.filter(|side| (1..1 << 16).contains(side))
+        .map(|side| (images, side))
+        .ok_or_else(|| call.wrong("its blocksize is not positive"))
+}
+
+pub fn depth_to_space(call: &Call<'_>) -> Result<Ready, Error> {
+    let ([n, c, h, w], b) = blocks(call)?;
+    if !c.is_multiple_of(b * b) {
+        return Err(call.wrong(format!("its {c} channels are no multiple of {}", b * b)));
+    }
+    let out = c / (b * b);
+    let (split, order) = match call.node.attributes.text("mode", "DCR") {
+        "CRD" => ([n, out, b, b, h, w], [0, 1, 4, 2, 5, 3]),
+        _ => ([n, b, b, out, h, w], [0, 3, 4, 1, 5, 2]),
+    };
+    Ok(Ready::new(Operation::Rearrange(split.to_vec(), order.to_vec()), 1, vec![n, out, h * b, w * b]))
+}
+
+pub fn space_to_depth(call: &Call<'_>) -> Result<Ready, Error> {
+    let ([n, c, h, w], b) = blocks(call)?;
+    if !(h.is_multiple_of(b) && w.is_multiple_of(b)) {
+        return Err(call.wrong(format!("its images of {h}×{w} px are no multiple of {b}")));
+    }
+    let split = vec![n, c, h / b, b, w / b, b];
+    Ok(Ready::new(Operation::Rearrange(split, vec![0, 3, 5, 1, 2, 4]), 1, vec![n, c * b * b, h / b, w / b]))
+}
+
 pub fn pad(call: &Call<'_>) -> Result<Ready, Error> {
     let mut shape = call.shape(0)?.to_vec();
     let pads = call.ints_of("pads", 1)?.or(call.node.attributes.ints("paddings"));
@@ -244,13 +287,20 @@ pub fn pad(call: &Call<'_>) -> Result<Ready, Error> {
         other => return Err(call.wrong(format!("the border {other} is not supported"))),
     };
     let mut border = vec![[0; 2]; shape.len()];
+    let wrong = || call.wrong(format!("its pads are {pads:?}"));
     for (place, axis) in axes.iter().enumerate() {
-        for (end, pad) in [pads[place], pads[place + axes.len()]].into_iter().enumerate() {
-            let fits = usize::try_from(pad).ok().filter(|pad| mode != PadMode::Reflect || *pad < shape[*axis]);
-            border[*axis][end] =
-                fits.filter(|pad| *pad < 1 << 16).ok_or_else(|| call.wrong(format!("its pads are {pads:?}")))?;
+        let ends = [pads[place], pads[place + axes.len()]];
+        let cut: i64 = ends.iter().map(|end| (*end).clamp(-(1 << 16), 0)).sum();
+        let left = shape[*axis] as i64 + cut;
+        // A mirror image is shorter than what it mirrors.
+        let most = if mode == PadMode::Reflect { left } else { 1 << 16 };
+        if left < 1 || ends.iter().any(|end| *end >= most || *end <= -(1 << 16)) {
+            return Err(wrong());
         }
+        border[*axis] = ends.map(|end| end as isize);
     }
-    shape.iter_mut().zip(&border).for_each(|(length, [before, after])| *length += before + after);
+    for (length, [before, after]) in shape.iter_mut().zip(&border) {
+        *length = length.checked_add_signed(before + after).ok_or_else(wrong)?;
+    }
     Ok(Ready::new(Operation::Pad(border, mode), 1, shape))
 }

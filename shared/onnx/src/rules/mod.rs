@@ -16,7 +16,7 @@ use crate::network::Node;
 use crate::{Error, Known, Operation};
 
 /// Operators that are only supported for shapes and other known numbers.
-const FOLDED: [&str; 8] = ["Constant", "ConstantOfShape", "Shape", "Size", "Range", "ReduceProd", "Mod", "NonZero"];
+const FOLDED: [&str; 8] = ["Constant", "ConstantOfShape", "Shape", "Size", "Range", "Mod", "NonZero", "If"];
 
 /// Operators that make random numbers.
 const RANDOM: [&str; 3] = ["RandomUniform", "RandomUniformLike", "Bernoulli"];
@@ -34,6 +34,8 @@ const RULES: &[(&str, Rule)] = &[
     ("GlobalMaxPool", windows::global_pool),
     ("Resize", windows::resize),
     ("Upsample", windows::resize),
+    ("GlobalLpPool", windows::global_pool),
+    ("LRN", normalise::across_channels),
     ("BatchNormalization", normalise::batch),
     ("InstanceNormalization", normalise::instance),
     ("GroupNormalization", normalise::group),
@@ -54,6 +56,9 @@ const RULES: &[(&str, Rule)] = &[
     ("Slice", layout::slice),
     ("Gather", layout::gather),
     ("Pad", layout::pad),
+    ("Tile", layout::tile),
+    ("DepthToSpace", layout::depth_to_space),
+    ("SpaceToDepth", layout::space_to_depth),
     ("Dropout", elementwise::dropout),
     ("Cast", elementwise::cast),
     ("CastLike", elementwise::cast),
@@ -66,6 +71,7 @@ const RULES: &[(&str, Rule)] = &[
     ("Pow", elementwise::binary),
     ("Min", elementwise::binary),
     ("Max", elementwise::binary),
+    ("Sum", elementwise::binary),
     ("PRelu", elementwise::binary),
     ("Less", elementwise::binary),
     ("LessOrEqual", elementwise::binary),
@@ -107,6 +113,7 @@ const RULES: &[(&str, Rule)] = &[
     ("ReduceSum", elementwise::reduce),
     ("ReduceMax", elementwise::reduce),
     ("ReduceMin", elementwise::reduce),
+    ("ReduceProd", elementwise::reduce),
     ("ReduceL1", elementwise::reduce),
     ("ReduceL2", elementwise::reduce),
     ("ReduceSumSquare", elementwise::reduce),
@@ -147,6 +154,39 @@ impl Ready {
 /// Returns whether there is a rule for an operator of the standard domain.
 pub fn is_supported(operator: &str) -> bool {
     FOLDED.contains(&operator) || RANDOM.contains(&operator) || RULES.iter().any(|(name, _)| *name == operator)
+}
+
+/// Returns what to change at the export of a network with an operator that is not supported.
+pub fn advice(operator: &str) -> &'static str {
+    let begins_with = |starts: &[&str]| starts.iter().any(|start| operator.starts_with(start));
+    if begins_with(&[
+        "QLinear",
+        "Quantize",
+        "Dequantize",
+        "DynamicQuantize",
+        "ConvInteger",
+        "MatMulInteger",
+        "com.microsoft.Q",
+    ]) {
+        "export it before its quantisation"
+    } else if operator.contains('.') {
+        "export it without the optimisations of a runtime, in operators of ONNX alone"
+    } else if begins_with(&["Loop", "Scan", "Sequence", "SplitToSequence", "ConcatFromSequence", "Optional"]) {
+        "export it for a fixed image size and without control flow"
+    } else if begins_with(&[
+        "NonMaxSuppression",
+        "TopK",
+        "ArgMax",
+        "ArgMin",
+        "RoiAlign",
+        "MaxRoiPool",
+        "Unique",
+        "OneHot",
+    ]) {
+        "export it without this post-processing, with the scores as its output"
+    } else {
+        "export it with other layers in their place (docs/guide.md lists the operators)"
+    }
 }
 
 /// Returns whether the node returns its first input unchanged.
@@ -191,18 +231,33 @@ impl Call<'_> {
         if self.has(place) { self.shapes.get(place).map(Vec::as_slice).ok_or_else(missing) } else { Err(missing()) }
     }
 
-    /// Returns the shape of the first input, which must have four axes, none of length 0.
+    /// Returns the shape of the first input, which must have no axis of length 0. Sequences of
+    /// three axes (batch, channels, length) are images of one row.
     pub fn images(&self) -> Result<[usize; 4], Error> {
         let shape = self.shape(0)?;
         if shape.contains(&0) {
             return Err(self.wrong("its input 1 is empty"));
         }
-        shape.try_into().map_err(|_| {
-            self.wrong(format!(
-                "its input {shape:?} has {} axes; only batch, channels, height and width are supported",
+        match *shape {
+            [images, channels, height, width] => Ok([images, channels, height, width]),
+            [images, channels, length] => Ok([images, channels, 1, length]),
+            _ => Err(self.wrong(format!(
+                "its input {shape:?} has {} axes; only batch, channels and one or two more are supported",
                 shape.len()
-            ))
-        })
+            ))),
+        }
+    }
+
+    /// Returns a shape of images with the axes of the first input.
+    pub fn like_images(&self, [images, channels, height, width]: [usize; 4]) -> Vec<usize> {
+        match self.is_sequence() {
+            true => vec![images, channels, width],
+            false => vec![images, channels, height, width],
+        }
+    }
+
+    fn is_sequence(&self) -> bool {
+        self.shapes.first().is_some_and(|shape| shape.len() == 3)
     }
 
     /// Returns an input's known numbers; `None` for an omitted input.
@@ -247,16 +302,20 @@ impl Call<'_> {
         self.axis(self.node.attributes.int("axis").unwrap_or(default), axes)
     }
 
-    /// Returns an attribute with one number per vertical and horizontal axis.
+    /// Returns an attribute with one number per vertical and horizontal axis; the vertical one of a
+    /// sequence is the default.
     pub fn pair(&self, attribute: &str, default: usize) -> Result<[usize; 2], Error> {
         let wrong = |ints: &[i64]| self.wrong(format!("its {attribute} is {ints:?}"));
         match self.node.attributes.ints(attribute) {
             None => Ok([default; 2]),
-            Some(ints @ [down, across]) => match (usize::try_from(*down), usize::try_from(*across)) {
-                (Ok(down), Ok(across)) if down.max(across) < 1 << 16 => Ok([down, across]),
-                _ => Err(wrong(ints)),
-            },
-            Some(ints) => Err(wrong(ints)),
+            Some(ints) => {
+                let small = |int: &i64| usize::try_from(*int).ok().filter(|int| *int < 1 << 16);
+                match (ints.iter().map(small).collect::<Option<Vec<_>>>().as_deref(), self.is_sequence()) {
+                    (Some([down, across]), false) => Ok([*down, *across]),
+                    (Some([along]), true) => Ok([default, *along]),
+                    _ => Err(wrong(ints)),
+                }
+            }
         }
     }
 

@@ -10,9 +10,6 @@ pub fn batch(call: &Call<'_>) -> Result<Ready, Error> {
     if shape.len() == 3 && shape[0] == 1 && call.node.attributes.int("training_mode") == Some(1) {
         return Ok(Ready::new(Operation::InstanceNorm { epsilon: epsilon(call) }, 3, scaled(call)?));
     }
-    if shape.len() != 4 {
-        return Err(call.wrong(format!("its input {shape:?} is not a batch of images")));
-    }
     for place in 1..5 {
         call.expect(place, &[channels])?;
     }
@@ -49,6 +46,20 @@ pub fn layer(call: &Call<'_>) -> Result<Ready, Error> {
         call.expect(2, &shape[axis..])?;
     }
     Ok(Ready::new(Operation::LayerNorm { axis, epsilon: epsilon(call) }, arguments, shape))
+}
+
+/// Local response normalisation (Krizhevsky et al., "ImageNet classification with deep
+/// convolutional neural networks", 2012).
+pub fn across_channels(call: &Call<'_>) -> Result<Ready, Error> {
+    let shape = call.shape(0)?.to_vec();
+    let channels = channels(call, &shape)?;
+    let size = call.node.attributes.int("size").and_then(|size| usize::try_from(size).ok());
+    let size = size.filter(|size| (1..1 << 16).contains(size)).ok_or_else(|| call.wrong("it has no size"))?;
+    let float = |name, default| call.node.attributes.float(name, default);
+    // The longer side of an even size is after the channel. Channels outside count as zeros.
+    let reach = [(size - 1) / 2, size / 2].map(|side| side.min(channels));
+    let (factor, exponent, bias) = (float("alpha", 1e-4) / size as f32, float("beta", 0.75), float("bias", 1.0));
+    Ok(Ready::new(Operation::ChannelNorm { reach, factor, exponent, bias }, 1, shape))
 }
 
 pub fn softmax(call: &Call<'_>) -> Result<Ready, Error> {

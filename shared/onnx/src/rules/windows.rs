@@ -1,17 +1,17 @@
 //! Convolutions, pools and resizing.
 
 use super::{Call, Ready};
-use crate::{Coordinates, Error, Operation, Reduction, ResizeMode, Rounding, Window};
+use crate::resample::COORDINATES;
+use crate::{Coordinates, Error, Filter, Operation, Reduction, Resampling, ResizeMode, Rounding, Window};
 
 /// Coefficient of the cubic interpolation, PyTorch's and the default of ONNX.
 const CUBIC: f32 = -0.75;
-/// Excess over a whole number that rounding explains.
-const WHOLE: f32 = 1e-3;
+/// Difference from a whole number that rounding explains.
+const WHOLE: f64 = 1e-3;
+/// Limit on the numbers in the matrix of an interpolation.
+const MOST_WEIGHTS: usize = 1 << 24;
 
 pub fn conv(call: &Call<'_>) -> Result<Ready, Error> {
-    if let ([images, inputs, len], &[outputs, per_group, kernel]) = (call.shape(0)?, call.shape(1)?) {
-        return conv_line(call, [*images, *inputs, *len], [outputs, per_group, kernel]);
-    }
     let [images, inputs, height, width] = call.images()?;
     let (outputs, per_group, kernel) = weights(call)?;
     let groups = groups(call)?;
@@ -22,33 +22,8 @@ pub fn conv(call: &Call<'_>) -> Result<Ready, Error> {
     }
     let (window, [down, across]) = slide(call, kernel, [height, width])?;
     let arguments = arguments(call, outputs)?;
-    Ok(Ready::new(Operation::Conv { window, groups }, arguments, vec![images, outputs, down, across]))
-}
-
-/// A convolution along one axis, such as that of channel attention (Wang et al., "ECA-Net", CVPR
-/// 2020): the geometry is that of an image of one row.
-fn conv_line(call: &Call<'_>, [images, inputs, len]: [usize; 3], weights: [usize; 3]) -> Result<Ready, Error> {
-    let [outputs, per_group, kernel] = weights;
-    let (groups, attributes) = (groups(call)?, &call.node.attributes);
-    let numbers = |name: &str, count: usize, default: usize| -> Result<Vec<usize>, Error> {
-        let Some(ints) = attributes.ints(name) else { return Ok(vec![default; count]) };
-        let small = |int: &i64| usize::try_from(*int).ok().filter(|int| (default..1 << 16).contains(int));
-        let numbers = ints.iter().map(small).collect::<Option<Vec<_>>>().filter(|numbers| numbers.len() == count);
-        numbers.ok_or_else(|| call.wrong(format!("its {name} is {ints:?}")))
-    };
-    let (stride, dilation) = (numbers("strides", 1, 1)?[0], numbers("dilations", 1, 1)?[0]);
-    let pads = numbers("pads", 2, 0)?;
-    if automatic(call).is_some() {
-        return Err(call.wrong("automatic padding along one axis is not supported"));
-    }
-    let fits = per_group.checked_mul(groups) == Some(inputs) && outputs.is_multiple_of(groups);
-    let reach = kernel.checked_sub(1).filter(|kernel| *kernel < 1 << 16).map(|kernel| kernel * dilation + 1);
-    let room = reach.filter(|_| fits).and_then(|reach| (len + pads[0] + pads[1]).checked_sub(reach));
-    let room = room.ok_or_else(|| call.wrong(format!("its weights {weights:?} do not fit its input")))?;
-    let window =
-        Window { kernel: [1, kernel], stride: [1, stride], dilation: [1, dilation], padding: [0, pads[0], 0, pads[1]] };
-    let shape = vec![images, outputs, room / stride + 1];
-    Ok(Ready::new(Operation::Conv { window, groups }, arguments(call, outputs)?, shape))
+    let shape = call.like_images([images, outputs, down, across]);
+    Ok(Ready::new(Operation::Conv { window, groups }, arguments, shape))
 }
 
 pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
@@ -70,7 +45,7 @@ pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
         other => return Err(call.wrong(format!("the padding {other} is unknown"))),
     }
     let wanted = match (call.node.attributes.ints("output_shape"), auto) {
-        (Some(_), _) => Some(call.pair("output_shape", 0)?),
+        (Some(_), _) => Some(call.pair("output_shape", 1)?),
         (None, "SAME_UPPER" | "SAME_LOWER") => Some([0, 1].map(|axis| sides[axis] * stride[axis])),
         _ => None,
     };
@@ -85,22 +60,21 @@ pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
             (padding[axis], padding[axis + 2]) = (before, total - before);
         }
     }
-    let mut out = [0; 2];
+    let (mut out, mut crop) = ([0; 2], [0; 2]);
     for axis in 0..2 {
-        // Burn crops both ends equally, so rows that only one end loses are computed and then cut
-        // off.
+        // Burn crops both ends equally, so rows that only one end loses are added there, or
+        // computed and then cut off.
         let (before, after) = (padding[axis], padding[axis + 2]);
         let size = (full(axis, sides[axis]) + extra[axis]).checked_sub(before + after).filter(|size| *size > 0);
         out[axis] = size.ok_or_else(|| call.wrong("its padding is larger than its output"))?;
-        if after > before {
-            return Err(call.wrong("a transposed convolution with more padding at the end is not supported"));
-        }
-        extra[axis] += before - after;
+        extra[axis] += before.saturating_sub(after);
+        crop[axis] = after.saturating_sub(before);
         padding[axis + 2] = before;
     }
     let window = Window { kernel, stride, dilation, padding };
     let arguments = arguments(call, outputs)?;
-    Ok(Ready::new(Operation::ConvTranspose { window, groups, extra }, arguments, vec![images, outputs, out[0], out[1]]))
+    let shape = call.like_images([images, outputs, out[0], out[1]]);
+    Ok(Ready::new(Operation::ConvTranspose { window, groups, extra, crop }, arguments, shape))
 }
 
 pub fn max_pool(call: &Call<'_>) -> Result<Ready, Error> {
@@ -109,7 +83,7 @@ pub fn max_pool(call: &Call<'_>) -> Result<Ready, Error> {
     if call.node.outputs.get(1).is_some_and(|name| !name.is_empty()) {
         return Err(call.wrong("the places of the largest numbers are not supported as an output"));
     }
-    Ok(Ready::new(Operation::MaxPool(window), 1, vec![images, channels, down, across]))
+    Ok(Ready::new(Operation::MaxPool(window), 1, call.like_images([images, channels, down, across])))
 }
 
 pub fn average_pool(call: &Call<'_>) -> Result<Ready, Error> {
@@ -125,17 +99,28 @@ pub fn average_pool(call: &Call<'_>) -> Result<Ready, Error> {
         (true, Some("VALID")) | (false, _) => [0; 4],
         (true, Some(_)) => window.padding,
     };
-    Ok(Ready::new(Operation::AveragePool { window, counted }, 1, vec![images, channels, down, across]))
+    let shape = call.like_images([images, channels, down, across]);
+    Ok(Ready::new(Operation::AveragePool { window, counted }, 1, shape))
 }
 
 pub fn global_pool(call: &Call<'_>) -> Result<Ready, Error> {
-    let [images, channels, ..] = call.images()?;
-    let reduction = if call.node.operator == "GlobalMaxPool" { Reduction::Max } else { Reduction::Mean };
-    Ok(Ready::new(Operation::Reduce(reduction, vec![2, 3]), 1, vec![images, channels, 1, 1]))
+    let mut shape = call.shape(0)?.to_vec();
+    let reduction = match (call.node.operator.as_str(), call.node.attributes.int("p").unwrap_or(2)) {
+        ("GlobalMaxPool", _) => Reduction::Max,
+        ("GlobalAveragePool", _) => Reduction::Mean,
+        (_, 1) => Reduction::L1,
+        (_, 2) => Reduction::L2,
+        (_, other) => return Err(call.wrong(format!("its norm is {other}, and only 1 and 2 are supported"))),
+    };
+    shape.iter_mut().skip(2).for_each(|length| *length = 1);
+    Ok(Ready::new(Operation::Reduce(reduction, (2..shape.len()).collect()), 1, shape))
 }
 
 pub fn resize(call: &Call<'_>) -> Result<Ready, Error> {
-    let [images, channels, height, width] = call.images()?;
+    let [images, channels, height, width] = match call.shape(0)?.len() {
+        4 => call.images()?,
+        axes => return Err(call.wrong(format!("its input has {axes} axes, and only images are supported"))),
+    };
     let is_new = call.node.operator == "Resize" && call.opset >= 11;
     let attributes = &call.node.attributes;
     let scales = match attributes.get("scales") {
@@ -156,79 +141,99 @@ pub fn resize(call: &Call<'_>) -> Result<Ready, Error> {
         return Err(call.wrong("keeping the aspect ratio is not supported"));
     }
     let mut out = [images, channels, height, width];
+    let mut factors = [1.0; 4];
     for (place, axis) in axes.into_iter().enumerate() {
-        let size = match sizes.get(place) {
-            Some(size) => *size as f64,
+        let (size, factor) = match sizes.get(place) {
+            Some(size) => (*size as f64, *size as f64 / out[axis] as f64),
             // The runtimes multiply in this precision.
-            None => {
-                let exact = out[axis] as f32 * scales[place];
-                // Their coordinates follow the scale, and ours the sizes.
-                if axis > 0 && exact.fract() > WHOLE {
-                    return Err(call.wrong(format!(
-                        "its scale gives an axis the length {exact}, and only whole lengths are supported"
-                    )));
-                }
-                f64::from(exact.floor())
-            }
+            None => (f64::from((out[axis] as f32 * scales[place]).floor()), f64::from(scales[place])),
         };
         if !(1.0..=65536.0).contains(&size) {
             return Err(call.wrong(format!("it gives an axis the length {size}")));
         }
         // The batch may differ from that of the file.
         if axis > 0 {
-            out[axis] = size as usize;
+            (out[axis], factors[axis]) = (size as usize, factor);
         }
     }
     if out[1] != channels {
         return Err(call.wrong("it changes the number of channels, which is not supported"));
     }
-    let usual = if is_new { "half_pixel" } else { "asymmetric" };
-    let coordinates = match attributes.text("coordinate_transformation_mode", usual) {
-        "half_pixel" | "half_pixel_symmetric" => Coordinates::HalfPixel,
-        // Differs only for an output of one pixel.
-        "pytorch_half_pixel" if out[2] > 1 && out[3] > 1 => Coordinates::HalfPixel,
-        "align_corners" => Coordinates::AlignCorners,
-        "asymmetric" => Coordinates::Asymmetric,
-        other => return Err(call.wrong(format!("the coordinates {other} are not supported"))),
+    let operation = resampled(call, [height, width], [out[2], out[3]], [factors[2], factors[3]])?;
+    Ok(Ready::new(operation, 1, out.to_vec()))
+}
+
+/// Returns the interpolation of images: by Burn if it has the mode, else by the matrix of each
+/// axis.
+fn resampled(call: &Call<'_>, from: [usize; 2], to: [usize; 2], factors: [f64; 2]) -> Result<Operation, Error> {
+    let (attributes, is_new) = (&call.node.attributes, call.node.operator == "Resize" && call.opset >= 11);
+    let is_set = |name| attributes.int(name).unwrap_or(0) != 0;
+    let named = attributes.text("coordinate_transformation_mode", if is_new { "half_pixel" } else { "asymmetric" });
+    let Some(named) = COORDINATES.into_iter().find(|coordinates| *coordinates == named) else {
+        return Err(call.wrong(format!("the coordinates {named} are not supported; export it with half_pixel")));
     };
-    let mode = match attributes.text("mode", "nearest") {
-        "nearest" => ResizeMode::Nearest(
-            match attributes.text("nearest_mode", if is_new { "round_prefer_floor" } else { "floor" }) {
+    let coordinates = match named {
+        "align_corners" => Coordinates::AlignCorners,
+        "asymmetric" | "tf_half_pixel_for_nn" => Coordinates::Asymmetric,
+        _ => Coordinates::HalfPixel,
+    };
+    let cubic = attributes.float("cubic_coeff_a", CUBIC);
+    let (mode, filter) = match attributes.text("mode", "nearest") {
+        "nearest" => {
+            let usual = if is_new { "round_prefer_floor" } else { "floor" };
+            let rounding = match attributes.text("nearest_mode", usual) {
                 "round_prefer_floor" => Rounding::HalfDown,
                 "round_prefer_ceil" => Rounding::HalfUp,
                 "ceil" => Rounding::Ceil,
                 _ => Rounding::Floor,
-            },
-        ),
-        "linear" => ResizeMode::Linear,
-        "cubic" => ResizeMode::Cubic,
-        other => return Err(call.wrong(format!("the interpolation {other} is not supported"))),
-    };
-    if coordinates == Coordinates::Asymmetric && !matches!(mode, ResizeMode::Nearest(_)) {
-        return Err(call.wrong("asymmetric coordinates are supported only for the nearest pixel"));
-    }
-    for (name, what) in [("antialias", "antialiasing"), ("exclude_outside", "leaving out what is outside")] {
-        if attributes.int(name).unwrap_or(0) != 0 {
-            return Err(call.wrong(format!("{what} is not supported")));
+            };
+            (ResizeMode::Nearest(rounding), Filter::Nearest(rounding))
         }
+        "linear" => (ResizeMode::Linear, Filter::Linear),
+        "cubic" => (ResizeMode::Cubic, Filter::Cubic(f64::from(cubic))),
+        other => return Err(call.wrong(format!("the interpolation {other} is not supported; export it with linear"))),
+    };
+    // Burn computes the factor from the lengths.
+    let is_exact = (0..2).all(|axis| (factors[axis] * from[axis] as f64 - to[axis] as f64).abs() < WHOLE);
+    let is_nearest = matches!(mode, ResizeMode::Nearest(_));
+    let has_burns_settings = coordinates != Coordinates::Asymmetric
+        && (cubic == CUBIC || mode == ResizeMode::Linear)
+        && !is_set("antialias")
+        && !is_set("exclude_outside");
+    let is_burns = is_exact
+        && named != "tf_half_pixel_for_nn"
+        && (is_nearest || has_burns_settings)
+        && (named != "pytorch_half_pixel" || to.iter().all(|length| *length > 1));
+    if is_burns {
+        return Ok(Operation::Resize(mode, coordinates));
     }
-    let cubic = attributes.float("cubic_coeff_a", CUBIC);
-    if mode == ResizeMode::Cubic && cubic != CUBIC {
-        return Err(call.wrong(format!("its cubic coefficient is {cubic}, and only {CUBIC} is supported")));
+    if (0..2).any(|axis| from[axis].saturating_mul(to[axis]) > MOST_WEIGHTS) {
+        return Err(call.wrong(format!("its interpolation from {from:?} to {to:?} px is too large for these settings")));
     }
-    Ok(Ready::new(Operation::Resize(mode, coordinates), 1, out.to_vec()))
+    Ok(Operation::Resample(Resampling {
+        filter,
+        coordinates: named,
+        is_antialiased: is_set("antialias") && !is_nearest,
+        excludes_outside: is_set("exclude_outside"),
+        scales: factors,
+    }))
 }
 
 /// Returns the first two lengths of the weights, and the kernel.
 fn weights(call: &Call<'_>) -> Result<(usize, usize, [usize; 2]), Error> {
     let shape = call.shape(1)?;
-    match *shape {
-        [first, second, down, across] if down.min(across) > 0 && down.max(across) < 1 << 16 => {
-            Ok((first, second, [down, across]))
-        }
+    let (first, second, kernel) = match (shape, call.shape(0)?.len()) {
+        ([first, second, down, across], 4) => (*first, *second, [*down, *across]),
+        ([first, second, along], 3) => (*first, *second, [1, *along]),
         _ => {
-            Err(call.wrong(format!("its weights have the shape {shape:?}; only two-dimensional kernels are supported")))
+            return Err(call.wrong(format!(
+                "its weights have the shape {shape:?}; only kernels of one or two dimensions are supported"
+            )));
         }
+    };
+    match kernel.iter().all(|length| (1..1 << 16).contains(length)) {
+        true => Ok((first, second, kernel)),
+        false => Err(call.wrong(format!("its weights have the shape {shape:?}"))),
     }
 }
 
@@ -269,8 +274,12 @@ fn automatic<'a>(call: &'a Call<'_>) -> Option<&'a str> {
 fn pads(call: &Call<'_>) -> Result<[usize; 4], Error> {
     let Some(pads) = call.node.attributes.ints("pads") else { return Ok([0; 4]) };
     let small = |pad: &i64| usize::try_from(*pad).ok().filter(|pad| *pad < 1 << 16);
-    let all = pads.iter().map(small).collect::<Option<Vec<_>>>().and_then(|all| all.try_into().ok());
-    all.ok_or_else(|| call.wrong(format!("its pads are {pads:?}")))
+    let all = pads.iter().map(small).collect::<Option<Vec<_>>>();
+    match (all.as_deref(), call.shape(0)?.len()) {
+        (Some([top, left, bottom, right]), 4) => Ok([*top, *left, *bottom, *right]),
+        (Some([before, after]), 3) => Ok([0, *before, 0, *after]),
+        _ => Err(call.wrong(format!("its pads are {pads:?}"))),
+    }
 }
 
 /// Slides a window over an image: returns its geometry and the size of the output. If the size is

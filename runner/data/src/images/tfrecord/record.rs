@@ -7,6 +7,7 @@ use std::path::Path;
 
 use foreglow_exit::unusable;
 
+use crate::foreign;
 use crate::set::ItemError;
 
 /// Bytes before the data.
@@ -56,8 +57,11 @@ pub fn index(path: &Path) -> anyhow::Result<Vec<Place>> {
         let mut header = [0; HEADER];
         reader.read_exact(&mut header).map_err(unreadable)?;
         let Some(len) = length(header) else {
-            let hint =
-                if number == 0 { "the file is damaged, compressed, or not a TFRecord" } else { "the file is damaged" };
+            let hint = match (number, foreign::description(path)) {
+                (0, Some(found)) => format!("it {found}"),
+                (0, None) => "the file is damaged, compressed, or not a TFRecord".to_owned(),
+                _ => "the file is damaged".to_owned(),
+            };
             return Err(unusable(format!("record {number} of {shown} has a length with a wrong checksum: {hint}")));
         };
         let after = len.checked_add((HEADER + FOOTER) as u64).and_then(|len| offset.checked_add(len));
