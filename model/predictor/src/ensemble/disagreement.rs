@@ -20,7 +20,7 @@ const DISTANCES: [f64; 2] = [0.75, 1.5];
 const ROWS: usize = 24;
 /// Number of values up to which more workers may give no speed-up, and the weight of that.
 const FEW_LEVELS: usize = 3;
-const NO_GAIN: f64 = 0.1;
+const NO_GAIN: f64 = 0.05;
 
 /// Rows moved beyond the end of each range that the questions exceed.
 pub(super) struct Beyond {

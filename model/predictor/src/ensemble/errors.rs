@@ -246,9 +246,9 @@ impl Errors {
             }
             _ => Slopes::EQUAL,
         };
-        // The growth with the distance is at least the disagreement of the candidates.
+        // One range beyond the end, the error is at least the disagreement of the candidates.
         let scale = mean * scale_of_mean(degrees);
-        let assumed = scale * scale / (reach * reach);
+        let assumed = scale * scale * (1.0 + 1.0 / (reach * reach));
         let slopes = slopes.at_least(situation.disagreement - assumed);
         let reach = if matches!(shape, Shape::Inside | Shape::Few(..)) { REACH_OF_CONTEXT } else { reach };
         Some(Self::Scaled { scale, reach, degrees, slopes, least: 0.0 })

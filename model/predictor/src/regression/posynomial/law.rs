@@ -54,7 +54,7 @@ const SERIAL: Normal = Normal { centre: -2.5, deviation: 1.5 };
 const PARTLY_SHARED: Normal = Normal { centre: -3.0, deviation: 1.5 };
 const START_UP: Normal = Normal { centre: -1.7, deviation: 1.5 };
 /// Start-up that the workers share, such as loading the data.
-const DIVIDED_START_UP: Normal = Normal { centre: -4.0, deviation: 2.0 };
+const DIVIDED_START_UP: Normal = Normal { centre: -5.0, deviation: 2.5 };
 const TALK: Normal = Normal { centre: -4.0, deviation: 1.5 };
 /// Averaging gradients, a share of the time if the workers were many.
 const SYNCHRONISATION: Normal = Normal { centre: -1.5, deviation: 1.5 };
