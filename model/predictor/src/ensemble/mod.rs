@@ -11,6 +11,7 @@
 //! | distance beyond the ranges | [`distance`] |
 //! | expected error | [`errors`] |
 //! | noise of one run | [`noise`] |
+//! | disagreement of candidates beyond the ranges | [`disagreement`] |
 //! | differences in growth between contexts | [`slopes`] |
 //! | stopped runs (lower bounds) | [`censored`] |
 //! | warnings | [`caution`] |
@@ -23,6 +24,7 @@ mod caution;
 mod censored;
 mod context;
 mod contradiction;
+mod disagreement;
 mod distance;
 mod errors;
 mod explain;

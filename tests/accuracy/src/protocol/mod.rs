@@ -5,6 +5,7 @@
 
 mod clouds;
 mod gpus;
+mod hard_axes;
 mod jobs;
 mod machines;
 mod own_runs;
@@ -144,6 +145,7 @@ pub fn protocols() -> Vec<Protocol> {
         timm::protocols(),
         unseen::protocols(),
         gpus::protocols(),
+        hard_axes::protocols(),
     ];
     sets.into_iter().flatten().collect()
 }
