@@ -19,6 +19,6 @@ pub fn bind(wasm: &Path, name: &str, out: &Path) -> Result<()> {
     let mut bindgen = Bindgen::new();
     bindgen.input_path(wasm).out_name(name).typescript(false).demangle(false);
     bindgen.remove_name_section(true).remove_producers_section(true);
-    let generate = || bindgen.web(true)?.generate(out);
-    generate().with_context(|| format!("binding {}", wasm.display()))
+    let bound = bindgen.web(true).and_then(|bindgen| bindgen.generate(out));
+    bound.with_context(|| format!("binding {}", wasm.display()))
 }
