@@ -6,6 +6,7 @@ use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 
+use crate::data::view_state::Step;
 use crate::state::{AddressState, Planner};
 
 /// Delay before the address changes within a step: browsers throttle a page that does so at every
@@ -32,7 +33,7 @@ pub fn settle(planner: Planner) {
 /// Keeps the address bar current, and opens links that are entered there.
 pub fn follow(planner: Planner) {
     let step = Memo::new(move |_| planner.step());
-    Effect::new(move |earlier: Option<(Option<TimeoutHandle>, _)>| {
+    Effect::new(move |earlier: Option<(Option<TimeoutHandle>, Step)>| {
         let (handle, before) = earlier.unzip();
         if let Some(handle) = handle.flatten() {
             handle.clear();
