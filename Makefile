@@ -11,11 +11,16 @@ export GPU
 # that cargo compiles them again.
 CARGO_FLAGS := --release --locked --workspace $(if $(filter 0,$(GPU)),--no-default-features --features foreglow-web/page)
 WASM        := wasm32-unknown-unknown
-# Panic messages name source files: without the folder of the registry, the page is smaller and does
-# not depend on the user's home. Cargo derives the last part from the address of crates.io.
-REGISTRY    := $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src/index.crates.io-1949cf8c6b5b557f/
-WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo \
-  --config 'target.$(WASM).rustflags=["--remap-path-prefix=$(REGISTRY)="]'
+# Panic messages name source files. Without the folders of cargo and of the toolchain, the page does
+# not depend on the user's home; cargo names the files of the workspace relative to its root. Of
+# several prefixes that match, rustc takes the last one. Cargo derives the last part of REGISTRY
+# from the address of crates.io.
+SOURCES     := $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src/
+REGISTRY    := $(SOURCES)index.crates.io-1949cf8c6b5b557f/
+WASM_ENV     = env $(shell ./setup.sh wasm-env)
+SYSROOT      = $(shell $(WASM_ENV) sh -c '"$${RUSTC:-rustc}" --print sysroot')
+REMAPPED     = $(foreach folder,$(SYSROOT)/lib/rustlib/src/rust/ $(SOURCES) $(REGISTRY),"--remap-path-prefix=$(folder)=",)
+WASM_CARGO   = $(WASM_ENV) cargo --config 'target.$(WASM).rustflags=[$(REMAPPED)]'
 # Separate because another compiler may build the page, and cargo rebuilds a target directory when
 # the compiler changes.
 WEB_TARGET  := target/web

@@ -65,7 +65,7 @@ pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::labels::{LABELS, Label, LabelError, Labels, WORKLOAD_LABELS};
 pub use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, RUN_SECS};
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, MOST_RUNS_IN_LINK, SHORT_PREFIX, View};
-pub use crate::link_setting::{Devices, InvalidSetting, LinkSetting, decoded, encoded};
+pub use crate::link_setting::{Devices, InvalidSetting, LinkSetting, LinkSettings, decoded, encoded};
 pub use crate::machine::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN};
 pub use crate::moment::day;
 pub use crate::monitor::{AcceleratorMoment, MonitorError, MonitoredRun, ResourceUse, is_monitor, read_monitor};

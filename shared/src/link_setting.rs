@@ -35,6 +35,55 @@ pub enum LinkSetting {
     Alone,
 }
 
+/// All settings of a link.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkSettings {
+    /// Images and epochs of the job; `None` for those of the link.
+    pub size: Option<(u64, u32)>,
+    /// The kind of the compared machine types.
+    pub devices: Devices,
+    /// Machine types that are not compared.
+    pub without: Vec<String>,
+    /// Prices per hour in place of those of the catalog, by machine type.
+    pub prices: Vec<(String, f64)>,
+    /// Largest price of all machines together per hour.
+    pub max_hourly_cost: Option<f64>,
+    /// Spot prices.
+    pub spot: bool,
+    /// Whether the link is to one context.
+    pub is_alone: bool,
+}
+
+impl LinkSettings {
+    /// Applies a setting.
+    pub fn set(&mut self, setting: LinkSetting) {
+        match setting {
+            LinkSetting::Size { images, epochs } => self.size = Some((images, epochs)),
+            LinkSetting::Devices(devices) => self.devices = devices,
+            LinkSetting::Without(machine) => self.without.push(machine),
+            LinkSetting::Price { machine, hourly } => self.prices.push((machine, hourly)),
+            LinkSetting::MaxHourlyCost(most) => self.max_hourly_cost = Some(most),
+            LinkSetting::Spot => self.spot = true,
+            LinkSetting::Alone => self.is_alone = true,
+        }
+    }
+
+    /// The settings that differ from the default, in the order of a link.
+    pub fn changed(&self) -> Vec<LinkSetting> {
+        let Self { size, devices, without, prices, max_hourly_cost, spot, is_alone } = self.clone();
+        let devices = (devices != Devices::All).then_some(LinkSetting::Devices(devices));
+        let without = without.into_iter().map(LinkSetting::Without);
+        let prices = prices.into_iter().map(|(machine, hourly)| LinkSetting::Price { machine, hourly });
+        let rest = [
+            max_hourly_cost.map(LinkSetting::MaxHourlyCost),
+            spot.then_some(LinkSetting::Spot),
+            size.map(|(images, epochs)| LinkSetting::Size { images, epochs }),
+            is_alone.then_some(LinkSetting::Alone),
+        ];
+        devices.into_iter().chain(without).chain(prices).chain(rest.into_iter().flatten()).collect()
+    }
+}
+
 /// A kind of device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Devices {
@@ -148,18 +197,11 @@ pub fn encoded(text: &str) -> String {
             b'-' | b'.' | b'_' => encoded.push(char::from(byte)),
             _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
             _ => {
-                encoded.push('%');
-                encoded.push(hex_digit(byte >> 4));
-                encoded.push(hex_digit(byte & 15));
+                encoded.push_str(&format!("%{byte:02X}"));
             }
         }
     }
     encoded
-}
-
-/// Returns a digit from 0 to F. `format!("{:X}")` would make the page larger.
-fn hex_digit(number: u8) -> char {
-    char::from(b"0123456789ABCDEF"[usize::from(number)])
 }
 
 /// Decodes the output of [`encoded`]. `None`: `%` without two hexadecimal digits, bytes that are no
@@ -197,6 +239,24 @@ mod tests {
             assert_eq!(setting.to_string(), text);
             assert_eq!(LinkSetting::read(text), Some(Ok(setting)));
         }
+    }
+
+    #[test]
+    fn all_settings_of_a_link_are_applied_and_written_again() {
+        let settings = LinkSettings {
+            size: Some((32_000, 2)),
+            devices: Devices::Gpu,
+            without: vec!["c5.large".into(), "AMD EPYC: ü".into()],
+            prices: vec![("c5.xlarge".into(), 0.2)],
+            max_hourly_cost: Some(2.5),
+            spot: true,
+            is_alone: true,
+        };
+        let mut again = LinkSettings::default();
+        settings.changed().into_iter().for_each(|setting| again.set(setting));
+        assert_eq!(again, settings);
+        assert_eq!(settings.changed().len(), 8);
+        assert_eq!(LinkSettings::default().changed(), []);
     }
 
     #[test]

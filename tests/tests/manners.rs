@@ -13,8 +13,9 @@ const AXE: &str = "target/axe/package/axe.min.js";
 /// The axe tags of the success criteria of WCAG 2.2, levels A and AA.
 const RULES: [&str; 5] = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-/// Upper limit on what a first visit fetches, compressed with brotli.
-const MOST_BYTES: usize = 500_000;
+/// Upper limit on what a first visit fetches, compressed with brotli: far above the current size,
+/// so that it does not shape the code.
+const MOST_BYTES: usize = 800_000;
 
 /// The views of the page.
 const VIEWS: [&str; 5] = ["compare", "explore", "trust", "runs", "export"];
@@ -220,7 +221,7 @@ async fn without_scripts_the_page_says_what_it_needs_and_its_policy_blocks_every
 }
 
 #[tokio::test]
-async fn a_first_visit_fetches_at_most_500_kilobytes() -> anyhow::Result<()> {
+async fn a_first_visit_fetches_at_most_800_kilobytes() -> anyhow::Result<()> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
     browser.page.goto(&host.url).await?;
@@ -239,4 +240,27 @@ async fn a_first_visit_fetches_at_most_500_kilobytes() -> anyhow::Result<()> {
     }
     assert!(total <= MOST_BYTES, "{files:?} have {total} bytes");
     browser.close().await
+}
+
+#[test]
+fn the_page_names_no_folder_of_the_machine_that_built_it() -> anyhow::Result<()> {
+    let checkout = workspace_dir().canonicalize()?.display().to_string();
+    let home = std::env::var("HOME").unwrap_or_default();
+    // Cargo's registry and the toolchain are in the home of the user, unless these variables say
+    // otherwise.
+    let registry = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
+    let toolchains = std::env::var("RUSTUP_HOME").unwrap_or_else(|_| format!("{home}/.rustup"));
+    let modules = fs::read_dir(planner_dir())?.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
+    let modules = modules.iter().filter(|file| file.extension().is_some_and(|extension| extension == "wasm"));
+    let mut read = 0;
+    for module in modules {
+        let bytes = fs::read(module)?;
+        for folder in [&checkout, &registry, &toolchains] {
+            let is_named = bytes.windows(folder.len()).any(|window| window == folder.as_bytes());
+            assert!(!is_named, "{} names {folder}", module.display());
+        }
+        read += 1;
+    }
+    assert!(read >= 2, "the page and its reader are modules");
+    Ok(())
 }

@@ -2,25 +2,13 @@
 //! `docs/environment.md` lists all names.
 
 use foreglow_exit::unusable;
-use foreglow_shared::{Devices, LinkSetting};
+use foreglow_shared::{Devices, LinkSetting, LinkSettings};
 
 /// The settings of a link, and the names that the command line does not apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkSuffix {
-    /// Images and epochs of the job; `None` for those of the link.
-    pub size: Option<(u64, u32)>,
-    /// The kind of the compared machine types.
-    pub devices: Devices,
-    /// Spot prices.
-    pub spot: bool,
-    /// Largest price of all machines together per hour.
-    pub max_hourly_cost: Option<f64>,
-    /// Machine types that are not compared.
-    pub without: Vec<String>,
-    /// Prices per hour in place of those of the catalog.
-    pub prices: Vec<(String, f64)>,
-    /// Whether the link is to one context.
-    pub is_alone: bool,
+    /// The settings.
+    pub settings: LinkSettings,
     /// Parts that only the page knows, such as `machine=c5.xlarge`.
     pub not_applied: Vec<String>,
 }
@@ -36,36 +24,24 @@ impl LinkSuffix {
         for part in fragment.split('&').skip(1).filter(|part| !part.is_empty()) {
             let name = part.split('=').next().unwrap_or(part);
             match LinkSetting::read(part) {
-                Some(Ok(setting)) => suffix.set(setting),
+                Some(Ok(setting)) => suffix.settings.set(setting),
                 Some(Err(error)) => return Err(unusable(format!("the link ends with &{part}; {error}"))),
                 // What the page shows, which changes no answer.
-                None if matches!(name, "view" | "chart") => {}
+                None if matches!(name, "view" | "chart" | "what-if") => {}
                 None => suffix.not_applied.push(part.to_owned()),
             }
         }
         Ok(suffix)
     }
 
-    fn set(&mut self, setting: LinkSetting) {
-        match setting {
-            LinkSetting::Size { images, epochs } => self.size = Some((images, epochs)),
-            LinkSetting::Devices(devices) => self.devices = devices,
-            LinkSetting::Without(machine) => self.without.push(machine),
-            LinkSetting::Price { machine, hourly } => self.prices.push((machine, hourly)),
-            LinkSetting::MaxHourlyCost(most) => self.max_hourly_cost = Some(most),
-            LinkSetting::Spot => self.spot = true,
-            LinkSetting::Alone => self.is_alone = true,
-        }
-    }
-
     /// Whether some machine types are not compared.
     pub fn omits_machines(&self) -> bool {
-        self.devices != Devices::All || !self.without.is_empty()
+        self.settings.devices != Devices::All || !self.settings.without.is_empty()
     }
 
     /// Whether the answer compares machine types, as `plan` does with the same options.
     pub fn compares(&self) -> bool {
-        let Self { size, spot, max_hourly_cost, prices, .. } = self;
+        let LinkSettings { size, spot, max_hourly_cost, prices, .. } = &self.settings;
         size.is_some() || *spot || max_hourly_cost.is_some() || !prices.is_empty() || self.omits_machines()
     }
 }
@@ -77,10 +53,10 @@ mod tests {
     #[test]
     fn the_state_of_the_page_is_read_and_what_only_the_page_knows_is_named() {
         assert_eq!(LinkSuffix::of("https://example.org/?a&b=c#v1.abc").unwrap(), LinkSuffix::default());
-        let link = "v1.abc&view=trust&size=32000x2&spot=1&hourly=2.5&without=AMD%20EPYC%3A%20%C3%BC&without=c5.large\
+        let link = "v1.abc&view=trust&what-if=smallest&size=32000x2&spot=1&hourly=2.5&without=AMD%20EPYC%3A%20%C3%BC&without=c5.large\
                     &price=c5%2Exlarge:0.2&chart=log&devices=gpu&machine=c5.large&later&context=alone\n";
         let read = LinkSuffix::of(link).unwrap();
-        let expected = LinkSuffix {
+        let settings = LinkSettings {
             size: Some((32_000, 2)),
             devices: Devices::Gpu,
             spot: true,
@@ -88,8 +64,8 @@ mod tests {
             without: vec!["AMD EPYC: ü".to_owned(), "c5.large".to_owned()],
             prices: vec![("c5.xlarge".to_owned(), 0.2)],
             is_alone: true,
-            not_applied: vec!["machine=c5.large".to_owned(), "later".to_owned()],
         };
+        let expected = LinkSuffix { settings, not_applied: vec!["machine=c5.large".to_owned(), "later".to_owned()] };
         assert_eq!(read, expected);
     }
 

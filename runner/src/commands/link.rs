@@ -122,12 +122,12 @@ fn open(link: &str, args: &Args) -> anyhow::Result<()> {
     let view = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
     let mut suffix = LinkSuffix::of(link)?;
     let workload = &view.job.context.workload;
-    suffix.size = suffix.size.filter(|size| *size != (workload.images, workload.epochs));
+    suffix.settings.size = suffix.settings.size.filter(|size| *size != (workload.images, workload.epochs));
     if !suffix.not_applied.is_empty() {
         let parts: Vec<String> = suffix.not_applied.iter().map(|part| format!("&{part}")).collect();
         note(&format!("note: only the page applies {} of the link", parts.join(" and ")));
     }
-    let view = if suffix.is_alone { View { compared: Vec::new(), ..view } } else { view };
+    let view = if suffix.settings.is_alone { View { compared: Vec::new(), ..view } } else { view };
     let answer = plan(view, &suffix, args)?;
     output::print(&answer.render(args.format))?;
     answer.check()
@@ -142,7 +142,7 @@ fn plan(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<PlanAnsw
     let jobs = std::iter::once(job).chain(compared).collect();
     let group = group_jobs(jobs).into_iter().find(|group| group.definition == definition);
     let mut group = group.ok_or_else(|| unusable("the link holds no runs of its job; ask for a new one"))?;
-    if let Some((images, epochs)) = suffix.size {
+    if let Some((images, epochs)) = suffix.settings.size {
         (group.definition.images, group.definition.epochs) = (images, epochs);
     }
     let runs = runs_of(&group);
@@ -150,8 +150,8 @@ fn plan(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<PlanAnsw
     let startup = Startup::of(&runs);
     let limits = Limits {
         startup_secs: startup.as_ref().map_or(0.0, Startup::median_secs),
-        spot: suffix.spot,
-        max_hourly_cost: suffix.max_hourly_cost,
+        spot: suffix.settings.spot,
+        max_hourly_cost: suffix.settings.max_hourly_cost,
         ..Limits::of(&question)
     };
     let machines = machines(&group, suffix)?;
@@ -185,7 +185,7 @@ fn plan(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<PlanAnsw
 /// Returns the built-in catalog with the prices of the link.
 fn catalog(suffix: &LinkSuffix) -> Catalog {
     let mut catalog = Catalog::built_in();
-    for (machine, price) in &suffix.prices {
+    for (machine, price) in &suffix.settings.prices {
         let own = catalog.machines.iter_mut().find(|own| own.name == *machine);
         own.into_iter().for_each(|own| own.hourly_price = *price);
     }
@@ -200,7 +200,9 @@ fn machines(group: &JobGroup, suffix: &LinkSuffix) -> anyhow::Result<Vec<String>
     let contexts = || group.jobs.iter().chain(group.other_machines()).map(|job| &job.context);
     let is_accelerated =
         |name: &str| contexts().any(|context| context.accelerator.is_some() && context.machine_name() == name);
-    let is_compared = |name: &String| !suffix.without.contains(name) && suffix.devices.includes(is_accelerated(name));
+    let is_compared = |name: &String| {
+        !suffix.settings.without.contains(name) && suffix.settings.devices.includes(is_accelerated(name))
+    };
     let mut machines: Vec<String> = contexts().map(Context::machine_name).filter(is_compared).collect();
     machines.sort_unstable();
     machines.dedup();

@@ -19,7 +19,7 @@ async fn back_and_forward_switch_scenarios_and_names_survive_a_reload() -> anyho
     says(&browser, "saved-open", "In a hurry").await?;
     browser.set("deadline", "40s").await?;
     let third = address_changes_from(&browser, &second).await?;
-    // Opening a scenario adds a history entry; an edit replaces the current one.
+    // Opening a scenario adds a history entry, and so does each change of the question.
     click(&browser, "saved-open").await?;
     address_changes_from(&browser, &third).await?;
     let deadline = async |value: &'static str| {
@@ -27,10 +27,14 @@ async fn back_and_forward_switch_scenarios_and_names_survive_a_reload() -> anyho
         browser.wait_until(&format!("the deadline {value}"), shown).await
     };
     deadline("20s").await?;
-    browser.page.back().await?;
-    deadline("40s").await?;
-    browser.page.forward().await?;
-    deadline("20s").await?;
+    for earlier in ["40s", "20s", ""] {
+        browser.page.back().await?;
+        deadline(earlier).await?;
+    }
+    for later in ["20s", "40s", "20s"] {
+        browser.page.forward().await?;
+        deadline(later).await?;
+    }
     browser.page.refresh().await?;
     deadline("20s").await?;
     click(&browser, "share").await?;
@@ -84,6 +88,75 @@ async fn every_view_has_an_address_that_opens_it_and_the_back_button_returns() -
     let opened = Answer::of(home.path(), &["link", "--open", &addresses[0].1, "--format", "json"])?;
     assert_eq!(opened.code, Some(0), "{}", opened.stderr);
     reader.close().await
+}
+
+#[tokio::test]
+async fn another_job_keeps_the_question_and_back_returns_to_the_job_with_its_question() -> anyhow::Result<()> {
+    let (_host, browser) = open_example().await?;
+    browser.address().await?;
+    let steps = script(&browser, "return history.length").await?.as_u64().context("the history has a length")?;
+    let has_steps = async |more: u64| {
+        let has =
+            async |page: &Browser| Ok(script(page, "return history.length").await?.as_u64() == Some(steps + more));
+        browser.wait_until(&format!("{more} steps"), has).await
+    };
+    browser.set("deadline", "20s").await?;
+    browser.set("budget", "3").await?;
+    has_steps(2).await?;
+    let shown = async |job: usize| {
+        let what = format!("job {job} with the question");
+        let is_shown = async move |page: &Browser| {
+            let code = "return ['choose-job', 'deadline', 'budget'].map((id) => document.querySelector(`[data-testid=${id}]`).value)";
+            Ok(script(page, code).await? == json!([job.to_string(), "20s", "3"]))
+        };
+        browser.wait_until(&what, is_shown).await
+    };
+    let job = "return Number(document.querySelector('[data-testid=choose-job]').value)";
+    let job = script(&browser, job).await?.as_u64().context("the selector has a number")? as usize;
+    let other = usize::from(job == 0);
+    browser.set("choose-job", &other.to_string()).await?;
+    shown(other).await?;
+    has_steps(3).await?;
+    browser.page.back().await?;
+    shown(job).await?;
+    browser.page.forward().await?;
+    shown(other).await?;
+    browser.page.refresh().await?;
+    browser.answered().await?;
+    let kept = async |page: &Browser| {
+        let code = "return ['deadline', 'budget'].map((id) => document.querySelector(`[data-testid=${id}]`).value)";
+        Ok(script(page, code).await? == json!(["20s", "3"]))
+    };
+    browser.wait_until("the question after a reload", kept).await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn the_what_if_opens_at_the_recommendation_without_a_verdict_until_it_is_moved() -> anyhow::Result<()> {
+    let (_host, browser) = open_example().await?;
+    let state = async |browser: &Browser| {
+        let code = "const text = (id) => document.querySelector(`[data-testid=${id}]`)?.dataset.secs ?? null;
+            return [text('what-if-time'), text('recommended-time'), document.querySelector('.what-if .verdict').textContent]";
+        let state: (Option<String>, Option<String>, String) = serde_json::from_value(script(browser, code).await?)?;
+        anyhow::Ok(state)
+    };
+    browser.set("deadline", "1h").await?;
+    let is_recommended = async |page: &Browser| {
+        let (time, recommended, verdict) = state(page).await?;
+        Ok(time.is_some() && time == recommended && verdict.is_empty())
+    };
+    browser.wait_until("the recommended configuration in the what-if", is_recommended).await?;
+    let first = browser.address().await?;
+    browser.set("what-if-executors", "1").await?;
+    browser.set("what-if-cores", "1").await?;
+    let is_judged = async |page: &Browser| Ok(state(page).await?.2.contains("the deadline"));
+    browser.wait_until("a verdict", is_judged).await?;
+    let chosen = address_changes_from(&browser, &first).await?;
+    assert!(chosen.contains("&what-if=smallest"), "{chosen}");
+    browser.page.refresh().await?;
+    browser.answered().await?;
+    browser.wait_until("the same verdict after a reload", is_judged).await?;
+    browser.close().await
 }
 
 /// Finds the buttons of the speed-up chart. Other charts have buttons with the same labels.

@@ -6,7 +6,6 @@
 
 mod bind;
 mod offline;
-mod order;
 mod page;
 
 use std::fs;

@@ -136,7 +136,7 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     };
     let take = move |about: About| {
         if let Some(configuration) = about.taken(planner.what_if.get_untracked()) {
-            planner.what_if.set(configuration);
+            planner.look_at(configuration);
         }
     };
     let press = move |event: KeyboardEvent| {

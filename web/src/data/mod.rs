@@ -11,5 +11,6 @@ pub mod run_table;
 pub mod switch;
 pub mod text;
 pub mod view;
+pub mod view_state;
 pub mod why;
 pub mod workload;

@@ -1,6 +1,6 @@
 //! The views of the page, one per tab, and their part of the address.
 
-use foreglow_shared::{Devices, LinkSetting, decoded, encoded, number};
+use foreglow_shared::{LinkSetting, LinkSettings, decoded, encoded, number};
 
 use crate::data::machine_choice::MachineChoice;
 use crate::data::switch::Switches;
@@ -69,6 +69,10 @@ pub struct Shown {
     /// The images and epochs of the question about the job of a short link, if it was measured with
     /// others. A full link holds them.
     pub size: Option<(u64, u32)>,
+    /// Whether the user chose the smallest configuration for the what-if. Otherwise it stands for
+    /// the recommended one, because links of earlier versions hold it until the user moves a
+    /// slider.
+    pub is_smallest_chosen: bool,
 }
 
 impl Shown {
@@ -82,27 +86,8 @@ impl Shown {
         if self.tab != Tab::default() {
             add(&format!("view={}", self.tab.name()));
         }
-        let MachineChoice { devices, without, prices, max_hourly_cost, spot, pick } = &self.choice;
-        // One by one: a list of settings would make the page larger.
-        let mut set = |setting: LinkSetting| add(&setting.to_string());
-        if *devices != Devices::All {
-            set(LinkSetting::Devices(*devices));
-        }
-        for machine in without {
-            set(LinkSetting::Without(machine.clone()));
-        }
-        for (machine, hourly) in prices {
-            set(LinkSetting::Price { machine: machine.clone(), hourly: *hourly });
-        }
-        if let Some(most) = max_hourly_cost {
-            set(LinkSetting::MaxHourlyCost(*most));
-        }
-        if *spot {
-            set(LinkSetting::Spot);
-        }
-        if let Some((images, epochs)) = self.size {
-            set(LinkSetting::Size { images, epochs });
-        }
+        self.settings().changed().iter().for_each(|setting| add(&setting.to_string()));
+        let MachineChoice { pick, .. } = &self.choice;
         if let Some(machine) = &pick.machine {
             add(&format!("machine={}", encoded(machine)));
         }
@@ -113,6 +98,9 @@ impl Shown {
                 add(&format!("{name}={count}"));
             }
         }
+        if self.is_smallest_chosen {
+            add("what-if=smallest");
+        }
         for switch in self.switches.unusual() {
             add(&format!("chart={switch}"));
         }
@@ -121,29 +109,26 @@ impl Shown {
 
     /// Reads a suffix. Unknown names and values are ignored, so that links of newer versions open.
     fn read(suffix: &str) -> Self {
-        let mut shown = Self::default();
+        let (mut shown, mut settings) = (Self::default(), LinkSettings::default());
         for part in suffix.split('&') {
             match LinkSetting::read(part) {
-                Some(Ok(setting)) => shown.set(setting),
+                Some(Ok(setting)) => settings.set(setting),
                 Some(Err(_)) => {}
                 None => shown.read_own(part),
             }
         }
+        let LinkSettings { size, devices, without, prices, max_hourly_cost, spot, .. } = settings;
+        let pick = shown.choice.pick;
+        shown.choice = MachineChoice { devices, without, prices, max_hourly_cost, spot, pick };
+        shown.size = size;
         shown
     }
 
-    fn set(&mut self, setting: LinkSetting) {
-        let choice = &mut self.choice;
-        match setting {
-            LinkSetting::Size { images, epochs } => self.size = Some((images, epochs)),
-            LinkSetting::Devices(devices) => choice.devices = devices,
-            LinkSetting::Without(machine) => choice.without.push(machine),
-            LinkSetting::Price { machine, hourly } => choice.prices.push((machine, hourly)),
-            LinkSetting::MaxHourlyCost(most) => choice.max_hourly_cost = Some(most),
-            LinkSetting::Spot => choice.spot = true,
-            // The page shows the comparison by partition size of every link.
-            LinkSetting::Alone => {}
-        }
+    /// The settings that the command line knows too.
+    fn settings(&self) -> LinkSettings {
+        let MachineChoice { devices, without, prices, max_hourly_cost, spot, .. } = self.choice.clone();
+        // The page shows the comparison by partition size of every link.
+        LinkSettings { size: self.size, devices, without, prices, max_hourly_cost, spot, is_alone: false }
     }
 
     /// Reads a part that only the page has.
@@ -156,6 +141,7 @@ impl Shown {
             "batch" => pick.batch_size = count(value),
             "partition" => pick.partition_size = count(value),
             "memory" => pick.memory_per_executor_mib = count(value),
+            "what-if" => self.is_smallest_chosen = value == "smallest",
             "chart" => self.switches.read(value),
             _ => {}
         }
@@ -179,6 +165,8 @@ pub fn split(fragment: &str) -> (&str, Shown) {
 
 #[cfg(test)]
 mod tests {
+    use foreglow_shared::Devices;
+
     use super::*;
     use crate::data::machine_choice::MachinePick;
     use crate::data::switch::Switch;

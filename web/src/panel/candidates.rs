@@ -145,7 +145,7 @@ fn shown(planner: Planner, row: CandidateCells) -> impl IntoView {
             class:looked-at=move || planner.what_if.get() == configuration
         >
             <th scope="row">
-                <button type="button" class="pick" title="Show it in the what-if" on:click=move |_| planner.what_if.set(configuration)>
+                <button type="button" class="pick" title="Show it in the what-if" on:click=move |_| planner.look_at(configuration)>
                     {format!("{} × {}", configuration.executors, configuration.cores_per_executor)}
                 </button>
                 {pareto.then(|| view! { <span class="pareto-mark" title="on the Pareto front">" ◆"</span> })}

@@ -154,7 +154,7 @@ fn shown(planner: Planner, row: ComparedCandidate, recommended: Option<Taken>, l
                     type="button"
                     class="pick"
                     aria-label=format!("{}: show {} in the what-if", short(configuration), named(configuration))
-                    on:click=move |_| planner.what_if.set(configuration)
+                    on:click=move |_| planner.look_at(configuration)
                 >
                     {short(configuration)}
                 </button>

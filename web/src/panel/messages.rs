@@ -33,7 +33,7 @@ pub fn Newer() -> impl IntoView {
             let take = move |_| {
                 planner.newer.set(None);
                 planner.live.follows.set(true);
-                planner.take_runs(planner.without_left_out(newer.clone()));
+                planner.change(|state| state.renew_jobs(vec![newer.clone()]));
             };
             view! {
                 <div class="notice" role="status">

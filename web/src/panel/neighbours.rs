@@ -90,7 +90,7 @@ fn neighbour(
                 type="button"
                 class="pick"
                 aria-label=format!("{short}: show {} in the what-if", named(configuration))
-                on:click=move |_| planner.what_if.set(configuration)
+                on:click=move |_| planner.look_at(configuration)
             >
                 {short.clone()}
             </button>

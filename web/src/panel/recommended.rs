@@ -91,7 +91,7 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
             <p class="beside">"For spark-submit: " <code data-testid="spark-submit">{arguments}</code></p>
         })}
         <p class="acts">
-            <button type="button" class="quiet" on:click=move |_| planner.what_if.set(configuration)>
+            <button type="button" class="quiet" on:click=move |_| planner.look_at(configuration)>
                 "Show it in the what-if"
             </button>
             <WhyButton configuration=Signal::stored(configuration) />
@@ -143,7 +143,7 @@ fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
             <p role="status">{sentence}</p>
             {configuration.map(|configuration| {
                 view! {
-                    <button type="button" class="quiet" on:click=move |_| planner.what_if.set(configuration)>
+                    <button type="button" class="quiet" on:click=move |_| planner.look_at(configuration)>
                         "Show the fastest"
                     </button>
                 }

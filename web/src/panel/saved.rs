@@ -3,10 +3,8 @@
 use leptos::html::Input;
 use leptos::prelude::*;
 
-use crate::data::view::split;
 use crate::source::saved::{Named, forget, list, save};
 use crate::state::Planner;
-use crate::state::history::begin_scenario;
 
 /// A form to save the current scenario under a name, and a list to open saved ones.
 #[component]
@@ -21,7 +19,9 @@ pub fn Saved() -> impl IntoView {
     };
     let keep = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
-        let Some((field, fragment)) = field.get_untracked().zip(untrack(|| planner.fragment(false))) else { return };
+        let Some((field, fragment)) = field.get_untracked().zip(untrack(|| planner.state()).fragment(false)) else {
+            return;
+        };
         let name = field.value().trim().to_owned();
         if name.is_empty() {
             mistake.set(Some("Give the scenario a name.".into()));
@@ -33,14 +33,8 @@ pub fn Saved() -> impl IntoView {
     let row = move |named: Named| {
         let Named { name, fragment } = named;
         let open = move |_| {
-            begin_scenario();
             // A scenario of an earlier version has no suffix and opens in the default state.
-            let (link, shown) = split(&fragment);
-            let opened = planner.open_fragment(link, shown.size);
-            if opened.is_ok() {
-                planner.take_shown(shown);
-            }
-            mistake.set(opened.err().map(|error| format!("It cannot be opened: {error}.")));
+            mistake.set(planner.open(&fragment).err().map(|error| format!("It cannot be opened: {error}.")));
         };
         let gone = name.clone();
         view! {

@@ -5,10 +5,10 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::control::{copy, refocus};
+use crate::data::view_state::is_short;
 use crate::panel::qr::qr_code;
 use crate::panel::saved::Saved;
 use crate::source::page_address;
-use crate::state::history::is_short;
 use crate::state::{Connection, Planner};
 
 /// The share button and its sheet.
@@ -23,7 +23,7 @@ pub fn Share() -> impl IntoView {
     let has_collector = Memo::new(move |_| planner.live.connection.get() != Connection::None);
     let text = Memo::new(move |_| {
         // Encodes the link only while the sheet is open, to keep the sliders fast.
-        let fragment = open.get().then(|| planner.fragment(short.get() && has_collector.get())).flatten();
+        let fragment = open.get().then(|| planner.state().fragment(short.get() && has_collector.get())).flatten();
         fragment.map(|fragment| page_address() + "#" + &fragment).unwrap_or_default()
     });
     let copied = move || {

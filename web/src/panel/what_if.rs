@@ -75,7 +75,10 @@ fn interval_of(prediction: Option<&Prediction>) -> String {
     }
 }
 
+/// Whether the chosen configuration meets the deadline; nothing about the recommended one, whose
+/// verdict is above the what-if.
 fn verdict(planner: Planner, prediction: Option<&Prediction>) -> Option<AnyView> {
+    planner.chosen.get()?;
     let (deadline, prediction) = planner.deadline_secs.get().zip(prediction)?;
     let (job, split) = (planner.job()?, planner.what_if.get().split());
     // A run that was stopped took longer than the prediction may say.
@@ -128,7 +131,9 @@ fn Slider(
     let beyond = move || value.get() > measured.get();
     let moved = move |event| {
         if let Ok(count) = event_target_value(&event).parse::<u32>() {
-            planner.what_if.update(|what_if| *looked_at(what_if) = count.max(1));
+            let mut configuration = planner.what_if.get_untracked();
+            *looked_at(&mut configuration) = count.max(1);
+            planner.look_at(configuration);
         }
     };
     let extended = move |event| {
@@ -136,7 +141,11 @@ fn Slider(
             let range = counts_up_to(upper, most.get_untracked());
             let last = highest(&range);
             planner.space.update(|space| *counts(space) = range);
-            planner.what_if.update(|what_if| *looked_at(what_if) = (*looked_at(what_if)).min(last));
+            let mut configuration = planner.what_if.get_untracked();
+            if *looked_at(&mut configuration) > last {
+                *looked_at(&mut configuration) = last;
+                planner.look_at(configuration);
+            }
         }
     };
     view! {

@@ -6,18 +6,12 @@ use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 
-use crate::data::view;
-use crate::state::Planner;
-use crate::state::history::end_scenario;
+use crate::data::view_state::Step;
+use crate::state::{AddressState, Planner};
 
-/// Delay before the address changes: browsers throttle a page that does so at every slider step.
+/// Delay before the address changes within a step: browsers throttle a page that does so at every
+/// slider step.
 const PAUSE: Duration = Duration::from_millis(150);
-
-thread_local! {
-    /// The fragment of the current state while the address bar contains a link that this version
-    /// cannot open.
-    static HELD: std::cell::RefCell<Option<String>> = const { std::cell::RefCell::new(None) };
-}
 
 /// The fragment of the page's address, without `#`.
 pub fn fragment() -> Option<String> {
@@ -30,69 +24,76 @@ pub fn base() -> String {
     href.split('#').next().unwrap_or_default().to_owned()
 }
 
-/// Keeps the address bar unchanged until the user changes something, so that a link of a newer
-/// version can still be copied.
-pub fn hold(planner: Planner) {
-    let current = untrack(|| planner.fragment(false));
-    HELD.with_borrow_mut(|held| *held = current);
+/// Takes the current state as that of the address bar, which then stays until the state changes: it
+/// may hold a link of an earlier version, or one of a newer version that can still be copied.
+pub fn settle(planner: Planner) {
+    planner.address.set_value(of_page(planner));
 }
 
 /// Keeps the address bar current, and opens links that are entered there.
 pub fn follow(planner: Planner) {
-    Effect::new(move |earlier: Option<Option<TimeoutHandle>>| {
-        if let Some(handle) = earlier.flatten() {
+    let step = Memo::new(move |_| planner.step());
+    Effect::new(move |earlier: Option<(Option<TimeoutHandle>, Step)>| {
+        let (handle, before) = earlier.unzip();
+        if let Some(handle) = handle.flatten() {
             handle.clear();
         }
         // Tracks the content of the fragment without encoding it, which would slow the sliders
         // down.
-        planner.view()?;
-        planner.shown();
-        let write_current = move || {
-            if let Some(fragment) = untrack(|| planner.fragment(false)) {
-                write(&fragment);
-            }
-        };
-        set_timeout_with_handle(write_current, PAUSE).ok()
+        planner.track_state();
+        let step = step.get();
+        let pause = if before.as_ref() == Some(&step) { PAUSE } else { Duration::ZERO };
+        (set_timeout_with_handle(move || write(planner), pause).ok(), step)
     });
     let listener = window_event_listener(ev::hashchange, move |_| {
         let Some(fragment) = fragment() else { return };
-        let current = untrack(|| planner.fragment(false));
-        // The address already matches the page, for example after the page has written it.
+        let current = planner.address.with_value(|address| address.fragment.clone());
+        // The page has written the address itself.
         if current.as_deref() == Some(fragment.as_str()) {
             return;
         }
-        let (link, shown) = view::split(&fragment);
-        let is_shown =
-            current.as_deref().map(view::split).is_some_and(|(known, of)| known == link && of.size == shown.size);
-        let opened = if is_shown { Ok(()) } else { planner.open_fragment(link, shown.size) };
-        if opened.is_ok() {
-            planner.take_shown(shown);
-        }
-        end_scenario();
-        if let Err(error) = opened {
-            planner.alert.set(Some(format!("That link cannot be opened: {error}. The page is unchanged.")));
-            // A reload must restore the current state, not the invalid link.
-            if let Some(current) = current {
-                write(&current);
+        match planner.open(&fragment) {
+            Ok(()) => settle(planner),
+            Err(error) => {
+                planner.alert.set(Some(format!("That link cannot be opened: {error}. The page is unchanged.")));
+                // A reload must restore the current state, not the invalid link.
+                if let Some(current) = current {
+                    replace(&current);
+                }
             }
         }
     });
     on_cleanup(move || listener.remove());
 }
 
-fn write(fragment: &str) {
-    let held = HELD.with_borrow(|held| held.as_deref() == Some(fragment));
-    if held || self::fragment().as_deref() == Some(fragment) {
+fn of_page(planner: Planner) -> AddressState {
+    let state = untrack(|| planner.state());
+    AddressState { fragment: state.fragment(false), step: Some(state.step()) }
+}
+
+fn write(planner: Planner) {
+    let (now, shown) = (of_page(planner), planner.address.get_value());
+    let Some(fragment) = now.fragment.clone().filter(|fragment| Some(fragment) != shown.fragment.as_ref()) else {
         return;
+    };
+    let is_new_step = self::fragment().is_some() && now.step != shown.step;
+    planner.address.set_value(now);
+    match is_new_step {
+        true => push(&fragment),
+        false => replace(&fragment),
     }
-    HELD.take();
-    let is_first = self::fragment().is_none();
+}
+
+/// Adds an entry to the history. If a browser forbids it, only the address is not updated.
+fn push(fragment: &str) {
     if let Ok(history) = window().history() {
-        let address = format!("#{fragment}");
-        // If a browser forbids it, only the address is not updated.
-        let _ = match end_scenario() && !is_first {
-            true => history.push_state_with_url(&JsValue::NULL, "", Some(&address)),
-            false => history.replace_state_with_url(&JsValue::NULL, "", Some(&address)),
-        };
+        let _ = history.push_state_with_url(&JsValue::NULL, "", Some(&format!("#{fragment}")));
+    }
+}
+
+/// Replaces the current entry of the history, as [`push`] adds one.
+fn replace(fragment: &str) {
+    if let Ok(history) = window().history() {
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{fragment}")));
     }
 }

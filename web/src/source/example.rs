@@ -44,9 +44,11 @@ fn show(planner: Planner, Opening { jobs, first, deadline_secs, min_accuracy }: 
     planner.alert.set(None);
     planner.newer.set(None);
     planner.live.follows.set(false);
-    planner.take_jobs(jobs, first);
-    planner.deadline_secs.set(deadline_secs);
-    planner.min_accuracy.set(min_accuracy);
+    planner.choose();
+    planner.change(|state| {
+        state.take_jobs(jobs, first);
+        (state.limits.deadline_secs, state.limits.min_accuracy) = (deadline_secs, min_accuracy);
+    });
 }
 
 fn fail(planner: Planner) {

@@ -47,11 +47,14 @@ pub async fn load(planner: Planner, fingerprint: &str) {
 pub fn select(planner: Planner, listed: Listed) {
     choose(planner, listed, |planner, job| {
         let job = planner.without_left_out(planner.as_shown(job));
-        let context = job.context.clone();
-        planner.add_job(job);
-        if let Some(place) = planner.jobs.with_untracked(|jobs| jobs.iter().position(|job| job.context == context)) {
-            planner.select(place);
-        }
+        planner.choose();
+        planner.change(|state| {
+            let context = job.context.clone();
+            state.add_job(job);
+            if let Some(place) = state.jobs.iter().position(|job| job.context == context) {
+                state.select(place);
+            }
+        });
     });
 }
 
@@ -250,13 +253,7 @@ pub async fn load_compared(planner: Planner) {
         return;
     }
     let loaded: Vec<Job> = loaded.into_iter().map(|job| planner.without_left_out(planner.as_shown(job))).collect();
-    planner.jobs.update(|jobs| {
-        for job in loaded {
-            if !jobs.iter().any(|known| known.context == job.context) {
-                jobs.push(job);
-            }
-        }
-    });
+    planner.change(|state| loaded.into_iter().for_each(|job| state.add_other(job)));
 }
 
 /// Fetches the runs of several jobs, and reports the number of failures.
@@ -298,7 +295,7 @@ async fn fetch(planner: Planner, fingerprint: &str) -> Result<Job, Failure> {
 fn take(planner: Planner, jobs: Vec<Job>) {
     let jobs = jobs.into_iter().map(|job| planner.as_shown(job)).collect();
     match planner.live.follows.get_untracked() {
-        true => planner.renew_jobs(jobs),
+        true => planner.change(|state| state.renew_jobs(jobs)),
         false => add_jobs(planner, jobs),
     }
 }

@@ -1,9 +1,8 @@
 //! The page's state as signals. The link is its serialised form.
 
-pub mod history;
+mod change;
 mod import;
 mod jobs;
-mod links;
 mod live;
 mod machines;
 mod networks;
@@ -15,11 +14,10 @@ use std::sync::Arc;
 
 use foreglow_model::{DecideError, Decision, JointPredictor, Limits, Plan, Prediction, Setting, Space as PlanSpace};
 use foreglow_shared::{
-    Engine, Job, MonitoredRun, Observation, PriceSheet, Question, Resources, View, WhatIf, spark_submit_arguments,
+    Engine, Job, MonitoredRun, Observation, PriceSheet, Question, Resources, WhatIf, spark_submit_arguments,
 };
 use leptos::prelude::*;
 
-use self::history::begin_scenario;
 use self::import::Import;
 pub use self::import::Unmapped;
 use self::live::Live;
@@ -31,10 +29,25 @@ use crate::data::edits::Edits;
 use crate::data::job::{Limits as QuestionLimits, Space};
 use crate::data::machine_choice::MachineChoice;
 use crate::data::switch::Switches;
-use crate::data::view::{Shown, Tab};
+use crate::data::view::Tab;
+use crate::data::view_state::Step;
 use crate::worker::messages::Fitted;
 
-/// The state from which everything on the page is derived.
+/// The state that the address bar shows: its fragment, as this version writes it, and its step.
+#[derive(Clone, Default)]
+pub struct AddressState {
+    /// The fragment. The address bar may hold another one, such as an equal link of an earlier
+    /// version or one that cannot be opened.
+    pub fragment: Option<String>,
+    /// The step; `None` on a page that has not loaded its first jobs.
+    pub step: Option<Step>,
+}
+
+/// The signals from which everything on the page is derived. Those of the [`ViewState`] are
+/// separate, so that a slider redraws only what depends on it; links, the history, reloads, files
+/// and messages read and write all of them at once (`change.rs`).
+///
+/// [`ViewState`]: crate::data::view_state::ViewState
 #[derive(Clone, Copy)]
 pub struct Planner {
     /// The measured jobs, sorted by descending number of runs.
@@ -53,8 +66,10 @@ pub struct Planner {
     pub space: RwSignal<Space>,
     /// The prices.
     pub prices: RwSignal<PriceSheet>,
-    /// The configuration under inspection.
-    pub what_if: RwSignal<WhatIf>,
+    /// The configuration of the what-if that the user chose; `None` for the recommended one.
+    pub chosen: RwSignal<Option<WhatIf>>,
+    /// The configuration of the what-if.
+    pub what_if: Memo<WhatIf>,
     /// The pinned configurations.
     pub pins: RwSignal<Vec<WhatIf>>,
     /// The view that is shown.
@@ -89,6 +104,8 @@ pub struct Planner {
     pub live: Live,
     /// Number of the user's last choice of a job.
     choice: StoredValue<u64>,
+    /// The state that the address bar shows.
+    pub address: StoredValue<AddressState>,
     /// The decision, independent of the what-if. `None` without a predictor.
     pub decision: Memo<Option<Result<Arc<Decision>, String>>>,
     /// The prediction for the configuration under inspection. `None` without a predictor.
@@ -161,7 +178,16 @@ impl Planner {
             Some(decided.map(Arc::new).map_err(|error| error.to_string()))
         };
         let decision = Memo::new(move |_| decide_with(fit.with(Fit::fitted)?));
-        let what_if = RwSignal::new(question.what_if);
+        let chosen = RwSignal::new(None);
+        let what_if = Memo::new(move |_| {
+            let recommended = || {
+                let decision = decision.get()?.ok()?;
+                let candidate = decision.candidates.get(decision.recommended.or(decision.likeliest)?)?;
+                let (executors, cores_per_executor) = (candidate.executors, candidate.cores_per_executor);
+                Some(WhatIf { executors, cores_per_executor })
+            };
+            chosen.get().or_else(recommended).unwrap_or(question.what_if)
+        });
         let prediction = Memo::new(move |_| {
             let WhatIf { executors, cores_per_executor } = what_if.get();
             let setting = Setting::even(executors, cores_per_executor, 1.0);
@@ -176,6 +202,7 @@ impl Planner {
             probability,
             space,
             prices,
+            chosen,
             what_if,
             prediction,
             pins: RwSignal::new(Vec::new()),
@@ -196,6 +223,7 @@ impl Planner {
             networks: Networks::new(),
             live: Live::new(),
             choice: StoredValue::new(0),
+            address: StoredValue::new(AddressState::default()),
             worker: StoredValue::new_local(None),
             comparison: StoredValue::new_local(None),
             evaluation: StoredValue::new_local(None),
@@ -221,23 +249,7 @@ impl Planner {
 
     /// The current question with a placeholder for the what-if; reactive, but not to the what-if.
     pub fn question_without_what_if(&self) -> Question {
-        let limits = QuestionLimits {
-            deadline_secs: self.deadline_secs.get(),
-            budget: self.budget.get(),
-            min_accuracy: self.min_accuracy.get(),
-            probability: self.probability.get(),
-        };
-        self.space.get().ask(limits, self.prices.get(), WhatIf { executors: 1, cores_per_executor: 1 })
-    }
-
-    /// The shareable state of the page; reactive. `None` on an empty page.
-    pub fn view(&self) -> Option<View> {
-        let question = self.question();
-        let pins = self.pins.get();
-        let job = self.job()?;
-        let left_out = self.edits.with(|edits| edits.left_out.of(&job.context));
-        let view = View { job, question, pins, left_out, compared: Vec::new() };
-        Some(self.jobs.with(|jobs| view.comparing(jobs)))
+        self.space.get().ask(self.limits(), self.prices.get(), WhatIf { executors: 1, cores_per_executor: 1 })
     }
 
     /// The fitted predictor; reactive.
@@ -291,26 +303,16 @@ impl Planner {
         })
     }
 
-    /// Shows a view. The back button returns to the previous one.
+    /// Shows a view.
     pub fn show(self, tab: Tab) {
+        // Setting the same value would create the view again.
         if self.tab.get_untracked() != tab {
-            begin_scenario();
             self.tab.set(tab);
         }
     }
 
-    /// The state of the page besides the link; reactive.
-    pub fn shown(self) -> Shown {
-        let (choice, switches) = (self.machine_choice.get(), self.switches.get());
-        Shown { tab: self.tab.get(), choice, switches, size: None }
-    }
-
-    /// Applies the state of an address.
-    pub fn take_shown(self, shown: Shown) {
-        self.tab.set(shown.tab);
-        if self.machine_choice.get_untracked() != shown.choice {
-            self.machine_choice.set(shown.choice);
-        }
-        self.switches.set(shown.switches);
+    /// Shows a configuration in the what-if.
+    pub fn look_at(self, configuration: WhatIf) {
+        self.chosen.set(Some(configuration));
     }
 }

@@ -52,20 +52,20 @@ pub enum ToErrand {
 pub enum FromErrand {
     /// The module has loaded and accepts requests.
     Ready,
-    /// Progress of the plan: steps done, steps in total.
+    /// Progress of the comparison: steps done, steps in total.
     Progress(u64, u64),
-    /// The finished plan.
-    Compared(#[serde(with = "packed")] Vec<Scenario>),
+    /// The finished comparison.
+    Compared(Vec<Scenario>),
     /// The contents of the file.
     Imported(Result<Imported, String>),
     /// The samples to collect next.
-    Advised(#[serde(with = "packed")] Result<AdviceText, String>),
+    Advised(Result<AdviceText, String>),
     /// The published scenarios.
-    Evaluated(#[serde(with = "packed")] Box<Published>),
+    Evaluated(Box<Published>),
     /// The machine types.
     Machines(Box<MachineHtml>),
     /// Costs of a network.
-    Network(#[serde(with = "packed")] Result<NetworkHtml, String>),
+    Network(Result<NetworkHtml, String>),
     /// The module failed, with the reason.
     Broken(String),
 }

@@ -8,7 +8,6 @@ use foreglow_shared::{ForeignTable, Job, Mapping, MonitoredRun, ReadError, is_mo
 use serde::{Deserialize, Serialize};
 
 use crate::data::job::{jobs_of, most_runs_first};
-use crate::worker::packed;
 
 /// Number of rows that illustrate the columns to the user.
 const FIRST_ROWS: usize = 3;
@@ -19,9 +18,9 @@ pub enum Imported {
     /// Jobs, sorted by descending number of runs.
     Jobs(Vec<Job>),
     /// Resource use of runs.
-    Monitored(#[serde(with = "packed")] Vec<MonitoredRun>),
+    Monitored(Vec<MonitoredRun>),
     /// A table of another tool.
-    Columns(#[serde(with = "packed")] Columns),
+    Columns(Columns),
 }
 
 /// The columns of a table, with a guessed mapping.

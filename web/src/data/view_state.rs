@@ -1,0 +1,532 @@
+//! The state of the page: what links, reloads, the history, files and messages read and write.
+
+use foreglow_shared::{
+    Context, Job, JobDefinition, LinkError, MOST_RUNS_IN_LINK, Observation, PriceSheet, Question, SHORT_PREFIX,
+    ShortLink, View, WhatIf,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::data::edits::{Edits, resized};
+use crate::data::job::{Limits, Space, same_job};
+use crate::data::left_out::Run;
+use crate::data::machine_choice::{MachineChoice, MachinePick};
+use crate::data::switch::Switches;
+use crate::data::view::{Shown, Tab, split};
+
+/// The what-if in the link of a page whose user has not chosen one.
+const UNCHOSEN: WhatIf = WhatIf { executors: 1, cores_per_executor: 1 };
+
+/// The state of the page, without what follows from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewState {
+    /// The measured jobs, sorted by descending number of runs, in the size of the question.
+    pub jobs: Vec<Job>,
+    /// Index of the selected job.
+    pub selected: usize,
+    /// The excluded runs, and the jobs in another size than the measured one.
+    pub edits: Edits,
+    /// The limits, and the required probability of meeting them.
+    pub limits: Limits,
+    /// The configurations to choose from.
+    pub space: Space,
+    /// The prices.
+    pub prices: PriceSheet,
+    /// The configuration of the what-if; `None` for the recommended one.
+    pub what_if: Option<WhatIf>,
+    /// The pinned configurations.
+    pub pins: Vec<WhatIf>,
+    /// The machine types to compare, and the user's prices of them.
+    pub choice: MachineChoice,
+    /// The view that is shown.
+    pub tab: Tab,
+    /// The switches of the charts.
+    pub switches: Switches,
+}
+
+/// A link: the address of the page without the part before `#`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    content: Content,
+    shown: Shown,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Content {
+    /// The runs and the question.
+    Full(Box<View>),
+    /// The question about a job that the collector or session storage has.
+    Short(ShortLink),
+}
+
+/// The part of the state that a link lacks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rest {
+    /// All jobs of the page; empty if the link holds them.
+    jobs: Vec<Job>,
+    /// [`Edits::as_jobs`].
+    edits: [Vec<Job>; 2],
+    /// The pinned configurations, which a short link lacks.
+    pins: Vec<WhatIf>,
+}
+
+/// The part of the state whose changes are steps of the history, so that the back button returns to
+/// the previous one. Changes of the rest, such as moves of a slider, replace the current step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The selected job, in the size of the question.
+    pub context: Option<Context>,
+    /// The limits, and the required probability of meeting them.
+    pub limits: Limits,
+    /// Memory of each executor, MiB.
+    pub memory_per_executor_mib: u32,
+    /// The prices.
+    pub prices: PriceSheet,
+    /// The machine types to compare, with the default what-if.
+    pub choice: MachineChoice,
+    /// The view that is shown.
+    pub tab: Tab,
+}
+
+impl Link {
+    /// Reads a fragment, without `#`. What is unknown after `&` is ignored.
+    ///
+    /// # Errors
+    /// The link is damaged, or of a newer version.
+    pub fn read(fragment: &str) -> Result<Self, LinkError> {
+        let (link, shown) = split(fragment);
+        let content = match is_short(link) {
+            true => Content::Short(ShortLink::from_fragment(link)?),
+            false => Content::Full(Box::new(View::from_link(link)?)),
+        };
+        Ok(Self { content, shown })
+    }
+
+    /// The fingerprint of the job of a short link.
+    pub fn short_job(&self) -> Option<&str> {
+        match &self.content {
+            Content::Full(_) => None,
+            Content::Short(link) => Some(&link.job),
+        }
+    }
+}
+
+/// Whether a fragment holds a question without runs.
+pub fn is_short(fragment: &str) -> bool {
+    fragment.starts_with(SHORT_PREFIX)
+}
+
+impl Default for ViewState {
+    /// An empty page.
+    fn default() -> Self {
+        let question = Question::about(&[]);
+        Self {
+            jobs: Vec::new(),
+            selected: 0,
+            edits: Edits::default(),
+            limits: Limits::of(&question),
+            space: Space::of(&question),
+            prices: question.prices,
+            what_if: None,
+            pins: Vec::new(),
+            choice: MachineChoice::default(),
+            tab: Tab::default(),
+            switches: Switches::default(),
+        }
+    }
+}
+
+impl ViewState {
+    /// The selected job.
+    pub fn job(&self) -> Option<&Job> {
+        self.jobs.get(self.selected)
+    }
+
+    /// The question about the selected job.
+    pub fn question(&self) -> Question {
+        self.space.ask(self.limits, self.prices.clone(), self.what_if.unwrap_or(UNCHOSEN))
+    }
+
+    /// The page as command line and other pages read it; `None` without a job.
+    pub fn view(&self) -> Option<View> {
+        let job = self.job()?.clone();
+        let left_out = self.edits.left_out.of(&job.context);
+        let view = View { job, question: self.question(), pins: self.pins.clone(), left_out, compared: Vec::new() };
+        Some(view.comparing(&self.jobs))
+    }
+
+    /// The fragment of the link to the page; `None` without a job. It contains the runs, unless it
+    /// should be `short` or there are too many of them: the collector or session storage then has
+    /// the measured runs.
+    pub fn fragment(&self, short: bool) -> Option<String> {
+        let view = self.view()?;
+        let mut shown = Shown {
+            tab: self.tab,
+            choice: self.choice.clone(),
+            switches: self.switches,
+            size: None,
+            is_smallest_chosen: self.what_if == Some(UNCHOSEN),
+        };
+        let link = if short || !view.fits_in_link() {
+            let Context { workload, .. } = &view.job.context;
+            let measured = self.edits.measured(&view.job.context);
+            shown.size = (measured.workload != *workload).then_some((workload.images, workload.epochs));
+            ShortLink::new(&measured, view.question).to_fragment()
+        } else {
+            view.to_fragment()
+        };
+        Some(link + &shown.suffix())
+    }
+
+    /// The part of the state whose changes are steps of the history.
+    pub fn step(&self) -> Step {
+        Step {
+            context: self.job().map(|job| job.context.clone()),
+            limits: self.limits,
+            memory_per_executor_mib: self.space.memory_per_executor_mib,
+            prices: self.prices.clone(),
+            choice: MachineChoice { pick: MachinePick::default(), ..self.choice.clone() },
+            tab: self.tab,
+        }
+    }
+
+    /// Opens a link.
+    ///
+    /// # Errors
+    /// The page lacks the job of a short link, or it has a run with more images than the question;
+    /// one sentence without its full stop. The state is then undefined.
+    pub fn open(&mut self, Link { content, shown }: Link) -> Result<(), String> {
+        let question = match content {
+            Content::Full(view) => self.open_view(*view),
+            Content::Short(link) => self.open_short(link, shown.size)?,
+        };
+        self.what_if = Some(question.what_if).filter(|what_if| *what_if != UNCHOSEN || shown.is_smallest_chosen);
+        self.limits = Limits::of(&question);
+        self.space = Space::of(&question);
+        self.prices = question.prices;
+        (self.tab, self.choice, self.switches) = (shown.tab, shown.choice, shown.switches);
+        Ok(())
+    }
+
+    fn open_view(&mut self, View { job, question, pins, left_out, compared }: View) -> Question {
+        // The page shows each job in one size. If runs have more images, the job stays separate.
+        let Context { workload, .. } = &job.context;
+        let _ = self.resize(&job.context, workload.images, workload.epochs);
+        self.edits.left_out.set(&job.context, left_out);
+        match self.jobs.iter().position(|known| known.context == job.context) {
+            Some(place) => {
+                self.jobs[place] = job;
+                self.selected = place;
+            }
+            None => {
+                self.jobs.insert(0, job);
+                self.selected = 0;
+            }
+        }
+        compared.into_iter().for_each(|job| self.add_job(job));
+        self.pins = pins;
+        question
+    }
+
+    fn open_short(&mut self, link: ShortLink, size: Option<(u64, u32)>) -> Result<Question, String> {
+        let measured = self.jobs.iter().map(|known| self.edits.measured(&known.context));
+        let found = measured.enumerate().find(|(_, measured)| measured.fingerprint() == link.job);
+        let (place, measured) = found.ok_or(
+            "it is a short link, which holds the question but not the runs, and its job is unknown here; open it at the \
+             collector where it was made, or ask for the full link or the file of runs",
+        )?;
+        let (images, epochs) = size.unwrap_or((measured.workload.images, measured.workload.epochs));
+        let shown = self.jobs[place].context.clone();
+        if resized(&shown, images, epochs) != shown {
+            self.resize(&shown, images, epochs)?;
+        }
+        if place != self.selected {
+            self.select(place);
+        }
+        Ok(link.question)
+    }
+
+    /// The state of a link that is opened with the rest that this tab kept. The rest is used only
+    /// for a reload: a link that is entered in this tab starts without it.
+    ///
+    /// # Errors
+    /// As [`ViewState::open`].
+    pub fn reopened(link: Link, rest: Rest) -> Result<Self, String> {
+        let mut state = Self::default();
+        let Rest { jobs, edits, pins } = rest;
+        if link.short_job().is_some() {
+            state.edits.add(edits);
+            state.jobs = jobs;
+            state.open(link)?;
+            state.pins = pins;
+            return Ok(state);
+        }
+        state.open(link)?;
+        if state.job().is_some_and(|shown| jobs.contains(shown)) {
+            state.edits.add(edits);
+            jobs.into_iter().for_each(|job| state.add_other(job));
+        }
+        Ok(state)
+    }
+
+    /// The part of the state that its link lacks; `None` without a job.
+    pub fn rest(&self) -> Option<Rest> {
+        let link_has_jobs =
+            matches!(self.jobs.as_slice(), [job] if self.edits.keeps_sizes() && job.runs() <= MOST_RUNS_IN_LINK);
+        self.job()?;
+        Some(Rest {
+            jobs: if link_has_jobs { Vec::new() } else { self.jobs.clone() },
+            edits: self.edits.as_jobs(),
+            pins: self.pins.clone(),
+        })
+    }
+
+    /// Replaces all jobs, as by a file, and asks the default question about one of them. The
+    /// probability and the user's own prices stay.
+    pub fn take_jobs(&mut self, jobs: Vec<Job>, selected: usize) {
+        self.edits.forget_sizes();
+        self.jobs = jobs;
+        self.limits = Limits { probability: self.limits.probability, ..Limits::of(&Question::about(&[])) };
+        self.select(selected);
+    }
+
+    /// Selects a job. The question stays, except for the parts that belong to a job: what-if, pins,
+    /// the configurations to choose from, published prices of other hardware, and the minimum
+    /// accuracy if the accuracy was not measured.
+    pub fn select(&mut self, place: usize) {
+        self.selected = place;
+        let job = self.jobs.get(place);
+        let accelerator = job.and_then(|job| job.context.accelerator.as_deref());
+        self.prices = self.prices.clone().or_usual_for(accelerator);
+        if job.is_none_or(|job| job.accuracies.is_empty()) {
+            self.limits.min_accuracy = None;
+        }
+        self.space = job.map_or_else(|| usual_space(&[]), |job| usual_space(&job.observations));
+        self.what_if = None;
+        self.pins = Vec::new();
+    }
+
+    /// Adds a job, or replaces its runs.
+    pub fn add_job(&mut self, job: Job) {
+        match self.jobs.iter_mut().find(|known| known.context == job.context) {
+            Some(known) => *known = job,
+            None => self.jobs.push(job),
+        }
+    }
+
+    /// Adds a job, unless the page has one with its context.
+    pub fn add_other(&mut self, job: Job) {
+        if same_job(&self.jobs, &job.context).is_none() {
+            self.jobs.push(job);
+        }
+    }
+
+    /// Replaces the runs of jobs of the collector by its current ones, and adds new jobs. The
+    /// question and the excluded runs stay.
+    pub fn renew_jobs(&mut self, jobs: Vec<Job>) {
+        let jobs: Vec<Job> = jobs.into_iter().map(|job| self.edits.left_out.without(job)).collect();
+        let Some(shown) = self.job() else { return self.take_jobs(jobs, 0) };
+        let renewed = same_job(&jobs, &shown.context);
+        // With the default choice of configurations, those of the new runs are added.
+        if let Some(renewed) = renewed.filter(|_| self.space == usual_space(&shown.observations)) {
+            self.space = usual_space(&renewed.observations);
+        }
+        jobs.into_iter().for_each(|job| self.add_job(job));
+    }
+
+    /// Excludes a run of the selected job, or restores it.
+    pub fn set_left_out(&mut self, run: Run, out: bool) {
+        let Some(job) = self.jobs.get_mut(self.selected) else { return };
+        match out {
+            true => self.edits.left_out.leave_out(job, run),
+            false => self.edits.left_out.put_back(job, run),
+        }
+    }
+
+    /// Rescales the selected job, on all machine types and with all settings, to another number of
+    /// images and epochs. If a job of that size was measured, it is selected. The question stays.
+    ///
+    /// # Errors
+    /// The runs do not fit such a job; one sentence. The state is then unchanged.
+    pub fn ask_about(&mut self, images: u64, epochs: u32) -> Result<(), String> {
+        let Some(Job { context, .. }) = self.job() else { return Ok(()) };
+        let (context, asked) = (context.clone(), resized(context, images, epochs));
+        if asked == context {
+            return Ok(());
+        }
+        let definition = JobDefinition::of(&asked);
+        let is_measured = |job: &Job| {
+            JobDefinition::of(&job.context) == definition && !self.edits.is_same_job(&job.context, &context)
+        };
+        match self.jobs.iter().position(is_measured) {
+            // Measured runs of this size are better than rescaled ones.
+            Some(place) => self.selected = place,
+            None => self.resize(&context, images, epochs)?,
+        }
+        Ok(())
+    }
+
+    /// Rescales all jobs of the page that were measured as the job of a context.
+    fn resize(&mut self, context: &Context, images: u64, epochs: u32) -> Result<(), String> {
+        self.edits.resize(&mut self.jobs, context, images, epochs)
+    }
+}
+
+fn usual_space(runs: &[Observation]) -> Space {
+    Space::of(&Question::about(runs))
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_shared::Devices;
+
+    use super::*;
+    use crate::data::job::jobs_of;
+    use crate::data::switch::Switch;
+
+    const TWO: WhatIf = WhatIf { executors: 2, cores_per_executor: 1 };
+
+    fn jobs() -> Vec<Job> {
+        jobs_of(&foreglow_shared::read_samples(include_bytes!("../../assets/example.jsonl")).unwrap())
+    }
+
+    /// A page with several jobs, on which a user has changed everything.
+    fn used() -> ViewState {
+        let mut state = ViewState::default();
+        state.take_jobs(jobs(), 1);
+        let run = Run::Completed(state.jobs[1].observations[0]);
+        state.set_left_out(run, true);
+        let images = state.jobs[1].context.workload.images;
+        state.ask_about(images * 2, state.jobs[1].context.workload.epochs).unwrap();
+        state.limits = Limits { deadline_secs: Some(90.0), budget: Some(2.0), min_accuracy: None, probability: 0.8 };
+        state.space.executors = vec![1, 2, 9];
+        state.prices.core_hour = 0.7;
+        state.what_if = Some(TWO);
+        state.pins = vec![TWO];
+        state.choice.devices = Devices::Cpu;
+        state.choice.pick.batch_size = Some(16);
+        state.tab = Tab::Trust;
+        state.switches.set(Switch::SpeedUp, 1);
+        state
+    }
+
+    fn reload(state: &ViewState, short: bool) -> ViewState {
+        let link = Link::read(&state.fragment(short).unwrap()).unwrap();
+        let kept = serde_json::to_string(&state.rest().unwrap()).unwrap();
+        ViewState::reopened(link, serde_json::from_str(&kept).unwrap()).unwrap()
+    }
+
+    /// The state with its jobs in one order.
+    fn sorted(mut state: ViewState) -> ViewState {
+        let shown = state.job().unwrap().context.clone();
+        state.jobs.sort_by_key(|job| job.context.fingerprint());
+        state.selected = state.jobs.iter().position(|job| job.context == shown).unwrap();
+        state
+    }
+
+    #[test]
+    fn a_reload_loses_nothing_with_a_full_and_with_a_short_link() {
+        for short in [false, true] {
+            assert_eq!(sorted(reload(&used(), short)), sorted(used()), "{short}");
+        }
+    }
+
+    #[test]
+    fn a_full_link_shows_its_job_on_any_page_and_another_page_keeps_its_other_jobs() {
+        let (sent, link) = (used(), Link::read(&used().fragment(false).unwrap()).unwrap());
+        let mut other = ViewState::default();
+        other.take_jobs(vec![jobs().remove(0)], 0);
+        let kept = other.jobs[0].clone();
+        other.open(link.clone()).unwrap();
+        assert_eq!((other.job(), other.question()), (sent.job(), sent.question()));
+        assert_eq!((&other.pins, other.tab, &other.choice), (&sent.pins, sent.tab, &sent.choice));
+        assert!(other.jobs.contains(&kept));
+        // Entered in a tab that kept the jobs of another page.
+        let mut alone = ViewState::default();
+        alone.take_jobs(vec![jobs().remove(0)], 0);
+        let opened = ViewState::reopened(link, alone.rest().unwrap()).unwrap();
+        assert_eq!(opened.job(), sent.job());
+    }
+
+    #[test]
+    fn a_short_link_without_its_job_is_refused_and_so_is_a_damaged_link() {
+        let short = used().fragment(true).unwrap();
+        let error = ViewState::default().open(Link::read(&short).unwrap()).unwrap_err();
+        assert!(error.contains("its job is unknown here"), "{error}");
+        let full = used().fragment(false).unwrap();
+        assert!(Link::read(&full[..full.len() / 2]).is_err());
+        assert!(matches!(Link::read("v9.AAAA"), Err(LinkError::Newer(9))));
+    }
+
+    #[test]
+    fn the_what_if_is_the_recommended_configuration_until_the_user_chooses_one() {
+        let mut state = ViewState::default();
+        state.take_jobs(jobs(), 0);
+        for what_if in [None, Some(TWO), Some(UNCHOSEN)] {
+            state.what_if = what_if;
+            assert_eq!(reload(&state, false).what_if, what_if);
+        }
+        // Links of earlier versions have no suffix for it.
+        let earlier = |what_if| {
+            let mut view = state.view().unwrap();
+            view.question.what_if = what_if;
+            let mut opened = ViewState::default();
+            opened.open(Link::read(&view.to_fragment()).unwrap()).unwrap();
+            opened.what_if
+        };
+        assert_eq!((earlier(UNCHOSEN), earlier(TWO)), (None, Some(TWO)));
+    }
+
+    #[test]
+    fn another_job_keeps_the_question_and_a_file_asks_a_new_one() {
+        let mut state = used();
+        let (limits, prices) = (state.limits, state.prices.clone());
+        state.limits.min_accuracy = Some(0.9);
+        state.select(0);
+        assert_eq!((state.limits, &state.prices), (limits, &prices), "no accuracy was measured");
+        assert_eq!((state.what_if, state.pins.len()), (None, 0));
+        state.take_jobs(jobs(), 0);
+        let asked = Limits { probability: 0.8, ..Limits::of(&Question::about(&[])) };
+        assert_eq!((state.limits, &state.prices), (asked, &prices));
+    }
+
+    #[test]
+    fn each_change_of_the_question_is_a_step_of_the_history_and_a_slider_is_none() {
+        let state = used();
+        let is_step = |change: fn(&mut ViewState)| {
+            let mut changed = state.clone();
+            change(&mut changed);
+            assert_ne!(changed, state);
+            changed.step() != state.step()
+        };
+        assert!(is_step(|state| state.limits.deadline_secs = None));
+        assert!(is_step(|state| state.limits.budget = Some(3.0)));
+        assert!(is_step(|state| state.limits.probability = 0.5));
+        assert!(is_step(|state| state.prices.core_hour = 1.0));
+        assert!(is_step(|state| state.space.memory_per_executor_mib = 1));
+        assert!(is_step(|state| state.choice.spot = true));
+        assert!(is_step(|state| state.tab = Tab::Runs));
+        assert!(is_step(|state| state.select(0)));
+        assert!(is_step(|state| state.ask_about(1_000_000, 1).unwrap()));
+        assert!(!is_step(|state| state.what_if = None));
+        assert!(!is_step(|state| state.pins.clear()));
+        assert!(!is_step(|state| state.choice.pick.batch_size = None));
+        assert!(!is_step(|state| state.switches = Switches::default()));
+        assert!(!is_step(|state| state.space.executors.push(10)));
+    }
+
+    #[test]
+    fn runs_that_arrive_keep_the_question_and_extend_the_default_choice_of_configurations() {
+        let mut state = ViewState::default();
+        state.renew_jobs(jobs());
+        state.limits.deadline_secs = Some(90.0);
+        let mut renewed = state.job().unwrap().clone();
+        renewed.observations[0].executors = 50;
+        state.renew_jobs(vec![renewed.clone()]);
+        assert_eq!((state.job(), state.limits.deadline_secs), (Some(&renewed), Some(90.0)));
+        assert_eq!(state.space.executors.last(), Some(&50));
+        state.space.executors = vec![3];
+        renewed.observations[0].executors = 60;
+        state.renew_jobs(vec![renewed]);
+        assert_eq!(state.space.executors, [3]);
+    }
+}
