@@ -100,8 +100,10 @@ impl Answer {
     fn of(decision: &Arc<Decision>) -> Self {
         let point = |place: usize| {
             let candidate = &decision.candidates[place];
-            let configuration =
-                WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor };
+            let configuration = WhatIf {
+                executors: candidate.placement.executors,
+                cores_per_executor: candidate.placement.cores_per_executor,
+            };
             Some(Point { configuration, secs: candidate.prediction.completion_time_secs?, cost: candidate.cost? })
         };
         let front = decision.pareto.iter().filter_map(|place| point(*place)).collect();

@@ -114,7 +114,10 @@ impl CandidateCells {
         let is_late = is_over(candidate.prediction.completion_time_secs, planner.deadline_secs.get());
         let is_dear = is_over(candidate.cost, planner.budget.get());
         Self {
-            configuration: WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor },
+            configuration: WhatIf {
+                executors: candidate.placement.executors,
+                cores_per_executor: candidate.placement.cores_per_executor,
+            },
             time: time_of(Some(&candidate.prediction)),
             interval: interval.map(|interval| interval_ends(Some(interval))),
             money: candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency)),

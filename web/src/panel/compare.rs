@@ -122,7 +122,8 @@ fn short(what_if: WhatIf) -> String {
 
 fn shown(planner: Planner, row: ComparedCandidate, recommended: Option<Taken>, limits: bool) -> impl IntoView {
     let ComparedCandidate { label, candidate, missing, is_pinned } = row;
-    let configuration = WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor };
+    let configuration =
+        WhatIf { executors: candidate.placement.executors, cores_per_executor: candidate.placement.cores_per_executor };
     let (time, secs) = time_of(Some(&candidate.prediction));
     let currency = planner.prices.with(|prices| prices.currency.clone());
     let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency));

@@ -129,8 +129,8 @@ fn configurations_csv(planner: Planner, view: &View) -> String {
         let candidate = &decision.candidates[place];
         let prediction = &candidate.prediction;
         vec![
-            candidate.executors.to_string(),
-            candidate.cores_per_executor.to_string(),
+            candidate.placement.executors.to_string(),
+            candidate.placement.cores_per_executor.to_string(),
             digits(prediction.completion_time_secs),
             digits(prediction.interval.map(|interval| interval.lower_secs)),
             digits(prediction.interval.map(|interval| interval.upper_secs)),
@@ -151,8 +151,8 @@ fn everything(planner: Planner, view: &View) -> String {
     let recommended = decision(planner).and_then(|decision| {
         let candidate = decision.candidates.get(decision.recommended?)?;
         Some(json!({
-            "executors": candidate.executors,
-            "cores_per_executor": candidate.cores_per_executor,
+            "executors": candidate.placement.executors,
+            "cores_per_executor": candidate.placement.cores_per_executor,
             "completion_time_secs": candidate.prediction.completion_time_secs,
             "interval": candidate.prediction.interval.map(|interval| json!({
                 "lower_secs": interval.lower_secs,

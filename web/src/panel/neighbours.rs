@@ -33,8 +33,8 @@ pub fn InShort() -> impl IntoView {
         let money = candidate.cost.map_or_else(|| "cost unknown".into(), |cost| format_money(cost, &currency));
         let text = format!(
             "{} × {} · {} · {money}{limit}",
-            counted(candidate.executors, "executor"),
-            counted(candidate.cores_per_executor, "core"),
+            counted(candidate.placement.executors, "executor"),
+            counted(candidate.placement.cores_per_executor, "core"),
             time_of(Some(&candidate.prediction)).0,
         );
         Some(view! { <span>"Recommended: " {text}</span> }.into_any())
@@ -74,7 +74,8 @@ fn neighbour(
     candidate: &Candidate,
     recommended: Taken,
 ) -> impl IntoView + use<> {
-    let configuration = WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor };
+    let configuration =
+        WhatIf { executors: candidate.placement.executors, cores_per_executor: candidate.placement.cores_per_executor };
     let (time, secs) = time_of(Some(&candidate.prediction));
     let currency = planner.prices.with_untracked(|prices| prices.currency.clone());
     let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency));

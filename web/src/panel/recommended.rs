@@ -36,7 +36,8 @@ pub fn Recommended() -> impl IntoView {
 }
 
 fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
-    let configuration = WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor };
+    let configuration =
+        WhatIf { executors: candidate.placement.executors, cores_per_executor: candidate.placement.cores_per_executor };
     let (time, secs) = time_of(Some(&candidate.prediction));
     let prices = planner.prices.get();
     let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &prices.currency));
@@ -135,8 +136,10 @@ fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
             (None, Some(exclusion)) => format!("No configuration is known to fit into its memory: {exclusion}."),
             (None, None) => "All times are unknown; the warnings of the what-if say what to collect.".into(),
         };
-    let configuration = at(decision.fastest)
-        .map(|fastest| WhatIf { executors: fastest.executors, cores_per_executor: fastest.cores_per_executor });
+    let configuration = at(decision.fastest).map(|fastest| WhatIf {
+        executors: fastest.placement.executors,
+        cores_per_executor: fastest.placement.cores_per_executor,
+    });
     view! {
         <div class="none" data-testid="no-recommendation">
             <p class="configuration">"None"</p>
@@ -160,8 +163,8 @@ fn shortfall(
     likeliest: Option<&Candidate>,
 ) -> String {
     let named = |candidate: &Candidate| {
-        let cores = counted(candidate.cores_per_executor, "core");
-        format!("{} × {cores}", counted(candidate.executors, "executor"))
+        let cores = counted(candidate.placement.cores_per_executor, "core");
+        format!("{} × {cores}", counted(candidate.placement.executors, "executor"))
     };
     let deadline = planner.deadline_secs.get();
     if planner.min_accuracy.get().is_some() {

@@ -99,7 +99,7 @@ fn compared(planner: Planner, secs: Option<f64>) -> Option<String> {
     let decision = planner.decision.get()?.ok()?;
     let recommended = decision.candidates.get(decision.recommended?)?;
     let WhatIf { executors, cores_per_executor } = planner.what_if.get();
-    if (executors, cores_per_executor) == (recommended.executors, recommended.cores_per_executor) {
+    if (executors, cores_per_executor) == (recommended.placement.executors, recommended.placement.cores_per_executor) {
         return Some("the recommended configuration".into());
     }
     let secs = secs?;

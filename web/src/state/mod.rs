@@ -183,7 +183,8 @@ impl Planner {
             let recommended = || {
                 let decision = decision.get()?.ok()?;
                 let candidate = decision.candidates.get(decision.recommended.or(decision.likeliest)?)?;
-                let (executors, cores_per_executor) = (candidate.executors, candidate.cores_per_executor);
+                let (executors, cores_per_executor) =
+                    (candidate.placement.executors, candidate.placement.cores_per_executor);
                 Some(WhatIf { executors, cores_per_executor })
             };
             chosen.get().or_else(recommended).unwrap_or(question.what_if)
