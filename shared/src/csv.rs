@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::separated::{delimiter, fault, line_of, with_point};
-use crate::unreadable::unreadable;
-use crate::{ReadError, Sample, SampleError};
+use crate::table::{Table, TableError, TableRow, is_nothing, may_be_number};
+use crate::{ReadError, Sample, SampleError, parse_line};
 
 /// Columns that are text even if the value looks like a number. Cells of the other columns that are
 /// JSON, such as numbers, are read as JSON.
@@ -21,11 +20,6 @@ const TEXT: &[&str] = &[
     "host.machine",
     "host.adapter",
     "started_at",
-];
-
-/// Columns that are text unless the cell is a JSON string, as which earlier versions wrote texts
-/// that look like numbers.
-const QUOTED_TEXT: &[&str] = &[
     "workload.data",
     "workload.data_fingerprint",
     "workload.data_format",
@@ -57,41 +51,28 @@ const REQUIRED: &[&str] = &[
     "started_at",
 ];
 
-/// Delimiter of the files that [`write_csv`] writes.
-const WRITTEN: u8 = b',';
-
 /// Reads CSV with a header. The delimiter may also be a semicolon or a tab, and numbers may have a
 /// decimal comma.
 ///
 /// # Errors
 /// A missing column, or the line of the first row that is not a sample.
 pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
-    let delimiter = delimiter(text);
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(text.as_bytes());
-    let form = |error: &csv::Error| ReadError::Line {
-        line: line_of(text, error.position()),
-        error: SampleError::Form(fault(error)),
+    let table = match Table::parse_with_names(text, TEXT) {
+        Err(TableError::Empty) => return Err(ReadError::Empty),
+        Err(TableError::Row { line, reason }) => {
+            return Err(ReadError::Line { line, error: SampleError::Form(reason) });
+        }
+        other => other?,
     };
-    let headers = reader.headers().map_err(|error| form(&error))?.clone();
-    if headers.iter().all(str::is_empty) {
-        return Err(ReadError::Empty);
-    }
-    if let Some(missing) = REQUIRED.iter().find(|name| !headers.iter().any(|h| h == **name)) {
+    if let Some(missing) = REQUIRED.iter().find(|name| table.column(name).is_none()) {
         return Err(ReadError::Header(missing));
     }
-    let mut samples = Vec::new();
-    for row in reader.records() {
-        let row = row.map_err(|error| form(&error))?;
-        let line = line_of(text, row.position());
-        let object = nest(headers.iter().zip(row.iter()), delimiter).to_string();
-        // Deserializes from text, like JSON Lines: deserializing from a `Value` would compile the
-        // code a second time into the page.
-        let sample: Sample = serde_json::from_str(&object)
-            .map_err(|error| ReadError::Line { line, error: unreadable(&object, &error) })?;
-        sample.check().map_err(|error| ReadError::Line { line, error })?;
-        samples.push(sample);
-    }
-    Ok(samples)
+    (0..table.header().len()).try_for_each(|column| table.check_numbers(column))?;
+    let sample = |row: TableRow<'_>| {
+        let object = nest(table.header().iter().map(String::as_str).zip(row.iter())).to_string();
+        parse_line(&object).map_err(|error| ReadError::Line { line: row.line(), error })
+    };
+    table.rows().map(sample).collect()
 }
 
 /// Writes samples as CSV with a header. Columns are in the order of their first appearance; without
@@ -107,7 +88,7 @@ pub fn write_csv(samples: &[Sample]) -> String {
             columns.push(name);
         }
     }
-    let mut writer = csv::WriterBuilder::new().delimiter(WRITTEN).from_writer(Vec::new());
+    let mut writer = csv::Writer::from_writer(Vec::new());
     let invariant = "writing CSV to memory cannot fail, and each row has one cell a column";
     writer.write_record(&columns).expect(invariant);
     for row in &rows {
@@ -119,14 +100,14 @@ pub fn write_csv(samples: &[Sample]) -> String {
 }
 
 /// Builds the nested JSON object of one row; empty cells become absent fields.
-fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>, delimiter: u8) -> Value {
+fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> Value {
     let mut root = Map::new();
     for (name, text) in cells.filter(|(_, text)| !text.is_empty()) {
         let mut object = &mut root;
         let mut names = name.split('.').peekable();
         while let Some(part) = names.next() {
             if names.peek().is_none() {
-                object.insert(part.to_owned(), value_of(name, text, delimiter));
+                object.insert(part.to_owned(), value_of(name, text));
                 break;
             }
             let inner = object.entry(part).or_insert_with(|| Value::Object(Map::new()));
@@ -138,15 +119,13 @@ fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>, delimiter: u8) -> V
     Value::Object(root)
 }
 
-/// Converts a cell to JSON.
-fn value_of(name: &str, text: &str, delimiter: u8) -> Value {
-    if TEXT.contains(&name) {
-        return Value::String(text.to_owned());
+/// Converts a cell to JSON. Text that could be read as another value is written as a JSON string.
+fn value_of(name: &str, text: &str) -> Value {
+    let json = || serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+    match TEXT.contains(&name) {
+        true if !text.starts_with('"') => Value::String(text.to_owned()),
+        _ => json(),
     }
-    let number = with_point(text, delimiter);
-    let value = serde_json::from_str(number.as_deref().unwrap_or(text)).ok();
-    let is_usable = |value: &Value| value.is_string() || value.is_null() || !QUOTED_TEXT.contains(&name);
-    value.filter(is_usable).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 fn flatten_sample(sample: &Sample) -> Map<String, Value> {
@@ -180,5 +159,6 @@ fn cell(name: &str, value: &Value) -> String {
 
 /// Whether the cell reads back as the same text: not as a number, an absent field, or trimmed.
 fn reads_back(name: &str, text: &str) -> bool {
-    TEXT.contains(&name) || (!text.is_empty() && text.trim() == text && value_of(name, text, WRITTEN) == *text)
+    let is_number = || !TEXT.contains(&name) && may_be_number(text);
+    text.trim() == text && !is_nothing(text) && !is_number() && value_of(name, text) == *text
 }

@@ -1,6 +1,8 @@
 //! Decodes text files: UTF-8 and UTF-16, with or without a byte order mark, and Windows-1252, which
 //! some spreadsheets still write.
 
+use crate::file_kind::NotText;
+
 /// Characters 0x80 to 0x9f of Windows-1252; the other bytes are Latin-1. `\0` marks an undefined
 /// byte.
 const WINDOWS_1252: [char; 32] = [
@@ -11,9 +13,18 @@ const WINDOWS_1252: [char; 32] = [
 /// Decodes the bytes of a text file.
 ///
 /// # Errors
-/// The position of the first byte that is a control character, undefined, or half of a UTF-16
-/// character, as in images, archives and truncated files.
-pub fn decode(bytes: &[u8]) -> Result<String, usize> {
+/// The kind of file, or the position of the first byte that is a control character, undefined, or
+/// half of a UTF-16 character.
+pub fn decode(bytes: &[u8]) -> Result<String, NotText> {
+    let text = characters(bytes).map_err(|place| NotText::recognise(bytes).unwrap_or(NotText::Byte(place)))?;
+    // HTML and XML consist of characters, but are no text of this program.
+    match NotText::recognise(bytes).filter(|_| text.starts_with('<')) {
+        Some(markup) => Err(markup),
+        None => Ok(text),
+    }
+}
+
+fn characters(bytes: &[u8]) -> Result<String, usize> {
     let text = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => utf8_or_western(rest).map_err(|place| place + 3)?,
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes).map_err(|place| place + 2)?,
@@ -91,10 +102,18 @@ mod tests {
 
     #[test]
     fn the_first_byte_that_is_not_text_is_reported() {
-        assert_eq!(decode(&[0xff, 0xd8, 0xff, 0xe0, 0x00]), Err(4), "a JPEG file");
-        assert_eq!(decode(b"PK\x03\x04"), Err(2), "an archive");
-        assert_eq!(decode(&[0xff, 0xfe, b'a']), Err(2), "UTF-16 that was cut");
-        assert_eq!(decode(&[0xfe, 0xff, 0xd8, 0x00, 0x00, 0x41]), Err(2), "half a character");
-        assert_eq!(decode(b"a\x81"), Err(1));
+        assert_eq!(decode(&[0xff, 0xfe, b'a']), Err(NotText::Byte(2)), "UTF-16 that was cut");
+        assert_eq!(decode(&[0xfe, 0xff, 0xd8, 0x00, 0x00, 0x41]), Err(NotText::Byte(2)), "half a character");
+        assert_eq!(decode(b"a\x81"), Err(NotText::Byte(1)));
+    }
+
+    #[test]
+    fn another_kind_of_file_is_named_and_a_text_that_begins_like_one_is_read() {
+        let named = |bytes: &[u8]| decode(bytes).unwrap_err().to_string();
+        assert_eq!(named(&[0xff, 0xd8, 0xff, 0xe0, 0x00]), "it is a JPEG image");
+        assert!(named(b"PK\x03\x04").contains("an Excel workbook (save its sheet as CSV)"));
+        assert_eq!(named(b"PAR1\x15\x04"), "it is a Parquet file");
+        assert_eq!(named(b"<!doctype html>\n<html>"), "it is an HTML page");
+        assert_eq!(decode(b"PAR1,PAR2\n1,2\n").as_deref(), Ok("PAR1,PAR2\n1,2\n"));
     }
 }

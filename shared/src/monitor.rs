@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::encoding::decode;
+use crate::file_kind::NotText;
 
 /// Resource use of a run over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,8 +54,8 @@ pub struct AcceleratorMoment {
 #[non_exhaustive]
 pub enum MonitorError {
     /// The file is not text.
-    #[error("it is not text (byte {0}); give a file that --monitor wrote")]
-    NotText(usize),
+    #[error("{0}; give a file that --monitor wrote")]
+    NotText(NotText),
     /// The file holds no complete line.
     #[error("there are no moments in it; the run was shorter than a second")]
     Empty,
@@ -143,6 +144,6 @@ mod tests {
         let broken = format!("{}\n{{}}\n", line(1, 1.0));
         let error = read_monitor(broken.as_bytes()).unwrap_err().to_string();
         assert!(error.starts_with("line 2: it is not a moment of --monitor (missing field"), "{error}");
-        assert!(matches!(read_monitor(b"\x00\x01"), Err(MonitorError::NotText(0))));
+        assert!(matches!(read_monitor(b"\x00\x01"), Err(MonitorError::NotText(NotText::Byte(0)))));
     }
 }

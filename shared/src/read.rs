@@ -1,6 +1,8 @@
 //! Reads sample files, JSON Lines or CSV, and reports the line of the first error.
 
 use crate::encoding::decode;
+use crate::file_kind::NotText;
+use crate::table::{TableError, other_form};
 use crate::{Sample, SampleError, csv, jsonl};
 
 /// Format of a sample file.
@@ -20,14 +22,17 @@ pub enum ReadError {
     #[error("there are no samples in it; collect some with `foreglow collect`")]
     Empty,
     /// The file is not text.
-    #[error("it is not text (byte {0}); give a file of samples as JSON Lines or CSV")]
-    NotText(usize),
+    #[error("{0}; give a file of samples as JSON Lines or CSV")]
+    NotText(NotText),
     /// A required column is missing from the CSV header.
     #[error(
         "line 1: the column {0} is missing; a CSV of samples has columns such as configuration.executors, and any other \
          table is for `foreglow evaluate --input` or for the planner, which asks for the meaning of its columns"
     )]
     Header(&'static str),
+    /// The table cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// A line cannot be read.
     #[error("line {line}: {error}")]
     Line {
@@ -39,9 +44,9 @@ pub enum ReadError {
 }
 
 impl SampleFormat {
-    /// Detects the format from the first non-blank character: JSON Lines start with a brace.
+    /// Detects the format from the first non-blank character: JSON starts with a brace or bracket.
     pub fn detect(text: &str) -> Self {
-        if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{') {
+        if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with(['{', '[']) {
             Self::JsonLines
         } else {
             Self::Csv
@@ -83,7 +88,14 @@ pub fn read_json_lines(text: &str) -> Result<Vec<Sample>, ReadError> {
 fn json_lines(text: &str) -> Result<Vec<Sample>, ReadError> {
     let lines = (1..).zip(text.lines()).filter(|(_, content)| !content.trim().is_empty());
     let sample = |(line, content)| jsonl::parse_line(content).map_err(|error| ReadError::Line { line, error });
-    some(lines.map(sample).collect::<Result<Vec<Sample>, ReadError>>()?)
+    match lines.map(sample).collect() {
+        // Looks for another form only after an error, because a text may have thousands of lines.
+        Err(ReadError::Line { line: 1, error }) => Err(match other_form(text) {
+            Some(form) => TableError::Form(form).into(),
+            None => ReadError::Line { line: 1, error },
+        }),
+        samples => some(samples?),
+    }
 }
 
 fn some(samples: Vec<Sample>) -> Result<Vec<Sample>, ReadError> {

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, MachineType};
+use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, MachineType, parse_duration};
 
 /// Maximum length of a list.
 const MAX_COUNTS: usize = 10_000;
 /// Maximum number of cores of all executors.
 const MOST_TOTAL_CORES: u32 = 1_000_000;
-const SECS_A_DAY: f64 = 86_400.0;
 
 /// Distinct counts in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,26 +211,7 @@ pub fn deviations(text: &str) -> Result<Channels, String> {
 
 /// Parses a time: `90`, `90s`, `5m`, `1h30m`, `2d`, `1d12h`.
 pub fn duration_secs(text: &str) -> Result<f64, String> {
-    let positive = |secs: &f64| secs.is_finite() && *secs > 0.0;
-    secs(text.trim()).filter(positive).ok_or_else(|| "write a time above 0, such as 90s, 5m, 1h30m or 2d".to_owned())
-}
-
-fn secs(text: &str) -> Option<f64> {
-    if let Ok(secs) = text.parse::<f64>() {
-        return Some(secs);
-    }
-    // A day has 24 hours here; the library's durations have no days.
-    match text.split_once(['d', 'D']) {
-        Some((days, rest)) => {
-            let days = days.trim().parse::<f64>().ok()? * SECS_A_DAY;
-            Some(days + if rest.trim().is_empty() { 0.0 } else { hours(rest.trim())? })
-        }
-        None => hours(text),
-    }
-}
-
-fn hours(text: &str) -> Option<f64> {
-    text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64()).filter(|secs| *secs >= 0.0)
+    parse_duration(text).ok_or_else(|| "write a time above 0, such as 90s, 5m, 1h30m or 2d".to_owned())
 }
 
 /// Parses a number, whose range the command checks.
@@ -290,28 +270,6 @@ fn list<T: PartialEq>(text: &str, parse: fn(&str) -> Result<T, String>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_time_is_read_as_users_write_it() {
-        let times = [
-            ("90", 90.0),
-            ("90s", 90.0),
-            ("5m", 300.0),
-            ("1h30m", 5400.0),
-            ("1.5h", 5400.0),
-            ("250ms", 0.25),
-            ("1d", 86_400.0),
-            ("1.5d", 129_600.0),
-            ("1d12h", 129_600.0),
-            ("2d 30m", 174_600.0),
-        ];
-        for (text, secs) in times {
-            assert_eq!(duration_secs(text), Ok(secs), "{text}");
-        }
-        for text in ["", "0", "-5s", "soon", "NaN", "inf", "1e400", "d", "1d-2h", "1dd"] {
-            assert!(duration_secs(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn a_probability_is_a_share_or_a_percentage() {

@@ -1,4 +1,4 @@
-//! Reads tables of other tools: any CSV whose columns the user can assign to fields.
+//! Reads tables of other tools: any table whose columns the user can assign to fields.
 
 mod field;
 mod mapping;
@@ -7,37 +7,19 @@ use std::collections::BTreeMap;
 
 pub use self::field::Field;
 pub use self::mapping::{Extent, FieldSource, Mapping, TimeUnit};
-use crate::encoding::decode;
 use crate::limits::{MOST_CORES, MOST_EXECUTORS};
-use crate::separated::{delimiter, fault, line_of, with_point};
-use crate::{Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Workload, number};
+use crate::{
+    Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Table, TableError, TableRow, Workload,
+    number, unambiguous_number,
+};
 
-/// A CSV table written by another tool.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ForeignTable {
-    text: String,
-    delimiter: u8,
-    headers: Vec<String>,
-}
-
-/// Why a table cannot be read as runs.
+/// Why the rows of a table are not runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum TableError {
-    /// The file is not text.
-    #[error("it is not text (byte {0}); give a table as CSV")]
-    NotText(usize),
-    /// The table has no header or no row.
-    #[error("the table has no rows; give a header and one run per row")]
-    Empty,
-    /// A row is not valid CSV.
-    #[error("line {line}: this is not a row of the table ({reason})")]
-    Row {
-        /// Line number, from 1.
-        line: u64,
-        /// The error.
-        reason: String,
-    },
+pub enum MappingError {
+    /// The table has no rows, or a number with two meanings.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// A field has neither a column nor a constant.
     #[error("{0} is unknown; choose its column, or give one value for all rows")]
     Missing(&'static str),
@@ -55,74 +37,43 @@ pub enum TableError {
     },
 }
 
-impl ForeignTable {
-    /// Reads the header of a table.
-    ///
-    /// # Errors
-    /// The file is not text, or has no header followed by a row.
-    pub fn read(bytes: &[u8]) -> Result<Self, TableError> {
-        let text = decode(bytes).map_err(TableError::NotText)?;
-        let mut table = Self { delimiter: delimiter(&text), text, headers: Vec::new() };
-        let mut reader = table.reader();
-        let headers = reader.headers().map_err(|error| table.broken(&error))?;
-        let headers: Vec<String> = headers.iter().map(str::to_owned).collect();
-        let has_rows = reader.records().next().is_some();
-        if !has_rows || headers.iter().all(String::is_empty) {
-            return Err(TableError::Empty);
-        }
-        table.headers = headers;
-        Ok(table)
-    }
-
-    /// Returns the names of the columns.
-    pub fn headers(&self) -> &[String] {
-        &self.headers
-    }
-
-    /// Returns at most `most` rows, as a preview of the columns.
-    pub fn first_rows(&self, most: usize) -> Vec<Vec<String>> {
-        let rows = self.reader().into_records().take(most).map_while(Result::ok);
-        rows.map(|row| row.iter().map(str::to_owned).collect()).collect()
-    }
-
-    /// Reads every row as a run and groups the runs into jobs.
+impl Mapping {
+    /// Reads every row of a table as a run and groups the runs into jobs.
     ///
     /// # Errors
     /// A field without a source, or the line of the first cell with an invalid value.
-    pub fn jobs(&self, mapping: &Mapping) -> Result<Vec<Job>, TableError> {
-        if let Some(field) = mapping.missing().first() {
-            return Err(TableError::Missing(field.label()));
+    pub fn jobs(&self, table: &Table) -> Result<Vec<Job>, MappingError> {
+        if let Some(field) = self.missing().first() {
+            return Err(MappingError::Missing(field.label()));
+        }
+        if table.rows().len() == 0 {
+            return Err(TableError::Empty.into());
+        }
+        for (field, source) in &self.places {
+            if let FieldSource::Column(column) = source
+                && !matches!(field, Field::Model | Field::Mode | Field::Outcome)
+            {
+                table.check_numbers(*column)?;
+            }
         }
         let mut jobs: BTreeMap<String, Job> = BTreeMap::new();
-        for row in self.reader().into_records() {
-            let row = row.map_err(|error| self.broken(&error))?;
-            let line = line_of(&self.text, row.position());
-            TableRow { cells: &row, line, mapping, delimiter: self.delimiter }.add_to(&mut jobs)?;
+        for cells in table.rows() {
+            MappedRow { cells, mapping: self }.add_to(&mut jobs)?;
         }
         let mut jobs: Vec<Job> = jobs.into_values().collect();
         jobs.iter_mut().for_each(Job::sort_runs);
         Ok(jobs)
     }
-
-    fn reader(&self) -> csv::Reader<&[u8]> {
-        csv::ReaderBuilder::new().delimiter(self.delimiter).trim(csv::Trim::All).from_reader(self.text.as_bytes())
-    }
-
-    fn broken(&self, error: &csv::Error) -> TableError {
-        TableError::Row { line: line_of(&self.text, error.position()), reason: fault(error) }
-    }
 }
 
 /// One row of the table with its mapping.
-struct TableRow<'a> {
-    cells: &'a csv::StringRecord,
-    line: u64,
+struct MappedRow<'a> {
+    cells: TableRow<'a>,
     mapping: &'a Mapping,
-    delimiter: u8,
 }
 
-impl TableRow<'_> {
-    fn add_to(&self, jobs: &mut BTreeMap<String, Job>) -> Result<(), TableError> {
+impl MappedRow<'_> {
+    fn add_to(&self, jobs: &mut BTreeMap<String, Job>) -> Result<(), MappingError> {
         let context = self.context()?;
         let images = self.count(Field::Images)?;
         let extent = self.positive(Field::Extent)?;
@@ -181,7 +132,7 @@ impl TableRow<'_> {
         Ok(())
     }
 
-    fn context(&self) -> Result<Context, TableError> {
+    fn context(&self) -> Result<Context, MappingError> {
         let mode = match self.text(Field::Mode).to_ascii_lowercase().as_str() {
             "inference" => Mode::Inference,
             "training" => Mode::Training,
@@ -212,19 +163,18 @@ impl TableRow<'_> {
         }
     }
 
-    fn positive(&self, field: Field) -> Result<f64, TableError> {
-        let text = self.text(field);
-        let number = with_point(text, self.delimiter).as_deref().map_or_else(|| number(text), number);
+    fn positive(&self, field: Field) -> Result<f64, MappingError> {
+        let number = number(self.text(field)).or_else(|| unambiguous_number(self.text(field)));
         number.filter(|number| *number > 0.0).ok_or_else(|| self.cell(field, "a number above 0"))
     }
 
-    fn secs(&self) -> Result<f64, TableError> {
+    fn secs(&self) -> Result<f64, MappingError> {
         let secs = self.positive(Field::CompletionTime)? * self.mapping.time_unit.secs();
         if secs.is_finite() && secs > 0.0 { Ok(secs) } else { Err(self.cell(Field::CompletionTime, "a time")) }
     }
 
     /// Reads a count; also accepts `4.0`, which other tools write.
-    fn count(&self, field: Field) -> Result<u64, TableError> {
+    fn count(&self, field: Field) -> Result<u64, MappingError> {
         /// The largest count accepted, below 2^53, up to which every integer is exact in `f64`.
         const MOST: f64 = 9e15;
         let number = self.positive(field)?;
@@ -236,11 +186,11 @@ impl TableRow<'_> {
         }
     }
 
-    fn whole(&self, field: Field) -> Result<u32, TableError> {
+    fn whole(&self, field: Field) -> Result<u32, MappingError> {
         u32::try_from(self.count(field)?).map_err(|_| self.cell(field, "a whole number below 4,294,967,296"))
     }
 
-    fn cell(&self, field: Field, must: &'static str) -> TableError {
-        TableError::Cell { line: self.line, field: field.label(), text: self.text(field).to_owned(), must }
+    fn cell(&self, field: Field, must: &'static str) -> MappingError {
+        MappingError::Cell { line: self.cells.line(), field: field.label(), text: self.text(field).to_owned(), must }
     }
 }

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CatalogError, MachineType, own, skypilot};
-use crate::separated::delimiter;
 
 /// The built-in table, in the format of own hardware.
 ///
@@ -23,9 +22,14 @@ pub struct Catalog {
     pub currency: String,
     /// The machine types, sorted by provider and name. A name appears once for each provider.
     pub machines: Vec<MachineType>,
-    /// Number of omitted lines: those without a usable price or with a fraction of an accelerator.
+    /// Number of omitted lines: those without a usable price or region, with a fraction of an
+    /// accelerator, or that describe a machine type in two ways.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: usize,
+    /// Number of machine types with several prices on demand in the region, of which the highest is
+    /// used.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub several_prices: usize,
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -33,10 +37,15 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl Catalog {
+    /// Returns a catalog without machine types.
+    pub fn empty(currency: &str) -> Self {
+        Self { currency: currency.to_owned(), machines: Vec::new(), left_out: 0, several_prices: 0 }
+    }
+
     /// Returns the built-in table: AWS, GCP and Lambda, in US dollars.
     pub fn built_in() -> Self {
         // A test checks that the built-in text is valid.
-        own::read(BUILT_IN, b',').unwrap_or_else(|_| Self { currency: "USD".into(), machines: Vec::new(), left_out: 0 })
+        own::read(BUILT_IN).unwrap_or_else(|_| Self::empty("USD"))
     }
 
     /// Reads a catalog: a CSV of own hardware, or a `vms.csv` of SkyPilot, which is recognised by
@@ -48,11 +57,10 @@ impl Catalog {
     /// currencies.
     pub fn read(text: &str, provider: &str, region: Option<&str>) -> Result<Self, CatalogError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let delimiter = delimiter(text);
         let catalog = if skypilot::is_header(text.lines().next().unwrap_or_default()) {
             skypilot::read(text, provider, region)?
         } else {
-            own::read(text, delimiter)?
+            own::read(text)?
         };
         if catalog.machines.is_empty() { Err(CatalogError::Empty) } else { Ok(catalog) }
     }
@@ -67,6 +75,7 @@ impl Catalog {
         }
         self.machines.extend(other.machines);
         self.left_out += other.left_out;
+        self.several_prices += other.several_prices;
         self.sorted()
     }
 

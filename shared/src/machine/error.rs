@@ -1,5 +1,7 @@
 //! Reasons why a catalog cannot be used.
 
+use crate::TableError;
+
 /// Why a catalog of machine types cannot be used. `Display` gives one sentence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -7,14 +9,9 @@ pub enum CatalogError {
     /// The text has no usable machine type.
     #[error("it has no usable machine type; give at least one line below the header, with a price above 0")]
     Empty,
-    /// The text is not a CSV.
-    #[error("line {line} is not a line of a CSV ({reason}); give as many cells as the header has")]
-    Form {
-        /// Line, counted from 1.
-        line: u64,
-        /// What is wrong.
-        reason: String,
-    },
+    /// The text is not a table.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// Columns are missing.
     #[error("the {} missing; a catalog has {}", columns_are(.missing), .required.join(", "))]
     Columns {
@@ -75,7 +72,7 @@ pub enum CatalogError {
         provider: String,
     },
     /// A region that the catalog lacks.
-    #[error("there is no machine type in the region {region}; the catalog has {}", .known.join(", "))]
+    #[error("there is no machine type in the region {region}; the catalog has {}", quoted(.known))]
     Region {
         /// The region.
         region: String,
@@ -88,6 +85,11 @@ pub enum CatalogError {
         /// The name.
         name: String,
     },
+}
+
+/// Returns the names in quotes, because some have commas.
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the subject and the verb of a sentence about columns.

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod error;
+mod gpu_memory;
 mod own;
 mod skypilot;
 
@@ -38,8 +39,9 @@ pub struct MachineType {
     /// Day on which the prices were valid; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<Date>,
-    /// How a rented machine is charged for.
-    pub billing: BillingTerms,
+    /// How a rented machine is charged for; `None` if unknown, so that the exact time is charged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub billing: Option<BillingTerms>,
 }
 
 /// The accelerators of a machine type, all of the same kind.
@@ -67,16 +69,16 @@ pub struct BillingTerms {
 pub const OWN: &str = "own";
 
 impl BillingTerms {
-    /// Returns the published terms of a provider.
+    /// Returns the published terms of a provider; `None` if they are not known.
     ///
     /// AWS and Google bill each second of a Linux machine and at least a minute; Lambda bills each
-    /// started minute. The terms of other providers are not known, so each started minute is
-    /// charged. Own hardware is charged for the exact time.
-    pub fn of(provider: &str) -> Self {
+    /// started minute. Own hardware is charged for the exact time.
+    pub fn of(provider: &str) -> Option<Self> {
         match provider {
-            "aws" | "gcp" => Self { minimum_secs: 60, increment_secs: 1 },
-            OWN => Self { minimum_secs: 0, increment_secs: 0 },
-            _ => Self { minimum_secs: 60, increment_secs: 60 },
+            "aws" | "gcp" => Some(Self { minimum_secs: 60, increment_secs: 1 }),
+            "lambda" => Some(Self { minimum_secs: 60, increment_secs: 60 }),
+            OWN => Some(Self { minimum_secs: 0, increment_secs: 0 }),
+            _ => None,
         }
     }
 }
@@ -114,14 +116,15 @@ impl MachineType {
     /// assert!((rate.cost(250.2) - 0.035558).abs() < 1e-6);
     /// ```
     pub fn rate(&self, machines: u32, spot: bool, startup_secs: f64) -> Option<Rate> {
+        let billing = self.billing.unwrap_or(BillingTerms { minimum_secs: 0, increment_secs: 0 });
         Some(Rate {
             units: f64::from(machines),
             start: 0.0,
             hour: self.price(spot)?,
             share: 1.0,
             startup_secs,
-            minimum_secs: f64::from(self.billing.minimum_secs),
-            increment_secs: f64::from(self.billing.increment_secs),
+            minimum_secs: f64::from(billing.minimum_secs),
+            increment_secs: f64::from(billing.increment_secs),
         })
     }
 

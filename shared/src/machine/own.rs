@@ -1,37 +1,42 @@
 //! Foreglow's catalog format: a short CSV, also for own hardware.
 
-use csv::StringRecord;
-
 use super::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN};
 use crate::limits::MOST_CORES;
 use crate::moment::day;
-use crate::separated::{fault, line_of, with_point};
+use crate::number;
+use crate::table::{Table, TableRow};
 
 /// Columns that every catalog has.
 const REQUIRED: &[&str] = &["name", "processors", "memory_gib", "hourly_price", "currency"];
 const MIB_PER_GIB: f64 = 1024.0;
-/// Limits on the memory of a machine, GiB, and on the number of accelerators.
+/// Limits on the memory of a machine, of a processor's share of it, and of an accelerator, GiB.
+/// Larger numbers are MiB or totals in the wrong column.
 const MOST_GIB: f64 = 65_536.0;
+const MOST_GIB_PER_PROCESSOR: f64 = 256.0;
+const MOST_ACCELERATOR_GIB: f64 = 512.0;
+/// Limit on the number of accelerators of a machine.
 const MOST_ACCELERATORS: u32 = 1_024;
+
+/// Columns whose cells are names, which may look like numbers.
+const NAMES: &[&str] = &["name", "provider", "region", "accelerator", "currency", "date"];
 
 /// Reads a catalog with the columns of `REQUIRED` and any of `provider`, `region`, `accelerator`,
 /// `accelerators`, `accelerator_memory_gib`, `spot_price`, `date`, `minimum_secs` and
 /// `increment_secs`. The header may have capitals.
-pub(super) fn read(text: &str, delimiter: u8) -> Result<Catalog, CatalogError> {
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(text.as_bytes());
-    let headers = reader.headers().map_err(|error| form(text, &error))?;
-    let headers: StringRecord = headers.iter().map(str::to_ascii_lowercase).collect();
+pub(super) fn read(text: &str) -> Result<Catalog, CatalogError> {
+    let table = Table::parse_with_names(text, NAMES)?;
+    let headers: Vec<String> = table.header().iter().map(|name| name.to_ascii_lowercase()).collect();
     let missing: Vec<&str> =
         REQUIRED.iter().copied().filter(|name| !headers.iter().any(|header| header == *name)).collect();
     if !missing.is_empty() {
         return Err(CatalogError::Columns { missing, required: REQUIRED });
     }
+    (0..headers.len()).try_for_each(|column| table.check_numbers(column))?;
     let mut currency: Option<String> = None;
     let mut machines = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| form(text, &error))?;
-        let line = line_of(text, record.position());
-        let row = CatalogLine { headers: &headers, record: &record, line, delimiter };
+    for record in table.rows() {
+        let line = record.line();
+        let row = CatalogLine { headers: &headers, record };
         let own = row.text("currency");
         if own.len() != 3 || !own.bytes().all(|byte| byte.is_ascii_uppercase()) {
             return Err(CatalogError::Currency { line, value: own.to_owned() });
@@ -45,19 +50,13 @@ pub(super) fn read(text: &str, delimiter: u8) -> Result<Catalog, CatalogError> {
         machines.push(row.machine()?);
     }
     let currency = currency.ok_or(CatalogError::Empty)?;
-    Catalog { currency, machines, left_out: 0 }.sorted()
-}
-
-pub(super) fn form(text: &str, error: &csv::Error) -> CatalogError {
-    CatalogError::Form { line: line_of(text, error.position()), reason: fault(error) }
+    Catalog { currency, machines, left_out: 0, several_prices: 0 }.sorted()
 }
 
 /// One line of the catalog.
 struct CatalogLine<'a> {
-    headers: &'a StringRecord,
-    record: &'a StringRecord,
-    line: u64,
-    delimiter: u8,
+    headers: &'a [String],
+    record: TableRow<'a>,
 }
 
 impl CatalogLine<'_> {
@@ -69,9 +68,22 @@ impl CatalogLine<'_> {
             "" => OWN.to_owned(),
             provider => provider.to_ascii_lowercase(),
         };
+        let processors = self.count("processors", MOST_CORES)?;
+        let processors = processors.ok_or_else(|| self.invalid("processors", "a whole number, 1 to 1000"))?;
         let memory_gib = self.number("memory_gib", MOST_GIB)?.ok_or_else(|| self.invalid("memory_gib", POSITIVE))?;
+        if memory_gib > MOST_GIB_PER_PROCESSOR * f64::from(processors) {
+            return Err(self.invalid("memory_gib", "GiB, at most 256 for each processor"));
+        }
         let hourly_price = self.price("hourly_price")?.ok_or_else(|| self.invalid("hourly_price", A_PRICE))?;
         let usual = BillingTerms::of(&provider);
+        let terms = (self.secs("minimum_secs")?, self.secs("increment_secs")?);
+        let billing = match terms {
+            (None, None) => usual,
+            (minimum, increment) => Some(BillingTerms {
+                minimum_secs: minimum.or(usual.map(|usual| usual.minimum_secs)).unwrap_or(0),
+                increment_secs: increment.or(usual.map(|usual| usual.increment_secs)).unwrap_or(0),
+            }),
+        };
         let date = match self.text("date") {
             "" => None,
             text => Some(day(text).ok_or_else(|| self.invalid("date", "a date such as 2026-01-31"))?),
@@ -80,18 +92,13 @@ impl CatalogLine<'_> {
             name: self.text("name").to_owned(),
             provider,
             region: self.text("region").to_owned(),
-            processors: self
-                .count("processors", MOST_CORES)?
-                .ok_or_else(|| self.invalid("processors", "a whole number, 1 to 1000"))?,
+            processors,
             memory_mib: (memory_gib * MIB_PER_GIB) as u32,
             accelerators: self.accelerators()?,
             hourly_price,
             spot_price: self.price("spot_price")?,
             date,
-            billing: BillingTerms {
-                minimum_secs: self.secs("minimum_secs")?.unwrap_or(usual.minimum_secs),
-                increment_secs: self.secs("increment_secs")?.unwrap_or(usual.increment_secs),
-            },
+            billing,
         })
     }
 
@@ -104,7 +111,10 @@ impl CatalogLine<'_> {
             };
         }
         let count = self.count("accelerators", MOST_ACCELERATORS)?.unwrap_or(1);
-        let memory = self.number("accelerator_memory_gib", MOST_GIB)?;
+        let memory = self.number("accelerator_memory_gib", MOST_ACCELERATOR_GIB);
+        let memory = memory.map_err(|_| {
+            self.invalid("accelerator_memory_gib", "the GiB of one accelerator, above 0 and at most 512")
+        })?;
         Ok(Some(Accelerators {
             name: name.to_owned(),
             count,
@@ -114,7 +124,11 @@ impl CatalogLine<'_> {
 
     fn price(&self, column: &'static str) -> Result<Option<f64>, CatalogError> {
         if self.parsed(column) == Some(0.0) {
-            return Err(CatalogError::PriceZero { line: self.line, column, machine: self.text("name").to_owned() });
+            return Err(CatalogError::PriceZero {
+                line: self.record.line(),
+                column,
+                machine: self.text("name").to_owned(),
+            });
         }
         match self.number(column, f64::MAX) {
             Err(_) => Err(self.invalid(column, A_PRICE)),
@@ -141,16 +155,15 @@ impl CatalogLine<'_> {
     }
 
     fn secs(&self, column: &'static str) -> Result<Option<u32>, CatalogError> {
-        match self.text(column) {
-            "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| self.invalid(column, "a whole number of seconds")),
+        match self.parsed(column) {
+            None if self.text(column).is_empty() => Ok(None),
+            Some(secs) if secs.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&secs) => Ok(Some(secs as u32)),
+            _ => Err(self.invalid(column, "a whole number of seconds")),
         }
     }
 
     fn parsed(&self, column: &str) -> Option<f64> {
-        let text = self.text(column);
-        let text = with_point(text, self.delimiter).unwrap_or_else(|| text.to_owned());
-        text.parse::<f64>().ok().filter(|value| value.is_finite())
+        number(self.text(column))
     }
 
     /// Returns a cell; empty if the catalog has no such column.
@@ -161,7 +174,7 @@ impl CatalogLine<'_> {
 
     fn invalid(&self, column: &'static str, must: &'static str) -> CatalogError {
         let (machine, value) = (self.text("name").to_owned(), self.text(column).to_owned());
-        CatalogError::Cell { line: self.line, column, machine, value, must }
+        CatalogError::Cell { line: self.record.line(), column, machine, value, must }
     }
 }
 

@@ -6,10 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use super::own::form;
+use super::gpu_memory::{GpuMemory, KnownMemory};
 use super::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType};
+use crate::number;
+use crate::table::{Table, TableRow};
 
 const REQUIRED: &[&str] = &["InstanceType", "vCPUs", "MemoryGiB", "Price", "Region"];
+/// Columns whose cells are names, which may look like numbers.
+const NAMES: &[&str] = &["InstanceType", "AcceleratorName", "GpuInfo", "Region", "AvailabilityZone"];
 /// Catalogs of SkyPilot are in US dollars.
 const CURRENCY: &str = "USD";
 const MIB_PER_GIB: f64 = 1024.0;
@@ -42,12 +46,15 @@ pub(super) fn is_header(line: &str) -> bool {
 /// A row of the file: the price of a machine type, or of an accelerator alone, in a region.
 struct CatalogEntry {
     machine: String,
+    /// Empty if the row has no region, so that it is unusable.
     region: String,
     /// Whether the zone is a Local Zone. These have other prices and are omitted.
     is_local_zone: bool,
     processors: Option<f64>,
     memory_gib: Option<f64>,
-    accelerator: Option<(String, u32, Option<u32>)>,
+    accelerator: Option<(String, u32)>,
+    /// What the row says of the memory of its accelerators.
+    memory: GpuMemory,
     /// Whether the machine has a fraction of an accelerator, such as a sixth of an A10. These are
     /// omitted, because the speed of a fraction is unknown.
     has_part: bool,
@@ -56,33 +63,64 @@ struct CatalogEntry {
 }
 
 pub(super) fn read(text: &str, provider: &str, region: Option<&str>) -> Result<Catalog, CatalogError> {
-    let rows = rows(text)?;
+    let mut rows = rows(text)?;
+    let all = rows.len();
+    rows.retain(|row| !row.region.is_empty() || row.machine.is_empty());
+    let without_region = all - rows.len();
+    if rows.is_empty() {
+        return Err(CatalogError::Empty);
+    }
     let region = region_of(&rows, region)?;
-    let here = || rows.iter().filter(|row| row.region == region && !row.is_local_zone);
-    let gpus = gpus(here());
-    let mut machines: BTreeMap<String, MachineType> = BTreeMap::new();
-    let mut left_out = 0;
-    for row in here().filter(|row| !row.machine.is_empty()) {
-        let Some(machine) = machine(row, provider, &gpus) else {
-            left_out += 1;
-            continue;
-        };
-        match machines.get_mut(&machine.name) {
-            // The zones of a region differ only in their spot prices.
-            Some(known) => {
-                known.hourly_price = known.hourly_price.max(machine.hourly_price);
-                known.spot_price = [known.spot_price, machine.spot_price].into_iter().flatten().reduce(f64::min);
-            }
-            None => drop(machines.insert(machine.name.clone(), machine)),
+    let known = KnownMemory::of(rows.iter().filter_map(|row| {
+        let (name, count) = row.accelerator.as_ref()?;
+        Some((name.as_str(), *count, &row.memory))
+    }));
+    rows.retain(|row| row.region == region && !row.is_local_zone);
+    let gpus = gpus(&rows);
+    let mut catalog = Catalog { left_out: without_region, ..Catalog::empty(CURRENCY) };
+    let mut machines: BTreeMap<&str, Vec<MachineType>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| !row.machine.is_empty()) {
+        match machine(row, provider, &gpus, &known) {
+            Some(machine) => machines.entry(&row.machine).or_default().push(machine),
+            None => catalog.left_out += 1,
         }
     }
-    Catalog { currency: CURRENCY.to_owned(), machines: machines.into_values().collect(), left_out }.sorted()
+    for offers in machines.into_values() {
+        let count = offers.len();
+        match merged(offers) {
+            Some((machine, has_several_prices)) => {
+                catalog.several_prices += usize::from(has_several_prices);
+                catalog.machines.push(machine);
+            }
+            None => catalog.left_out += count,
+        }
+    }
+    catalog.sorted()
+}
+
+/// Joins the rows of a machine type, one for each zone of the region, and returns whether they have
+/// several prices on demand, of which it keeps the highest; `None` if they describe different
+/// machines. Spot prices always differ: it keeps the lowest.
+fn merged(offers: Vec<MachineType>) -> Option<(MachineType, bool)> {
+    let mut has_several_prices = false;
+    let mut offers = offers.into_iter();
+    let mut merged = offers.next()?;
+    for offer in offers {
+        let description =
+            |machine: &MachineType| (machine.processors, machine.memory_mib, machine.accelerators.clone());
+        if description(&merged) != description(&offer) {
+            return None;
+        }
+        has_several_prices |= merged.hourly_price != offer.hourly_price;
+        merged.hourly_price = merged.hourly_price.max(offer.hourly_price);
+        merged.spot_price = [merged.spot_price, offer.spot_price].into_iter().flatten().reduce(f64::min);
+    }
+    Some((merged, has_several_prices))
 }
 
 fn rows(text: &str) -> Result<Vec<CatalogEntry>, CatalogError> {
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let headers = reader.headers().map_err(|error| form(text, &error))?.clone();
-    let place = |name: &str| headers.iter().position(|header| header.eq_ignore_ascii_case(name));
+    let table = Table::parse_with_names(text, NAMES)?;
+    let place = |name: &str| table.header().iter().position(|header| header.eq_ignore_ascii_case(name));
     let missing: Vec<&str> = REQUIRED.iter().copied().filter(|name| place(name).is_none()).collect();
     if !missing.is_empty() {
         return Err(CatalogError::Columns { missing, required: REQUIRED });
@@ -100,26 +138,26 @@ fn rows(text: &str) -> Result<Vec<CatalogEntry>, CatalogError> {
         "SpotPrice",
     ]
     .map(place);
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| form(text, &error))?;
+    columns.into_iter().flatten().try_for_each(|column| table.check_numbers(column))?;
+    let entry = |record: TableRow<'_>| {
         let [machine, region, zone, processors, memory, name, count, info, price, spot] =
             columns.map(|place| place.and_then(|place| record.get(place)).unwrap_or_default());
         let count = positive(count).filter(|_| !name.is_empty());
         let has_part = count.is_some_and(|count| count.fract() > 0.0);
-        rows.push(CatalogEntry {
+        CatalogEntry {
             machine: machine.to_owned(),
             region: region.to_owned(),
             is_local_zone: is_local_zone(zone),
             processors: positive(processors),
             memory_gib: positive(memory),
-            accelerator: count.filter(|_| !has_part).map(|count| (name.to_owned(), count as u32, gpu_memory_mib(info))),
+            accelerator: count.filter(|_| !has_part).map(|count| (name.to_owned(), count as u32)),
+            memory: GpuMemory::of(info),
             has_part,
             price: positive(price),
             spot: positive(spot),
-        });
-    }
-    Ok(rows)
+        }
+    };
+    Ok(table.rows().map(entry).collect())
 }
 
 /// Returns the region asked for, or the one with the most machine types; of several the first by
@@ -142,14 +180,14 @@ fn region_of(rows: &[CatalogEntry], asked: Option<&str>) -> Result<String, Catal
     most.map(|(region, _)| (*region).to_owned()).ok_or(CatalogError::Empty)
 }
 
-/// Prices of accelerators without a machine, by name and count: on demand, spot, and memory.
-type Gpus = BTreeMap<(String, u32), (f64, Option<f64>, Option<u32>)>;
+/// Rows of accelerators without a machine that have a price, by name and count.
+type Gpus<'a> = BTreeMap<(&'a str, u32), (f64, &'a CatalogEntry)>;
 
-fn gpus<'a>(rows: impl Iterator<Item = &'a CatalogEntry>) -> Gpus {
+fn gpus(rows: &[CatalogEntry]) -> Gpus<'_> {
     let mut gpus = Gpus::new();
-    for row in rows.filter(|row| row.machine.is_empty()) {
-        if let (Some((name, count, memory)), Some(price)) = (&row.accelerator, row.price) {
-            gpus.entry((name.clone(), *count)).or_insert((price, row.spot, *memory));
+    for row in rows.iter().filter(|row| row.machine.is_empty()) {
+        if let (Some((name, count)), Some(price)) = (&row.accelerator, row.price) {
+            gpus.entry((name, *count)).or_insert((price, row));
         }
     }
     gpus
@@ -157,30 +195,33 @@ fn gpus<'a>(rows: impl Iterator<Item = &'a CatalogEntry>) -> Gpus {
 
 /// Returns the machine type of a row; `None` if its price is unknown, or it has less than one
 /// processor or a fraction of an accelerator.
-fn machine(row: &CatalogEntry, provider: &str, gpus: &Gpus) -> Option<MachineType> {
+fn machine(row: &CatalogEntry, provider: &str, gpus: &Gpus<'_>, known: &KnownMemory) -> Option<MachineType> {
     if row.has_part {
         return None;
     }
     let processors = row.processors?.floor();
     let is_unknown_family = provider == "gcp" && is_accelerated_family(&row.machine);
-    let (mut accelerator, mut price, mut spot) = (row.accelerator.clone(), row.price, row.spot);
+    let (mut accelerator, mut memory, mut price, mut spot) =
+        (row.accelerator.clone(), &row.memory, row.price, row.spot);
     if let Some((name, count)) = gcp_accelerators(&row.machine, processors).filter(|_| accelerator.is_none()) {
-        let (gpu_price, gpu_spot, memory) = *gpus.get(&(name.to_owned(), count))?;
-        accelerator = Some((name.to_owned(), count, memory));
+        let (gpu_price, gpu) = gpus.get(&(name, count))?;
+        (accelerator, memory) = (Some((name.to_owned(), count)), &gpu.memory);
         // A machine without a price of its own is included in the price of its accelerators.
         price = Some(price.unwrap_or(0.0) + gpu_price);
-        spot = spot.zip(gpu_spot).map(|(machine, gpus)| machine + gpus);
+        spot = spot.zip(gpu.spot).map(|(machine, gpus)| machine + gpus);
     } else if accelerator.is_none() && is_unknown_family {
         // The price excludes accelerators that the file does not name.
         return None;
     }
+    let accelerators =
+        accelerator.map(|(name, count)| Accelerators { memory_mib: memory.of_one(&name, count, known), name, count });
     Some(MachineType {
         name: row.machine.clone(),
         provider: provider.to_owned(),
         region: row.region.clone(),
         processors: Some(processors as u32).filter(|count| *count > 0)?,
         memory_mib: (row.memory_gib? * MIB_PER_GIB) as u32,
-        accelerators: accelerator.map(|(name, count, memory_mib)| Accelerators { name, count, memory_mib }),
+        accelerators,
         hourly_price: price?,
         spot_price: spot,
         date: None,
@@ -206,19 +247,11 @@ fn is_accelerated_family(machine: &str) -> bool {
     digit_follows('a') || digit_follows('g') || machine.starts_with("ct")
 }
 
-/// Returns the memory of one GPU from the literal in `GpuInfo`: the first `SizeInMiB`. The total
-/// next to it has different meanings in different files.
-fn gpu_memory_mib(info: &str) -> Option<u32> {
-    let rest = info.split_once("'SizeInMiB':")?.1.trim_start();
-    let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
-    rest[..digits].parse().ok().filter(|mib| *mib > 0)
-}
-
 /// Whether a zone of AWS is a Local Zone: `use1-atl2-az1` has a city between region and number.
 fn is_local_zone(zone: &str) -> bool {
     zone.matches('-').count() == 2 && zone.rsplit('-').next().is_some_and(|last| last.starts_with("az"))
 }
 
 fn positive(text: &str) -> Option<f64> {
-    text.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0)
+    number(text).filter(|value| *value > 0.0)
 }

@@ -30,7 +30,7 @@ fn the_built_in_table_has_every_machine_type_once_with_a_plausible_price() {
     assert_eq!((count("aws"), count("gcp"), count("lambda")), (51, 16, 16));
     let g5 = catalog.find("g5.xlarge").unwrap();
     assert_eq!(g5.describe(), "4 processors, 16 GiB, 1 × A10G");
-    assert_eq!(g5.billing, BillingTerms { minimum_secs: 60, increment_secs: 1 });
+    assert_eq!(g5.billing, Some(BillingTerms { minimum_secs: 60, increment_secs: 1 }));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn lines_are_counted_alike_with_every_line_end() {
     for end in ["\n", "\r\n"] {
         let read = |row: &str| refused(Catalog::read(&[HEADER, "a,4,16,1,USD", "", row].join(end), "own", None));
         assert!(read("b,0,16,1,USD").starts_with("line 4: processors of b"), "{end:?}");
-        assert!(read("b,4,16").starts_with("line 4 is not a line of a CSV (3 cells"), "{end:?}");
+        assert!(read("b,4,16").starts_with("line 4: this is not a row of the table (3 cells"), "{end:?}");
     }
 }
 
@@ -97,7 +97,7 @@ fn unusable_catalogs_are_refused_in_one_sentence() {
     assert_eq!(refused(own("a,2.5,16,1,USD")), "line 2: processors of a is \"2.5\"; give a whole number");
     assert_eq!(refused(own("a,4,,1,USD")), "line 2: memory_gib of a is \"\"; give a number above 0");
     assert_eq!(refused(own("a,4,16,,USD")), "line 2: hourly_price of a is \"\"; give a price per hour above 0");
-    assert_eq!(refused(own("a,4,16,NaN,USD")), "line 2: hourly_price of a is \"NaN\"; give a price per hour above 0");
+    assert_eq!(refused(own("a,4,16,NaN,USD")), "line 2: hourly_price of a is \"\"; give a price per hour above 0");
     assert_eq!(
         refused(own("a,4,16,1,dollars")),
         "line 2: the currency is \"dollars\"; give a code of three capital letters, such as USD"
@@ -106,10 +106,7 @@ fn unusable_catalogs_are_refused_in_one_sentence() {
         refused(own("a,4,16,1,USD\na,8,32,2,USD")),
         "a of own appears twice; keep one line of each machine type"
     );
-    assert_eq!(
-        refused(own("a,4,16")),
-        "line 2 is not a line of a CSV (3 cells, the header has 5); give as many cells as the header has"
-    );
+    assert_eq!(refused(own("a,4,16")), "line 2: this is not a row of the table (3 cells, the header has 5)");
     let empty = "it has no usable machine type; give at least one line below the header, with a price above 0";
     assert_eq!(refused(own("")), empty);
     assert_eq!(refused(Catalog::read("InstanceType,vCPUs,MemoryGiB,Price,Region\n", "aws", None)), empty);
@@ -154,7 +151,7 @@ fn the_catalog_of_aws_is_read_as_it_is() {
     assert_eq!(europe.find("m5.large").unwrap().hourly_price, 0.107);
     assert_eq!(
         refused(Catalog::read(AWS, "aws", Some("mars-1"))),
-        "there is no machine type in the region mars-1; the catalog has eu-west-1, us-east-1"
+        "there is no machine type in the region mars-1; the catalog has \"eu-west-1\", \"us-east-1\""
     );
 }
 
@@ -207,6 +204,98 @@ fn catalogs_of_several_providers_are_merged_in_one_currency() {
     let euros = own("rack,64,256,1.25,EUR").unwrap();
     assert!(matches!(both.clone().merge(euros), Err(CatalogError::TwoCurrencies { .. })));
     assert!(matches!(both.clone().merge(both), Err(CatalogError::Twice { .. })));
+}
+
+/// One row of a provider whose files SkyPilot writes: name, accelerator, count, memory, region, price.
+fn rows(rows: &[[&str; 6]]) -> String {
+    let row = |[name, gpu, count, info, region, price]: &[&str; 6]| {
+        format!("{name},{gpu},{count},8,64,\"{info}\",{price},,\"{region}\"\n")
+    };
+    let header = "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region\n";
+    rows.iter().fold(header.to_owned(), |text, cells| text + &row(cells))
+}
+
+#[test]
+fn rows_without_a_region_are_left_out_and_counted() {
+    let text = rows(&[
+        ["gx", "V100", "1", "", "us-south", "2.497"],
+        ["bx", "", "", "", "us-south", "0.384"],
+        ["gx", "V100", "1", "", "", "2.821"],
+        ["bx", "", "", "", "", "0.434"],
+        ["cx", "", "", "", "", "0.461"],
+    ]);
+    let catalog = Catalog::read(&text, "ibm", None).unwrap();
+    assert_eq!((catalog.find("gx").unwrap().region.as_str(), catalog.left_out), ("us-south", 3));
+    assert!(catalog.find("cx").is_err());
+    assert_eq!(
+        refused(Catalog::read(&rows(&[["a", "", "", "", "", "1"]]), "ibm", None)),
+        CatalogError::Empty.to_string()
+    );
+}
+
+#[test]
+fn regions_with_commas_are_quoted_as_the_option_takes_them() {
+    let text = rows(&[["a", "", "", "", "Texas, US, NA", "0.1"], ["b", "", "", "", ", US, NA", "0.1"]]);
+    let error = refused(Catalog::read(&text, "vast", Some("nowhere")));
+    assert!(error.ends_with(r#"the catalog has ", US, NA", "Texas, US, NA""#), "{error}");
+    assert_eq!(Catalog::read(&text, "vast", Some(", US, NA")).unwrap().machines[0].name, "b");
+}
+
+#[test]
+fn the_memory_of_a_gpu_is_neither_that_of_all_nor_in_another_unit() {
+    let info = |size: u32, total: u32| format!("{{'Gpus': [{{'SizeInMiB': {size}}}], 'TotalGpuMemoryInMiB': {total}}}");
+    let json = info(268_288, 268_288).replace('\'', "\"\"");
+    let text = rows(&[
+        ["a", "A100-80GB", "1.0", &info(80, 80), "US", "1.39"],
+        ["b", "RTX5090", "8", &info(260_856, 260_856), "US", "4.53"],
+        ["c", "B300", "1.0", &json, "US", "6.99"],
+        ["d", "RTX4090", "2", &info(49_152, 49_152), "US", "1"],
+    ]);
+    let catalog = Catalog::read(&text, "vast", None).unwrap();
+    let memory: Vec<_> = catalog.machines.iter().map(|it| it.accelerators.clone().unwrap().memory_mib).collect();
+    assert_eq!(memory, [Some(81_920), Some(32_607), Some(268_288), None]);
+}
+
+#[test]
+fn a_machine_type_with_two_prices_is_counted_and_one_with_two_descriptions_is_left_out() {
+    let text = rows(&[
+        ["a", "T4", "1", "", "US", "1"],
+        ["a", "T4", "1", "", "US", "1.5"],
+        ["b", "T4", "1", "", "US", "2"],
+        ["b", "T4", "2", "", "US", "2"],
+    ]);
+    let catalog = Catalog::read(&text, "vast", None).unwrap();
+    assert_eq!((catalog.several_prices, catalog.left_out, catalog.machines.len()), (1, 2, 1));
+    assert_eq!(catalog.find("a").unwrap().hourly_price, 1.5);
+}
+
+#[test]
+fn an_unknown_provider_has_no_invented_terms() {
+    let catalog = Catalog::read(&rows(&[["a", "", "", "", "US", "36"]]), "vast", None).unwrap();
+    let machine = catalog.find("a").unwrap();
+    assert_eq!((machine.billing, machine.rate(1, false, 0.0).unwrap().billed_secs(1.5)), (None, 1.5));
+    assert_eq!(BillingTerms::of("lambda"), Some(BillingTerms { minimum_secs: 60, increment_secs: 60 }));
+}
+
+#[test]
+fn an_own_catalog_in_mib_is_refused() {
+    assert!(refused(own("a,4,16384,1,USD")).contains("give GiB, at most 256 for each processor"));
+    let text = format!("{HEADER},accelerator,accelerator_memory_gib\na,4,16,1,USD,T4,16384\n");
+    assert!(refused(Catalog::read(&text, "own", None)).contains("the GiB of one accelerator"));
+}
+
+#[test]
+fn prices_with_separators_of_thousands_are_read_or_refused() {
+    let read = |price: &str, other: &str| {
+        let text =
+            format!("name;processors;memory_gib;hourly_price;currency\na;4;16;{price};EUR\nb;4;16;{other};EUR\n");
+        Catalog::read(&text, "own", None).map(|catalog| catalog.machines[0].hourly_price)
+    };
+    assert_eq!(read("1.250", "0,5"), Ok(1250.0));
+    assert_eq!(read("1.250", "0.5"), Ok(1.25));
+    assert!(
+        read("1.250", "2").unwrap_err().to_string().contains("line 2: hourly_price is \"1.250\", which may be 1250")
+    );
 }
 
 #[test]

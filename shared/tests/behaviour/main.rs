@@ -10,4 +10,5 @@ mod links;
 mod machines;
 mod prices;
 mod samples;
+mod tables;
 mod words;

@@ -1,7 +1,7 @@
 //! Samples as JSON Lines and CSV.
 
 use foreglow_shared::{
-    Accelerator, Configuration, Engine, ExceededMemory, Fit, Host, Interpolation, Mode, NumberFormat, Outcome,
+    Accelerator, Configuration, Engine, ExceededMemory, Fit, Host, Interpolation, Mode, NotText, NumberFormat, Outcome,
     ReadError, Sample, SampleError, TextInput, Workload, parse_line, read_samples, write_csv, write_jsonl,
 };
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ fn csv_keeps_unknown_fields_at_every_level() {
 #[test]
 fn csv_keeps_text_that_looks_like_another_type() {
     for value in
-        [json!("12"), json!("null"), json!(""), json!(" spaced "), json!("\"quoted\""), json!("{"), Value::Null]
+        [json!("12"), json!("null"), json!(""), json!(" spaced "), json!("\"quoted\""), json!("{"), json!("NaN")]
     {
         let mut sample = sample();
         sample.extra.insert("note".into(), value);
@@ -229,7 +229,7 @@ fn a_file_without_samples_or_text_is_rejected() {
         assert_eq!(read(empty), Err(ReadError::Empty), "{empty:?}");
     }
     assert_eq!(read(write_csv(&[sample()]).lines().next().unwrap()), Err(ReadError::Empty));
-    assert_eq!(read_samples(&[b'{', 0x01]), Err(ReadError::NotText(1)));
+    assert_eq!(read_samples(&[b'{', 0x01]), Err(ReadError::NotText(NotText::Byte(1))));
     assert!(read("\u{7f}ELF").is_err() && read("[1, 2]").is_err() && read("{}").is_err());
 }
 
@@ -289,6 +289,48 @@ proptest! {
             bytes[at] = byte;
             let _ = read_samples(&bytes);
         }
+    }
+}
+
+#[test]
+fn what_spreadsheets_and_pandas_write_for_a_missing_value_is_none() {
+    let table = write_csv(&[numbered(1)]);
+    let mut rows = csv_cells(&table);
+    let secs = rows[0].iter().position(|name| name == "completion_time_secs").unwrap();
+    for nothing in ["", "\"\"", "NaN", "NA", "N/A", "n/a", "#N/A", "NULL", "None", "-", "<NA>"] {
+        rows[0].extend(["configuration.accelerator", "host.machine", "host.processors"].map(str::to_owned));
+        rows[1].extend([nothing; 3].map(str::to_owned));
+        let text: String = rows.iter().map(|row| row.join(",") + "\n").collect();
+        let [read] = read(&text).unwrap().try_into().unwrap();
+        assert_eq!((read.configuration.accelerator, read.host.machine), (None, None), "{nothing}");
+        assert_eq!(read.completion_time_secs.map(|secs| secs.to_string()).as_ref(), Some(&rows[1][secs]));
+        rows.iter_mut().for_each(|row| row.truncate(row.len() - 3));
+    }
+}
+
+#[test]
+fn rows_without_a_value_and_whole_numbers_with_decimals_are_read() {
+    let table = write_csv(&[numbered(1), numbered(2)]);
+    let mut rows = csv_cells(&table);
+    let places = ["schema", "workload.images", "configuration.executors", "workload.epochs"]
+        .map(|name| rows[0].iter().position(|own| own == name).unwrap());
+    for row in &mut rows[1..] {
+        places.into_iter().for_each(|place| row[place].push_str(".0"));
+    }
+    let text: String = rows.iter().map(|row| row.join(";") + "\r\n").collect();
+    let empty = ";".repeat(rows[0].len() - 1);
+    assert_eq!(read(&format!("sep=;\r\n{text}{empty}\r\n;;\r\n")).unwrap(), [numbered(1), numbered(2)]);
+    let json = write_jsonl([&numbered(1)]).replace("\"executors\":2,", "\"executors\":2.0,");
+    assert!(json.contains("2.0,"), "{json}");
+    assert_eq!(read(&json).unwrap(), [numbered(1)]);
+}
+
+#[test]
+fn json_of_another_form_is_named() {
+    let line = write_jsonl([&sample()]);
+    for text in [format!("[{line}]"), format!("{{\"samples\":\n[{line}]}}")] {
+        let error = read(&text).unwrap_err().to_string();
+        assert!(error.contains("JSON Lines") && error.contains("jq -c '."), "{error}");
     }
 }
 

@@ -1,6 +1,5 @@
 //! Data of the page: jobs, questions, views, and their texts. All modules are tested natively.
 
-pub mod duration;
 pub mod edits;
 pub mod example;
 pub mod job;

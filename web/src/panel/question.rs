@@ -3,7 +3,6 @@
 use foreglow_shared::{MOST_MEMORY_MIB, Mode, number};
 use leptos::prelude::*;
 
-use crate::data::duration::{compact_duration, parse_duration};
 use crate::data::text::capitalised;
 use crate::panel::prices::Prices;
 use crate::state::Planner;
@@ -55,11 +54,14 @@ fn Deadline() -> impl IntoView {
             return;
         }
         match parse_duration(&text) {
-            Ok(secs) => {
+            Some(secs) => {
                 mistake.set(None);
                 planner.deadline_secs.set(Some(secs));
             }
-            Err(error) => mistake.set(Some(error.to_string())),
+            None => mistake.set(Some(format!(
+                "{:?} is not a duration above zero; write 90, 90s, 5m or 1h30m",
+                text.trim()
+            ))),
         }
     };
     view! {
