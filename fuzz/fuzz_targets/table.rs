@@ -2,7 +2,7 @@
 //! kinds of line ends.
 #![no_main]
 
-use foreglow_shared::{FieldSource, ForeignTable, Job, Mapping, TableError};
+use foreglow_shared::{FieldSource, Job, Mapping, MappingError, Table};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -22,11 +22,11 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn jobs(bytes: &[u8]) -> Result<Vec<Job>, TableError> {
-    let table = ForeignTable::read(bytes)?;
-    let mut mapping = Mapping::guess(table.headers());
+fn jobs(bytes: &[u8]) -> Result<Vec<Job>, MappingError> {
+    let table = Table::read(bytes)?;
+    let mut mapping = Mapping::guess(table.header());
     for field in mapping.missing() {
         mapping.places.insert(field, FieldSource::Fixed("1000".into()));
     }
-    table.jobs(&mapping)
+    mapping.jobs(&table)
 }

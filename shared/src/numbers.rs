@@ -27,6 +27,16 @@ pub fn number(text: &str) -> Option<f64> {
     serde_json::from_str(&format!("{sign}{whole}.{decimals}0{exponent}")).ok()
 }
 
+/// Returns the share of a percentage. Moves the decimal point, because a division would give
+/// 0.0012000000000000001 for 0.12.
+///
+/// ```
+/// assert_eq!(foreglow_shared::share_of_percent(0.12), 0.0012);
+/// ```
+pub fn share_of_percent(percent: f64) -> f64 {
+    number(&format!("{percent}e-2")).unwrap_or(percent / 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -23,6 +23,10 @@ pub struct Architecture {
     pub input: Input,
     /// Number of classes, which users may change.
     pub classes: usize,
+    /// Learned parameters for the usual input and number of classes.
+    pub parameters: usize,
+    /// Multiply-accumulates of convolutions and matrix products for one such input.
+    pub multiply_accumulates: u64,
 }
 
 impl Architecture {

@@ -28,6 +28,8 @@ pub const LENET5: Architecture = Architecture {
     // The fully connected layers fix the image size.
     input: Input::Images { colour: Colour::Grey, default_px: 32, px: 32..=32 },
     classes: 10,
+    parameters: 61_706,
+    multiply_accumulates: 416_520,
 };
 
 /// Architecture of the 11-layer CNN.
@@ -37,6 +39,8 @@ pub const CNN11: Architecture = Architecture {
     // The dense layers fix the image size.
     input: Input::Images { colour: Colour::Rgb, default_px: 32, px: 32..=32 },
     classes: 143,
+    parameters: 1_922_023,
+    multiply_accumulates: 61_353_884,
 };
 
 /// Architecture of VGG-16.
@@ -46,6 +50,8 @@ pub const VGG16: Architecture = Architecture {
     // Five pools halve the side: 32 px is the smallest side that leaves one pixel per channel.
     input: Input::Images { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
     classes: 1000,
+    parameters: 138_357_544,
+    multiply_accumulates: 15_470_264_320,
 };
 
 /// Architecture of ResNet-18.
@@ -56,6 +62,8 @@ pub const RESNET18: Architecture = Architecture {
     // pixel per channel.
     input: Input::Images { colour: Colour::Rgb, default_px: 64, px: 32..=1024 },
     classes: 1000,
+    parameters: 11_689_512,
+    multiply_accumulates: 148_557_824,
 };
 
 /// Architecture of ResNet-50.
@@ -64,6 +72,8 @@ pub const RESNET50: Architecture = Architecture {
     source: "He et al. 2016",
     input: Input::Images { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
     classes: 1000,
+    parameters: 25_557_032,
+    multiply_accumulates: 4_089_184_256,
 };
 
 /// Architecture of Inception-v4.
@@ -73,6 +83,8 @@ pub const INCEPTION_V4: Architecture = Architecture {
     // 75 px is the smallest side that leaves one pixel per channel at the end.
     input: Input::Images { colour: Colour::Rgb, default_px: 299, px: 75..=1024 },
     classes: 1000,
+    parameters: 42_679_816,
+    multiply_accumulates: 12_253_974_624,
 };
 
 /// Architecture of Xception.
@@ -82,6 +94,8 @@ pub const XCEPTION: Architecture = Architecture {
     // The minimum side of Keras, 71 px, leaves three pixels a side at the end.
     input: Input::Images { colour: Colour::Rgb, default_px: 299, px: 71..=1024 },
     classes: 1000,
+    parameters: 22_855_952,
+    multiply_accumulates: 8_357_403_496,
 };
 
 /// Architecture of MobileNet-v2.
@@ -91,6 +105,8 @@ pub const MOBILENET_V2: Architecture = Architecture {
     // Five layers halve the side.
     input: Input::Images { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
     classes: 1000,
+    parameters: 3_504_872,
+    multiply_accumulates: 300_774_272,
 };
 
 /// Architecture of ResNet-20 for CIFAR-10.
@@ -99,6 +115,8 @@ pub const RESNET20_CIFAR: Architecture = Architecture {
     source: "BigDL 0.7.1",
     input: Input::Images { colour: Colour::Rgb, default_px: 32, px: 32..=1024 },
     classes: 10,
+    parameters: 269_722,
+    multiply_accumulates: 40_551_040,
 };
 
 /// Architecture of VGG-16 for CIFAR-10.
@@ -108,6 +126,8 @@ pub const VGG16_CIFAR: Architecture = Architecture {
     // The fully connected layers fix the image size.
     input: Input::Images { colour: Colour::Rgb, default_px: 32, px: 32..=32 },
     classes: 10,
+    parameters: 14_991_946,
+    multiply_accumulates: 313_463_808,
 };
 
 /// Architecture of the convolutional classifier.
@@ -117,6 +137,8 @@ pub const TEXT_CNN: Architecture = Architecture {
     // A filter spans five words.
     input: Input::Texts { default_words: 500, words: 5..=10_000 },
     classes: NEWSGROUPS,
+    parameters: 291_732,
+    multiply_accumulates: 127_011_328,
 };
 
 /// Architecture of the recurrent classifier.
@@ -125,4 +147,6 @@ pub const TEXT_LSTM: Architecture = Architecture {
     source: "BigDL 0.7.1",
     input: Input::Texts { default_words: 500, words: 1..=10_000 },
     classes: NEWSGROUPS,
+    parameters: 503_444,
+    multiply_accumulates: 233_507_328,
 };

@@ -23,6 +23,17 @@ fn smallest(architecture: &Architecture) -> Shape {
 }
 
 #[test]
+fn every_architecture_lists_the_size_of_its_network() {
+    for architecture in ALL {
+        let listed = Size {
+            parameters: architecture.parameters,
+            multiply_accumulates: architecture.multiply_accumulates,
+        };
+        assert_eq!(architecture.size(architecture.input.usual()), listed, "{}", architecture.name);
+    }
+}
+
+#[test]
 fn every_cnn_scores_each_class_at_its_default_and_its_smallest_size() {
     let device = Device::flex();
     for architecture in ALL {

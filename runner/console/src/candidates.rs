@@ -3,12 +3,12 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use csv::StringRecord;
 use foreglow_exit::unusable;
 use foreglow_model::{Column, Features, Meaning, Probe, SearchTable, Strategy};
+use foreglow_shared::{Table, TableRow, number};
 
 use crate::answer::{Properties, SearchAnswer};
-use crate::evaluation::Records;
+use crate::ask::{name, read_table};
 
 const SECS_PER_HOUR: f64 = 3600.0;
 /// Range of prices per hour and of times in seconds. Costs from more extreme numbers would be 0 or
@@ -62,13 +62,10 @@ enum StrategyName {
     Random,
 }
 
-/// A table of text cells.
+/// A table with its name for messages.
 struct Cells {
     name: String,
-    columns: Vec<String>,
-    rows: Vec<Vec<String>>,
-    /// Line of each row in the file.
-    lines: Vec<u64>,
+    table: Table,
 }
 
 impl TableArgs {
@@ -80,9 +77,9 @@ impl TableArgs {
         let Some(file) = &self.candidates else { return Ok(None) };
         let candidates = Cells::read(file)?;
         let price = candidates.place(&self.price)?;
-        let columns: Vec<usize> = (0..candidates.columns.len()).filter(|column| *column != price).collect();
+        let columns: Vec<usize> = (0..candidates.table.header().len()).filter(|column| *column != price).collect();
         candidates.check_configurations(&columns)?;
-        if let Some(unknown) = self.workers.iter().find(|column| !candidates.columns.contains(column)) {
+        if let Some(unknown) = self.workers.iter().find(|column| candidates.table.column(column).is_none()) {
             return Err(unusable(format!("{}: there is no column {unknown}", candidates.name)));
         }
         let table = SearchTable {
@@ -105,60 +102,59 @@ impl TableArgs {
     /// Returns the runs, each with the candidate that has its properties.
     fn probes(&self, runs: &Cells, candidates: &Cells, properties: &[usize]) -> anyhow::Result<Vec<Probe>> {
         let target = runs.place(&self.target)?;
-        let places: Vec<usize> =
-            properties.iter().map(|column| runs.place(&candidates.columns[*column])).collect::<anyhow::Result<_>>()?;
-        let secs = runs.numbers(target)?;
-        let find = |row: &Vec<String>| {
-            candidates.rows.iter().position(|candidate| {
+        let place = |column: &usize| runs.place(&candidates.table.header()[*column]);
+        let places: Vec<usize> = properties.iter().map(place).collect::<anyhow::Result<_>>()?;
+        places.iter().try_for_each(|column| runs.check_numbers(*column))?;
+        let find = |row: TableRow<'_>| {
+            candidates.table.rows().position(|candidate| {
                 properties.iter().zip(&places).all(|(own, other)| same(&candidate[*own], &row[*other]))
             })
         };
-        let probe = |((row, line), secs): ((&Vec<String>, &u64), f64)| {
+        let probe = |(row, secs): (TableRow<'_>, f64)| {
             let candidate = find(row).ok_or_else(|| {
-                unusable(format!("{}: line {line} is no configuration of {}", runs.name, candidates.name))
+                unusable(format!("{}: line {} is no configuration of {}", runs.name, row.line(), candidates.name))
             })?;
             Ok(Probe { candidate, secs })
         };
-        runs.rows.iter().zip(&runs.lines).zip(secs).map(probe).collect()
+        runs.table.rows().zip(runs.numbers(target)?).map(probe).collect()
     }
 }
 
 /// Whether two cells are the same text or the same number.
 fn same(a: &str, b: &str) -> bool {
-    a == b || a.parse::<f64>().is_ok_and(|a| b.parse::<f64>().is_ok_and(|b| a == b))
+    a == b || number(a).is_some_and(|a| number(b) == Some(a))
 }
 
 impl Cells {
     fn read(file: &Path) -> anyhow::Result<Self> {
-        let mut records = Records::open(file)?;
-        let (name, columns) = (records.name().to_owned(), records.header().to_vec());
-        if let Some((_, twice)) =
-            (columns.iter().enumerate()).find(|(place, column)| columns[..*place].contains(column))
+        let (table, name) = (read_table(file)?, name(file));
+        let header = table.header();
+        if let Some((_, twice)) = (header.iter().enumerate()).find(|(place, column)| header[..*place].contains(column))
         {
             return Err(unusable(format!("{name}: two columns are named {twice}; rename or remove one of them")));
         }
-        let (mut rows, mut lines, mut record) = (Vec::new(), Vec::new(), StringRecord::new());
-        while let Some(line) = records.next(&mut record)? {
-            if record.len() != columns.len() {
-                let (cells, header) = (record.len(), columns.len());
-                return Err(unusable(format!("{name}: line {line} has {cells} cells and the header {header}")));
-            }
-            rows.push(record.iter().map(str::to_owned).collect());
-            lines.push(line);
-        }
-        if rows.is_empty() {
+        if table.rows().len() == 0 {
             return Err(unusable(format!("{name} has no rows; give at least one below the header")));
         }
-        Ok(Self { name, columns, rows, lines })
+        Ok(Self { name, table })
+    }
+
+    /// Refuses numbers with two meanings; names may look like them.
+    fn check_numbers(&self, column: usize) -> anyhow::Result<()> {
+        match self.table.check_numbers(column) {
+            Err(error) if self.table.is_numeric(column) => Err(unusable(format!("{}: {error}", self.name))),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a configuration that occurs twice in the table, because its prices could differ and
     /// a run would count only for the first.
     fn check_configurations(&self, columns: &[usize]) -> anyhow::Result<()> {
-        for (place, row) in self.rows.iter().enumerate() {
-            let equal = |other: &Vec<String>| columns.iter().all(|column| same(&other[*column], &row[*column]));
-            if let Some(first) = self.rows[..place].iter().position(equal) {
-                let (name, first, second) = (&self.name, self.lines[first], self.lines[place]);
+        columns.iter().try_for_each(|column| self.check_numbers(*column))?;
+        for (place, row) in self.table.rows().enumerate() {
+            let equal = |other: TableRow<'_>| columns.iter().all(|column| same(&other[*column], &row[*column]));
+            if let Some(first) = self.table.rows().take(place).find(|other| equal(*other)) {
+                let (name, first, second) = (&self.name, first.line(), row.line());
                 return Err(unusable(format!(
                     "{name}: lines {first} and {second} are the same configuration; keep one"
                 )));
@@ -168,41 +164,43 @@ impl Cells {
     }
 
     fn place(&self, column: &str) -> anyhow::Result<usize> {
-        self.columns.iter().position(|own| own == column).ok_or_else(|| {
-            unusable(format!("{}: there is no column {column}; it has {}", self.name, self.columns.join(", ")))
+        self.table.column(column).ok_or_else(|| {
+            let header = self.table.header().join(", ");
+            unusable(format!("{}: there is no column {column}; it has {header}", self.name))
         })
     }
 
     /// Returns the columns and cells of each row.
     fn properties(&self, columns: &[usize]) -> Vec<Properties> {
-        let cell = |row: &Vec<String>, column: usize| (self.columns[column].clone(), row[column].clone());
+        let header = self.table.header();
+        let cell = |row: TableRow<'_>, column: usize| (header[column].clone(), row[column].to_owned());
         let properties = |row| Properties(columns.iter().map(|column| cell(row, *column)).collect());
-        self.rows.iter().map(properties).collect()
+        self.table.rows().map(properties).collect()
     }
 
     /// Returns a column of prices or times.
     fn numbers(&self, column: usize) -> anyhow::Result<Vec<f64>> {
-        let number = |(row, line): (&Vec<String>, &u64)| {
-            let value = row[column].parse::<f64>().ok().filter(|value| NUMBERS.contains(value));
-            value.ok_or_else(|| {
-                let (name, header, value) = (&self.name, &self.columns[column], &row[column]);
-                let (least, most) = (NUMBERS.start(), NUMBERS.end());
+        self.table.check_numbers(column).map_err(|error| unusable(format!("{}: {error}", self.name)))?;
+        let number = |row: TableRow<'_>| {
+            number(&row[column]).filter(|value| NUMBERS.contains(value)).ok_or_else(|| {
+                let (name, header, value) = (&self.name, &self.table.header()[column], &row[column]);
+                let (line, least, most) = (row.line(), NUMBERS.start(), NUMBERS.end());
                 unusable(format!(
                     "{name}: line {line}: {header} is {value:?}; give a number from {least:e} to {most:e}"
                 ))
             })
         };
-        self.rows.iter().zip(&self.lines).map(number).collect()
+        self.table.rows().map(number).collect()
     }
 
     /// Returns the columns as features: numbers if all cells are, otherwise names.
     fn features(&self, columns: &[usize]) -> anyhow::Result<Features> {
         let feature = |column: &usize| {
-            let cells = || self.rows.iter().map(|row| row[*column].as_str());
-            let numbers: Result<Vec<f64>, _> = cells().map(str::parse::<f64>).collect();
-            match numbers {
-                Ok(numbers) => Column::numeric(self.columns[*column].clone(), numbers, None),
-                Err(_) => Column::category(self.columns[*column].clone(), cells()),
+            let cells = || self.table.rows().map(|row| row.get(*column).unwrap_or_default());
+            let name = self.table.header()[*column].clone();
+            match cells().map(number).collect() {
+                Some(numbers) => Column::numeric(name, numbers, None),
+                None => Column::category(name, cells()),
             }
         };
         Features::new(columns.iter().map(feature).collect())

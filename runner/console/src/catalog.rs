@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use foreglow_exit::{unreadable, unusable};
-use foreglow_shared::{Catalog, CatalogError, OWN};
+use foreglow_shared::{Catalog, CatalogError, OWN, decode};
 
 use crate::ask::{name, read_bytes};
 
@@ -42,7 +42,8 @@ impl CatalogArgs {
         let mut without_region = None;
         for file in &files {
             let bytes = read_bytes(file)?;
-            let text = String::from_utf8_lossy(&bytes);
+            let text = decode(&bytes)
+                .map_err(|error| unusable(format!("{}: {error}; give a CSV of machine types", name(file))))?;
             let catalog = match Catalog::read(&text, &provider(file), self.region.as_deref()) {
                 // One region belongs to one provider, so the files of the others lack it.
                 Err(error @ CatalogError::Region { .. }) if files.len() > 1 => {

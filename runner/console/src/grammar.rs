@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, MachineType, parse_duration};
+use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, MachineType, parse_duration, share_of_percent};
 
 /// Maximum length of a list.
 const MAX_COUNTS: usize = 10_000;
@@ -186,10 +186,9 @@ pub fn accuracy(text: &str) -> Result<f64, String> {
 }
 
 fn fraction(text: &str) -> Option<f64> {
-    let number = |text: &str| text.trim().parse::<f64>().ok();
     match text.trim().strip_suffix('%') {
-        Some(percent) => number(percent).map(|percent| percent / 100.0),
-        None => number(text),
+        Some(percent) => percent.trim().parse().ok().map(share_of_percent),
+        None => text.trim().parse().ok(),
     }
 }
 
@@ -282,6 +281,7 @@ mod tests {
     #[test]
     fn a_sampling_rate_is_a_share_or_a_percentage_up_to_the_whole() {
         assert_eq!((rate("0.1"), rate("10%"), rate("100 %"), rate("1")), (Ok(0.1), Ok(0.1), Ok(1.0), Ok(1.0)));
+        assert_eq!(rate("0.12%").map(|rate| rate.to_string()).as_deref(), Ok("0.0012"));
         assert_eq!(rates("1%,0.1,10%"), Ok(Rates(vec![0.01, 0.1])));
         for text in ["", "0", "1.1", "10", "110%", "-1%", "NaN", "0.1,"] {
             assert!(rates(text).is_err(), "{text}");

@@ -6,6 +6,8 @@ use anyhow::Context as _;
 use foreglow_exit::OutputClosed;
 use serde::Serialize;
 
+use crate::table::wrapped;
+
 /// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
@@ -22,7 +24,7 @@ impl Format {
     /// Renders an answer by the function of its format; JSON is indented and has a final newline.
     pub(crate) fn render<A: Serialize>(self, answer: &A, table: fn(&A) -> String, csv: fn(&A) -> String) -> String {
         match self {
-            Self::Table => table(answer),
+            Self::Table => wrapped(&table(answer)),
             Self::Json => {
                 let text =
                     serde_json::to_string_pretty(answer).expect("an answer holds only strings, numbers and lists");

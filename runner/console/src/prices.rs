@@ -64,12 +64,8 @@ impl Prices {
         // The prices of the built-in catalog are in one currency, which matters only where they
         // apply.
         let is_unused = is_built_in && !names.iter().any(is_known) && sheet.currency != catalog.currency;
-        let catalog = if is_unused || is_single { without_machines(&sheet) } else { catalog };
+        let catalog = if is_unused || is_single { Catalog::empty(&sheet.currency) } else { catalog };
         Self { catalog, sheet: Some(sheet), keeps_sheet: true }
     }
 }
-
-/// Returns a catalog without machine types, in the currency of a price sheet.
-fn without_machines(sheet: &PriceSheet) -> Catalog {
-    Catalog { currency: sheet.currency.clone(), machines: Vec::new(), left_out: 0 }
 }

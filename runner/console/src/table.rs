@@ -11,6 +11,9 @@ const NARROWEST: u16 = 40;
 /// Terminals narrower than this get narrower gaps between columns.
 const WIDE: u16 = 80;
 
+/// Additional spaces between columns where there is room.
+const GAP: u16 = 2;
+
 /// Space at which no line is broken.
 const NO_BREAK: &str = "\u{a0}";
 
@@ -37,6 +40,66 @@ pub fn titled_table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Ve
     table(&titled, rows.into_iter().map(|cells| kept.iter().map(|place| cells[*place].clone()).collect()))
 }
 
+/// Renders rows like [`table`], each on one line if possible: on a narrow terminal without columns
+/// from `optional`, the first ones first. A line below names them, with their value if all rows have
+/// the same.
+pub fn narrowing_table(columns: &[(&str, Align)], optional: &[&str], rows: &[Vec<String>]) -> String {
+    narrowing_in(terminal_width(), columns, optional, rows)
+}
+
+fn narrowing_in(width: Option<u16>, columns: &[(&str, Align)], optional: &[&str], rows: &[Vec<String>]) -> String {
+    let mut kept: Vec<usize> = (0..columns.len()).collect();
+    let (mut constant, mut dropped) = (Vec::new(), Vec::new());
+    for name in optional {
+        let whole = |row: &Vec<String>| kept.iter().map(|place| row[*place].replace(' ', NO_BREAK)).collect();
+        let header: Vec<String> = kept.iter().map(|place| columns[*place].0.to_owned()).collect();
+        let is_narrow = |width| fits(width, 0, &header, &rows.iter().map(whole).collect::<Vec<_>>());
+        if width.is_none_or(is_narrow) {
+            break;
+        }
+        let Some(column) = columns.iter().position(|(own, _)| own == name) else { continue };
+        kept.retain(|place| *place != column);
+        match rows.first().filter(|first| rows.iter().all(|row| row[column] == first[column])) {
+            Some(first) if !first[column].is_empty() => constant.push(format!("{name} {}", first[column])),
+            _ => dropped.push((*name).to_owned()),
+        }
+    }
+    let titles: Vec<(&str, Align)> = kept.iter().map(|place| columns[*place]).collect();
+    let cells = rows.iter().map(|row| kept.iter().map(|place| row[*place].clone()).collect());
+    let mut text = table_in(width, &titles, cells);
+    if !constant.is_empty() {
+        text.push_str(&format!("\nIn all rows: {}.\n", constant.join(", ")));
+    }
+    if !dropped.is_empty() {
+        text.push_str(&format!("\nOnly on a wider terminal and with --format csv: {}.\n", dropped.join(", ")));
+    }
+    wrapped_in(width, &text)
+}
+
+/// Breaks the lines of a text between words where they are wider than the terminal.
+pub fn wrapped(text: &str) -> String {
+    wrapped_in(terminal_width(), text)
+}
+
+fn wrapped_in(width: Option<u16>, text: &str) -> String {
+    let Some(width) = width.map(|width| usize::from(width.max(NARROWEST))) else { return text.to_owned() };
+    let mut wrapped = String::new();
+    for line in text.split_inclusive('\n') {
+        let mut used = 0;
+        for word in line.split_inclusive(' ') {
+            let letters = word.trim_end().chars().count();
+            if used > 0 && used + letters > width {
+                wrapped.truncate(wrapped.trim_end_matches(' ').len());
+                wrapped.push('\n');
+                used = 0;
+            }
+            wrapped.push_str(word);
+            used += word.chars().count();
+        }
+    }
+    wrapped
+}
+
 /// Returns the width of the terminal on standard output; `None` if it is not a terminal.
 pub fn terminal_width() -> Option<u16> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(terminal_size::Width(width), _)| width)
@@ -54,11 +117,11 @@ fn table_in(width: Option<u16>, columns: &[(&str, Align)], rows: impl IntoIterat
     let (joined_header, joined_rows) = (joined(&header), rows.iter().map(joined).collect::<Vec<_>>());
     let hyphenated: Vec<String> = joined_header.iter().map(|name| name.replace("executors", "execu- tors")).collect();
     for header in [joined_header, hyphenated] {
-        if fits(width, &header, &joined_rows) {
+        if fits(width, 0, &header, &joined_rows) {
             return lines(Some(width), &header, &aligns, &joined_rows).replace(NO_BREAK, " ");
         }
     }
-    match fits(width, &header, &rows) {
+    match fits(width, 0, &header, &rows) {
         true => lines(Some(width), &header, &aligns, &rows),
         false => records(&header, &rows),
     }
@@ -73,7 +136,8 @@ fn lines(width: Option<u16>, header: &[String], aligns: &[Align], rows: &[Vec<St
     }
     table.set_header(header);
     table.add_rows(rows);
-    let gap = if width.is_some_and(|width| width < WIDE) { 0 } else { 2 };
+    let is_tight = |width: u16| width < WIDE || !fits(width, GAP, header, rows);
+    let gap = if width.is_some_and(is_tight) { 0 } else { GAP };
     for (index, (column, align)) in table.column_iter_mut().zip(aligns).enumerate() {
         column.set_padding((0, gap));
         if width.is_some() {
@@ -99,9 +163,10 @@ fn records(header: &[String], rows: &[Vec<String>]) -> String {
     rows.iter().map(record).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns whether the longest words of all columns fit side by side.
-fn fits(width: u16, header: &[String], rows: &[Vec<String>]) -> bool {
-    let words = header.iter().enumerate().map(|(column, name)| u32::from(longest_word(name, rows, column)) + 1);
+/// Returns whether the longest words of all columns fit side by side, with `gap` more spaces.
+fn fits(width: u16, gap: u16, header: &[String], rows: &[Vec<String>]) -> bool {
+    let longest = |(column, name): (usize, &String)| u32::from(longest_word(name, rows, column) + gap) + 1;
+    let words = header.iter().enumerate().map(longest);
     words.sum::<u32>() <= u32::from(width)
 }
 
@@ -181,6 +246,35 @@ mod tests {
         }
         assert_eq!(table_in(None, &columns, rows()).lines().count(), 3, "a file gets whole lines");
         assert_eq!(table_in(Some(200), &columns, rows()), table_in(None, &columns, rows()));
+    }
+
+    #[test]
+    fn no_line_of_a_table_is_wider_than_its_terminal() {
+        let columns = ["machine type", "provider", "region", "processors", "memory", "GPUs", "per hour", "date"];
+        let columns = columns.map(|name| (name, Align::Left));
+        let row = |name: &str, date: &str| {
+            [name, "aws", "us-east-1", "96", "1152 GiB", "8 × A100-80GB", "USD 32.7726", date]
+                .map(str::to_owned)
+                .to_vec()
+        };
+        let rows = [row("p4d.24xlarge", "2026-07-20"), row("p3.2xlarge", "unknown")];
+        for width in [60, 80, 120] {
+            let text = narrowing_in(Some(width), &columns, &["date", "region", "provider"], &rows);
+            assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{width}:\n{text}");
+            assert!(text.contains("p4d.24xlarge") && text.contains("A100-80GB"), "{text}");
+            assert_eq!(text.contains("2026-07-20"), width == 120, "{text}");
+            assert_eq!(text.contains("region us-east-1"), width == 60, "{text}");
+            let text = table_in(Some(width), &columns, rows.clone());
+            assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{width}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn notes_are_wrapped_between_words() {
+        let text = "Note: a sentence that is longer than the terminal of forty columns.\nshort\n";
+        let wrapped = wrapped_in(Some(40), text);
+        assert_eq!(wrapped, "Note: a sentence that is longer than the\nterminal of forty columns.\nshort\n");
+        assert_eq!(wrapped_in(None, text), text);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use foreglow_console::output::Format;
 use foreglow_console::split;
-use foreglow_console::table::{Align, table};
+use foreglow_console::table::{Align, narrowing_table, wrapped};
 use foreglow_data::images_in_sample;
 use foreglow_engine::sweep::{Forecast, Run, cost};
 use foreglow_shared::{PriceSheet, format_count, format_duration, format_money, format_rate};
@@ -52,10 +52,10 @@ pub fn list(runs: &[Run], forecast: &Forecast, prices: &PriceSheet, format: Form
                 "secs" => "time",
                 name => name,
             });
-            let rows = planned.iter().map(|planned| planned.cells(&prices.currency));
+            let rows: Vec<_> = planned.iter().map(|planned| planned.cells(&prices.currency)).collect();
             let columns: Vec<_> = columns[..SHOWN].iter().map(|name| (*name, Align::Right)).collect();
-            let list = table(&columns, rows);
-            format!("{list}\n{}", sum(&planned, prices))
+            let optional = ["batch", unit, "memory MiB", "partition size", "repetition", "images"];
+            wrapped(&format!("{}\n{}", sum(&planned, prices), narrowing_table(&columns, &optional, &rows)))
         }
         Format::Csv => {
             let total = |planned: &Planned| planned.run.configuration.split().total_cores;

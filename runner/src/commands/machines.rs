@@ -4,9 +4,9 @@ use foreglow_console::answer::SCHEMA;
 use foreglow_console::catalog::CatalogArgs;
 use foreglow_console::grammar::{count, mib, money};
 use foreglow_console::output::{self, Format};
-use foreglow_console::table::{Align, csv, number, table};
+use foreglow_console::table::{Align, csv, narrowing_table, number, wrapped};
 use foreglow_exit::unusable;
-use foreglow_shared::{Catalog, MachineType, OWN, format_money};
+use foreglow_shared::{BillingTerms, Catalog, MachineType, OWN, format_count, format_money};
 use serde_json::json;
 
 /// List machine types that can be rented, with their prices per hour
@@ -50,8 +50,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     output::print(&match args.format {
         Format::Table => show(&catalog),
         Format::Json => {
-            let Catalog { currency, machines, left_out } = &catalog;
-            let answer = json!({ "schema": SCHEMA, "currency": currency, "left_out": left_out, "machines": machines });
+            let Catalog { currency, machines, left_out, several_prices } = &catalog;
+            let answer = json!({
+                "schema": SCHEMA,
+                "currency": currency,
+                "left_out": left_out,
+                "several_prices": several_prices,
+                "machines": machines,
+            });
             format!("{}\n", serde_json::to_string_pretty(&answer)?)
         }
         Format::Csv => write_csv(&catalog),
@@ -99,7 +105,7 @@ fn show(catalog: &Catalog) -> String {
             machine.date.map_or_else(|| "unknown".to_owned(), |date| date.to_string()),
         ]
     });
-    let mut text = table(&columns, rows);
+    let mut text = narrowing_table(&columns, &["date", "region", "spot", "provider"], &rows.collect::<Vec<_>>());
     if catalog.machines.iter().any(|machine| machine.provider != OWN) {
         text.push_str(
             "\nPrices are of whole machines, in the region shown. A spot machine is cheaper, and its provider may take it \
@@ -108,11 +114,18 @@ fn show(catalog: &Catalog) -> String {
     }
     if catalog.left_out > 0 {
         text.push_str(&format!(
-            "{} lines of the catalog have no usable price, or a part of a GPU, and are left out.\n",
+            "{} lines of the catalog have no usable price or region, a part of a GPU, or two descriptions of one machine \
+             type, and are left out.\n",
             catalog.left_out
         ));
     }
-    text
+    if catalog.several_prices > 0 {
+        text.push_str(&format!(
+            "{} have several prices in the region; the highest is shown.\n",
+            format_count(catalog.several_prices, "machine type")
+        ));
+    }
+    wrapped(&text)
 }
 
 fn gib(mib: u32) -> String {
@@ -141,6 +154,9 @@ fn write_csv(catalog: &Catalog) -> String {
     let rows = catalog.machines.iter().map(|machine| {
         let gpus = machine.accelerators.as_ref();
         let in_gib = |mib: u32| (f64::from(mib) / 1024.0).to_string();
+        let secs = |of: &dyn Fn(&BillingTerms) -> u32| {
+            machine.billing.as_ref().map_or_else(String::new, |terms| of(terms).to_string())
+        };
         vec![
             machine.name.clone(),
             machine.provider.clone(),
@@ -154,8 +170,8 @@ fn write_csv(catalog: &Catalog) -> String {
             number(machine.spot_price),
             catalog.currency.clone(),
             machine.date.map_or_else(String::new, |date| date.to_string()),
-            machine.billing.minimum_secs.to_string(),
-            machine.billing.increment_secs.to_string(),
+            secs(&|terms| terms.minimum_secs),
+            secs(&|terms| terms.increment_secs),
         ]
     });
     csv(&columns, rows)

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use foreglow_architectures::{ALL, Architecture, Input, USUAL_VECTOR_DIMS};
-use foreglow_cnn::{Build as _, Network};
+use foreglow_cnn::Network;
 use foreglow_console::ask::read_files;
 use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
-use foreglow_console::table::{Align, csv, table};
+use foreglow_console::table::{Align, csv, narrowing_table};
 use foreglow_exit::{note, unusable};
 use foreglow_measurement::training::{ModeArg, OptimizerArg};
 use foreglow_model::{BatchMemory, Work};
@@ -133,7 +133,6 @@ struct Model {
 
 impl Model {
     fn of(architecture: &Architecture) -> Self {
-        let size = architecture.size(architecture.input.usual());
         let model = Self {
             name: architecture.name,
             source: architecture.source,
@@ -142,8 +141,8 @@ impl Model {
             smallest_image_px: None,
             largest_image_px: None,
             classes: architecture.classes,
-            parameters: size.parameters,
-            multiply_accumulates: size.multiply_accumulates,
+            parameters: architecture.parameters,
+            multiply_accumulates: architecture.multiply_accumulates,
             words: None,
             fewest_words: None,
             most_words: None,
@@ -254,7 +253,7 @@ fn show(models: &[Model]) -> String {
             model.source.to_owned(),
         ]
     });
-    table(&columns, rows)
+    narrowing_table(&columns, &["source", "sizes", "classes"], &rows.collect::<Vec<_>>())
 }
 
 fn write_csv(models: &[Model]) -> String {

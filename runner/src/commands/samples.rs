@@ -17,8 +17,8 @@ use foreglow_machine::warnings_of;
 use foreglow_model::Repetitions;
 use foreglow_shared::{Outcome, Sample, Uuid, format_count, format_rate, write_csv, write_jsonl};
 
-/// Trailing characters of an id in a list: enough to distinguish a few thousand random ids.
-const SHOWN_LETTERS: usize = 8;
+/// Minimum number of trailing characters of an id in a list.
+const FEWEST_SHOWN: usize = 8;
 /// Minimum number of characters of an id that a user must give.
 const FEWEST_LETTERS: usize = 4;
 
@@ -26,12 +26,12 @@ const FEWEST_LETTERS: usize = 4;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List the samples, and mark outliers and disturbed runs
+    /// List the samples, and mark outliers and disturbed runs; also without a subcommand
     List(ListArgs),
     /// Show one sample
     Show(ShowArgs),
@@ -39,7 +39,7 @@ enum Command {
     Remove(RemoveArgs),
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 struct ListArgs {
     /// Sample files, JSON Lines or CSV; `-` for standard input [default: the store]
     #[arg(value_name = "FILE", conflicts_with = "store")]
@@ -107,9 +107,10 @@ struct RemoveArgs {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
-        Command::List(args) => list(args),
-        Command::Show(args) => show(args),
-        Command::Remove(args) => remove(args),
+        None => list(&ListArgs::default()),
+        Some(Command::List(args)) => list(args),
+        Some(Command::Show(args)) => show(args),
+        Some(Command::Remove(args)) => remove(args),
     }
 }
 
@@ -230,6 +231,15 @@ pub fn outliers(samples: &[Sample]) -> BTreeSet<Uuid> {
     combinations.iter().flat_map(of_combination).collect()
 }
 
+/// Returns how many trailing characters tell all ids apart.
+fn shown_letters(samples: &[Sample]) -> usize {
+    let mut ids: Vec<String> = samples.iter().map(|sample| sample.id.to_string().chars().rev().collect()).collect();
+    ids.sort_unstable();
+    // Of sorted texts, neighbours have the longest common beginnings.
+    let common = |pair: &[String]| pair[0].bytes().zip(pair[1].bytes()).take_while(|(a, b)| a == b).count();
+    ids.windows(2).map(|pair| common(pair) + 1).max().unwrap_or(0).max(FEWEST_SHOWN)
+}
+
 fn rows(samples: &[Sample], outliers: &BTreeSet<Uuid>) -> String {
     let columns = [
         ("id", Align::Left),
@@ -241,6 +251,7 @@ fn rows(samples: &[Sample], outliers: &BTreeSet<Uuid>) -> String {
         ("time", Align::Right),
         ("note", Align::Left),
     ];
+    let letters = shown_letters(samples);
     let row = |sample: &Sample| {
         let id = sample.id.to_string();
         let configuration = &sample.configuration;
@@ -255,7 +266,7 @@ fn rows(samples: &[Sample], outliers: &BTreeSet<Uuid>) -> String {
             notes.push(sample.outcome.as_str().to_owned());
         }
         vec![
-            id[id.len() - SHOWN_LETTERS..].to_owned(),
+            id[id.len().saturating_sub(letters)..].to_owned(),
             sample.workload.model.clone(),
             configuration.split().short(),
             configuration.memory_per_executor_mib.to_string(),
@@ -291,6 +302,14 @@ mod tests {
         assert!(said("0189").contains("2 samples have an id with 0189"), "{}", said("0189"));
         assert!(said("ffff").contains("no sample has the id ffff"));
         assert!(said("1").contains("too short"));
+    }
+
+    #[test]
+    fn listed_ids_are_as_long_as_needed_to_tell_them_apart() {
+        let id = |text: &str| Sample { id: text.parse().unwrap(), ..sample(1, 1.0) };
+        let ids = ["01890000-0000-7000-8000-00000000abcd", "01890000-0000-7000-8001-00000000abcd"].map(id);
+        assert_eq!((shown_letters(&ids[..1]), shown_letters(&ids)), (8, 14));
+        assert!(rows(&ids, &BTreeSet::new()).contains("1-00000000abcd"));
     }
 
     #[test]

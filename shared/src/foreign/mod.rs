@@ -79,7 +79,7 @@ impl MappedRow<'_> {
         let extent = self.positive(Field::Extent)?;
         let sampling_rate = match self.mapping.extent {
             Extent::Share => extent,
-            Extent::Percent => extent / 100.0,
+            Extent::Percent => share_of_percent(extent),
             // Exact: a count of images is far below 2^53.
             Extent::Images => extent / images as f64,
         };

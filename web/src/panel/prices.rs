@@ -1,7 +1,7 @@
 //! The price sheet, to read and edit. It has a date, because prices change and results keep the
 //! prices with which they were computed.
 
-use foreglow_shared::{Preset, PriceSheet, day, format_rate, number, presets};
+use foreglow_shared::{Preset, PriceSheet, day, format_rate, number, presets, share_of_percent};
 use leptos::prelude::*;
 
 use crate::state::Planner;
@@ -88,7 +88,7 @@ const FIELDS: [Field; 11] = [
         label: "Discount, %",
         kind: "text",
         show: |sheet| ((sheet.discount * 1e6).round() / 1e4).to_string(),
-        change: |sheet, text| price(text.trim().trim_end_matches('%')).map(|percent| sheet.discount = percent / 100.0),
+        change: |sheet, text| price(text.trim().trim_end_matches('%')).map(|percent| sheet.discount = share_of_percent(percent)),
     },
 ];
 

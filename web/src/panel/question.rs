@@ -1,6 +1,6 @@
 //! The question: the size of the job, the budget, the probability, the memory and the prices.
 
-use foreglow_shared::{MOST_MEMORY_MIB, Mode, number};
+use foreglow_shared::{MOST_MEMORY_MIB, Mode, compact_duration, number, parse_duration, share_of_percent};
 use leptos::prelude::*;
 
 use crate::data::text::capitalised;
@@ -58,10 +58,9 @@ fn Deadline() -> impl IntoView {
                 mistake.set(None);
                 planner.deadline_secs.set(Some(secs));
             }
-            None => mistake.set(Some(format!(
-                "{:?} is not a duration above zero; write 90, 90s, 5m or 1h30m",
-                text.trim()
-            ))),
+            None => {
+                mistake.set(Some(format!("{:?} is not a duration above zero; write 90, 90s, 5m or 1h30m", text.trim())))
+            }
         }
     };
     view! {
@@ -220,7 +219,7 @@ fn Budget() -> impl IntoView {
 fn Probability() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let set = |planner: Planner, percent: Option<f64>| {
-        let probability = percent.map(|percent| percent / 100.0).filter(|share| *share > 0.0 && *share < 1.0);
+        let probability = percent.map(share_of_percent).filter(|share| *share > 0.0 && *share < 1.0);
         if let Some(probability) = probability {
             planner.probability.set(probability);
         }
@@ -243,7 +242,7 @@ fn Probability() -> impl IntoView {
 fn MinAccuracy() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let set = |planner: Planner, percent: Option<f64>| {
-        let least = percent.map(|percent| percent / 100.0);
+        let least = percent.map(share_of_percent);
         let is_valid = least.is_none_or(|least| least > 0.0 && least <= 1.0);
         if is_valid {
             planner.min_accuracy.set(least);

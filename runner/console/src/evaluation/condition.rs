@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use foreglow_shared::with_point;
+use foreglow_shared::{number, unambiguous_number};
 
 /// A comparison of a column with a value.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,8 +71,8 @@ impl FromStr for Condition {
         };
         let (column, value) = (text[..at].trim(), text[at + sign.len()..].trim());
         // Accepts a decimal comma, like the cells.
-        let with_point = with_point(value, b',');
-        let value = with_point.as_deref().unwrap_or(value);
+        let plain = unambiguous_number(value).map(|number| number.to_string());
+        let value = plain.as_deref().unwrap_or(value);
         let is_ordered = !matches!(operator, Operator::Equal | Operator::NotEqual);
         // COLUMN!= selects the rows that have a value.
         if column.is_empty() || (value.is_empty() && is_ordered) || value.starts_with(['=', '<', '>', '!']) {
@@ -90,11 +90,6 @@ impl std::fmt::Display for Condition {
         let sign = SIGNS.iter().rev().find(|(_, operator)| *operator == self.operator).map_or("", |(sign, _)| sign);
         write!(f, "{}{sign}{}", self.column, self.value)
     }
-}
-
-/// Returns the finite number in a cell.
-pub fn number(cell: &str) -> Option<f64> {
-    cell.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 #[cfg(test)]

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use csv::StringRecord;
 use foreglow_exit::unusable;
-use foreglow_model::{Dataset, Features, Transform};
+use foreglow_model::{Column, Dataset, Features, Transform};
+use foreglow_shared::{Table, TableRow, number};
 
-use crate::evaluation::columns::Growing;
-use crate::evaluation::condition::{Condition, number};
+use crate::ask::{name, read_table};
+use crate::evaluation::condition::Condition;
 use crate::evaluation::feature::{Feature, Kind, no_column};
-use crate::evaluation::records::Records;
 
 /// A user-supplied table
 #[derive(Clone, Debug, clap::Args)]
@@ -65,33 +64,44 @@ struct Reader<'a> {
     only: Vec<(usize, &'a Condition)>,
     fit_on: Vec<(usize, &'a Condition)>,
     test_on: Vec<(usize, &'a Condition)>,
-    features: Vec<(usize, Growing)>,
+    rows: Vec<TableRow<'a>>,
     secs: Vec<f64>,
     is_censored: Vec<bool>,
     is_tested: Vec<bool>,
 }
 
+/// An error with the line of its cell.
+type LineError = (u64, String);
+
 impl InputArgs {
-    /// Reads a table row by row.
+    /// Reads a table.
     ///
     /// # Errors
     /// The file cannot be read, a column is missing, or a cell is invalid; the message names its
     /// line.
     pub fn read(&self, sides: Sides<'_>) -> anyhow::Result<Option<Input>> {
         let (Some(file), Some(target)) = (&self.input, &self.target) else { return Ok(None) };
-        let mut records = Records::open(file)?;
-        let (header, records_name) = (records.header().to_vec(), records.name().to_owned());
-        let place = |name: &str| {
-            if header.iter().filter(|column| *column == name).count() > 1 {
-                return Err(unusable(format!("{} has several columns {name}; rename them", records_name)));
+        let (table, name) = (read_table(file)?, name(file));
+        let header = table.header();
+        let place = |column: &str| {
+            if header.iter().filter(|own| *own == column).count() > 1 {
+                return Err(unusable(format!("{name} has several columns {column}; rename them")));
             }
-            header.iter().position(|column| column == name).ok_or_else(|| no_column(name, &header))
+            table.column(column).ok_or_else(|| no_column(column, header))
         };
         let features: Vec<Feature> =
-            self.features.iter().map(|text| Feature::resolve(text, &header)).collect::<anyhow::Result<_>>()?;
+            self.features.iter().map(|text| Feature::resolve(text, header)).collect::<anyhow::Result<_>>()?;
         check_roles(&features, target, self.censored.as_deref())?;
+        let places: Vec<usize> =
+            features.iter().map(|feature| place(&feature.column)).collect::<anyhow::Result<_>>()?;
+        // A comparison with a number needs numbers of one meaning, like the time.
+        let numbers = |column: usize| table.check_numbers(column).map_err(|error| unusable(format!("{name}: {error}")));
         let conditions = |conditions: &'_ [Condition]| -> anyhow::Result<Vec<usize>> {
-            conditions.iter().map(|condition| place(&condition.column)).collect()
+            let place = |condition: &Condition| {
+                let column = place(&condition.column)?;
+                if table.is_numeric(column) { numbers(column).map(|()| column) } else { Ok(column) }
+            };
+            conditions.iter().map(place).collect()
         };
         let mut reader = Reader {
             target: place(target)?,
@@ -99,36 +109,36 @@ impl InputArgs {
             only: conditions(&self.only)?.into_iter().zip(&self.only).collect(),
             fit_on: conditions(sides.fit_on)?.into_iter().zip(sides.fit_on).collect(),
             test_on: conditions(sides.test_on)?.into_iter().zip(sides.test_on).collect(),
-            features: Vec::new(),
+            rows: Vec::new(),
             secs: Vec::new(),
             is_censored: Vec::new(),
             is_tested: Vec::new(),
         };
-        let inverse = features
-            .iter()
-            .filter(|feature| feature.kind == Kind::Numbers(Transform::Inverse))
-            .map(|feature| feature.column.clone())
-            .collect();
-        for feature in features {
-            reader.features.push((place(&feature.column)?, Growing::new(feature)));
+        numbers(reader.target)?;
+        for (feature, column) in features.iter().zip(&places) {
+            if feature.kind != Kind::Names && (feature.kind != Kind::Automatic || table.is_numeric(*column)) {
+                numbers(*column)?;
+            }
         }
-
-        let mut record = StringRecord::new();
-        let mut rows = 0_u64;
-        while let Some(line) = records.next(&mut record)? {
-            rows += 1;
-            let read = reader.take(&record);
-            read.map_err(|sentence| unusable(format!("{}: line {line}: {sentence}", records.name())))?;
+        let at_line = |(line, sentence): LineError| unusable(format!("{name}: line {line}: {sentence}"));
+        for row in table.rows() {
+            reader.take(row).map_err(|sentence| at_line((row.line(), sentence)))?;
         }
-        reader.check(rows, records.name())?;
-        let (runs, is_tested) = reader.finish()?;
-        Ok(Some(Input { runs, is_tested, inverse }))
+        reader.check(&table, &name)?;
+        let columns = features.iter().zip(&places).map(|(feature, place)| feature.column(*place, &reader.rows));
+        let columns = columns.collect::<Result<Vec<Column>, LineError>>().map_err(at_line)?;
+        let features_of = Features::new(columns).map_err(|error| unusable(error.to_string()))?;
+        let runs = Dataset::new(features_of, reader.secs, reader.is_censored);
+        let runs = runs.map_err(|error| unusable(error.to_string()))?;
+        let is_inverse = |feature: &Feature| feature.kind == Kind::Numbers(Transform::Inverse);
+        let inverse = features.into_iter().filter(is_inverse).map(|feature| feature.column).collect();
+        Ok(Some(Input { runs, is_tested: reader.is_tested, inverse }))
     }
 }
 
-impl Reader<'_> {
-    fn take(&mut self, record: &StringRecord) -> Result<(), String> {
-        let cell = |place: usize| record.get(place).unwrap_or_default();
+impl<'a> Reader<'a> {
+    fn take(&mut self, row: TableRow<'a>) -> Result<(), String> {
+        let cell = |place: usize| row.get(place).unwrap_or_default();
         let all = |conditions: &[(usize, &Condition)]| -> Result<bool, String> {
             conditions.iter().try_fold(true, |all, (place, condition)| Ok(condition.holds(cell(*place))? && all))
         };
@@ -148,13 +158,14 @@ impl Reader<'_> {
             };
             self.is_tested.push(is_tested);
         }
-        let censored = self.censored.map_or(Ok(false), |place| censored(cell(place)))?;
+        self.is_censored.push(self.censored.map_or(Ok(false), |place| censored(cell(place)))?);
         self.secs.push(time(cell(self.target))?);
-        self.is_censored.push(censored);
-        self.features.iter_mut().try_for_each(|(place, column)| column.push(record.get(*place).unwrap_or_default()))
+        self.rows.push(row);
+        Ok(())
     }
 
-    fn check(&self, rows: u64, name: &str) -> anyhow::Result<()> {
+    fn check(&self, table: &Table, name: &str) -> anyhow::Result<()> {
+        let rows = table.rows().len();
         let all = |conditions: &[(usize, &Condition)]| {
             conditions.iter().map(|(_, condition)| condition.to_string()).collect::<Vec<_>>().join(" and ")
         };
@@ -179,13 +190,6 @@ impl Reader<'_> {
             }));
         }
         Ok(())
-    }
-
-    fn finish(self) -> anyhow::Result<(Dataset, Vec<bool>)> {
-        let columns = self.features.into_iter().map(|(_, column)| column.finish()).collect();
-        let features = Features::new(columns).map_err(|error| unusable(error.to_string()))?;
-        let runs = Dataset::new(features, self.secs, self.is_censored).map_err(|error| unusable(error.to_string()))?;
-        Ok((runs, self.is_tested))
     }
 }
 

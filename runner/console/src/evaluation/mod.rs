@@ -1,20 +1,17 @@
 //! `foreglow evaluate --input`: accuracy of Foreglow's predictor and its rivals on any table of
 //! runs.
 
-mod columns;
 mod condition;
 mod contest;
 mod feature;
 mod input;
 mod plan;
-mod records;
 mod roles;
 mod samples;
 
 use foreglow_model::{Dataset, Ensemble, Roles, Warning};
 
 pub use self::contest::{Standing, hold};
-pub use self::records::Records;
 pub use self::samples::on_samples;
 
 use crate::progress::Progress;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use foreglow_import::{Compression, Given, Import, ImportError, Input};
-use foreglow_shared::{ForeignTable, Job, Mapping, MonitoredRun, ReadError, is_monitor, read_monitor};
+use foreglow_shared::{Job, Mapping, MonitoredRun, ReadError, Table, is_monitor, read_monitor};
 use serde::{Deserialize, Serialize};
 
 use crate::data::job::{jobs_of, most_runs_first};
@@ -40,8 +40,8 @@ pub struct Columns {
 /// The problem and what to do; one sentence without its full stop.
 pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, String> {
     if let Some(mapping) = mapping {
-        let table = ForeignTable::read(bytes).map_err(|error| error.to_string())?;
-        let jobs = table.jobs(mapping).map_err(|error| error.to_string())?;
+        let table = Table::read(bytes).map_err(|error| error.to_string())?;
+        let jobs = mapping.jobs(&table).map_err(|error| error.to_string())?;
         return Ok(Imported::Jobs(most_runs_first(jobs)));
     }
     if is_monitor(bytes) {
@@ -59,12 +59,12 @@ pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, Strin
                 _ => Ok(Imported::Jobs(jobs_of(&samples))),
             }
         }
-        Err(ImportError::Samples(ReadError::Header(column))) => match ForeignTable::read(bytes) {
+        Err(ImportError::Samples(ReadError::Header(column))) => match Table::read(bytes) {
             // A text with a single column is not a table.
-            Ok(table) if table.headers().len() > 1 => Ok(Imported::Columns(Columns {
-                headers: table.headers().to_vec(),
-                rows: table.first_rows(FIRST_ROWS),
-                mapping: Mapping::guess(table.headers()),
+            Ok(table) if table.header().len() > 1 => Ok(Imported::Columns(Columns {
+                headers: table.header().to_vec(),
+                rows: table.rows().take(FIRST_ROWS).map(|row| row.iter().map(str::to_owned).collect()).collect(),
+                mapping: Mapping::guess(table.header()),
             })),
             _ => Err(ReadError::Header(column).to_string()),
         },
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn an_unusable_file_is_rejected_in_one_sentence() {
         for (bytes, expected) in [
-            (&b"\xff\xd8\xff\xe0\x00"[..], "not text"),
+            (&b"\xff\xd8\xff\xe0\x00"[..], "a JPEG image"),
             (b"", "no samples"),
             (b"hello\nworld\n", "column"),
             (b"{}", "line 1"),
