@@ -41,8 +41,8 @@ pub fn titled_table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Ve
 }
 
 /// Renders rows like [`table`], each on one line if possible: on a narrow terminal without columns
-/// from `optional`, the first ones first. A line below names them, with their value if all rows have
-/// the same.
+/// from `optional`, the first ones first. A line below names them, and their value if all rows
+/// have the same one.
 pub fn narrowing_table(columns: &[(&str, Align)], optional: &[&str], rows: &[Vec<String>]) -> String {
     narrowing_in(terminal_width(), columns, optional, rows)
 }
