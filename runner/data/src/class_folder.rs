@@ -82,7 +82,9 @@ impl ClassFolder {
             let found =
                 left_out.other_files().map_or_else(String::new, |files| format!(", only other files ({files})"));
             let hint = if *what == "image" { foreign::hint(root) } else { String::new() };
-            return Err(unusable(format!("the {what} folder {shown} holds no {what}{found}; {advice}{hint}")));
+            // What was found has its own advice.
+            let advice = if hint.is_empty() { format!("; {advice}") } else { hint };
+            return Err(unusable(format!("the {what} folder {shown} holds no {what}{found}{advice}")));
         }
         files.sort();
         let mut classes: Vec<String> = files.iter().filter_map(|file| class_of(root, file)).collect();

@@ -292,6 +292,7 @@ fn data_in_a_form_that_is_not_read_are_named_with_what_to_do() {
         for folder in [&below, &dir.path().join("set")] {
             let said = Format::Auto.source(folder).unwrap().open().err().unwrap().to_string();
             assert!(said.contains("holds no image") && said.contains(&format!("{name} {expected}")), "{said}");
+            assert!(!said.contains("put .jpg"), "{said}");
         }
         for format in [Format::Cifar10, Format::Idx, Format::Bson] {
             let error = format.source(&below).unwrap().open().err().unwrap();
