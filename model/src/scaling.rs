@@ -105,7 +105,8 @@ impl Scaling {
         let plan = Plan::from_context(Arc::clone(predictor), job, question)?;
         let candidates = plan.decide(&Limits::of(question))?.candidates;
         let known = candidates.iter().filter(|candidate| candidate.is_possible());
-        let Some(smallest) = known.min_by_key(|candidate| (slots(candidate), candidate.placement.executors)).cloned() else {
+        let Some(smallest) = known.min_by_key(|candidate| (slots(candidate), candidate.placement.executors)).cloned()
+        else {
             return Ok(None);
         };
         let most = candidates.iter().map(slots).max().unwrap_or(1) as f64;

@@ -13,7 +13,6 @@ use foreglow_shared::CoreSplit;
 use super::contrast::{Contrast, EFFECTS, PRIOR};
 use crate::Setting;
 
-
 /// Prior standard deviations of the parts of a kind of device, a machine type and a batch size, in
 /// the order of [`PRIOR`]. Machine types differ by a factor of 1.6 in speed, and less in scaling.
 const OF_DEVICE: [f64; EFFECTS] = [1.5, 0.5, 0.5, 0.3, 0.1, 0.1, 0.03, 0.1, 0.03, 0.03];

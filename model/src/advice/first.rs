@@ -66,11 +66,10 @@ fn first_settings(
     let largest = |count: fn(&Setting) -> u32| pool.iter().map(count).max().unwrap_or(1);
     let same = at(executors, cores_per_executor);
     let wider = [(largest(|s| s.executors), cores_per_executor), (executors, largest(|s| s.cores_per_executor))];
-    let small_there = job
-        .observations
-        .iter()
-        .map(Setting::of)
-        .filter(|s| (s.executors, s.cores_per_executor) == (executors, cores_per_executor) && s.sampling_rate < 1.0);
+    let small_there =
+        job.observations.iter().map(Setting::of).filter(|s| {
+            (s.executors, s.cores_per_executor) == (executors, cores_per_executor) && s.sampling_rate < 1.0
+        });
     let rates_there: BTreeSet<u64> = small_there.map(|s| s.sampling_rate.to_bits()).collect();
     let mut chosen: Vec<Setting> = same.take(2_usize.saturating_sub(rates_there.len())).collect();
     for (e, c) in wider {

@@ -4,8 +4,8 @@
 
 use foreglow_numeric::median;
 
-use super::belief::{Belief, Known, Point};
 use super::ONE_DEVIATION;
+use super::belief::{Belief, Known, Point};
 use super::experiments::{Choice, Experiments, Run};
 use crate::chance::above;
 use crate::plan::Timed;

@@ -43,8 +43,7 @@ pub(super) fn settings(job: &Job, executors: &[u32], cores: &[u32], memory_per_e
         images >= f64::from(setting.slots()) * f64::from(partition_size)
     };
     let is_measured = |setting: &Setting| was_made(job, setting.split(), setting.sampling_rate);
-    let fits =
-        |setting: &Setting| Exclusion::of(job, *setting, memory_per_executor_mib, partition_size).is_none();
+    let fits = |setting: &Setting| Exclusion::of(job, *setting, memory_per_executor_mib, partition_size).is_none();
     let rates = rates(job);
     let cores = thinned(cores);
     let mut settings = Vec::new();

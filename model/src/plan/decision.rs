@@ -14,8 +14,8 @@ use super::limits::{is_in_time, keeps_budget, keeps_hourly_cost};
 use super::options::Excluded;
 use super::quantiles::Quantiles;
 use super::{Candidate, Limits, MAX_LISTED, Placement, Plan, Pricing, Timed};
-use crate::cheapest::{as_cheap_as, cheapest};
 use crate::chance::within;
+use crate::cheapest::{as_cheap_as, cheapest};
 use crate::{DecideError, Prediction};
 
 /// The quantity that ranks configurations, the least first.
@@ -422,12 +422,7 @@ impl Outstanding {
     }
 
     /// Sorts the listed candidates, each with its place, and refers to them by their indices.
-    fn decision(
-        self,
-        mut listed: Vec<(Option<usize>, Candidate)>,
-        compared: usize,
-        objective: Objective,
-    ) -> Decision {
+    fn decision(self, mut listed: Vec<(Option<usize>, Candidate)>, compared: usize, objective: Objective) -> Decision {
         listed.sort_by_key(|(_, candidate)| (candidate.placement.arm, candidate.placement.split()));
         let mut indices: Vec<(usize, usize)> =
             listed.iter().enumerate().filter_map(|(index, (place, _))| Some(((*place)?, index))).collect();

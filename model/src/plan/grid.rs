@@ -83,10 +83,8 @@ pub(super) fn outstanding(plan: &Plan, grid: &GridCounts, limits: &Limits) -> Ve
         accurate.retain(|executors| plan.keeps_accuracy(asked.placement(*executors, cores[0]), limits));
         // The fastest or cheapest configuration may not be accurate enough.
         let best = if (1..executors.len()).contains(&accurate.len()) { scan(&asked, &accurate, &cores) } else { None };
-        scan(&asked, &executors, &cores).map_or_else(
-            || grid.pairs().collect(),
-            |all| all.listed(MAX_FRONT, best.and_then(|scanned| scanned.best)),
-        )
+        scan(&asked, &executors, &cores)
+            .map_or_else(|| grid.pairs().collect(), |all| all.listed(MAX_FRONT, best.and_then(|scanned| scanned.best)))
     };
     listed.into_iter().map(|(executors, cores)| CoreSplit::even(executors, cores)).collect()
 }
@@ -413,7 +411,8 @@ impl Bills {
         let charge = |placement: Placement| rate(placement).map_or(0.0, |rate| rate.charge());
         let second = |placement: Placement| rate(placement).map_or(0.0, |rate| rate.second());
         let starts: Vec<f64> = cores.iter().map(|cores| placed(cores).map_or(f64::INFINITY, charge)).collect();
-        let seconds: Vec<f64> = cores.iter().map(|cores| placed(cores).map_or_else(|(at, _)| second(at), second)).collect();
+        let seconds: Vec<f64> =
+            cores.iter().map(|cores| placed(cores).map_or_else(|(at, _)| second(at), second)).collect();
         let log = |(second, start): (&f64, &f64)| if start.is_finite() { libm::log(*second) } else { f64::INFINITY };
         let log_seconds = seconds.iter().zip(&starts).map(log).collect();
         let shared = shared.map_or_else(SharedAccelerators::default, |(count, one)| {
@@ -425,7 +424,8 @@ impl Bills {
             );
             SharedAccelerators { count, start, second }
         });
-        let (startup_secs, minimum_secs) = pricing.sheet().map_or((0.0, 0.0), |sheet| (sheet.startup_secs, sheet.minimum_secs));
+        let (startup_secs, minimum_secs) =
+            pricing.sheet().map_or((0.0, 0.0), |sheet| (sheet.startup_secs, sheet.minimum_secs));
         Self { starts, seconds, log_seconds, startup_secs, minimum_secs, shared }
     }
 

@@ -315,8 +315,7 @@ pub(crate) fn place(
         return Err((placement, Exclusion::UnknownMemory { partition_size, batch_size }));
     }
     let machines = pack((arm, fitted), split, memory, pricing, space);
-    let (machines, executors_per_machine) =
-        machines.map_err(|reason| (placement, Exclusion::Impossible { reason }))?;
+    let (machines, executors_per_machine) = machines.map_err(|reason| (placement, Exclusion::Impossible { reason }))?;
     Ok(Placement { machines, executors_per_machine, ..placement })
 }
 
@@ -344,9 +343,11 @@ fn pack(
     let size = ExecutorSize { cores: split.cores_per_executor, memory_mib, holds_accelerator };
     let packing = pack_split(machine, split, size).map_err(|error| error.to_string())?;
     if packing.machines > 1 && arm.engine == Engine::Local && space.executors.is_empty() {
-        return Err("the samples ran on one machine at a time, so executors on several are compared only where their number \
+        return Err(
+            "the samples ran on one machine at a time, so executors on several are compared only where their number \
                     is given"
-            .to_owned());
+                .to_owned(),
+        );
     }
     Ok((packing.machines, packing.executors_per_machine))
 }

@@ -1,6 +1,6 @@
 //! Training settings whose accuracy was measured, with their times.
 
-use super::{Plan, Limits, Placement};
+use super::{Limits, Placement, Plan};
 use crate::Accuracy;
 
 /// A training setting whose accuracy was measured. The machine type does not affect the accuracy.

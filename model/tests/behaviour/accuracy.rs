@@ -1,8 +1,6 @@
 //! The accuracy of trained CNNs: its aggregation, and a decision with a minimum accuracy.
 
-use foreglow_model::{
-    Accuracy, AccuracyUnknown, Plan, Decision, JointPredictor, Limits, Space, Predictor, 
-};
+use foreglow_model::{Accuracy, AccuracyUnknown, Decision, JointPredictor, Limits, Plan, Predictor, Space};
 use foreglow_shared::{
     Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, Question, TrainedAccuracy, group_jobs,
 };

@@ -1,7 +1,7 @@
 //! The next run over several machine types, and when to stop.
 
 use foreglow_model::{
-    Plan, ExecutorSize, JointPredictor, Limits, Suggestion, Advice, Space, Objective, Verdict, advise, pack,
+    Advice, ExecutorSize, JointPredictor, Limits, Objective, Plan, Space, Suggestion, Verdict, advise, pack,
 };
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, MachineType, Observation};
 #[cfg(target_arch = "wasm32")]
@@ -115,11 +115,7 @@ struct End {
 
 /// Makes runs until the advice says stop or there is no other, from one run on the first machine
 /// type. `choose` returns the next run.
-fn follow(
-    world: &World,
-    limits: &Limits,
-    mut choose: impl FnMut(&Advice) -> Option<(usize, (u32, u32), f64)>,
-) -> End {
+fn follow(world: &World, limits: &Limits, mut choose: impl FnMut(&Advice) -> Option<(usize, (u32, u32), f64)>) -> End {
     let mut runs: Runs = Default::default();
     runs[0].push(world.run(0, (1, 1), 0.01));
     let mut money = 0.0;
@@ -215,9 +211,8 @@ fn a_machine_type_that_was_never_measured_is_proposed_if_it_may_be_cheaper() {
     assert!(first.is_new_machine && first.expected_saving > Some(0.02), "{first:?}");
     assert_eq!(next.expected_saving, next.suggestions.iter().map(|run| run.expected_saving.unwrap()).reduce(f64::max));
     // Runs worth making come first, ordered by saving per cost.
-    let worth = |run: &Suggestion| {
-        (run.expected_saving >= Some(0.02), run.expected_saving.unwrap() / run.cost.unwrap())
-    };
+    let worth =
+        |run: &Suggestion| (run.expected_saving >= Some(0.02), run.expected_saving.unwrap() / run.cost.unwrap());
     assert!(next.suggestions.windows(2).all(|pair| worth(&pair[0]) >= worth(&pair[1])));
     let context = first.context.as_ref().unwrap();
     assert_eq!(context.host.machine.as_deref(), Some(first.machine.as_str()));
@@ -249,7 +244,11 @@ fn without_prices_the_advice_saves_time() {
     let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space.clone()).unwrap();
     let next = advise(&group, &plan, &LIMITS, &[]).unwrap();
     assert_eq!(next.saves, Objective::Time);
-    assert!(!next.suggestions.is_empty() && next.suggestions.iter().all(|run| run.cost.is_none()), "{:?}", next.suggestions);
+    assert!(
+        !next.suggestions.is_empty() && next.suggestions.iter().all(|run| run.cost.is_none()),
+        "{:?}",
+        next.suggestions
+    );
     assert!(next.expected_saving.is_some());
 }
 
@@ -265,7 +264,11 @@ fn of_two_equal_machine_types_the_cheaper_one_is_proposed_first() {
     let next = advise(&group, &plan, &LIMITS, &new).unwrap();
     assert_eq!(next.suggestions[0].machine, "cheap");
     let most = |name: &str| {
-        next.suggestions.iter().filter(|run| run.machine == name).map(|run| run.expected_saving.unwrap()).fold(0.0, f64::max)
+        next.suggestions
+            .iter()
+            .filter(|run| run.machine == name)
+            .map(|run| run.expected_saving.unwrap())
+            .fold(0.0, f64::max)
     };
     assert!(
         most("cheap") > most("dear") && most("dear") > most("c5.xlarge"),

@@ -7,7 +7,7 @@ use foreglow_shared::{Accelerator, Context, Job, Mode, Observation, Question};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{advise, cluster, context, full, multiplicative, secs, whole, decide};
+use crate::grid::{advise, cluster, context, decide, full, multiplicative, secs, whole};
 
 /// Times on two processors, where four threads take as long as two.
 fn on_two_processors(e: f64, c: f64, s: f64) -> f64 {

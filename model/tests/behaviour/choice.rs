@@ -1,9 +1,7 @@
 //! Decisions against an enumeration by hand, and the advice against the decision: limits that are
 //! met exactly, ties, and runs that were stopped.
 
-use foreglow_model::{
-    Candidate, Plan, Decision, JointPredictor, Limits, Space, Predictor, Verdict, chance,
-};
+use foreglow_model::{Candidate, Decision, JointPredictor, Limits, Plan, Predictor, Space, Verdict, chance};
 use foreglow_shared::{
     CoreSplit, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, PriceSheet, Question, Resources,
 };
@@ -11,7 +9,7 @@ use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{advise, context, full, incomplete, jitter, job, multiplicative, run, decide};
+use crate::grid::{advise, context, decide, full, incomplete, jitter, job, multiplicative, run};
 use crate::two_types::{LIMITS, SLOW, compare, group, space, two_types};
 
 fn runs() -> Vec<Observation> {
@@ -80,9 +78,8 @@ fn unpriced(group: &JobGroup) -> Plan {
 #[test]
 fn without_any_price_the_advise_name_only_what_may_meet_the_deadline() {
     let mut group = group(vec![crate::two_types::job("somewhere", SLOW.grid(|| 0.0))]);
-    let next = |group: &JobGroup, limits: &Limits| {
-        foreglow_model::advise(group, &unpriced(group), limits, &[]).unwrap()
-    };
+    let next =
+        |group: &JobGroup, limits: &Limits| foreglow_model::advise(group, &unpriced(group), limits, &[]).unwrap();
     let limits = Limits { deadline_secs: Some(2000.0), ..LIMITS };
     let best = next(&group, &limits).best.unwrap().placement;
     group.jobs[0].incomplete = vec![stopped(best.executors, best.cores_per_executor, 2000.0)];

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, full, incomplete, jitter, job, multiplicative, run, decide};
+use crate::grid::{context, decide, full, incomplete, jitter, job, multiplicative, run};
 
 fn predictor() -> Predictor {
     Predictor::fit(&context(None), &runs()).unwrap()
@@ -163,7 +163,10 @@ fn a_large_grid_without_a_price_is_decided_as_with_one_price_for_each_executor()
     let with = decide(&predictor(), &job, &Question { prices: a_machine, ..large.clone() }).unwrap();
     let without = decide(&predictor(), &job, &large).unwrap();
     let at = |decision: &Decision| {
-        decision.recommended.map(|place| &decision.candidates[place]).map(|one| (one.placement.executors, one.placement.cores_per_executor))
+        decision
+            .recommended
+            .map(|place| &decision.candidates[place])
+            .map(|one| (one.placement.executors, one.placement.cores_per_executor))
     };
     assert_eq!(at(&with), at(&without));
     let with_budget = decide(&predictor(), &job, &Question { budget: Some(1e9), ..large }).unwrap();
@@ -297,7 +300,10 @@ fn configurations_out_of_memory_are_never_recommended() {
     job.incomplete.push(over);
     let decision = decide(&predictor(), &job, &question()).unwrap();
     for candidate in &decision.candidates {
-        assert_eq!(candidate.exclusion.is_some(), candidate.placement.cores_per_executor >= best.placement.cores_per_executor);
+        assert_eq!(
+            candidate.exclusion.is_some(),
+            candidate.placement.cores_per_executor >= best.placement.cores_per_executor
+        );
     }
     let excluded = |index: usize| decision.candidates[index].exclusion.is_some();
     let standing_out = [decision.recommended, decision.fastest, decision.cheapest];
@@ -341,7 +347,8 @@ fn a_gpu_out_of_memory_excludes_at_any_memory_of_the_executors_and_only_as_many_
     job.incomplete.push(over);
     let large = Question { memory_per_executor_mib: 65_536, ..question() };
     let excluded = |job: &Job, executors, cores_per_executor| {
-        let question = Question { executors: vec![executors], cores_per_executor: vec![cores_per_executor], ..large.clone() };
+        let question =
+            Question { executors: vec![executors], cores_per_executor: vec![cores_per_executor], ..large.clone() };
         decide(&predictor(), job, &question).unwrap().candidates[0].exclusion.clone()
     };
     let exclusion = excluded(&job, 1, 2).unwrap();
@@ -392,7 +399,11 @@ fn a_configuration_that_was_stopped_after_the_deadline_misses_it() {
     let mut job = job(&runs());
     job.incomplete.push(ended(4, 1024, IncompleteOutcome::TimedOut));
     let index = |decision: &Decision| {
-        decision.candidates.iter().position(|c| (c.placement.executors, c.placement.cores_per_executor) == (1, 4)).unwrap()
+        decision
+            .candidates
+            .iter()
+            .position(|c| (c.placement.executors, c.placement.cores_per_executor) == (1, 4))
+            .unwrap()
     };
     for (deadline, meets) in [(49.0, false), (1e5, true)] {
         let question = Question { deadline_secs: Some(deadline), ..question() };
@@ -497,7 +508,12 @@ fn what_ran_out_of_memory_with_the_usual_partitions_is_excluded_though_smaller_o
     assert_eq!(predictor.partition_size(&job), Some(8));
     let excluded = |predictor: &Predictor| {
         let decision = decide(predictor, &job, &question()).unwrap();
-        decision.candidates.iter().filter(|c| c.exclusion.is_some()).map(|c| c.placement.cores_per_executor).collect::<Vec<_>>()
+        decision
+            .candidates
+            .iter()
+            .filter(|c| c.exclusion.is_some())
+            .map(|c| c.placement.cores_per_executor)
+            .collect::<Vec<_>>()
     };
     assert_eq!(excluded(&predictor), [4, 4, 4]);
 }

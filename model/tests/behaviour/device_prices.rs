@@ -5,7 +5,7 @@ use foreglow_shared::{Accelerator, JobGroup, PriceSheet};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::two_types::{FAST, LIMITS, compare, group, job, space, secs};
+use crate::two_types::{FAST, LIMITS, compare, group, job, secs, space};
 
 /// The job on a CPU, an A10G and an H100, none of them in the catalog.
 fn devices() -> JobGroup {

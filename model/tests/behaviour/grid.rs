@@ -1,9 +1,9 @@
 //! Test data: contexts and grids of runs.
 
-use foreglow_model::{
-    Advice, DecideError, Decision, JointPredictor, Limits, Plan, Predictor, Setting, Space, median,
+use foreglow_model::{Advice, DecideError, Decision, JointPredictor, Limits, Plan, Predictor, Setting, Space, median};
+use foreglow_shared::{
+    Context, Engine, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation, Question,
 };
-use foreglow_shared::{Context, Engine, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation, Question};
 
 /// A job on a machine with this number of hardware threads, if known.
 pub fn context(processors: Option<u32>) -> Context {

@@ -5,7 +5,7 @@ use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Mode, PriceSheet, Q
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, full, jitter, job, run, whole, decide};
+use crate::grid::{context, decide, full, jitter, job, run, whole};
 
 /// Counts that give more configurations than are listed, from below the measured range to far
 /// beyond it.

@@ -2,8 +2,7 @@
 //! of a search over every configuration.
 
 use foreglow_model::{
-    Basis, Plan, DecideError, ExecutorSize, JointPredictor, Candidate, Decision, Limits,
-    Space, pack,
+    Basis, Candidate, DecideError, Decision, ExecutorSize, JointPredictor, Limits, Plan, Space, pack,
 };
 use foreglow_shared::{
     Accelerator, Catalog, IncompleteOutcome, IncompleteRun, Job, JobGroup, MachineType, PeakMemory, PriceSheet,
@@ -15,7 +14,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::grid::incomplete;
 use crate::simulated::Random;
 use crate::two_types::{
-    FAST, IMAGES, LIMITS, Law, SLOW, compare, context, group, job, machine, space, run, secs, two_types, possible};
+    FAST, IMAGES, LIMITS, Law, SLOW, compare, context, group, job, machine, possible, run, secs, space, two_types,
+};
 
 fn recommended(decision: &Decision) -> &Candidate {
     &decision.candidates[decision.recommended.unwrap()]
@@ -249,8 +249,7 @@ fn the_memory_of_an_executor_follows_the_measured_peaks() {
     for (cores_per_executor, peak_mib) in [(1, 300), (2, 400)] {
         jobs[0].peaks.push(PeakMemory { cores_per_executor, partition_size: 8, peak_mib });
     }
-    let plan =
-        compare(&group(jobs.clone()), &Space { executors: vec![1], cores_per_executor: vec![2], ..space() });
+    let plan = compare(&group(jobs.clone()), &Space { executors: vec![1], cores_per_executor: vec![2], ..space() });
     // 400 MiB and a fifth, rounded up to a multiple of 256 MiB, on both machine types.
     let decision = plan.decide(&LIMITS).unwrap();
     assert_eq!(decision.compared, 2);

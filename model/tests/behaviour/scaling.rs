@@ -25,7 +25,9 @@ fn runs() -> Vec<Observation> {
 }
 
 fn row(scaling: &Scaling, executors: u32, cores: u32) -> &ScalingRow {
-    let is_it = |row: &&ScalingRow| (row.candidate.placement.executors, row.candidate.placement.cores_per_executor) == (executors, cores);
+    let is_it = |row: &&ScalingRow| {
+        (row.candidate.placement.executors, row.candidate.placement.cores_per_executor) == (executors, cores)
+    };
     scaling.rows.iter().find(is_it).unwrap()
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, full, jitter, job, multiplicative, decide};
+use crate::grid::{context, decide, full, jitter, job, multiplicative};
 
 fn runs() -> Vec<foreglow_shared::Observation> {
     jitter(&full(&[1, 2, 3], &[1, 2], &[0.01, 0.1, 1.0], multiplicative), 0.1)

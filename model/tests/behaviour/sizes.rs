@@ -1,12 +1,14 @@
 //! Partition and batch sizes among the configurations of a job.
 
-use foreglow_model::{Basis, Plan, JointPredictor, Candidate, Space};
+use foreglow_model::{Basis, Candidate, JointPredictor, Plan, Space};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, PeakMemory};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::incomplete;
-use crate::two_types::{FAST, LIMITS, Law, SLOW, compare, context, group, job, machine, space, run, secs, two_types, possible};
+use crate::two_types::{
+    FAST, LIMITS, Law, SLOW, compare, context, group, job, machine, possible, run, secs, space, two_types,
+};
 
 #[test]
 fn a_partition_size_whose_effect_the_runs_do_not_tell_is_refused() {
@@ -55,8 +57,7 @@ fn an_asked_partition_size_changes_the_time_where_it_was_measured_and_is_refused
     for (size, law) in [(8, SLOW), (16, quicker)] {
         let plan = asked(size);
         let decision = plan.decide(&LIMITS).unwrap();
-        let on_c5 =
-            decision.candidates.iter().find(|candidate| machine(&plan, candidate) == "c5.xlarge").unwrap();
+        let on_c5 = decision.candidates.iter().find(|candidate| machine(&plan, candidate) == "c5.xlarge").unwrap();
         assert!((secs(on_c5) / law.secs(2, 1, 1.0) - 1.0).abs() < 0.1, "{size}: {}", secs(on_c5));
     }
     let plan = asked(16);
@@ -107,8 +108,8 @@ fn a_partition_size_is_not_chosen_with_more_cores_than_completed_with_it() {
     let sizes = |group: &JobGroup| {
         let plan = compare(group, &space);
         let decision = plan.decide(&LIMITS).unwrap();
-        let all = possible(&decision)
-            .map(|candidate| (candidate.placement.cores_per_executor, size_of(&plan, candidate)));
+        let all =
+            possible(&decision).map(|candidate| (candidate.placement.cores_per_executor, size_of(&plan, candidate)));
         (all.collect::<Vec<(u32, u32)>>(), plan.omissions().to_vec(), plan.len())
     };
     let mut group = group(vec![job("c5.xlarge", runs)]);

@@ -1,13 +1,13 @@
 //! Uneven splits: a total number of cores that the executors do not divide.
 
-use foreglow_model::{Decision, Plan, JointPredictor, Limits, Space, Predictor, Setting, };
+use foreglow_model::{Decision, JointPredictor, Limits, Plan, Predictor, Setting, Space};
 use foreglow_shared::{
     Catalog, Context, CoreSplit, IncompleteOutcome, IncompleteRun, Job, JobDefinition, JobGroup, Observation, Question,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{cluster, context, full, job, run, decide};
+use crate::grid::{cluster, context, decide, full, job, run};
 use crate::simulated::Random;
 
 /// A job with serial work, parallel work on all slots, and communication between executors.

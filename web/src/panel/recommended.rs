@@ -129,11 +129,12 @@ fn Configuration(
 
 fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
     let at = |place: Option<usize>| place.and_then(|place| decision.candidates.get(place));
-    let sentence = match (at(decision.fastest), decision.candidates.iter().find_map(|candidate| candidate.exclusion.as_ref())) {
-        (Some(fastest), _) => shortfall(planner, fastest, at(decision.cheapest), at(decision.likeliest)),
-        (None, Some(exclusion)) => format!("No configuration is known to fit into its memory: {exclusion}."),
-        (None, None) => "All times are unknown; the warnings of the what-if say what to collect.".into(),
-    };
+    let sentence =
+        match (at(decision.fastest), decision.candidates.iter().find_map(|candidate| candidate.exclusion.as_ref())) {
+            (Some(fastest), _) => shortfall(planner, fastest, at(decision.cheapest), at(decision.likeliest)),
+            (None, Some(exclusion)) => format!("No configuration is known to fit into its memory: {exclusion}."),
+            (None, None) => "All times are unknown; the warnings of the what-if say what to collect.".into(),
+        };
     let configuration = at(decision.fastest)
         .map(|fastest| WhatIf { executors: fastest.executors, cores_per_executor: fastest.cores_per_executor });
     view! {

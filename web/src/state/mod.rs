@@ -114,7 +114,8 @@ struct Planned {
 impl Planned {
     /// Plans a question; reuses what an earlier plan has in common with it.
     fn of(known: Option<Self>, fitted: Arc<Fitted>, job: &Job, question: &Question) -> Result<Self, DecideError> {
-        let asked = Question { deadline_secs: None, budget: None, min_accuracy: None, probability: 0.5, ..question.clone() };
+        let asked =
+            Question { deadline_secs: None, budget: None, min_accuracy: None, probability: 0.5, ..question.clone() };
         let known = known.filter(|known| Arc::ptr_eq(&known.fitted, &fitted));
         if let Some(known) = known.clone().filter(|known| known.asked == asked) {
             return Ok(known);

@@ -2,8 +2,8 @@
 
 use foreglow_model::{Advice, JointPredictor, Limits, Objective, Plan, Space, Suggestion, Verdict, advise, median};
 use foreglow_shared::{
-    Configuration, Context, Job, JobDefinition, JobGroup, Question, collect_command, format_duration, format_money, format_percent, format_probability,
-    format_rate,
+    Configuration, Context, Job, JobDefinition, JobGroup, Question, collect_command, format_duration, format_money,
+    format_percent, format_probability, format_rate,
 };
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,9 @@ fn headline(advice: &Advice) -> String {
             format!("Enough: no further run is expected to save 2 % of the recommended configuration's {what}.")
         }
         (Verdict::GoOn, Some(saving)) => {
-            format!("Go on: a further run is expected to save up to {saving} of the recommended configuration's {what}.")
+            format!(
+                "Go on: a further run is expected to save up to {saving} of the recommended configuration's {what}."
+            )
         }
         (Verdict::GoOn, None) => "Go on: no configuration meets the limits with the required probability yet.".into(),
         _ => "Enough: nothing meets the limits, and no run that could be made is expected to change that.".into(),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use foreglow_model::{Plan, JointPredictor, Limits, Space};
+use foreglow_model::{JointPredictor, Limits, Plan, Space};
 use foreglow_shared::{Context, WhatIf};
 
 use super::MachineRow;

@@ -1,6 +1,6 @@
 //! A configuration in the table of machine types.
 
-use foreglow_model::{Plan, Candidate, SizesFrom};
+use foreglow_model::{Candidate, Plan, SizesFrom};
 
 /// A configuration on machines of one type.
 #[derive(Clone, Debug, PartialEq)]

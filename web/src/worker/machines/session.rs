@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use foreglow_model::{Plan, JointPredictor, Limits, Space, median};
+use foreglow_model::{JointPredictor, Limits, Plan, Space, median};
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, group_jobs, sort_by};
 
 use super::html::{ComparedHtml, MachineHtml};
@@ -145,12 +145,7 @@ impl Fitted {
         table
     }
 
-    fn table(
-        &self,
-        plan: &Plan,
-        catalog: &Catalog,
-        limits: &Limits,
-    ) -> Result<MachineTable, String> {
+    fn table(&self, plan: &Plan, catalog: &Catalog, limits: &Limits) -> Result<MachineTable, String> {
         let decision = plan.decide(limits).map_err(|error| error.to_string())?;
         // Only the outstanding configurations are shown.
         let singles = [decision.recommended, decision.fastest].into_iter().flatten();

@@ -3,8 +3,8 @@
 use foreglow_model::{LEAST_SAVING, Objective, Verdict};
 use foreglow_shared::{format_duration, format_money, format_percent, format_probability, format_rate};
 
-use super::{LeftOut, AdviceAnswer, ProposedRun};
 use super::command::OWN_PROGRAM;
+use super::{AdviceAnswer, LeftOut, ProposedRun};
 use crate::output::Format;
 use crate::table::{Align, csv, number, titled_table};
 

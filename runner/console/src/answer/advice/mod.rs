@@ -7,9 +7,9 @@ use foreglow_model::{Advice, Interval, Limits, Objective, Placement, Plan, Sugge
 use foreglow_shared::{Engine, JobDefinition};
 use serde::Serialize;
 
+use self::command::{command, data_note};
 use super::SCHEMA;
 use super::plan::title;
-use self::command::{command, data_note};
 
 /// What to measure next.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -112,7 +112,7 @@ impl AdviceAnswer {
 impl ProposedRun {
     fn of(run: Suggestion, place: Option<(&str, &str)>) -> Self {
         let command = run.context.as_ref().and_then(|context| command(context, &run, place));
-        
+
         Self {
             machine: run.machine,
             is_new_machine: run.is_new_machine,

@@ -1,6 +1,6 @@
 //! Training settings whose accuracy was measured, with their times.
 
-use foreglow_model::{Accuracy, Plan, Limits, TrainedSetting};
+use foreglow_model::{Accuracy, Limits, Plan, TrainedSetting};
 use foreglow_shared::{format_duration, format_money};
 use serde::Serialize;
 
