@@ -79,7 +79,7 @@ fn with_advice(error: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use foreglow_shared::{Field, FieldSource, write_csv};
+    use foreglow_shared::{Field, FieldSource, read_samples, write_csv};
 
     use super::*;
 
