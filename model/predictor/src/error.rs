@@ -46,7 +46,7 @@ pub enum FitError {
     Startup(f64),
     /// A sampling rate is outside (0, 1].
     #[error(
-        "a sample has the sampling rate {0}; it must be above 0 and at most 1, so remove that sample or measure it again"
+        "a sample has the sampling rate {0}; it must be from 1e-12 to 1, so remove that sample or measure it again"
     )]
     SamplingRate(f64),
     /// A run has no executor or no core, or more than samples may have.

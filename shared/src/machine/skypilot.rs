@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::own::form;
 use super::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType};
+use crate::limits::MONEY;
 
 const REQUIRED: &[&str] = &["InstanceType", "vCPUs", "MemoryGiB", "Price", "Region"];
 /// Catalogs of SkyPilot are in US dollars.
@@ -220,5 +221,5 @@ fn is_local_zone(zone: &str) -> bool {
 }
 
 fn positive(text: &str) -> Option<f64> {
-    text.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0)
+    text.parse::<f64>().ok().filter(|value| MONEY.contains(value))
 }
