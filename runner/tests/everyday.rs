@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "everyday/abuse.rs"]
+mod abuse;
 #[path = "everyday/contradictions.rs"]
 mod contradictions;
 #[path = "everyday/deadlines.rs"]

@@ -50,7 +50,7 @@ pub use crate::accuracy::TrainedAccuracy;
 pub use crate::collect_command::{collect_command, shell_word};
 pub use crate::confusion::{ClassQuality, Confusion};
 pub use crate::context::Context;
-pub use crate::csv::write_csv;
+pub use crate::csv::{CsvColumns, write_csv};
 pub use crate::encoding::decode;
 pub use crate::exceeded_memory::ExceededMemory;
 pub use crate::fingerprint::Fingerprint;
