@@ -1,7 +1,8 @@
 //! Converts the runs of a job to a table of features.
 
 use foreglow_shared::{
-    CoreSplit, IncompleteRun, Job, MOST_CORES, MOST_EXECUTORS, Observation, RUN_SECS, SAMPLING_RATES, STARTUP_SECS, sort_by,
+    CoreSplit, IncompleteRun, Job, MOST_CORES, MOST_EXECUTORS, Observation, RUN_SECS, SAMPLING_RATES, STARTUP_SECS,
+    sort_by,
 };
 use serde::{Deserialize, Serialize};
 

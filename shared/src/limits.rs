@@ -177,7 +177,8 @@ pub(crate) fn is_run(run: &Observation) -> bool {
 pub(crate) fn is_incomplete_run(run: &IncompleteRun) -> bool {
     (1..=MOST_MEMORY_MIB).contains(&run.memory_per_executor_mib)
         && run.partition_size > 0
-        && SAMPLING_RATES.contains(&run.sampling_rate) && run.at_least_secs.is_none_or(|secs| RUN_SECS.contains(&secs))
+        && SAMPLING_RATES.contains(&run.sampling_rate)
+        && run.at_least_secs.is_none_or(|secs| RUN_SECS.contains(&secs))
 }
 
 /// Whether a price is 0 or in its range.

@@ -282,7 +282,9 @@ pub(crate) fn check_question(question: &Question) -> Result<(), LinkError> {
     ] {
         if counts.len() > MOST_CANDIDATES || counts.iter().any(|count| *count > most) {
             let count = counts.len();
-            return Err(LinkError::Form(format!("it has {count} {what}; at most {MOST_CANDIDATES} up to {most} are possible")));
+            return Err(LinkError::Form(format!(
+                "it has {count} {what}; at most {MOST_CANDIDATES} up to {most} are possible"
+            )));
         }
     }
     let what_if = question.what_if;

@@ -164,8 +164,8 @@ impl PriceSheet {
     /// Checks the ranges of all values.
     ///
     /// # Errors
-    /// A price that is neither 0 nor from 10⁻¹² to 10¹², no hourly price above zero, a discount outside [0, 1), or an
-    /// invalid currency code.
+    /// A price that is neither 0 nor from 10⁻¹² to 10¹², no hourly price above zero, a discount
+    /// outside [0, 1), or an invalid currency code.
     pub fn check(&self) -> Result<(), PriceError> {
         let prices = [
             ("executor_hour", self.executor_hour),

@@ -59,6 +59,17 @@ pub enum FitError {
         /// Cores per executor, C.
         cores_per_executor: u32,
     },
+    /// There are too many machine types and batch sizes to compare.
+    #[error(
+        "the samples have {count} combinations of machine type and batch size, and at most {most} can be compared; \
+         give fewer samples, such as those of one machine type or of one --batch-size"
+    )]
+    TooManyArms {
+        /// Number of combinations.
+        count: usize,
+        /// Largest number that is compared.
+        most: usize,
+    },
     /// The runs do not form a valid table.
     #[error(transparent)]
     Table(#[from] crate::DatasetError),

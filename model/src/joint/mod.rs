@@ -75,7 +75,7 @@ impl JointPredictor {
     /// definition.
     ///
     /// # Errors
-    /// [`FitError`]: no run completed, or a run has an invalid value.
+    /// [`FitError`]: no run completed, a run has an invalid value, or there are too many arms.
     pub fn fit(group: &JobGroup) -> Result<Self, FitError> {
         let observations = || group.jobs.iter().flat_map(|job| &job.observations);
         observations().try_for_each(check)?;
@@ -83,7 +83,7 @@ impl JointPredictor {
         if observations().next().is_none() {
             return Err(FitError::NoObservations);
         }
-        let mut fitted = arms(group);
+        let mut fitted = arms(group)?;
         let is_alone = fitted.len() == 1;
         for arm in &mut fitted {
             if is_alone || distinct_settings(&arm.job) >= ENOUGH_SETTINGS {

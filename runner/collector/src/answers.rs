@@ -109,7 +109,9 @@ fn streamed(
         async move {
             let _memory = memory;
             if after >= page.end {
-                return Ok::<_, anyhow::Error>((!first.is_empty()).then(|| (Bytes::from(first), (after, String::new()))));
+                return Ok::<_, anyhow::Error>(
+                    (!first.is_empty()).then(|| (Bytes::from(first), (after, String::new()))),
+                );
             }
             let read = shared.storage.read(move |store| {
                 let (lines, end) = store.page_lines(&part, after, page, PART_BYTES)?;

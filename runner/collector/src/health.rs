@@ -7,9 +7,9 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
+use super::Shared;
 use super::disk::{self, Space};
 use super::metrics::Gauges;
-use super::Shared;
 
 /// Time limit for the answer of a ready store.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);

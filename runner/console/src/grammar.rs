@@ -216,7 +216,9 @@ pub fn deviations(text: &str) -> Result<Channels, String> {
 
 /// Parses a time: `90`, `90s`, `5m`, `1h30m`, `2d`, `1d12h`.
 pub fn duration_secs(text: &str) -> Result<f64, String> {
-    secs(text.trim()).filter(|secs| DEADLINE_SECS.contains(secs)).ok_or_else(|| "write a time above 0, such as 90s, 5m, 1h30m or 2d".to_owned())
+    secs(text.trim())
+        .filter(|secs| DEADLINE_SECS.contains(secs))
+        .ok_or_else(|| "write a time above 0, such as 90s, 5m, 1h30m or 2d".to_owned())
 }
 
 fn secs(text: &str) -> Option<f64> {

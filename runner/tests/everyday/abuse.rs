@@ -107,9 +107,8 @@ fn no_name_of_a_file_commands_the_terminal_in_any_format() {
     let samples: String = (1..=6).map(sample).collect();
     assert!(samples.contains("owned"), "{samples}");
     let file = home.write("evil.jsonl", &samples);
-    let sheet = format!(
-        r#"{{"name":{name},"date":"2026-01-31","currency":"USD","core_hour":0.04,"accelerator_hour":0.5}}"#
-    );
+    let sheet =
+        format!(r#"{{"name":{name},"date":"2026-01-31","currency":"USD","core_hour":0.04,"accelerator_hour":0.5}}"#);
     let prices = home.write("prices.json", &sheet);
     let others: [&[&str]; 3] = [&["samples", "list"], &["samples", "show", "00000001"], &["plan", "--context", "1"]];
     for command in ANSWERS.iter().chain(&others) {
@@ -180,16 +179,14 @@ fn a_data_folder_whose_path_is_not_utf8_is_refused_in_one_sentence() {
 #[cfg(target_os = "linux")]
 const PNG: &[u8] = &[
     137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0, 58, 126, 155,
-    85, 0, 0, 0, 10, 73, 68, 65, 84, 120, 156, 99, 96, 0, 0, 0, 2, 0, 1, 72, 175, 164, 113, 0, 0, 0, 0, 73, 69, 78,
-    68, 174, 66, 96, 130,
+    85, 0, 0, 0, 10, 73, 68, 65, 84, 120, 156, 99, 96, 0, 0, 0, 2, 0, 1, 72, 175, 164, 113, 0, 0, 0, 0, 73, 69, 78, 68,
+    174, 66, 96, 130,
 ];
 
 #[test]
 fn a_file_or_a_link_with_thousands_of_machine_types_takes_little_time_and_memory() {
     let home = Foreglow::new();
-    let sample = |number: u32| {
-        line(number).replace(r#""cpu":"A""#, &format!(r#""machine":"m{number}""#)) + "\n"
-    };
+    let sample = |number: u32| line(number).replace(r#""cpu":"A""#, &format!(r#""machine":"m{number}""#)) + "\n";
     let file = home.write("many.jsonl", &(1..=1_500).map(sample).collect::<String>());
     assert!(std::fs::metadata(&file).unwrap().len() < 1_000_000);
     for command in [&["plan"][..], &["advise"], &["link"]] {

@@ -238,7 +238,9 @@ fn a_link_with_an_invalid_question_is_rejected() {
     assert!(refused(|view| view.question.budget = Some(1e300)).contains("budget"));
     assert!(refused(|view| view.question.prices.core_hour = 5e-324).contains("core_hour"));
     assert!(refused(|view| view.job.observations[0].sampling_rate = 5e-324).contains("a run has an invalid time"));
-    assert!(refused(|view| view.job.observations[0].completion_time_secs = 1e300).contains("a run has an invalid time"));
+    assert!(
+        refused(|view| view.job.observations[0].completion_time_secs = 1e300).contains("a run has an invalid time")
+    );
     assert!(refused(|view| view.job.observations[0].memory_per_executor_mib = 0).contains("a run has an invalid time"));
     assert!(refused(|view| view.job.context.workload.images = 0).contains("workload.images is 0"));
     assert!(refused(|view| view.question.prices.core_hour = -1.0).contains("core_hour"));
@@ -251,7 +253,8 @@ fn a_link_with_more_than_a_written_one_is_refused_by_number() {
         change(&mut view);
         View::from_link(&view.to_fragment()).unwrap_err().to_string()
     };
-    let jobs = refused(|view| view.compared = vec![foreglow_shared::Job { observations: vec![], ..view.job.clone() }; 8_000]);
+    let jobs =
+        refused(|view| view.compared = vec![foreglow_shared::Job { observations: vec![], ..view.job.clone() }; 8_000]);
     assert!(jobs.contains("it has 8001 jobs, and a link holds at most 500"), "{jobs}");
     let runs = refused(|view| view.job.observations = vec![view.job.observations[0]; 2_001]);
     assert!(runs.contains("it has 2001 runs, and a link holds at most 2000"), "{runs}");

@@ -90,9 +90,10 @@ impl Connections {
         Self { most, open: Mutex::default(), next: AtomicU64::new(0) }
     }
 
-    /// Adds a connection. Beyond the limit, evicts the one that was idle longest. If all are active,
-    /// evicts the oldest of the address with the most connections, so that an address that holds
-    /// nearly all of them keeps no other one out; `None` if no address has more than its share.
+    /// Adds a connection. Beyond the limit, evicts the one that was idle longest. If all are
+    /// active, evicts the oldest of the address with the most connections, so that an address that
+    /// holds nearly all of them keeps no other one out; `None` if no address has more than its
+    /// share.
     pub(super) fn enter(&self, address: IpAddr, now: Instant) -> Option<(u64, Arc<Connection>)> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= self.most {

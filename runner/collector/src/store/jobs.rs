@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use foreglow_shared::{Context, Job, Uuid, parse_line};
 
+use super::Store;
 use super::failure::Outcome;
 use super::newest::Newest;
 use super::row::{Row, Value, text};
 use super::runs::MOST_BYTES;
-use super::Store;
 
 /// Limit on the runs of a job that are read, equal to the planner's limit.
 pub const MOST_RUNS: usize = 5_000;

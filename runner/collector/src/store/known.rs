@@ -20,8 +20,8 @@ impl Known {
     /// fields.
     pub(super) fn has(&self, id: &str, line: &str) -> bool {
         let value = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok();
-        self.0.get(id).is_some_and(|stored| {
-            stored == line || value(stored).is_some_and(|stored| Some(stored) == value(line))
-        })
+        self.0
+            .get(id)
+            .is_some_and(|stored| stored == line || value(stored).is_some_and(|stored| Some(stored) == value(line)))
     }
 }

@@ -206,7 +206,7 @@ struct Greeting {
     line: Vec<u8>,
 }
 
-/// What is known about a greeting.
+/// Result of reading a greeting so far.
 enum Introduction {
     Unfinished,
     Of(usize),

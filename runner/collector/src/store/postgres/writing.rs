@@ -66,10 +66,11 @@ impl<'a> Writing<'a> {
         let runs: Vec<i64> = samples.iter().map(|(_, run)| *run).collect();
         let rows = self.session.with_client(|connected| {
             let statement = self.session.prepared(connected, ADD)?;
-            self.session.wait(connected.client().query(
-                &statement,
-                &[&ids, &models, &modes, &engines, &outcomes, &starts, &lines, &runs, &secs],
-            ))
+            self.session.wait(
+                connected
+                    .client()
+                    .query(&statement, &[&ids, &models, &modes, &engines, &outcomes, &starts, &lines, &runs, &secs]),
+            )
         })?;
         self.has_news.set(self.has_news.get() || !rows.is_empty());
         let mut added: HashMap<&str, i64> = HashMap::with_capacity(rows.len());

@@ -11,8 +11,8 @@ use crate::store::row::{Row, Value};
 /// Version of the tables below. Stores of other versions are refused.
 const VERSION: i64 = 2;
 
-/// Hash indexes, because a workload may be longer than an entry of a B-tree; the lock of the writers
-/// keeps their rows unique. Earlier builds wrote a checksum.
+/// Hash indexes, because a workload may be longer than an entry of a B-tree; the lock of the
+/// writers keeps their rows unique. Earlier builds wrote a checksum.
 const TABLES: &str = "
     CREATE TABLE samples (
         seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
