@@ -1,6 +1,6 @@
 //! Durations as users type them: `90`, `90s`, `5m`, `1h30m`.
 
-use foreglow_shared::number;
+use foreglow_shared::{DEADLINE_SECS, number};
 
 const SECS_PER_UNIT: [(char, f64); 4] = [('d', 86_400.0), ('h', 3_600.0), ('m', 60.0), ('s', 1.0)];
 
@@ -32,7 +32,7 @@ pub fn parse_duration(text: &str) -> Result<f64, DurationError> {
         // Accepts `5min` and `90sec`: the first letter identifies the unit.
         rest = rest.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     }
-    if secs.is_finite() && secs > 0.0 { Ok(secs) } else { Err(refused()) }
+    if DEADLINE_SECS.contains(&secs) { Ok(secs) } else { Err(refused()) }
 }
 
 /// Formats a duration so that [`parse_duration`] returns the same number: `1h30m`, `5m`, `90.5s`.

@@ -16,7 +16,7 @@ const MOST_ANSWERS: usize = 64;
 /// Part of all connections that a holder may use for event streams.
 const STREAMS_PART: usize = 4;
 /// Time for which a request waits for the earlier ones of its holder.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Number of holders from which on those without requests are forgotten.
 const MOST_HOLDERS: usize = 1_000;
 
@@ -44,7 +44,7 @@ pub(crate) struct Share {
 /// The share of a request until the head of its answer is known.
 #[derive(Debug)]
 pub(super) struct Work {
-    _work: Option<OwnedSemaphorePermit>,
+    _work: OwnedSemaphorePermit,
 }
 
 impl Shares {
@@ -53,13 +53,16 @@ impl Shares {
         Self { most_streams: (most_connections / STREAMS_PART).max(1), holders: Mutex::default() }
     }
 
-    /// Takes a holder's share for a request; `None` if the holder has no more.
+    /// Takes a holder's share for a request, after a while if its earlier answers end meanwhile;
+    /// `None` if the holder has no more.
     pub(super) async fn take(&self, name: &str, is_stream: bool) -> Option<(Share, Work)> {
         let holder = self.holder(name);
-        let answers = if is_stream { &holder.streams } else { &holder.answers };
-        let answer = Arc::clone(answers).try_acquire_owned().ok()?;
-        let work = Arc::clone(&holder.work);
-        let work = timeout(PATIENCE, work.acquire_owned()).await.ok()?.ok();
+        // Streams do not end, so that waiting for one is in vain.
+        let answer = match is_stream {
+            true => Arc::clone(&holder.streams).try_acquire_owned().ok()?,
+            false => timeout(PATIENCE, Arc::clone(&holder.answers).acquire_owned()).await.ok()?.ok()?,
+        };
+        let work = timeout(PATIENCE, Arc::clone(&holder.work).acquire_owned()).await.ok()?.ok()?;
         Some((Share { _holder: holder, _answer: answer }, Work { _work: work }))
     }
 
