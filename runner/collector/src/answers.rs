@@ -11,6 +11,7 @@ use futures_util::stream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use super::access::Turns;
 use super::body::busy;
 use super::{Shared, failure, refusal};
 use crate::store::{Filter, PART_BYTES, Page};
@@ -53,13 +54,18 @@ impl AnswerMemory {
 ///
 /// # Errors
 /// The answer to the client: there is no memory left.
-pub(super) async fn as_stream(shared: Shared, filter: Filter, start: i64, page: Page) -> Result<Body, Box<Response>> {
+pub(super) async fn as_stream(
+    shared: Shared,
+    turns: Turns,
+    filter: Filter,
+    part: (i64, Page),
+) -> Result<Body, Box<Response>> {
     let text = |lines: Vec<String>| {
         let usable = lines.iter().filter(|line| parse_line(line).is_ok());
         usable.flat_map(|line| [line.as_str(), "\n"]).collect()
     };
     let memory = shared.answers.take_for_stream().await?;
-    Ok(streamed(shared, filter, (start, page), String::new(), memory, text))
+    Ok(streamed((shared, turns), filter, part, String::new(), memory, text))
 }
 
 /// Returns a page as CSV, as a streamed body. The samples are read twice: for the columns, and for
@@ -68,7 +74,12 @@ pub(super) async fn as_stream(shared: Shared, filter: Filter, start: i64, page: 
 /// # Errors
 /// The answer to the client: the store cannot be read, there is no memory left, or the samples make
 /// too large a table.
-pub(super) async fn as_csv(shared: Shared, filter: Filter, start: i64, page: Page) -> Result<Body, Box<Response>> {
+pub(super) async fn as_csv(
+    shared: Shared,
+    turns: Turns,
+    filter: Filter,
+    (start, page): (i64, Page),
+) -> Result<Body, Box<Response>> {
     let memory = shared.answers.take_for_stream().await?;
     let (mut table, mut after) = (Table::default(), start);
     while after < page.end {
@@ -89,13 +100,13 @@ pub(super) async fn as_csv(shared: Shared, filter: Filter, start: i64, page: Pag
     }
     let Table { columns, .. } = table;
     let header = columns.header();
-    Ok(streamed(shared, filter, (start, page), header, memory, move |lines| columns.rows(&samples(&lines))))
+    Ok(streamed((shared, turns), filter, (start, page), header, memory, move |lines| columns.rows(&samples(&lines))))
 }
 
 /// Returns a body that is read from the store at the client's pace. It holds its memory until the
 /// client has taken the last part.
 fn streamed(
-    shared: Shared,
+    (shared, turns): (Shared, Turns),
     filter: Filter,
     (start, page): (i64, Page),
     first: String,
@@ -105,7 +116,8 @@ fn streamed(
     let (memory, text) = (Arc::new(memory), Arc::new(text));
     let part = Filter { limit: Some(STREAMED_SAMPLES), ..filter };
     Body::from_stream(stream::try_unfold((start, first), move |(after, first)| {
-        let (shared, part, memory, text) = (shared.clone(), part.clone(), Arc::clone(&memory), Arc::clone(&text));
+        let (shared, turns, part) = (shared.clone(), turns.clone(), part.clone());
+        let (memory, text) = (Arc::clone(&memory), Arc::clone(&text));
         async move {
             let _memory = memory;
             if after >= page.end {
@@ -113,6 +125,7 @@ fn streamed(
                     (!first.is_empty()).then(|| (Bytes::from(first), (after, String::new()))),
                 );
             }
+            let _turn = turns.take().await;
             let read = shared.storage.read(move |store| {
                 let (lines, end) = store.page_lines(&part, after, page, PART_BYTES)?;
                 Ok((text(lines), end))

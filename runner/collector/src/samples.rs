@@ -13,7 +13,7 @@ use foreglow_exit::complain;
 use foreglow_shared::{Engine, Mode, Outcome, Timestamp, Uuid, parse_line};
 use serde::{Deserialize, Serialize};
 
-use super::access::Credential;
+use super::access::{Credential, Turns};
 use super::answers::{MAX_CSV_BYTES, as_csv, as_stream};
 use super::body::{Body, Lines, Share, busy};
 use super::lists::{Limits, next_page, set_next};
@@ -242,6 +242,7 @@ enum ListFormat {
 /// CSV. If there are more, the `Link` header has the next page.
 pub(super) async fn list(
     State(shared): State<Shared>,
+    Extension(turns): Extension<Turns>,
     headers: HeaderMap,
     uri: axum::http::Uri,
     query: Result<Query<ListQuery>, QueryRejection>,
@@ -276,8 +277,8 @@ pub(super) async fn list(
         Err(error) => return failure(&error),
     };
     let body = match format {
-        ListFormat::Jsonl => as_stream(shared, filter, start, page).await,
-        ListFormat::Csv => as_csv(shared, filter, start, page).await,
+        ListFormat::Jsonl => as_stream(shared, turns, filter, (start, page)).await,
+        ListFormat::Csv => as_csv(shared, turns, filter, (start, page)).await,
     };
     let body = match body {
         Ok(body) => body,

@@ -51,16 +51,17 @@ pub(crate) async fn guard(State(shared): State<Shared>, mut request: Request, ne
 
 /// Answers an admitted request. One that reads the store takes a share of its token or address,
 /// until the last part of the answer is sent.
-async fn answer(shared: &Shared, route: Route, entry: &Entry, request: Request, next: Next) -> Response {
+async fn answer(shared: &Shared, route: Route, entry: &Entry, mut request: Request, next: Next) -> Response {
     if !matches!(route, Route::Read | Route::Page) {
         return next.run(request).await;
     }
     let holder = entry.holder();
-    let Some((share, work)) = shared.shares.take(&holder, entry.path == EVENTS).await else {
+    let Some((share, work, turns)) = shared.shares.take(&holder, entry.path == EVENTS).await else {
         let sentence = format!("{holder} has too many answers at once; read them, and send the request again");
         let refused = refusal(StatusCode::TOO_MANY_REQUESTS, sentence);
         return ([(header::RETRY_AFTER, "1")], refused).into_response();
     };
+    request.extensions_mut().insert(turns);
     let mut response = next.run(request).await;
     drop(work);
     response.extensions_mut().insert(Arc::new(share));

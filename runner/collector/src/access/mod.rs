@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use foreglow_exit::unusable;
 
 pub(super) use self::guard::{Credential, guard};
-pub(super) use self::shares::{Share, Shares};
+pub(super) use self::shares::{Share, Shares, Turns};
 pub(super) use self::standing::Gate;
 use crate::store::{Store, Token};
 use crate::token::Hash;

@@ -47,6 +47,18 @@ pub(super) struct Work {
     _work: OwnedSemaphorePermit,
 }
 
+/// The turns of a holder at the store. An answer that is read while it is sent takes one for each
+/// part, so that many of them keep others waiting for a few parts only.
+#[derive(Clone, Debug)]
+pub(crate) struct Turns(Arc<Semaphore>);
+
+impl Turns {
+    /// Waits for a turn, which ends when the result is dropped.
+    pub(crate) async fn take(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0).acquire_owned().await.ok()
+    }
+}
+
 impl Shares {
     /// Returns the shares in this number of connections.
     pub(crate) fn new(most_connections: usize) -> Self {
@@ -55,15 +67,16 @@ impl Shares {
 
     /// Takes a holder's share for a request, after a while if its earlier answers end meanwhile;
     /// `None` if the holder has no more.
-    pub(super) async fn take(&self, name: &str, is_stream: bool) -> Option<(Share, Work)> {
+    pub(super) async fn take(&self, name: &str, is_stream: bool) -> Option<(Share, Work, Turns)> {
         let holder = self.holder(name);
         // Streams do not end, so that waiting for one is in vain.
         let answer = match is_stream {
             true => Arc::clone(&holder.streams).try_acquire_owned().ok()?,
             false => timeout(PATIENCE, Arc::clone(&holder.answers).acquire_owned()).await.ok()?.ok()?,
         };
-        let work = timeout(PATIENCE, Arc::clone(&holder.work).acquire_owned()).await.ok()?.ok()?;
-        Some((Share { _holder: holder, _answer: answer }, Work { _work: work }))
+        let turns = Turns(Arc::clone(&holder.work));
+        let work = timeout(PATIENCE, turns.take()).await.ok()??;
+        Some((Share { _holder: holder, _answer: answer }, Work { _work: work }, turns))
     }
 
     fn holder(&self, name: &str) -> Arc<Holder> {
@@ -87,12 +100,12 @@ mod tests {
     async fn a_holder_with_many_answers_leaves_the_others_theirs() {
         let shares = Shares::new(40);
         let mut held = Vec::new();
-        while let Some((share, _)) = shares.take("greedy", false).await {
+        while let Some((share, ..)) = shares.take("greedy", false).await {
             held.push(share);
         }
         assert_eq!(held.len(), MOST_ANSWERS);
         let mut streams = Vec::new();
-        while let Some((share, _)) = shares.take("greedy", true).await {
+        while let Some((share, ..)) = shares.take("greedy", true).await {
             streams.push(share);
         }
         assert_eq!(streams.len(), 10);

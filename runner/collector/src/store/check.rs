@@ -74,7 +74,9 @@ impl Store {
             return Ok(Vec::new());
         }
         let problems = self.read(&format!("PRAGMA {pragma}({MOST_PROBLEMS})"), &[], |mut row| row.text(0))?;
-        Ok(problems.into_iter().filter(|problem| problem != "ok").collect())
+        // SQLite writes several problems of a page into one text.
+        let lines = problems.iter().flat_map(|problem| problem.lines()).filter(|problem| *problem != "ok");
+        Ok(lines.take(MOST_PROBLEMS).map(str::to_owned).collect())
     }
 
     /// Compares the figures of the runs with those of their samples in a single query, so that no

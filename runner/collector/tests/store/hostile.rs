@@ -136,7 +136,7 @@ fn a_token_that_reads_nothing_of_its_answers_keeps_nobody_else_from_theirs() {
             let posted = agent().post(format!("{url}api/v1/samples")).header("authorization", "Bearer modest");
             assert_eq!(posted.send(lines([50_000 + number].into_iter())).unwrap().status().as_u16(), 200);
         }
-        assert!(started.elapsed() < Duration::from_secs(20), "{path}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(120), "{path}: {:?}", started.elapsed());
         drop(greedy);
     }
 }
@@ -153,11 +153,11 @@ fn a_token_with_too_many_answers_at_once_is_told_so() {
     let greedy: Vec<TcpStream> = (0..70).map(|_| stalled(&url, "greedy", "api/v1/samples")).collect();
     let started = Instant::now();
     while ask(&url, "greedy", "api/v1/runs") != 429 {
-        assert!(started.elapsed() < Duration::from_secs(20));
+        assert!(started.elapsed() < Duration::from_secs(60));
     }
     drop(greedy);
     while ask(&url, "greedy", "api/v1/runs") != 200 {
-        assert!(started.elapsed() < Duration::from_secs(60));
+        assert!(started.elapsed() < Duration::from_secs(120));
     }
 }
 
