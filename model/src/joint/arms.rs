@@ -1,6 +1,6 @@
 //! Arms: the choices of a user besides executors and cores.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use foreglow_shared::{
@@ -198,12 +198,23 @@ impl FittedArm {
 /// Limit on the arms. Each has its runs, candidates and, for its memory, the runs of others.
 const MOST_ARMS: usize = 500;
 
-/// Returns the arms of a group: each hardware on which a run completed with each batch size and
-/// averaging interval of the group, sorted by name; then those on which only other CNNs ran.
+/// Checks the number of the arms of a group before they are built.
 ///
 /// # Errors
 /// There are more than [`MOST_ARMS`].
-pub(super) fn arms(group: &JobGroup) -> Result<Vec<FittedArm>, FitError> {
+pub(super) fn check_count(group: &JobGroup) -> Result<(), FitError> {
+    let measured = || group.jobs.iter().filter(|job| !job.observations.is_empty());
+    let hardware: BTreeSet<Hardware> = measured().map(|job| job.context.hardware()).collect();
+    let learnings: BTreeSet<Learning> = measured().map(Learning::of).collect();
+    match (hardware.len() + group.other_machines().len()) * learnings.len() {
+        ..=MOST_ARMS => Ok(()),
+        count => Err(FitError::TooManyArms { count, most: MOST_ARMS }),
+    }
+}
+
+/// Returns the arms of a group: each hardware on which a run completed with each batch size and
+/// averaging interval of the group, sorted by name; then those on which only other CNNs ran.
+pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     let mut by_arm: BTreeMap<(Hardware, Learning), Vec<&Job>> = BTreeMap::new();
     for job in &group.jobs {
         by_arm.entry((job.context.hardware(), Learning::of(job))).or_default().push(job);
@@ -218,10 +229,6 @@ pub(super) fn arms(group: &JobGroup) -> Result<Vec<FittedArm>, FitError> {
     sort_by(&mut learnings, Learning::cmp);
     learnings.dedup();
     learnings.retain(|learning| measured(&|(_, own)| own == learning));
-    let count = (hardware_of.len() + group.other_machines().len()) * learnings.len();
-    if count > MOST_ARMS {
-        return Err(FitError::TooManyArms { count, most: MOST_ARMS });
-    }
     let mut arms = Vec::new();
     for hardware in hardware_of {
         // The machine with the most accelerators, because machines of one name may differ in their
@@ -233,14 +240,14 @@ pub(super) fn arms(group: &JobGroup) -> Result<Vec<FittedArm>, FitError> {
             arms.extend(arm(group, template, &own, *learning));
         }
     }
-    let Some(first) = group.jobs.first() else { return Ok(arms) };
+    let Some(first) = group.jobs.first() else { return arms };
     for lent in group.other_machines() {
         let context = Context { workload: first.context.workload.clone(), ..lent.context.clone() };
         let template = Job::of_runs(context, Vec::new());
         let arm = |learning: &Learning| Some(FittedArm { is_lent: true, ..arm(group, &template, &[], *learning)? });
         arms.extend(learnings.iter().filter_map(arm));
     }
-    Ok(arms)
+    arms
 }
 
 /// Returns the arm for training settings, with its own runs; `None` if no run of the group

@@ -19,8 +19,8 @@ use foreglow_shared::{Context, CoreSplit, Job, JobDefinition, JobGroup, TrainedA
 
 pub(crate) use self::arm_predictor::ArmPredictor;
 pub(crate) use self::arms::FittedArm;
-use self::arms::arms;
 pub use self::arms::{Arm, Basis, SizesFrom};
+use self::arms::{arms, check_count};
 use self::choices::between;
 use self::columns::Columns;
 use crate::runs::check;
@@ -83,7 +83,8 @@ impl JointPredictor {
         if observations().next().is_none() {
             return Err(FitError::NoObservations);
         }
-        let mut fitted = arms(group)?;
+        check_count(group)?;
+        let mut fitted = arms(group);
         let is_alone = fitted.len() == 1;
         for arm in &mut fitted {
             if is_alone || distinct_settings(&arm.job) >= ENOUGH_SETTINGS {
