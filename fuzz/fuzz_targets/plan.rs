@@ -11,7 +11,7 @@ use foreglow_console::grammar::Counts;
 use foreglow_console::output::Format;
 use foreglow_console::question::{Bill, QuestionArgs};
 use foreglow_model::{Decision, Limits, Setting};
-use foreglow_shared::{Catalog, Job, JobGroup, Sample, group_by_definition};
+use foreglow_shared::{Catalog, DEADLINE_SECS, Job, JobGroup, MONEY, Sample, group_by_definition};
 use libfuzzer_sys::arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ fn question(source: &mut Unstructured<'_>) -> Result<(QuestionArgs, MachineArgs)
 /// Returns a limit above 0, if any.
 fn limit(source: &mut Unstructured<'_>) -> Result<Option<f64>> {
     let limit = f64::from(f32::arbitrary(source)?);
-    Ok((limit > 0.0 && limit < 1e9).then_some(limit))
+    Ok((DEADLINE_SECS.contains(&limit) && MONEY.contains(&limit)).then_some(limit))
 }
 
 fn sample(source: &mut Unstructured<'_>) -> Result<Sample> {
@@ -155,7 +155,7 @@ fn sample(source: &mut Unstructured<'_>) -> Result<Sample> {
     let cores = count(source, 1_000)?;
     let executors = count(source, 10_000)?;
     let partition_size = source.int_in_range(1..=64)?;
-    let rate = *source.choose(&[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1e-6])?;
+    let rate = *source.choose(&[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1e-12])?;
     // Almost all within the limits of samples, from 2⁻²⁹ to 2³⁰ s.
     let secs = f64::from(f32::from_bits(source.int_in_range(98 << 23..=157 << 23)?));
     let ending = u8::arbitrary(source)?;

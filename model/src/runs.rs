@@ -1,6 +1,9 @@
 //! Converts the runs of a job to a table of features.
 
-use foreglow_shared::{CoreSplit, IncompleteRun, Job, MOST_CORES, MOST_EXECUTORS, Observation, RUN_SECS, sort_by};
+use foreglow_shared::{
+    CoreSplit, IncompleteRun, Job, MOST_CORES, MOST_EXECUTORS, Observation, RUN_SECS, SAMPLING_RATES, STARTUP_SECS,
+    sort_by,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{Column, Dataset, DatasetError, Feature, Features, FitError, Setting};
@@ -76,14 +79,14 @@ pub(crate) fn check(run: &Observation) -> Result<(), FitError> {
     if !(1..=MOST_EXECUTORS).contains(&executors) || !(1..=MOST_CORES).contains(&cores_per_executor) {
         return Err(FitError::Configuration { executors, cores_per_executor });
     }
-    if !(sampling_rate > 0.0 && sampling_rate <= 1.0) {
+    if !SAMPLING_RATES.contains(&sampling_rate) {
         return Err(FitError::SamplingRate(sampling_rate));
     }
     if !RUN_SECS.contains(&completion_time_secs) {
         return Err(FitError::Time(completion_time_secs));
     }
     match startup_secs {
-        Some(secs) if !(0.0..=*RUN_SECS.end()).contains(&secs) => Err(FitError::Startup(secs)),
+        Some(secs) if !STARTUP_SECS.contains(&secs) => Err(FitError::Startup(secs)),
         _ => Ok(()),
     }
 }

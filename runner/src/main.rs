@@ -12,9 +12,10 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use foreglow_console::progress;
-use foreglow_exit::{report, unusable};
+use foreglow_exit::{outlive_the_file_size_limit, report, unusable};
 
 fn main() -> ExitCode {
+    outlive_the_file_size_limit();
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => match refusal::sentence(&error) {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "everyday/abuse.rs"]
+mod abuse;
 #[path = "everyday/contradictions.rs"]
 mod contradictions;
 #[path = "everyday/deadlines.rs"]
@@ -140,7 +142,7 @@ fn a_name_in_a_sample_commands_no_terminal() {
         let text = answer.stdout + &answer.stderr;
         assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{arguments:?}: {text}");
     }
-    assert!(home.run(&["samples", "list", &file]).stdout.contains(r"\u{1b}[2Jlenet5"));
+    assert!(home.run(&["samples", "list", &file]).stdout.contains(r"\u001b[2Jlenet5"));
 }
 
 #[test]

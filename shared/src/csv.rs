@@ -81,20 +81,51 @@ pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
 /// Fields unknown to this version are written as JSON, or as plain text if that reads back
 /// unchanged.
 pub fn write_csv(samples: &[Sample]) -> String {
-    let rows: Vec<Map<String, Value>> = samples.iter().map(flatten_sample).collect();
-    let mut columns: Vec<&str> = if samples.is_empty() { REQUIRED.to_vec() } else { Vec::new() };
-    for name in rows.iter().flat_map(Map::keys) {
-        if !columns.contains(&name.as_str()) {
-            columns.push(name);
+    let mut columns = CsvColumns::default();
+    samples.iter().for_each(|sample| columns.add(sample));
+    columns.header() + &columns.rows(samples)
+}
+
+/// The columns of a CSV of samples, for a table that is written in parts.
+#[derive(Clone, Debug, Default)]
+pub struct CsvColumns(Vec<String>);
+
+impl CsvColumns {
+    /// Adds the columns of a sample.
+    pub fn add(&mut self, sample: &Sample) {
+        for name in flatten_sample(sample).into_iter().map(|(name, _)| name) {
+            if !self.0.contains(&name) {
+                self.0.push(name);
+            }
         }
     }
+
+    /// Returns the number of columns.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the first line.
+    pub fn header(&self) -> String {
+        let names: Vec<&str> = self.0.iter().map(String::as_str).collect();
+        let names = if names.is_empty() { REQUIRED } else { &names };
+        lines([names.iter().map(|name| (*name).to_owned())])
+    }
+
+    /// Returns the lines of samples, without their fields that are not columns.
+    pub fn rows(&self, samples: &[Sample]) -> String {
+        lines(samples.iter().map(|sample| {
+            let row = flatten_sample(sample);
+            self.0.iter().map(move |name| row.get(name).map_or_else(String::new, |value| cell(name, value)))
+        }))
+    }
+}
+
+fn lines<R: IntoIterator<Item = String>>(rows: impl IntoIterator<Item = R>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let invariant = "writing CSV to memory cannot fail, and each row has one cell a column";
-    writer.write_record(&columns).expect(invariant);
-    for row in &rows {
-        writer
-            .write_record(columns.iter().map(|name| row.get(*name).map_or_else(String::new, |value| cell(name, value))))
-            .expect(invariant);
+    for row in rows {
+        writer.write_record(row.into_iter().map(String::into_bytes)).expect(invariant);
     }
     String::from_utf8(writer.into_inner().expect(invariant)).expect("JSON strings are UTF-8")
 }

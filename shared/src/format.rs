@@ -125,21 +125,30 @@ pub fn format_rate(sampling_rate: f64) -> String {
     format!("{percent} %")
 }
 
-/// Escapes characters that control a terminal or change the direction of the text.
+/// Escapes characters that control a terminal or change the direction of the text, as in a string
+/// of JSON.
 ///
 /// ```
 /// # use foreglow_shared::printable;
-/// assert_eq!(printable("lenet5 \u{1b}[31m\n"), r"lenet5 \u{1b}[31m\n");
+/// assert_eq!(printable("lenet5 \u{1b}[31m\n"), r"lenet5 \u001b[31m\n");
 /// assert_eq!(printable("Größe 90 %"), "Größe 90 %");
 /// ```
 pub fn printable(text: &str) -> String {
-    let commands = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     let mut printable = String::with_capacity(text.len());
     for letter in text.chars() {
-        if commands(letter) { printable.extend(letter.escape_default()) } else { printable.push(letter) }
+        match letter {
+            '\n' => printable.push_str("\\n"),
+            '\r' => printable.push_str("\\r"),
+            '\t' => printable.push_str("\\t"),
+            _ if controls(letter) => printable.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            _ => printable.push(letter),
+        }
     }
     printable
+}
+
+/// Whether a character controls a terminal or changes the direction of the text.
+fn controls(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -52,7 +52,7 @@ pub use crate::accuracy::TrainedAccuracy;
 pub use crate::collect_command::{collect_command, shell_word};
 pub use crate::confusion::{ClassQuality, Confusion};
 pub use crate::context::Context;
-pub use crate::csv::write_csv;
+pub use crate::csv::{CsvColumns, write_csv};
 pub use crate::duration::{compact_duration, parse_duration};
 pub use crate::encoding::decode;
 pub use crate::exceeded_memory::ExceededMemory;
@@ -67,8 +67,11 @@ pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMem
 pub use crate::job_group::{Hardware, JobDefinition, JobGroup, group_by_definition, group_jobs, measured_choices};
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::labels::{LABELS, Label, LabelError, Labels, WORKLOAD_LABELS};
-pub use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, RUN_SECS};
-pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, MOST_RUNS_IN_LINK, SHORT_PREFIX, View};
+pub use crate::limits::{
+    ACCURACIES, CORE_SHARES, DEADLINE_SECS, MONEY, MOST_CANDIDATES, MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB,
+    PROBABILITIES, RUN_SECS, SAMPLING_RATES, STARTUP_SECS,
+};
+pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, MOST_JOBS_IN_LINK, MOST_RUNS_IN_LINK, SHORT_PREFIX, View};
 pub use crate::link_setting::{Devices, InvalidSetting, LinkSetting, LinkSettings, decoded, encoded};
 pub use crate::machine::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN};
 pub use crate::moment::day;

@@ -4,10 +4,15 @@
 //! The payload is the [`View`] as JSON, compressed with zlib, whose checksum detects damaged links,
 //! and encoded in URL-safe base64 without padding. Browsers never send the fragment to a server.
 
+use std::ops::RangeInclusive;
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{MOST_CORES, MOST_EXECUTORS};
+use crate::limits::{
+    ACCURACIES, DEADLINE_SECS, MONEY, MOST_CANDIDATES, MOST_CORES, MOST_EXECUTORS, PROBABILITIES, check_properties,
+    is_incomplete_run, is_run,
+};
 use crate::{
     Context, CoreSplit, IncompleteRun, Job, JobDefinition, Observation, PeakMemory, Question, TrainedAccuracy, WhatIf,
     measured_choices,
@@ -18,10 +23,12 @@ pub const FRAGMENT_PREFIX: &str = "v1.";
 /// Prefix of the fragment of a short link, [`crate::ShortLink`].
 pub const SHORT_PREFIX: &str = "q1.";
 /// Size limit of an unpacked payload, against decompression bombs; real links are far smaller.
-const MAX_JSON_BYTES: usize = 16 << 20;
+const MAX_JSON_BYTES: usize = 4 << 20;
 const COMPRESSION_LEVEL: u8 = 9;
 /// Limit on the runs in a link; mail and chat programs reject longer links.
 pub const MOST_RUNS_IN_LINK: usize = 2_000;
+/// Limit on the jobs in a link: each is fitted and has candidates of its own.
+pub const MOST_JOBS_IN_LINK: usize = 500;
 
 /// A page that can be shared: measurements and question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -169,8 +176,10 @@ impl View {
         let is_other = |job: &&Job| job.context.workload.mode == definition.mode && job.context != self.job.context;
         let is_same = |job: &Job| JobDefinition::of(&job.context) == definition;
         let mut others: Vec<&Job> = jobs.iter().filter(is_other).collect();
-        let fits =
-            |others: &[&Job]| self.job.runs() + others.iter().map(|job| job.runs()).sum::<usize>() <= MOST_RUNS_IN_LINK;
+        let fits = |others: &[&Job]| {
+            others.len() < MOST_JOBS_IN_LINK
+                && self.job.runs() + others.iter().map(|job| job.runs()).sum::<usize>() <= MOST_RUNS_IN_LINK
+        };
         if !fits(&others) {
             others.retain(|job| is_same(job));
         }
@@ -188,6 +197,11 @@ impl View {
     fn check(&self) -> Result<(), LinkError> {
         let form = |what: &str| Err(LinkError::Form(what.to_owned()));
         check_question(&self.question)?;
+        self.check_sizes()?;
+        for Context { workload, host, accelerator, .. } in self.jobs().map(|job| &job.context) {
+            check_properties(workload, host, accelerator.as_ref())
+                .map_err(|error| LinkError::Form(error.to_string()))?;
+        }
         let any = |is: fn(CoreSplit) -> bool| self.splits().any(is);
         if any(|split| split.executors == 0 || split.cores_per_executor == 0) {
             return form(ZERO_CONFIGURATION);
@@ -198,22 +212,10 @@ impl View {
         if any(|split| !split.is_consistent()) {
             return form("a total number of cores does not match its executors");
         }
-        let sound = |run: &Observation| {
-            run.completion_time_secs.is_finite()
-                && run.completion_time_secs > 0.0
-                && run.sampling_rate > 0.0
-                && run.sampling_rate <= 1.0
-                && run.startup_secs.is_none_or(|secs| secs.is_finite() && secs >= 0.0)
-        };
-        if !self.jobs().flat_map(|job| &job.observations).chain(&self.left_out.observations).all(sound) {
+        if !self.jobs().flat_map(|job| &job.observations).chain(&self.left_out.observations).all(is_run) {
             return form("a run has an invalid time or sampling rate");
         }
-        let sound = |run: &IncompleteRun| {
-            run.sampling_rate > 0.0
-                && run.sampling_rate <= 1.0
-                && run.at_least_secs.is_none_or(|secs| secs.is_finite() && secs > 0.0)
-        };
-        if !self.jobs().flat_map(|job| &job.incomplete).chain(&self.left_out.incomplete).all(sound) {
+        if !self.jobs().flat_map(|job| &job.incomplete).chain(&self.left_out.incomplete).all(is_incomplete_run) {
             return form("an incomplete run has an invalid time or sampling rate");
         }
         let is_empty = |peak: &PeakMemory| [peak.cores_per_executor, peak.partition_size, peak.peak_mib].contains(&0);
@@ -222,6 +224,26 @@ impl View {
         }
         if !self.jobs().flat_map(|job| &job.accuracies).all(TrainedAccuracy::is_valid) {
             return form("an accuracy is not between 0 and 1");
+        }
+        Ok(())
+    }
+
+    /// Checks that the lists are not longer than those of a link that is written.
+    fn check_sizes(&self) -> Result<(), LinkError> {
+        let sum = |count: fn(&Job) -> usize| self.jobs().map(count).sum::<usize>();
+        let counts = [
+            (sum(Job::runs), "runs"),
+            (self.left_out.observations.len() + self.left_out.incomplete.len(), "excluded runs"),
+            (sum(|job| job.peaks.len()), "peaks of memory"),
+            (sum(|job| job.accuracies.len()), "accuracies"),
+            (self.pins.len(), "pinned configurations"),
+        ];
+        let of_jobs = (self.jobs().count(), "jobs", MOST_JOBS_IN_LINK);
+        let counts = counts.map(|(count, what)| (count, what, MOST_RUNS_IN_LINK));
+        for (count, what, most) in counts.into_iter().chain([of_jobs]) {
+            if count > most {
+                return Err(LinkError::Form(format!("it has {count} {what}, and a link holds at most {most}")));
+            }
         }
         Ok(())
     }
@@ -254,6 +276,17 @@ pub(crate) fn check_question(question: &Question) -> Result<(), LinkError> {
     if question.executors.is_empty() || question.cores_per_executor.is_empty() {
         return form("the question has no configurations to choose from");
     }
+    for (what, counts, most) in [
+        ("numbers of executors", &question.executors, MOST_EXECUTORS),
+        ("numbers of cores", &question.cores_per_executor, MOST_CORES),
+    ] {
+        if counts.len() > MOST_CANDIDATES || counts.iter().any(|count| *count > most) {
+            let count = counts.len();
+            return Err(LinkError::Form(format!(
+                "it has {count} {what}; at most {MOST_CANDIDATES} up to {most} are possible"
+            )));
+        }
+    }
     let what_if = question.what_if;
     let counts = [&question.executors, &question.cores_per_executor].into_iter().flatten();
     if counts
@@ -262,16 +295,17 @@ pub(crate) fn check_question(question: &Question) -> Result<(), LinkError> {
     {
         return form(ZERO_CONFIGURATION);
     }
-    if question.deadline_secs.is_some_and(|secs| !(secs.is_finite() && secs > 0.0)) {
-        return form("its deadline is not a number of seconds above 0");
+    let out_of = |value: Option<f64>, range: RangeInclusive<f64>| value.is_some_and(|value| !range.contains(&value));
+    if out_of(question.deadline_secs, DEADLINE_SECS) {
+        return form("its deadline is not a number of seconds from 1e-9 to 1e12");
     }
-    if question.budget.is_some_and(|money| !(money.is_finite() && money > 0.0)) {
-        return form("its budget is not an amount above 0");
+    if out_of(question.budget, MONEY) {
+        return form("its budget is not an amount from 1e-12 to 1e12");
     }
-    if question.min_accuracy.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+    if out_of(question.min_accuracy, ACCURACIES) {
         return form("its minimum accuracy is not above 0 and at most 1");
     }
-    if !(question.probability > 0.0 && question.probability < 1.0) {
+    if out_of(Some(question.probability), PROBABILITIES) {
         return form("its probability is not between 0 and 1");
     }
     Ok(())

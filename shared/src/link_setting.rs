@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::MONEY;
 use crate::number;
 
 /// A setting that changes the answer of a link.
@@ -185,7 +186,7 @@ fn price(value: &str) -> Option<LinkSetting> {
 }
 
 fn money(value: &str) -> Option<f64> {
-    number(value).filter(|amount| *amount > 0.0)
+    number(value).filter(|amount| MONEY.contains(amount))
 }
 
 /// Percent-encodes all but ASCII letters, digits, `-`, `.` and `_`, for the value of a name in the

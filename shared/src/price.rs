@@ -3,11 +3,10 @@
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use crate::limits::is_price;
 use crate::{CoreSplit, Rate};
 
 const MIB_PER_GIB: f64 = 1024.0;
-/// Limit on a price and on billed seconds, so that the cost of every configuration is a number.
-const MOST_PRICE: f64 = 1e12;
 
 /// Prices per hour of each resource, with the date on which they were valid.
 ///
@@ -102,7 +101,7 @@ pub enum PriceError {
     )]
     Form(String),
     /// A price is out of range.
-    #[error("{field} is {value}; a price is a number from 0 to 1e12")]
+    #[error("{field} is {value:?}; a price is 0 or a number from 1e-12 to 1e12")]
     Range {
         /// Name of the price field.
         field: &'static str,
@@ -165,8 +164,8 @@ impl PriceSheet {
     /// Checks the ranges of all values.
     ///
     /// # Errors
-    /// A price below 0 or above 10¹², no hourly price above zero, a discount outside [0, 1), or an
-    /// invalid currency code.
+    /// A price that is neither 0 nor from 10⁻¹² to 10¹², no hourly price above zero, a discount
+    /// outside [0, 1), or an invalid currency code.
     pub fn check(&self) -> Result<(), PriceError> {
         let prices = [
             ("executor_hour", self.executor_hour),
@@ -180,7 +179,7 @@ impl PriceSheet {
             ("minimum_secs", self.minimum_secs),
         ];
         for (field, value) in prices.into_iter().chain(charges) {
-            if !(0.0..=MOST_PRICE).contains(&value) {
+            if !is_price(value) {
                 return Err(PriceError::Range { field, value });
             }
         }

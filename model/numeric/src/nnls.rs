@@ -18,7 +18,8 @@ const EXCHANGES: usize = 30;
 pub fn nnls(rows: &[Vec<f64>], target: &[f64]) -> Vec<f64> {
     let columns = rows.first().map_or(0, Vec::len);
     let lengths: Vec<f64> = (0..columns).map(|j| length(rows.iter().map(|row| row[j]))).collect();
-    let unit = |length: f64| if length > 0.0 { 1.0 / length } else { 0.0 };
+    // The inverse of a length below the smallest normal number is infinite.
+    let unit = |length: f64| if length >= f64::MIN_POSITIVE { 1.0 / length } else { 0.0 };
     let rows: Vec<Vec<f64>> =
         rows.iter().map(|row| row.iter().zip(&lengths).map(|(value, l)| value * unit(*l)).collect()).collect();
     let scale = length(target.iter().copied());
@@ -36,13 +37,17 @@ pub fn nnls(rows: &[Vec<f64>], target: &[f64]) -> Vec<f64> {
         let mut ideal = unconstrained(&rows, target, &passive);
         // Rounding can admit a column whose weight would be negative (Lawson and Hanson, chapter
         // 23, step 6).
-        if ideal.last().is_none_or(|value| *value <= 0.0) {
+        if ideal.last().is_none_or(|value| *value <= 0.0) || ideal.iter().any(|value| !value.is_finite()) {
             passive.pop();
             refused.push(entering);
             continue;
         }
         refused.clear();
-        while ideal.iter().any(|value| *value <= 0.0) {
+        // Each step removes a column.
+        for _ in 0..columns {
+            if ideal.iter().all(|value| *value > 0.0) {
+                break;
+            }
             step_to_the_bound(&mut solution, &mut passive, &ideal);
             ideal = unconstrained(&rows, target, &passive);
         }
@@ -131,6 +136,22 @@ mod tests {
                 prop_assert!(solution[j] == 0.0 || gradient.abs() <= 1e-7 * scale, "column {j}: {gradient} of {scale}");
             }
         }
+    }
+
+    proptest! {
+        #[test]
+        fn a_non_negative_fit_of_any_numbers_ends(
+            values in prop::collection::vec(prop::collection::vec(prop::num::f64::ANY, 5), 1..12)
+        ) {
+            let rows: Vec<Vec<f64>> = values.iter().map(|row| row[..4].to_vec()).collect();
+            let target: Vec<f64> = values.iter().map(|row| row[4]).collect();
+            prop_assert_eq!(nnls(&rows, &target).len(), 4);
+        }
+    }
+
+    #[test]
+    fn a_column_of_the_smallest_numbers_gets_no_weight() {
+        assert_eq!(nnls(&[vec![5e-324, 1.0], vec![0.0, 2.0]], &[1.0, 2.0]), [0.0, 1.0]);
     }
 
     #[test]

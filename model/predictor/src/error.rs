@@ -46,7 +46,7 @@ pub enum FitError {
     Startup(f64),
     /// A sampling rate is outside (0, 1].
     #[error(
-        "a sample has the sampling rate {0}; it must be above 0 and at most 1, so remove that sample or measure it again"
+        "a sample has the sampling rate {0}; it must be from 1e-12 to 1, so remove that sample or measure it again"
     )]
     SamplingRate(f64),
     /// A run has no executor or no core, or more than samples may have.
@@ -58,6 +58,17 @@ pub enum FitError {
         executors: u32,
         /// Cores per executor, C.
         cores_per_executor: u32,
+    },
+    /// There are too many machine types and batch sizes to compare.
+    #[error(
+        "the samples have {count} combinations of machine type and batch size, and at most {most} can be compared; \
+         give fewer samples, such as those of one machine type or of one --batch-size"
+    )]
+    TooManyArms {
+        /// Number of combinations.
+        count: usize,
+        /// Largest number that is compared.
+        most: usize,
     },
     /// The runs do not form a valid table.
     #[error(transparent)]

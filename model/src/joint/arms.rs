@@ -1,6 +1,6 @@
 //! Arms: the choices of a user besides executors and cores.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use foreglow_shared::{
@@ -192,6 +192,23 @@ impl FittedArm {
             },
             sizes_from: self.sizes_from,
         }
+    }
+}
+
+/// Limit on the arms. Each has its runs, candidates and, for its memory, the runs of others.
+const MOST_ARMS: usize = 500;
+
+/// Checks the number of the arms of a group before they are built.
+///
+/// # Errors
+/// There are more than [`MOST_ARMS`].
+pub(super) fn check_count(group: &JobGroup) -> Result<(), FitError> {
+    let measured = || group.jobs.iter().filter(|job| !job.observations.is_empty());
+    let hardware: BTreeSet<Hardware> = measured().map(|job| job.context.hardware()).collect();
+    let learnings: BTreeSet<Learning> = measured().map(Learning::of).collect();
+    match (hardware.len() + group.other_machines().len()) * learnings.len() {
+        ..=MOST_ARMS => Ok(()),
+        count => Err(FitError::TooManyArms { count, most: MOST_ARMS }),
     }
 }
 

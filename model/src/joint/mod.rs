@@ -19,8 +19,8 @@ use foreglow_shared::{Context, CoreSplit, Job, JobDefinition, JobGroup, TrainedA
 
 pub(crate) use self::arm_predictor::ArmPredictor;
 pub(crate) use self::arms::FittedArm;
-use self::arms::arms;
 pub use self::arms::{Arm, Basis, SizesFrom};
+use self::arms::{arms, check_count};
 use self::choices::between;
 use self::columns::Columns;
 use crate::runs::check;
@@ -75,7 +75,7 @@ impl JointPredictor {
     /// definition.
     ///
     /// # Errors
-    /// [`FitError`]: no run completed, or a run has an invalid value.
+    /// [`FitError`]: no run completed, a run has an invalid value, or there are too many arms.
     pub fn fit(group: &JobGroup) -> Result<Self, FitError> {
         let observations = || group.jobs.iter().flat_map(|job| &job.observations);
         observations().try_for_each(check)?;
@@ -83,6 +83,7 @@ impl JointPredictor {
         if observations().next().is_none() {
             return Err(FitError::NoObservations);
         }
+        check_count(group)?;
         let mut fitted = arms(group);
         let is_alone = fitted.len() == 1;
         for arm in &mut fitted {

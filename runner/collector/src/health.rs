@@ -6,32 +6,26 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use foreglow_exit::{Damaged, UnusableInput};
 
+use super::Shared;
 use super::disk::{self, Space};
 use super::metrics::Gauges;
-use super::{Shared, failure};
-use crate::store::Unavailable;
 
 /// Time limit for the answer of a ready store.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// `GET /healthz`: whether the collector answers and its samples are undamaged.
+/// `GET /healthz`: whether the collector answers and its store is undamaged.
 pub(super) async fn health(State(shared): State<Shared>) -> Response {
-    match shared.storage.integrity().sentence() {
+    match shared.storage.damage().sentence() {
         None => "ok\n".into_response(),
-        Some(sentence) => (StatusCode::SERVICE_UNAVAILABLE, sentence + "\n").into_response(),
+        Some(sentence) => (StatusCode::SERVICE_UNAVAILABLE, format!("{sentence}\n")).into_response(),
     }
 }
 
 /// `GET /readyz`: whether a sample could be stored now, tested with a write lock on the store.
-/// Damaged samples are reported but do not affect readiness.
 pub(super) async fn ready(State(shared): State<Shared>) -> Response {
     match problem(&shared).await {
-        None => {
-            let damage = shared.storage.integrity().sentence();
-            damage.map_or_else(|| "ready\n".to_owned(), |damage| format!("ready, but {damage}\n")).into_response()
-        }
+        None => "ready\n".into_response(),
         Some(problem) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {problem}\n")).into_response(),
     }
 }
@@ -59,12 +53,9 @@ pub(super) async fn version(State(shared): State<Shared>) -> Response {
 pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
     let (samples, store_bytes) = match shared.storage.read(|store| Ok((store.count()?, store.size_bytes()?))).await {
         Ok((samples, bytes)) => (Some(samples), Some(bytes)),
-        // Other metrics report an unavailable or damaged store.
-        Err(error) if error.is::<UnusableInput>() || error.is::<Damaged>() || error.is::<Unavailable>() => (None, None),
-        Err(error) => return failure(&error),
+        // The other metrics report an unavailable or damaged store.
+        Err(_) => (None, None),
     };
-    let integrity = shared.storage.integrity();
-    let found = integrity.found();
     let gauges = Gauges {
         version: shared.version.to_string(),
         samples,
@@ -72,11 +63,7 @@ pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
         free_bytes: shared.store.as_deref().and_then(disk::free_bytes),
         queued_writes: shared.storage.queued(),
         listeners: shared.events.listeners(),
-        is_damaged: integrity.is_damaged(),
-        damaged_samples: found.samples(),
-        damaged_runs: found.runs,
-        checked_samples: found.checked,
-        checked_at_secs: found.completed_at.and_then(|at| u64::try_from(at.as_second()).ok()),
+        is_damaged: shared.storage.damage().sentence().is_some(),
     };
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], shared.metrics.text(&gauges)).into_response()
 }

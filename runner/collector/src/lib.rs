@@ -5,12 +5,11 @@ mod access;
 pub mod address;
 mod answers;
 mod body;
-mod checks;
 mod connections;
+mod damage;
 mod disk;
 mod events;
 mod health;
-mod integrity;
 mod jobs;
 mod lists;
 mod log;
@@ -36,15 +35,15 @@ use axum::Router;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use foreglow_exit::{Signals, UnusableInput, unusable};
+use foreglow_exit::{Damaged, Signals, UnusableInput, unusable};
 use tokio::sync::{Semaphore, watch};
 
 pub use self::access::Access;
-use self::access::{Gate, sign_in};
+use self::access::{Gate, Shares, sign_in};
 use self::answers::AnswerMemory;
 use self::body::BodyMemory;
+use self::connections::Connections;
 use self::events::{Events, News};
-use self::integrity::Integrity;
 pub use self::log::AccessLog;
 use self::metrics::Metrics;
 pub use self::samples::{Receipt, Rejection};
@@ -52,6 +51,8 @@ use self::storage::Storage;
 pub use self::tls::Tls;
 use crate::store::{Location, Store, Unavailable};
 
+/// Route of the event streams.
+const EVENTS: &str = "/api/v1/events";
 /// Maximum size of a request body.
 pub const MAX_BODY_BYTES: usize = 16 << 20;
 /// Grace period for requests in progress when the collector stops.
@@ -72,6 +73,7 @@ struct Shared {
     /// Bodies that are parsed at the same time.
     parsers: Arc<Semaphore>,
     gate: Arc<Gate>,
+    shares: Arc<Shares>,
     news: watch::Sender<News>,
     events: Events,
     metrics: Arc<Metrics>,
@@ -80,6 +82,8 @@ struct Shared {
     store: Option<Arc<Path>>,
     version: Arc<str>,
     is_tls: bool,
+    /// Age at which samples are removed.
+    keep: Option<Duration>,
 }
 
 /// Optional parts of a collector.
@@ -149,7 +153,7 @@ impl Collector {
     /// The structure of the store is damaged, the worker threads cannot be started, or the socket
     /// fails.
     pub fn run(self, store: Store) -> anyhow::Result<()> {
-        let integrity = Integrity::of(&store, integrity::CHECKED_BYTES)?;
+        store.check_structure()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(BLOCKING_THREADS)
@@ -158,7 +162,7 @@ impl Collector {
             .context("the threads that answer requests cannot be started")?;
         let gate = Gate::new(&self.access, self.address, store.reader()?);
         let location = store.location().clone();
-        let (storage, closed) = Storage::start(store, integrity)?;
+        let (storage, closed) = Storage::start(store)?;
         let outcome = runtime.block_on(self.answer(storage, gate, location));
         runtime.shutdown_timeout(STOP_TIMEOUT);
         // An error means that the channel is closed.
@@ -171,12 +175,14 @@ impl Collector {
         let listener =
             tokio::net::TcpListener::from_std(self.listener).context("the listening socket cannot be used")?;
         let Options { version, tls, log, keep } = self.options;
+        let most_connections = connections::most_connections();
         let shared = Shared {
             storage,
             bodies: BodyMemory::new(),
             answers: AnswerMemory::new(),
             parsers: Arc::new(Semaphore::new(PARSERS)),
             gate: Arc::new(gate),
+            shares: Arc::new(Shares::new(most_connections)),
             news: watch::Sender::new(News::default()),
             events: Events::new(),
             metrics: Arc::new(Metrics::default()),
@@ -184,14 +190,17 @@ impl Collector {
             store: location.file().map(Arc::from),
             version: version.into(),
             is_tls: tls.is_some(),
+            keep,
         };
         let news = shared.news.clone();
-        let checks = tokio::spawn(checks::keep_checking(shared.storage.clone(), location.clone()));
+        let checks = tokio::spawn(damage::keep_looking(shared.storage.clone()));
         let others = tokio::spawn(store::follow(location, move || news.send_modify(|news| news.posted += 1)));
         let events = tokio::spawn(shared.events.clone().read(shared.storage.clone(), shared.news.subscribe()));
-        let upkeep = tokio::spawn(upkeep::keep_up(shared.clone(), tls.clone(), keep));
+        let upkeep = tokio::spawn(upkeep::keep_up(shared.clone(), tls.clone()));
         let (stop, stopping) = watch::channel(false);
-        let server = connections::serve(listener, router(shared.clone()), tls, Arc::clone(&shared.metrics), stopping);
+        let open = Connections::new(most_connections);
+        let server =
+            connections::serve(listener, open, router(shared.clone()), tls, Arc::clone(&shared.metrics), stopping);
         let mut server = std::pin::pin!(server);
         tokio::select! {
             () = server.as_mut() => return Ok(()),
@@ -218,7 +227,7 @@ fn router(shared: Shared) -> Router {
     Router::new()
         .route("/api/v1/samples", get(samples::list).post(samples::accept))
         .route("/api/v1/samples/{id}", get(samples::one).delete(samples::remove))
-        .route("/api/v1/events", get(events::events))
+        .route(EVENTS, get(events::events))
         .route("/api/v1/workloads", get(workloads::list))
         .route("/api/v1/jobs", get(jobs::list))
         .route("/api/v1/jobs/{job}", get(jobs::one))
@@ -249,7 +258,7 @@ fn refusal(status: StatusCode, sentence: impl std::fmt::Display) -> Response {
 fn failure(error: &anyhow::Error) -> Response {
     let status = if error.is::<UnusableInput>() {
         StatusCode::BAD_REQUEST
-    } else if error.is::<Unavailable>() {
+    } else if error.is::<Unavailable>() || error.is::<Damaged>() {
         StatusCode::SERVICE_UNAVAILABLE
     } else {
         StatusCode::INTERNAL_SERVER_ERROR

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use foreglow_exit::unusable;
+use foreglow_exit::{complain, unusable};
 use foreglow_shared::Timestamp;
 
 /// Limit on the queued lines; further lines are dropped, so that no request waits for the log.
@@ -38,6 +38,15 @@ impl Entry {
             token: None,
             method: request.method().to_string(),
             path: request.uri().path().to_owned(),
+        }
+    }
+
+    /// Returns the name of the token, or else the address of the client.
+    pub(super) fn holder(&self) -> String {
+        match (&self.token, self.client) {
+            (Some(token), _) => format!("the token {token}"),
+            (None, Some(client)) => client.ip().to_string(),
+            (None, None) => "the client".to_owned(),
         }
     }
 
@@ -99,7 +108,7 @@ fn write(path: &Path, lines: &Receiver<String>) {
             None => std::io::stdout().lock().write_all(text.as_bytes()),
         });
         if let Err(error) = written {
-            eprintln!("foreglow: the access log {} was not written: {error}", path.display());
+            complain(&format!("foreglow: the access log {} was not written: {error}", path.display()));
         }
     }
 }

@@ -57,11 +57,6 @@ pub(super) struct Gauges {
     pub(super) queued_writes: usize,
     pub(super) listeners: usize,
     pub(super) is_damaged: bool,
-    pub(super) damaged_samples: usize,
-    pub(super) damaged_runs: usize,
-    pub(super) checked_samples: u64,
-    /// End of the last complete check, Unix time.
-    pub(super) checked_at_secs: Option<u64>,
 }
 
 impl Metrics {
@@ -139,11 +134,7 @@ impl Metrics {
             ("foreglow_store_bytes", "gauge", "Size of the store with its log.", gauges.store_bytes),
             ("foreglow_disk_free_bytes", "gauge", "Free space of the store's disk.", gauges.free_bytes),
             ("foreglow_queued_writes", "gauge", "Writes that wait.", Some(gauges.queued_writes as u64)),
-            ("foreglow_store_damaged", "gauge", "1 if a damaged sample was found.", Some(gauges.is_damaged.into())),
-            ("foreglow_damaged_samples", "gauge", "Samples not as stored.", Some(gauges.damaged_samples as u64)),
-            ("foreglow_damaged_runs", "gauge", "Runs with wrong figures.", Some(gauges.damaged_runs as u64)),
-            ("foreglow_checked_samples", "gauge", "Samples that the check has read.", Some(gauges.checked_samples)),
-            ("foreglow_checked_seconds", "gauge", "Unix time of the last whole check.", gauges.checked_at_secs),
+            ("foreglow_store_damaged", "gauge", "1 if the store is damaged.", Some(gauges.is_damaged.into())),
         ] {
             if let Some(value) = value {
                 head(&mut text, name, kind, help);

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Path, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use foreglow_exit::complain;
 use foreglow_shared::{Engine, Mode, Outcome, Timestamp, Uuid, parse_line};
 use serde::{Deserialize, Serialize};
 
-use super::access::Credential;
+use super::access::{Credential, Turns};
 use super::answers::{MAX_CSV_BYTES, as_csv, as_stream};
 use super::body::{Body, Lines, Share, busy};
 use super::lists::{Limits, next_page, set_next};
@@ -26,6 +28,10 @@ const MAX_NAMED_REJECTIONS: usize = 1_000;
 const MAX_LINES: usize = 20_000;
 /// Maximum size of a line, and so of each of its fields. A sample has about half a KiB.
 const MAX_LINE_BYTES: usize = 64 << 10;
+/// Earliest submission, 2000-01-01. A machine whose clock was not set has 1970.
+const EARLIEST: Timestamp = Timestamp::constant(946_684_800, 0);
+/// Most that the clock of a machine may be ahead.
+const MOST_AHEAD: Duration = Duration::from_hours(24);
 /// Size up to which a body is parsed on the same thread, because handing it over would take longer.
 const SMALL_BODY_BYTES: usize = 16 << 10;
 
@@ -74,14 +80,15 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
         Err(refused) => return *refused,
     };
     let Body { lines, memory } = body;
+    let times = Times::of(shared.keep, Timestamp::now());
     let parsed = match lines.len() {
-        0..=SMALL_BODY_BYTES => Ok(sort_out(lines, memory)),
+        0..=SMALL_BODY_BYTES => Ok(sort_out(lines, memory, times)),
         // Parsing a large body takes a second, which would block all other requests.
         _ => {
             let Ok(parser) = Arc::clone(&shared.parsers).acquire_owned().await else { return *busy() };
             let sorted = tokio::task::spawn_blocking(move || {
                 let _parser = parser;
-                sort_out(lines, memory)
+                sort_out(lines, memory, times)
             });
             sorted.await
         }
@@ -116,9 +123,39 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
             Json(receipt).into_response()
         }
         Err(error) => {
-            eprintln!("foreglow: samples were rejected: {error:#}");
+            complain(&format!("foreglow: samples were rejected: {error:#}"));
             shared.metrics.store_errors.fetch_add(1, Ordering::Relaxed);
             refusal(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}"))
+        }
+    }
+}
+
+/// Times of submission that are accepted. The clock of a machine is wrong outside of them, or the
+/// sample would be removed at once.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    earliest: Timestamp,
+    latest: Timestamp,
+    /// Whether the collector removes earlier samples.
+    removes: bool,
+}
+
+impl Times {
+    fn of(keep: Option<Duration>, now: Timestamp) -> Self {
+        let latest = now.checked_add(MOST_AHEAD).unwrap_or(Timestamp::MAX);
+        let kept = keep.and_then(|keep| now.checked_sub(keep).ok()).filter(|kept| *kept > EARLIEST);
+        Self { earliest: kept.unwrap_or(EARLIEST), latest, removes: kept.is_some() }
+    }
+
+    fn check(self, started_at: Timestamp) -> Result<(), String> {
+        let wrong = |why: &str| Err(format!("started_at is {started_at}, {why}"));
+        if started_at > self.latest {
+            return wrong("which is in the future; set the clock of the machine, and correct it");
+        }
+        match started_at < self.earliest {
+            true if self.removes => wrong("and this collector removes samples from that time (--keep)"),
+            true => wrong("which is before 2000; set the clock of the machine, and correct it"),
+            false => Ok(()),
         }
     }
 }
@@ -136,7 +173,7 @@ struct Sorted {
 ///
 /// # Errors
 /// The answer to the sender: there are more than [`MAX_LINES`] lines, or there is no memory left.
-fn sort_out(lines: Lines, memory: Share) -> Result<Sorted, Box<Response>> {
+fn sort_out(lines: Lines, memory: Share, times: Times) -> Result<Sorted, Box<Response>> {
     let mut sorted = Sorted { samples: Vec::new(), receipt: Receipt::default(), memory };
     let (mut line, mut count, mut bytes) = (0, 0, lines.len());
     for chunk in lines.into_chunks() {
@@ -152,7 +189,7 @@ fn sort_out(lines: Lines, memory: Share) -> Result<Sorted, Box<Response>> {
             }
             count += 1;
             let receipt = &mut sorted.receipt;
-            match parse(text) {
+            match parse(text, times) {
                 Ok(sample) => {
                     bytes += sample.size_bytes();
                     sorted.memory.extend_to(bytes)?;
@@ -167,13 +204,14 @@ fn sort_out(lines: Lines, memory: Share) -> Result<Sorted, Box<Response>> {
     Ok(sorted)
 }
 
-fn parse(line: &[u8]) -> Result<Encoded, String> {
+fn parse(line: &[u8], times: Times) -> Result<Encoded, String> {
     if line.len() > MAX_LINE_BYTES {
         let (length, limit) = (line.len(), MAX_LINE_BYTES >> 10);
         return Err(format!("it has {length} bytes; a sample may have at most {limit} KiB"));
     }
     let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8 text".to_owned())?;
     let sample = parse_line(text).map_err(|error| error.to_string())?;
+    times.check(sample.started_at)?;
     Encoded::new(&sample).map_err(|error| error.to_string())
 }
 
@@ -204,6 +242,7 @@ enum ListFormat {
 /// CSV. If there are more, the `Link` header has the next page.
 pub(super) async fn list(
     State(shared): State<Shared>,
+    Extension(turns): Extension<Turns>,
     headers: HeaderMap,
     uri: axum::http::Uri,
     query: Result<Query<ListQuery>, QueryRejection>,
@@ -238,8 +277,8 @@ pub(super) async fn list(
         Err(error) => return failure(&error),
     };
     let body = match format {
-        ListFormat::Jsonl => as_stream(shared, filter, start, page).await,
-        ListFormat::Csv => as_csv(&shared, filter, start, page).await,
+        ListFormat::Jsonl => as_stream(shared, turns, filter, (start, page)).await,
+        ListFormat::Csv => as_csv(shared, turns, filter, (start, page)).await,
     };
     let body = match body {
         Ok(body) => body,

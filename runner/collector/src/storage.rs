@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::body::Share;
-use crate::integrity::Integrity;
+use crate::damage::Damage;
 use crate::store::{Encoded, Inserted, Store, Unavailable};
 
 /// Connections that read at the same time.
@@ -30,7 +30,7 @@ pub(super) struct Storage {
     readers: Arc<Mutex<Vec<Store>>>,
     free_readers: Arc<Semaphore>,
     writer: mpsc::Sender<Write>,
-    integrity: Arc<Integrity>,
+    damage: Damage,
 }
 
 enum Write {
@@ -52,14 +52,16 @@ impl Storage {
     ///
     /// # Errors
     /// The store cannot be read, or the thread cannot be started.
-    pub(super) fn start(store: Store, integrity: Integrity) -> anyhow::Result<(Self, Receiver<()>)> {
+    pub(super) fn start(store: Store) -> anyhow::Result<(Self, Receiver<()>)> {
         let readers = (0..READERS).map(|_| store.reader()).collect::<anyhow::Result<Vec<Store>>>()?;
         let (writer, writes) = mpsc::channel(QUEUE);
         let (ending, ended) = std::sync::mpsc::channel();
+        let damage = Damage::default();
+        let known = damage.clone();
         std::thread::Builder::new()
             .name("store".into())
             .spawn(move || {
-                write_all(store, writes);
+                write_all(store, writes, &known);
                 drop::<Sender<()>>(ending);
             })
             .context("the thread that writes samples cannot be started")?;
@@ -67,7 +69,7 @@ impl Storage {
             writer,
             readers: Arc::new(Mutex::new(readers)),
             free_readers: Arc::new(Semaphore::new(READERS)),
-            integrity: Arc::new(integrity),
+            damage,
         };
         Ok((storage, ended))
     }
@@ -86,7 +88,11 @@ impl Storage {
         work: impl FnOnce(&mut Store) -> anyhow::Result<T> + Send + 'static,
     ) -> anyhow::Result<T> {
         let (reply, result) = oneshot::channel();
-        let work = Box::new(move |store: &mut Store| drop(reply.send(work(store))));
+        let damage = self.damage.clone();
+        let work = Box::new(move |store: &mut Store| {
+            let outcome = damage.refuse().and_then(|()| work(store)).inspect_err(|error| damage.note(error));
+            drop(reply.send(outcome));
+        });
         self.writer.send(Write::Other(work)).await.map_err(|_| ended())?;
         result.await.map_err(|_| ended())?
     }
@@ -97,15 +103,12 @@ impl Storage {
         work: impl FnOnce(&Store) -> anyhow::Result<T> + Send + 'static,
     ) -> anyhow::Result<T> {
         let permit = Arc::clone(&self.free_readers).acquire_owned().await.context("the collector is stopping")?;
-        let (readers, integrity) = (Arc::clone(&self.readers), self.integrity());
+        let (readers, damage) = (Arc::clone(&self.readers), self.damage.clone());
         tokio::task::spawn_blocking(move || {
             let _permit = permit;
             let reader = readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let reader = reader.context("a connection to the store is missing")?;
-            let outcome = work(&reader);
-            if reader.take_seen_damage() {
-                integrity.saw_damage();
-            }
+            let outcome = work(&reader).inspect_err(|error| damage.note(error));
             readers.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
             outcome
         })
@@ -119,8 +122,8 @@ impl Storage {
     }
 
     /// Returns the known damage.
-    pub(super) fn integrity(&self) -> Arc<Integrity> {
-        Arc::clone(&self.integrity)
+    pub(super) fn damage(&self) -> &Damage {
+        &self.damage
     }
 }
 
@@ -129,7 +132,7 @@ fn ended() -> anyhow::Error {
 }
 
 /// Writes until all handles are gone.
-fn write_all(mut store: Store, mut writes: mpsc::Receiver<Write>) {
+fn write_all(mut store: Store, mut writes: mpsc::Receiver<Write>, damage: &Damage) {
     let mut next = writes.blocking_recv();
     while let Some(write) = next.take() {
         match write {
@@ -149,7 +152,7 @@ fn write_all(mut store: Store, mut writes: mpsc::Receiver<Write>) {
                         Err(_) => break,
                     }
                 }
-                insert(&mut store, group);
+                insert(&mut store, group, damage);
             }
         }
         if next.is_none() {
@@ -160,9 +163,10 @@ fn write_all(mut store: Store, mut writes: mpsc::Receiver<Write>) {
 
 /// Stores the samples of several requests together, or one by one if that fails, so that no request
 /// fails because of another one. If a database does not answer, the requests fail together.
-fn insert(store: &mut Store, group: Vec<Insert>) {
+fn insert(store: &mut Store, group: Vec<Insert>, damage: &Damage) {
     let requests: Vec<&[Encoded]> = group.iter().map(|insert| insert.samples.as_slice()).collect();
-    let together = if group.len() > 1 { Some(store.insert_all(&requests)) } else { None };
+    let is_together = group.len() > 1 && damage.refuse().is_ok();
+    let together = is_together.then(|| store.insert_all(&requests));
     let mut together = match together {
         Some(Err(error)) if error.is::<Unavailable>() => {
             for insert in group {
@@ -174,14 +178,16 @@ fn insert(store: &mut Store, group: Vec<Insert>) {
     };
     for insert in group {
         let inserted =
-            together.as_mut().and_then(Iterator::next).map_or_else(|| insert_one(store, &insert.samples), Ok);
+            together.as_mut().and_then(Iterator::next).map_or_else(|| insert_one(store, &insert.samples, damage), Ok);
         // If the sender has disconnected, it will send the samples again, and they are known then.
         drop(insert.reply.send(inserted));
     }
 }
 
-fn insert_one(store: &mut Store, samples: &[Encoded]) -> anyhow::Result<Inserted> {
-    store.insert_all(&[samples]).map(|mut inserted| inserted.pop().unwrap_or_default())
+fn insert_one(store: &mut Store, samples: &[Encoded], damage: &Damage) -> anyhow::Result<Inserted> {
+    damage.refuse()?;
+    let inserted = store.insert_all(&[samples]).inspect_err(|error| damage.note(error));
+    inserted.map(|mut inserted| inserted.pop().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -198,7 +204,7 @@ mod tests {
     async fn samples_that_wait_keep_their_memory_though_the_sender_has_gone() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(Some(&folder.path().join("samples.sqlite").into())).unwrap();
-        let (storage, _closed) = Storage::start(store, Integrity::default()).unwrap();
+        let (storage, _closed) = Storage::start(store).unwrap();
         let bodies = BodyMemory::new();
         let request = Request::new(axum::body::Body::from(vec![b' '; 10 << 10]));
         let Ok(Body { memory, .. }) = bodies.read(request).await else { panic!("the body was refused") };

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use foreglow_exit::complain;
 use foreglow_shared::{Timestamp, format_count};
 
 use super::Shared;
@@ -15,23 +16,23 @@ const RETENTION_INTERVAL: Duration = Duration::from_secs(600);
 const BATCH: usize = 1_000;
 
 /// Does the work until the collector stops.
-pub(super) async fn keep_up(shared: Shared, tls: Option<Tls>, keep: Option<Duration>) {
+pub(super) async fn keep_up(shared: Shared, tls: Option<Tls>) {
     if let Some(warning) = shared.store.as_deref().and_then(disk::shared_warning) {
-        eprintln!("{warning}");
+        complain(&warning);
     }
     let mut space = Space::Enough;
     let mut removed_at: Option<Instant> = None;
     loop {
         space = warn(&shared, space);
         if let Some(Err(error)) = tls.as_ref().map(Tls::refresh) {
-            eprintln!("foreglow: the new certificate is not used: {error:#}");
+            complain(&format!("foreglow: the new certificate is not used: {error:#}"));
         }
-        if let Some(keep) = keep
+        if let Some(keep) = shared.keep
             && removed_at.is_none_or(|at| at.elapsed() >= RETENTION_INTERVAL)
         {
             removed_at = Some(Instant::now());
             if let Err(error) = remove_old(&shared, keep).await {
-                eprintln!("foreglow: samples that are too old were not removed: {error:#}");
+                complain(&format!("foreglow: samples that are too old were not removed: {error:#}"));
             }
         }
         tokio::time::sleep(INTERVAL).await;
@@ -44,7 +45,7 @@ fn warn(shared: &Shared, before: Space) -> Space {
     let Some(free) = disk::free_bytes(store) else { return before };
     let space = Space::of(free);
     if let Some(warning) = space.warning(before, store, free) {
-        eprintln!("{warning}");
+        complain(&warning);
     }
     space
 }
@@ -55,7 +56,7 @@ pub(super) async fn mark_used(shared: &Shared) {
     if !used.is_empty()
         && let Err(error) = shared.storage.write(move |store| store.mark_used(&used)).await
     {
-        eprintln!("foreglow: the last use of tokens was not stored: {error:#}");
+        complain(&format!("foreglow: the last use of tokens was not stored: {error:#}"));
     }
 }
 
@@ -70,7 +71,7 @@ async fn remove_old(shared: &Shared, keep: Duration) -> anyhow::Result<()> {
         }
     }
     if removed > 0 {
-        eprintln!("foreglow: removed {} from before {before}", format_count(removed, "sample"));
+        complain(&format!("foreglow: removed {} from before {before}", format_count(removed, "sample")));
     }
     Ok(())
 }

@@ -122,8 +122,7 @@ over_both! {
     a_page_ends_after_its_limit_and_names_where_the_next_one_begins
     equal_runs_are_counted_together_through_every_change
     runs_are_counted_though_another_store_removes_them
-    a_sample_that_was_altered_is_found_and_left_out
-    altered_columns_and_figures_are_found
+    altered_figures_are_found
     a_store_of_a_newer_version_is_rejected
     a_reader_sees_what_was_committed
     samples_of_any_size_and_with_any_character_are_stored
@@ -299,35 +298,12 @@ fn runs_are_counted_though_another_store_removes_them(place: &Place) {
     assert_eq!(workloads(&one), [(sample(1).workload, 3)]);
 }
 
-fn a_sample_that_was_altered_is_found_and_left_out(place: &Place) {
-    let mut store = place.open();
-    store.insert(&[sample(1), sample(2)]).unwrap();
-    assert!(store.check().unwrap().is_sound());
-    place.alter("UPDATE samples SET line = replace(line, '2.5', '2.4') WHERE seq = 1");
-    let findings = store.check().unwrap();
-    assert_eq!((findings.samples, findings.damaged), (2, vec![(1, sample(1).id.to_string())]));
-    assert!(!store.has_seen_damage());
-    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(2)]);
-    assert!(store.has_seen_damage() && store.sample_line(sample(1).id).is_err());
-    assert_eq!(store.remove(&[sample(1).id], "me").unwrap(), 1);
-    assert!(store.check().unwrap().is_sound());
-}
-
-/// Each of these columns is served or used in queries, and has no checksum of its own.
-fn altered_columns_and_figures_are_found(place: &Place) {
+fn altered_figures_are_found(place: &Place) {
     let mut store = place.open();
     store.insert(&[sample(1), sample(2)]).unwrap();
     store.insert(&[Sample { completion_time_secs: Some(0.1), ..sample(3) }]).unwrap();
     store.remove(&[sample(2).id], "me").unwrap();
     assert!(store.check().unwrap().is_sound());
-    for (column, other) in [("secs", "2.4"), ("model", "'lenet4'"), ("outcome", "'failed'"), ("started_at_us", "5")] {
-        place.alter(&format!("UPDATE samples SET {column} = {other} WHERE id = '{}'", sample(1).id));
-        let damaged = store.check().unwrap().damaged;
-        let ids: Vec<&str> = damaged.iter().map(|(_, id)| id.as_str()).collect();
-        assert_eq!(ids, [sample(1).id.to_string()], "{column}");
-        store.remove(&[sample(1).id], "me").unwrap();
-        store.insert(&[sample(1)]).unwrap();
-    }
     for figure in ["samples = 3", "timed = 1", "sum_secs = sum_secs + 0.001", "least_secs = 0.2", "most_secs = 9.0"] {
         place.alter(&format!("UPDATE runs SET {figure}"));
         let findings = store.check().unwrap();
@@ -390,7 +366,7 @@ fn a_token_is_found_by_its_hash_until_it_is_revoked(place: &Place) {
     store.mark_used(&[("anna".into(), expires_at.unwrap()), ("nobody".into(), created_at)]).unwrap();
     assert_eq!(store.tokens().unwrap(), [token]);
     assert!(store.revoke_token("anna", "me").unwrap() && !store.revoke_token("anna", "me").unwrap());
-    assert!(!store.has_tokens().unwrap());
+    assert!(store.has_tokens().unwrap(), "a store that once had a token stays closed");
     let record: Vec<String> = store.audit().unwrap().into_iter().map(|line| line.what).collect();
     assert_eq!(record, ["made the token anna (read,write)", "revoked the token anna"]);
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, MachineType, parse_duration, share_of_percent};
+use foreglow_shared::{
+    ACCURACIES, DEADLINE_SECS, MONEY, MOST_CANDIDATES, MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, MachineType,
+    PROBABILITIES, SAMPLING_RATES, parse_duration, share_of_percent,
+};
 
-/// Maximum length of a list.
-const MAX_COUNTS: usize = 10_000;
 /// Maximum number of cores of all executors.
 const MOST_TOTAL_CORES: u32 = 1_000_000;
 
@@ -76,9 +77,9 @@ pub fn counts(text: &str) -> Result<Counts, String> {
             return Err(wrong(String::new()));
         }
         // One number above the limit suffices to refuse a range of up to 4 billion.
-        counts.extend((first..=last).take(MAX_COUNTS + 1));
-        if counts.len() > MAX_COUNTS {
-            return Err(format!("name at most {MAX_COUNTS} numbers"));
+        counts.extend((first..=last).take(MOST_CANDIDATES + 1));
+        if counts.len() > MOST_CANDIDATES {
+            return Err(format!("name at most {MOST_CANDIDATES} numbers"));
         }
     }
     Ok(Counts(counts.into_iter().collect()))
@@ -131,7 +132,7 @@ fn one(counts: &Counts) -> Result<u32, String> {
 /// Parses a sampling rate: `0.1`, `10%`, `1`.
 pub fn rate(text: &str) -> Result<f64, String> {
     fraction(text)
-        .filter(|rate| *rate > 0.0 && *rate <= 1.0)
+        .filter(|rate| SAMPLING_RATES.contains(rate))
         .ok_or_else(|| "write a share of the images above 0 and at most 1, such as 0.1 or 10%".to_owned())
 }
 
@@ -177,12 +178,15 @@ pub fn core_share(text: &str) -> Result<f64, String> {
 
 /// Parses a probability: `0.9`, `90%`.
 pub fn probability(text: &str) -> Result<f64, String> {
-    share(text).map_err(|_| "write a probability between 0 and 1, such as 0.9 or 90%".to_owned())
+    fraction(text)
+        .filter(|share| PROBABILITIES.contains(share))
+        .ok_or_else(|| "write a probability between 0 and 1, such as 0.9 or 90%".to_owned())
 }
 
 /// Parses a minimum accuracy: `0.97`, `97%`.
 pub fn accuracy(text: &str) -> Result<f64, String> {
-    rate(text).map_err(|_| "write an accuracy above 0 and at most 1, such as 0.97 or 97%".to_owned())
+    let accuracy = fraction(text).filter(|share| ACCURACIES.contains(share));
+    accuracy.ok_or_else(|| "write an accuracy above 0 and at most 1, such as 0.97 or 97%".to_owned())
 }
 
 fn fraction(text: &str) -> Option<f64> {
@@ -210,7 +214,9 @@ pub fn deviations(text: &str) -> Result<Channels, String> {
 
 /// Parses a time: `90`, `90s`, `5m`, `1h30m`, `2d`, `1d12h`.
 pub fn duration_secs(text: &str) -> Result<f64, String> {
-    parse_duration(text).ok_or_else(|| "write a time above 0, such as 90s, 5m, 1h30m or 2d".to_owned())
+    parse_duration(text)
+        .filter(|secs| DEADLINE_SECS.contains(secs))
+        .ok_or_else(|| "write a time above 0, such as 90s, 5m, 1h30m or 2d".to_owned())
 }
 
 /// Parses a number, whose range the command checks.
@@ -225,7 +231,7 @@ pub fn size(text: &str) -> Result<NonZeroUsize, String> {
 
 /// Parses an amount of money: `5`, `0.25`.
 pub fn money(text: &str) -> Result<f64, String> {
-    let money = text.trim().parse::<f64>().ok().filter(|money| money.is_finite() && *money > 0.0);
+    let money = text.trim().parse::<f64>().ok().filter(|money| MONEY.contains(money));
     money.ok_or_else(|| "write an amount of money above 0, such as 5 or 0.25".to_owned())
 }
 
@@ -259,8 +265,8 @@ fn list<T: PartialEq>(text: &str, parse: fn(&str) -> Result<T, String>) -> Resul
         if !values.contains(&value) {
             values.push(value);
         }
-        if values.len() > MAX_COUNTS {
-            return Err(format!("name at most {MAX_COUNTS} values"));
+        if values.len() > MOST_CANDIDATES {
+            return Err(format!("name at most {MOST_CANDIDATES} values"));
         }
     }
     Ok(values)
@@ -302,7 +308,7 @@ mod tests {
         for text in ["", "0", "4-1", "a", "1-", "1,,2", "-1", "1-4294967295"] {
             assert!(counts(text).is_err(), "{text}");
         }
-        assert_eq!(counts("1-10000,5").map(|counts| counts.0.len()), Ok(MAX_COUNTS));
+        assert_eq!(counts("1-10000,5").map(|counts| counts.0.len()), Ok(MOST_CANDIDATES));
         assert_eq!(counts("1-9999,10000-10001"), Err("name at most 10000 numbers".into()));
         assert_eq!(
             (count("1_000"), count("0"), count("-1"), count("4294967296")),

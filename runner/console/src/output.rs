@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write as _};
 
 use anyhow::Context as _;
-use foreglow_exit::OutputClosed;
+use foreglow_exit::{OutputClosed, plain};
 use serde::Serialize;
 
 use crate::table::wrapped;
@@ -35,13 +35,14 @@ impl Format {
     }
 }
 
-/// Writes an answer to standard output.
+/// Writes an answer to standard output. What files say cannot control the terminal: this is the one
+/// place where answers are written, and it escapes.
 ///
 /// # Errors
 /// Standard output is closed ([`OutputClosed`]), or its disk is full.
 pub fn print(answer: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(answer.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(plain(answer).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(OutputClosed.into()),
         other => other.context("the answer could not be written to standard output"),
     }

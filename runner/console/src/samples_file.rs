@@ -72,10 +72,16 @@ impl SamplesFile {
     /// Appends a sample and waits until it is on disk.
     ///
     /// # Errors
-    /// The disk is full or gone.
+    /// The disk is full or gone, or the file has the largest size allowed; the file is then
+    /// unchanged.
     pub fn append(&mut self, sample: &Sample) -> anyhow::Result<()> {
         let line = write_jsonl([sample]);
+        let length = self.file.metadata().ok().filter(std::fs::Metadata::is_file).map(|data| data.len());
         let done = self.file.write_all(line.as_bytes()).and_then(|()| sync(&self.file));
+        if let Some(length) = length.filter(|_| done.is_err()) {
+            // A part of a line that stays is left out by the next reader.
+            let _ = self.file.set_len(length);
+        }
         done.with_context(|| failed(&self.path))
     }
 

@@ -303,6 +303,6 @@ mod tests {
     #[test]
     fn a_cell_commands_no_terminal() {
         let rows = [vec!["\u{1b}[2Jlenet5\n".to_owned()]];
-        assert!(table_in(None, &[("model", Align::Left)], rows).contains(r"\u{1b}[2Jlenet5\n"));
+        assert!(table_in(None, &[("model", Align::Left)], rows).contains(r"\u001b[2Jlenet5\n"));
     }
 }

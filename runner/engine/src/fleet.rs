@@ -1,7 +1,7 @@
 //! The executor processes of a run. Dropping the fleet ends all of them.
 
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -90,8 +90,7 @@ impl Fleet {
             if let Some(share) = core_share {
                 executor.prepare_quota(share * f64::from(assignment.threads))?;
             }
-            // If the executor is already gone, its end is reported as an event.
-            let _ = executor.say(&assignment);
+            executor.say(&assignment)?;
             executors.push(executor);
         }
         let watch = Watch::new(executors.iter().map(|executor| executor.child.id()).collect());
@@ -144,13 +143,19 @@ impl Fleet {
     }
 
     /// Sends a partition to an executor. An executor that has ended is reported as an event.
-    pub fn hand_out(&mut self, executor: usize, partition: Partition) {
-        let _ = self.executors[executor].say(&Order::Partition(partition));
+    ///
+    /// # Errors
+    /// The order cannot be sent to an executor that waits for it.
+    pub fn hand_out(&mut self, executor: usize, partition: Partition) -> anyhow::Result<()> {
+        self.order(executor, &Order::Partition(partition))
     }
 
     /// Sends an order to an executor. An executor that has ended is reported as an event.
-    pub fn order(&mut self, executor: usize, order: &Order) {
-        let _ = self.executors[executor].say(order);
+    ///
+    /// # Errors
+    /// The order cannot be sent to an executor that waits for it.
+    pub fn order(&mut self, executor: usize, order: &Order) -> anyhow::Result<()> {
+        self.executors[executor].say(order)
     }
 
     /// Waits for the next event; `None` after `longest`.
@@ -267,12 +272,16 @@ impl Executor {
         Ok(())
     }
 
+    /// Sends a line of the protocol. Only a closed pipe is no error: the end of the executor is
+    /// reported as an event. Any other message that is lost would be waited for without end.
     fn say(&mut self, message: &impl Serialize) -> anyhow::Result<()> {
-        let mut line = serde_json::to_string(message)?;
+        let mut line = serde_json::to_string(message).context("a message to an executor cannot be written as JSON")?;
         line.push('\n');
-        let input = self.input.as_mut().context("its input is closed")?;
-        input.write_all(line.as_bytes())?;
-        Ok(input.flush()?)
+        let Some(input) = &mut self.input else { return Ok(()) };
+        match input.write_all(line.as_bytes()).and_then(|()| input.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("an executor cannot be reached"),
+            _ => Ok(()),
+        }
     }
 
     fn kill(&mut self) {

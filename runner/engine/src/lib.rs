@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use foreglow_data::images::Normalisation;
 use foreglow_data::{Progress as DrawingProgress, Source};
-use foreglow_exit::Interrupt;
+use foreglow_exit::{Interrupt, unusable};
 use foreglow_machine::control_group::Quota;
 use foreglow_machine::device::Chosen;
 use foreglow_machine::{Use, machine_memory_mib, processor_name, processors};
@@ -228,6 +228,19 @@ impl Job {
     }
 
     /// Returns the assignment of an executor.
+    /// Refuses paths that the executor protocol, lines of JSON, cannot carry.
+    fn check_paths(&self) -> anyhow::Result<()> {
+        let training = self.training.as_ref();
+        let held_out = training.and_then(|training| training.held_out.as_ref()).map(|held_out| &held_out.source);
+        let sources = [Some(&self.source), held_out].into_iter().flatten();
+        let files = [self.weights.as_deref(), training.and_then(|training| training.save_weights.as_deref())];
+        let paths = sources.flat_map(|source| [Some(source.path.as_path()), source.vectors()]).chain(files).flatten();
+        match paths.into_iter().find(|path| path.to_str().is_none()) {
+            Some(path) => Err(unusable(format!("the path {} is not UTF-8; rename its folders", path.display()))),
+            None => Ok(()),
+        }
+    }
+
     fn assignment(&self, executor: u32, configuration: &Configuration, sampling_rate: f64) -> Assignment {
         let split = configuration.split();
         Assignment {

@@ -65,6 +65,7 @@ fn measure(
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(Progress),
 ) -> anyhow::Result<Sample> {
+    job.check_paths()?;
     let (started_at, id) = (Timestamp::now(), Uuid::now_v7());
     let monitor = match &job.monitor {
         None => Monitor::default(),
@@ -233,7 +234,7 @@ impl Run<'_> {
         for slot in 0..split.cores_per_executor {
             for executor in (0..split.executors).filter(|executor| slot < split.cores_of(*executor)) {
                 if let Some(partition) = self.partitions.next() {
-                    fleet.hand_out(executor as usize, partition);
+                    fleet.hand_out(executor as usize, partition).map_err(not_sent)?;
                 }
             }
         }
@@ -243,7 +244,7 @@ impl Run<'_> {
                 Some((executor, Event::Report(Report::Done { images, broken, phases, .. }))) => {
                     self.skip(broken)?;
                     if let Some(partition) = self.partitions.next() {
-                        fleet.hand_out(executor, partition);
+                        fleet.hand_out(executor, partition).map_err(not_sent)?;
                     }
                     left -= 1;
                     self.account.done(executor, images, phases);
@@ -313,6 +314,11 @@ impl Run<'_> {
     fn check_interrupt(&self) -> Result<(), Stop> {
         if self.interrupt.is_raised() { Err(Stop::Interrupted) } else { Ok(()) }
     }
+}
+
+/// The end of a run whose executor cannot be told what to do.
+fn not_sent(error: anyhow::Error) -> Stop {
+    failed(format!("{error:#}"))
 }
 
 fn micros(time: Duration) -> f64 {

@@ -11,6 +11,9 @@ const INTERRUPT: u8 = 2;
 const TERMINATE: u8 = 15;
 #[cfg(unix)]
 const HANGUP: u8 = 1;
+/// SIGXFSZ.
+#[cfg(unix)]
+const FILE_SIZE: i32 = 25;
 /// Offset of the exit code of a process that a signal ends; the signal's number is added.
 const SIGNAL_BASE: u8 = 128;
 
@@ -108,6 +111,21 @@ pub fn listen() {
 fn raise(flags: &[Interrupt]) -> bool {
     flags.iter().for_each(|flag| flag.0.store(true, Ordering::Relaxed));
     !flags.is_empty()
+}
+
+/// Makes a write beyond the limit on the size of files (`ulimit -f`) fail like one to a full disk,
+/// instead of ending the process by SIGXFSZ without a message and in the middle of a line.
+pub fn outlive_the_file_size_limit() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        // The handler stays for the life of the process. Without it, only the message is missing.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+        let _ = runtime.map(|runtime| {
+            let _entered = runtime.enter();
+            signal(SignalKind::from_raw(FILE_SIZE)).map(drop)
+        });
+    }
 }
 
 /// The signals that end a command.

@@ -7,7 +7,7 @@ mod temporary;
 
 use std::process::ExitCode;
 
-pub use self::interrupt::{Interrupt, Interrupted, Signals};
+pub use self::interrupt::{Interrupt, Interrupted, Signals, outlive_the_file_size_limit};
 pub use self::notes::{be_quiet, complain, is_quiet, note, plain};
 pub use self::temporary::Temporary;
 

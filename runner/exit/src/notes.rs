@@ -31,7 +31,26 @@ pub fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", plain(text));
 }
 
-/// Escapes terminal control characters, except line breaks.
+/// Escapes terminal control characters, except line breaks and tabs. JSON stays the same JSON.
 pub fn plain(text: &str) -> String {
-    text.split('\n').map(printable).collect::<Vec<String>>().join("\n")
+    text.split_inclusive(['\n', '\t']).fold(String::with_capacity(text.len()), |mut plain, part| {
+        let end = part.trim_end_matches(['\n', '\t']).len();
+        plain.push_str(&printable(&part[..end]));
+        plain.push_str(&part[end..]);
+        plain
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_with_control_characters_and_bidirectional_marks_stays_the_same_json() {
+        let name = "a\u{9b}31m\u{202e}b\u{61c}\tc\n";
+        let text = format!("{{\n\t\"name\": {}\n}}\n", serde_json::Value::from(name));
+        let printed = plain(&text);
+        assert!(printed.contains(r"a\u009b31m\u202eb\u061c\tc\n") && printed.starts_with("{\n\t"), "{printed}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&printed).unwrap()["name"], name);
+    }
 }

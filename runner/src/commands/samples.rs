@@ -88,12 +88,8 @@ struct ShowArgs {
 #[derive(Debug, clap::Args)]
 struct RemoveArgs {
     /// Ids of the samples, or their first or last characters
-    #[arg(value_name = "ID", required_unless_present = "position")]
+    #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-
-    /// Position of a sample whose id is damaged, from `foreglow serve --check`; may be repeated
-    #[arg(long, value_name = "N", conflicts_with = "from")]
-    position: Vec<i64>,
 
     /// Remove them from this JSON Lines file instead of the store
     #[arg(long, value_name = "FILE", conflicts_with = "store")]
@@ -161,31 +157,10 @@ fn remove(args: &RemoveArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     let mut store = Store::open_existing(args.store.as_ref())?;
-    let stored = store.positions()?;
-    let known: Vec<Stored<'_>> = stored.iter().map(|(position, id)| Stored { id, position: *position }).collect();
-    let named = find_all(&args.ids, &known)?.into_iter().map(|sample| sample.position);
-    let positions: Vec<i64> = named.chain(args.position.iter().copied()).collect();
-    if let Some(unknown) = positions.iter().find(|position| known.iter().all(|sample| sample.position != **position)) {
-        return Err(unusable(format!(
-            "no sample has the position {unknown}; `foreglow serve --check` lists those that are damaged"
-        )));
-    }
-    let removed = store.remove_at(&positions, &user())?;
+    let ids = find_all(&args.ids, &store.ids()?)?;
+    let removed = store.remove(&ids, &user())?;
     note(&format!("{} removed from {}", format_count(removed, "sample"), store.location()));
     Ok(())
-}
-
-/// A sample of a store. Its id may be damaged.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Stored<'a> {
-    id: &'a str,
-    position: i64,
-}
-
-impl fmt::Display for Stored<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.id)
-    }
 }
 
 fn find_all<T: Copy + Ord + fmt::Display>(wanted: &[String], known: &[T]) -> anyhow::Result<Vec<T>> {

@@ -64,7 +64,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     keep: Option<f64>,
 
-    /// Check the structure of the store and the checksum of every sample, and exit
+    /// Check the structure of the store and the figures of its runs, and exit
     #[arg(long)]
     check: bool,
 }
@@ -111,15 +111,8 @@ fn check(location: Option<&Location>) -> anyhow::Result<()> {
             format_count(findings.samples as usize, "sample")
         ));
     }
-    let structure = findings.structure.iter().map(|problem| format!("structure: {problem}"));
-    let damaged =
-        findings.damaged.iter().map(|(position, id)| format!("sample {position} ({id}) differs from what was stored"));
-    let lines = structure.chain(damaged).chain(findings.figures.iter().cloned());
-    output::print(&lines.map(|line| line + "\n").collect::<String>())?;
-    anyhow::bail!(
-        "the store {shown} is damaged; restore it from a copy, or remove the damaged samples with `foreglow samples remove \
-         --position N`"
-    )
+    output::print(&findings.lines().map(|line| format!("{line}\n")).collect::<String>())?;
+    anyhow::bail!("the store {shown} is damaged; restore it from a copy")
 }
 
 /// Parses the address of a planner, with a slash at its end.

@@ -56,7 +56,8 @@ fn old_samples_are_removed_with_a_line_in_the_record() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
     let old = |number: u32| line(number).replace("2026-11-21", "2020-01-01");
-    let young = |number: u32| line(number).replace("2026-11-21", "2999-01-01");
+    let today = foreglow_shared::Timestamp::now().to_string()[..10].to_owned();
+    let young = |number: u32| line(number).replace("2026-11-21T10:00:00Z", &format!("{today}T00:00:00Z"));
     let many: String = (0..1_500).map(|number| old(number) + "\n").collect();
     assert_eq!(post(&server.url, &(many + &young(5_000))).0, 200);
     let pruned = home.run(&["store", "prune", "--older-than", "365d"]);

@@ -102,5 +102,8 @@ fn prices_without_bound_are_refused() {
     let prices = home.write("prices.json", sheet);
     let answer = home.run(&["plan", SAMPLES, "--model", "lenet5", "--prices", &prices]);
     assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{answer:?}");
-    assert!(answer.stderr.contains("core_hour is 1") && answer.stderr.contains("a price is a number from 0 to 1e12"));
+    assert!(
+        answer.stderr.contains("core_hour is 1")
+            && answer.stderr.contains("a price is 0 or a number from 1e-12 to 1e12")
+    );
 }

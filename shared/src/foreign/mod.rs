@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 pub use self::field::Field;
 pub use self::mapping::{Extent, FieldSource, Mapping, TimeUnit};
-use crate::limits::{MOST_CORES, MOST_EXECUTORS};
+use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, RUN_SECS, SAMPLING_RATES};
 use crate::{
     Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Table, TableError, TableRow, Workload,
     number, share_of_percent, unambiguous_number,
@@ -83,8 +83,9 @@ impl MappedRow<'_> {
             // Exact: a count of images is far below 2^53.
             Extent::Images => extent / images as f64,
         };
-        if sampling_rate > 1.0 {
+        if !SAMPLING_RATES.contains(&sampling_rate) {
             let must = match self.mapping.extent {
+                _ if sampling_rate < 1.0 => "at least 1e-12 of the images",
                 Extent::Share => "at most 1, a share of the images",
                 Extent::Percent => "at most 100, percent of the images",
                 Extent::Images => "at most the images of the whole job",
@@ -100,6 +101,9 @@ impl MappedRow<'_> {
             return Err(self.cell(Field::CoresPerExecutor, "at most 1000"));
         }
         let memory_per_executor_mib = self.whole(Field::MemoryPerExecutorMib)?;
+        if memory_per_executor_mib > MOST_MEMORY_MIB {
+            return Err(self.cell(Field::MemoryPerExecutorMib, "at most 16777216 MiB"));
+        }
         let partition_size = self.whole(Field::PartitionSize)?;
         let job = jobs.entry(context.key()).or_insert_with(|| Job::of_runs(context, Vec::new()));
         let incomplete = |outcome, at_least_secs| IncompleteRun {
@@ -170,7 +174,11 @@ impl MappedRow<'_> {
 
     fn secs(&self) -> Result<f64, MappingError> {
         let secs = self.positive(Field::CompletionTime)? * self.mapping.time_unit.secs();
-        if secs.is_finite() && secs > 0.0 { Ok(secs) } else { Err(self.cell(Field::CompletionTime, "a time")) }
+        if RUN_SECS.contains(&secs) {
+            Ok(secs)
+        } else {
+            Err(self.cell(Field::CompletionTime, "a time from 1e-9 to 1e9 seconds"))
+        }
     }
 
     /// Reads a count; also accepts `4.0`, which other tools write.

@@ -1,7 +1,7 @@
 //! Foreglow's catalog format: a short CSV, also for own hardware.
 
 use super::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN};
-use crate::limits::MOST_CORES;
+use crate::limits::{MONEY, MOST_CORES, is_price};
 use crate::moment::day;
 use crate::number;
 use crate::table::{Table, TableRow};
@@ -131,9 +131,9 @@ impl CatalogLine<'_> {
                 machine: self.text("name").to_owned(),
             });
         }
-        match self.number(column, f64::MAX) {
-            Err(_) => Err(self.invalid(column, A_PRICE)),
-            price => price,
+        match self.number(column, *MONEY.end()) {
+            Ok(price) if price.is_none_or(is_price) => Ok(price),
+            _ => Err(self.invalid(column, A_PRICE)),
         }
     }
 
@@ -180,4 +180,4 @@ impl CatalogLine<'_> {
 }
 
 const POSITIVE: &str = "a number above 0";
-const A_PRICE: &str = "a price per hour above 0";
+const A_PRICE: &str = "a price per hour above 0, at most 1e12";

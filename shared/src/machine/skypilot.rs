@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::gpu_memory::{GpuMemory, KnownMemory};
 use super::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType};
+use crate::limits::MONEY;
 use crate::number;
 use crate::table::{Table, TableRow};
 
@@ -253,5 +254,5 @@ fn is_local_zone(zone: &str) -> bool {
 }
 
 fn positive(text: &str) -> Option<f64> {
-    number(text).filter(|value| *value > 0.0)
+    number(text).filter(|value| MONEY.contains(value))
 }

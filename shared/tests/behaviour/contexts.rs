@@ -225,7 +225,7 @@ fn names_command_no_terminal() {
     sample.workload.model = "lenet5\u{1b}[2J".into();
     sample.host.cpu = Some("A\nCPU".into());
     let title = Context::of(&sample).title();
-    assert!(title.starts_with(r"lenet5\u{1b}[2J inference") && title.ends_with(r"A\nCPU"), "{title}");
+    assert!(title.starts_with(r"lenet5\u001b[2J inference") && title.ends_with(r"A\nCPU"), "{title}");
 }
 
 #[test]

@@ -233,7 +233,52 @@ fn a_link_with_an_invalid_question_is_rejected() {
     assert!(refused(|view| view.job.observations[0].executors = u32::MAX).contains("more executors"));
     assert!(refused(|view| view.question.budget = Some(-1.0)).contains("budget"));
     assert!(refused(|view| view.question.probability = 1.0).contains("probability"));
+    assert!(refused(|view| view.question.probability = 1.0 - 1e-9).contains("probability"));
+    assert!(refused(|view| view.question.deadline_secs = Some(5e-324)).contains("deadline"));
+    assert!(refused(|view| view.question.budget = Some(1e300)).contains("budget"));
+    assert!(refused(|view| view.question.prices.core_hour = 5e-324).contains("core_hour"));
+    assert!(refused(|view| view.job.observations[0].sampling_rate = 5e-324).contains("a run has an invalid time"));
+    assert!(
+        refused(|view| view.job.observations[0].completion_time_secs = 1e300).contains("a run has an invalid time")
+    );
+    assert!(refused(|view| view.job.observations[0].memory_per_executor_mib = 0).contains("a run has an invalid time"));
+    assert!(refused(|view| view.job.context.workload.images = 0).contains("workload.images is 0"));
     assert!(refused(|view| view.question.prices.core_hour = -1.0).contains("core_hour"));
+}
+
+#[test]
+fn a_link_with_more_than_a_written_one_is_refused_by_number() {
+    let refused = |change: fn(&mut View)| {
+        let mut view = measured();
+        change(&mut view);
+        View::from_link(&view.to_fragment()).unwrap_err().to_string()
+    };
+    let jobs =
+        refused(|view| view.compared = vec![foreglow_shared::Job { observations: vec![], ..view.job.clone() }; 8_000]);
+    assert!(jobs.contains("it has 8001 jobs, and a link holds at most 500"), "{jobs}");
+    let runs = refused(|view| view.job.observations = vec![view.job.observations[0]; 2_001]);
+    assert!(runs.contains("it has 2001 runs, and a link holds at most 2000"), "{runs}");
+    let excluded = refused(|view| view.left_out.observations = vec![view.job.observations[0]; 2_001]);
+    assert!(excluded.contains("it has 2001 excluded runs"), "{excluded}");
+    let counts = refused(|view| view.question.executors = (1..=9_999).chain([9_999; 2]).collect());
+    assert!(counts.contains("it has 10001 numbers of executors"), "{counts}");
+    let cores = refused(|view| view.question.cores_per_executor.push(1_001));
+    assert!(cores.contains("up to 1000 are possible"), "{cores}");
+    let name = refused(|view| view.job.context.host.cpu = Some("x".repeat(1_001)));
+    assert!(name.contains("host.cpu is a text of 1001 letters"), "{name}");
+}
+
+#[test]
+fn a_comparison_with_more_jobs_than_a_link_holds_is_left_out_of_it() {
+    let view = measured();
+    let on = |number: u32| {
+        let mut job = view.job.clone();
+        job.context.host.machine = Some(format!("m{number}"));
+        job.observations.truncate(1);
+        job
+    };
+    let count = |jobs: u32| view.clone().comparing(&(0..jobs).map(on).collect::<Vec<_>>()).compared.len();
+    assert_eq!([count(499), count(500)], [499, 0]);
 }
 
 #[test]

@@ -92,12 +92,16 @@ fn unusable_catalogs_are_refused_in_one_sentence() {
         refused(Catalog::read("name,processors,memory_gib,hourly_price\na,4,16,1\n", "own", None)),
         "the column currency is missing; a catalog has name, processors, memory_gib, hourly_price, currency"
     );
-    assert_eq!(refused(own("a,4,16,-1,USD")), "line 2: hourly_price of a is \"-1\"; give a price per hour above 0");
+    assert_eq!(
+        refused(own("a,4,16,-1,USD")),
+        "line 2: hourly_price of a is \"-1\"; give a price per hour above 0, at most 1e12"
+    );
     assert_eq!(refused(own("a,0,16,1,USD")), "line 2: processors of a is \"0\"; give a number above 0");
     assert_eq!(refused(own("a,2.5,16,1,USD")), "line 2: processors of a is \"2.5\"; give a whole number");
     assert_eq!(refused(own("a,4,,1,USD")), "line 2: memory_gib of a is \"\"; give a number above 0");
-    assert_eq!(refused(own("a,4,16,,USD")), "line 2: hourly_price of a is \"\"; give a price per hour above 0");
-    assert_eq!(refused(own("a,4,16,NaN,USD")), "line 2: hourly_price of a is \"\"; give a price per hour above 0");
+    let price = "line 2: hourly_price of a is \"\"; give a price per hour above 0, at most 1e12";
+    assert_eq!(refused(own("a,4,16,,USD")), price);
+    assert_eq!(refused(own("a,4,16,NaN,USD")), price);
     assert_eq!(
         refused(own("a,4,16,1,dollars")),
         "line 2: the currency is \"dollars\"; give a code of three capital letters, such as USD"

@@ -118,6 +118,9 @@ fn out_of_range_numbers_name_the_field_and_its_range() {
         ("/completion_time_secs", json!(1e12), "completion_time_secs"),
         ("/completion_time_secs", json!(9e-10), "completion_time_secs"),
         ("/startup_secs", json!(1e12), "startup_secs"),
+        ("/sampling_rate", json!(5e-324), "sampling_rate"),
+        ("/sampling_rate", json!(1e-13), "sampling_rate"),
+        ("/host/core_share", json!(5e-324), "host.core_share"),
     ] {
         match with(path, change) {
             Err(SampleError::Range { field: named, .. }) => assert_eq!(named, field),
@@ -125,7 +128,9 @@ fn out_of_range_numbers_name_the_field_and_its_range() {
         }
     }
     let error = with("/sampling_rate", json!(1.5)).unwrap_err();
-    assert_eq!(error.to_string(), "sampling_rate is 1.5; it must be more than 0 and at most 1");
+    assert_eq!(error.to_string(), "sampling_rate is 1.5; it must be from 1e-12 to 1");
+    let error = with("/sampling_rate", json!(5e-324)).unwrap_err();
+    assert_eq!(error.to_string(), "sampling_rate is 5e-324; it must be from 1e-12 to 1");
     let error = with("/configuration/executors", json!(u32::MAX)).unwrap_err();
     assert_eq!(error.to_string(), "configuration.executors is 4294967295; it must be from 1 to 10000");
 }

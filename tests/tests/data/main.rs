@@ -422,6 +422,16 @@ async fn another_page_hands_over_samples_by_message() -> anyhow::Result<()> {
     assert!(planner.url.starts_with(origin.as_str().unwrap_or("none")), "{origin}");
     let windows = browser.page.windows().await?;
     browser.page.switch_to_window(windows[1].clone()).await?;
+    let from = dashboard.url.trim_end_matches('/').to_owned();
+    let asks = async |browser: &Browser| {
+        Ok(browser
+            .page
+            .get_alert_text()
+            .await
+            .is_ok_and(|text| text.starts_with(&from) && text.contains("private.jsonl")))
+    };
+    browser.wait_until("the question about the samples", asks).await?;
+    browser.page.accept_alert().await?;
     browser.answered().await?;
     browser.show("runs").await?;
     says(&browser, "samples-count", &runs()?).await?;

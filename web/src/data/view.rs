@@ -1,6 +1,6 @@
 //! The views of the page, one per tab, and their part of the address.
 
-use foreglow_shared::{LinkSetting, LinkSettings, decoded, encoded, number};
+use foreglow_shared::{LinkSetting, LinkSettings, MONEY, decoded, encoded, number};
 
 use crate::data::machine_choice::MachineChoice;
 use crate::data::switch::Switches;
@@ -150,7 +150,7 @@ impl Shown {
 
 /// Reads a price above 0.
 pub fn price(text: &str) -> Option<f64> {
-    number(text).filter(|price| *price > 0.0 && price.is_finite())
+    number(text).filter(|price| MONEY.contains(price))
 }
 
 fn count(value: &str) -> Option<u32> {

@@ -1,6 +1,9 @@
 //! The question: the size of the job, the budget, the probability, the memory and the prices.
 
-use foreglow_shared::{MOST_MEMORY_MIB, Mode, compact_duration, number, parse_duration, share_of_percent};
+use foreglow_shared::{
+    ACCURACIES, MONEY, MOST_MEMORY_MIB, Mode, PROBABILITIES, compact_duration, number, parse_duration,
+    share_of_percent,
+};
 use leptos::prelude::*;
 
 use crate::data::text::capitalised;
@@ -197,7 +200,7 @@ fn NumberField(
 fn Budget() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let set = |planner: Planner, money: Option<f64>| {
-        let is_valid = money.is_none_or(|money| money > 0.0);
+        let is_valid = money.is_none_or(|money| MONEY.contains(&money));
         if is_valid {
             planner.budget.set(money);
         }
@@ -219,7 +222,7 @@ fn Budget() -> impl IntoView {
 fn Probability() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let set = |planner: Planner, percent: Option<f64>| {
-        let probability = percent.map(share_of_percent).filter(|share| *share > 0.0 && *share < 1.0);
+        let probability = percent.map(share_of_percent).filter(|share| PROBABILITIES.contains(share));
         if let Some(probability) = probability {
             planner.probability.set(probability);
         }
@@ -243,7 +246,7 @@ fn MinAccuracy() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let set = |planner: Planner, percent: Option<f64>| {
         let least = percent.map(share_of_percent);
-        let is_valid = least.is_none_or(|least| least > 0.0 && least <= 1.0);
+        let is_valid = least.is_none_or(|least| ACCURACIES.contains(&least));
         if is_valid {
             planner.min_accuracy.set(least);
         }

@@ -3,6 +3,7 @@
 //!
 //! The samples stay in the browser: a dashboard can show private ones without a link or an upload.
 
+use foreglow_shared::printable;
 use js_sys::{ArrayBuffer, Object, Reflect, Uint8Array};
 use leptos::ev;
 use leptos::prelude::*;
@@ -20,25 +21,42 @@ const FIELD: &str = "foreglow";
 /// Answers `PING`, and opens the samples of the page that opened or embeds this one.
 pub fn follow(planner: Planner) {
     let listener = window_event_listener(ev::message, move |event: MessageEvent| {
-        let Some(sender) = event.source().filter(is_opener) else { return };
+        let Some(sender) = event.source().filter(|sender| is_parent(sender) || is_opener(sender)) else { return };
         if event.data().as_string().as_deref() == Some(PING) {
             // A page without an origin, such as a local file, is named "null".
             let origin = Some(event.origin()).filter(|origin| origin != "null").unwrap_or_else(|| "*".to_owned());
             // Fails if the other page is closed.
             let _ = sender.unchecked_ref::<Window>().post_message(&JsValue::from_str(PONG), &origin);
-        } else if let Some((name, bytes)) = samples(&event.data()) {
+        } else if let Some((name, bytes)) = samples(&event.data())
+            && (is_parent(&sender) || is_wanted(&event.origin(), &name))
+        {
             read_bytes(planner, &name, bytes);
         }
     });
     on_cleanup(move || listener.remove());
 }
 
-/// Whether the sender is the page that opened this one, or that embeds it. Other pages must not
-/// replace the data of the user.
+/// Whether the sender is the page that opened this one. Other pages must not replace the data of
+/// the user.
 fn is_opener(sender: &Object) -> bool {
-    let opener = window().opener().ok();
-    let parent = window().parent().ok().flatten().filter(|parent| *parent != window()).map(JsValue::from);
-    opener.into_iter().chain(parent).any(|other| other == **sender)
+    window().opener().is_ok_and(|opener| opener == **sender)
+}
+
+/// Whether the sender is the page that embeds this one, which shows only what that page gives it.
+fn is_parent(sender: &Object) -> bool {
+    let parent = window().parent().ok().flatten().filter(|parent| *parent != window());
+    parent.is_some_and(|parent| JsValue::from(parent) == **sender)
+}
+
+/// Asks the user whether the samples of an opener may replace those of this page: any site can open
+/// it.
+fn is_wanted(origin: &str, name: &str) -> bool {
+    let question = format!(
+        "{} sends the samples {:?}, which replace those of this page. Open them?",
+        printable(origin),
+        printable(name)
+    );
+    window().confirm_with_message(&question).unwrap_or(false)
 }
 
 /// The name and the bytes of received samples: text or an `ArrayBuffer`.

@@ -12,6 +12,8 @@ use crate::regression::{Regression, process_plane, spread, weighted_mean};
 
 /// Limit on the rows for learning variances, because the time is cubic in them.
 const LEARNT_FROM: usize = 250;
+/// Limit on the raises of the noise, by 100 each.
+const MOST_RAISES: usize = 100;
 /// Lower bound on the unit of the values, in ln t.
 const LEAST_UNIT: f64 = 0.01;
 
@@ -123,17 +125,20 @@ impl Covariance {
             self.row(place, &mut matrix[i][..=i]);
         }
         let mut noise = self.noise;
-        loop {
+        for _ in 0..MOST_RAISES {
             let mut noisy = matrix.clone();
             for i in 0..count {
                 noisy[i][i] += noise / weights[i];
             }
             // Rounding can hide a small noise beside large variances; increasing it does no harm.
             match Cholesky::of(noisy) {
-                Some(factor) => break factor,
+                Some(factor) => return factor,
                 None => noise *= 100.0,
             }
         }
+        // Only a covariance that is not finite gets here. The rows then have no influence.
+        let independent = |i: usize| (0..count).map(|j| if i == j { f64::MAX } else { 0.0 }).collect();
+        Cholesky::of_semidefinite(&(0..count).map(independent).collect::<Vec<Vec<f64>>>())
     }
 
     /// Computes the covariance between a place and each of the first rows.

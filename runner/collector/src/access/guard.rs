@@ -1,6 +1,7 @@
 //! Middleware that checks every request.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -12,7 +13,10 @@ use super::standing::Standing;
 use crate::log::Entry;
 use crate::store::Roles;
 use crate::token::Hash;
-use crate::{Shared, refusal};
+use crate::{EVENTS, Shared, refusal};
+
+/// Unknown tokens that an address may send per minute.
+const WRONG_PER_MINUTE: u32 = 120;
 
 /// Token of a request that was admitted.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +36,7 @@ pub(crate) async fn guard(State(shared): State<Shared>, mut request: Request, ne
     let mut response = match admit(&shared, request.headers(), sent, route, &mut entry).await {
         Ok(()) => {
             request.extensions_mut().insert(Credential { hash: sent, name: entry.token.clone() });
-            next.run(request).await
+            answer(&shared, route, &entry, request, next).await
         }
         Err(refused) => *refused,
     };
@@ -42,6 +46,25 @@ pub(crate) async fn guard(State(shared): State<Shared>, mut request: Request, ne
     if let Some(log) = &shared.log {
         log.add(&entry, response.status(), took);
     }
+    response
+}
+
+/// Answers an admitted request. One that reads the store takes a share of its token or address,
+/// until the last part of the answer is sent.
+async fn answer(shared: &Shared, route: Route, entry: &Entry, mut request: Request, next: Next) -> Response {
+    if !matches!(route, Route::Read | Route::Page) {
+        return next.run(request).await;
+    }
+    let holder = entry.holder();
+    let Some((share, work, turns)) = shared.shares.take(&holder, entry.path == EVENTS).await else {
+        let sentence = format!("{holder} has too many answers at once; read them, and send the request again");
+        let refused = refusal(StatusCode::TOO_MANY_REQUESTS, sentence);
+        return ([(header::RETRY_AFTER, "1")], refused).into_response();
+    };
+    request.extensions_mut().insert(turns);
+    let mut response = next.run(request).await;
+    drop(work);
+    response.extensions_mut().insert(Arc::new(share));
     response
 }
 
@@ -112,6 +135,12 @@ async fn admit(
         Err(error) => return refuse(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}")),
     };
     entry.token = standing.name().map(str::to_owned);
+    if standing == Standing::Unknown
+        && let Err(delay) = shared.gate.rates.take(&wrong_from(entry), WRONG_PER_MINUTE, Instant::now())
+    {
+        let sentence = format!("{} has sent too many unknown tokens; send a valid one later", entry.holder());
+        return Err(Box::new(too_many(delay, sentence)));
+    }
     // Pages cannot set this header to a valid token, so it comes from a program.
     let is_program = standing.name().is_some() && headers.contains_key(header::AUTHORIZATION);
     if !is_known_host && !is_program {
@@ -143,14 +172,23 @@ async fn admit(
             if let Err(delay) = shared.gate.rates.take(name, *per_minute, Instant::now()) {
                 let sentence =
                     format!("the token {name} may send {per_minute} requests per minute; send it again later");
-                let secs = delay.as_secs_f64().ceil().max(1.0).to_string();
-                let refused = refusal(StatusCode::TOO_MANY_REQUESTS, sentence);
-                return Err(Box::new(([(header::RETRY_AFTER, secs)], refused).into_response()));
+                return Err(Box::new(too_many(delay, sentence)));
             }
         }
         Standing::Token { .. } | Standing::Open => {}
     }
     Ok(())
+}
+
+/// Returns the name under which the unknown tokens of an address are counted. It is no name of a
+/// token.
+fn wrong_from(entry: &Entry) -> String {
+    format!("wrong tokens of {}", entry.holder())
+}
+
+fn too_many(delay: Duration, sentence: String) -> Response {
+    let secs = delay.as_secs_f64().ceil().max(1.0).to_string();
+    ([(header::RETRY_AFTER, secs)], refusal(StatusCode::TOO_MANY_REQUESTS, sentence)).into_response()
 }
 
 fn unauthorized(sentence: &str) -> Response {

@@ -3,6 +3,7 @@
 mod guard;
 mod origin;
 mod rate;
+mod shares;
 pub(super) mod sign_in;
 mod standing;
 
@@ -11,6 +12,7 @@ use std::net::SocketAddr;
 use foreglow_exit::unusable;
 
 pub(super) use self::guard::{Credential, guard};
+pub(super) use self::shares::{Share, Shares, Turns};
 pub(super) use self::standing::Gate;
 use crate::store::{Store, Token};
 use crate::token::Hash;

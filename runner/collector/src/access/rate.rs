@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 /// Burst of requests that a token may accumulate, minutes.
 const BURST: f64 = 1.0 / 6.0;
 const SECS_PER_MINUTE: f64 = 60.0;
+/// Number of buckets from which on those that are full again are forgotten.
+const MOST_BUCKETS: usize = 10_000;
+const FULL_AGAIN: Duration = Duration::from_mins(1);
 
 /// Token buckets, one for each access token.
 #[derive(Debug, Default)]
@@ -27,6 +30,9 @@ impl Rates {
         let per_sec = f64::from(per_minute.max(1)) / SECS_PER_MINUTE;
         let most = (f64::from(per_minute) * BURST).max(1.0);
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if buckets.len() >= MOST_BUCKETS {
+            buckets.retain(|_, bucket| now.saturating_duration_since(bucket.at) < FULL_AGAIN);
+        }
         let full = Bucket { left: most, at: now };
         let bucket = buckets.entry(name.to_owned()).or_insert(full);
         let saved = now.saturating_duration_since(bucket.at).as_secs_f64() * per_sec;

@@ -25,8 +25,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-pub(super) use self::places::Connection;
-use self::places::Connections;
+pub(super) use self::places::{Connection, Connections};
 use self::stalled::DropStalled;
 use self::traffic::{Received, Sent};
 use super::log::Client;
@@ -48,12 +47,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Accepts connections until `stopping` is true, and then finishes the requests in progress.
 pub(super) async fn serve(
     listener: TcpListener,
+    connections: Connections,
     router: Router,
     tls: Option<Tls>,
     metrics: Arc<Metrics>,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let connections = Arc::new(Connections::new(most_connections()));
+    let connections = Arc::new(connections);
     let mut tasks = tokio::task::JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -66,7 +66,7 @@ pub(super) async fn serve(
             continue;
         };
         // Without a free slot the connection is closed, because all others are active.
-        if let Some((number, connection)) = connections.enter(Instant::now()) {
+        if let Some((number, connection)) = connections.enter(client.ip(), Instant::now()) {
             let (connections, router, stopping) = (Arc::clone(&connections), router.clone(), stopping.clone());
             let (tls, metrics) = (tls.clone(), Arc::clone(&metrics));
             tasks.spawn(async move {
@@ -121,7 +121,12 @@ async fn answer(
         request.extensions_mut().insert(client);
         let connection = Arc::clone(&connection);
         let answer = router.call(request.map(|body| Received::new(body, Arc::clone(&connection))));
-        async move { answer.await.map(|answer| answer.map(|body| Sent::new(body, connection))) }
+        async move {
+            answer.await.map(|mut answer| {
+                let share = answer.extensions_mut().remove();
+                answer.map(|body| Sent::new(body, connection, share))
+            })
+        }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES);
@@ -143,7 +148,7 @@ async fn answer(
 /// Returns the limit on connections, after raising the process's limit on file descriptors as far
 /// as allowed.
 #[cfg(unix)]
-fn most_connections() -> usize {
+pub(super) fn most_connections() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let wanted = MOST_CONNECTIONS + OTHER_DESCRIPTORS;
@@ -157,6 +162,6 @@ fn most_connections() -> usize {
 }
 
 #[cfg(not(unix))]
-fn most_connections() -> usize {
+pub(super) fn most_connections() -> usize {
     1_024
 }

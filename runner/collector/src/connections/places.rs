@@ -1,6 +1,7 @@
 //! The open connections, and the choice of one to evict for a new one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,6 +10,9 @@ use tokio::sync::Notify;
 
 /// Time without progress after which an active request may be evicted.
 const QUIET: Duration = Duration::from_secs(2);
+
+/// The share of an address is this part of all connections.
+const SHARE: usize = 4;
 
 /// State of a connection: what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +32,7 @@ const PHASES: [Phase; 4] = [Phase::Head, Phase::Body, Phase::Collector, Phase::A
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
+    address: IpAddr,
     accepted: Instant,
     /// Index in [`PHASES`].
     phase: AtomicU8,
@@ -38,9 +43,9 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(address: IpAddr) -> Self {
         let (phase, progress_ms) = (AtomicU8::new(Phase::Head as u8), AtomicU64::new(0));
-        Self { accepted: Instant::now(), phase, progress_ms, evicted: Notify::new() }
+        Self { address, accepted: Instant::now(), phase, progress_ms, evicted: Notify::new() }
     }
 
     /// Enters a phase, which counts as progress.
@@ -73,7 +78,7 @@ impl Connection {
 
 /// The open connections.
 #[derive(Debug)]
-pub(super) struct Connections {
+pub(crate) struct Connections {
     most: usize,
     /// By the number of the connection.
     open: Mutex<BTreeMap<u64, Arc<Connection>>>,
@@ -81,22 +86,24 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         Self { most, open: Mutex::default(), next: AtomicU64::new(0) }
     }
 
-    /// Adds a connection. Beyond the limit, evicts the one that was idle longest; `None` if all are
-    /// active.
-    pub(super) fn enter(&self, now: Instant) -> Option<(u64, Arc<Connection>)> {
+    /// Adds a connection. Beyond the limit, evicts the one that was idle longest. If all are
+    /// active, evicts the oldest of the address with the most connections, so that an address that
+    /// holds nearly all of them keeps no other one out; `None` if no address has more than its
+    /// share.
+    pub(super) fn enter(&self, address: IpAddr, now: Instant) -> Option<(u64, Arc<Connection>)> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= self.most {
             let quiet = open.iter().filter_map(|(number, connection)| Some((connection.replaceable(now)?, *number)));
-            let (_, number) = quiet.min()?;
+            let number = quiet.min().map(|(_, number)| number).or_else(|| oldest_of_largest(&open))?;
             if let Some(connection) = open.remove(&number) {
                 connection.evicted.notify_one();
             }
         }
-        let (number, connection) = (self.next.fetch_add(1, Ordering::Relaxed), Arc::new(Connection::new()));
+        let (number, connection) = (self.next.fetch_add(1, Ordering::Relaxed), Arc::new(Connection::new(address)));
         open.insert(number, Arc::clone(&connection));
         Some((number, connection))
     }
@@ -106,12 +113,30 @@ impl Connections {
     }
 }
 
+/// Returns the oldest connection of the address with the most; `None` if it has no more than its
+/// share of all.
+fn oldest_of_largest(open: &BTreeMap<u64, Arc<Connection>>) -> Option<u64> {
+    let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+    open.values().for_each(|connection| *counts.entry(connection.address).or_default() += 1);
+    let (largest, count) = counts.into_iter().max_by_key(|(address, count)| (*count, *address))?;
+    let has_more = count > open.len() / SHARE;
+    open.iter().find(|(_, connection)| has_more && connection.address == largest).map(|(number, _)| *number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
     fn enter(connections: &Connections) -> (u64, Arc<Connection>) {
-        connections.enter(Instant::now()).unwrap()
+        connections.enter(HERE, Instant::now()).unwrap()
+    }
+
+    fn active_from(connections: &Connections, last: u8) -> Option<u64> {
+        let (number, connection) = connections.enter(IpAddr::from([10, 0, 0, last]), Instant::now())?;
+        connection.enter(Phase::Collector);
+        Some(number)
     }
 
     fn open(connections: &Connections) -> Vec<u64> {
@@ -130,14 +155,18 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_waits_for_the_collector_keeps_its_place() {
-        let connections = Connections::new(1);
-        let (number, connection) = enter(&connections);
-        connection.enter(Phase::Collector);
-        let later = Instant::now() + Duration::from_secs(3_600);
-        assert!(connections.enter(later).is_none());
-        connections.leave(number);
-        assert!(connections.enter(later).is_some());
+    fn active_connections_keep_their_places_except_the_oldest_of_an_address_with_most_of_them() {
+        let connections = Connections::new(8);
+        let of_one: Vec<u64> = (0..6).filter_map(|_| active_from(&connections, 1)).collect();
+        let others = [active_from(&connections, 2).unwrap(), active_from(&connections, 3).unwrap()];
+        let new = active_from(&connections, 4).unwrap();
+        assert_eq!(open(&connections), [&of_one[1..], &others, &[new]].concat());
+
+        let even = Connections::new(8);
+        (0..8).for_each(|address| assert!(active_from(&even, address).is_some()));
+        assert!(active_from(&even, 9).is_none());
+        even.leave(0);
+        assert!(active_from(&even, 9).is_some());
     }
 
     #[test]
@@ -146,8 +175,7 @@ mod tests {
             let connections = Connections::new(1);
             let (first, connection) = enter(&connections);
             connection.enter(phase);
-            assert!(connections.enter(Instant::now()).is_none(), "{phase:?}: it has just begun");
-            let (second, _) = connections.enter(Instant::now() + QUIET).unwrap();
+            let (second, _) = connections.enter(HERE, Instant::now() + QUIET).unwrap();
             assert_eq!(open(&connections), [second], "instead of {first}");
         }
     }

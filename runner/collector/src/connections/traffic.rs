@@ -8,6 +8,7 @@ use axum::body::{Body, Bytes};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 
 use super::places::{Connection, Phase};
+use crate::access::Share;
 
 /// Number of bytes that counts as progress, so that a client that sends single bytes makes none.
 const PROGRESS_BYTES: usize = 4 << 10;
@@ -65,16 +66,17 @@ impl Drop for Received {
     }
 }
 
-/// Body of an answer.
+/// Body of an answer, with its share until the last part is sent.
 #[derive(Debug)]
 pub(super) struct Sent {
     body: Body,
     connection: Arc<Connection>,
+    _share: Option<Arc<Share>>,
 }
 
 impl Sent {
-    pub(super) fn new(body: Body, connection: Arc<Connection>) -> Self {
-        Self { body, connection }
+    pub(super) fn new(body: Body, connection: Arc<Connection>, share: Option<Arc<Share>>) -> Self {
+        Self { body, connection, _share: share }
     }
 }
 

@@ -172,16 +172,8 @@ fn set_aside(store: &Path) -> anyhow::Result<Option<PathBuf>> {
 /// Checks a copy and returns its number of samples; errors name the file that the user gave.
 fn check(copy: &Path, name: &Path) -> anyhow::Result<u64> {
     let findings = Store::open_existing(Some(&Location::File(copy.to_owned())))?.check()?;
-    if !findings.is_sound() {
-        return Err(unusable(format!(
-            "{} is damaged: {}",
-            name.display(),
-            findings
-                .structure
-                .first()
-                .cloned()
-                .unwrap_or_else(|| { format!("{} samples differ from what was stored", findings.damaged.len()) })
-        )));
+    if let Some(first) = findings.lines().next() {
+        return Err(unusable(format!("{} is damaged: {first}", name.display())));
     }
     Ok(findings.samples)
 }

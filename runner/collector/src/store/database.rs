@@ -75,6 +75,14 @@ impl Database {
         }
     }
 
+    /// Finds a file that was removed or replaced, or that has lost its write-ahead log.
+    pub(super) fn look(&mut self) -> Outcome<()> {
+        match self {
+            Self::File(file) => file.look(),
+            Self::Server(_) => Ok(()),
+        }
+    }
+
     /// Returns another connection, which only reads and waits for no writer.
     pub(super) fn reader(&self) -> Outcome<Self> {
         match self {
@@ -125,22 +133,11 @@ impl Transaction<'_> {
         }
     }
 
-    /// Returns the [`COLUMNS`](super::stored::COLUMNS) of the samples that were stored with these
-    /// ids. A row whose id was damaged has another id.
-    pub(super) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<(String, Row)>> {
+    /// Returns the ids and lines of the samples that were stored with these ids.
+    pub(super) fn lines_of(&self, ids: &[&str]) -> Outcome<Vec<(String, String)>> {
         match self {
-            Self::File(writing) => writing.rows_of(ids),
-            Self::Server(writing) => writing.rows_of(ids),
-        }
-    }
-
-    /// Ensures that the sample at a position can be changed or removed. SQLite refuses both for a
-    /// damaged sample that differs from its index entries.
-    pub(super) fn match_indexes(&self, position: i64) -> Outcome<()> {
-        match self {
-            Self::File(writing) => writing.match_indexes(position),
-            // A server changes and removes such rows.
-            Self::Server(_) => Ok(()),
+            Self::File(writing) => writing.lines_of(ids),
+            Self::Server(writing) => writing.lines_of(ids),
         }
     }
 

@@ -2,8 +2,6 @@
 
 use foreglow_shared::{Context, Sample};
 
-use super::checksum::checksum;
-
 /// A sample with all columns of the store. Encoding takes most of the processor time of a write and
 /// needs no store, so the collector encodes outside the writing thread.
 #[derive(Clone, Debug)]
@@ -13,7 +11,6 @@ pub struct Encoded {
     pub(super) started_at_us: i64,
     pub(super) secs: Option<f64>,
     pub(super) line: String,
-    pub(super) checksum: i64,
     pub(super) run: RunKey,
 }
 
@@ -41,7 +38,6 @@ impl Encoded {
             mode: sample.workload.mode.as_str(),
             started_at_us: sample.started_at.as_microsecond(),
             secs: sample.completion_time_secs,
-            checksum: checksum(id.as_bytes(), line.as_bytes()),
             run: RunKey::of(sample)?,
             id,
             line,
@@ -74,7 +70,10 @@ impl RunKey {
 
     /// Returns the context that the runs share with the other runs of their job.
     pub(super) fn context(&self) -> Result<Context, serde_json::Error> {
-        context(&self.workload, &self.configuration, self.engine, &self.host)
+        let configuration = serde_json::from_str(&self.configuration)?;
+        let engine = serde_json::from_value(self.engine.into())?;
+        let host = serde_json::from_str(&self.host)?;
+        Ok(Context::new(serde_json::from_str(&self.workload)?, &configuration, engine, &host))
     }
 
     /// Returns the size of its texts, bytes.
@@ -85,16 +84,4 @@ impl RunKey {
     pub(super) fn sampling_rate(&self) -> f64 {
         f64::from_bits(self.sampling_rate_bits)
     }
-}
-
-/// Returns the context of runs with these stored texts.
-pub(super) fn context(
-    workload: &str,
-    configuration: &str,
-    engine: &str,
-    host: &str,
-) -> Result<Context, serde_json::Error> {
-    let configuration = serde_json::from_str(configuration)?;
-    let engine = serde_json::from_value(engine.into())?;
-    Ok(Context::new(serde_json::from_str(workload)?, &configuration, engine, &serde_json::from_str(host)?))
 }

@@ -1,24 +1,20 @@
 //! Jobs: samples that differ only in their configuration, so that one predictor can be fitted to
 //! them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use foreglow_shared::{Context, Job, Uuid, parse_line};
 
-use super::database::Transaction;
+use super::Store;
 use super::failure::Outcome;
 use super::newest::Newest;
 use super::row::{Row, Value, text};
-use super::runs::{MOST_BYTES, count_again};
-use super::stored::stored_line;
-use super::{Store, encoded};
+use super::runs::MOST_BYTES;
 
 /// Limit on the runs of a job that are read, equal to the planner's limit.
 pub const MOST_RUNS: usize = 5_000;
 /// Samples per read, each of at most 64 KiB.
 const BATCH: usize = 64;
-/// Runs per read of an upgrade.
-const UPGRADE_BATCH: i64 = 1_000;
 
 /// A job and its number of samples.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,17 +143,13 @@ impl Store {
         Ok((counts.into_iter().map(|(job, samples)| Arrived { job, samples }).collect(), end, last))
     }
 
-    /// Returns the undamaged samples at at most [`BATCH`] positions.
+    /// Returns the samples at at most [`BATCH`] positions.
     fn lines_at(&self, positions: &[i64]) -> anyhow::Result<Vec<String>> {
         let places: Vec<String> = (1..=BATCH).map(|place| format!("${place}")).collect();
-        let query = format!("SELECT seq, id, checksum, line FROM samples WHERE seq IN ({})", places.join(", "));
+        let query = format!("SELECT line FROM samples WHERE seq IN ({})", places.join(", "));
         // No sample has the position 0.
         let positions = positions.iter().copied().chain(std::iter::repeat(0)).take(BATCH);
-        let rows = self.read(&query, &Vec::from_iter(positions.map(Value::Integer)), stored_line)?;
-        let all = rows.len();
-        let lines: Vec<String> = rows.into_iter().filter_map(|row| row.line).collect();
-        self.saw_damage(all - lines.len());
-        Ok(lines)
+        self.read(&query, &Vec::from_iter(positions.map(Value::Integer)), |mut row| row.text(0))
     }
 
     fn each(
@@ -185,28 +177,4 @@ fn positions(newest: &[Newest]) -> Vec<i64> {
 fn listed(mut row: Row) -> Outcome<ListedJob> {
     let (samples, latest) = (row.integer(2)?.unsigned_abs(), row.integer(3)?);
     Ok(ListedJob { job: row.text(0)?, context: row.text(1)?, samples, latest })
-}
-
-/// Adds the jobs to a store of an earlier version.
-pub(super) fn add_to_old_runs(transaction: &Transaction<'_>) -> Outcome<()> {
-    let query =
-        "SELECT number, workload, configuration, engine, host FROM runs WHERE number > $1 ORDER BY number LIMIT $2";
-    let mut numbers = BTreeSet::new();
-    loop {
-        let after = numbers.last().copied().unwrap_or(0);
-        let rows = transaction.query(query, &[Value::Integer(after), Value::Integer(UPGRADE_BATCH)])?;
-        if rows.is_empty() {
-            return count_again(transaction, &numbers);
-        }
-        let mut jobs = BTreeMap::new();
-        for mut row in rows {
-            let number = row.integer(0)?;
-            let context = encoded::context(&row.text(1)?, &row.text(2)?, &row.text(3)?, &row.text(4)?)?;
-            let job = context.fingerprint();
-            transaction.execute("UPDATE runs SET job = $2 WHERE number = $1", &[Value::Integer(number), text(&job)])?;
-            numbers.insert(number);
-            jobs.insert(job, serde_json::to_string(&context)?);
-        }
-        transaction.make_jobs(&Vec::from_iter(jobs.iter().map(|(job, context)| (job.as_str(), context.as_str()))))?;
-    }
 }

@@ -6,7 +6,6 @@
 mod audit;
 mod backup;
 mod check;
-mod checksum;
 mod database;
 mod encoded;
 mod failure;
@@ -22,12 +21,10 @@ mod row;
 mod runs;
 mod schema;
 mod sqlite;
-mod stored;
 mod tokens;
 mod upkeep;
 mod workloads;
 
-use std::cell::Cell;
 use std::collections::{BTreeSet, HashSet};
 
 use anyhow::Context as _;
@@ -41,7 +38,7 @@ pub use encoded::Encoded;
 pub use failure::Unavailable;
 use failure::{Failure, sentence};
 pub use jobs::{Arrived, JobPage, JobRuns, ListedJob, MOST_RUNS};
-use known::{Known, Settled};
+use known::Known;
 pub use location::Location;
 pub use newest::MOST_EQUAL;
 pub(crate) use postgres::follow;
@@ -57,9 +54,6 @@ pub use workloads::{CountedWorkload, WorkloadPage};
 pub struct Store {
     database: Database,
     location: Location,
-    has_seen_damage: Cell<bool>,
-    /// Whether a damaged sample was omitted since the last [`Store::take_seen_damage`].
-    sees_damage: Cell<bool>,
     /// Numbers of the runs after the latest write of samples.
     numbers: runs::Numbers,
 }
@@ -67,7 +61,7 @@ pub struct Store {
 /// Result of inserting samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inserted {
-    /// Samples that were not in the store, and those that replaced a damaged one.
+    /// Samples that were not in the store.
     pub new: usize,
     /// Samples that were already in the store.
     pub known: usize,
@@ -151,8 +145,7 @@ impl Store {
     }
 
     fn new(database: Database, location: Location) -> Self {
-        let [has_seen_damage, sees_damage] = [false; 2].map(Cell::new);
-        Self { database, location, has_seen_damage, sees_damage, numbers: runs::Numbers::default() }
+        Self { database, location, numbers: runs::Numbers::default() }
     }
 
     /// Returns the place of the store.
@@ -209,33 +202,13 @@ impl Store {
         })
     }
 
-    /// Removes the samples at these positions, also those whose ids are damaged, as
-    /// [`Store::remove`] does.
-    ///
-    /// # Errors
-    /// As [`Store::insert`].
-    pub fn remove_at(&mut self, positions: &[i64], who: &str) -> anyhow::Result<usize> {
-        self.write(|transaction| remove(transaction, positions, who))
-    }
-
     /// Returns the ids of all samples, including invalid ones, in the order of their arrival.
-    /// Damaged ids are omitted.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn ids(&self) -> anyhow::Result<Vec<Uuid>> {
         let ids = self.read("SELECT id FROM samples ORDER BY seq", &[], |mut row| Ok(row.id(0)))?;
         Ok(ids.into_iter().flatten().collect())
-    }
-
-    /// Returns the positions and ids of all samples in the order of their arrival. Damaged ids are
-    /// as [`Findings::damaged`](check::Findings::damaged) has them.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn positions(&self) -> anyhow::Result<Vec<(i64, String)>> {
-        let query = "SELECT seq, id FROM samples ORDER BY seq";
-        self.read(query, &[], |mut row| Ok((row.integer(0)?, stored::readable(row.bytes(1)))))
     }
 
     /// Returns the samples between two positions as JSON lines, at most [`PART_BYTES`] and one line
@@ -331,14 +304,9 @@ fn moment(microsecond: i64) -> Timestamp {
 fn remove(transaction: &Transaction<'_>, positions: &[i64], who: &str) -> failure::Outcome<usize> {
     let (mut removed, mut runs) = (0, BTreeSet::new());
     for position in positions {
-        transaction.match_indexes(*position)?;
         let of_position = [Value::Integer(*position)];
         for mut row in transaction.query("DELETE FROM samples WHERE seq = $1 RETURNING run, id", &of_position)? {
-            let what = match row.id(1) {
-                Some(id) => format!("removed the sample {id}"),
-                None => format!("removed the sample {position}, whose id was damaged"),
-            };
-            audit::record(transaction, who, &what)?;
+            audit::record(transaction, who, &format!("removed the sample {}", row.text(1)?))?;
             removed += 1;
             runs.extend(row.maybe_integer(0).ok().flatten());
         }
@@ -362,7 +330,7 @@ fn insert(
     let is_known = |(_, position): &(&&Encoded, &Option<i64>)| position.is_none();
     let known: HashSet<&str> =
         samples.iter().zip(&positions).filter(is_known).map(|(sample, _)| sample.id.as_str()).collect();
-    let mut known = Known::read(transaction, &Vec::from_iter(known))?;
+    let known = Known::read(transaction, &Vec::from_iter(known))?;
     let mut outcomes = samples.iter().zip(&runs).zip(positions);
     let inserted = requests.iter().map(|samples| {
         let mut inserted = Inserted::default();
@@ -372,17 +340,15 @@ fn insert(
                 added.count(run, position, new.secs);
                 continue;
             }
-            match known.settle(transaction, new, run.number)? {
-                Settled::Same => inserted.known += 1,
-                Settled::Other => inserted.conflicts.push(index),
-                Settled::Replaced => inserted.new += 1,
+            match known.has(&new.id, &new.line) {
+                true => inserted.known += 1,
+                false => inserted.conflicts.push(index),
             }
         }
-        Ok(inserted)
+        inserted
     });
-    let inserted = inserted.collect::<failure::Outcome<_>>()?;
+    let inserted = inserted.collect();
     added.store(transaction)?;
-    known.count_again(transaction)?;
     Ok(inserted)
 }
 
@@ -398,5 +364,3 @@ fn line(sample: &Sample) -> failure::Outcome<String> {
 
 #[cfg(test)]
 pub(crate) mod tests;
-#[cfg(test)]
-mod upgrades;

@@ -1,15 +1,12 @@
-//! Reading of samples with a check of their checksums.
+//! Reading of samples.
 
 use std::fmt;
 use std::str::FromStr;
 
-use foreglow_exit::note;
-use foreglow_shared::{Engine, Mode, Outcome, Sample, Uuid, format_count};
+use foreglow_shared::{Engine, Mode, Outcome, Sample, Uuid};
 use serde::Deserialize;
 
-use super::failure::damaged;
 use super::row::{Value, maybe_text};
-use super::stored::stored_line;
 use super::{Filter, Store};
 
 /// Size of the samples per read while an answer is sent.
@@ -94,18 +91,10 @@ impl Store {
     /// Returns the sample with this id.
     ///
     /// # Errors
-    /// The store cannot be read, or the sample is damaged.
+    /// The store cannot be read.
     pub fn sample_line(&self, id: Uuid) -> anyhow::Result<Option<String>> {
-        let query = "SELECT seq, id, checksum, line FROM samples WHERE id = $1";
-        let found = self.read(query, &[Value::Text(id.to_string())], stored_line)?.pop();
-        match found.map(|row| row.line) {
-            None => Ok(None),
-            Some(Some(line)) => Ok(Some(line)),
-            Some(None) => {
-                self.saw_damage(1);
-                Err(damaged(&self.location, &format!("the sample {id} differs from what was stored")))
-            }
-        }
+        let query = "SELECT line FROM samples WHERE id = $1";
+        Ok(self.read(query, &[Value::Text(id.to_string())], |mut row| row.text(0))?.pop())
     }
 
     /// Returns the samples that match the filter.
@@ -175,8 +164,7 @@ impl Store {
     }
 
     /// Returns samples of a page after a position, as stored, and the position of the last one. The
-    /// last one is the sample that reaches this number of bytes. Damaged samples are omitted, and
-    /// [`Store::has_seen_damage`] is set.
+    /// last one is the sample that reaches this number of bytes.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -187,47 +175,17 @@ impl Store {
         page: Page,
         most_bytes: usize,
     ) -> anyhow::Result<(Vec<String>, i64)> {
-        let query = format!("SELECT seq, id, checksum, line {MATCHING}");
+        let query = format!("SELECT seq, line {MATCHING}");
         let most = filter.limit.unwrap_or(usize::MAX);
-        let (mut lines, mut end, mut bytes, mut damaged) = (Vec::new(), after, 0, 0);
+        let (mut lines, mut end, mut bytes) = (Vec::new(), after, 0);
         self.database
-            .each(&query, &parameters(filter, after, page.end, most), &mut |row| {
-                let row = stored_line(row)?;
-                end = row.seq;
-                match row.line {
-                    Some(line) => {
-                        bytes += line.len();
-                        lines.push(line);
-                    }
-                    None => damaged += 1,
-                }
+            .each(&query, &parameters(filter, after, page.end, most), &mut |mut row| {
+                end = row.integer(0)?;
+                lines.push(row.text(1)?);
+                bytes += lines.last().map_or(0, String::len);
                 Ok(bytes < most_bytes)
             })
             .map_err(|failure| self.explain(&failure))?;
-        self.saw_damage(damaged);
         Ok((lines, end))
-    }
-
-    /// Whether a damaged sample was omitted since the store was opened.
-    pub fn has_seen_damage(&self) -> bool {
-        self.has_seen_damage.get()
-    }
-
-    /// Returns whether a damaged sample was omitted since the last call.
-    pub(crate) fn take_seen_damage(&self) -> bool {
-        self.sees_damage.take()
-    }
-
-    pub(super) fn saw_damage(&self, samples: usize) {
-        if samples > 0 {
-            self.sees_damage.set(true);
-        }
-        if samples > 0 && !self.has_seen_damage.replace(true) {
-            note(&format!(
-                "note: {} in {} differ from what was stored, and are left out; `foreglow serve --check` lists them",
-                format_count(samples, "sample"),
-                self.location
-            ));
-        }
     }
 }

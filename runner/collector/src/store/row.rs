@@ -42,18 +42,9 @@ impl Row {
         }
     }
 
-    /// Takes a text or blob out of the row as bytes; damaged values of other types are empty.
-    pub(super) fn bytes(&mut self, column: usize) -> Vec<u8> {
-        match self.take(column) {
-            Value::Text(text) => text.into_bytes(),
-            Value::Blob(bytes) => bytes,
-            Value::Null | Value::Integer(_) | Value::Real(_) => Vec::new(),
-        }
-    }
-
     /// Takes the id of a sample out of the row; `None` if it is damaged.
     pub(super) fn id(&mut self, column: usize) -> Option<Uuid> {
-        String::from_utf8(self.bytes(column)).ok()?.parse().ok()
+        self.text(column).ok()?.parse().ok()
     }
 
     fn value(&self, column: usize) -> &Value {

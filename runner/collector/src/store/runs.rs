@@ -6,8 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use foreglow_shared::parse_line;
-
 use super::Store;
 use super::database::Transaction;
 use super::encoded::RunKey;
@@ -18,8 +16,6 @@ use super::row::{Row, Value, maybe_text, text};
 
 /// Limit on the size of a list of runs or jobs.
 pub(super) const MOST_BYTES: usize = 8 << 20;
-/// Samples per read of an upgrade.
-const BATCH: i64 = 1_000;
 /// Limit on the size of the keys of runs whose numbers are cached between writes.
 const MOST_KEY_BYTES: usize = 8 << 20;
 /// Limit on the size of the keys in one query for the numbers of runs.
@@ -222,33 +218,6 @@ fn count_job(transaction: &Transaction<'_>, job: &str) -> Outcome<()> {
     transaction.execute(update, &[text(job), Value::Integer(samples), Value::Integer(latest)])?;
     let remove = "DELETE FROM jobs WHERE job = $1 AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.job = jobs.job)";
     transaction.execute(remove, &of_job).map(drop)
-}
-
-/// Assigns the samples of a store of an earlier version to their runs.
-pub(super) fn assign_all(transaction: &Transaction<'_>) -> Outcome<()> {
-    let read = "SELECT seq, line FROM samples WHERE seq > $1 ORDER BY seq LIMIT $2";
-    let write = "UPDATE samples SET run = $2, secs = $3 WHERE seq = $1";
-    let mut after = 0_i64;
-    let mut numbers = Numbers::default();
-    loop {
-        let rows = transaction.query(read, &[Value::Integer(after), Value::Integer(BATCH)])?;
-        let Some(last) = rows.last() else { return Ok(()) };
-        after = last.integer(0)?;
-        let mut samples = Vec::with_capacity(rows.len());
-        for mut row in rows {
-            let seq = row.integer(0)?;
-            // Samples outside the limits belong to no run, because no answer includes them.
-            let Ok(sample) = parse_line(&row.text(1)?) else { continue };
-            samples.push((seq, RunKey::of(&sample)?, sample.completion_time_secs));
-        }
-        let runs = numbers.of_runs(transaction, &Vec::from_iter(samples.iter().map(|(_, key, _)| key)))?;
-        let mut added = Added::default();
-        for ((seq, _, secs), run) in samples.iter().zip(runs) {
-            transaction.execute(write, &[Value::Integer(*seq), Value::Integer(run.number), (*secs).into()])?;
-            added.count(&run, *seq, *secs);
-        }
-        added.store(transaction)?;
-    }
 }
 
 impl Store {

@@ -13,8 +13,7 @@ use super::failure::sqlite::sentence;
 use super::failure::{Failure, Outcome};
 use super::figures::{AddedToJob, Sums};
 use super::newest::MOST_DIGITS;
-use super::row::{Row, Value, text};
-use super::stored::COLUMNS;
+use super::row::{Row, Value};
 
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -25,6 +24,8 @@ pub(super) struct File {
     pub(super) path: PathBuf,
     /// Identity of the file when it was opened.
     identity: Option<Identity>,
+    /// Identity of its write-ahead log. SQLite keeps the log as long as a connection is open.
+    log: Option<Identity>,
 }
 
 /// Identity of a file, which differs from that of another file of the same name.
@@ -58,15 +59,15 @@ impl File {
         let mut connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
         prepare(&mut connection, &path)?;
-        let identity = Identity::of(&path);
-        Ok(Self { connection, path, identity })
+        let (identity, log) = (Identity::of(&path), Identity::of(&log_of(&path)));
+        Ok(Self { connection, path, identity, log })
     }
 
     pub(super) fn reader(&self) -> Outcome<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
-        Ok(Self { connection, path: self.path.clone(), identity: self.identity })
+        Ok(Self { connection, path: self.path.clone(), identity: self.identity, log: self.log })
     }
 
     pub(super) fn each(
@@ -78,22 +79,46 @@ impl File {
         each(&self.connection, sql, parameters, visit)
     }
 
-    /// Begins a transaction. Fails if the file was removed or replaced since it was opened, because
-    /// SQLite would write to the removed file and the data would be lost.
+    /// Begins a transaction. Fails if the file or its log was removed or replaced, because SQLite
+    /// would write to the removed file and the data would be lost.
     pub(super) fn begin(&mut self) -> Outcome<Writing<'_>> {
+        self.look()?;
+        Ok(Writing(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?))
+    }
+
+    /// Finds out whether the file or its log was removed or replaced since they were opened.
+    pub(super) fn look(&mut self) -> Outcome<()> {
         if Identity::of(&self.path) != self.identity {
             return Err(Failure::Gone);
         }
-        Ok(Writing(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?))
+        let log = Identity::of(&log_of(&self.path));
+        match (self.log, log) {
+            (None, _) => self.log = log,
+            (known, _) if known == log => {}
+            (_, None) => {
+                // The removed log is still open: its samples are moved into the file, so that those
+                // that were acknowledged stay. A failure is the same damage.
+                let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+                return Err(Failure::LogGone);
+            }
+            // Another program has begun a log of its own.
+            (_, Some(_)) => return Err(Failure::LogGone),
+        }
+        Ok(())
     }
 
     /// Returns the size of the file with its write-ahead log.
     pub(super) fn size_bytes(&self) -> u64 {
-        let mut log = self.path.as_os_str().to_owned();
-        log.push("-wal");
-        let files = [self.path.as_path(), Path::new(&log)];
+        let files = [self.path.clone(), log_of(&self.path)];
         files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum()
     }
+}
+
+/// Returns the path of the write-ahead log.
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
 }
 
 /// A transaction that holds the lock for writers.
@@ -121,8 +146,8 @@ impl Writing<'_> {
     pub(super) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
         let mut add = self.0.prepare_cached(
             "INSERT OR IGNORE INTO samples
-                 (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                 (id, model, mode, engine, outcome, started_at_us, line, run, secs)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
         let add = |(new, run): &(&Encoded, i64)| {
             let added = add.execute(params![
@@ -133,7 +158,6 @@ impl Writing<'_> {
                 new.run.outcome,
                 new.started_at_us,
                 new.line,
-                new.checksum,
                 run,
                 new.secs,
             ])?;
@@ -201,31 +225,13 @@ impl Writing<'_> {
         Ok(())
     }
 
-    pub(super) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<(String, Row)>> {
-        // A query by id would take the id from the index instead of the row, and miss damage of the
-        // row.
-        let find = format!("SELECT {COLUMNS} FROM samples WHERE seq = (SELECT seq FROM samples WHERE id = $1)");
-        let mut rows = Vec::with_capacity(ids.len());
+    pub(super) fn lines_of(&self, ids: &[&str]) -> Outcome<Vec<(String, String)>> {
+        let mut find = self.0.prepare_cached("SELECT id, line FROM samples WHERE id = ?1")?;
+        let mut lines = Vec::with_capacity(ids.len());
         for id in ids {
-            rows.extend(self.query(&find, &[text(*id)])?.into_iter().map(|row| ((*id).to_owned(), row)));
+            lines.extend(find.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?);
         }
-        Ok(rows)
-    }
-
-    /// Rebuilds the indexes if they lack an entry with the values of the sample at a position.
-    pub(super) fn match_indexes(&self, position: i64) -> Outcome<()> {
-        let differs = "SELECT 1 FROM samples AS stored NOT INDEXED WHERE seq = $1 AND NOT (
-                 EXISTS (
-                     SELECT 1 FROM samples INDEXED BY sqlite_autoindex_samples_1
-                     WHERE id = stored.id AND seq = stored.seq)
-                 AND EXISTS (
-                     SELECT 1 FROM samples INDEXED BY samples_by_start
-                     WHERE started_at_us = stored.started_at_us AND seq = stored.seq AND run IS stored.run
-                         AND secs IS stored.secs))";
-        if !self.query(differs, &[Value::Integer(position)])?.is_empty() {
-            self.execute_batch("REINDEX samples")?;
-        }
-        Ok(())
+        Ok(lines)
     }
 
     /// Returns a number that changes when another connection has changed the file.
@@ -271,7 +277,7 @@ fn each(
     Ok(())
 }
 
-/// A text that is not UTF-8 is damaged; it stays readable as bytes.
+/// A text that is not UTF-8 becomes a blob, which no column has.
 fn value(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null => Value::Null,

@@ -159,12 +159,15 @@ impl Store {
         Ok(self.read(&query, &[Value::Blob(hash.0.to_vec())], token)?.pop())
     }
 
-    /// Returns whether there are tokens.
+    /// Returns whether there are tokens, or were some. A store whose last token was revoked stays
+    /// closed to those without one.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn has_tokens(&self) -> anyhow::Result<bool> {
-        Ok(self.integer("SELECT count(*) FROM (SELECT 1 FROM tokens LIMIT 1) AS found")? > 0)
+        let query = "SELECT count(*) FROM (SELECT name FROM tokens
+             UNION ALL SELECT what FROM audit WHERE what LIKE 'made the token %' LIMIT 1) AS found";
+        Ok(self.integer(query)? > 0)
     }
 
     /// Records when tokens were last used, by name.

@@ -22,6 +22,15 @@ impl Store {
         outcome.map_err(|failure| self.explain(&failure))
     }
 
+    /// Finds a file that was removed or replaced, or that has lost its write-ahead log.
+    ///
+    /// # Errors
+    /// The file or its log has gone.
+    pub fn look(&mut self) -> anyhow::Result<()> {
+        let outcome = self.database.look();
+        outcome.map_err(|failure| self.explain(&failure))
+    }
+
     /// Returns the size of the store on the disk, bytes.
     ///
     /// # Errors

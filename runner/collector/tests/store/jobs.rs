@@ -2,11 +2,11 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use foreglow_collector::store::{Arrived, Filter, Location, MOST_EQUAL, RunsFilter, Store};
+use foreglow_collector::store::{Arrived, Filter, MOST_EQUAL, RunsFilter, Store};
 use foreglow_shared::{Context, Job, Mode, Outcome, Sample, group_by_context, parse_line};
 
 use crate::faults::{agent, get, post, serve};
-use crate::{Place, sample, workloads};
+use crate::{Place, sample};
 
 over_both! {
     a_job_below_the_bound_has_all_of_its_runs
@@ -15,7 +15,6 @@ over_both! {
     runs_and_samples_are_those_of_one_job
     samples_that_arrive_are_counted_by_job
     a_job_that_trains_has_the_accuracies_of_its_runs
-    a_store_without_jobs_gets_them_when_it_is_opened
     the_collector_lists_jobs_answers_with_one_and_announces_their_new_samples
 }
 
@@ -146,27 +145,6 @@ fn a_job_that_trains_has_the_accuracies_of_its_runs(place: &Place) {
     let accuracies: Vec<(u32, f64)> = job.accuracies.iter().map(|run| (run.executors, run.accuracy)).collect();
     assert_eq!(accuracies, [(1, 0.97), (1, 0.96), (2, 0.91), (2, 0.93)]);
     assert_eq!(job, group_by_context(&samples)[0], "the same as from the samples");
-}
-
-fn a_store_without_jobs_gets_them_when_it_is_opened(place: &Place) {
-    let mut store = place.open();
-    let samples: Vec<Sample> = (1..=30).map(|number| run(number, 1 + number as u32 % 2, Outcome::Completed)).collect();
-    store.insert(&samples).unwrap();
-    store.insert(&[of_model(99, "vgg16")]).unwrap();
-    let before = (job(&store, &samples[0]), store.jobs(None, 9).unwrap(), workloads(&store));
-    drop(store);
-    let number = match place.location {
-        Location::File(_) => "PRAGMA user_version = 5",
-        Location::Database(_) => "UPDATE foreglow_store SET version = 1",
-    };
-    place.alter(&format!(
-        "CREATE TABLE workloads (workload TEXT, samples BIGINT); DROP TABLE jobs; DROP INDEX runs_by_job;
-         ALTER TABLE runs DROP COLUMN job; ALTER TABLE runs DROP COLUMN newest; {number}"
-    ));
-    let mut store = place.open();
-    assert_eq!((job(&store, &samples[0]), store.jobs(None, 9).unwrap(), workloads(&store)), before);
-    store.insert(&[run(31, 1, Outcome::Completed)]).unwrap();
-    assert_eq!(store.job(&fingerprint(&samples[0])).unwrap().unwrap().runs, 31);
 }
 
 fn the_collector_lists_jobs_answers_with_one_and_announces_their_new_samples(place: &Place) {

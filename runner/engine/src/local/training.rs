@@ -10,7 +10,7 @@ use super::super::checkpoint::Checkpoint;
 use super::super::course::Course;
 use super::super::fleet::{Event, Fleet};
 use super::super::{Progress, TrainingJob};
-use super::{LONGEST_STARTUP, PULSE, Run};
+use super::{LONGEST_STARTUP, PULSE, Run, not_sent};
 use crate::ending::{Stop, failed, unexpected};
 
 /// Time limit for finding the executor whose end made others fail.
@@ -24,10 +24,11 @@ impl Run<'_> {
         }
         self.course.ports.sort_unstable();
         let addresses: Vec<String> = self.course.ports.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
-        let token = Uuid::now_v7().simple().to_string();
+        // The time in each leaves 74 random bits.
+        let token = format!("{}{}", Uuid::now_v7().simple(), Uuid::now_v7().simple());
         for rank in 0..self.configuration.executors {
             let (addresses, token) = (addresses.clone(), token.clone());
-            fleet.order(rank as usize, &Order::Peers { rank, addresses, token });
+            fleet.order(rank as usize, &Order::Peers { rank, addresses, token }).map_err(not_sent)?;
         }
         let mut missing = self.configuration.executors;
         while missing > 0 {
@@ -135,7 +136,7 @@ impl Run<'_> {
         let images = self.all_images();
         for rank in 0..self.configuration.executors {
             let Round { load, save, .. } = own(rank);
-            fleet.order(rank as usize, &Order::Train(Round { rank, load, save, ..round.clone() }));
+            fleet.order(rank as usize, &Order::Train(Round { rank, load, save, ..round.clone() })).map_err(not_sent)?;
         }
         let mut left = self.configuration.executors;
         while left > 0 {
@@ -170,7 +171,7 @@ impl Run<'_> {
     /// Evaluates the CNN on the validation images, divided among the executors.
     fn validate(&mut self, fleet: &mut Fleet, epoch: u32) -> Result<(), Stop> {
         for rank in 0..self.configuration.executors {
-            fleet.order(rank as usize, &Order::Validate { rank });
+            fleet.order(rank as usize, &Order::Validate { rank }).map_err(not_sent)?;
         }
         self.course.start_validation(u64::from(epoch));
         self.evaluated(fleet, |course, tally, confusion| course.validate(u64::from(epoch), tally, confusion))
@@ -185,7 +186,7 @@ impl Run<'_> {
         let mut part = path.clone().into_os_string();
         part.push(".part");
         self.unfinished = Some(Temporary::at(part));
-        fleet.order(0, &Order::SaveWeights { path });
+        fleet.order(0, &Order::SaveWeights { path }).map_err(not_sent)?;
         loop {
             self.check_interrupt()?;
             match fleet.next(PULSE) {
@@ -203,7 +204,7 @@ impl Run<'_> {
         };
         let executors = self.configuration.executors;
         for (executor, share) in held_out.shares(executors).enumerate() {
-            fleet.order(executor, &Order::Evaluate(share));
+            fleet.order(executor, &Order::Evaluate(share)).map_err(not_sent)?;
         }
         self.evaluated(fleet, Course::judge)
     }

@@ -93,6 +93,7 @@ impl Engine for Spark {
         interrupt: &Interrupt,
         progress: &mut dyn FnMut(Progress),
     ) -> anyhow::Result<Sample> {
+        job.check_paths()?;
         let sampling_rate = true_rate(job.workload.images, sampling_rate);
         let mut run = Run::new(job, configuration, sampling_rate, self.host(job), (interrupt, progress));
         match run.execute(self) {

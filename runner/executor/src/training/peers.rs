@@ -5,7 +5,8 @@
 //! the same over Spark's blocks (Dai et al., "BigDL", SoCC 2019, algorithm 2). Sums are always
 //! taken in rank order, so that the result is deterministic.
 
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::collections::VecDeque;
+use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,12 @@ use anyhow::Context as _;
 
 /// Timeout for connecting all executors.
 const JOINING: Duration = Duration::from_secs(60);
-const LONGEST_GREETING: u64 = 200;
+/// Time for the whole greeting of a connection, which a peer sends at once.
+const GREETING: Duration = Duration::from_secs(5);
+const LONGEST_GREETING: usize = 200;
+/// Limit on the connections without a greeting; the oldest makes room.
+const MOST_GREETINGS: usize = 256;
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Numbers converted to bytes at a time.
 const CHUNK: usize = 1 << 14;
 
@@ -49,27 +55,21 @@ impl Peers {
             links[peer] = Some(link);
         }
         listener.set_nonblocking(true).context("the listening socket could not be configured")?;
+        let mut greetings = Greetings { pending: VecDeque::new(), token };
         while links.iter().skip(rank + 1).any(Option::is_none) {
-            match listener.accept() {
-                // Connections without the token are dropped.
-                Ok((link, _)) => {
-                    if let Some(peer) = greeting(&link, token).filter(|peer| (rank + 1..links.len()).contains(peer)) {
-                        links[peer] = Some(link);
-                    }
+            let missing = links.iter().skip(rank + 1).filter(|link| link.is_none()).count();
+            anyhow::ensure!(Instant::now() < end, "{missing} executors did not connect in {JOINING:?}");
+            greetings.accept(listener).context("no executor can connect")?;
+            for (peer, link) in greetings.finished() {
+                if (rank + 1..links.len()).contains(&peer) {
+                    links[peer] = Some(link);
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let missing = links.iter().skip(rank + 1).filter(|link| link.is_none()).count();
-                    anyhow::ensure!(Instant::now() < end, "{missing} executors did not connect in {JOINING:?}");
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(error) => return Err(error).context("no executor can connect"),
             }
+            std::thread::sleep(POLL_INTERVAL);
         }
         for link in links.iter().flatten() {
-            link.set_nodelay(true).and_then(|()| link.set_read_timeout(None)).context(
-                "a connection could not be \
-                configured",
-            )?;
+            let configured = link.set_nodelay(true).and_then(|()| link.set_nonblocking(false));
+            configured.context("a connection could not be configured")?;
         }
         Ok(Self { rank, links })
     }
@@ -191,15 +191,86 @@ fn connect(address: &str, end: Instant) -> anyhow::Result<TcpStream> {
     Err(last)
 }
 
-/// Returns the rank of a peer that has connected, if it presents the token.
-fn greeting(link: &TcpStream, token: &str) -> Option<usize> {
-    link.set_nonblocking(false).ok()?;
-    link.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
-    // Unbuffered, because the bytes after the line belong to the next reader.
-    let mut line = String::new();
-    BufReader::with_capacity(1, link).take(LONGEST_GREETING).read_line(&mut line).ok()?;
-    let (greeted, rank) = line.trim_end().split_once(' ')?;
-    if greeted == token { rank.parse().ok() } else { None }
+/// Connections that have not yet presented the token. They are read together, so that one that
+/// sends slowly or nothing holds up no other.
+struct Greetings<'a> {
+    /// The oldest comes first.
+    pending: VecDeque<Greeting>,
+    token: &'a str,
+}
+
+/// The line with which a peer introduces itself.
+struct Greeting {
+    link: TcpStream,
+    since: Instant,
+    line: Vec<u8>,
+}
+
+/// Result of reading a greeting so far.
+enum Introduction {
+    Unfinished,
+    Of(usize),
+    /// A connection without the token, which is dropped.
+    Stranger,
+}
+
+impl Greetings<'_> {
+    /// Accepts the connections that wait, at most as many as fit.
+    fn accept(&mut self, listener: &TcpListener) -> io::Result<()> {
+        for _ in 0..MOST_GREETINGS {
+            match listener.accept() {
+                // A connection that cannot be configured, or that ended, is no peer.
+                Ok((link, _)) if link.set_nonblocking(true).is_err() => {}
+                Ok((link, _)) => {
+                    if self.pending.len() == MOST_GREETINGS {
+                        self.pending.pop_front();
+                    }
+                    self.pending.push_back(Greeting { link, since: Instant::now(), line: Vec::new() });
+                }
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the peers whose greeting is complete, by rank, and drops strangers.
+    fn finished(&mut self) -> Vec<(usize, TcpStream)> {
+        let (mut finished, token) = (Vec::new(), self.token);
+        for mut greeting in std::mem::take(&mut self.pending) {
+            match greeting.read(token) {
+                Introduction::Unfinished if greeting.since.elapsed() < GREETING => self.pending.push_back(greeting),
+                Introduction::Of(peer) => finished.push((peer, greeting.link)),
+                Introduction::Unfinished | Introduction::Stranger => {}
+            }
+        }
+        finished
+    }
+}
+
+impl Greeting {
+    /// Reads what has arrived, byte by byte, because the bytes after the line belong to the next
+    /// reader.
+    fn read(&mut self, token: &str) -> Introduction {
+        let mut byte = [0];
+        while self.line.len() < LONGEST_GREETING {
+            match self.link.read(&mut byte) {
+                Ok(1) if byte == *b"\n" => return introduction(&self.line, token),
+                Ok(1) => self.line.push(byte[0]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Introduction::Unfinished,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(_) | Err(_) => return Introduction::Stranger,
+            }
+        }
+        Introduction::Stranger
+    }
+}
+
+fn introduction(line: &[u8], token: &str) -> Introduction {
+    let words = std::str::from_utf8(line).ok().and_then(|line| line.trim_end().split_once(' '));
+    let rank = words.filter(|(greeted, _)| *greeted == token).and_then(|(_, rank)| rank.parse().ok());
+    rank.map_or(Introduction::Stranger, Introduction::Of)
 }
 
 fn send(mut link: &TcpStream, numbers: &[f32]) -> io::Result<()> {
@@ -288,6 +359,30 @@ mod tests {
         let peers = Peers::join(&listener, 0, &addresses, "secret").unwrap();
         assert_eq!(peers.total(1.5).unwrap(), 4.0);
         drop((strangers, friend.join().unwrap()));
+    }
+
+    /// Sends a letter every 100 ms, as long as the connection is open.
+    fn dribble(address: std::net::SocketAddr) {
+        let mut link = TcpStream::connect(address).unwrap();
+        while link.write_all(b"s").is_ok() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    #[test]
+    fn connections_that_send_a_letter_now_and_then_hold_up_no_executor() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        for _ in 0..MOST_GREETINGS + 3 {
+            std::thread::Builder::new().stack_size(1 << 16).spawn(move || dribble(address)).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        let friend = std::thread::spawn(move || greet_and_send(address));
+        let start = Instant::now();
+        let peers = Peers::join(&listener, 0, &[address.to_string(), "127.0.0.1:1".to_owned()], "secret").unwrap();
+        assert_eq!(peers.total(1.5).unwrap(), 4.0);
+        assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+        drop(friend.join().unwrap());
     }
 
     fn greet_and_send(address: std::net::SocketAddr) -> TcpStream {

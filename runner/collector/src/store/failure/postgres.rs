@@ -1,6 +1,6 @@
 //! Failures of a PostgreSQL server, and the user messages for them, with advice.
 
-use foreglow_exit::unusable;
+use foreglow_exit::{Damaged, unusable};
 use tokio_postgres::error::SqlState;
 
 use super::{Failure, Unavailable};
@@ -74,6 +74,8 @@ pub(in crate::store) fn sentence(location: &Location, failure: &ServerFailure) -
         unavailable(format!("the database {location} is stopping or starting ({said}); try again"))
     } else if *code == SqlState::DISK_FULL {
         anyhow::anyhow!("the disk of the database {location} is full, and nothing was stored; free some space there")
+    } else if [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(code) {
+        anyhow::Error::new(Damaged(format!("the database {location} is damaged ({said}); restore it from a copy")))
     } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
         unavailable(format!("the database {location} is read-only, such as a standby; name the one that is written"))
     } else if *code == SqlState::LOCK_NOT_AVAILABLE {

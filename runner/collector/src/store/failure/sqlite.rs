@@ -23,6 +23,9 @@ pub(in crate::store) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow
         Some(ErrorCode::DatabaseCorrupt) => anyhow::Error::new(Damaged(format!(
             "the store {store} is damaged ({error}); restore it from a copy, or name another file with --store"
         ))),
+        Some(ErrorCode::SystemIoFailure) if is_short_read(error) => anyhow::Error::new(Damaged(format!(
+            "the store {store} is damaged (it is shorter than its pages); restore it from a copy"
+        ))),
         Some(ErrorCode::DiskFull) => anyhow::anyhow!(
             "the disk that holds the store {store} is full, and nothing was stored; free some space and try again"
         ),
@@ -41,4 +44,10 @@ pub(in crate::store) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow
         ),
         _ => anyhow::anyhow!("the store {store} failed: {error}"),
     }
+}
+
+/// Whether a page is missing from the file.
+fn is_short_read(error: &rusqlite::Error) -> bool {
+    const SHORT_READ: i32 = rusqlite::ffi::SQLITE_IOERR_SHORT_READ;
+    matches!(error, rusqlite::Error::SqliteFailure(rusqlite::ffi::Error { extended_code: SHORT_READ, .. }, _))
 }

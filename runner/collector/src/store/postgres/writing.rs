@@ -7,14 +7,13 @@ use tokio_postgres::types::ToSql;
 
 use super::CHANNEL;
 use super::session::{Session, is_disconnected};
-use super::values::{storable, values};
+use super::values::storable;
 use crate::store::Encoded;
 use crate::store::encoded::RunKey;
 use crate::store::failure::{Failure, Outcome};
 use crate::store::figures::{AddedToJob, Sums};
 use crate::store::newest::{MOST_DIGITS, MOST_EQUAL, Newest};
 use crate::store::row::{Row, Value};
-use crate::store::stored::COLUMNS;
 
 /// Lock of the writers of a database: `FGLW`. Without it, a sample could become visible after one
 /// with a later position, and readers that continue after that position would miss it.
@@ -64,14 +63,14 @@ impl<'a> Writing<'a> {
         let modes = column(samples, |new| new.mode);
         let (engines, outcomes) = (column(samples, |new| new.run.engine), column(samples, |new| new.run.outcome));
         let starts = column(samples, |new| new.started_at_us);
-        let checksums = column(samples, |new| new.checksum);
         let runs: Vec<i64> = samples.iter().map(|(_, run)| *run).collect();
         let rows = self.session.with_client(|connected| {
             let statement = self.session.prepared(connected, ADD)?;
-            self.session.wait(connected.client().query(
-                &statement,
-                &[&ids, &models, &modes, &engines, &outcomes, &starts, &lines, &checksums, &runs, &secs],
-            ))
+            self.session.wait(
+                connected
+                    .client()
+                    .query(&statement, &[&ids, &models, &modes, &engines, &outcomes, &starts, &lines, &runs, &secs]),
+            )
         })?;
         self.has_news.set(self.has_news.get() || !rows.is_empty());
         let mut added: HashMap<&str, i64> = HashMap::with_capacity(rows.len());
@@ -162,13 +161,13 @@ impl<'a> Writing<'a> {
         })
     }
 
-    pub(in crate::store) fn rows_of(&self, ids: &[&str]) -> Outcome<Vec<(String, Row)>> {
-        let find = format!("SELECT {COLUMNS} FROM samples WHERE id = ANY ($1)");
+    pub(in crate::store) fn lines_of(&self, ids: &[&str]) -> Outcome<Vec<(String, String)>> {
+        let find = "SELECT id, line FROM samples WHERE id = ANY ($1)";
         let rows = self.session.with_client(|connected| {
-            let statement = self.session.prepared(connected, &find)?;
+            let statement = self.session.prepared(connected, find)?;
             self.session.wait(connected.client().query(&statement, &[&ids]))
         })?;
-        rows.iter().map(|row| Ok((row.try_get("id")?, Row(values(row)?)))).collect()
+        rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
     pub(in crate::store) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
@@ -260,10 +259,10 @@ fn column<'a, T>(samples: &[(&'a Encoded, i64)], of: impl Fn(&'a Encoded) -> T) 
 
 /// The positions follow the order of the arrays.
 const ADD: &str = "INSERT INTO samples (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs)
-    SELECT id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs
+    SELECT id, model, mode, engine, outcome, started_at_us, line, 0, run, secs
     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::bigint[],
-            $9::bigint[], $10::double precision[]) WITH ORDINALITY
-        AS new (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs, place)
+            $9::double precision[]) WITH ORDINALITY
+        AS new (id, model, mode, engine, outcome, started_at_us, line, run, secs, place)
     ORDER BY place
     ON CONFLICT (id) DO NOTHING RETURNING id, seq";
 

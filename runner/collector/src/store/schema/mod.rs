@@ -1,4 +1,4 @@
-//! Tables of the store, created or upgraded when it is opened.
+//! Tables of the store, created when it is opened.
 
 mod postgres;
 pub(super) mod sqlite;
@@ -6,7 +6,7 @@ pub(super) mod sqlite;
 use super::Location;
 use super::database::Database;
 
-/// Opens the store at `location`, and upgrades its tables; with `create`, missing ones are created.
+/// Opens the store at `location`; with `create`, missing tables are created.
 pub(super) fn open(location: &Location, create: bool) -> anyhow::Result<Database> {
     match location {
         Location::File(path) => sqlite::open(path.clone(), create).map(Database::File),

@@ -1,0 +1,128 @@
+//! Shares of each token, or of each address without a token, in what the collector answers at once.
+//!
+//! Without them, one reader that takes nothing of its answers keeps all others from theirs.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+/// Requests of a holder that read the store for the head of an answer at the same time.
+const MOST_AT_WORK: usize = 2;
+/// Answers of a holder that are sent at the same time.
+const MOST_ANSWERS: usize = 64;
+/// Part of all connections that a holder may use for event streams.
+const STREAMS_PART: usize = 4;
+/// Time for which a request waits for the earlier ones of its holder.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Number of holders from which on those without requests are forgotten.
+const MOST_HOLDERS: usize = 1_000;
+
+/// The shares of all holders.
+#[derive(Debug)]
+pub(crate) struct Shares {
+    most_streams: usize,
+    holders: Mutex<HashMap<String, Arc<Holder>>>,
+}
+
+#[derive(Debug)]
+struct Holder {
+    work: Arc<Semaphore>,
+    answers: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+}
+
+/// The share of an answer until its last part is sent.
+#[derive(Debug)]
+pub(crate) struct Share {
+    _holder: Arc<Holder>,
+    _answer: OwnedSemaphorePermit,
+}
+
+/// The share of a request until the head of its answer is known.
+#[derive(Debug)]
+pub(super) struct Work {
+    _work: OwnedSemaphorePermit,
+}
+
+/// The turns of a holder at the store. An answer that is read while it is sent takes one for each
+/// part, so that many of them keep others waiting for a few parts only.
+#[derive(Clone, Debug)]
+pub(crate) struct Turns(Arc<Semaphore>);
+
+impl Turns {
+    /// Waits for a turn, which ends when the result is dropped.
+    pub(crate) async fn take(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0).acquire_owned().await.ok()
+    }
+}
+
+impl Shares {
+    /// Returns the shares in this number of connections.
+    pub(crate) fn new(most_connections: usize) -> Self {
+        Self { most_streams: (most_connections / STREAMS_PART).max(1), holders: Mutex::default() }
+    }
+
+    /// Takes a holder's share for a request, after a while if its earlier answers end meanwhile;
+    /// `None` if the holder has no more.
+    pub(super) async fn take(&self, name: &str, is_stream: bool) -> Option<(Share, Work, Turns)> {
+        let holder = self.holder(name);
+        // Streams do not end, so that waiting for one is in vain.
+        let answer = match is_stream {
+            true => Arc::clone(&holder.streams).try_acquire_owned().ok()?,
+            false => timeout(PATIENCE, Arc::clone(&holder.answers).acquire_owned()).await.ok()?.ok()?,
+        };
+        let turns = Turns(Arc::clone(&holder.work));
+        let work = timeout(PATIENCE, turns.take()).await.ok()??;
+        Some((Share { _holder: holder, _answer: answer }, Work { _work: work }, turns))
+    }
+
+    fn holder(&self, name: &str) -> Arc<Holder> {
+        let mut holders = self.holders.lock().unwrap_or_else(PoisonError::into_inner);
+        if holders.len() >= MOST_HOLDERS {
+            holders.retain(|_, holder| Arc::strong_count(holder) > 1);
+        }
+        let new = || {
+            let [work, answers, streams] = [MOST_AT_WORK, MOST_ANSWERS, self.most_streams].map(Semaphore::new);
+            Arc::new(Holder { work: Arc::new(work), answers: Arc::new(answers), streams: Arc::new(streams) })
+        };
+        Arc::clone(holders.entry(name.to_owned()).or_insert_with(new))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_holder_with_many_answers_leaves_the_others_theirs() {
+        let shares = Shares::new(40);
+        let mut held = Vec::new();
+        while let Some((share, ..)) = shares.take("greedy", false).await {
+            held.push(share);
+        }
+        assert_eq!(held.len(), MOST_ANSWERS);
+        let mut streams = Vec::new();
+        while let Some((share, ..)) = shares.take("greedy", true).await {
+            streams.push(share);
+        }
+        assert_eq!(streams.len(), 10);
+        assert!(shares.take("modest", false).await.is_some() && shares.take("modest", true).await.is_some());
+        held.pop();
+        assert!(shares.take("greedy", false).await.is_some(), "an answer has ended");
+    }
+
+    #[tokio::test]
+    async fn holders_without_requests_are_forgotten() {
+        let shares = Shares::new(40);
+        let held = shares.take("holder", false).await.unwrap();
+        for number in 0..3 * MOST_HOLDERS {
+            drop(shares.take(&number.to_string(), false).await.unwrap());
+        }
+        let holders = shares.holders.lock().unwrap();
+        assert!(holders.len() <= MOST_HOLDERS && holders.contains_key("holder"), "{}", holders.len());
+        drop(held);
+    }
+}
