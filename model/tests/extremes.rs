@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use std::time::{Duration, Instant};
-
 use foreglow_model::{Predictor, Setting};
 use foreglow_shared::{Context, Job, Observation, RUN_SECS, SAMPLING_RATES};
 use proptest::prelude::*;
@@ -18,7 +16,7 @@ fn context() -> Context {
 /// A number of the range, often one of its ends.
 fn within(range: std::ops::RangeInclusive<f64>, usual: f64) -> impl Strategy<Value = f64> {
     let (least, most) = range.into_inner();
-    prop_oneof![Just(least), Just(most), Just(usual), (least.ln()..most.ln()).prop_map(f64::exp)]
+    prop_oneof![Just(least), Just(most), Just(usual), (libm::log(least)..libm::log(most)).prop_map(libm::exp)]
         .prop_map(move |number| number.clamp(least, most))
 }
 
@@ -48,7 +46,6 @@ proptest! {
 
     #[test]
     fn a_prediction_from_the_most_extreme_runs_ends_and_is_a_number(runs in prop::collection::vec(run(), 2..14)) {
-        let start = Instant::now();
         let job = Job::of_runs(context(), runs);
         if let Ok(predictor) = Predictor::fit_job(&job) {
             for (executors, cores) in [(1, 1), (3, 2), (10_000, 1_000)] {
@@ -59,6 +56,5 @@ proptest! {
                 prop_assert!(interval.is_none_or(f64::is_finite), "{interval:?} from {job:?}");
             }
         }
-        prop_assert!(start.elapsed() < Duration::from_secs(60), "{job:?}");
     }
 }

@@ -88,9 +88,9 @@ fn sniff(path: &Path) -> Option<Format> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     if idx::first_bytes(path) == Some(idx::IMAGES) {
         Some(Format::Idx)
-    } else if start.first_chunk().is_some_and(|header| record::length(*header).is_some()) {
-        Some(Format::Tfrecord)
-    } else if tfrecord::is_named_so(path) && !start.starts_with(&idx::GZIP) {
+    } else if start.first_chunk().is_some_and(|header| record::length(*header).is_some())
+        || tfrecord::is_named_so(path) && !start.starts_with(&idx::GZIP)
+    {
         Some(Format::Tfrecord)
     } else if ending == "bson" {
         Some(Format::Bson)

@@ -55,7 +55,7 @@ enum Content {
     /// The runs and the question.
     Full(Box<View>),
     /// The question about a job that the collector or session storage has.
-    Short(ShortLink),
+    Short(Box<ShortLink>),
 }
 
 /// The part of the state that a link lacks.
@@ -95,7 +95,7 @@ impl Link {
     pub fn read(fragment: &str) -> Result<Self, LinkError> {
         let (link, shown) = split(fragment);
         let content = match is_short(link) {
-            true => Content::Short(ShortLink::from_fragment(link)?),
+            true => Content::Short(Box::new(ShortLink::from_fragment(link)?)),
             false => Content::Full(Box::new(View::from_link(link)?)),
         };
         Ok(Self { content, shown })
@@ -197,7 +197,7 @@ impl ViewState {
     pub fn open(&mut self, Link { content, shown }: Link) -> Result<(), String> {
         let question = match content {
             Content::Full(view) => self.open_view(*view),
-            Content::Short(link) => self.open_short(link, shown.size)?,
+            Content::Short(link) => self.open_short(*link, shown.size)?,
         };
         self.what_if = Some(question.what_if).filter(|what_if| *what_if != UNCHOSEN || shown.is_smallest_chosen);
         self.limits = Limits::of(&question);

@@ -1,8 +1,7 @@
 //! The question: the size of the job, the budget, the probability, the memory and the prices.
 
 use foreglow_shared::{
-    ACCURACIES, MONEY, MOST_MEMORY_MIB, Mode, PROBABILITIES, compact_duration, number, parse_duration,
-    share_of_percent,
+    ACCURACIES, MONEY, MOST_MEMORY_MIB, Mode, PROBABILITIES, compact_duration, number, parse_duration, share_of_percent,
 };
 use leptos::prelude::*;
 
