@@ -206,7 +206,8 @@ fn errors_too_large_for_a_mean_are_unknown_with_the_reason() {
 #[test]
 fn german_thousands_mean_the_same_as_plain_numbers_and_a_number_with_two_meanings_is_refused() {
     let home = Foreglow::new();
-    let cells = [("30280.6", "30.280,6"), ("61217", "61.217"), ("15277", "15.277"), ("30497.3", "30.497,3"), ("3952", "3.952")];
+    let cells =
+        [("30280.6", "30.280,6"), ("61217", "61.217"), ("15277", "15.277"), ("30497.3", "30.497,3"), ("3952", "3.952")];
     let table = |name: &str, delimiter: &str, times: &[&str]| {
         let rows = times.iter().zip(1..).map(|(secs, n)| format!("{n}{delimiter}{secs}\n"));
         let text = rows.fold(format!("n{delimiter}secs\n"), |text, row| text + &row) + &delimiter.repeat(3) + "\n";

@@ -101,7 +101,7 @@ fn unusable_catalogs_end_with_one_sentence_and_exit_code_2() {
             "prices are in USD and in EUR",
         ),
         ("name,processors\na,4\n", "the columns memory_gib, hourly_price, currency are missing"),
-        ("", "the columns"),
+        ("", "it has no rows"),
     ] {
         let file = home.write("bad.csv", text);
         let answer = home.run(&["machines", "--catalog", &file]);

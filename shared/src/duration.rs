@@ -14,8 +14,8 @@ const UNITS: [(&[&str], f64); 8] = [
     (&["ns", "nsec", "nsecs", "nanos", "nanosecond", "nanoseconds"], 1e-9),
 ];
 
-/// Parses a duration above 0 into seconds; `None` if the text is none. A single number without a
-/// unit is seconds, and units descend. ISO 8601 (`PT1H30M`) and clocks (`01:30:00`) are durations
+/// Parses a duration above 0 into seconds; `None` for other text. A single number without a unit is
+/// seconds, and units descend. ISO 8601 (`PT1H30M`) and clocks (`01:30:00`) are durations
 /// too. `1h30` is refused, because it could mean minutes or seconds.
 ///
 /// ```

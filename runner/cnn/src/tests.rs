@@ -25,10 +25,8 @@ fn smallest(architecture: &Architecture) -> Shape {
 #[test]
 fn every_architecture_lists_the_size_of_its_network() {
     for architecture in ALL {
-        let listed = Size {
-            parameters: architecture.parameters,
-            multiply_accumulates: architecture.multiply_accumulates,
-        };
+        let listed =
+            Size { parameters: architecture.parameters, multiply_accumulates: architecture.multiply_accumulates };
         assert_eq!(architecture.size(architecture.input.usual()), listed, "{}", architecture.name);
     }
 }

@@ -198,7 +198,7 @@ impl Cells {
         let feature = |column: &usize| {
             let cells = || self.table.rows().map(|row| row.get(*column).unwrap_or_default());
             let name = self.table.header()[*column].clone();
-            match cells().map(number).collect() {
+            match cells().map(number).collect::<Option<Vec<f64>>>() {
                 Some(numbers) => Column::numeric(name, numbers, None),
                 None => Column::category(name, cells()),
             }

@@ -46,7 +46,7 @@ impl Prices {
                          {name}` charges whole machines."
                     ));
                 }
-                return Self { catalog: without_machines(&usual), sheet: Some(usual), keeps_sheet: false };
+                return Self { catalog: Catalog::empty(&usual.currency), sheet: Some(usual), keeps_sheet: false };
             }
             // If no machine type is in the catalog, all are priced by their cores and memory.
             let is_in_catalog = group.jobs.iter().any(|job| is_known(&job.context.machine_name()));

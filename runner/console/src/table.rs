@@ -41,8 +41,8 @@ pub fn titled_table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Ve
 }
 
 /// Renders rows like [`table`], each on one line if possible: on a narrow terminal without columns
-/// from `optional`, the first ones first. A line below names them, with their value if all rows have
-/// the same.
+/// from `optional`, the first ones first. A line below names them, and their value if all rows
+/// have the same one.
 pub fn narrowing_table(columns: &[(&str, Align)], optional: &[&str], rows: &[Vec<String>]) -> String {
     narrowing_in(terminal_width(), columns, optional, rows)
 }
@@ -53,8 +53,8 @@ fn narrowing_in(width: Option<u16>, columns: &[(&str, Align)], optional: &[&str]
     for name in optional {
         let whole = |row: &Vec<String>| kept.iter().map(|place| row[*place].replace(' ', NO_BREAK)).collect();
         let header: Vec<String> = kept.iter().map(|place| columns[*place].0.to_owned()).collect();
-        let is_narrow = |width| fits(width, 0, &header, &rows.iter().map(whole).collect::<Vec<_>>());
-        if width.is_none_or(is_narrow) {
+        let has_room = |width| fits(width, 0, &header, &rows.iter().map(whole).collect::<Vec<_>>());
+        if width.is_none_or(has_room) {
             break;
         }
         let Some(column) = columns.iter().position(|(own, _)| own == name) else { continue };
@@ -76,7 +76,8 @@ fn narrowing_in(width: Option<u16>, columns: &[(&str, Align)], optional: &[&str]
     wrapped_in(width, &text)
 }
 
-/// Breaks the lines of a text between words where they are wider than the terminal.
+/// Breaks the lines of a text between words where they are wider than the terminal. Commands and
+/// addresses stay on one line, so that they can be copied.
 pub fn wrapped(text: &str) -> String {
     wrapped_in(terminal_width(), text)
 }
@@ -85,6 +86,10 @@ fn wrapped_in(width: Option<u16>, text: &str) -> String {
     let Some(width) = width.map(|width| usize::from(width.max(NARROWEST))) else { return text.to_owned() };
     let mut wrapped = String::new();
     for line in text.split_inclusive('\n') {
+        if ["foreglow ", "http"].iter().any(|start| line.trim_start().starts_with(start)) {
+            wrapped.push_str(line);
+            continue;
+        }
         let mut used = 0;
         for word in line.split_inclusive(' ') {
             let letters = word.trim_end().chars().count();
@@ -275,6 +280,8 @@ mod tests {
         let wrapped = wrapped_in(Some(40), text);
         assert_eq!(wrapped, "Note: a sentence that is longer than the\nterminal of forty columns.\nshort\n");
         assert_eq!(wrapped_in(None, text), text);
+        let command = "  foreglow collect --model lenet5 --images 20000 --image-px 32\n";
+        assert_eq!(wrapped_in(Some(40), command), command);
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub use self::mapping::{Extent, FieldSource, Mapping, TimeUnit};
 use crate::limits::{MOST_CORES, MOST_EXECUTORS};
 use crate::{
     Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Table, TableError, TableRow, Workload,
-    number, unambiguous_number,
+    number, share_of_percent, unambiguous_number,
 };
 
 /// Why the rows of a table are not runs.

@@ -20,8 +20,8 @@ use crate::number;
 /// Supported delimiters.
 const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 
-/// A table of text cells. Numbers have a decimal point and no separators of thousands, whatever the
-/// notation of the file; what programs write for a missing value is an empty cell.
+/// A table of text cells. Numbers have a decimal point and no separators of thousands in every
+/// notation of the file; a missing value is an empty cell.
 ///
 /// ```
 /// use foreglow_shared::Table;
@@ -62,7 +62,7 @@ pub enum TableError {
     #[error("{0}")]
     Form(String),
     /// The table has no header or no row.
-    #[error("it has no rows; give a header and one run per row")]
+    #[error("it has no rows; give a header and a row below it")]
     Empty,
     /// A row cannot be read.
     #[error("line {line}: this is not a row of the table ({reason})")]
@@ -97,8 +97,8 @@ impl Table {
         Self::parse(&decode(bytes).map_err(TableError::NotText)?)
     }
 
-    /// Reads a table from a text. It is JSON Lines if it starts with a brace; otherwise the delimiter
-    /// is the most frequent one of the first line, or named in a line `sep=;` above it.
+    /// Reads a table from a text. It is JSON Lines if it starts with a brace; otherwise the
+    /// delimiter is the most frequent one of the first line, or named in a line `sep=;` above it.
     ///
     /// # Errors
     /// The text is not a table of one of the supported forms.

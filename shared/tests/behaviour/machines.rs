@@ -206,7 +206,7 @@ fn catalogs_of_several_providers_are_merged_in_one_currency() {
     assert!(matches!(both.clone().merge(both), Err(CatalogError::Twice { .. })));
 }
 
-/// One row of a provider whose files SkyPilot writes: name, accelerator, count, memory, region, price.
+/// Rows of one of SkyPilot's files: name, accelerator, count, memory, region, price.
 fn rows(rows: &[[&str; 6]]) -> String {
     let row = |[name, gpu, count, info, region, price]: &[&str; 6]| {
         format!("{name},{gpu},{count},8,64,\"{info}\",{price},,\"{region}\"\n")

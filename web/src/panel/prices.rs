@@ -88,7 +88,9 @@ const FIELDS: [Field; 11] = [
         label: "Discount, %",
         kind: "text",
         show: |sheet| ((sheet.discount * 1e6).round() / 1e4).to_string(),
-        change: |sheet, text| price(text.trim().trim_end_matches('%')).map(|percent| sheet.discount = share_of_percent(percent)),
+        change: |sheet, text| {
+            price(text.trim().trim_end_matches('%')).map(|percent| sheet.discount = share_of_percent(percent))
+        },
     },
 ];
 

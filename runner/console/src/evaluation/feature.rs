@@ -73,7 +73,7 @@ impl Feature {
         }
         if has_names {
             // `8` and `8.0` are the same name.
-            let name = |cell| number(cell).map_or_else(|| cell.to_owned(), |value: f64| value.to_string());
+            let name = |cell: &str| number(cell).map_or_else(|| cell.to_owned(), |value: f64| value.to_string());
             let names: Vec<String> = cells().map(name).collect();
             return Ok(Column::category(self.column.clone(), names.iter().map(String::as_str)));
         }
