@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_exit::{unreadable, unusable};
 use foreglow_shared::{
-    Context, Job, JobDefinition, JobGroup, ReadError, Sample, Table, Uuid, format_count, group_by_context,
+    Context, Job, JobDefinition, JobGroup, ReadError, Sample, Table, Uuid, decode, format_count, group_by_context,
     group_by_definition, read_repeated_samples,
 };
 
@@ -230,6 +230,14 @@ pub fn read_bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
         return Ok(bytes);
     }
     std::fs::read(file).map_err(|error| unreadable(file, &error))
+}
+
+/// Reads a text named by the user; `-` is standard input. `expected` is what the user should give.
+///
+/// # Errors
+/// The file cannot be read, or is not text; the message names its kind.
+pub fn read_text(file: &Path, expected: &str) -> anyhow::Result<String> {
+    decode(&read_bytes(file)?).map_err(|error| unusable(format!("{}: {error}; give {expected}", name(file))))
 }
 
 /// Reads a table named by the user; `-` is standard input.

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use foreglow_exit::{unreadable, unusable};
-use foreglow_shared::{Catalog, CatalogError, OWN, decode};
+use foreglow_shared::{Catalog, CatalogError, OWN};
 
-use crate::ask::{name, read_bytes};
+use crate::ask::{name, read_text};
 
 /// SkyPilot's name of its catalog files.
 const SKYPILOT_FILE: &str = "vms.csv";
@@ -41,9 +41,7 @@ impl CatalogArgs {
         let mut merged: Option<Catalog> = None;
         let mut without_region = None;
         for file in &files {
-            let bytes = read_bytes(file)?;
-            let text = decode(&bytes)
-                .map_err(|error| unusable(format!("{}: {error}; give a CSV of machine types", name(file))))?;
+            let text = read_text(file, "a CSV of machine types")?;
             let catalog = match Catalog::read(&text, &provider(file), self.region.as_deref()) {
                 // One region belongs to one provider, so the files of the others lack it.
                 Err(error @ CatalogError::Region { .. }) if files.len() > 1 => {

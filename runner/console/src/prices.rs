@@ -68,4 +68,3 @@ impl Prices {
         Self { catalog, sheet: Some(sheet), keeps_sheet: true }
     }
 }
-}

@@ -6,7 +6,7 @@ use foreglow_exit::unusable;
 use foreglow_shared::{Job, Observation, PriceSheet, Question, format_duration};
 
 use crate::answer::Startup;
-use crate::ask::{name, read_bytes};
+use crate::ask::{name, read_text};
 use crate::grammar::{Counts, accuracy, cores, duration_secs, executors, mib, money, probability};
 use crate::progress::note;
 
@@ -146,7 +146,6 @@ impl Bill {
 /// # Errors
 /// The file cannot be read, or is not a valid price sheet.
 pub fn read_prices(file: &Path) -> anyhow::Result<PriceSheet> {
-    let bytes = read_bytes(file)?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = read_text(file, "a price sheet in JSON")?;
     PriceSheet::from_json(&text).map_err(|error| unusable(format!("{}: {error}", name(file))))
 }

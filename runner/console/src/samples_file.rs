@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use foreglow_exit::{Temporary, unusable};
-use foreglow_shared::{Sample, Uuid, parse_line, write_jsonl};
+use foreglow_shared::{NotText, Sample, Uuid, parse_line, write_jsonl};
 
 /// An open sample file in JSON Lines.
 #[derive(Debug)]
@@ -129,8 +129,12 @@ enum Whole {
 }
 
 fn text_of(path: &Path) -> anyhow::Result<String> {
-    std::fs::read_to_string(path)
-        .map_err(|error| unusable(format!("the sample file {} cannot be read: {error}", path.display())))
+    let bytes = std::fs::read(path)
+        .map_err(|error| unusable(format!("the sample file {} cannot be read: {error}", path.display())))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let kind = NotText::recognise(error.as_bytes()).unwrap_or(NotText::Byte(error.utf8_error().valid_up_to()));
+        unusable(format!("{}: {kind}; name another --output", path.display()))
+    })
 }
 
 fn parse(text: &str, path: &Path) -> anyhow::Result<(Vec<Sample>, Whole)> {

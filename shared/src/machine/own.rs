@@ -105,8 +105,9 @@ impl CatalogLine<'_> {
     fn accelerators(&self) -> Result<Option<Accelerators>, CatalogError> {
         let name = self.text("accelerator");
         if name.is_empty() {
-            return match self.text("accelerators") {
-                "" | "0" => Ok(None),
+            return match self.parsed("accelerators") {
+                Some(0.0) => Ok(None),
+                None if self.text("accelerators").is_empty() => Ok(None),
                 _ => Err(self.invalid("accelerator", "the name of the accelerators, which `accelerators` counts")),
             };
         }
