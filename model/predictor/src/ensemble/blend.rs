@@ -75,8 +75,7 @@ impl Blend {
             // fits between them. Beyond them, the priors are more reliable.
             held_out = FITTED_ROWS;
         }
-        let losses: Vec<f64> =
-            (0..kinds.len()).map(|place| loss(trials, place, fitted[place]) + SAME_LOSS).collect();
+        let losses: Vec<f64> = (0..kinds.len()).map(|place| loss(trials, place, fitted[place]) + SAME_LOSS).collect();
         let weights_of = |power: f64| -> Vec<f64> {
             let raw: Vec<f64> =
                 losses.iter().zip(priors).map(|(loss, prior)| libm::pow(*loss, -power) * prior).collect();

@@ -38,7 +38,12 @@ pub(super) struct Beyond {
 
 impl Beyond {
     /// `None` if the questions of the shape exceed no range of the table.
-    pub(super) fn of(table: &Table, extent: &Extent, shape: &Shape, is_workers: &dyn Fn(usize) -> bool) -> Option<Self> {
+    pub(super) fn of(
+        table: &Table,
+        extent: &Extent,
+        shape: &Shape,
+        is_workers: &dyn Fn(usize) -> bool,
+    ) -> Option<Self> {
         let Shape::Beyond(sides) = shape else { return None };
         let all = &table.training.points;
         let step = table.rows().div_ceil(ROWS);
@@ -82,11 +87,13 @@ impl Beyond {
         let of_point = |point: usize| {
             let centre = mean(predicted, point);
             let square = |log: f64| (log - centre) * (log - centre);
-            let candidates: f64 = weights.iter().zip(predicted).map(|(weight, logs)| weight * square(logs[point])).sum();
+            let candidates: f64 =
+                weights.iter().zip(predicted).map(|(weight, logs)| weight * square(logs[point])).sum();
             let candidates = if self.is_judged { 0.0 } else { candidates };
             let between = (1.0 - self.no_gain) * candidates + self.no_gain * square(mean(at_ends, point));
             let left_out: f64 = folds.iter().map(|fold| square(mean(fold, point))).sum();
-            let jackknife = if self.is_judged { 0.0 } else { left_out } * (folds.len() as f64 - 1.0).max(0.0) / folds.len().max(1) as f64;
+            let jackknife = if self.is_judged { 0.0 } else { left_out } * (folds.len() as f64 - 1.0).max(0.0)
+                / folds.len().max(1) as f64;
             (between + jackknife) / self.squared[point]
         };
         let points = self.squared.len();

@@ -151,8 +151,7 @@ impl Borrowing {
     /// of workers, such as the processors of a machine type, multiply the other number of workers,
     /// so that names are compared at equal numbers of workers in total.
     fn for_peers(&self, features: &Features) -> Result<Features, DatasetError> {
-        let is_workers =
-            |name: &str| self.known.iter().any(|(known, meaning)| known == name && meaning.is_workers());
+        let is_workers = |name: &str| self.known.iter().any(|(known, meaning)| known == name && meaning.is_workers());
         let is_determined = |name: &str| self.determined.iter().any(|column| column == name);
         let mut factors = vec![1.0; features.rows()];
         for column in features.columns().iter().filter(|column| is_determined(&column.name) && is_workers(&column.name))
@@ -285,8 +284,7 @@ fn combine(prediction: &mut Prediction, transfer: &Transfer, on_peers: &OnPeers,
     // much wider counts less.
     let share = if of_all > 0.0 { own * own / (own * own + of_all * of_all) } else { 0.5 };
     let log = transfer.log(on_peers);
-    let log =
-        prediction.completion_time_secs.map_or(log, |secs| log + share.min(0.5) * (libm::log(secs) - log));
+    let log = prediction.completion_time_secs.map_or(log, |secs| log + share.min(0.5) * (libm::log(secs) - log));
     let half_width = own.max(((1.0 - share) * own * own + share * of_all * of_all).sqrt());
     let Some(combined) = spread_of(half_width).and_then(|spread| Prediction::of_log(log, Some(spread))) else { return };
     *prediction = Prediction { warnings: std::mem::take(&mut prediction.warnings), ..combined };

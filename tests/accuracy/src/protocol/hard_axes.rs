@@ -58,7 +58,8 @@ pub fn protocols() -> Vec<Protocol> {
                 slowed_trials: 0,
                 quick_trials: 5,
                 ..of_draws(START_UP, format!("{name}: {} % → whole job", percent.join(", ")), move || {
-                    [false, true].map(|is_job| (0..DRAWS).map(|draw| whole_jobs(law, noise, rates, draw, is_job)).collect())
+                    [false, true]
+                        .map(|is_job| (0..DRAWS).map(|draw| whole_jobs(law, noise, rates, draw, is_job)).collect())
                         .into()
                 })
             });
@@ -85,11 +86,7 @@ pub fn protocols() -> Vec<Protocol> {
     protocols
 }
 
-fn of_draws(
-    set: Set,
-    name: String,
-    trials: impl Fn() -> Vec<anyhow::Result<Vec<Trial>>> + Sync + 'static,
-) -> Protocol {
+fn of_draws(set: Set, name: String, trials: impl Fn() -> Vec<anyhow::Result<Vec<Trial>>> + Sync + 'static) -> Protocol {
     Protocol {
         set,
         name,
@@ -132,9 +129,8 @@ fn whole_jobs(start_up: StartUp, noise: f64, rates: &[f64], draw: u64, is_job: b
         return Ok(Trial::Job(JobTrial { job: runs(fit), test, repeats: Repeats::Median }));
     }
     let table = |runs: &[Observation]| -> anyhow::Result<Dataset> {
-        let column = |name: &str, value: fn(&Observation) -> f64| {
-            Column::numeric(name, runs.iter().map(value).collect(), None)
-        };
+        let column =
+            |name: &str, value: fn(&Observation) -> f64| Column::numeric(name, runs.iter().map(value).collect(), None);
         let features = Features::new(vec![
             column("E", |run| f64::from(run.executors)),
             column("C", |run| f64::from(run.cores_per_executor)),
@@ -209,9 +205,7 @@ fn public() -> Vec<Protocol> {
         "model!=Recommendation",
     ];
     let gavel = |splits| part("gavel.csv", "s_per_1000", &["gpu", "model", "batch", "gpus"], &only, splits);
-    let more = |most: u32, asked: u32| {
-        Splits::conditions(&[&format!("gpus<={most}")], &[&format!("gpus={asked}")])
-    };
+    let more = |most: u32, asked: u32| Splits::conditions(&[&format!("gpus<={most}")], &[&format!("gpus={asked}")]);
     let new_gpu = |own| Splits::NewValue { column: "gpu", own, draws: 3 };
     let questions = [
         (TENSORFLOW, "1 and 2 GPUs → 8", tensorflow(more(2, 8))),
