@@ -7,7 +7,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Context, CoreSplit, Outcome, Sample, TrainedAccuracy, sort_by};
+use crate::{Context, CoreSplit, Outcome, Sample, TrainedAccuracy};
 
 /// The measurements of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -240,13 +240,13 @@ impl Job {
 
     /// Sorts the runs by their features, in the order of [`group_by_context`].
     pub fn sort_runs(&mut self) {
-        sort_by(&mut self.observations, Observation::cmp_features);
-        sort_by(&mut self.incomplete, IncompleteRun::cmp_features);
+        self.observations.sort_by(Observation::cmp_features);
+        self.incomplete.sort_by(IncompleteRun::cmp_features);
         // The largest peak of equal keys comes first, and `dedup` keeps the first.
         let key = |peak: &PeakMemory| (peak.cores_per_executor, peak.partition_size, Reverse(peak.peak_mib));
-        sort_by(&mut self.peaks, |a, b| key(a).cmp(&key(b)));
+        self.peaks.sort_by_key(key);
         self.peaks.dedup_by_key(|peak| (peak.cores_per_executor, peak.partition_size));
-        sort_by(&mut self.accuracies, TrainedAccuracy::order);
+        self.accuracies.sort_by(TrainedAccuracy::order);
     }
 }
 

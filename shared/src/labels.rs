@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use crate::{LABEL_PREFIX, map_of, number};
+use crate::{LABEL_PREFIX, number};
 
 /// A label and the equivalent flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl Labels {
     pub fn of(properties: &BTreeMap<String, String>) -> Self {
         let value =
             |label: &Label| Some((label.name, properties.get(&format!("{LABEL_PREFIX}{}", label.name))?.clone()));
-        Self(map_of(LABELS.iter().filter_map(value)))
+        Self(LABELS.iter().filter_map(value).collect())
     }
 
     /// Sets a label; ignores empty values and unknown names.

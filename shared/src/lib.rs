@@ -40,7 +40,6 @@ mod read;
 mod resizing;
 mod sample;
 mod short_link;
-mod sorting;
 mod spark_submit;
 mod split;
 mod table;
@@ -86,7 +85,6 @@ pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_repeated_sa
 pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{Accelerator, Configuration, Engine, Host, Outcome, SCHEMA, Sample, SampleError};
 pub use crate::short_link::ShortLink;
-pub use crate::sorting::{map_of, sort, sort_by};
 pub use crate::spark_submit::{LABEL_PREFIX, spark_properties, spark_submit_arguments};
 pub use crate::split::CoreSplit;
 pub use crate::table::{Table, TableError, TableRow, unambiguous_number};

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use foreglow_shared::{
     Context, Engine, Hardware, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, TrainedAccuracy, Workload,
-    sort_by,
 };
 use serde::{Deserialize, Serialize};
 
@@ -226,7 +225,7 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     hardware_of.dedup();
     hardware_of.retain(|hardware| measured(&|(own, _)| own == *hardware));
     let mut learnings: Vec<Learning> = by_arm.keys().map(|(_, learning)| *learning).collect();
-    sort_by(&mut learnings, Learning::cmp);
+    learnings.sort();
     learnings.dedup();
     learnings.retain(|learning| measured(&|(_, own)| own == learning));
     let mut arms = Vec::new();
@@ -309,7 +308,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Op
 fn accuracies(group: &JobGroup, learning: Learning) -> Vec<(u32, Accuracy)> {
     let jobs = group.jobs.iter().filter(|job| Learning::of(job) == learning);
     let mut runs: Vec<TrainedAccuracy> = jobs.flat_map(|job| job.accuracies.iter().cloned()).collect();
-    sort_by(&mut runs, TrainedAccuracy::order);
+    runs.sort_by(TrainedAccuracy::order);
     Accuracy::by_executors(&runs, group.definition.images, group.definition.epochs)
 }
 

@@ -1,7 +1,6 @@
 //! The fitted predictor of a scenario.
 
 use foreglow_learner::{Cancelled, Grid, Hierarchy, Work};
-use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
@@ -141,6 +140,6 @@ fn varies_alone(rows: &[AveragedRun], feature: Feature) -> bool {
         Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() })
     };
     let mut keys: Vec<_> = rows.iter().map(others).collect();
-    sort(&mut keys);
+    keys.sort();
     keys.windows(2).any(|pair| pair[0] == pair[1])
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use foreglow_shared::{Observation, sort_by};
+use foreglow_shared::Observation;
 
 use crate::runs::check;
 use crate::{FitError, Setting};
@@ -60,7 +60,7 @@ fn merge(
 ) -> Result<Vec<AveragedRun>, FitError> {
     observations.iter().try_for_each(check)?;
     let mut runs: Vec<AveragedRun> = observations.iter().map(AveragedRun::of).collect();
-    sort_by(&mut runs, AveragedRun::order);
+    runs.sort_by(AveragedRun::order);
     let mean = |repeats: &[AveragedRun]| {
         // Sums in ascending order, so that the order of the runs does not change the result.
         let mut secs: Vec<f64> = repeats.iter().map(|run| run.secs).collect();

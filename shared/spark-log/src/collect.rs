@@ -3,7 +3,7 @@
 use crate::application::{Application, Executor, JobEnd, Loss, ResourceProfile, SparkJob, Stage, TaskFailure};
 use crate::event::{self, StageInfo, TaskEnd};
 use crate::kind::Kind;
-use foreglow_shared::{LABEL_PREFIX, map_of, sort};
+use foreglow_shared::LABEL_PREFIX;
 
 /// Limit on task indices: a larger one counts as damage, so that it cannot cause a huge allocation.
 const MAX_TASKS: u32 = 1 << 24;
@@ -82,7 +82,7 @@ fn take_profile(application: &mut Application, event: &event::ResourceProfileAdd
 
 fn take_executor(application: &mut Application, event: event::ExecutorAdded) {
     let event::ExecutorInfo { host, cores, resources, profile } = event.info;
-    let resources = map_of(resources.into_iter().map(|(name, resource)| (name, resource.addresses)));
+    let resources = resources.into_iter().map(|(name, resource)| (name, resource.addresses)).collect();
     let executor = Executor { id: event.id, host, cores, resources, profile, added_ms: event.at_ms, loss: None };
     application.executors.push(executor);
 }
@@ -91,14 +91,14 @@ fn take_job_start(application: &mut Application, event: event::JobStart) {
     let mut properties = event.properties.unwrap_or_default();
     let mut stages = event.stages;
     stages.extend(event.infos.iter().map(|info| info.id));
-    sort(&mut stages);
+    stages.sort();
     stages.dedup();
     let job = SparkJob {
         submitted_ms: event.at_ms,
         end: application.jobs.get_mut(&event.id).and_then(|job| job.end.take()),
         stages,
         description: properties.remove("spark.job.description"),
-        labels: map_of(properties.into_iter().filter(|(name, _)| name.starts_with(LABEL_PREFIX))),
+        labels: properties.into_iter().filter(|(name, _)| name.starts_with(LABEL_PREFIX)).collect(),
     };
     application.untimed_jobs += u64::from(job.submitted_ms.is_none());
     application.jobs.insert(event.id, job);

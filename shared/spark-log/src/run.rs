@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::application::{Application, Executor, SparkJob, Stage};
 use crate::{MEASURED, WARM_UP};
-use foreglow_shared::{Labels, map_of, sort_by};
+use foreglow_shared::Labels;
 
 /// Jobs measured together, from the submission of the first to the end of the last.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ impl Application {
         };
         let mut runs: Vec<Run<'_>> = groups.into_values().filter_map(ended).collect();
         let key = |run: &Run<'_>| (run.submitted_ms, run.jobs.first().map(|(id, _)| *id));
-        sort_by(&mut runs, |a, b| key(a).cmp(&key(b)));
+        runs.sort_by_key(key);
         if runs.is_empty() { Err(NoRun::ClockSetBack) } else { Ok(runs) }
     }
 }
@@ -209,6 +209,6 @@ impl<'a> Run<'a> {
         let ran = |stage: &&Stage| {
             stage.submitted_ms.is_some_and(|at_ms| (self.submitted_ms..=self.ended_ms).contains(&at_ms))
         };
-        map_of(ids.filter_map(|id| Some((*id, self.application.stages.get(id).filter(ran)?))))
+        ids.filter_map(|id| Some((*id, self.application.stages.get(id).filter(ran)?))).collect()
     }
 }

@@ -97,7 +97,7 @@ impl Catalog {
     /// Sorts the machine types and checks that none appears twice.
     pub(super) fn sorted(mut self) -> Result<Self, CatalogError> {
         let key = |machine: &MachineType| (machine.provider.clone(), machine.name.clone());
-        crate::sort_by(&mut self.machines, |a, b| key(a).cmp(&key(b)));
+        self.machines.sort_by_cached_key(key);
         match self.machines.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {
             Some(pair) => {
                 Err(CatalogError::Twice { machine: pair[0].name.clone(), provider: pair[0].provider.clone() })

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use foreglow_shared::{WhatIf, format_duration, sort};
+use foreglow_shared::{WhatIf, format_duration};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -156,7 +156,7 @@ impl Drawing for CompletionTimes {
             picture.group("g", &format!("line {}", shade(cores, line.cores_per_executor)), &drawn);
         }
         let mut counts: Vec<u32> = runs.iter().map(|run| run.run.cores_per_executor).collect();
-        sort(&mut counts);
+        counts.sort();
         counts.dedup();
         // Runs over all images are drawn on top.
         for (kind, is_whole) in [("share", false), ("whole", true)] {

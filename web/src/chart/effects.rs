@@ -2,7 +2,7 @@
 //! gives a time.
 
 use foreglow_model::{Effects, Feature, Setting};
-use foreglow_shared::{WhatIf, format_duration, format_rate, sort_by};
+use foreglow_shared::{WhatIf, format_duration, format_rate};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark, value_in_words};
@@ -211,7 +211,7 @@ impl Drawing for Alone {
         };
         let curve = self.curve.iter().map(|point| mark(*point, false));
         let mut marks: Vec<Mark> = self.points.iter().map(|point| mark(*point, true)).chain(curve).collect();
-        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
+        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 

@@ -1,7 +1,7 @@
 //! Hold-out errors of the predictor: every measured setting, predicted by a fit without it.
 
 use foreglow_model::{HeldOut, median};
-use foreglow_shared::{format_percent, sort_by};
+use foreglow_shared::format_percent;
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -151,7 +151,7 @@ impl Drawing for Checked {
             },
         };
         let mut marks: Vec<Mark> = self.runs.iter().map(mark).collect();
-        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
+        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 

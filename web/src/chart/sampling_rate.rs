@@ -1,7 +1,7 @@
 //! Measured time by sampling rate, up to the whole job.
 
 use foreglow_model::Setting;
-use foreglow_shared::{Observation, WhatIf, format_duration, format_rate, sort_by};
+use foreglow_shared::{Observation, WhatIf, format_duration, format_rate};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -125,7 +125,7 @@ impl Drawing for Shares {
             },
         };
         let mut marks: Vec<Mark> = self.runs.iter().map(mark).collect();
-        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
+        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foreglow_model::Decision;
-use foreglow_shared::{WhatIf, sort_by};
+use foreglow_shared::WhatIf;
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -219,7 +219,7 @@ impl Drawing for TimeByMoney {
         let answer = self.answer.get();
         // The front first: the sort is stable, and among equally near marks the first is selected.
         let mut marks: Vec<Mark> = answer.front.iter().chain(&answer.beaten(&self.cells)).map(mark).collect();
-        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
+        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 

@@ -1,9 +1,7 @@
 //! The page's data: the measured jobs, and the question about one of them.
 
 use foreglow_model::shared_processors;
-use foreglow_shared::{
-    Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context, sort_by,
-};
+use foreglow_shared::{Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context};
 
 /// The configurations to choose from: a question without its limits, prices and what-if.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +40,7 @@ pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
 /// Sorts jobs by descending number of runs.
 pub fn most_runs_first(mut jobs: Vec<Job>) -> Vec<Job> {
     // The sort is stable: ties keep the order of their contexts.
-    sort_by(&mut jobs, |a, b| b.observations.len().cmp(&a.observations.len()));
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.observations.len()));
     jobs
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foreglow_model::{Candidate, Decision};
-use foreglow_shared::{WhatIf, format_money, sort_by};
+use foreglow_shared::{WhatIf, format_money};
 use leptos::prelude::*;
 
 use crate::panel::prediction::{interval_ends, time_of};
@@ -84,7 +84,7 @@ fn by_money(decision: &Decision) -> Vec<usize> {
         (!candidate.is_feasible, candidate.objective.unwrap_or(f64::INFINITY), secs)
     };
     let mut places: Vec<usize> = (0..decision.candidates.len()).collect();
-    sort_by(&mut places, |a, b| {
+    places.sort_by(|a, b| {
         let (a, b) = (key(a), key(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
     });

@@ -1,7 +1,7 @@
 //! The data of the charts, independent of their layout: predicted lines and measured points.
 
 use foreglow_model::{Interval, Prediction, Predictor, Setting};
-use foreglow_shared::{Observation, sort, sort_by};
+use foreglow_shared::Observation;
 
 use crate::plot::grid::thinned;
 
@@ -63,14 +63,14 @@ pub fn lines_for(counts: &[u32], measured: &[u32]) -> Vec<u32> {
             chosen[place] = *count;
         }
     }
-    sort(&mut chosen);
+    chosen.sort();
     chosen
 }
 
 /// The distinct counts of some runs, ascending.
 pub fn counts_of(observations: &[Observation], count: fn(&Observation) -> u32) -> Vec<u32> {
     let mut counts: Vec<u32> = observations.iter().map(count).collect();
-    sort(&mut counts);
+    counts.sort();
     counts.dedup();
     counts
 }
@@ -109,7 +109,7 @@ pub fn measured(whole_job_secs: &[Option<f64>], observations: &[Observation]) ->
 /// because there may be thousands of runs.
 pub fn whole_job_secs(predictor: &Predictor, observations: &[Observation]) -> Vec<Option<f64>> {
     let mut settings: Vec<Setting> = observations.iter().map(Setting::of).collect();
-    sort_by(&mut settings, Setting::order);
+    settings.sort_by(Setting::order);
     settings.dedup();
     let scale = |setting: &Setting| {
         let secs = |sampling_rate: f64| predicted_secs(predictor, Setting { sampling_rate, ..*setting });

@@ -31,7 +31,7 @@ impl Extent {
             let is_of = |row: &usize| table.observed[*row] && points.category[*row] == *names;
             axes(&fold.fit.iter().copied().filter(is_of).collect::<Vec<usize>>())
         };
-        // Describes each context once. A list is used because a map would make the page larger.
+        // Describes each context once; there are few.
         let mut contexts: Vec<(&Vec<u32>, Vec<Axis>)> = Vec::new();
         let mut of = |names| {
             let place = contexts.iter().position(|(known, _)| *known == names).unwrap_or_else(|| {

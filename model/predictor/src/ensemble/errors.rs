@@ -21,7 +21,6 @@
 //! with equal weight for each source of data. Those of laws were chosen on the development figures
 //! of `make accuracy`.
 
-use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::Spread;
@@ -156,7 +155,7 @@ impl HeldOutFold {
     /// Returns the number of contexts that the rows are of.
     fn contexts(&self) -> usize {
         let mut contexts: Vec<usize> = self.rows.iter().map(|row| row.context).collect();
-        sort(&mut contexts);
+        contexts.sort();
         contexts.dedup();
         contexts.len()
     }

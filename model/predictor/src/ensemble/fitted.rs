@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use foreglow_shared::{map_of, sort};
 use serde::{Deserialize, Serialize};
 
 use crate::Meaning;
@@ -89,7 +88,7 @@ impl Fitted {
                 _ => own.clone(),
             };
             let mut all: Vec<Vec<u32>> = test.points.category.iter().map(name).collect();
-            sort(&mut all);
+            all.sort();
             all.dedup();
             let number = |own: &Vec<u32>| all.binary_search(&name(own)).unwrap_or_else(|place| place);
             let contexts = test.points.category.iter().map(number).collect();
@@ -188,8 +187,8 @@ pub(super) fn first_guess(table: &Table, meanings: &[Option<Meaning>], points: &
 impl From<Entries> for Fitted {
     fn from(entries: Entries) -> Self {
         Self {
-            blends: map_of(entries.blends.into_iter().map(|(shape, blend)| (shape, Arc::new(blend)))),
-            members: map_of(entries.members.into_iter().map(|(key, member)| (key, Arc::new(member)))),
+            blends: entries.blends.into_iter().map(|(shape, blend)| (shape, Arc::new(blend))).collect(),
+            members: entries.members.into_iter().map(|(key, member)| (key, Arc::new(member))).collect(),
         }
     }
 }

@@ -4,8 +4,6 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
-use foreglow_shared::sort;
-
 use crate::dataset::Features;
 use crate::ensemble::Ensemble;
 use crate::ensemble::axis::Axis;
@@ -245,7 +243,7 @@ fn segments<'a>(axes: impl Iterator<Item = &'a Axis>, values: &[f64]) -> impl It
         [values.partition_point(|x| *x < smallest), values.partition_point(|x| *x <= largest)]
     };
     let mut starts: Vec<usize> = axes.flat_map(ends).chain([0, values.len()]).collect();
-    sort(&mut starts);
+    starts.sort();
     starts.dedup();
     (1..starts.len()).map(move |end| starts[end - 1]..starts[end])
 }

@@ -1,6 +1,5 @@
 //! Encodes features for a fit: standardised numbers, and names that vary.
 
-use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Points;
@@ -101,7 +100,7 @@ impl Numeric {
 impl Category {
     fn of(points: &Points, column: usize) -> Option<Self> {
         let mut levels: Vec<u32> = points.category.iter().map(|row| row[column]).collect();
-        sort(&mut levels);
+        levels.sort();
         levels.dedup();
         (levels.len() > 1).then_some(Self { column, levels })
     }

@@ -1,7 +1,6 @@
 //! Gaussian processes: sums of smooth functions of a few features each.
 
 use foreglow_numeric::{Cholesky, Matrix, dot};
-use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Points, Training};
@@ -164,9 +163,9 @@ fn sample(rows: usize) -> Vec<usize> {
     };
     let mut order: Vec<usize> = (0..rows).collect();
     if rows > LEARNT_FROM {
-        sort_by(&mut order, |a, b| mixed(*a).cmp(&mixed(*b)));
+        order.sort_by_key(|row| mixed(*row));
         order.truncate(LEARNT_FROM);
-        sort(&mut order);
+        order.sort();
     }
     order
 }

@@ -11,7 +11,6 @@
 //! advance, and their regression is a forest.
 
 use foreglow_numeric::{Cholesky, MEDIAN_OF_NORMAL, median};
-use foreglow_shared::sort_by;
 
 use crate::Spread;
 
@@ -174,7 +173,7 @@ pub(super) fn slow_runs(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Vec<(
     let usual = (all.iter().map(variance).sum::<f64>() / rows.len() as f64).sqrt().max(LEAST_NOISE);
     let mut slow: Vec<(usize, f64)> = beyond(own, &all).into_iter().enumerate().collect();
     slow.retain(|(_, beyond)| *beyond > SLOW * usual);
-    sort_by(&mut slow, |a, b| b.1.total_cmp(&a.1));
+    slow.sort_by(|a, b| b.1.total_cmp(&a.1));
     slow.truncate(own.len().saturating_sub(1) / 2);
     slow.into_iter().map(|(run, beyond)| (run, own[run].log - beyond)).collect()
 }

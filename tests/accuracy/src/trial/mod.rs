@@ -3,7 +3,7 @@
 mod cnn;
 
 use foreglow_model::{Column, Dataset, Features, Outcome, Repeats, Rival, Roles, Settings, Term, Values};
-use foreglow_shared::{Job, Observation, sort_by};
+use foreglow_shared::{Job, Observation};
 
 use crate::chance::Chance;
 use crate::contestant::{Constants, answer_job, answer_table};
@@ -176,9 +176,7 @@ impl JobTrial {
         }
         let place = |run: &Observation| (run.executors, run.cores_per_executor, run.sampling_rate.to_bits());
         let mut test = self.test.clone();
-        sort_by(&mut test, |a, b| {
-            place(a).cmp(&place(b)).then(a.completion_time_secs.total_cmp(&b.completion_time_secs))
-        });
+        test.sort_by(|a, b| place(a).cmp(&place(b)).then(a.completion_time_secs.total_cmp(&b.completion_time_secs)));
         let middle = |repeats: &[Observation]| {
             let at = |place: usize| repeats[place].completion_time_secs;
             Observation {

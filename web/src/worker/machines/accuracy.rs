@@ -80,7 +80,7 @@ fn rows(table: &MachineTable) -> String {
 /// The mini-batches and averaging intervals that share a colour.
 fn ways(trained: &[TrainedSetting]) -> Vec<(u32, Option<u32>)> {
     let mut ways: Vec<(u32, Option<u32>)> = trained.iter().map(way).collect();
-    foreglow_shared::sort(&mut ways);
+    ways.sort();
     ways.dedup();
     ways
 }

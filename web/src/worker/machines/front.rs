@@ -46,7 +46,7 @@ pub fn picture(table: &MachineTable, deadline_secs: Option<f64>) -> Markup {
         Some((*place, row, (row.secs?, row.cost?)))
     };
     let mut places: Vec<usize> = table.pareto.iter().chain(&table.best).copied().collect();
-    foreglow_shared::sort(&mut places);
+    places.sort();
     places.dedup();
     let points: Vec<(usize, &MachineRow, (f64, f64))> = places.iter().filter_map(point).collect();
     let mut svg = Markup::new();

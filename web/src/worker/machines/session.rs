@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use foreglow_model::{JointPredictor, Limits, Plan, Space, median};
-use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, group_jobs, sort_by};
+use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, group_jobs};
 
 use super::html::{ComparedHtml, MachineHtml};
 use super::{MachineQuestion, MachineRow, MachineTable, TypePrice, pick, pick_html};
@@ -166,10 +166,10 @@ impl Fitted {
             false => Vec::new(),
         };
         let mut batch_sizes: Vec<u32> = self.predictor.arms().iter().map(|arm| arm.batch_size).collect();
-        sort_by(&mut batch_sizes, u32::cmp);
+        batch_sizes.sort();
         batch_sizes.dedup();
         let mut intervals: Vec<Option<u32>> = self.predictor.arms().iter().map(|arm| arm.average_every).collect();
-        foreglow_shared::sort(&mut intervals);
+        intervals.sort();
         intervals.dedup();
         let unknown = self.predictor.accuracy_unknown();
         let unknown = unknown.filter(|unknown| unknown.is_partial() || limits.min_accuracy.is_some());
@@ -235,7 +235,7 @@ fn types(group: &JobGroup) -> Vec<TypePrice> {
             }
         }
     }
-    sort_by(&mut types, |a, b| a.machine.cmp(&b.machine));
+    types.sort_by(|a, b| a.machine.cmp(&b.machine));
     types
 }
 
