@@ -317,6 +317,7 @@ impl Run<'_> {
 }
 
 /// The end of a run whose executor cannot be told what to do.
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to map_err, which gives its error away")]
 fn not_sent(error: anyhow::Error) -> Stop {
     failed(format!("{error:#}"))
 }
