@@ -120,7 +120,7 @@ fn out_of_range_numbers_name_the_field_and_its_range() {
         ("/startup_secs", json!(1e12), "startup_secs"),
         ("/sampling_rate", json!(5e-324), "sampling_rate"),
         ("/sampling_rate", json!(1e-13), "sampling_rate"),
-        ("/host/core_share", json!(5e-324), "host.core_share"),
+        ("/host", json!({ "core_share": 5e-324 }), "host.core_share"),
     ] {
         match with(path, change) {
             Err(SampleError::Range { field: named, .. }) => assert_eq!(named, field),
