@@ -114,7 +114,7 @@ fn no_name_of_a_file_commands_the_terminal_in_any_format() {
     for command in ANSWERS.iter().chain(&others) {
         for format in ["table", "json", "csv"] {
             for prices in [&["--prices", &prices][..], &[]] {
-                let (_, text) = ends(&home, &[command, &[&file, "--format", format], prices].concat());
+                let (_, text) = ends(&home, &[*command, &[&file, "--format", format][..], prices].concat());
                 let commands = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}');
                 assert!(!text.contains(commands), "{command:?} as {format}: {text:?}");
             }
