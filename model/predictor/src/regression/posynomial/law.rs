@@ -7,9 +7,9 @@
 //! start-up, work shared by all workers, work shared by only one kind of worker, serial work
 //! (Amdahl, "Validity of the single processor approach to achieving large scale computing
 //! capabilities", AFIPS 1967), and communication, which grows with the workers (Venkataraman et
-//! al., "Ernest", NSDI 2016, §3.2). The start-up a may have parts that each kind of worker shares.
-//! Each cost has a log-normal prior: no cost is excluded, and a large one needs evidence. Columns
-//! without a meaning scale every cost by a power, names by a factor.
+//! al., "Ernest", NSDI 2016, §3.2). Each cost has a log-normal prior: no cost is excluded, and a
+//! large one needs evidence. The start-up may have parts that each kind of worker shares. Columns without a meaning scale every cost by a power, names by a
+//! factor.
 //!
 //! Replicas of a network that average their gradients follow t = a + n·(b + c·(w − 1)/w)/w: a ring
 //! of w workers moves 2·(w − 1)/w of the gradients over each link (Patarasuk and Yuan, "Bandwidth
