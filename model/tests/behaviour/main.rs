@@ -19,7 +19,6 @@ mod ensemble;
 mod explain;
 mod grid;
 mod groups;
-mod hard_axes;
 mod interval;
 mod large_grid;
 mod laws;

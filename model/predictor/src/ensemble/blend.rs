@@ -17,12 +17,6 @@ const POWER: f64 = 6.0;
 const ROWS_OF_FOLD: f64 = 20.0;
 /// Weight of the error on the fitted rows, in held-out rows.
 const FITTED_ROWS: f64 = 3.0;
-/// Share of the power if no held-out row is on more workers than the fitted ones.
-const UNJUDGED: f64 = 0.3;
-/// Share of the power in the weights for the variance between candidates, because the questions are
-/// farther than the held-out rows.
-const SHARE_OF_POWER: f64 = 0.5;
-
 /// Weights of the candidates for one shape of question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Blend {
@@ -61,13 +55,12 @@ impl Blend {
     /// Weighs candidates by their mean absolute log errors on held-out rows; `fitted` holds those
     /// on the rows that each was fitted on.
     pub(crate) fn weigh(
-        mut situation: Situation,
+        situation: &Situation,
         (kinds, priors): (&[Kind], &[f64]),
         held_out_rows: f64,
         (ties, dismisses): (Vec<usize>, bool),
         trials: &[Trial],
         fitted: &[f64],
-        disagreement: impl Fn(&[f64]) -> f64,
     ) -> Self {
         let mut held_out: f64 = trials.iter().map(Trial::effective_rows).sum();
         if trials.is_empty() && *situation.shape == Shape::Inside {
@@ -75,18 +68,12 @@ impl Blend {
             // fits between them. Beyond them, the priors are more reliable.
             held_out = FITTED_ROWS;
         }
-        let losses: Vec<f64> = (0..kinds.len()).map(|place| loss(trials, place, fitted[place]) + SAME_LOSS).collect();
-        let weights_of = |power: f64| -> Vec<f64> {
-            let raw: Vec<f64> =
-                losses.iter().zip(priors).map(|(loss, prior)| libm::pow(*loss, -power) * prior).collect();
-            let sum: f64 = raw.iter().sum();
-            raw.iter().map(|weight| weight / sum).collect()
-        };
-        // Held-out rows within the range do not show which candidate holds for more workers.
-        let judged = if situation.has_more_workers && !situation.has_forward { UNJUDGED } else { 1.0 };
-        let power = judged * POWER * held_out / (held_out + held_out_rows);
-        let weights = weights_of(power);
-        situation.disagreement = disagreement(&weights_of(SHARE_OF_POWER * power));
+        let power = POWER * held_out / (held_out + held_out_rows);
+        let raw: Vec<f64> = (0..kinds.len())
+            .map(|place| libm::pow(loss(trials, place, fitted[place]) + SAME_LOSS, -power) * priors[place])
+            .collect();
+        let sum: f64 = raw.iter().sum();
+        let weights: Vec<f64> = raw.iter().map(|weight| weight / sum).collect();
         let folds: Vec<HeldOutFold> = trials.iter().map(|trial| trial.held_out(&weights)).collect();
         let residuals = trials
             .iter()
@@ -96,7 +83,7 @@ impl Blend {
             members: kinds.iter().copied().zip(weights).collect(),
             ties,
             dismisses,
-            errors: Errors::of(&situation, &folds),
+            errors: Errors::of(situation, &folds),
             residuals: residuals.collect(),
         }
     }

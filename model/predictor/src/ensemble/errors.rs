@@ -41,9 +41,6 @@ const USUAL_OF_LAWS: f64 = 0.06;
 const USUAL_OF_POWERS: f64 = 0.08;
 /// Increase of the prior mean per feature per row, as a share of the standard deviation of ln t.
 const USUAL_PER_FEATURE: f64 = 0.18;
-/// The same for a name that was never run, and its weight in names.
-const USUAL_OF_NAMES: f64 = 0.3;
-const USUAL_NAMES: f64 = 1.0;
 /// Weight of the prior, in held-out rows.
 const USUAL_ROWS: f64 = 5.0;
 /// Degrees of freedom of Student's t before any row is held out: it has heavy tails because the
@@ -87,8 +84,6 @@ pub(crate) struct Situation<'a> {
     pub(crate) is_lawful: bool,
     /// Whether the question is beyond a range of workers.
     pub(crate) has_more_workers: bool,
-    /// Variance of ln t per squared distance beyond the ranges in which the candidates disagree.
-    pub(crate) disagreement: f64,
 }
 
 impl Situation<'_> {
@@ -202,10 +197,7 @@ impl Errors {
             (false, false) => REACH_OF_POWERS,
         };
         let is_beyond = matches!(shape, Shape::Beyond(_) | Shape::BeyondOfContext(_));
-        let groups: usize = folds.iter().map(HeldOutFold::contexts).sum();
-        // All rows of a name that was never run share one error, so that the names count.
-        let has_few_names = matches!(shape, Shape::Unseen(_)) && groups < RANKED_FROM;
-        let shares_bias = is_beyond || has_few_names || matches!(shape, Shape::Few(..));
+        let shares_bias = is_beyond || matches!(shape, Shape::Few(..));
         // The growth with distance already corrects the errors of forward folds for the missing
         // rows.
         let by_rows = |fold: &HeldOutFold| if is_beyond && has_forward { 1.0 } else { fold.fitted.sqrt() };
@@ -222,14 +214,12 @@ impl Errors {
                 if larger.is_finite() { of_medians.iter().map(|size| size * larger).collect() } else { of_runs };
             return Spread::conformal(sizes).ok().map(Self::Ranked);
         }
-        let (usual, weight) =
-            if has_few_names { (USUAL_OF_NAMES, USUAL_NAMES) } else { (situation.usual(), USUAL_ROWS) };
-        let (mut sum, mut rows) = (usual * weight, weight);
+        let (mut sum, mut rows) = (situation.usual() * USUAL_ROWS, USUAL_ROWS);
         for fold in folds.iter().filter(|fold| !fold.rows.is_empty()) {
             let held_out = fold.rows.len() as f64;
             let counted = match shape {
                 // All rows beyond the range of one context share one error, so the contexts count.
-                Shape::BeyondOfContext(_) | Shape::Unseen(_) if shares_bias => held_out.min(fold.contexts() as f64),
+                Shape::BeyondOfContext(_) => held_out.min(fold.contexts() as f64),
                 _ if shares_bias => held_out.min(ROWS_OF_FOLD),
                 _ => held_out,
             };
@@ -245,12 +235,8 @@ impl Errors {
             }
             _ => Slopes::EQUAL,
         };
-        // One range beyond the end, the error is at least the disagreement of the candidates.
-        let scale = mean * scale_of_mean(degrees);
-        let assumed = scale * scale * (1.0 + 1.0 / (reach * reach));
-        let slopes = slopes.at_least(situation.disagreement - assumed);
         let reach = if matches!(shape, Shape::Inside | Shape::Few(..)) { REACH_OF_CONTEXT } else { reach };
-        Some(Self::Scaled { scale, reach, degrees, slopes, least: 0.0 })
+        Some(Self::Scaled { scale: mean * scale_of_mean(degrees), reach, degrees, slopes, least: 0.0 })
     }
 
     /// Makes the 90 % intervals at distance 0 no narrower than those of `other`. The part that
@@ -337,7 +323,6 @@ mod tests {
                 deviation: 0.5,
                 is_lawful: false,
                 has_more_workers: false,
-                disagreement: 0.0,
             },
             folds,
         )

@@ -11,10 +11,9 @@ use crate::ensemble::axis::Side;
 use crate::ensemble::blend::{Blend, Trial};
 use crate::ensemble::candidate::{Kind, Known, Member, Request};
 use crate::ensemble::canonical::Table;
-use crate::ensemble::disagreement::Beyond;
 use crate::ensemble::errors::Situation;
 use crate::ensemble::folds::{Fold, folds, has_forward};
-use crate::ensemble::shape::{Shape, names};
+use crate::ensemble::shape::Shape;
 use crate::ensemble::{State, candidate};
 use crate::regression::Regression;
 
@@ -61,7 +60,7 @@ impl Fitted {
     fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
         let State { table, extent, meanings, noise, tuning, agreed, beyond_medians, .. } = state;
         let known = Known::of(extent, meanings, table.rows());
-        let kinds = candidate::kinds(extent, shape, known, meanings);
+        let kinds = candidate::kinds(extent, shape, known);
         let ties = candidate::ties(extent, shape);
         let dismisses = !agreed.is_empty() && is_more_work(shape, meanings);
         let mut training = table.training.clone();
@@ -76,21 +75,13 @@ impl Fitted {
             is_unexplained: !agreed.is_empty() && !dismisses,
             validates,
         };
-        let is_workers = |column: usize| meanings[column].is_some_and(Meaning::is_workers);
-        let beyond = Beyond::of(table, extent, shape, &is_workers);
-        let mut without = Vec::new();
-        let mut trial = |fold: &Fold| {
+        let trial = |fold: &Fold| {
             let fits = candidate::fit(&training.select(&fold.fit), &request(&kinds, true));
-            without.extend(beyond.iter().map(|beyond| logs(&fits, &beyond.points)));
             let test = training.select(&fold.test);
-            let name = |own: &Vec<u32>| match shape {
-                Shape::Unseen(columns) => names(own, columns),
-                _ => own.clone(),
-            };
-            let mut all: Vec<Vec<u32>> = test.points.category.iter().map(name).collect();
-            all.sort();
-            all.dedup();
-            let number = |own: &Vec<u32>| all.binary_search(&name(own)).unwrap_or_else(|place| place);
+            let mut names: Vec<&Vec<u32>> = test.points.category.iter().collect();
+            names.sort();
+            names.dedup();
+            let number = |own: &Vec<u32>| names.binary_search(&own).unwrap_or_else(|place| place);
             let contexts = test.points.category.iter().map(number).collect();
             Trial {
                 rows: fold.test.clone(),
@@ -103,7 +94,7 @@ impl Fitted {
                 logs: test.logs,
             }
         };
-        let trials: Vec<Trial> = folds(table, extent, shape).iter().map(&mut trial).collect();
+        let trials: Vec<Trial> = folds(table, extent, shape).iter().map(trial).collect();
         let missing: Vec<Kind> = kinds.iter().filter(|kind| !self.members.contains_key(&key(kind))).copied().collect();
         let fits = candidate::fit(&training, &request(&missing, false));
         for (kind, member) in missing.iter().zip(fits) {
@@ -117,6 +108,7 @@ impl Fitted {
         };
         let fitted: Vec<f64> = kinds.iter().map(error).collect();
         let is_work = |(column, _): &(usize, Side)| meanings[*column] == Some(Meaning::Work);
+        let is_workers = |(column, _): &(usize, Side)| meanings[*column] == Some(Meaning::Workers);
         let is_lawful = matches!(shape, Shape::Beyond(sides) if sides.iter().all(is_work));
         let explains = known.is_complete && agreed.is_empty() && (is_lawful || !matches!(shape, Shape::Beyond(_)));
         let situation = Situation {
@@ -125,36 +117,26 @@ impl Fitted {
             features_per_row: extent.varying() as f64 / table.rows() as f64,
             deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
             is_lawful,
-            has_more_workers: candidate::has_more_workers(shape, meanings),
-            disagreement: 0.0,
+            has_more_workers: match shape {
+                Shape::Beyond(sides) => sides.iter().any(is_workers),
+                Shape::BeyondOfContext(end) => is_workers(&(end.column, end.side)),
+                _ => false,
+            },
         };
         let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
-        let members: Vec<Arc<Member>> = kinds.iter().filter_map(|kind| self.members.get(&key(kind)).cloned()).collect();
-        let disagreement = |weights: &[f64]| {
-            beyond.as_ref().map_or(0.0, |beyond| {
-                let at = |points: &Points| members.iter().map(|member| member.logs(points)).collect::<Vec<_>>();
-                beyond.variance(weights, (&at(&beyond.points), &at(beyond.ends())), &without)
-            })
-        };
         let mut blend = Blend::weigh(
-            situation,
+            &situation,
             (&kinds, &priors),
             tuning.held_out_rows,
             (ties.clone(), dismisses),
             &trials,
             &fitted,
-            disagreement,
         );
         if matches!(shape, Shape::BeyondOfContext(_)) {
             blend.widen(&self.blend(state, &Shape::Inside));
         }
         blend
     }
-}
-
-/// Returns the predictions of each candidate.
-fn logs(members: &[Member], points: &Points) -> Vec<Vec<f64>> {
-    members.iter().map(|member| member.logs(points)).collect()
 }
 
 /// Only posynomials depend on ties.

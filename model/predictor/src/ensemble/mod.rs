@@ -11,7 +11,6 @@
 //! | distance beyond the ranges | [`distance`] |
 //! | expected error | [`errors`] |
 //! | noise of one run | [`noise`] |
-//! | disagreement of candidates beyond the ranges | [`disagreement`] |
 //! | differences in growth between contexts | [`slopes`] |
 //! | stopped runs (lower bounds) | [`censored`] |
 //! | warnings | [`caution`] |
@@ -24,7 +23,6 @@ mod caution;
 mod censored;
 mod context;
 mod contradiction;
-mod disagreement;
 mod distance;
 mod errors;
 mod explain;

@@ -29,7 +29,6 @@ pub(super) fn errors(groups: &[Group]) -> Option<Errors> {
         deviation: 0.0,
         is_lawful: false,
         has_more_workers: false,
-        disagreement: 0.0,
     };
     Errors::of(&situation, &folds)
 }

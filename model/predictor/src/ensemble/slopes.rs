@@ -44,12 +44,6 @@ impl Slopes {
         Self { variance: sum / freedom, held_out: squares.iter().sum::<f64>() / squares.len() as f64 }
     }
 
-    /// Returns slopes with at least this variance per squared distance, wherever the held-out rows
-    /// are.
-    pub(super) fn at_least(self, variance: f64) -> Self {
-        if variance > self.variance { Self { variance, held_out: 0.0 } } else { self }
-    }
-
     /// Returns the variance of ln t that the held-out errors lack, at a squared distance.
     pub(super) fn at(self, distance_squared: f64) -> f64 {
         self.variance * (distance_squared - self.held_out).max(0.0)

@@ -18,8 +18,8 @@ const FULL_SHARE: f64 = 0.25;
 const MOST_PEERS: usize = 12;
 /// Limit on the rows of a peer for measuring errors.
 const MOST_ROWS: usize = 400;
-/// Minimum number of peers.
-const LEAST_PEERS: usize = 1;
+/// Minimum number of peers: the variance between names cannot be estimated from one.
+const LEAST_PEERS: usize = 2;
 
 /// Predicts the names of a category with few rows by a regression on the fits of the fully measured
 /// names.
@@ -92,7 +92,7 @@ impl Clone for Borrowing {
 }
 
 impl Borrowing {
-    /// Prepares for a category; `None` if no name has few rows, or none is fully
+    /// Prepares for a category; `None` if no name has few rows, or fewer than two are fully
     /// measured.
     pub(super) fn of(dataset: &Dataset, known: &[(&str, Meaning)], tuning: Tuning, category: &str) -> Option<Self> {
         let rows = rows_of(dataset.features(), category).ok()?;
@@ -151,7 +151,8 @@ impl Borrowing {
     /// of workers, such as the processors of a machine type, multiply the other number of workers,
     /// so that names are compared at equal numbers of workers in total.
     fn for_peers(&self, features: &Features) -> Result<Features, DatasetError> {
-        let is_workers = |name: &str| self.known.iter().any(|(known, meaning)| known == name && meaning.is_workers());
+        let is_workers =
+            |name: &str| self.known.iter().any(|(known, meaning)| known == name && *meaning == Meaning::Workers);
         let is_determined = |name: &str| self.determined.iter().any(|column| column == name);
         let mut factors = vec![1.0; features.rows()];
         for column in features.columns().iter().filter(|column| is_determined(&column.name) && is_workers(&column.name))
@@ -279,13 +280,9 @@ fn combine(prediction: &mut Prediction, transfer: &Transfer, on_peers: &OnPeers,
     // Only the fit of all names accounts for the smaller range of this name.
     let own = transfer.half_width();
     let of_all = prediction.spread.as_ref().map_or(0.0, half_width_of);
-    let own = (own * own + beyond).sqrt();
-    // Both err in their own way, so that their mean is better than either. One whose intervals are
-    // much wider counts less.
-    let share = if of_all > 0.0 { own * own / (own * own + of_all * of_all) } else { 0.5 };
+    let half_width = (own * own + beyond).sqrt().max(of_all);
     let log = transfer.log(on_peers);
-    let log = prediction.completion_time_secs.map_or(log, |secs| log + share.min(0.5) * (libm::log(secs) - log));
-    let half_width = own.max(((1.0 - share) * own * own + share * of_all * of_all).sqrt());
+    let log = prediction.completion_time_secs.map_or(log, |secs| f64::midpoint(log, libm::log(secs)));
     let Some(combined) = spread_of(half_width).and_then(|spread| Prediction::of_log(log, Some(spread))) else { return };
     *prediction = Prediction { warnings: std::mem::take(&mut prediction.warnings), ..combined };
 }

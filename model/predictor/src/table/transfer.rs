@@ -22,9 +22,6 @@ const SHIFT: f64 = 10.0;
 /// Least standard deviation of the noise between equal runs, in ln t.
 const LEAST_NOISE: f64 = 0.02;
 const DEGREES_OF_FREEDOM: f64 = 4.0;
-/// Prior standard deviation of the ratio of the times of two machine types between jobs, in ln t,
-/// and its weight in runs.
-const RATIO: (f64, f64) = (0.25, 3.0);
 /// Error of a slow run in units of the usual error: from here on the weight by Student's t with 2
 /// degrees of freedom, 3 ÷ (2 + z²), is at most that of an outlier, a quarter.
 pub(super) const SLOW: f64 = 3.162;
@@ -55,19 +52,15 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// Fits the runs of a new machine type; `rows` has those of each peer. `None` without a run or
-    /// a peer. With one peer, whose difference from others is unknown, the error is that of the own
-    /// runs about their shift from it.
+    /// Fits the runs of a new machine type; `rows` has those of each peer. `None` without a run, or
+    /// with fewer than two peers, from which the variance between machine types cannot be
+    /// estimated.
     pub(super) fn fit(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Option<Self> {
-        if rows.is_empty() || own.is_empty() {
+        if rows.len() < 2 || own.is_empty() {
             return None;
         }
         let all: Vec<usize> = (0..rows.len()).collect();
         let noise = noise(rows);
-        if rows.len() == 1 {
-            let fitted = Self::weighed(own, rows, all, (SLOPES[0], DEVIATIONS[0]), noise);
-            return Some(Self { half_width: half_width_of_shift(&fitted, own), ..fitted });
-        }
         let mut best: Option<(f64, (f64, f64), Vec<f64>)> = None;
         for slope in SLOPES {
             for deviation in DEVIATIONS {
@@ -142,23 +135,10 @@ impl Transfer {
     }
 }
 
-/// Returns half the width of the 90 % interval about one peer's times with the shift of the own
-/// runs: by Student's t, with a prior of how much the ratio of two machine types varies.
-fn half_width_of_shift(fitted: &Transfer, own: &[TransferRow]) -> f64 {
-    let runs = own.len() as f64;
-    let squares: f64 = own.iter().map(|run| run.log - fitted.log(&run.on_peers)).map(|error| error * error).sum();
-    let freedom = RATIO.1 + runs - 1.0;
-    let variance = (RATIO.0 * RATIO.0 * RATIO.1 + squares) / freedom * (1.0 + 1.0 / runs);
-    Spread::student_t(variance.sqrt(), freedom).map_or(f64::INFINITY, |spread| half_width_of(&spread))
-}
-
 /// Returns the runs of a new machine type that took much longer than its other runs suggest, with
 /// the ln t that these suggest. The peers' times and the differences between machine types set the
 /// threshold. Fewer than half of the runs count as slow, so one or two runs never do.
 pub(super) fn slow_runs(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Vec<(usize, f64)> {
-    if rows.len() < 2 {
-        return Vec::new();
-    }
     let all: Vec<usize> = (0..rows.len()).collect();
     let beyond = |runs: &[TransferRow], peers: &[usize]| -> Vec<f64> {
         let levels: Vec<f64> = runs.iter().map(|run| run.log - mean_on(&run.on_peers, peers)).collect();

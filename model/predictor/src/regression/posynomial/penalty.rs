@@ -30,9 +30,6 @@ const TIE_OF_TWO: f64 = 0.02;
 /// The same for three levels.
 const TIE_OF_THREE: f64 = 0.3;
 
-/// Standard deviation of a coefficient that is fixed.
-pub(crate) const FIXED: f64 = 1e-4;
-
 /// Penalty (value − centre)² · precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pull {
@@ -42,9 +39,6 @@ pub(crate) struct Pull {
 
 /// Standard deviation about the largest exponent that a meaning allows.
 const MOST_EXPONENT: f64 = 0.03;
-
-/// Degrees of freedom of the prior of a share of the time that is far below its centre.
-const SHARE_TAIL: f64 = 2.0;
 
 /// The priors of all coefficients.
 pub(crate) struct Penalty {
@@ -73,7 +67,7 @@ impl Penalty {
     pub(crate) fn of_size(design: &Design, meanings: &[Option<Meaning>]) -> Self {
         let size = |column: usize| match meanings.get(column).copied().flatten() {
             Some(Meaning::Work) => WORK,
-            Some(Meaning::Workers | Meaning::Replicas) => WORKERS,
+            Some(Meaning::Workers) => WORKERS,
             None if meanings.iter().any(Option::is_some) => OTHER,
             None => EXPONENT,
         };
@@ -95,9 +89,6 @@ impl Penalty {
                     let shared = Normal { centre: term.shares * single[place], deviation: term.shared_deviation };
                     pull(term.exponents.get(column).copied().flatten().unwrap_or(shared))
                 }
-                Coefficient::Synchronisation => {
-                    pull(Normal { centre: f64::from(u8::from(term.synchronises)), deviation: FIXED })
-                }
                 Coefficient::Name | Coefficient::Combination => {
                     pull(Normal { centre: term.shares * single[place], deviation: term.shared_deviation })
                 }
@@ -105,26 +96,6 @@ impl Penalty {
             design.coefficients().iter().enumerate().map(of_coefficient).collect()
         };
         Self { law: terms.iter().map(of_term).collect(), ..Self::of_size(design, &[]) }
-    }
-
-    /// Adapts the priors of a law to the share of the work that all workers share, the offset of
-    /// the first term. In small samples it can be far below its prior, beside a long start-up: the
-    /// prior has the tails of Student's t, and the other costs that grow with the work are expected
-    /// to be as much smaller.
-    pub(crate) fn relative_to(&mut self, shared: f64, terms: &[Term]) {
-        let Some(offset) = self.coefficients.iter().position(|of| *of == Coefficient::Offset) else { return };
-        let Some(first) = terms.first() else { return };
-        let z = ((first.offset.centre - shared) / first.offset.deviation).max(0.0);
-        let weight = ((SHARE_TAIL + 1.0) / (SHARE_TAIL + z * z)).min(1.0);
-        let precision = weight / (first.offset.deviation * first.offset.deviation);
-        let below = first.offset.deviation * (z - 1.0).max(0.0);
-        for (place, (pulls, term)) in self.law.iter_mut().zip(terms).enumerate() {
-            if place == 0 {
-                pulls[offset].precision = precision;
-            } else if term.grows {
-                pulls[offset].centre = term.offset.centre - below;
-            }
-        }
     }
 
     /// Returns priors of size, sign and wholeness; `slopes` are the exponents of the best single
@@ -173,7 +144,6 @@ impl Penalty {
             Coefficient::Offset => [toward(OFFSET, if term == 0 { 0.0 } else { LATER_OFFSET }), none(), none()],
             Coefficient::Name => [toward(NAME, 0.0), none(), none()],
             Coefficient::Combination => [toward(COMBINATION, 0.0), none(), none()],
-            Coefficient::Synchronisation => [toward(FIXED, 0.0), none(), none()],
             Coefficient::Exponent(numeric) => {
                 let belief = &self.exponents[numeric];
                 let sign = if value * belief.sign < 0.0 { toward(WRONG_SIGN, 0.0) } else { none() };

@@ -12,12 +12,6 @@ pub(crate) struct Normal {
 pub(crate) struct Term {
     /// Logarithm of the cost's share of the time, if every column is at its geometric mean.
     pub(crate) offset: Normal,
-    /// Whether the cost grows with the amount of work.
-    pub(crate) grows: bool,
-    /// The column of the amount of work.
-    pub(crate) work: Option<usize>,
-    /// Whether the cost is one of averaging gradients, in proportion to (w − 1)/w for w workers.
-    pub(crate) synchronises: bool,
     /// Exponents of the columns with a meaning.
     pub(crate) exponents: Vec<Option<Normal>>,
     /// Effect of other columns and of names on this cost, as a share of their effect on the whole
@@ -25,11 +19,4 @@ pub(crate) struct Term {
     pub(crate) shares: f64,
     /// Standard deviation about that share.
     pub(crate) shared_deviation: f64,
-}
-
-impl Term {
-    /// Whether the workers share the cost.
-    pub(crate) fn is_divided(&self) -> bool {
-        self.exponents.iter().flatten().any(|exponent| exponent.centre < 0.0)
-    }
 }
