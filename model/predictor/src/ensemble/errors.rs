@@ -355,7 +355,6 @@ mod tests {
                 deviation,
                 is_lawful: false,
                 has_more_workers: false,
-                disagreement: 0.0,
             }
             .usual()
         };
@@ -393,7 +392,6 @@ mod tests {
                 deviation: 0.0,
                 is_lawful,
                 has_more_workers: false,
-                disagreement: 0.0,
             };
             let errors = Errors::of(&situation, &[fold(&vec![0.04; rows], 0.0, 0.5)]).unwrap();
             errors.margin(0.95).at(0.0)
