@@ -230,6 +230,8 @@ fn a_part_of_an_application_is_no_completed_run_in_any_form() {
     // All jobs of the application are one run, whose end only the application's end shows.
     let whole = std::fs::read_to_string(log("3.5-measured")).unwrap();
     let whole = whole.replace("foreglow measured", "images").replace("foreglow warm-up", "images");
+    // The jobs of the part have no rate of their own.
+    let whole = whole.replace("spark.foreglow.sampling_rate", "spark.other.sampling_rate");
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
     let ends = |line: &&str| line.contains("\"SparkListenerJobEnd\"");
     let first = lines.iter().position(ends).unwrap() + 1;
@@ -246,7 +248,7 @@ fn a_part_of_an_application_is_no_completed_run_in_any_form() {
         home.path(name)
     };
     let outcome = |inputs: &[&str]| {
-        let answer = import(&Foreglow::new(), inputs);
+        let answer = import(&Foreglow::new(), &[inputs, &["--sampling-rate", "0.1"]].concat());
         assert_eq!(answer.code, 0, "{inputs:?}: {}", answer.stderr);
         let [sample]: [Value; 1] = samples(&answer).try_into().unwrap_or_else(|samples| panic!("{samples:?}"));
         sample["outcome"].as_str().unwrap().to_owned()

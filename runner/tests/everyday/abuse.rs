@@ -162,7 +162,7 @@ fn a_data_folder_whose_path_is_not_utf8_is_refused_in_one_sentence() {
     let commands: [&[&str]; 3] = [
         &["run", "--model", "lenet5", "--sampling-rate", "1", "--device", "cpu", "--timeout", "5s", "--data"],
         &["collect", "--model", "lenet5", "--device", "cpu", "--timeout", "5s", "--data"],
-        &["read-test", "--model", "lenet5", "--device", "cpu", "--batch-size", "1", "--batches", "1", "--data"],
+        &["read-test", "--model", "lenet5", "--device", "cpu", "--batch-size", "1", "--batches", "1"],
     ];
     for arguments in commands {
         let mut command = home.command();

@@ -249,7 +249,7 @@ fn invalid_input_exits_with_code_2_and_one_sentence() {
         ),
         (&["--data", data, "--partition-size", "3"], "3 images per partition are more than the job's 2 images"),
         (&["--data", &one], "is one image; give the folder"),
-        (&["--data", &notes], "notes.txt is not a TFRecord, CIFAR-10, IDX or BSON file"),
+        (&["--data", &notes], "notes.txt is a text file, which is not read"),
         (&["--data", &notes, "--data-format", "bson"], "product 0 of "),
         (&["--model", "alexnet"], "there is no CNN alexnet; choose one of: lenet5, cnn11, vgg16, resnet18"),
         (&["--model", "lenet5", "--image-px", "64"], "lenet5 cannot take images of 64 px"),
