@@ -1,8 +1,8 @@
 //! Operators that are defined by others, and operators of any number of inputs: they are replaced
 //! when the graph is read.
 
-use crate::attribute::{Attribute, Attributes};
-use crate::network::Node;
+use crate::node::Node;
+use crate::node::{Attribute, Attributes};
 use crate::weight::{Place, Weight};
 
 /// Type of a 32-bit float in `TensorProto.DataType`.

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
 
-use crate::attribute::{Attribute, Branch};
-use crate::network::{Dimension, Network, Node};
+use crate::network::{Dimension, Network};
+use crate::node::Node;
+use crate::node::{Attribute, Branch};
 use crate::weight::{Place, READ_WITH_GRAPH, Weight};
 use crate::wire::{Payload, Wire};
 use crate::{Error, compose, known::MOST_KNOWN};

@@ -1,8 +1,8 @@
 //! Constant folding: computes nodes whose result is known before the run, such as constants,
 //! shapes, and arithmetic on them.
 
-use crate::attribute::Attribute;
 use crate::known::{MOST_KNOWN, numbers};
+use crate::node::Attribute;
 use crate::rules::{Call, broadcast, ranges, squeezed, unsqueezed};
 use crate::scan::{cumulative_sums, non_zero};
 use crate::{Error, Known, Numbers};

@@ -8,7 +8,6 @@
 //! The wire format of protocol buffers has four kinds of field, which `wire` reads in about a
 //! hundred lines. A generated decoder would copy every weight into memory first.
 
-mod attribute;
 mod compose;
 mod cost;
 mod decode;
@@ -18,6 +17,7 @@ mod export_tests;
 mod fold;
 mod known;
 mod network;
+mod node;
 mod operation;
 mod plan;
 mod random;

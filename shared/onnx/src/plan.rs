@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::known::{MOST_KNOWN, numbers};
-use crate::network::{Network, Node};
+use crate::network::Network;
+use crate::node::Node;
 use crate::rules::{self, Call};
 use crate::{Binary, Draw, Error, Known, MOST_AXES, Operation, Unary, fold, random};
 

@@ -2,7 +2,8 @@
 
 use std::io::{Read, Seek};
 
-use crate::network::{Network, Node};
+use crate::network::Network;
+use crate::node::Node;
 use crate::weight::Weight;
 use crate::{Error, OPSETS, decode, rules};
 

@@ -257,7 +257,7 @@ async fn a_file_that_is_too_large_or_not_text_leaves_the_page_unchanged() -> any
     let path = home.path().join("archive.zip");
     fs::write(&path, b"PK\x03\x04\x00\x00\x00\x00")?;
     pick(&browser, &path).await?;
-    says(&browser, "alert", "not text").await?;
+    says(&browser, "alert", "ZIP").await?;
     assert_eq!(browser.secs("recommended-time").await?, secs);
     assert!(!browser.secs("what-if-time").await?.is_empty());
     browser.close().await

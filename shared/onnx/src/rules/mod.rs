@@ -12,7 +12,7 @@ pub use self::layout::{ranges, squeezed, unsqueezed};
 
 use std::sync::Arc;
 
-use crate::network::Node;
+use crate::node::Node;
 use crate::{Error, Known, Operation};
 
 /// Operators that are only supported for shapes and other known numbers.

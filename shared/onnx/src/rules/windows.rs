@@ -124,7 +124,7 @@ pub fn resize(call: &Call<'_>) -> Result<Ready, Error> {
     let is_new = call.node.operator == "Resize" && call.opset >= 11;
     let attributes = &call.node.attributes;
     let scales = match attributes.get("scales") {
-        Some(crate::attribute::Attribute::Floats(scales)) => scales.clone(),
+        Some(crate::node::Attribute::Floats(scales)) => scales.clone(),
         _ => call.known(if is_new { 2 } else { 1 })?.map_or_else(Vec::new, |known| known.floats()),
     };
     let sizes = if is_new { call.ints(3)?.unwrap_or_default() } else { &[] };

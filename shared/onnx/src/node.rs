@@ -1,9 +1,47 @@
-//! Attributes of a node.
+//! Nodes of a graph with their attributes, some of which are graphs.
 
 use std::collections::BTreeSet;
 
-use crate::network::Node;
+use crate::Error;
 use crate::weight::Weight;
+
+/// A node of the graph.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    pub name: String,
+    pub operator: String,
+    /// Empty for the standard operators.
+    pub domain: String,
+    /// Empty for an omitted optional input.
+    pub inputs: Vec<String>,
+    pub outputs: Vec<String>,
+    pub attributes: Attributes,
+}
+
+impl Node {
+    /// Returns the nodes of the graphs inside of this node.
+    pub fn inner(&self) -> impl Iterator<Item = &Self> {
+        self.attributes.0.iter().flat_map(|(_, attribute)| match attribute {
+            Attribute::Branch(branch) => branch.nodes.as_slice(),
+            _ => &[],
+        })
+    }
+
+    /// Returns whether this is a standard operator of this name.
+    pub fn is(&self, operator: &str) -> bool {
+        self.domain.is_empty() && self.operator == operator
+    }
+
+    /// Returns the name of the node, or of its first output if the node has no name.
+    pub fn title(&self) -> &str {
+        if self.name.is_empty() { self.outputs.first().map_or("without a name", String::as_str) } else { &self.name }
+    }
+
+    /// Returns an error about this node.
+    pub fn wrong(&self, why: impl Into<String>) -> Error {
+        Error::Node { node: self.title().to_owned(), operator: self.operator.clone(), why: why.into() }
+    }
+}
 
 /// Value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
