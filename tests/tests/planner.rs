@@ -174,7 +174,7 @@ async fn invalid_input_shows_a_message_and_leaves_the_page_unchanged() -> anyhow
     let binary = home.path().join("image.jpg");
     fs::write(&binary, [0xff, 0xd8, 0xff, 0xe0, 0x00])?;
     open_file(&browser, &binary).await?;
-    alert(&browser, "not text").await?;
+    alert(&browser, "a JPEG image").await?;
     assert_eq!(browser.secs("what-if-time").await?, secs);
 
     // A truncated link in the address bar of the open page.
