@@ -33,9 +33,10 @@ impl Prices {
         }
         names.sort_unstable();
         names.dedup();
-        // A job on a single machine type is charged by a sheet, as on the page, unless the user asks
-        // for machines.
-        let is_single = names.len() == 1 && !rents_machines;
+        // A job measured in a single context is charged by a sheet, as on the page, unless the user
+        // asks for machines.
+        let measured = group.jobs.iter().filter(|job| !job.observations.is_empty()).count();
+        let is_single = names.len() == 1 && measured <= 1 && !rents_machines;
         let is_known = |name: &String| catalog.find(name).is_ok();
         let Some(sheet) = given else {
             let usual = PriceSheet::example();

@@ -416,7 +416,7 @@ async fn another_page_hands_over_samples_by_message() -> anyhow::Result<()> {
           if (event.source !== planner || event.data !== 'PONG' || pongs++) return;
           clearInterval(ping);
           done(event.origin);
-          // The planner's question stops every script of this process, so the answer above goes first.
+          // The planner's question stops the scripts of this process, so the answer goes first.
           const give = () => planner.postMessage({ foreglow: { samples, name: 'private.jsonl' } }, new URL(url).origin);
           setTimeout(give, 2000);
         });";
