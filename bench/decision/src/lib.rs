@@ -43,14 +43,18 @@ pub fn figures(clock: impl Fn() -> f64) -> Figures {
     };
     let start = clock();
     let predictor = Predictor::fit_job(&job).expect("the runs of the benchmark can be fitted");
-    let plan = Plan::from_context(predictor.clone(), &job, &question).expect("the question of the benchmark has a plan");
+    let plan =
+        Plan::from_context(predictor.clone(), &job, &question).expect("the question of the benchmark has a plan");
     let decision = plan.decide(&Limits::of(&question)).expect("the question of the benchmark has an answer");
     let fit_millis = clock() - start;
     assert_eq!(decision.compared, (SIDE * SIDE) as usize);
     let (mut ours, mut scalar) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let start = clock();
-        black_box(Plan::from_context(predictor.clone(), &job, &question).is_ok_and(|plan| plan.decide(&Limits::of(&question)).is_ok()));
+        black_box(
+            Plan::from_context(predictor.clone(), &job, &question)
+                .is_ok_and(|plan| plan.decide(&Limits::of(&question)).is_ok()),
+        );
         ours.push(clock() - start);
         let start = clock();
         black_box(scalar_loop(&question));

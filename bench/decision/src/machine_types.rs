@@ -59,8 +59,7 @@ pub fn machine_figures(clock: impl Fn() -> f64) -> MachineFigures {
     };
     let start = clock();
     let predictor = JointPredictor::fit(&group).expect("the runs of the benchmark can be fitted");
-    let mut plan =
-        Plan::new(predictor, space).expect("the configurations of the benchmark can be compared");
+    let mut plan = Plan::new(predictor, space).expect("the configurations of the benchmark can be compared");
     let prepare_millis = clock() - start;
     let limits = Limits {
         deadline_secs: Some(600.0),
