@@ -14,7 +14,7 @@ use crate::capacity::Capacity;
 use crate::chance::{keeps, stopped_secs};
 use crate::joint::FittedArm;
 use crate::plan::Timed;
-use crate::plan::options::place;
+use crate::plan::configurations::place;
 use crate::{Arm, Basis, JointPredictor, Limits, Objective, Placement, Plan, Pricing, Setting, Space};
 
 /// Device, batch, configuration and the bits of the share of the job.

@@ -8,6 +8,7 @@
 
 mod cache;
 mod candidate;
+pub(crate) mod configurations;
 pub(crate) mod decision;
 mod describe;
 mod exclusion;
@@ -15,7 +16,7 @@ mod front;
 mod grid;
 pub(crate) mod limits;
 mod neighbours;
-pub(crate) mod options;
+mod options;
 mod pricing;
 pub(crate) mod quantiles;
 pub(crate) mod space;
