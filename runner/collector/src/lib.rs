@@ -7,6 +7,7 @@ mod answers;
 mod body;
 mod connections;
 mod damage;
+mod damage_checks;
 mod disk;
 mod events;
 mod health;
@@ -193,7 +194,7 @@ impl Collector {
             keep,
         };
         let news = shared.news.clone();
-        let checks = tokio::spawn(damage::keep_looking(shared.storage.clone()));
+        let checks = tokio::spawn(damage_checks::keep_looking(shared.storage.clone()));
         let others = tokio::spawn(store::follow(location, move || news.send_modify(|news| news.posted += 1)));
         let events = tokio::spawn(shared.events.clone().read(shared.storage.clone(), shared.news.subscribe()));
         let upkeep = tokio::spawn(upkeep::keep_up(shared.clone(), tls.clone()));
