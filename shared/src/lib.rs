@@ -85,7 +85,7 @@ pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_repeated_sa
 pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{Accelerator, Configuration, Engine, Host, Outcome, SCHEMA, Sample, SampleError};
 pub use crate::short_link::ShortLink;
-pub use crate::spark_submit::{LABEL_PREFIX, spark_properties, spark_submit_arguments};
+pub use crate::spark_submit::{LABEL_PREFIX, LEAST_SPARK_MEMORY_MIB, spark_properties, spark_submit_arguments};
 pub use crate::split::CoreSplit;
 pub use crate::table::{Table, TableError, TableRow, unambiguous_number};
 pub use crate::text::{NO_IMAGE_PX, TextInput};

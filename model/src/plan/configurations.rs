@@ -1,6 +1,6 @@
 //! The configurations of an arm, and the machines that each needs.
 
-use foreglow_shared::{CoreSplit, Engine};
+use foreglow_shared::{CoreSplit, Engine, LEAST_SPARK_MEMORY_MIB};
 
 use super::{Exclusion, Placement, Pricing, Space};
 use crate::capacity::Capacity;
@@ -70,7 +70,8 @@ pub(crate) fn place(
 ) -> Result<Placement, (Placement, Exclusion)> {
     let CoreSplit { executors, cores_per_executor: cores, total_cores } = split;
     let peak = expected_peak_mib(&fitted.memory.peaks, cores, fitted.partition_size);
-    let enough = peak.map(|mib| ((mib * SPARE_MEMORY) as u32).div_ceil(MEMORY_STEP_MIB) * MEMORY_STEP_MIB);
+    let least = if arm.engine == Engine::Spark { LEAST_SPARK_MEMORY_MIB } else { 0 };
+    let enough = peak.map(|mib| ((mib * SPARE_MEMORY) as u32).max(least).div_ceil(MEMORY_STEP_MIB) * MEMORY_STEP_MIB);
     let memory = space.memory_per_executor_mib.or(enough).unwrap_or(fitted.memory_per_executor_mib);
     let placement = Placement {
         arm: 0,
