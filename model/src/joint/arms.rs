@@ -9,6 +9,7 @@ use foreglow_shared::{
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
+use crate::memory::is_out_of_memory;
 use crate::runs::Items;
 use crate::{Accuracy, FitError, Predictor};
 
@@ -150,6 +151,8 @@ pub(crate) struct FittedArm {
     pub(super) is_lent: bool,
     /// Whether no run had the batch size.
     pub(super) is_interpolated: bool,
+    /// Whether all runs on the hardware ran out of memory, so that it has no times.
+    pub(crate) has_only_exceeded: bool,
     /// Whether the partition or batch size is unusual. Then only configurations whose memory was
     /// measured are offered.
     pub(crate) must_be_shown_to_fit: bool,
@@ -182,6 +185,7 @@ impl FittedArm {
             partition_size: self.partition_size,
             runs: if self.is_interpolated { 0 } else { self.job.observations.len() },
             basis: match (&self.own, has_joint) {
+                _ if self.has_only_exceeded => Basis::Unknown,
                 (Some(own), _) if own.is_transferred() => Basis::Layers,
                 (Some(_), _) => Basis::Own,
                 (None, true) if self.is_lent => Basis::OtherCnns,
@@ -211,8 +215,9 @@ pub(super) fn check_count(group: &JobGroup) -> Result<(), FitError> {
     }
 }
 
-/// Returns the arms of a group: each hardware on which a run completed with each batch size and
-/// averaging interval of the group, sorted by name; then those on which only other CNNs ran.
+/// Returns the arms of a group: each hardware on which a run completed or ran out of memory, with
+/// each batch size and averaging interval of the group, sorted by name; then those on which only
+/// other CNNs ran.
 pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     let mut by_arm: BTreeMap<(Hardware, Learning), Vec<&Job>> = BTreeMap::new();
     for job in &group.jobs {
@@ -223,7 +228,12 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
         |side: &dyn Fn(&(Hardware, Learning)) -> bool| by_arm.iter().any(|(key, jobs)| side(key) && has_times(jobs));
     let mut hardware_of: Vec<&Hardware> = by_arm.keys().map(|(hardware, _)| hardware).collect();
     hardware_of.dedup();
-    hardware_of.retain(|hardware| measured(&|(own, _)| own == *hardware));
+    let has_times_on = |hardware: &Hardware| measured(&|(own, _)| own == hardware);
+    let has_exceeded = |hardware: &Hardware| {
+        let mut runs = by_arm.iter().filter(|((own, _), _)| own == hardware).flat_map(|(_, jobs)| jobs);
+        runs.any(|job| job.incomplete.iter().any(is_out_of_memory))
+    };
+    hardware_of.retain(|hardware| has_times_on(hardware) || has_exceeded(hardware));
     let mut learnings: Vec<Learning> = by_arm.keys().map(|(_, learning)| *learning).collect();
     learnings.sort();
     learnings.dedup();
@@ -236,7 +246,8 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
         let Some(template) = alike.rev().max_by_key(|job| job.context.host.accelerators.len()) else { continue };
         for learning in &learnings {
             let own = by_arm.get(&(hardware.clone(), *learning)).cloned().unwrap_or_default();
-            arms.extend(arm(group, template, &own, *learning));
+            let has_only_exceeded = !has_times_on(hardware);
+            arms.extend(arm(group, template, &own, *learning).map(|arm| FittedArm { has_only_exceeded, ..arm }));
         }
     }
     let Some(first) = group.jobs.first() else { return arms };
@@ -300,6 +311,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Op
         is_size_unknown: false,
         is_lent: false,
         is_interpolated: false,
+        has_only_exceeded: false,
         must_be_shown_to_fit: false,
     })
 }

@@ -85,7 +85,7 @@ impl JointPredictor {
         }
         check_count(group)?;
         let mut fitted = arms(group);
-        let is_alone = fitted.len() == 1;
+        let is_alone = fitted.iter().filter(|arm| !arm.has_only_exceeded).count() == 1;
         for arm in &mut fitted {
             if is_alone || distinct_settings(&arm.job) >= ENOUGH_SETTINGS {
                 match Predictor::fit_job(&arm.job) {

@@ -13,6 +13,10 @@ use crate::chance::stopped_secs;
 use crate::joint::{ArmPredictor, FittedArm};
 use crate::{Arm, Basis, DecideError, JointPredictor, PartitionSizeUnknown, Prediction, Predictor};
 
+/// Why a machine type on which no run completed is not compared.
+const ONLY_EXCEEDED: &str =
+    "all its runs ran out of memory; measure it with a smaller batch, fewer cores or more memory for each executor";
+
 impl Plan {
     /// Lists the configurations of a space, packs them on machines and predicts their times.
     ///
@@ -96,6 +100,9 @@ impl Plan {
     /// Returns why no time of an arm can be predicted; `None` if it can.
     fn cannot_predict(&self, arm: usize) -> Option<String> {
         let fitted = self.predictor.fitted(arm);
+        if fitted.has_only_exceeded {
+            return Some(ONLY_EXCEEDED.to_owned());
+        }
         if self.predictor.arms()[arm].basis == Basis::Unknown {
             return Some(fitted.unfit.as_ref().map_or_else(
                 || "too few runs completed to predict any time; collect two sampling rates of one configuration".into(),
