@@ -37,7 +37,7 @@ const MOST_TRACKS: usize = 32;
 
 /// Reads the progress of one run from its output.
 ///
-/// Its memory is bounded, whatever the length of the output and of its lines.
+/// Its memory is bounded; long lines are cut.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     pattern: Option<Pattern>,
