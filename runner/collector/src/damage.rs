@@ -11,7 +11,7 @@ use foreglow_exit::{Damaged, complain};
 use tokio::time::{Instant, sleep};
 
 use super::storage::Storage;
-use crate::store::Unavailable;
+use foreglow_store::Unavailable;
 
 /// Interval at which the file and its write-ahead log are looked for.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
