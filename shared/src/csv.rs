@@ -1,5 +1,7 @@
 //! Reads and writes samples as CSV; columns are the names of the JSON form, joined by dots.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 
 use crate::table::{Table, TableError, TableRow, is_nothing, may_be_number};
@@ -7,49 +9,23 @@ use crate::{ReadError, Sample, SampleError, parse_line};
 
 /// Columns that are text even if the value looks like a number. Cells of the other columns that are
 /// JSON, such as numbers, are read as JSON.
-const TEXT: &[&str] = &[
-    "id",
-    "workload.model",
-    "workload.mode",
-    "configuration.accelerator",
-    "outcome",
-    "reason",
-    "engine",
-    "runner_version",
-    "host.cpu",
-    "host.machine",
-    "host.adapter",
-    "started_at",
-    "workload.data",
-    "workload.data_fingerprint",
-    "workload.data_format",
-    "workload.network",
-    "workload.network_fingerprint",
-    "workload.optimizer",
-    "workload.text.vectors",
-    "workload.unit",
-];
+static TEXT: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "id workload.model workload.mode configuration.accelerator outcome reason engine runner_version host.cpu \
+     host.machine host.adapter started_at workload.data workload.data_fingerprint workload.data_format \
+     workload.network workload.network_fingerprint workload.optimizer workload.text.vectors workload.unit"
+        .split(' ')
+        .collect()
+});
 
 /// Columns that every file must have.
-const REQUIRED: &[&str] = &[
-    "schema",
-    "id",
-    "workload.model",
-    "workload.mode",
-    "workload.image_px",
-    "workload.images",
-    "workload.epochs",
-    "workload.batch_size",
-    "configuration.executors",
-    "configuration.cores_per_executor",
-    "configuration.memory_per_executor_mib",
-    "configuration.partition_size",
-    "sampling_rate",
-    "outcome",
-    "engine",
-    "runner_version",
-    "started_at",
-];
+static REQUIRED: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "schema id workload.model workload.mode workload.image_px workload.images workload.epochs \
+     workload.batch_size configuration.executors configuration.cores_per_executor \
+     configuration.memory_per_executor_mib configuration.partition_size sampling_rate outcome engine \
+     runner_version started_at"
+        .split(' ')
+        .collect()
+});
 
 /// Reads CSV with a header. The delimiter may also be a semicolon or a tab, and numbers may have a
 /// decimal comma.
@@ -57,7 +33,7 @@ const REQUIRED: &[&str] = &[
 /// # Errors
 /// A missing column, or the line of the first row that is not a sample.
 pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
-    let table = match Table::parse_with_names(text, TEXT) {
+    let table = match Table::parse_with_names(text, &TEXT) {
         Err(TableError::Empty) => return Err(ReadError::Empty),
         Err(TableError::Row { line, reason }) => {
             return Err(ReadError::Line { line, error: SampleError::Form(reason) });
@@ -108,7 +84,7 @@ impl CsvColumns {
     /// Returns the first line.
     pub fn header(&self) -> String {
         let names: Vec<&str> = self.0.iter().map(String::as_str).collect();
-        let names = if names.is_empty() { REQUIRED } else { &names };
+        let names = if names.is_empty() { &*REQUIRED } else { &names };
         lines([names.iter().map(|name| (*name).to_owned())])
     }
 
