@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::storage::Storage;
-use crate::store::Unavailable;
+use foreglow_store::Unavailable;
 
 /// Interval at which the file and its write-ahead log are looked for.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);

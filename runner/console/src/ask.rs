@@ -6,12 +6,12 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_exit::{unreadable, unusable};
 use foreglow_shared::{
     Context, Job, JobDefinition, JobGroup, ReadError, Sample, Table, Uuid, decode, format_count, group_by_context,
     group_by_definition, read_repeated_samples,
 };
+use foreglow_store::{Filter, Location, Store};
 
 use crate::grammar::place;
 use crate::imported::difference;

@@ -82,7 +82,7 @@ fn create(args: &Args) -> anyhow::Result<()> {
     output::print(&match args.format {
         Format::Table => format!("{link}\n"),
         Format::Json => format!("{:#}\n", json!({ "schema": SCHEMA, "link": link })),
-        Format::Csv => csv(&["link"], [vec![link]]),
+        Format::Csv => csv("link", [vec![link]]),
     })
 }
 

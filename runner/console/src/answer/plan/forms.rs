@@ -7,7 +7,7 @@ use super::{PlanAnswer, Row};
 use crate::answer::accuracy::{accuracy_notes, with_accuracy};
 use crate::answer::{cost_note, notes};
 use crate::output::Format;
-use crate::table::{Align, table};
+use crate::table::{Align, aligned, table};
 
 /// Limit on the configurations of a table; of more, it shows the Pareto front.
 const MAX_ROWS: usize = 40;
@@ -76,12 +76,7 @@ impl PlanAnswer {
             let sizes = if self.compares_arms() { row.description_with_sizes.clone() } else { self.name(row) };
             lines.push(vec![format!("  {name}"), sizes, row.time(), self.money(row)]);
         }
-        let columns = [
-            ("", Align::Left),
-            (if self.compares_arms() { "machines" } else { "configuration" }, Align::Left),
-            ("time", Align::Right),
-            ("cost", Align::Right),
-        ];
+        let columns = aligned(["<", if self.compares_arms() { "<machines" } else { "<configuration" }, "time", "cost"]);
         let alternatives = if lines.is_empty() { String::new() } else { table(&columns, lines) };
         format!("{verdict}\n\n{alternatives}")
     }

@@ -4,11 +4,11 @@ use foreglow_exit::{Damaged, unusable};
 use tokio_postgres::error::SqlState;
 
 use super::{Failure, Unavailable};
-use crate::store::Location;
+use crate::Location;
 
 /// Failure of a server operation.
 #[derive(Debug)]
-pub(in crate::store) enum ServerFailure {
+pub(crate) enum ServerFailure {
     /// The server's answer, or the loss of the connection.
     Server(tokio_postgres::Error),
     /// No connection.
@@ -19,7 +19,7 @@ pub(in crate::store) enum ServerFailure {
 
 impl ServerFailure {
     /// Whether the connection is lost.
-    pub(in crate::store) fn is_disconnected(&self) -> bool {
+    pub(crate) fn is_disconnected(&self) -> bool {
         match self {
             // Errors reported by the server are answers, except when the server is stopping.
             Self::Server(error) => error.as_db_error().is_none_or(|_| is_stopping(error.code())),
@@ -45,7 +45,7 @@ impl From<tokio_postgres::Error> for Failure {
 }
 
 /// Returns the message for a failure of the store at `location`.
-pub(in crate::store) fn sentence(location: &Location, failure: &ServerFailure) -> anyhow::Error {
+pub(crate) fn sentence(location: &Location, failure: &ServerFailure) -> anyhow::Error {
     let unavailable = |sentence: String| anyhow::Error::new(Unavailable(sentence));
     let error = match failure {
         ServerFailure::Server(error) => error,
@@ -98,7 +98,7 @@ pub(in crate::store) fn sentence(location: &Location, failure: &ServerFailure) -
 }
 
 /// Returns an error with its cause, because the crate's message omits the source.
-pub(in crate::store) fn cause(error: &tokio_postgres::Error) -> String {
+pub(crate) fn cause(error: &tokio_postgres::Error) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),

@@ -9,7 +9,7 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, Connection, Socket};
 
 use super::tls::{Stream, Tls};
-use crate::store::failure::postgres::cause;
+use crate::failure::postgres::cause;
 
 /// Time limit for a connection to a server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -6,8 +6,8 @@ use foreglow_exit::unusable;
 use rusqlite::Connection;
 
 use crate::disk::is_shared;
-use crate::store::failure::sqlite::sentence;
-use crate::store::sqlite::File;
+use crate::failure::sqlite::sentence;
+use crate::sqlite::File;
 
 /// `FGLW`, which marks an SQLite file as a Foreglow store.
 const APPLICATION_ID: i64 = 0x4647_4c57;
@@ -16,68 +16,7 @@ const VERSION: i64 = 6;
 
 /// The index by start has all columns that the figures of runs need. Samples arrive roughly in the
 /// order of their start, so that writes append to it.
-const TABLES: &str = "
-    CREATE TABLE samples (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
-        id TEXT NOT NULL UNIQUE,
-        model TEXT NOT NULL,
-        mode TEXT NOT NULL,
-        engine TEXT NOT NULL,
-        outcome TEXT NOT NULL,
-        started_at_us INTEGER NOT NULL,
-        line TEXT NOT NULL,
-        run INTEGER,
-        secs REAL
-    );
-    CREATE INDEX samples_by_start ON samples (started_at_us, seq, run, secs);
-    CREATE TABLE pending (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
-        collector TEXT NOT NULL,
-        id TEXT NOT NULL,
-        line TEXT NOT NULL,
-        rejection TEXT,
-        UNIQUE (collector, id)
-    );
-    CREATE TABLE runs (
-        number INTEGER PRIMARY KEY AUTOINCREMENT,
-        model TEXT NOT NULL,
-        workload TEXT NOT NULL,
-        configuration TEXT NOT NULL,
-        sampling_rate REAL NOT NULL,
-        engine TEXT NOT NULL,
-        outcome TEXT NOT NULL,
-        host TEXT NOT NULL,
-        samples INTEGER NOT NULL DEFAULT 0,
-        timed INTEGER NOT NULL DEFAULT 0,
-        sum_secs REAL NOT NULL DEFAULT 0,
-        least_secs REAL,
-        most_secs REAL,
-        job TEXT NOT NULL DEFAULT '',
-        newest TEXT NOT NULL DEFAULT '',
-        UNIQUE (workload, configuration, sampling_rate, engine, outcome, host)
-    );
-    CREATE INDEX runs_by_job ON runs (job);
-    CREATE TABLE jobs (
-        job TEXT PRIMARY KEY,
-        context TEXT NOT NULL,
-        samples INTEGER NOT NULL DEFAULT 0,
-        latest INTEGER NOT NULL DEFAULT 0
-    ) WITHOUT ROWID;
-    CREATE TABLE tokens (
-        name TEXT PRIMARY KEY,
-        hash BLOB NOT NULL UNIQUE,
-        roles TEXT NOT NULL,
-        per_minute INTEGER NOT NULL,
-        created_at_us INTEGER NOT NULL,
-        expires_at_us INTEGER,
-        last_used_at_us INTEGER
-    ) WITHOUT ROWID;
-    CREATE TABLE audit (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
-        at_us INTEGER NOT NULL,
-        who TEXT NOT NULL,
-        what TEXT NOT NULL
-    );";
+const TABLES: &str = include_str!("sqlite.sql");
 
 /// Page cache of the writing connection; a write of samples touches pages of all indexes.
 const CACHE_KIB: i64 = 32 << 10;
@@ -109,13 +48,13 @@ fn journal(is_shared: bool) -> &'static str {
 }
 
 /// Whether a database is a store of any version.
-pub(in crate::store) fn is_store(connection: &Connection) -> rusqlite::Result<bool> {
+pub(crate) fn is_store(connection: &Connection) -> rusqlite::Result<bool> {
     let id: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     Ok(id == APPLICATION_ID)
 }
 
 /// Runs before anything is written, so that foreign files stay unchanged.
-pub(in crate::store) fn check(connection: &Connection, path: &Path) -> anyhow::Result<()> {
+pub(crate) fn check(connection: &Connection, path: &Path) -> anyhow::Result<()> {
     let read =
         |pragma: &str| -> rusqlite::Result<i64> { connection.pragma_query_value(None, pragma, |row| row.get(0)) };
     let failed = |error: rusqlite::Error| sentence(path, &error);

@@ -42,7 +42,7 @@ pub struct Unavailable(String);
 
 impl Unavailable {
     /// Returns the same error for another request.
-    pub(crate) fn again(error: &anyhow::Error) -> anyhow::Error {
+    pub fn again(error: &anyhow::Error) -> anyhow::Error {
         anyhow::Error::new(Self(format!("{error:#}")))
     }
 }

@@ -12,9 +12,9 @@ use tokio_postgres::{Client, Statement};
 
 use super::address::Address;
 use super::values::{Parameter, values};
-use crate::store::failure::postgres::{ServerFailure, cause};
-use crate::store::failure::{Failure, Outcome};
-use crate::store::row::{Row, Value};
+use crate::failure::postgres::{ServerFailure, cause};
+use crate::failure::{Failure, Outcome};
+use crate::row::{Row, Value};
 
 /// Time limit for the answer to a query, or for the next row.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ const SET_UP: &str = "SELECT set_config('synchronous_commit', 'on', false)
 
 /// A connection with its own single-threaded runtime, which runs while a query waits.
 #[derive(Debug)]
-pub(in crate::store) struct Session {
+pub(crate) struct Session {
     address: Address,
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
@@ -54,7 +54,7 @@ impl Session {
     }
 
     /// Returns a new session with the same database.
-    pub(in crate::store) fn another(&self) -> Outcome<Self> {
+    pub(crate) fn another(&self) -> Outcome<Self> {
         let runtime = runtime().map_err(|error| unreachable(error.to_string()))?;
         Ok(Self::with(self.address.clone(), runtime))
     }
@@ -72,7 +72,7 @@ impl Session {
 
     /// Visits the rows of an answer. If the connection is lost before the first row, the query is
     /// sent once more.
-    pub(in crate::store) fn each(
+    pub(crate) fn each(
         &self,
         sql: &str,
         parameters: &[Value],

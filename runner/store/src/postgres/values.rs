@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-use crate::store::row::Value;
+use crate::row::Value;
 
 /// A parameter of any type.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ impl From<rusqlite::Error> for Failure {
 }
 
 /// Returns the message for a failure of the store at `path`.
-pub(in crate::store) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow::Error {
+pub(crate) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow::Error {
     let store = path.display();
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {

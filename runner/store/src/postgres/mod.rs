@@ -8,7 +8,7 @@ mod values;
 mod writing;
 
 use address::Address;
-pub(crate) use listen::follow;
+pub use listen::follow;
 pub(super) use session::Session;
 pub(super) use writing::Writing;
 

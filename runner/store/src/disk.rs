@@ -15,14 +15,18 @@ const SHARED_SYSTEMS: [u64; 9] =
 
 /// Level of the free space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Space {
+pub enum Space {
+    /// A write may not fit.
     Full,
+    /// The collector warns.
     Low,
+    /// No warning is needed.
     Enough,
 }
 
 impl Space {
-    pub(super) fn of(free_bytes: u64) -> Self {
+    /// Returns the level of this many free bytes.
+    pub fn of(free_bytes: u64) -> Self {
         match free_bytes {
             ..FULL_BYTES => Self::Full,
             FULL_BYTES..LOW_BYTES => Self::Low,
@@ -31,7 +35,7 @@ impl Space {
     }
 
     /// Returns the warning when space has become less; `None` if it has not.
-    pub(super) fn warning(self, before: Self, store: &Path, free_bytes: u64) -> Option<String> {
+    pub fn warning(self, before: Self, store: &Path, free_bytes: u64) -> Option<String> {
         (self < before).then(|| {
             format!(
                 "foreglow: warning: the disk that holds the store {} has {} MiB left; free some space, or let old \
@@ -45,19 +49,19 @@ impl Space {
 
 /// Returns the free bytes for this user; `None` if unknown.
 #[cfg(unix)]
-pub(super) fn free_bytes(path: &Path) -> Option<u64> {
+pub fn free_bytes(path: &Path) -> Option<u64> {
     let space = rustix::fs::statvfs(path).ok()?;
     space.f_bavail.checked_mul(space.f_frsize)
 }
 
 #[cfg(not(unix))]
-pub(super) fn free_bytes(_: &Path) -> Option<u64> {
+pub fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
 /// Whether a file is on a file system that several machines share over a network; false if unknown.
 #[cfg(target_os = "linux")]
-pub(crate) fn is_shared(path: &Path) -> bool {
+pub fn is_shared(path: &Path) -> bool {
     // A missing file will be on the file system of its folder.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let found = rustix::fs::statfs(path).or_else(|_| rustix::fs::statfs(folder));
@@ -65,7 +69,7 @@ pub(crate) fn is_shared(path: &Path) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn is_shared(_: &Path) -> bool {
+pub fn is_shared(_: &Path) -> bool {
     false
 }
 
@@ -74,7 +78,7 @@ fn is_shared_system(kind: u64) -> bool {
 }
 
 /// Returns the warning for a collector whose store is on a network file system.
-pub(super) fn shared_warning(store: &Path) -> Option<String> {
+pub fn shared_warning(store: &Path) -> Option<String> {
     is_shared(store).then(|| {
         format!(
             "foreglow: warning: the store {} is on a network file system, where writes wait for readers; keep it on a \

@@ -8,12 +8,12 @@ use tokio_postgres::types::ToSql;
 use super::CHANNEL;
 use super::session::{Session, is_disconnected};
 use super::values::storable;
-use crate::store::Encoded;
-use crate::store::encoded::RunKey;
-use crate::store::failure::{Failure, Outcome};
-use crate::store::figures::{AddedToJob, Sums};
-use crate::store::newest::{MOST_DIGITS, MOST_EQUAL, Newest};
-use crate::store::row::{Row, Value};
+use crate::Encoded;
+use crate::encoded::RunKey;
+use crate::failure::{Failure, Outcome};
+use crate::figures::{AddedToJob, Sums};
+use crate::newest::{MOST_DIGITS, MOST_EQUAL, Newest};
+use crate::row::{Row, Value};
 
 /// Lock of the writers of a database: `FGLW`. Without it, a sample could become visible after one
 /// with a later position, and readers that continue after that position would miss it.
@@ -21,7 +21,7 @@ const LOCK: i64 = 0x4647_4c57;
 
 /// A transaction that holds the lock for writers.
 #[derive(Debug)]
-pub(in crate::store) struct Writing<'a> {
+pub(crate) struct Writing<'a> {
     session: &'a Session,
     /// Whether to notify other collectors.
     has_news: Cell<bool>,
@@ -29,7 +29,7 @@ pub(in crate::store) struct Writing<'a> {
 
 impl<'a> Writing<'a> {
     /// Begins a transaction, after those of other sessions have ended.
-    pub(in crate::store) fn begin(session: &'a mut Session) -> Outcome<Self> {
+    pub(crate) fn begin(session: &'a mut Session) -> Outcome<Self> {
         match begin(session) {
             // The connection was lost since the last use, such as by a restart of the server.
             Err(failure) if is_disconnected(&failure) => begin(session)?,
@@ -38,11 +38,11 @@ impl<'a> Writing<'a> {
         Ok(Self { session, has_news: Cell::new(false) })
     }
 
-    pub(in crate::store) fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
+    pub(crate) fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
         self.session.execute(sql, parameters)
     }
 
-    pub(in crate::store) fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
+    pub(crate) fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
         let mut rows = Vec::new();
         self.session.each_once(sql, parameters, &mut |row| {
             rows.push(row);
@@ -51,12 +51,12 @@ impl<'a> Writing<'a> {
         Ok(rows)
     }
 
-    pub(in crate::store) fn execute_batch(&self, sql: &str) -> Outcome<()> {
+    pub(crate) fn execute_batch(&self, sql: &str) -> Outcome<()> {
         self.session.execute_batch(sql)
     }
 
     /// Adds all samples with one statement.
-    pub(in crate::store) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
+    pub(crate) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
         let models = column(samples, |new| storable(&new.run.model));
         let secs = column(samples, |new| new.secs);
         let (ids, lines) = (column(samples, |new| new.id.as_str()), column(samples, |new| new.line.as_str()));
@@ -83,13 +83,13 @@ impl<'a> Writing<'a> {
 
     /// Returns the file number of the table of runs, which changes when a backup is restored. The
     /// server never reuses the number of a run, so a removed run does not change other numbers.
-    pub(in crate::store) fn version(&self) -> Outcome<i64> {
+    pub(crate) fn version(&self) -> Outcome<i64> {
         let rows = self.query("SELECT CAST(pg_relation_filenode('runs') AS BIGINT)", &[])?;
         rows.first().map_or(Err(Failure::Unexpected(Value::Null)), |row| row.integer(0))
     }
 
     /// Returns the numbers of all runs with one query, and adds new runs with one statement.
-    pub(in crate::store) fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>> {
+    pub(crate) fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>> {
         let found = self.find_runs(runs)?;
         let new: Vec<(&RunKey, &str)> =
             runs.iter().zip(&found).filter(|(_, number)| number.is_none()).map(|(run, _)| *run).collect();
@@ -124,7 +124,7 @@ impl<'a> Writing<'a> {
         })
     }
 
-    pub(in crate::store) fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()> {
+    pub(crate) fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()> {
         let fingerprints: Vec<&str> = jobs.iter().map(|(job, _)| *job).collect();
         let contexts: Vec<&str> = jobs.iter().map(|(_, context)| *context).collect();
         self.session.with_client(|connected| {
@@ -133,7 +133,7 @@ impl<'a> Writing<'a> {
         })
     }
 
-    pub(in crate::store) fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
+    pub(crate) fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
         let jobs: Vec<&str> = added.iter().map(|added| &*added.job).collect();
         let samples: Vec<i64> = added.iter().map(|added| added.samples).collect();
         let latest: Vec<i64> = added.iter().map(|added| added.latest).collect();
@@ -144,7 +144,7 @@ impl<'a> Writing<'a> {
         })
     }
 
-    pub(in crate::store) fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()> {
+    pub(crate) fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()> {
         let numbers: Vec<i64> = added.iter().map(|(run, _)| *run).collect();
         let samples: Vec<i64> = added.iter().map(|(_, sums)| sums.samples).collect();
         let timed: Vec<i64> = added.iter().map(|(_, sums)| sums.timed).collect();
@@ -161,7 +161,7 @@ impl<'a> Writing<'a> {
         })
     }
 
-    pub(in crate::store) fn lines_of(&self, ids: &[&str]) -> Outcome<Vec<(String, String)>> {
+    pub(crate) fn lines_of(&self, ids: &[&str]) -> Outcome<Vec<(String, String)>> {
         let find = "SELECT id, line FROM samples WHERE id = ANY ($1)";
         let rows = self.session.with_client(|connected| {
             let statement = self.session.prepared(connected, find)?;
@@ -170,7 +170,7 @@ impl<'a> Writing<'a> {
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
-    pub(in crate::store) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
+    pub(crate) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
         let query = "SELECT count(*), count(secs), coalesce(sum(secs), 0), min(secs), max(secs) FROM samples
              WHERE run = $1";
         let newest_of = "SELECT seq FROM samples WHERE run = $1 ORDER BY seq DESC LIMIT $2";
@@ -196,7 +196,7 @@ impl<'a> Writing<'a> {
         Ok(figures)
     }
 
-    pub(in crate::store) fn commit(self) -> Outcome<()> {
+    pub(crate) fn commit(self) -> Outcome<()> {
         let committed = match self.has_news.get() {
             true => self.session.execute_batch(&format!("NOTIFY {CHANNEL}; COMMIT")),
             false => self.session.execute_batch("COMMIT"),
@@ -209,7 +209,7 @@ impl<'a> Writing<'a> {
         committed
     }
 
-    pub(in crate::store) fn roll_back(self) {
+    pub(crate) fn roll_back(self) {
         // An unreachable server rolls back by itself.
         let _ = self.session.execute_batch("ROLLBACK");
         self.session.set_writing(false);

@@ -7,6 +7,7 @@ mod audit;
 mod backup;
 mod check;
 mod database;
+pub mod disk;
 mod encoded;
 mod failure;
 mod figures;
@@ -21,6 +22,7 @@ mod row;
 mod runs;
 mod schema;
 mod sqlite;
+pub mod token;
 mod tokens;
 mod upkeep;
 mod workloads;
@@ -41,7 +43,7 @@ pub use jobs::{Arrived, JobPage, JobRuns, ListedJob, MOST_RUNS};
 use known::Known;
 pub use location::Location;
 pub use newest::MOST_EQUAL;
-pub(crate) use postgres::follow;
+pub use postgres::follow;
 pub use queue::{Rejected, Waiting};
 pub use read::{After, PART_BYTES, Page};
 use row::{Row, Value, text};
@@ -363,4 +365,6 @@ fn line(sample: &Sample) -> failure::Outcome<String> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod fixture;
+#[cfg(test)]
+mod tests;

@@ -7,14 +7,14 @@ use tokio_postgres::AsyncMessage;
 
 use super::CHANNEL;
 use super::address::Address;
-use crate::store::Location;
+use crate::Location;
 
 /// Delay before reconnecting.
 const RETRY: Duration = Duration::from_secs(2);
 
 /// Calls `news` whenever a collector has stored samples, and after each reconnection, because
 /// notifications may have been missed. Returns at once for a store that is a file.
-pub(crate) async fn follow(location: Location, news: impl Fn()) {
+pub async fn follow(location: Location, news: impl Fn()) {
     let Location::Database(url) = location else { return };
     // Cannot fail, because the store was opened with this URL.
     let Ok(address) = Address::parse(&url) else { return };

@@ -14,7 +14,7 @@ const RANDOM_BYTES: usize = 32;
 /// SHA-256 of a token. A fast hash is enough, because the slow hashes for passwords protect against
 /// guessing, which is impossible with 256 random bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hash(pub(crate) [u8; 32]);
+pub struct Hash(pub [u8; 32]);
 
 impl Hash {
     /// Returns the hash of a token.
@@ -23,7 +23,7 @@ impl Hash {
     }
 
     /// Compares in constant time, so that the time does not reveal the first difference.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    pub fn is(&self, other: &Self) -> bool {
         self.0.iter().zip(other.0).fold(0, |differences, (a, b)| differences | (a ^ b)) == 0
     }
 }
@@ -40,12 +40,12 @@ pub fn random() -> anyhow::Result<String> {
 }
 
 /// Returns the bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Decodes hexadecimal digits.
-pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
+pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> =
         text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect::<Option<_>>()?;
     let (pairs, rest) = digits.as_chunks::<2>();
