@@ -9,14 +9,22 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 27] = [
+const ALLOWED: [(&str, &[&str]); 29] = [
     ("foreglow-shared", &[]),
     ("foreglow-numeric", &[]),
     ("foreglow-learner", &["foreglow-shared", "foreglow-numeric"]),
     ("foreglow-predictor", &["foreglow-shared", "foreglow-numeric", "foreglow-learner"]),
+    ("foreglow-public", &["foreglow-shared", "foreglow-numeric"]),
     (
         "foreglow-model",
-        &["foreglow-shared", "foreglow-spark-log", "foreglow-numeric", "foreglow-learner", "foreglow-predictor"],
+        &[
+            "foreglow-shared",
+            "foreglow-spark-log",
+            "foreglow-numeric",
+            "foreglow-learner",
+            "foreglow-predictor",
+            "foreglow-public",
+        ],
     ),
     ("foreglow-exit", &["foreglow-shared"]),
     ("foreglow-architectures", &[]),
@@ -124,10 +132,11 @@ const ALLOWED: [(&str, &[&str]); 27] = [
     ("foreglow-comparison", &["foreglow-web"]),
     ("foreglow-tests", &["foreglow-shared", "foreglow-spark-log", "foreglow-model"]),
     ("foreglow-accuracy", &["foreglow-shared", "foreglow-model"]),
+    ("foreglow-public-measurements", &["foreglow-shared", "foreglow-public"]),
 ];
 
 /// The crates of `shared` and `model`.
-const PURE: [&str; 8] = [
+const PURE: [&str; 9] = [
     "foreglow-shared",
     "foreglow-onnx",
     "foreglow-spark-log",
@@ -135,6 +144,7 @@ const PURE: [&str; 8] = [
     "foreglow-numeric",
     "foreglow-learner",
     "foreglow-predictor",
+    "foreglow-public",
     "foreglow-model",
 ];
 
