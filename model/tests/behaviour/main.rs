@@ -26,6 +26,7 @@ mod machine_types;
 mod metric;
 mod physical_laws;
 mod repeated_runs;
+mod public;
 mod rivals;
 mod scaling;
 mod scenarios;
