@@ -319,16 +319,20 @@ accuracy-check:
 accuracy-reference:
 	$(ACCURACY) $(DATA) --refresh
 
-# Writes the tables of model/public/data from the public files of DATA; `public-accuracy` measures the
-# errors of their fit, with each source, GPU type and network left out, and writes
-# target/public-accuracy.json.
-.PHONY: public-measurements public-accuracy
+# Writes the tables of model/public/data from the public files of DATA; `public-accuracy` measures
+# the errors of their fit, with each source, GPU type and network left out, and writes
+# target/public-accuracy.json; `public-accuracy-check` compares them with
+# tests/public/reference.csv.
+.PHONY: public-measurements public-accuracy public-accuracy-check
 PUBLIC := cargo build --release --locked -p foreglow-public-measurements && target/release/public-measurements
 public-measurements:
 	$(PUBLIC) table $(DATA)
 
 public-accuracy:
 	$(PUBLIC) accuracy $(DATA)
+
+public-accuracy-check:
+	$(PUBLIC) check $(DATA)
 
 # Measures the interval constants on the questions for which they were chosen, and how much a
 # context with few runs gains from other contexts.

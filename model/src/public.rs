@@ -1,4 +1,4 @@
-//! Jobs without samples, predicted from public measurements of other people's runs.
+//! Jobs without samples, predicted from public measurements of the runs of others.
 //!
 //! Each machine type with known GPUs is an arm. Its times follow from the joint fit of the public
 //! speeds, `foreglow-public`, and from numbers of the user's own if there are any.
@@ -21,6 +21,8 @@ const DEVIATION: f64 = 1.154_700_538_379_251_5;
 /// which it contradicts the public measurements.
 const CONTRADICTION: (f64, f64) = (2.0, 5.0);
 
+const BYTES_PER_GIB: f64 = 1_073_741_824.0;
+
 /// A question about a job that was never run.
 #[derive(Clone, Debug)]
 pub struct PublicQuestion {
@@ -34,6 +36,8 @@ pub struct PublicQuestion {
     pub software: Option<SoftwareKind>,
     /// Year of the software.
     pub year: u16,
+    /// Memory that a step needs on one GPU, bytes; `None` if unknown.
+    pub bytes_per_gpu: Option<f64>,
     /// Speeds that the user knows.
     pub known: Vec<OwnSpeed>,
 }
@@ -190,6 +194,13 @@ impl PublicQuestion {
         let gpu = gpus.place(&accelerators.name, accelerators.memory_mib).map_err(|error| error.to_string())?;
         if !gpus.all()[gpu].has(self.precision) {
             return Err(format!("its GPU has no units for {}", self.precision.name()));
+        }
+        let (gib, batch_size) = (gpus.all()[gpu].memory_gib, self.workload.batch_size);
+        if let Some(need) = self.bytes_per_gpu.map(|bytes| bytes / BYTES_PER_GIB).filter(|need| *need > gib) {
+            return Err(format!(
+                "a batch of {batch_size} needs about {need:.0} GiB on a GPU, and its GPUs have {gib:.0} GiB; give a \
+                 smaller --batch-size"
+            ));
         }
         let counts = if executors.is_empty() { std::slice::from_ref(&accelerators.count) } else { executors };
         let cases: Vec<Case<'_>> = counts

@@ -16,8 +16,8 @@ pub struct Gpu {
     pub name: String,
     /// Generation, such as `Ampere`.
     pub architecture: String,
-    /// Peak rates in tera-operations per second: fp32, TF32, fp16 and int8; `None` if the GPU has no
-    /// units for the format.
+    /// Peak rates in tera-operations per second: fp32, TF32, fp16 and int8; `None` if the GPU has
+    /// no units for the format.
     rates: [Option<f64>; 4],
     /// Memory, GiB.
     pub memory_gib: f64,
@@ -161,15 +161,15 @@ pub fn short_name(gpu: &Gpu) -> String {
     gpu.name.split(' ').filter(|word| !NOISE.contains(&word.to_lowercase().as_str())).collect::<Vec<_>>().join(" ")
 }
 
-/// Splits a name into lower-case words; a number is a word of its own if it follows a space or sign.
+/// Splits a name into lower-case words.
 fn words(name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     let split = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     split.filter(|word| !NOISE.contains(word)).map(str::to_owned).collect()
 }
 
-/// Whether all words that were asked are in the name or key of the GPU, up to their joints: `rtx6000`
-/// is `RTX 6000`, `80GB` is `80`.
+/// Whether all words of a name are in the name or key of the GPU, however they are joined:
+/// `rtx6000` is `RTX 6000`, `80GB` is `80`.
 fn is_called(gpu: &Gpu, asked: &[String]) -> bool {
     let own: Vec<String> = words(&gpu.name).into_iter().chain(words(&gpu.key)).collect();
     let joined = |words: &[String]| words.concat();

@@ -1,4 +1,4 @@
-//! Speeds of networks on GPUs from public measurements of other people's runs.
+//! Speeds of networks on GPUs from public measurements of the runs of others.
 //!
 //! One linear model with random effects: ln(images/s) of a network by the costs of its graph, on a
 //! GPU by its data sheet, with a number format, software, GPUs and machines. [`PublicModel::fit`]

@@ -38,7 +38,7 @@ impl Precision {
     }
 
     /// Returns the size of a number, bytes.
-    pub(crate) fn bytes(self) -> f64 {
+    pub fn bytes(self) -> f64 {
         match self {
             Self::Fp32 | Self::Tf32 => 4.0,
             Self::Mixed | Self::Fp16 => 2.0,

@@ -36,9 +36,10 @@ const USUAL_KINDS: [(SoftwareKind, f64); 3] =
     [(SoftwareKind::Plain, 0.5), (SoftwareKind::Example, 0.35), (SoftwareKind::Tuned, 0.15)];
 
 impl PublicModel {
-    /// Predicts the speeds of cases, given numbers of the user's own, which share the effects of the
-    /// user's software with the cases. Without `kind` the software may be of every kind; known speeds
-    /// then tell which is likely. `None` for a case whose GPU cannot compute in its number format.
+    /// Predicts the speeds of cases, given numbers of the user's own, which share the effects of
+    /// the user's software with the cases. Without `kind` the software may be of every kind; known
+    /// speeds then show which is likely. `None` for a case whose GPU cannot compute in its number
+    /// format.
     pub fn speeds(
         &self,
         cases: &[Case<'_>],
@@ -56,8 +57,8 @@ impl PublicModel {
         mixed.into_iter().map(|parts| mixture(&parts)).collect()
     }
 
-    /// Predicts the ratio of the speeds of two cases, like [`PublicModel::speeds`]. It is surer than
-    /// the speeds, which share the effects of the software and of the network.
+    /// Predicts the ratio of the speeds of two cases, like [`PublicModel::speeds`]. It is surer
+    /// than the speeds, which share the effects of the software and of the network.
     pub fn ratio(
         &self,
         [one, other]: [&Case<'_>; 2],
@@ -76,8 +77,8 @@ impl PublicModel {
         mixture(&parts?)
     }
 
-    /// Returns the kinds that the software may be of, each with the known speeds to condition on and
-    /// the logarithm of its weight.
+    /// Returns the kinds that the software may be of, each with the known speeds to condition on
+    /// and the logarithm of its weight.
     fn conditions(&self, known: &[KnownSpeed<'_>], kind: Option<SoftwareKind>) -> Vec<(SoftwareKind, Condition, f64)> {
         let kinds = kind.map_or_else(|| USUAL_KINDS.to_vec(), |kind| vec![(kind, 1.0)]);
         let condition = |(kind, weight): (SoftwareKind, f64)| {

@@ -93,7 +93,7 @@ pub enum Basis {
     OtherCnns,
     /// From the costs of the layers and the runs of other CNNs, because the CNN never ran.
     Layers,
-    /// From public measurements of other people's runs, because the job never ran.
+    /// From public measurements of the runs of others, because the job never ran.
     Public,
     /// Too little was measured for a prediction.
     Unknown,

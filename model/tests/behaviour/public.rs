@@ -46,6 +46,7 @@ impl Public {
             precision: Precision::Mixed,
             software: None,
             year: 2025,
+            bytes_per_gpu: None,
             known: known.collect(),
         }
     }
@@ -93,6 +94,18 @@ fn a_known_speed_narrows_every_interval_and_several_machines_are_planned() {
     };
     let (without, with) = (widths(&public.question(&[])), widths(&public.question(&[("RTX 3090", 812.0)])));
     assert!(without.len() > 10 && without.iter().zip(&with).all(|(without, with)| with < without), "{without:?} {with:?}");
+}
+
+#[test]
+fn machine_types_whose_gpus_cannot_hold_a_step_are_left_out() {
+    let public = Public::new();
+    let question = PublicQuestion { bytes_per_gpu: Some(2e10), ..public.question(&[]) };
+    let machines: Vec<&MachineType> =
+        public.catalog.machines.iter().filter(|machine| machine.accelerators.is_some()).collect();
+    let answer = question.answer(&public.model, &public.table.gpus, &machines, &[]).unwrap();
+    let reason = |name: &str| answer.refused.iter().find(|(machine, _)| machine == name).map(|(_, reason)| reason);
+    assert!(reason("g4dn.xlarge").unwrap().contains("needs about 19 GiB"));
+    assert_eq!(reason("a2-highgpu-1g"), None);
 }
 
 /// The page and the command line print the same digits: `make wasm-unit` runs this test in a

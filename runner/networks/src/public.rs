@@ -1,4 +1,4 @@
-//! Jobs without samples, predicted from public measurements of other people's runs.
+//! Jobs without samples, predicted from public measurements of the runs of others.
 
 use foreglow_architectures::{Architecture, Input};
 use foreglow_cnn::{Costs, Network};
@@ -80,8 +80,8 @@ pub struct Order {
 }
 
 impl Order {
-    /// Returns the probability that the first machine type is more than `factor` times as fast as the
-    /// second one.
+    /// Returns the probability that the first machine type is more than `factor` times as fast as
+    /// the second one.
     pub fn is_faster(&self, [one, other]: [&str; 2], factor: f64) -> Option<f64> {
         let machines = [self.catalog.find(one).ok()?, self.catalog.find(other).ok()?];
         self.asked.is_faster(&self.model, &self.table.gpus, machines, factor)
@@ -113,8 +113,10 @@ pub fn public_job(
         return Err(unusable("int8 is for inference; give another --dtype or leave --mode out"));
     }
     let network = costs(&table, name, image_px)?;
+    let workload = workload(&network, mode, machines)?;
     let asked = PublicQuestion {
-        workload: workload(&network, mode, machines)?,
+        bytes_per_gpu: step_bytes(name, &workload, precision),
+        workload,
         precision,
         software: args.software,
         year: YEAR,
@@ -166,6 +168,25 @@ fn workload(network: &NetworkCosts, mode: Mode, machines: &MachineArgs) -> anyho
     let workload = Workload::new(network.name.clone(), mode, network.image_px, images);
     Ok(Workload { epochs: machines.epochs.unwrap_or(1), batch_size, ..workload })
 }
+
+/// Returns about the memory of a step on one GPU: the activations of a batch, and in training also
+/// weights, gradients and two moments. `None` without the graph of the network.
+fn step_bytes(name: &str, workload: &Workload, precision: Precision) -> Option<f64> {
+    let network = Network::named(name).ok()?;
+    let Input::Images { colour, .. } = network.input().ok()? else { return None };
+    let costs = network.costs(colour.shape(workload.image_px)).ok()?;
+    let scale = precision.bytes() / f64::from(FLOAT);
+    let (parameters, batch) = (costs.parameters as f64, f64::from(workload.batch_size));
+    Some(match workload.mode {
+        Mode::Inference => scale * (batch * costs.inference_bytes as f64 + f64::from(FLOAT) * parameters),
+        Mode::Training => scale * batch * costs.training_bytes as f64 + COPIES * f64::from(FLOAT) * parameters,
+    })
+}
+
+/// Bytes of a number in the costs of a graph.
+const FLOAT: u32 = 4;
+/// Numbers that training holds for each weight.
+const COPIES: f64 = 4.0;
 
 /// Returns the machine types with GPUs that the user wants.
 fn chosen<'a>(

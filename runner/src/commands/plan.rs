@@ -17,8 +17,8 @@ use foreglow_shared::Context;
 /// compare all others: executors and cores, and machine types, batch and partition sizes if the
 /// samples have several. A CNN that was never run here is predicted from the others in the
 /// samples: --model vgg16 or --model net.onnx. Without samples, name a network in their place, such
-/// as `plan resnet50 --images 1M`: public measurements of other people's runs predict it on the GPUs
-/// of the catalog.
+/// as `plan resnet50 --images 1000000`: public measurements of the runs of others predict it on the
+/// GPUs of the catalog.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -214,8 +214,8 @@ fn gathered(cells: BTreeMap<Cell, Vec<CellRow>>, costs: &Costs, gpus: Gpus) -> P
             table.networks.extend(costs.of(&cell.network, cell.px));
             table.networks.len() - 1
         });
-        // Programs that hardly scale (DataParallel, a scheduler's spread jobs) are a tail, which must
-        // not set the slope of all others.
+        // Programs that hardly scale (DataParallel, jobs that a scheduler spreads) are a tail. It
+        // must not set the slope of all others.
         let is_outlier = cell.gpus > 1 && HARDLY_SCALES.contains(&cell.source.as_str());
         let is_thinned = cell.source == "timm" && !base.contains(&(cell.network.clone(), cell.px));
         let is_base = !is_outlier && !is_thinned;

@@ -60,7 +60,7 @@ impl PublicBasis {
             _ => "",
         };
         format!(
-            "Nothing was measured here: predicted from public measurements of other people's runs ({} of {}){own}, with {}{network}.{next}",
+            "Nothing was measured here: predicted from public measurements of the runs of others ({} of {}){own}, with {}{network}.{next}",
             format_count(self.measurements, "speed"),
             format_count(self.sources, "source"),
             self.number_format,

@@ -14,8 +14,7 @@ use crate::score::Figures;
 /// Steps of learning the variances of all sources, and from there of all but one.
 const STEPS: usize = 40;
 const FURTHER_STEPS: usize = 3;
-/// Of the networks that only timm has, one in so many rows is tested, so that they do not outweigh
-/// the others.
+/// Step through the rows of timm that are tested, so that they do not outweigh the others.
 const TIMM_STEP: usize = 4;
 
 /// One held-out speed with its prediction.

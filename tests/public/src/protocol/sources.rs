@@ -98,8 +98,8 @@ fn order(bed: &Bed<'_>, rows: &[usize], log_speed: impl Fn(usize) -> Option<f64>
     (ordered, pairs)
 }
 
-/// Returns another row of the same software, mode, number format and size class to know: of the same
-/// network on another GPU if there is one.
+/// Returns another row of the same software, mode, number format and size class to know: of the
+/// same network on another GPU if there is one.
 fn own_number(bed: &Bed<'_>, rows: &[usize], row: usize, number: usize) -> Option<usize> {
     let asked = bed.row(row);
     let gmacs = |row: &Measurement| bed.prepared.table.networks[row.conditions.network].gmacs;
