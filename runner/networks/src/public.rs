@@ -169,24 +169,18 @@ fn workload(network: &NetworkCosts, mode: Mode, machines: &MachineArgs) -> anyho
     Ok(Workload { epochs: machines.epochs.unwrap_or(1), batch_size, ..workload })
 }
 
-/// Returns about the memory of a step on one GPU: the activations of a batch, and in training also
-/// weights, gradients and two moments. `None` without the graph of the network.
+/// Returns about the memory of a step on one GPU, which a program needs at least; `None` without
+/// the graph of the network.
 fn step_bytes(name: &str, workload: &Workload, precision: Precision) -> Option<f64> {
     let network = Network::named(name).ok()?;
     let Input::Images { colour, .. } = network.input().ok()? else { return None };
     let costs = network.costs(colour.shape(workload.image_px)).ok()?;
-    let scale = precision.bytes() / f64::from(FLOAT);
-    let (parameters, batch) = (costs.parameters as f64, f64::from(workload.batch_size));
-    Some(match workload.mode {
-        Mode::Inference => scale * (batch * costs.inference_bytes as f64 + f64::from(FLOAT) * parameters),
-        Mode::Training => scale * batch * costs.training_bytes as f64 + COPIES * f64::from(FLOAT) * parameters,
-    })
+    let bytes = costs.memory_bytes(workload.batch_size.into(), workload.mode == Mode::Training);
+    Some(bytes as f64 * precision.bytes() / FLOAT)
 }
 
 /// Bytes of a number in the costs of a graph.
-const FLOAT: u32 = 4;
-/// Numbers that training holds for each weight.
-const COPIES: f64 = 4.0;
+const FLOAT: f64 = 4.0;
 
 /// Returns the machine types with GPUs that the user wants.
 fn chosen<'a>(
