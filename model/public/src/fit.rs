@@ -6,8 +6,8 @@ use foreglow_numeric::dot;
 use libm::log;
 
 use crate::effects::{Key, Row};
+use crate::learning::learned;
 use crate::moments::{Coefficients, Indexed, Solved};
-use crate::variances::learned;
 use crate::{Case, Conditions, Gpu, Measurement, Measurements, NetworkCosts, SoftwareKind, Variances};
 
 /// Public measurements, fitted.
@@ -38,6 +38,14 @@ impl Projected {
         let new = self.new.iter().filter_map(|(key, x)| Some(x * other.new.get(key)? * variances.of(key.0)));
         let pair = if self.pair == other.pair { self.pair_variance } else { 0.0 };
         dot(&self.known, &other.known) + new.sum::<f64>() + pair
+    }
+}
+
+impl Measurements {
+    /// Fits the rows that every fit has and those of a network.
+    pub fn model_for(&self, network: &str, variances: &Variances) -> Option<PublicModel> {
+        let is_own = |row: &Measurement| self.networks[row.conditions.network].name == network;
+        PublicModel::fit(self, variances, |row| row.is_base || is_own(row))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Data sheets of GPUs.
 
-use foreglow_shared::Table;
-
+use crate::columns::read_rows;
 use crate::{Precision, PublicError};
 
 /// Data sheets, with the sources of the figures.
@@ -67,9 +66,7 @@ impl Gpus {
     /// # Errors
     /// The text is no such table.
     pub fn read(text: &str) -> Result<Self, PublicError> {
-        let table = Table::parse(text).map_err(|error| PublicError::Table(error.to_string()))?;
-        let columns = crate::table::Columns::new(&table);
-        let gpu = |row| -> Result<Gpu, PublicError> {
+        let gpus = read_rows(text, |columns, row| {
             let rate = |name: &str| columns.optional_number(row, name);
             Ok(Gpu {
                 key: columns.text(row, "gpu_key")?.to_owned(),
@@ -79,8 +76,8 @@ impl Gpus {
                 memory_gib: columns.number(row, "memory_gib")?,
                 memory_gb_per_sec: columns.number(row, "memory_gbs")?,
             })
-        };
-        Ok(Self(table.rows().map(gpu).collect::<Result<_, _>>()?))
+        });
+        gpus.map(Self)
     }
 
     /// Returns all GPUs.

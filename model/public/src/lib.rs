@@ -5,9 +5,11 @@
 //! solves it once; [`PublicModel::speeds`] predicts questions, given numbers of the user's own
 //! ([`KnownSpeed`]), which share the effects of the user's software with the questions.
 
+mod columns;
 mod effects;
 mod fit;
 mod gpu;
+mod learning;
 mod measurement;
 mod moments;
 mod speed;

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use foreglow_shared::{Mode, Table, TableRow};
+use foreglow_shared::Mode;
 
-use crate::{
-    Conditions, Gpus, Measurement, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind, Source, Variances,
-};
+use crate::columns::read_rows;
+use crate::{Conditions, Gpus, Measurement, NetworkCosts, Precision, PublicError, SoftwareKind, Source};
 
 const SOURCES: &str = include_str!("../data/sources.csv");
 const NETWORKS: &str = include_str!("../data/networks.csv");
@@ -24,38 +23,6 @@ pub struct Measurements {
     pub gpus: Gpus,
     /// The speeds.
     pub rows: Vec<Measurement>,
-}
-
-/// The columns of a table by name.
-pub(crate) struct Columns<'a>(BTreeMap<&'a str, usize>);
-
-impl<'a> Columns<'a> {
-    pub(crate) fn new(table: &'a Table) -> Self {
-        Self(table.header().iter().enumerate().map(|(index, name)| (name.as_str(), index)).collect())
-    }
-
-    pub(crate) fn text<'r>(&self, row: TableRow<'r>, name: &str) -> Result<&'r str, PublicError> {
-        let index = self.0.get(name).ok_or_else(|| PublicError::Table(format!("the column {name} is missing")))?;
-        Ok(row.get(*index).unwrap_or_default())
-    }
-
-    pub(crate) fn optional_number(&self, row: TableRow<'_>, name: &str) -> Result<Option<f64>, PublicError> {
-        let text = self.text(row, name)?;
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let number: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
-        number.map(Some).ok_or_else(|| PublicError::Table(format!("{name} is {text:?}, not a number above 0")))
-    }
-
-    pub(crate) fn number(&self, row: TableRow<'_>, name: &str) -> Result<f64, PublicError> {
-        let number = self.optional_number(row, name)?;
-        number.ok_or_else(|| PublicError::Table(format!("{name} is missing in a row")))
-    }
-
-    fn count(&self, row: TableRow<'_>, name: &str) -> Result<u32, PublicError> {
-        self.number(row, name).map(|number| number as u32)
-    }
 }
 
 impl Measurements {
@@ -134,12 +101,6 @@ impl Measurements {
         Some(if nearest.image_px == image_px { nearest.clone() } else { nearest.at(image_px) })
     }
 
-    /// Fits the rows that every fit has and those of a network.
-    pub fn model_for(&self, network: &str, variances: &Variances) -> Option<PublicModel> {
-        let is_own = |row: &Measurement| self.networks[row.conditions.network].name == network;
-        PublicModel::fit(self, variances, |row| row.is_base || is_own(row))
-    }
-
     /// Returns the texts of the tables: sources, networks and measurements.
     pub fn write(&self) -> [String; 3] {
         let mut sources = "source,software,licence,address\n".to_owned();
@@ -180,13 +141,4 @@ const EVERY: &str = "every";
 
 fn indexed<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, usize> {
     keys.enumerate().map(|(index, key)| (key, index)).collect()
-}
-
-fn read_rows<T>(
-    text: &str,
-    read: impl Fn(&Columns<'_>, TableRow<'_>) -> Result<T, PublicError>,
-) -> Result<Vec<T>, PublicError> {
-    let table = Table::parse(text).map_err(|error| PublicError::Table(error.to_string()))?;
-    let columns = Columns::new(&table);
-    table.rows().map(|row| read(&columns, row)).collect()
 }

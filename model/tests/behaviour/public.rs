@@ -34,7 +34,8 @@ impl Public {
     }
 
     fn question(&self, known: &[(&str, f64)]) -> PublicQuestion {
-        let workload = Workload { epochs: 90, batch_size: 128, ..Workload::new("resnet50", Mode::Training, 224, 1_281_167) };
+        let workload =
+            Workload { epochs: 90, batch_size: 128, ..Workload::new("resnet50", Mode::Training, 224, 1_281_167) };
         let known = known.iter().map(|(gpu, images_per_sec)| OwnSpeed {
             gpu: (*gpu).to_owned(),
             gpus: 1,
@@ -93,7 +94,10 @@ fn a_known_speed_narrows_every_interval_and_several_machines_are_planned() {
         widths.into_iter().map(|(_, width)| width).collect()
     };
     let (without, with) = (widths(&public.question(&[])), widths(&public.question(&[("RTX 3090", 812.0)])));
-    assert!(without.len() > 10 && without.iter().zip(&with).all(|(without, with)| with < without), "{without:?} {with:?}");
+    assert!(
+        without.len() > 10 && without.iter().zip(&with).all(|(without, with)| with < without),
+        "{without:?} {with:?}"
+    );
 }
 
 #[test]

@@ -4,14 +4,26 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
+use foreglow_public::Speed;
 use serde_json::{Value, json};
-
-use crate::protocol::Held;
 
 /// Quantile of the normal distribution at the end of a 90 % interval.
 const NORMAL: f64 = 1.644_853_626_951_472_2;
 /// Error by which a figure may exceed its reference.
 const TOLERANCE: f64 = 1.05;
+
+/// One held-out speed with its prediction.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// What was left out.
+    pub group: String,
+    /// Name of the network.
+    pub network: String,
+    /// Measured images per second.
+    pub images_per_sec: f64,
+    /// The prediction.
+    pub speed: Speed,
+}
 
 /// Figures of a protocol: means over its groups, of the means over their rows.
 #[derive(Clone, Debug)]

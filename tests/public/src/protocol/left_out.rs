@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use foreglow_public::{KnownSpeed, Measurement, SoftwareKind};
 use rayon::prelude::*;
 
-use super::{Bed, Held};
-use crate::score::Figures;
+use super::Bed;
+use crate::score::{Figures, Held};
 
 /// Networks that are measured on a new GPU.
 const MEASURED: usize = 3;

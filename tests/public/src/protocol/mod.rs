@@ -9,26 +9,13 @@ use anyhow::Context as _;
 use foreglow_public::{Case, Conditions, Measurement, PublicModel, SoftwareKind, Speed, Variances, learn, years};
 
 use crate::prepare::Prepared;
-use crate::score::Figures;
+use crate::score::{Figures, Held};
 
 /// Steps of learning the variances of all sources, and from there of all but one.
 const STEPS: usize = 40;
 const FURTHER_STEPS: usize = 3;
 /// Step through the rows of timm that are tested, so that they do not outweigh the others.
 const TIMM_STEP: usize = 4;
-
-/// One held-out speed with its prediction.
-#[derive(Clone, Debug)]
-pub struct Held {
-    /// What was left out.
-    pub group: String,
-    /// Name of the network.
-    pub network: String,
-    /// Measured images per second.
-    pub images_per_sec: f64,
-    /// The prediction.
-    pub speed: Speed,
-}
 
 /// The measurements, their variances, and the rows to test.
 pub struct Bed<'a> {

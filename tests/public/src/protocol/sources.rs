@@ -3,8 +3,8 @@
 use foreglow_public::{Case, KnownSpeed, Measurement, PublicModel, learn};
 use rayon::prelude::*;
 
-use super::{Bed, FURTHER_STEPS, Held, is_same_work};
-use crate::score::Figures;
+use super::{Bed, FURTHER_STEPS, is_same_work};
+use crate::score::{Figures, Held};
 
 /// Ratio of two speeds from which their order counts.
 const DIFFERS: f64 = 1.25;
