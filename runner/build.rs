@@ -32,6 +32,7 @@ const SOURCES: [&str; 27] = [
     "../model/learner/src",
     "../model/numeric/src",
     "../model/predictor/src",
+    "../model/public/src",
     "../shared/src",
     "../shared/onnx/src",
     "../shared/import/src",

@@ -30,6 +30,7 @@ mod measured_ratios;
 mod memory;
 mod plan;
 mod predictor;
+mod public;
 mod published;
 mod range;
 mod rates;
@@ -53,6 +54,7 @@ pub use crate::plan::{
     TrainedSetting, pareto_front,
 };
 pub use crate::predictor::Predictor;
+pub use crate::public::{OwnSpeed, PublicAnswer, PublicQuestion};
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::repetitions::Repetitions;
 pub use crate::scaling::{Gain, Measured, Scaling, ScalingRow, WeakScaling, efficiency, speed_up};
@@ -68,4 +70,7 @@ pub use foreglow_predictor::{
     HeldOutErrors, Interval, Meaning, Outcome, Part, Prediction, Probe, Proposal, RIVALS, Repeats, Replay, Rival,
     RivalError, Roles, Score, SearchTable, Setting, Settings, Split, Spread, SpreadError, Strategy, TablePredictor,
     Term, TermError, Transform, Trial, Tuning, Values, Warning, draw, replay, sample_trial, score,
+};
+pub use foreglow_public::{
+    Gpus, Measurements, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind, Variances, short_name,
 };

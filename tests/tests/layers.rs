@@ -9,14 +9,22 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 28] = [
+const ALLOWED: [(&str, &[&str]); 31] = [
     ("foreglow-shared", &[]),
     ("foreglow-numeric", &[]),
     ("foreglow-learner", &["foreglow-shared", "foreglow-numeric"]),
     ("foreglow-predictor", &["foreglow-shared", "foreglow-numeric", "foreglow-learner"]),
+    ("foreglow-public", &["foreglow-shared", "foreglow-numeric"]),
     (
         "foreglow-model",
-        &["foreglow-shared", "foreglow-spark-log", "foreglow-numeric", "foreglow-learner", "foreglow-predictor"],
+        &[
+            "foreglow-shared",
+            "foreglow-spark-log",
+            "foreglow-numeric",
+            "foreglow-learner",
+            "foreglow-predictor",
+            "foreglow-public",
+        ],
     ),
     ("foreglow-exit", &["foreglow-shared"]),
     ("foreglow-architectures", &[]),
@@ -127,6 +135,7 @@ const ALLOWED: [(&str, &[&str]); 28] = [
     ("foreglow-comparison", &["foreglow-web"]),
     ("foreglow-tests", &["foreglow-shared", "foreglow-spark-log", "foreglow-model"]),
     ("foreglow-accuracy", &["foreglow-shared", "foreglow-model"]),
+    ("foreglow-public-measurements", &["foreglow-shared", "foreglow-public"]),
 ];
 
 /// The crates of `shared` and `model`.
@@ -139,6 +148,7 @@ const PURE: [&str; 9] = [
     "foreglow-numeric",
     "foreglow-learner",
     "foreglow-predictor",
+    "foreglow-public",
     "foreglow-model",
 ];
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
 use crate::memory::is_out_of_memory;
+use crate::public::{PublicArm, PublicTimes};
 use crate::runs::Items;
 use crate::{Accuracy, FitError, Predictor};
 
@@ -93,6 +94,8 @@ pub enum Basis {
     OtherCnns,
     /// From the costs of the layers and the runs of other CNNs, because the CNN never ran.
     Layers,
+    /// From public measurements of the runs of others, because the job never ran.
+    Public,
     /// Too little was measured for a prediction.
     Unknown,
 }
@@ -106,6 +109,7 @@ impl Basis {
             Self::Interpolated => "interpolated",
             Self::OtherCnns => "other_cnns",
             Self::Layers => "layers",
+            Self::Public => "public",
             Self::Unknown => "unknown",
         }
     }
@@ -119,9 +123,13 @@ impl Basis {
             Self::Interpolated => Some("other batch sizes"),
             Self::OtherCnns => Some("other CNNs there"),
             Self::Layers => Some("the costs of its layers"),
+            Self::Public => Some("public measurements"),
         }
     }
 }
+
+/// Memory of the host for each GPU of a job that never ran, MiB.
+const PUBLIC_MEMORY_MIB: u32 = 4096;
 
 /// An arm with its measurements.
 #[derive(Clone, Debug)]
@@ -156,9 +164,34 @@ pub(crate) struct FittedArm {
     /// Whether the partition or batch size is unusual. Then only configurations whose memory was
     /// measured are offered.
     pub(crate) must_be_shown_to_fit: bool,
+    /// Times from public measurements, of a job that never ran.
+    pub(crate) public: Option<PublicTimes>,
 }
 
 impl FittedArm {
+    /// Creates an arm without runs, whose times are from public measurements.
+    pub(super) fn from_public(PublicArm { context, times }: PublicArm) -> Self {
+        let job = Arc::new(Job::of_runs(context, Vec::new()));
+        Self {
+            whole_job: 1.0,
+            partition_size: job.context.workload.batch_size,
+            memory_per_executor_mib: PUBLIC_MEMORY_MIB,
+            sizes_from: SizesFrom::Own,
+            accuracies: Vec::new(),
+            memory: Arc::clone(&job),
+            job,
+            own: None,
+            unfit: None,
+            items: None,
+            is_size_unknown: false,
+            is_lent: false,
+            is_interpolated: false,
+            has_only_exceeded: false,
+            must_be_shown_to_fit: false,
+            public: Some(times),
+        }
+    }
+
     /// Predicts the arm with a predictor of its own.
     pub(super) fn take_predictor(&mut self, own: Arc<Predictor>) {
         self.items = Some(own.items.clone());
@@ -186,6 +219,7 @@ impl FittedArm {
             runs: if self.is_interpolated { 0 } else { self.job.observations.len() },
             basis: match (&self.own, has_joint) {
                 _ if self.has_only_exceeded => Basis::Unknown,
+                _ if self.public.is_some() => Basis::Public,
                 (Some(own), _) if own.is_transferred() => Basis::Layers,
                 (Some(_), _) => Basis::Own,
                 (None, true) if self.is_lent => Basis::OtherCnns,
@@ -313,6 +347,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Op
         is_interpolated: false,
         has_only_exceeded: false,
         must_be_shown_to_fit: false,
+        public: None,
     })
 }
 

@@ -25,7 +25,8 @@ use self::choices::between;
 use self::columns::Columns;
 use crate::runs::check;
 use crate::{
-    Accuracy, AccuracyUnknown, Dataset, FitError, Placement, Prediction, Predictor, Setting, TablePredictor, Warning,
+    Accuracy, AccuracyUnknown, Dataset, FitError, Placement, Prediction, Predictor, PublicAnswer, Setting,
+    TablePredictor, Warning,
 };
 
 /// Number of distinct settings from which on an arm is predicted from its own runs alone.
@@ -123,6 +124,20 @@ impl JointPredictor {
             joint: OnceLock::new(),
         };
         empty.with_arms(fitted)
+    }
+
+    /// Returns the predictor of a job without runs, from public measurements; `None` if no machine
+    /// type can run it.
+    pub fn from_public(answer: PublicAnswer) -> Option<Self> {
+        let empty = Self {
+            definition: JobDefinition::of(&answer.arms.first()?.context),
+            accuracy_unknown: None,
+            arms: Vec::new(),
+            fitted: Vec::new(),
+            table: None,
+            joint: OnceLock::new(),
+        };
+        Some(empty.with_arms(answer.arms.into_iter().map(FittedArm::from_public).collect()))
     }
 
     fn with_arms(self, fitted: Vec<FittedArm>) -> Self {
@@ -250,6 +265,10 @@ impl JointPredictor {
     /// does for the whole.
     pub(crate) fn predict_share(&self, arm: usize, split: CoreSplit, share: f64) -> Prediction {
         let fitted = &self.fitted[arm];
+        if let Some(public) = &fitted.public {
+            let unknown = || Prediction::unknown(vec![Warning::Impossible]);
+            return public.predict(split.executors, share).unwrap_or_else(unknown);
+        }
         let setting = Setting::at(split, fitted.whole_job * share);
         if !setting.is_possible() {
             return Prediction::unknown(vec![Warning::Impossible]);

@@ -28,6 +28,9 @@ pub(super) fn configurations(predictor: &JointPredictor, index: usize, space: &S
 /// Returns the numbers of executors and of cores per executor to compare on an arm, ascending.
 pub(super) fn counts(predictor: &JointPredictor, index: usize, space: &Space) -> (Vec<u32>, Vec<u32>) {
     let arm = &predictor.arms()[index];
+    if let Some(public) = &predictor.fitted(index).public {
+        return (public.executors(), vec![1]);
+    }
     // The measured range includes the runs of other batch sizes of the machine type, and the runs
     // of other machine types if the arm borrows from them.
     let alike: Vec<usize> = (0..predictor.arms().len())
