@@ -9,21 +9,29 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 28] = [
+const ALLOWED: [(&str, &[&str]); 29] = [
     ("foreglow-shared", &[]),
     ("foreglow-numeric", &[]),
+    ("foreglow-curve", &["foreglow-shared", "foreglow-numeric"]),
     ("foreglow-learner", &["foreglow-shared", "foreglow-numeric"]),
     ("foreglow-predictor", &["foreglow-shared", "foreglow-numeric", "foreglow-learner"]),
     (
         "foreglow-model",
-        &["foreglow-shared", "foreglow-spark-log", "foreglow-numeric", "foreglow-learner", "foreglow-predictor"],
+        &[
+            "foreglow-shared",
+            "foreglow-spark-log",
+            "foreglow-curve",
+            "foreglow-numeric",
+            "foreglow-learner",
+            "foreglow-predictor",
+        ],
     ),
     ("foreglow-exit", &["foreglow-shared"]),
     ("foreglow-architectures", &[]),
     ("foreglow-onnx", &[]),
     ("foreglow-progress", &["foreglow-shared"]),
     ("foreglow-spark-log", &["foreglow-shared"]),
-    ("foreglow-import", &["foreglow-shared", "foreglow-spark-log"]),
+    ("foreglow-import", &["foreglow-shared", "foreglow-progress", "foreglow-spark-log"]),
     ("foreglow-event-log", &["foreglow-import", "foreglow-spark-log", "foreglow-exit"]),
     ("foreglow-collector", &["foreglow-shared", "foreglow-exit"]),
     ("foreglow-machine", &["foreglow-shared", "foreglow-model", "foreglow-exit"]),
@@ -128,13 +136,14 @@ const ALLOWED: [(&str, &[&str]); 28] = [
 ];
 
 /// The crates of `shared` and `model`.
-const PURE: [&str; 9] = [
+const PURE: [&str; 10] = [
     "foreglow-shared",
     "foreglow-onnx",
     "foreglow-progress",
     "foreglow-spark-log",
     "foreglow-import",
     "foreglow-numeric",
+    "foreglow-curve",
     "foreglow-learner",
     "foreglow-predictor",
     "foreglow-model",

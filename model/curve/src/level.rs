@@ -1,14 +1,13 @@
 //! The level of an autocorrelated series and its mean in the future.
 //!
-//! The model is the local level: yₜ = μₜ + εₜ and μₜ₊₁ = μₜ + ηₜ, with var η = q · var ε. With q = 0
-//! the level is constant; a larger q stands for slow changes, such as heat or other load, which a
-//! short run shows only in part. Beside it, a constant level with autocorrelated noise (AR(1)) stands
-//! for disturbances that come and go. The models are averaged by their likelihood, because a short
-//! series does not tell which one holds.
+//! The local level is yₜ = μₜ + εₜ and μₜ₊₁ = μₜ + ηₜ, with var η = q · var ε. A larger q is for
+//! changes, such as other load, of which a short run shows only a part. Beside it, a constant level
+//! with autocorrelated noise (AR(1)) stands for disturbances that come and go. The models are
+//! averaged by their likelihood, because a short series leaves open which one holds.
 //!
-//! Source: Durbin and Koopman, Time Series Analysis by State Space Methods, 2nd edition, chapter 2
-//! (the filter with a diffuse start and the concentrated likelihood); Hoeting et al., Bayesian model
-//! averaging: a tutorial, Statistical Science 14(4), 1999.
+//! Sources: Durbin and Koopman, Time Series Analysis by State Space Methods, 2nd edition, chapter 2
+//! (the filter with a diffuse start and the concentrated likelihood); Hoeting et al., Bayesian
+//! model averaging: a tutorial, Statistical Science 14(4), 1999.
 
 use foreglow_numeric::{exponentials, logarithms, student_t};
 

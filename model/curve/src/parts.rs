@@ -25,7 +25,8 @@ impl Part {
 
 /// Returns the intervals between points, which ascend in both coordinates.
 pub(crate) fn parts(points: &[(f64, f64)]) -> Vec<Part> {
-    let part = |pair: &[(f64, f64)]| Part { from: pair[0].1, units: pair[1].1 - pair[0].1, secs: pair[1].0 - pair[0].0 };
+    let part =
+        |pair: &[(f64, f64)]| Part { from: pair[0].1, units: pair[1].1 - pair[0].1, secs: pair[1].0 - pair[0].0 };
     points.windows(2).map(part).collect()
 }
 

@@ -32,9 +32,8 @@ pub(crate) fn take_pauses(parts: &mut [Part], per_epoch: Option<f64>) -> Option<
     let typical = typical_secs(parts);
     let excess = |part: &Part| part.secs - typical * part.units;
     let usual_excess = median(parts.iter().map(|part| excess(part).abs()));
-    let is_pause = |part: &&Part| {
-        excess(part) > LEAST_EXCESS * usual_excess && part.secs > LEAST_RATIO * typical * part.units
-    };
+    let is_pause =
+        |part: &&Part| excess(part) > LEAST_EXCESS * usual_excess && part.secs > LEAST_RATIO * typical * part.units;
     let long: Vec<Part> = parts.iter().filter(is_pause).copied().collect();
     let is_boundary = |part: &Part, period: f64| {
         let slack = part.units + 1e-9 * period;

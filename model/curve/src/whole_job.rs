@@ -67,7 +67,7 @@ impl WholeJob {
         let (Some(first), Some(last)) = (curve.points.first(), curve.last()) else {
             return Err(CurveError::TooShort(0));
         };
-        if !(last.1 <= whole * (1.0 + 1e-9)) {
+        if last.1 > whole * (1.0 + 1e-9) {
             return Err(CurveError::Exceeded { done: last.1, whole, unit: curve.unit.clone() });
         }
         let mut parts = parts(&curve.points);
