@@ -39,6 +39,7 @@ mod runs;
 mod scaling;
 mod simulation;
 mod unseen;
+mod whole_job;
 
 pub use crate::accuracy::{Accuracy, AccuracyUnknown};
 pub use crate::advice::{Advice, BestSoFar, LEAST_SAVING, Suggestion, Verdict, advise};
@@ -63,6 +64,8 @@ pub use crate::unseen::{
     Calibration, ConvolutionSizes, CostedLayer, CostedRun, GraphCosts, Layer, LayerKind, LayerTimes, LayeredCnn,
     MeasuredCnn, RunParts, TimedLayer, TransferredJob, UnseenCnn,
 };
+pub use crate::whole_job::{extrapolated, whole_job};
+pub use foreglow_curve::{CurveError, INTERVAL_PROBABILITY, Pauses, WholeJob};
 pub use foreglow_learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use foreglow_numeric::{MetricError, mape, median};
 pub use foreglow_predictor::{

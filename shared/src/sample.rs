@@ -257,6 +257,19 @@ impl Sample {
         }
     }
 
+    /// Returns the work of the whole job in the units of [`progress`](Self::progress), as the
+    /// program reported it, or from the workload.
+    pub fn whole_units(&self) -> Option<f64> {
+        let (curve, workload) = (self.progress.as_ref()?, &self.workload);
+        let epochs = f64::from(workload.epochs);
+        curve.whole(Some(workload.epochs)).or_else(|| match curve.unit.as_str() {
+            unit if workload.unit.as_deref() == Some(unit) => Some(workload.images as f64 * epochs),
+            "images" | "samples" => Some(workload.images as f64 * epochs),
+            "steps" => Some(workload.images.div_ceil(workload.batch_size.into()) as f64 * epochs),
+            _ => None,
+        })
+    }
+
     /// Whether a warning names a cause outside the job that slowed the machine during the run, so
     /// that the time may be too long for the configuration.
     pub fn is_disturbed(&self) -> bool {

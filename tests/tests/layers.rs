@@ -9,9 +9,10 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 31] = [
+const ALLOWED: [(&str, &[&str]); 32] = [
     ("foreglow-shared", &[]),
     ("foreglow-numeric", &[]),
+    ("foreglow-curve", &["foreglow-shared", "foreglow-numeric"]),
     ("foreglow-learner", &["foreglow-shared", "foreglow-numeric"]),
     ("foreglow-predictor", &["foreglow-shared", "foreglow-numeric", "foreglow-learner"]),
     ("foreglow-public", &["foreglow-shared", "foreglow-numeric"]),
@@ -24,6 +25,7 @@ const ALLOWED: [(&str, &[&str]); 31] = [
             "foreglow-learner",
             "foreglow-predictor",
             "foreglow-public",
+            "foreglow-curve",
         ],
     ),
     ("foreglow-exit", &["foreglow-shared"]),
@@ -31,7 +33,7 @@ const ALLOWED: [(&str, &[&str]); 31] = [
     ("foreglow-onnx", &[]),
     ("foreglow-progress", &["foreglow-shared"]),
     ("foreglow-spark-log", &["foreglow-shared"]),
-    ("foreglow-import", &["foreglow-shared", "foreglow-spark-log"]),
+    ("foreglow-import", &["foreglow-shared", "foreglow-progress", "foreglow-spark-log"]),
     ("foreglow-event-log", &["foreglow-import", "foreglow-spark-log", "foreglow-exit"]),
     ("foreglow-store", &["foreglow-shared", "foreglow-exit"]),
     ("foreglow-collector", &["foreglow-shared", "foreglow-exit", "foreglow-store"]),
@@ -139,13 +141,14 @@ const ALLOWED: [(&str, &[&str]); 31] = [
 ];
 
 /// The crates of `shared` and `model`.
-const PURE: [&str; 9] = [
+const PURE: [&str; 11] = [
     "foreglow-shared",
     "foreglow-onnx",
     "foreglow-progress",
     "foreglow-spark-log",
     "foreglow-import",
     "foreglow-numeric",
+    "foreglow-curve",
     "foreglow-learner",
     "foreglow-predictor",
     "foreglow-public",

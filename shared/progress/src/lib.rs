@@ -25,6 +25,7 @@ mod track;
 use foreglow_shared::Curve;
 
 pub use crate::pattern::PatternError;
+pub use crate::recorder::Recorder;
 
 use crate::clock::Told;
 use crate::lines::Lines;
