@@ -20,11 +20,51 @@ pub(super) enum Database {
 
 /// A transaction that writes. At most one writes at a time over all collectors, so that the
 /// positions of samples become visible in order.
-#[derive(Debug)]
-pub(super) enum Transaction<'a> {
-    File(sqlite::Writing<'a>),
-    Server(postgres::Writing<'a>),
+pub(super) trait Writes {
+    /// Makes a change, and returns the number of rows.
+    fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize>;
+
+    fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>>;
+
+    /// Runs several statements without parameters.
+    fn execute_batch(&self, sql: &str) -> Outcome<()>;
+
+    /// Stores the samples with unknown ids in their order, each with the number of its run; returns
+    /// the position of each that was stored.
+    fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>>;
+
+    /// Returns the ids and lines of the samples that were stored with these ids.
+    fn lines_of(&self, ids: &[&str]) -> Outcome<Vec<(String, String)>>;
+
+    /// Returns the numbers of these distinct runs, each given with its job. Runs that the database
+    /// lacks get new numbers, in order.
+    fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>>;
+
+    /// Adds the jobs, fingerprint and context of each, that the database lacks.
+    fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()>;
+
+    /// Adds numbers of new samples to those of their jobs; fails with [`Failure::NoSuchRun`] if the
+    /// database lacks one of these.
+    fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()>;
+
+    /// Adds the figures of new samples to those of their runs; fails with [`Failure::NoSuchRun`] if
+    /// the database lacks one of these.
+    fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()>;
+
+    /// Returns a number that changes when the numbers of runs may have changed. If it stays the
+    /// same although runs were removed, [`add_to_runs`](Self::add_to_runs) fails.
+    fn version(&self) -> Outcome<i64>;
+
+    /// Returns the figures of these runs from their samples; runs without samples are omitted.
+    fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>>;
+
+    fn commit(self: Box<Self>) -> Outcome<()>;
+
+    fn roll_back(self: Box<Self>) {}
 }
+
+/// A transaction of either database.
+pub(super) type Transaction<'a> = dyn Writes + 'a;
 
 impl Database {
     /// Returns all rows of an answer.
@@ -58,7 +98,7 @@ impl Database {
     /// Makes changes; an error undoes all of them.
     pub(super) fn write<T>(&mut self, change: impl FnOnce(&Transaction<'_>) -> Outcome<T>) -> Outcome<T> {
         let transaction = self.begin()?;
-        match change(&transaction) {
+        match change(&*transaction) {
             Ok(value) => transaction.commit().map(|()| value),
             Err(failure) => {
                 transaction.roll_back();
@@ -68,10 +108,10 @@ impl Database {
     }
 
     /// Begins a writing transaction, after the others have ended.
-    pub(super) fn begin(&mut self) -> Outcome<Transaction<'_>> {
+    pub(super) fn begin(&mut self) -> Outcome<Box<Transaction<'_>>> {
         match self {
-            Self::File(file) => file.begin().map(Transaction::File),
-            Self::Server(session) => postgres::Writing::begin(session).map(Transaction::Server),
+            Self::File(file) => Ok(Box::new(file.begin()?)),
+            Self::Server(session) => Ok(Box::new(postgres::Writing::begin(session)?)),
         }
     }
 
@@ -96,115 +136,6 @@ impl Database {
         match self {
             Self::File(file) => Ok(file.size_bytes()),
             Self::Server(_) => self.integer("SELECT pg_database_size(current_database())").map(i64::unsigned_abs),
-        }
-    }
-}
-
-impl Transaction<'_> {
-    /// Makes a change, and returns the number of rows.
-    pub(super) fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
-        match self {
-            Self::File(writing) => writing.execute(sql, parameters),
-            Self::Server(writing) => writing.execute(sql, parameters),
-        }
-    }
-
-    pub(super) fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
-        match self {
-            Self::File(writing) => writing.query(sql, parameters),
-            Self::Server(writing) => writing.query(sql, parameters),
-        }
-    }
-
-    /// Runs several statements without parameters.
-    pub(super) fn execute_batch(&self, sql: &str) -> Outcome<()> {
-        match self {
-            Self::File(writing) => writing.execute_batch(sql),
-            Self::Server(writing) => writing.execute_batch(sql),
-        }
-    }
-
-    /// Stores the samples with unknown ids in their order, each with the number of its run; returns
-    /// the position of each that was stored.
-    pub(super) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
-        match self {
-            Self::File(writing) => writing.add_samples(samples),
-            Self::Server(writing) => writing.add_samples(samples),
-        }
-    }
-
-    /// Returns the ids and lines of the samples that were stored with these ids.
-    pub(super) fn lines_of(&self, ids: &[&str]) -> Outcome<Vec<(String, String)>> {
-        match self {
-            Self::File(writing) => writing.lines_of(ids),
-            Self::Server(writing) => writing.lines_of(ids),
-        }
-    }
-
-    /// Returns the numbers of these distinct runs, each given with its job. Runs that the database
-    /// lacks get new numbers, in order.
-    pub(super) fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>> {
-        match self {
-            Self::File(writing) => writing.numbers_of(runs),
-            Self::Server(writing) => writing.numbers_of(runs),
-        }
-    }
-
-    /// Adds the jobs, fingerprint and context of each, that the database lacks.
-    pub(super) fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()> {
-        match self {
-            Self::File(writing) => writing.make_jobs(jobs),
-            Self::Server(writing) => writing.make_jobs(jobs),
-        }
-    }
-
-    /// Adds numbers of new samples to those of their jobs; fails with [`Failure::NoSuchRun`] if the
-    /// database lacks one of these.
-    pub(super) fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
-        match self {
-            Self::File(writing) => writing.add_to_jobs(added),
-            Self::Server(writing) => writing.add_to_jobs(added),
-        }
-    }
-
-    /// Adds the figures of new samples to those of their runs; fails with [`Failure::NoSuchRun`] if
-    /// the database lacks one of these.
-    pub(super) fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()> {
-        match self {
-            Self::File(writing) => writing.add_to_runs(added),
-            Self::Server(writing) => writing.add_to_runs(added),
-        }
-    }
-
-    /// Returns a number that changes when the numbers of runs may have changed. If it stays the
-    /// same although runs were removed, [`add_to_runs`](Self::add_to_runs) fails.
-    pub(super) fn version(&self) -> Outcome<i64> {
-        match self {
-            Self::File(writing) => writing.version(),
-            Self::Server(writing) => writing.version(),
-        }
-    }
-
-    /// Returns the figures of these runs from their samples; runs without samples are omitted.
-    pub(super) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
-        match self {
-            Self::File(writing) => writing.figures_of(runs),
-            Self::Server(writing) => writing.figures_of(runs),
-        }
-    }
-
-    pub(super) fn commit(self) -> Outcome<()> {
-        match self {
-            Self::File(writing) => writing.commit(),
-            Self::Server(writing) => writing.commit(),
-        }
-    }
-
-    pub(super) fn roll_back(self) {
-        match self {
-            // Dropping rolls the transaction back.
-            Self::File(_) => {}
-            Self::Server(writing) => writing.roll_back(),
         }
     }
 }

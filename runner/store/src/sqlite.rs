@@ -8,6 +8,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params, params_from_iter};
 
 use super::Encoded;
+use super::database::Writes;
 use super::encoded::RunKey;
 use super::failure::sqlite::sentence;
 use super::failure::{Failure, Outcome};
@@ -125,12 +126,12 @@ fn log_of(path: &Path) -> PathBuf {
 #[derive(Debug)]
 pub(super) struct Writing<'a>(pub(super) rusqlite::Transaction<'a>);
 
-impl Writing<'_> {
-    pub(super) fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
+impl Writes for Writing<'_> {
+    fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
         Ok(self.0.prepare_cached(&numbered(sql))?.execute(params_from_iter(parameters))?)
     }
 
-    pub(super) fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
+    fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
         let mut rows = Vec::new();
         each(&self.0, sql, parameters, &mut |row| {
             rows.push(row);
@@ -139,11 +140,11 @@ impl Writing<'_> {
         Ok(rows)
     }
 
-    pub(super) fn execute_batch(&self, sql: &str) -> Outcome<()> {
+    fn execute_batch(&self, sql: &str) -> Outcome<()> {
         Ok(self.0.execute_batch(sql)?)
     }
 
-    pub(super) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
+    fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
         let mut add = self.0.prepare_cached(
             "INSERT OR IGNORE INTO samples
                  (id, model, mode, engine, outcome, started_at_us, line, run, secs)
@@ -167,7 +168,7 @@ impl Writing<'_> {
         samples.iter().map(add).collect()
     }
 
-    pub(super) fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>> {
+    fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>> {
         let mut find = self.0.prepare_cached(
             "SELECT number FROM runs WHERE workload = ?1 AND configuration = ?2 AND sampling_rate = ?3 AND engine = ?4
                  AND outcome = ?5 AND host = ?6",
@@ -189,7 +190,7 @@ impl Writing<'_> {
         runs.iter().map(number).collect()
     }
 
-    pub(super) fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()> {
+    fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()> {
         let mut make = self.0.prepare_cached("INSERT OR IGNORE INTO jobs (job, context) VALUES (?1, ?2)")?;
         for job in jobs {
             make.execute(*job)?;
@@ -197,7 +198,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    pub(super) fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
+    fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
         let add = "UPDATE jobs SET samples = samples + ?2, latest = max(latest, ?3) WHERE job = ?1";
         let mut add = self.0.prepare_cached(add)?;
         for AddedToJob { job, samples, latest } in added {
@@ -208,7 +209,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    pub(super) fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()> {
+    fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()> {
         let mut add = self.0.prepare_cached(
             "UPDATE runs SET samples = samples + ?2, timed = timed + ?3, sum_secs = sum_secs + ?4,
                  least_secs = CASE WHEN least_secs <= ?5 THEN least_secs ELSE coalesce(?5, least_secs) END,
@@ -225,7 +226,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    pub(super) fn lines_of(&self, ids: &[&str]) -> Outcome<Vec<(String, String)>> {
+    fn lines_of(&self, ids: &[&str]) -> Outcome<Vec<(String, String)>> {
         let mut find = self.0.prepare_cached("SELECT id, line FROM samples WHERE id = ?1")?;
         let mut lines = Vec::with_capacity(ids.len());
         for id in ids {
@@ -235,13 +236,13 @@ impl Writing<'_> {
     }
 
     /// Returns a number that changes when another connection has changed the file.
-    pub(super) fn version(&self) -> Outcome<i64> {
+    fn version(&self) -> Outcome<i64> {
         Ok(self.0.pragma_query_value(None, "data_version", |row| row.get(0))?)
     }
 
     /// Scans the index of all samples once for all runs. An index by run would be faster here, but
     /// each sample of a write would change another page of it.
-    pub(super) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
+    fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
         let mut figures: HashMap<i64, Sums> = runs.iter().map(|run| (*run, Sums::default())).collect();
         let mut read = self.0.prepare_cached("SELECT run, secs, seq FROM samples INDEXED BY samples_by_start")?;
         let mut rows = read.query([])?;
@@ -254,7 +255,7 @@ impl Writing<'_> {
         Ok(figures)
     }
 
-    pub(super) fn commit(self) -> Outcome<()> {
+    fn commit(self: Box<Self>) -> Outcome<()> {
         Ok(self.0.commit()?)
     }
 }

@@ -9,6 +9,7 @@ use super::CHANNEL;
 use super::session::{Session, is_disconnected};
 use super::values::storable;
 use crate::Encoded;
+use crate::database::Writes;
 use crate::encoded::RunKey;
 use crate::failure::{Failure, Outcome};
 use crate::figures::{AddedToJob, Sums};
@@ -18,6 +19,8 @@ use crate::row::{Row, Value};
 /// Lock of the writers of a database: `FGLW`. Without it, a sample could become visible after one
 /// with a later position, and readers that continue after that position would miss it.
 const LOCK: i64 = 0x4647_4c57;
+
+type Parameter<'a> = &'a (dyn ToSql + Sync);
 
 /// A transaction that holds the lock for writers.
 #[derive(Debug)]
@@ -38,11 +41,49 @@ impl<'a> Writing<'a> {
         Ok(Self { session, has_news: Cell::new(false) })
     }
 
-    pub(crate) fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
+    /// Returns the rows of a prepared query.
+    fn rows(&self, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<Vec<tokio_postgres::Row>> {
+        self.session.with_client(|connected| {
+            let statement = self.session.prepared(connected, sql)?;
+            self.session.wait(connected.client().query(&statement, parameters))
+        })
+    }
+
+    /// Makes a prepared change, and returns the number of rows.
+    fn change(&self, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<u64> {
+        self.session.with_client(|connected| {
+            let statement = self.session.prepared(connected, sql)?;
+            self.session.wait(connected.client().execute(&statement, parameters))
+        })
+    }
+
+    /// Makes a change of as many rows; fails if one of them is missing.
+    fn change_each(&self, rows: usize, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<()> {
+        if self.change(sql, parameters)? == rows as u64 { Ok(()) } else { Err(Failure::NoSuchRun) }
+    }
+
+    fn find_runs(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<Option<i64>>> {
+        let keys = Keys::of(runs);
+        let rows = self.rows(FIND_RUNS, &keys.parameters())?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    fn make_runs(&self, runs: &[(&RunKey, &str)]) -> Outcome<()> {
+        let keys = Keys::of(runs);
+        let models: Vec<String> = runs.iter().map(|(run, _)| storable(&run.model)).collect();
+        let jobs: Vec<&str> = runs.iter().map(|(_, job)| *job).collect();
+        let mut parameters = keys.parameters().to_vec();
+        parameters.extend([&models as Parameter<'_>, &jobs]);
+        self.change(MAKE_RUNS, &parameters).map(drop)
+    }
+}
+
+impl Writes for Writing<'_> {
+    fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
         self.session.execute(sql, parameters)
     }
 
-    pub(crate) fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
+    fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
         let mut rows = Vec::new();
         self.session.each_once(sql, parameters, &mut |row| {
             rows.push(row);
@@ -51,12 +92,12 @@ impl<'a> Writing<'a> {
         Ok(rows)
     }
 
-    pub(crate) fn execute_batch(&self, sql: &str) -> Outcome<()> {
+    fn execute_batch(&self, sql: &str) -> Outcome<()> {
         self.session.execute_batch(sql)
     }
 
     /// Adds all samples with one statement.
-    pub(crate) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
+    fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
         let models = column(samples, |new| storable(&new.run.model));
         let secs = column(samples, |new| new.secs);
         let (ids, lines) = (column(samples, |new| new.id.as_str()), column(samples, |new| new.line.as_str()));
@@ -64,14 +105,9 @@ impl<'a> Writing<'a> {
         let (engines, outcomes) = (column(samples, |new| new.run.engine), column(samples, |new| new.run.outcome));
         let starts = column(samples, |new| new.started_at_us);
         let runs: Vec<i64> = samples.iter().map(|(_, run)| *run).collect();
-        let rows = self.session.with_client(|connected| {
-            let statement = self.session.prepared(connected, ADD)?;
-            self.session.wait(
-                connected
-                    .client()
-                    .query(&statement, &[&ids, &models, &modes, &engines, &outcomes, &starts, &lines, &runs, &secs]),
-            )
-        })?;
+        let parameters: [Parameter<'_>; 9] =
+            [&ids, &models, &modes, &engines, &outcomes, &starts, &lines, &runs, &secs];
+        let rows = self.rows(ADD, &parameters)?;
         self.has_news.set(self.has_news.get() || !rows.is_empty());
         let mut added: HashMap<&str, i64> = HashMap::with_capacity(rows.len());
         for row in &rows {
@@ -83,13 +119,13 @@ impl<'a> Writing<'a> {
 
     /// Returns the file number of the table of runs, which changes when a backup is restored. The
     /// server never reuses the number of a run, so a removed run does not change other numbers.
-    pub(crate) fn version(&self) -> Outcome<i64> {
+    fn version(&self) -> Outcome<i64> {
         let rows = self.query("SELECT CAST(pg_relation_filenode('runs') AS BIGINT)", &[])?;
         rows.first().map_or(Err(Failure::Unexpected(Value::Null)), |row| row.integer(0))
     }
 
     /// Returns the numbers of all runs with one query, and adds new runs with one statement.
-    pub(crate) fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>> {
+    fn numbers_of(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<i64>> {
         let found = self.find_runs(runs)?;
         let new: Vec<(&RunKey, &str)> =
             runs.iter().zip(&found).filter(|(_, number)| number.is_none()).map(|(run, _)| *run).collect();
@@ -102,49 +138,20 @@ impl<'a> Writing<'a> {
         found.into_iter().map(|known| number(known).ok_or(Failure::Unexpected(Value::Null))).collect()
     }
 
-    fn find_runs(&self, runs: &[(&RunKey, &str)]) -> Outcome<Vec<Option<i64>>> {
-        let keys = Keys::of(runs);
-        let rows = self.session.with_client(|connected| {
-            let statement = self.session.prepared(connected, FIND_RUNS)?;
-            self.session.wait(connected.client().query(&statement, &keys.parameters()))
-        })?;
-        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
-    }
-
-    fn make_runs(&self, runs: &[(&RunKey, &str)]) -> Outcome<()> {
-        let keys = Keys::of(runs);
-        let models: Vec<String> = runs.iter().map(|(run, _)| storable(&run.model)).collect();
-        let jobs: Vec<&str> = runs.iter().map(|(_, job)| *job).collect();
-        self.session.with_client(|connected| {
-            let statement = self.session.prepared(connected, MAKE_RUNS)?;
-            let mut parameters = keys.parameters().to_vec();
-            parameters.push(&models);
-            parameters.push(&jobs);
-            self.session.wait(connected.client().execute(&statement, &parameters)).map(drop)
-        })
-    }
-
-    pub(crate) fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()> {
+    fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()> {
         let fingerprints: Vec<&str> = jobs.iter().map(|(job, _)| *job).collect();
         let contexts: Vec<&str> = jobs.iter().map(|(_, context)| *context).collect();
-        self.session.with_client(|connected| {
-            let statement = self.session.prepared(connected, MAKE_JOBS)?;
-            self.session.wait(connected.client().execute(&statement, &[&fingerprints, &contexts])).map(drop)
-        })
+        self.change(MAKE_JOBS, &[&fingerprints, &contexts]).map(drop)
     }
 
-    pub(crate) fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
+    fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
         let jobs: Vec<&str> = added.iter().map(|added| &*added.job).collect();
         let samples: Vec<i64> = added.iter().map(|added| added.samples).collect();
         let latest: Vec<i64> = added.iter().map(|added| added.latest).collect();
-        self.session.with_client(|connected| {
-            let statement = self.session.prepared(connected, ADD_TO_JOBS)?;
-            let changed = self.session.wait(connected.client().execute(&statement, &[&jobs, &samples, &latest]))?;
-            if changed == added.len() as u64 { Ok(()) } else { Err(Failure::NoSuchRun) }
-        })
+        self.change_each(added.len(), ADD_TO_JOBS, &[&jobs, &samples, &latest])
     }
 
-    pub(crate) fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()> {
+    fn add_to_runs(&self, added: &[(i64, &Sums)]) -> Outcome<()> {
         let numbers: Vec<i64> = added.iter().map(|(run, _)| *run).collect();
         let samples: Vec<i64> = added.iter().map(|(_, sums)| sums.samples).collect();
         let timed: Vec<i64> = added.iter().map(|(_, sums)| sums.timed).collect();
@@ -152,25 +159,18 @@ impl<'a> Writing<'a> {
         let least: Vec<Option<f64>> = added.iter().map(|(_, sums)| sums.least).collect();
         let most: Vec<Option<f64>> = added.iter().map(|(_, sums)| sums.most).collect();
         let newest: Vec<String> = added.iter().map(|(_, sums)| sums.newest.text()).collect();
-        self.session.with_client(|connected| {
-            let statement = self.session.prepared(connected, ADD_TO_RUNS)?;
-            let parameters: [&(dyn ToSql + Sync); 8] =
-                [&numbers, &samples, &timed, &totals, &least, &most, &newest, &MOST_DIGITS];
-            let changed = self.session.wait(connected.client().execute(&statement, &parameters))?;
-            if changed == added.len() as u64 { Ok(()) } else { Err(Failure::NoSuchRun) }
-        })
+        let parameters: [Parameter<'_>; 8] =
+            [&numbers, &samples, &timed, &totals, &least, &most, &newest, &MOST_DIGITS];
+        self.change_each(added.len(), ADD_TO_RUNS, &parameters)
     }
 
-    pub(crate) fn lines_of(&self, ids: &[&str]) -> Outcome<Vec<(String, String)>> {
+    fn lines_of(&self, ids: &[&str]) -> Outcome<Vec<(String, String)>> {
         let find = "SELECT id, line FROM samples WHERE id = ANY ($1)";
-        let rows = self.session.with_client(|connected| {
-            let statement = self.session.prepared(connected, find)?;
-            self.session.wait(connected.client().query(&statement, &[&ids]))
-        })?;
+        let rows = self.rows(find, &[&ids])?;
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
-    pub(crate) fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
+    fn figures_of(&self, runs: &BTreeSet<i64>) -> Outcome<HashMap<i64, Sums>> {
         let query = "SELECT count(*), count(secs), coalesce(sum(secs), 0), min(secs), max(secs) FROM samples
              WHERE run = $1";
         let newest_of = "SELECT seq FROM samples WHERE run = $1 ORDER BY seq DESC LIMIT $2";
@@ -196,7 +196,7 @@ impl<'a> Writing<'a> {
         Ok(figures)
     }
 
-    pub(crate) fn commit(self) -> Outcome<()> {
+    fn commit(self: Box<Self>) -> Outcome<()> {
         let committed = match self.has_news.get() {
             true => self.session.execute_batch(&format!("NOTIFY {CHANNEL}; COMMIT")),
             false => self.session.execute_batch("COMMIT"),
@@ -209,7 +209,7 @@ impl<'a> Writing<'a> {
         committed
     }
 
-    pub(crate) fn roll_back(self) {
+    fn roll_back(self: Box<Self>) {
         // An unreachable server rolls back by itself.
         let _ = self.session.execute_batch("ROLLBACK");
         self.session.set_writing(false);

@@ -3,7 +3,7 @@
 use foreglow_exit::unusable;
 
 use crate::Location;
-use crate::database::Transaction;
+use crate::database::Writes as _;
 use crate::failure::{Outcome, sentence};
 use crate::postgres::{self, Session, Writing};
 use crate::row::{Row, Value};
@@ -60,7 +60,7 @@ fn prepare(session: &mut Session, location: &Location, create: bool) -> anyhow::
 }
 
 fn make(session: &mut Session) -> Outcome<()> {
-    let transaction = Transaction::Server(Writing::begin(session)?);
+    let transaction = Box::new(Writing::begin(session)?);
     // Another collector may have created the tables in the meantime.
     let made = version(|sql| transaction.query(sql, &[]).and_then(|rows| first(&rows))).and_then(|found| {
         if found == VERSION {
