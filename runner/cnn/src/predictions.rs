@@ -2,7 +2,7 @@
 
 /// Predicted classes and the loss.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Grades {
+pub struct Predictions {
     /// The class of each image.
     pub classes: Vec<i64>,
     /// The mean loss of the images, if requested.
