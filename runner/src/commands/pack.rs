@@ -97,8 +97,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 ("shards", shards.len().to_string()),
                 ("first shard", shards.first().cloned().unwrap_or_default()),
             ];
-            let columns = aligned(["<packed", &format!("<{}", args.out.display())]);
-            table(&columns, rows.map(|(name, value)| vec![name.to_owned(), value]))
+            let out = format!("<{}", args.out.display());
+            table(&aligned(["<packed", &out]), rows.map(|(name, value)| vec![name.to_owned(), value]))
         }
         output::Format::Json => format!(
             "{:#}\n",

@@ -9,8 +9,9 @@ use super::{Needs, Share, Site, Task, indented, is_printable, minutes, quoted};
 
 const MIB_PER_GIB: u32 = 1024;
 
-/// SkyPilot's names of GPUs (`sky show-gpus -a`), with words of the driver's name where they differ.
-/// Among the entries whose words are all in a driver's name, the one with the most words applies.
+/// SkyPilot's names of GPUs (`sky show-gpus -a`), with words of the driver's name where these
+/// differ. Among the entries whose words are all in a driver's name, the one with the most words
+/// applies.
 const GPUS: &str = "A10, A100, A100-80GB=A100 80GB, A10G, A30, A40, B200, GH200, H100, H200, K80, L4, L40, L40S, M60, \
     MI300X, P100, P4, P40, RTX3090=RTX 3090, RTX4090=RTX 4090, RTX5090=RTX 5090, RTX6000-Ada=RTX 6000 Ada, \
     RTXA5000=RTX A5000, RTXA6000=RTX A6000, T4, T4g=T4G, V100, V100-32GB=V100 32GB";
