@@ -81,10 +81,13 @@ pub fn WhatIfPanel() -> impl IntoView {
     }
 }
 
-/// Why there is no answer.
+/// Why the configuration cannot run, or has no answer.
 fn refusal(view: Option<&WhatIfView>) -> Option<String> {
     let view = view?;
-    let reason = view.outcome.as_ref().err()?;
+    let reason = match &view.outcome {
+        Ok(row) => row.exclusion.as_ref()?,
+        Err(reason) => reason,
+    };
     Some(format!("{}: {reason}.", view.selection.pick.machine.as_deref().unwrap_or("The configuration")))
 }
 
