@@ -51,8 +51,8 @@ pub use crate::line::{Line, line_through};
 pub use crate::machines::{ExecutorSize, Packing, PackingError, SYSTEM_MIB, pack, pack_split};
 pub use crate::memory::{BatchMemory, Bracket, Estimate, LargestBatch, MemoryRun, NetworkBytes, UsableMemory, Work};
 pub use crate::plan::{
-    Candidate, Decision, Exclusion, Limits, Neighbours, Objective, Omission, Placement, Plan, Pricing, Space,
-    TrainedSetting, pareto_front,
+    Candidate, Decision, Exclusion, Limits, Neighbours, Objective, Omission, Placement, Plan, Prices, PricesNote,
+    Pricing, Space, TrainedSetting, pareto_front,
 };
 pub use crate::predictor::Predictor;
 pub use crate::public::{OwnSpeed, PublicAnswer, PublicQuestion};

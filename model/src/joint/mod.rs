@@ -285,6 +285,23 @@ impl JointPredictor {
         joint.or(own).unwrap_or_else(|| Prediction::unknown(vec![Warning::NotPositive]))
     }
 
+    /// Returns the arm's runs; their sampling rates are shares of the whole job.
+    ///
+    /// # Panics
+    /// The index is not below the number of arms.
+    pub fn job(&self, arm: usize) -> &Job {
+        &self.fitted[arm].job
+    }
+
+    /// Returns the predictor that was fitted to the arm's runs alone; `None` if its times are
+    /// predicted from other runs.
+    ///
+    /// # Panics
+    /// The index is not below the number of arms.
+    pub fn own(&self, arm: usize) -> Option<&Predictor> {
+        self.fitted[arm].own.as_deref()
+    }
+
     /// Returns the arm's measurements, scaled to the images of the whole job, and the memory
     /// outcomes of all arms.
     pub(crate) fn fitted(&self, arm: usize) -> &FittedArm {

@@ -84,7 +84,7 @@ fn a_reader_sees_what_was_committed_and_waits_for_no_writer() {
     let reader = store.reader().unwrap();
     let writing = store.database.begin().unwrap();
     let new = [Encoded::new(&sample(2)).unwrap()];
-    insert(&writing, &[new.as_slice()], &mut runs::Numbers::default()).unwrap();
+    insert(&*writing, &[new.as_slice()], &mut runs::Numbers::default()).unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id]);
     writing.commit().unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id, sample(2).id]);

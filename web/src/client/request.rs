@@ -1,5 +1,5 @@
-//! A worker for a single long request. It never blocks the fit worker, and terminating it cancels
-//! the request.
+//! A worker for a single long request. It never blocks the planning worker, and terminating it
+//! cancels the request.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,42 +9,42 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
 use web_sys::MessageEvent;
 
-use crate::client::fit_worker::{Heard, listen, spawn};
-use crate::worker::messages::{FromErrand, ToErrand};
+use crate::client::worker::{WorkerHandle, listen, spawn};
+use crate::worker::messages::{Request, Response};
 use crate::worker::serve::parse;
 
-/// The module for files, advice, the published scenarios and machine types, fetched on first use.
+/// The module for files, advice and the published scenarios, fetched on first use.
 pub const READER: &str = "./reader-worker.js";
 /// The module with all learners of the published grid, fetched on first use.
 pub const COMPARISON: &str = "./comparison-worker.js";
 
 /// A running request; dropping it cancels it.
-pub struct Errand {
-    _worker: Heard,
+pub struct RunningRequest {
+    _worker: WorkerHandle,
 }
 
-impl Errand {
-    /// Starts a request in a new worker, with a file or its bytes if it is about one. `told`
+impl RunningRequest {
+    /// Starts a request in a new worker, with a file or its bytes if it is about one. `on_response`
     /// receives every message of the worker, or the reason for its failure.
     ///
     /// # Errors
     /// The browser does not support module workers.
     pub fn start(
         script: &str,
-        request: &ToErrand,
+        request: &Request,
         file: Option<JsValue>,
-        told: impl Fn(Result<FromErrand, String>) + 'static,
+        on_response: impl Fn(Result<Response, String>) + 'static,
     ) -> Result<Self, String> {
         let worker = spawn(script)?;
-        let told = Rc::new(told);
+        let on_response = Rc::new(on_response);
         let message =
             serde_json::to_string(request).map_err(|error| format!("the request cannot be serialised: {error}"))?;
         // Sent once, because ownership moves to the worker.
         let request = Cell::new(Some((message, file)));
         let on_message = Closure::<dyn Fn(MessageEvent)>::new({
-            let (worker, told) = (worker.clone(), Rc::clone(&told));
+            let (worker, on_response) = (worker.clone(), Rc::clone(&on_response));
             move |event: MessageEvent| match parse(&event.data()) {
-                Ok(FromErrand::Ready) => {
+                Ok(Response::Ready) => {
                     let Some((message, file)) = request.take() else { return };
                     let message = JsValue::from_str(&message);
                     // Strings, files and byte arrays can always be cloned to a worker.
@@ -53,10 +53,10 @@ impl Errand {
                         Some(file) => worker.post_message(&Array::of2(&message, file)),
                     };
                 }
-                Ok(FromErrand::Broken(reason)) | Err(reason) => told(Err(reason)),
-                Ok(message) => told(Ok(message)),
+                Ok(Response::Broken(reason)) | Err(reason) => on_response(Err(reason)),
+                Ok(message) => on_response(Ok(message)),
             }
         });
-        Ok(Self { _worker: listen(worker, on_message, move |reason| told(Err(reason))) })
+        Ok(Self { _worker: listen(worker, on_message, move |reason| on_response(Err(reason))) })
     }
 }

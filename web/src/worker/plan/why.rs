@@ -1,15 +1,18 @@
 //! Explanations of every figure of a configuration, in words.
 
-use foreglow_model::{Explanation, Factors, Feature, Prediction, Predictor, Setting, Spread, chance};
+use foreglow_model::{
+    Candidate, Explanation, Factors, Feature, Limits, Plan, Prediction, Predictor, Setting, Spread, chance,
+};
 use foreglow_shared::{
-    Job, PriceSheet, Question, Resources, WhatIf, format_duration, format_money, format_percent, format_probability,
+    Job, PriceSheet, Rate, Resources, WhatIf, format_duration, format_money, format_percent, format_probability,
     format_rate,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::data::text::counted;
 
 /// The explanation of one figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
     /// The figure.
     pub title: String,
@@ -20,36 +23,76 @@ pub struct Reason {
 }
 
 impl Reason {
-    fn new(title: String, lines: Vec<String>) -> Self {
+    pub(super) fn new(title: String, lines: Vec<String>) -> Self {
         Self { title, lines, parts: Vec::new() }
     }
 }
 
-/// Explains every figure of the configuration that the question inspects.
-pub fn reasons(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Reason> {
-    let WhatIf { executors, cores_per_executor } = question.what_if;
-    let setting = Setting::even(executors, cores_per_executor, 1.0);
-    let prediction = predictor.predict(setting);
+/// A configuration whose figures are explained.
+pub struct Explained<'a> {
+    /// Its plan.
+    pub plan: &'a Plan,
+    /// The configuration.
+    pub candidate: &'a Candidate,
+    /// Limits and start-up time.
+    pub limits: &'a Limits,
+}
+
+impl Explained<'_> {
+    fn rate(&self) -> Option<Rate> {
+        let placement = self.candidate.placement;
+        let pricing = self.plan.pricing(placement.arm);
+        match (pricing.machine_type(), pricing.sheet()) {
+            (Some(machine), _) => machine.rate(placement.machines, self.limits.spot, self.limits.startup_secs),
+            (None, Some(sheet)) => sheet.rate(self.resources()),
+            (None, None) => None,
+        }
+    }
+
+    fn resources(&self) -> Resources {
+        let placement = self.candidate.placement;
+        let predictor = self.plan.predictor();
+        Resources {
+            executors: placement.executors,
+            cores_per_executor: placement.cores_per_executor,
+            total_cores: placement.total_cores,
+            memory_per_executor_mib: placement.memory_per_executor_mib,
+            accelerated: predictor.arms()[placement.arm].accelerator.is_some(),
+            shared_accelerators: predictor.job(placement.arm).context.shared_accelerators(),
+        }
+    }
+}
+
+/// Explains every figure of a configuration.
+pub fn reasons(explained: &Explained<'_>) -> Vec<Reason> {
+    let Explained { plan, candidate, .. } = explained;
+    let arm = candidate.placement.arm;
+    let counts =
+        WhatIf { executors: candidate.placement.executors, cores_per_executor: candidate.placement.cores_per_executor };
+    let prediction = &candidate.prediction;
     let Some(secs) = prediction.completion_time_secs else {
         let warnings = prediction.warnings.iter().map(|warning| format!("{warning}.")).collect();
         return vec![Reason::new("Completion time: unknown".into(), warnings)];
     };
-    let resources = Resources {
-        executors,
-        cores_per_executor,
-        total_cores: None,
-        memory_per_executor_mib: question.memory_per_executor_mib,
-        accelerated: job.context.accelerator.is_some(),
-        shared_accelerators: job.context.shared_accelerators(),
-    };
-    let mut reasons = vec![time(predictor, job, setting, secs)];
-    reasons.extend(factors(predictor.factors(executors, cores_per_executor), question.what_if, secs));
-    reasons.push(interval(&prediction, secs));
-    reasons.extend(likelihood(&prediction, job, question, resources, secs));
-    reasons.push(match question.prices.check_for(job.context.accelerator.as_deref()) {
-        Ok(()) => money(&question.prices, resources, secs),
-        Err(reason) => Reason::new("Cost: unknown".into(), vec![format!("It cannot be said: {reason}.")]),
-    });
+    let setting = Setting::even(counts.executors, counts.cores_per_executor, 1.0);
+    let mut reasons = Vec::new();
+    match plan.predictor().own(arm) {
+        Some(own) => {
+            reasons.push(time(own, plan.predictor().job(arm), setting, secs));
+            // On rented machines, executors do not share processors as on the measured one.
+            let is_rented = plan.pricing(arm).machine_type().is_some();
+            let factors = own.factors(counts.executors, counts.cores_per_executor).filter(|_| !is_rented);
+            reasons.extend(self::factors(factors, counts, secs));
+        }
+        None => {
+            let basis = plan.predictor().arms()[arm].basis.borrowed_from().unwrap_or("few runs");
+            let line = format!("Predicted from {basis}, by one fit over all machine types.");
+            reasons.push(Reason::new(format!("Completion time: {}", format_duration(secs)), vec![line]));
+        }
+    }
+    reasons.push(interval(prediction, secs));
+    reasons.extend(likelihood(explained, secs));
+    reasons.push(cost(explained, secs));
     reasons
 }
 
@@ -140,17 +183,13 @@ fn source_of(spread: &Spread) -> String {
     }
 }
 
-fn likelihood(
-    prediction: &Prediction,
-    job: &Job,
-    question: &Question,
-    resources: Resources,
-    secs: f64,
-) -> Option<Reason> {
+fn likelihood(explained: &Explained<'_>, secs: f64) -> Option<Reason> {
+    let Explained { plan, candidate, limits } = explained;
+    let job = plan.predictor().job(candidate.placement.arm);
     let mut lines = Vec::new();
     let mut least: Option<f64> = None;
     let mut limit = |limit_secs: f64, words: String| {
-        let Some(probability) = chance(job, resources.split(), prediction, limit_secs) else { return };
+        let Some(probability) = chance(job, candidate.split(), &candidate.prediction, limit_secs) else { return };
         least = Some(least.map_or(probability, |least| least.min(probability)));
         lines.push(format!(
             "{words}, {:.3} times the predicted time: the probability to stay below that is {}.",
@@ -158,15 +197,40 @@ fn likelihood(
             format_probability(probability)
         ));
     };
-    if let Some(deadline) = question.deadline_secs {
+    if let Some(deadline) = limits.deadline_secs {
         limit(deadline, format!("The deadline is {}", format_duration(deadline)));
     }
-    if let Some((budget, rate)) = question.budget.zip(question.prices.rate(resources)) {
+    if let Some((budget, rate)) = limits.budget.zip(explained.rate()) {
         let affordable = rate.affordable_secs(budget).unwrap_or(0.0);
-        let budget = format_money(budget, &question.prices.currency);
+        let budget = format_money(budget, plan.currency());
         limit(affordable, format!("{budget} pays for {}", format_duration(affordable)));
     }
     least.map(|least| Reason::new(format!("Probability: {}", format_probability(least)), lines))
+}
+
+fn cost(explained: &Explained<'_>, secs: f64) -> Reason {
+    let placement = explained.candidate.placement;
+    let pricing = explained.plan.pricing(placement.arm);
+    match (pricing.sheet(), pricing.machine_type(), explained.rate()) {
+        (Some(sheet), ..) => {
+            match sheet.check_for(explained.plan.predictor().arms()[placement.arm].accelerator.as_deref()) {
+                Ok(()) => money(sheet, explained.resources(), secs),
+                Err(reason) => Reason::new("Cost: unknown".into(), vec![format!("It cannot be said: {reason}.")]),
+            }
+        }
+        (None, Some(machine), Some(rate)) => {
+            let total = format_money(rate.cost(secs), explained.plan.currency());
+            let line = format!(
+                "{} × {} at {:.6} an hour in all, billed for {:.2} s with start-up and the provider's minimum = {total}",
+                placement.machines,
+                machine.name,
+                rate.hourly(),
+                rate.billed_secs(secs),
+            );
+            Reason::new(format!("Cost: {total}"), vec![line])
+        }
+        _ => Reason::new("Cost: unknown".into(), vec!["No price of these machines is known.".into()]),
+    }
 }
 
 fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
@@ -203,7 +267,7 @@ fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
 
 #[cfg(test)]
 mod tests {
-    use foreglow_shared::{Context, Observation};
+    use foreglow_shared::{Context, Observation, Question};
 
     use super::*;
 
@@ -228,15 +292,22 @@ mod tests {
         Job::of_runs(context, grid.map(run).collect())
     }
 
+    /// The time and the explanation of 2 executors with 1 core.
+    fn explained(question: &Question) -> (f64, Vec<Reason>) {
+        let mut question = question.clone();
+        (question.executors, question.cores_per_executor) = (vec![2], vec![1]);
+        let plan = Plan::from_context(Predictor::fit_job(&job()).unwrap(), &job(), &question).unwrap();
+        let limits = Limits::of(&question);
+        let candidate = plan.decide(&limits).unwrap().candidates.remove(0);
+        let secs = candidate.prediction.completion_time_secs.unwrap();
+        (secs, reasons(&Explained { plan: &plan, candidate: &candidate, limits: &limits }))
+    }
+
     #[test]
     fn every_figure_of_a_configuration_is_explained_with_its_own_numbers() {
-        let job = job();
-        let predictor = Predictor::fit_job(&job).unwrap();
-        let mut question = Question::about(&job.observations);
+        let mut question = Question::about(&job().observations);
         question.deadline_secs = Some(400.0);
-        question.what_if = WhatIf { executors: 2, cores_per_executor: 1 };
-        let secs = predictor.predict(Setting::even(2, 1, 1.0)).completion_time_secs.unwrap();
-        let reasons = reasons(&predictor, &job, &question);
+        let (secs, reasons) = explained(&question);
         let titles: Vec<&str> = reasons.iter().map(|reason| reason.title.split(':').next().unwrap()).collect();
         assert_eq!(titles, ["Completion time", "Effect of each resource", "Interval", "Probability", "Cost"]);
         assert!(reasons[0].title.ends_with(&format_duration(secs)));
@@ -259,13 +330,11 @@ mod tests {
 
     #[test]
     fn the_money_formula_includes_the_minimum_the_start_fee_and_the_discount() {
-        let job = job();
-        let predictor = Predictor::fit_job(&job).unwrap();
-        let mut question = Question::about(&job.observations);
+        let mut question = Question::about(&job().observations);
         question.prices.minimum_secs = 1e5;
         question.prices.executor_start = 0.5;
         question.prices.discount = 0.25;
-        let money = reasons(&predictor, &job, &question).pop().unwrap();
+        let money = explained(&question).1.pop().unwrap();
         let sum = money.lines.join("\n");
         for words in ["at least 27 h 46 min 40 s", "+ 0.5 for its start", "× (1 − 25 %)", &money.title[6..]] {
             assert!(sum.contains(words), "{words} in {sum}");
