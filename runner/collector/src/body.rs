@@ -33,7 +33,7 @@ pub(super) struct BodyMemory(Arc<Semaphore>);
 /// A body, with its share of the memory.
 pub(super) struct Body {
     pub(super) lines: Lines,
-    pub(super) memory: Share,
+    pub(super) memory: BodyShare,
 }
 
 /// The lines of a body in chunks; the memory of each is freed after parsing.
@@ -79,12 +79,12 @@ impl Lines {
 }
 
 /// A part of the memory of all bodies, released on drop.
-pub(super) struct Share {
+pub(super) struct BodyShare {
     all: Arc<Semaphore>,
     units: Option<OwnedSemaphorePermit>,
 }
 
-impl Share {
+impl BodyShare {
     /// Extends the share to this number of bytes, if it is smaller.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl BodyMemory {
         }
         let end = Instant::now() + BODY_TIMEOUT;
         let mut parts = request.into_body().into_data_stream();
-        let memory = Share { all: Arc::clone(&self.0), units: None };
+        let memory = BodyShare { all: Arc::clone(&self.0), units: None };
         let mut body = Body { lines: Lines::new(), memory };
         loop {
             let Ok(Ok(part)) = timeout_at(end, timeout(PART_TIMEOUT, parts.next())).await else {

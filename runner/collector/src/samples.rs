@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::access::{Credential, Turns};
 use super::answers::{MAX_CSV_BYTES, as_csv, as_stream};
-use super::body::{Body, Lines, Share, busy};
+use super::body::{Body, BodyShare, Lines, busy};
 use super::lists::{Asked, Limits, next_page, set_next};
 use super::{Answer, Refused, Shared, refusal};
 use foreglow_store::{After, Encoded, Filter};
@@ -157,7 +157,7 @@ struct Sorted {
     /// The valid ones, with their line numbers.
     samples: Vec<(usize, Encoded)>,
     receipt: Receipt,
-    memory: Share,
+    memory: BodyShare,
 }
 
 /// Parses the lines into encoded samples and rejections. Blank lines are ignored. The memory grows
@@ -165,7 +165,7 @@ struct Sorted {
 ///
 /// # Errors
 /// The answer to the sender: there are more than [`MAX_LINES`] lines, or there is no memory left.
-fn sort_out(lines: Lines, memory: Share, times: Times) -> Result<Sorted, Box<Response>> {
+fn sort_out(lines: Lines, memory: BodyShare, times: Times) -> Result<Sorted, Box<Response>> {
     let mut sorted = Sorted { samples: Vec::new(), receipt: Receipt::default(), memory };
     let (mut line, mut count, mut bytes) = (0, 0, lines.len());
     for chunk in lines.into_chunks() {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context as _;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::body::Share;
+use crate::body::BodyShare;
 use crate::damage::Damage;
 use foreglow_store::{Encoded, Inserted, Store, Unavailable};
 
@@ -42,7 +42,7 @@ enum Write {
 /// disconnects.
 struct Insert {
     samples: Vec<Encoded>,
-    _memory: Share,
+    _memory: BodyShare,
     reply: oneshot::Sender<anyhow::Result<Inserted>>,
 }
 
@@ -75,7 +75,7 @@ impl Storage {
     }
 
     /// Stores samples; they are on disk when this returns.
-    pub(super) async fn insert(&self, samples: Vec<Encoded>, memory: Share) -> anyhow::Result<Inserted> {
+    pub(super) async fn insert(&self, samples: Vec<Encoded>, memory: BodyShare) -> anyhow::Result<Inserted> {
         let (reply, result) = oneshot::channel();
         let insert = Insert { samples, _memory: memory, reply };
         self.writer.send(Write::Insert(insert)).await.map_err(|_| ended())?;

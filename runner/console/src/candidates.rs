@@ -18,7 +18,7 @@ const NUMBERS: RangeInclusive<f64> = 1e-9..=1e12;
 /// A table of candidates in place of samples.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Tables of other programs")]
-pub struct TableArgs {
+pub struct CandidateArgs {
     /// Table of configurations to choose from: CSV, TSV or JSON Lines with a column for each
     /// property and the price per hour
     #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "store", "model", "context", "machines", "catalog", "spot", "max_hourly_cost", "batch_size", "partition_size", "images", "epochs", "with_startup", "budget", "min_accuracy", "probability", "executors", "cores", "memory", "prices", "output"])]
@@ -68,7 +68,7 @@ struct Cells {
     table: Table,
 }
 
-impl TableArgs {
+impl CandidateArgs {
     /// Returns the advice on a table; `None` if the user named none.
     ///
     /// # Errors

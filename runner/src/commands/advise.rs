@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use foreglow_console::answer::AdviceAnswer;
 use foreglow_console::ask::Source;
-use foreglow_console::candidates::TableArgs;
+use foreglow_console::candidates::CandidateArgs;
 use foreglow_console::compare::{MachineArgs, Planned};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
@@ -27,7 +27,7 @@ pub struct Args {
     machines: MachineArgs,
 
     #[command(flatten)]
-    table: TableArgs,
+    table: CandidateArgs,
 
     /// File that the printed command collects into [default: the source of the samples, or
     /// samples.jsonl for several files and for CSV]

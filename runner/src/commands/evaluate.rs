@@ -3,7 +3,7 @@
 
 use foreglow_console::answer::{EvaluationAnswer, ScenarioTableAnswer};
 use foreglow_console::ask::Source;
-use foreglow_console::evaluation::{TableArgs, on_samples};
+use foreglow_console::evaluation::{EvaluationArgs, on_samples};
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::Progress;
 use foreglow_model::{Grid, Predictor, Scenario};
@@ -25,7 +25,7 @@ pub struct Args {
     scenarios: Vec<Scenario>,
 
     #[command(flatten)]
-    table: TableArgs,
+    table: EvaluationArgs,
 }
 
 /// Parses the published name of a scenario.

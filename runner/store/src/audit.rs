@@ -2,9 +2,9 @@
 
 use foreglow_shared::Timestamp;
 
-use super::database::Transaction;
 use super::failure::Outcome;
 use super::row::{Value, text};
+use super::transaction::Transaction;
 use super::{Store, moment};
 
 /// A line of the audit log.

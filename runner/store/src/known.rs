@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::database::Transaction;
 use super::failure::Outcome;
+use super::transaction::Transaction;
 
 /// Stored lines by id.
 #[derive(Debug, Default)]

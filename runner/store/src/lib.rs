@@ -24,6 +24,7 @@ mod schema;
 mod sqlite;
 pub mod token;
 mod tokens;
+mod transaction;
 mod upkeep;
 mod workloads;
 
@@ -35,7 +36,7 @@ use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line
 
 pub use audit::{AuditLine, user};
 pub use backup::restore;
-use database::{Database, Transaction};
+use database::Database;
 pub use encoded::Encoded;
 pub use failure::Unavailable;
 use failure::{Failure, sentence};
@@ -49,6 +50,7 @@ pub use read::{After, PART_BYTES, Page};
 use row::{Row, Value, text};
 pub use runs::{Runs, RunsFilter, RunsPage};
 pub use tokens::{DEFAULT_PER_MINUTE, Roles, Token};
+use transaction::Transaction;
 pub use workloads::{CountedWorkload, WorkloadPage};
 
 /// An open store.

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Store;
-use super::database::Transaction;
 use super::encoded::RunKey;
 use super::failure::{Failure, Outcome};
 use super::figures::{AddedToJob, Sums};
 use super::newest::Newest;
 use super::row::{Row, Value, maybe_text, text};
+use super::transaction::Transaction;
 
 /// Limit on the size of a list of runs or jobs.
 pub(super) const MOST_BYTES: usize = 8 << 20;

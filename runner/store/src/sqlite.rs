@@ -8,13 +8,13 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params, params_from_iter};
 
 use super::Encoded;
-use super::database::Writes;
 use super::encoded::RunKey;
 use super::failure::sqlite::sentence;
 use super::failure::{Failure, Outcome};
 use super::figures::{AddedToJob, Sums};
 use super::newest::MOST_DIGITS;
 use super::row::{Row, Value};
+use super::transaction::Writes;
 
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -82,9 +82,9 @@ impl File {
 
     /// Begins a transaction. Fails if the file or its log was removed or replaced, because SQLite
     /// would write to the removed file and the data would be lost.
-    pub(super) fn begin(&mut self) -> Outcome<Writing<'_>> {
+    pub(super) fn begin(&mut self) -> Outcome<FileTransaction<'_>> {
         self.look()?;
-        Ok(Writing(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?))
+        Ok(FileTransaction(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?))
     }
 
     /// Finds out whether the file or its log was removed or replaced since they were opened.
@@ -124,9 +124,9 @@ fn log_of(path: &Path) -> PathBuf {
 
 /// A transaction that holds the lock for writers.
 #[derive(Debug)]
-pub(super) struct Writing<'a>(pub(super) rusqlite::Transaction<'a>);
+pub(super) struct FileTransaction<'a>(pub(super) rusqlite::Transaction<'a>);
 
-impl Writes for Writing<'_> {
+impl Writes for FileTransaction<'_> {
     fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
         Ok(self.0.prepare_cached(&numbered(sql))?.execute(params_from_iter(parameters))?)
     }

@@ -30,7 +30,7 @@ pub struct Evaluation {
 
 /// A table and how to evaluate it.
 #[derive(Clone, Debug, clap::Args)]
-pub struct TableArgs {
+pub struct EvaluationArgs {
     #[command(flatten)]
     input: input::InputArgs,
 
@@ -49,7 +49,7 @@ fn contradictions(runs: &Dataset, roles: &Roles) -> Vec<String> {
     Warning::sentences(&warnings)
 }
 
-impl TableArgs {
+impl EvaluationArgs {
     /// Evaluates every predictor on the table; `None` if no table is given.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ mod writing;
 use address::Address;
 pub use listen::follow;
 pub(super) use session::Session;
-pub(super) use writing::Writing;
+pub(super) use writing::ServerTransaction;
 
 /// Channel on which writers announce new samples.
 const CHANNEL: &str = "foreglow_samples";

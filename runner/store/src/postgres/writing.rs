@@ -9,28 +9,28 @@ use super::CHANNEL;
 use super::session::{Session, is_disconnected};
 use super::values::storable;
 use crate::Encoded;
-use crate::database::Writes;
 use crate::encoded::RunKey;
 use crate::failure::{Failure, Outcome};
 use crate::figures::{AddedToJob, Sums};
 use crate::newest::{MOST_DIGITS, MOST_EQUAL, Newest};
 use crate::row::{Row, Value};
+use crate::transaction::Writes;
 
 /// Lock of the writers of a database: `FGLW`. Without it, a sample could become visible after one
 /// with a later position, and readers that continue after that position would miss it.
 const LOCK: i64 = 0x4647_4c57;
 
-type Parameter<'a> = &'a (dyn ToSql + Sync);
+type Bound<'a> = &'a (dyn ToSql + Sync);
 
 /// A transaction that holds the lock for writers.
 #[derive(Debug)]
-pub(crate) struct Writing<'a> {
+pub(crate) struct ServerTransaction<'a> {
     session: &'a Session,
     /// Whether to notify other collectors.
     has_news: Cell<bool>,
 }
 
-impl<'a> Writing<'a> {
+impl<'a> ServerTransaction<'a> {
     /// Begins a transaction, after those of other sessions have ended.
     pub(crate) fn begin(session: &'a mut Session) -> Outcome<Self> {
         match begin(session) {
@@ -42,7 +42,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Returns the rows of a prepared query.
-    fn rows(&self, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<Vec<tokio_postgres::Row>> {
+    fn rows(&self, sql: &str, parameters: &[Bound<'_>]) -> Outcome<Vec<tokio_postgres::Row>> {
         self.session.with_client(|connected| {
             let statement = self.session.prepared(connected, sql)?;
             self.session.wait(connected.client().query(&statement, parameters))
@@ -50,7 +50,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Makes a prepared change, and returns the number of rows.
-    fn change(&self, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<u64> {
+    fn change(&self, sql: &str, parameters: &[Bound<'_>]) -> Outcome<u64> {
         self.session.with_client(|connected| {
             let statement = self.session.prepared(connected, sql)?;
             self.session.wait(connected.client().execute(&statement, parameters))
@@ -58,7 +58,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Makes a change of as many rows; fails if one of them is missing.
-    fn change_each(&self, rows: usize, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<()> {
+    fn change_each(&self, rows: usize, sql: &str, parameters: &[Bound<'_>]) -> Outcome<()> {
         if self.change(sql, parameters)? == rows as u64 { Ok(()) } else { Err(Failure::NoSuchRun) }
     }
 
@@ -73,12 +73,12 @@ impl<'a> Writing<'a> {
         let models: Vec<String> = runs.iter().map(|(run, _)| storable(&run.model)).collect();
         let jobs: Vec<&str> = runs.iter().map(|(_, job)| *job).collect();
         let mut parameters = keys.parameters().to_vec();
-        parameters.extend([&models as Parameter<'_>, &jobs]);
+        parameters.extend([&models as Bound<'_>, &jobs]);
         self.change(MAKE_RUNS, &parameters).map(drop)
     }
 }
 
-impl Writes for Writing<'_> {
+impl Writes for ServerTransaction<'_> {
     fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
         self.session.execute(sql, parameters)
     }
@@ -105,8 +105,7 @@ impl Writes for Writing<'_> {
         let (engines, outcomes) = (column(samples, |new| new.run.engine), column(samples, |new| new.run.outcome));
         let starts = column(samples, |new| new.started_at_us);
         let runs: Vec<i64> = samples.iter().map(|(_, run)| *run).collect();
-        let parameters: [Parameter<'_>; 9] =
-            [&ids, &models, &modes, &engines, &outcomes, &starts, &lines, &runs, &secs];
+        let parameters: [Bound<'_>; 9] = [&ids, &models, &modes, &engines, &outcomes, &starts, &lines, &runs, &secs];
         let rows = self.rows(ADD, &parameters)?;
         self.has_news.set(self.has_news.get() || !rows.is_empty());
         let mut added: HashMap<&str, i64> = HashMap::with_capacity(rows.len());
@@ -159,8 +158,7 @@ impl Writes for Writing<'_> {
         let least: Vec<Option<f64>> = added.iter().map(|(_, sums)| sums.least).collect();
         let most: Vec<Option<f64>> = added.iter().map(|(_, sums)| sums.most).collect();
         let newest: Vec<String> = added.iter().map(|(_, sums)| sums.newest.text()).collect();
-        let parameters: [Parameter<'_>; 8] =
-            [&numbers, &samples, &timed, &totals, &least, &most, &newest, &MOST_DIGITS];
+        let parameters: [Bound<'_>; 8] = [&numbers, &samples, &timed, &totals, &least, &most, &newest, &MOST_DIGITS];
         self.change_each(added.len(), ADD_TO_RUNS, &parameters)
     }
 

@@ -3,10 +3,10 @@
 use foreglow_exit::unusable;
 
 use crate::Location;
-use crate::database::Writes as _;
 use crate::failure::{Outcome, sentence};
-use crate::postgres::{self, Session, Writing};
+use crate::postgres::{self, ServerTransaction, Session};
 use crate::row::{Row, Value};
+use crate::transaction::Writes as _;
 
 /// Version of the tables below. Stores of other versions are refused.
 const VERSION: i64 = 2;
@@ -60,7 +60,7 @@ fn prepare(session: &mut Session, location: &Location, create: bool) -> anyhow::
 }
 
 fn make(session: &mut Session) -> Outcome<()> {
-    let transaction = Box::new(Writing::begin(session)?);
+    let transaction = Box::new(ServerTransaction::begin(session)?);
     // Another collector may have created the tables in the meantime.
     let made = version(|sql| transaction.query(sql, &[]).and_then(|rows| first(&rows))).and_then(|found| {
         if found == VERSION {
