@@ -328,6 +328,16 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_of_a_csv_is_the_value_at_its_path_in_the_json_of_the_row() {
+        let row =
+            serde_json::json!({ "name": "a, b", "secs": 2.0, "at": { "lower": 1.5, "runs": 3 }, "is_best": true });
+        let columns = "name,secs,lower=at.lower,runs=at.runs,upper=at.upper,of=missing.deep,is_best";
+        let text = csv_of(columns, [row]);
+        assert_eq!(text, "name,secs,lower,runs,upper,of,is_best\n\"a, b\",2,1.5,3,,,true\n");
+        assert_eq!(csv_of("a,b=c.d", [0; 0]), "a,b\n", "a list without rows has a header");
+    }
+
+    #[test]
     fn a_cell_commands_no_terminal() {
         let rows = [vec!["\u{1b}[2Jlenet5\n".to_owned()]];
         assert!(table_in(None, &[("model", Align::Left)], rows).contains(r"\u001b[2Jlenet5\n"));

@@ -81,17 +81,3 @@ pub(super) fn accuracy_notes<'a>(
     }
     text
 }
-
-/// The columns of an accuracy in CSV.
-pub(super) const ACCURACY_COLUMNS: [&str; 4] = ["accuracy", "accuracy_lower", "accuracy_upper", "accuracy_runs"];
-
-/// Returns the cells of [`ACCURACY_COLUMNS`]; empty if the accuracy was not measured.
-pub(super) fn accuracy_cells(accuracy: Option<&Accuracy>) -> [String; 4] {
-    let number = |of: fn(&Accuracy) -> Option<f64>| crate::table::number(accuracy.and_then(of));
-    [
-        number(|accuracy| Some(accuracy.mean)),
-        number(|accuracy| accuracy.lower),
-        number(|accuracy| accuracy.upper),
-        accuracy.map_or_else(String::new, |accuracy| accuracy.runs.to_string()),
-    ]
-}

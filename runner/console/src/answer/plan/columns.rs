@@ -1,18 +1,15 @@
 //! The columns of a plan, on the terminal and in CSV. A new column is a line here.
 
 use foreglow_model::Arm;
+use serde::Serialize;
 
 use super::{PlanAnswer, Row};
-use crate::answer::accuracy::{ACCURACY_COLUMNS, accuracy_cell, accuracy_cells};
+use crate::answer::accuracy::accuracy_cell;
 use crate::answer::{probability, range};
-use crate::split;
-use crate::table::{Align, number};
+use crate::table::{Align, csv_of};
 
 /// Text of a configuration in a column.
 type Cell<'a> = Box<dyn Fn(&Row) -> String + 'a>;
-
-/// Text of a configuration in CSV.
-type CellOf<'a> = &'a dyn Fn(&Row) -> String;
 
 /// A column of the table of configurations.
 pub(super) struct Column<'a> {
@@ -70,42 +67,33 @@ impl PlanAnswer {
     }
 
     pub(super) fn csv(&self) -> String {
-        let columns: [(&str, CellOf); 25] = [
-            ("machine", &|row| row.machine.clone()),
-            ("machines", &|row| count(row.machines)),
-            ("executors", &|row| row.executors.to_string()),
-            ("executors_per_machine", &|row| count(row.executors_per_machine)),
-            ("cores_per_executor", &|row| row.cores_per_executor.to_string()),
-            ("memory_per_executor_mib", &|row| row.memory_per_executor_mib.to_string()),
-            ("batch_size", &|row| row.batch_size.to_string()),
-            ("average_every", &|row| count(row.average_every)),
-            ("partition_size", &|row| row.partition_size.to_string()),
-            ("completion_time_secs", &|row| number(row.completion_time_secs)),
-            ("lower_secs", &|row| number(row.interval.map(|interval| interval.lower_secs))),
-            ("upper_secs", &|row| number(row.interval.map(|interval| interval.upper_secs))),
-            ("probability", &|row| number(row.interval.map(|interval| interval.probability))),
-            ("cost", &|row| number(row.cost)),
-            ("currency", &|_| self.currency.clone()),
-            ("hourly_cost", &|row| number(row.hourly_cost)),
-            ("success_probability", &|row| number(row.success_probability)),
-            ("meets_deadline", &|row| row.meets_deadline.to_string()),
-            ("within_budget", &|row| row.within_budget.to_string()),
-            ("is_feasible", &|row| row.is_feasible.to_string()),
-            ("on_pareto_front", &|row| row.on_pareto_front.to_string()),
-            ("is_best_of_machine", &|row| row.is_best_of_machine.to_string()),
-            ("recommended", &|row| (Some(row) == self.recommended.as_ref()).to_string()),
-            ("basis", &|row| row.basis.name().to_owned()),
-            ("exclusion", &|row| row.exclusion.as_ref().map(ToString::to_string).unwrap_or_default()),
-        ];
-        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).chain(ACCURACY_COLUMNS).collect();
-        let cells = |row: &Row| {
-            let own = columns.iter().map(|(_, cell)| cell(row));
-            own.chain(accuracy_cells(row.accuracy.as_ref())).collect()
-        };
-        split::csv(&names.join(","), self.candidates.iter().map(|row| (row.total_cores, cells(row))))
+        let columns = "machine,machines,executors,executors_per_machine,cores_per_executor,memory_per_executor_mib,\
+            batch_size,average_every,partition_size,completion_time_secs,lower_secs=interval.lower_secs,\
+            upper_secs=interval.upper_secs,probability=interval.probability,cost,currency,hourly_cost,\
+            success_probability,meets_deadline,within_budget,is_feasible,on_pareto_front,is_best_of_machine,\
+            recommended,basis=name_of_basis,exclusion=why_excluded,accuracy=accuracy.mean,\
+            accuracy_lower=accuracy.lower,accuracy_upper=accuracy.upper,accuracy_runs=accuracy.runs";
+        let is_uneven = self.candidates.iter().any(|row| row.total_cores.is_some());
+        let rows = self.candidates.iter().map(|row| CsvRow {
+            row,
+            currency: &self.currency,
+            is_best_of_machine: row.is_best_of_machine,
+            recommended: Some(row) == self.recommended.as_ref(),
+            name_of_basis: row.basis.name(),
+            why_excluded: row.exclusion.as_ref().map(ToString::to_string),
+        });
+        csv_of(&format!("{columns}{}", if is_uneven { ",total_cores" } else { "" }), rows)
     }
 }
 
-fn count(count: Option<u32>) -> String {
-    number(count.map(f64::from))
+/// A row with what its JSON lacks or says otherwise.
+#[derive(Serialize)]
+struct CsvRow<'a> {
+    #[serde(flatten)]
+    row: &'a Row,
+    currency: &'a str,
+    is_best_of_machine: bool,
+    recommended: bool,
+    name_of_basis: &'static str,
+    why_excluded: Option<String>,
 }
