@@ -14,4 +14,14 @@ pub enum Meaning {
     /// Workers that share the work: machines, executors, cores. Parallel work is divided among
     /// them, serial work is constant, and communication grows with them.
     Workers,
+    /// Workers that hold replicas of a network and average their gradients at each step. The cost
+    /// of that starts with the second worker and saturates.
+    Replicas,
+}
+
+impl Meaning {
+    /// Whether the column counts workers of any kind.
+    pub(crate) fn is_workers(self) -> bool {
+        matches!(self, Self::Workers | Self::Replicas)
+    }
 }

@@ -19,6 +19,7 @@ mod ensemble;
 mod explain;
 mod grid;
 mod groups;
+mod hard_axes;
 mod interval;
 mod large_grid;
 mod laws;

@@ -17,6 +17,8 @@ const POWER: f64 = 6.0;
 const ROWS_OF_FOLD: f64 = 20.0;
 /// Weight of the error on the fitted rows, in held-out rows.
 const FITTED_ROWS: f64 = 3.0;
+/// Share of the power if held-out rows cannot tell the law of replicas from Amdahl's.
+const SHARE_OF_UNJUDGED: f64 = 0.67;
 /// Weights of the candidates for one shape of question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Blend {
@@ -68,7 +70,8 @@ impl Blend {
             // fits between them. Beyond them, the priors are more reliable.
             held_out = FITTED_ROWS;
         }
-        let power = POWER * held_out / (held_out + held_out_rows);
+        let judged = if kinds.contains(&Kind::Synchronised) { SHARE_OF_UNJUDGED } else { 1.0 };
+        let power = judged * POWER * held_out / (held_out + held_out_rows);
         let raw: Vec<f64> = (0..kinds.len())
             .map(|place| libm::pow(loss(trials, place, fitted[place]) + SAME_LOSS, -power) * priors[place])
             .collect();

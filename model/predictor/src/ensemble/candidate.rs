@@ -32,6 +32,8 @@ pub(super) enum Kind {
     LogAdditive,
     /// The scaling laws of columns with a meaning, with a Gaussian process on their residuals.
     Law,
+    /// The scaling law of replicas that average their gradients, likewise.
+    Synchronised,
     /// Time in proportion to the work, with a Gaussian process over the configuration.
     Proportional,
 }
@@ -72,6 +74,8 @@ const LAW_OF_WORKERS: f64 = 0.02;
 pub(super) struct Known {
     /// Whether the amount of work varies.
     pub(super) work: bool,
+    /// Whether the only workers whose number varies are replicas.
+    pub(super) has_replicas: bool,
     /// Number of kinds of workers whose number varies.
     pub(super) workers: usize,
     /// Features that vary, plus a constant, per row.
@@ -83,13 +87,14 @@ pub(super) struct Known {
 
 impl Known {
     pub(super) fn of(extent: &Extent, meanings: &[Option<Meaning>], rows: usize) -> Self {
-        let varying = |meaning: Meaning| {
+        let varying = |is: fn(Meaning) -> bool| {
             let columns = meanings.iter().zip(&extent.numeric);
-            columns.filter(|(of, axis)| **of == Some(meaning) && axis.varies() && axis.log).count()
+            columns.filter(|(of, axis)| of.is_some_and(is) && axis.varies() && axis.log).count()
         };
-        let (work, workers) = (varying(Meaning::Work), varying(Meaning::Workers));
+        let (work, workers) = (varying(|meaning| meaning == Meaning::Work), varying(Meaning::is_workers));
         Self {
             work: work > 0,
+            has_replicas: workers == 1 && varying(|meaning| meaning == Meaning::Replicas) == 1,
             workers,
             is_complete: work > 0 && work + workers == extent.varying(),
             features_per_row: (1 + extent.varying()) as f64 / rows as f64,
@@ -104,6 +109,7 @@ impl Kind {
         let coefficients = match self {
             Self::Law if known.work || known.workers > 1 => return 1.0,
             Self::Proportional => return 1.0 / ((1.0 + known.features_per_row) * (1.0 + known.features_per_row)),
+            Self::Synchronised => return 1.0,
             Self::Law => return LAW_OF_WORKERS,
             Self::Near | Self::Far | Self::LogAdditive => 1.0,
             // The terms, and the smooth function of their residuals.
@@ -124,15 +130,30 @@ impl Kind {
 /// (which soon returns to the mean) and log-additive lines (which cannot bend) are left out. If a
 /// feature has too few values for a forward hold-out, so is the other Gaussian process: only the
 /// forms with whole-number exponents are used.
-pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
+pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known, meanings: &[Option<Meaning>]) -> Vec<Kind> {
     let mut kinds = flexible(extent, shape);
     if known.work || known.workers > 0 {
         kinds.push(Kind::Law);
+    }
+    // With three counts of workers, held-out rows judge the other candidates where the question is.
+    if known.has_replicas && !has_forward(extent, shape) && has_more_workers(shape, meanings) {
+        kinds.push(Kind::Synchronised);
     }
     if known.work {
         kinds.push(Kind::Proportional);
     }
     kinds
+}
+
+/// Whether the questions are about more workers than were measured, of all contexts or of their
+/// own.
+pub(super) fn has_more_workers(shape: &Shape, meanings: &[Option<Meaning>]) -> bool {
+    let is_workers = |column: usize| meanings[column].is_some_and(Meaning::is_workers);
+    match shape {
+        Shape::Beyond(sides) => sides.iter().any(|(column, _)| is_workers(*column)),
+        Shape::BeyondOfContext(end) => is_workers(end.column),
+        _ => false,
+    }
 }
 
 /// Limit on the names in all categories for a line with one coefficient per name; above it, a fit
@@ -176,17 +197,19 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
     let problem = Problem::new(training, &prior);
     // The process on the residuals of a law depends on the configuration alone, so that it does not
     // bend the growth with the work, unless separate runs agree that the growth bends.
-    let configurations = || {
+    let without = |is_left_out: &dyn Fn(Meaning) -> bool| {
         let mut points = training.points.clone();
         for row in &mut points.numeric {
             for (x, meaning) in row.iter_mut().zip(request.meanings) {
-                if *meaning == Some(Meaning::Work) && !request.is_unexplained {
+                if meaning.is_some_and(is_left_out) {
                     *x = 1.0;
                 }
             }
         }
         points
     };
+    let is_lawful = |meaning: Meaning| meaning == Meaning::Work && !request.is_unexplained;
+    let configurations = || without(&is_lawful);
     let mut terms = Vec::new();
     let mut member = |kind: &Kind| {
         if kind.is_tied() && terms.is_empty() {
@@ -203,6 +226,15 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
                 let law = problem.fit_law(&terms).law;
                 let beliefs = Beliefs { noise, ..RESIDUAL };
                 Member::Detrended(Detrended::over(training, &configurations(), law, &beliefs))
+            }
+            Kind::Synchronised => {
+                let problem = Problem::synchronised(training, &prior);
+                let terms = law::terms(request.meanings, Costs::Synchronised, request.tuning).unwrap_or_default();
+                let law = problem.fit_law(&terms).law;
+                let beliefs = Beliefs { noise, ..RESIDUAL };
+                // Nor does it bend the growth with the workers, for which this law is meant.
+                let points = without(&|meaning| is_lawful(meaning) || meaning.is_workers());
+                Member::Detrended(Detrended::over(training, &points, law, &beliefs))
             }
             Kind::Proportional => {
                 let terms = law::terms(request.meanings, Costs::Proportional, request.tuning).unwrap_or_default();

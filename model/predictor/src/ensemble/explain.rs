@@ -125,6 +125,7 @@ impl Kind {
             Self::ThreeTerms => "a sum of three power laws, and a smooth remainder",
             Self::LogAdditive => "a product of one power a feature",
             Self::Law => "scaling laws of work and workers, and a smooth remainder",
+            Self::Synchronised => "workers that average gradients, and a smooth remainder",
             Self::Proportional => "in proportion to the work, and a smooth function of the configuration",
         }
     }

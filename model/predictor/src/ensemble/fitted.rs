@@ -60,7 +60,7 @@ impl Fitted {
     fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
         let State { table, extent, meanings, noise, tuning, agreed, beyond_medians, .. } = state;
         let known = Known::of(extent, meanings, table.rows());
-        let kinds = candidate::kinds(extent, shape, known);
+        let kinds = candidate::kinds(extent, shape, known, meanings);
         let ties = candidate::ties(extent, shape);
         let dismisses = !agreed.is_empty() && is_more_work(shape, meanings);
         let mut training = table.training.clone();
@@ -108,7 +108,6 @@ impl Fitted {
         };
         let fitted: Vec<f64> = kinds.iter().map(error).collect();
         let is_work = |(column, _): &(usize, Side)| meanings[*column] == Some(Meaning::Work);
-        let is_workers = |(column, _): &(usize, Side)| meanings[*column] == Some(Meaning::Workers);
         let is_lawful = matches!(shape, Shape::Beyond(sides) if sides.iter().all(is_work));
         let explains = known.is_complete && agreed.is_empty() && (is_lawful || !matches!(shape, Shape::Beyond(_)));
         let situation = Situation {
@@ -117,11 +116,7 @@ impl Fitted {
             features_per_row: extent.varying() as f64 / table.rows() as f64,
             deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
             is_lawful,
-            has_more_workers: match shape {
-                Shape::Beyond(sides) => sides.iter().any(is_workers),
-                Shape::BeyondOfContext(end) => is_workers(&(end.column, end.side)),
-                _ => false,
-            },
+            has_more_workers: candidate::has_more_workers(shape, meanings),
         };
         let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
         let mut blend = Blend::weigh(

@@ -68,13 +68,21 @@ pub struct Roles {
     pub terms: Vec<Term>,
 }
 
+/// Words in the name of a column that counts GPUs.
+const GPU_COLUMNS: [&str; 2] = ["gpu", "accelerator"];
+
 impl Roles {
     /// Returns the meaning of each column that is named as work or as workers. If a column has
-    /// several roles, the first counts.
+    /// several roles, the first counts. Machines with a batch size train replicas of a network, and
+    /// so do GPUs.
     pub fn meanings(&self) -> Vec<(&str, Meaning)> {
         let work = self.data_size.iter().chain(&self.iterations).flat_map(Term::columns);
+        let of_workers = |column: &str| {
+            let is_gpu = GPU_COLUMNS.iter().any(|word| column.to_lowercase().contains(word));
+            if is_gpu || self.batch_size.is_some() { Meaning::Replicas } else { Meaning::Workers }
+        };
         let workers = self.machines.iter().flat_map(Term::columns);
-        work.map(|column| (column, Meaning::Work)).chain(workers.map(|column| (column, Meaning::Workers))).collect()
+        work.map(|column| (column, Meaning::Work)).chain(workers.map(|column| (column, of_workers(column)))).collect()
     }
 }
 

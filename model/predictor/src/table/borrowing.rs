@@ -151,8 +151,7 @@ impl Borrowing {
     /// of workers, such as the processors of a machine type, multiply the other number of workers,
     /// so that names are compared at equal numbers of workers in total.
     fn for_peers(&self, features: &Features) -> Result<Features, DatasetError> {
-        let is_workers =
-            |name: &str| self.known.iter().any(|(known, meaning)| known == name && *meaning == Meaning::Workers);
+        let is_workers = |name: &str| self.known.iter().any(|(known, meaning)| known == name && meaning.is_workers());
         let is_determined = |name: &str| self.determined.iter().any(|column| column == name);
         let mut factors = vec![1.0; features.rows()];
         for column in features.columns().iter().filter(|column| is_determined(&column.name) && is_workers(&column.name))

@@ -14,6 +14,9 @@ pub(crate) struct Design {
     pub(crate) encoding: Encoding,
     /// The combinations of levels in the rows, ascending.
     combinations: Vec<Vec<Option<usize>>>,
+    /// The numeric column of the workers that synchronise; the last entry of φ is the logarithm of
+    /// (w − 1)/w.
+    synchronised: Option<usize>,
 }
 
 /// φ of a point without its zeros: at most one non-zero entry in each group of indicators.
@@ -32,6 +35,7 @@ pub(crate) enum Coefficient {
     Exponent(usize),
     Name,
     Combination,
+    Synchronisation,
 }
 
 /// Limit on the names of a category, and on the combinations of names, that have one coefficient
@@ -39,6 +43,11 @@ pub(crate) enum Coefficient {
 const MOST_LEVELS: usize = 100;
 
 impl Design {
+    /// As [`Design::of`], with synchronisation between the workers of a column.
+    pub(crate) fn synchronised(points: &Points, column: Option<usize>) -> Self {
+        Self { synchronised: column, ..Self::of(points) }
+    }
+
     pub(crate) fn of(points: &Points) -> Self {
         let mut encoding = Encoding::of(points, Unit::Log);
         // A Gaussian process handles many names at no cost; here each would be a coefficient of
@@ -53,7 +62,7 @@ impl Design {
                 combinations.clear();
             }
         }
-        Self { encoding, combinations }
+        Self { encoding, combinations, synchronised: None }
     }
 
     /// Returns what each of the p entries of φ multiplies.
@@ -62,12 +71,13 @@ impl Design {
         coefficients.extend((0..self.encoding.numeric.len()).map(Coefficient::Exponent));
         coefficients.extend(std::iter::repeat_n(Coefficient::Name, self.encoding.names()));
         coefficients.extend(std::iter::repeat_n(Coefficient::Combination, self.combinations.len()));
+        coefficients.extend(self.synchronised.map(|_| Coefficient::Synchronisation));
         coefficients
     }
 
     /// Returns p.
     pub(crate) fn width(&self) -> usize {
-        1 + self.encoding.numeric.len() + self.encoding.names() + self.combinations.len()
+        self.before_synchronisation() + usize::from(self.synchronised.is_some())
     }
 
     pub(crate) fn row(&self, numeric: &[f64], category: &[u32]) -> Row {
@@ -83,8 +93,35 @@ impl Design {
             first += column.levels.len();
         }
         row.indicate(self.combinations.binary_search(&levels).ok().map(|combination| first + combination));
+        if let Some(column) = self.synchronised {
+            row.columns.push(self.before_synchronisation());
+            row.values.push(synchronisation(numeric[column]));
+        }
         row
     }
+
+    fn before_synchronisation(&self) -> usize {
+        1 + self.encoding.numeric.len() + self.encoding.names() + self.combinations.len()
+    }
+
+    /// Returns the exponent of a term as a function of one number of a point, up to a constant.
+    pub(crate) fn along(&self, column: usize, term: &[f64]) -> impl Fn(f64) -> f64 {
+        let place = self.encoding.place(column);
+        let slope = place.map_or(0.0, |place| term[1 + place]);
+        let share = if self.synchronised == Some(column) { term[self.before_synchronisation()] } else { 0.0 };
+        move |x: f64| {
+            let power = place.map_or(0.0, |place| slope * self.encoding.numeric[place].encode(x));
+            if share == 0.0 { power } else { power + share * synchronisation(x) }
+        }
+    }
+}
+
+/// Logarithm of the share of the synchronisation of a single worker, which has none.
+const ALONE: f64 = -12.0;
+
+/// Returns ln (w − 1)/w.
+fn synchronisation(workers: f64) -> f64 {
+    if workers > 1.0 { libm::log((workers - 1.0) / workers).max(ALONE) } else { ALONE }
 }
 
 impl Row {

@@ -10,9 +10,14 @@
 //! al., "Ernest", NSDI 2016, §3.2). Each cost has a log-normal prior: no cost is excluded, and a
 //! large one needs evidence. Columns without a meaning scale every cost by a power, names by a
 //! factor.
+//!
+//! Replicas of a network that average their gradients follow t = a + n·(b + c·(w − 1)/w)/w: a ring
+//! of w workers moves 2·(w − 1)/w of the gradients over each link (Patarasuk and Yuan, "Bandwidth
+//! optimal all-reduce algorithms for clusters of workstations", JPDC 69(2), 2009). Its cost starts
+//! with the second worker and saturates.
 
 use crate::regression::posynomial::marquardt::Noise;
-use crate::regression::posynomial::penalty::Penalty;
+use crate::regression::posynomial::penalty::{FIXED, Penalty};
 use crate::regression::posynomial::term::{Normal, Term};
 use crate::regression::posynomial::{LeastSquares, Posynomial, Problem};
 use crate::{Meaning, Tuning};
@@ -22,6 +27,9 @@ use crate::{Meaning, Tuning};
 pub(crate) enum Costs {
     /// All costs.
     All,
+    /// Those of replicas that average their gradients: work that all workers share, and
+    /// synchronisation.
+    Synchronised,
     /// Only work, t ∝ n; another function models its split among workers.
     Proportional,
 }
@@ -37,8 +45,6 @@ pub(crate) struct Fit {
     loss: f64,
 }
 
-/// Standard deviation of an exponent that is fixed by the meaning.
-const FIXED: f64 = 1e-4;
 /// Prior of the exponent with which communication grows with the workers.
 const COMMUNICATION: Normal = Normal { centre: 0.5, deviation: 0.3 };
 /// Priors of the shares of the time, as logarithms: work shared by all workers, and the other
@@ -48,6 +54,13 @@ const SERIAL: Normal = Normal { centre: -2.5, deviation: 1.5 };
 const PARTLY_SHARED: Normal = Normal { centre: -3.0, deviation: 1.5 };
 const START_UP: Normal = Normal { centre: -1.7, deviation: 1.5 };
 const TALK: Normal = Normal { centre: -4.0, deviation: 1.5 };
+/// Averaging gradients, a share of the time if the workers were many.
+const SYNCHRONISATION: Normal = Normal { centre: -1.5, deviation: 1.5 };
+/// Standard deviation of the exponent of the work that replicas share.
+const SHARED_BY_REPLICAS: f64 = 0.05;
+/// Standard deviation of the effect of a name on the synchronisation about its effect on the whole
+/// time: networks differ in their parameters per operation.
+const SYNCHRONISATION_OF_NAMES: f64 = 1.0;
 /// Effect of another column or a name on the start-up, as a share of its effect on the whole time,
 /// and the standard deviation; most effects leave the start-up unchanged.
 const START_UP_SHARE: (f64, f64) = (0.3, 0.5);
@@ -71,22 +84,34 @@ const LEFT_OUT: f64 = 0.01;
 /// meaning that the costs need.
 pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) -> Option<Vec<Term>> {
     let workers: Vec<usize> =
-        (0..meanings.len()).filter(|column| meanings[*column] == Some(Meaning::Workers)).collect();
+        (0..meanings.len()).filter(|column| meanings[*column].is_some_and(Meaning::is_workers)).collect();
     let has_work = meanings.contains(&Some(Meaning::Work));
     let fixed = |centre: f64| Normal { centre, deviation: FIXED };
     // Creates a cost with these exponents of the work and of the workers.
     let term = |offset: Normal, (shares, shared_deviation): (f64, f64), work: f64, of: &dyn Fn(usize) -> Normal| {
         let exponent = |(column, meaning): (usize, &Option<Meaning>)| match meaning {
             Some(Meaning::Work) => Some(fixed(work)),
-            Some(Meaning::Workers) => Some(of(column)),
+            Some(Meaning::Workers | Meaning::Replicas) => Some(of(column)),
             None => None,
         };
-        Term { offset, exponents: meanings.iter().enumerate().map(exponent).collect(), shares, shared_deviation }
+        let exponents = meanings.iter().enumerate().map(exponent).collect();
+        Term { offset, synchronises: false, exponents, shares, shared_deviation }
     };
     let whole = (1.0, tuning.likeness);
     match costs {
         Costs::Proportional => has_work.then(|| vec![term(SHARED, (0.0, FIXED), 1.0, &|_| fixed(0.0))]),
         Costs::All if !has_work && workers.is_empty() => None,
+        Costs::Synchronised if workers.is_empty() => None,
+        Costs::Synchronised => {
+            let shared = |_| Normal { centre: -1.0, deviation: SHARED_BY_REPLICAS };
+            let mut terms = vec![term(SHARED, whole, 1.0, &shared)];
+            if has_work {
+                terms.push(term(START_UP, START_UP_SHARE, 0.0, &|_| fixed(0.0)));
+            }
+            let averaging = term(SYNCHRONISATION, (1.0, SYNCHRONISATION_OF_NAMES), 1.0, &|_| fixed(-1.0));
+            terms.push(Term { synchronises: true, ..averaging });
+            Some(terms)
+        }
         Costs::All => {
             let mut terms = vec![term(SHARED, whole, 1.0, &|_| Normal { centre: -1.0, deviation: tuning.efficiency })];
             if has_work {

@@ -77,8 +77,17 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(training: &Training, prior: &Prior) -> Self {
+        Self::of(training, prior, Design::of(&training.points))
+    }
+
+    /// Creates the problem of a law with synchronisation between the replicas.
+    pub(crate) fn synchronised(training: &Training, prior: &Prior) -> Self {
+        let replicas = prior.meanings.iter().position(|meaning| *meaning == Some(Meaning::Replicas));
+        Self::of(training, prior, Design::synchronised(&training.points, replicas))
+    }
+
+    fn of(training: &Training, prior: &Prior, design: Design) -> Self {
         let points = &training.points;
-        let design = Design::of(points);
         let rows: Vec<Row> = points.numeric.iter().zip(&points.category).map(|(x, c)| design.row(x, c)).collect();
         let centre = mean(&training.logs);
         let logs: Vec<f64> = training.logs.iter().map(|log| log - centre).collect();
@@ -168,15 +177,12 @@ impl Regression for Posynomial {
     /// The function is the logarithm of a sum of products of powers.
     fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
         grid.down.iter_mut().for_each(|sum| *sum += weight * self.centre);
-        let encoding = &self.design.encoding;
         let corner = self.design.row(&plane.at(plane.down.values[0], plane.across.values[0]), plane.category);
-        // Along a line the exponent grows linearly from its value at the first point.
+        // Along a line the exponent changes from its value at the first point.
         let powers = |line: Line, term: &[f64], start: f64| {
-            let place = encoding.place(line.column);
-            let slope = place.map_or(0.0, |place| term[1 + place]);
-            let see = |x: f64| place.map_or(0.0, |place| encoding.numeric[place].encode(x));
-            let first = see(line.values[0]);
-            let exponent = |x: &f64| (start + slope * (see(*x) - first)).clamp(-FARTHEST, FARTHEST);
+            let along = self.design.along(line.column, term);
+            let first = along(line.values[0]);
+            let exponent = |x: &f64| (start + (along(*x) - first)).clamp(-FARTHEST, FARTHEST);
             let mut powers: Vec<f64> = line.values.iter().map(exponent).collect();
             exponentials(&mut powers);
             powers

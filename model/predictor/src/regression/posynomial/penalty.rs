@@ -30,6 +30,9 @@ const TIE_OF_TWO: f64 = 0.02;
 /// The same for three levels.
 const TIE_OF_THREE: f64 = 0.3;
 
+/// Standard deviation of a coefficient that is fixed.
+pub(crate) const FIXED: f64 = 1e-4;
+
 /// Penalty (value − centre)² · precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pull {
@@ -67,7 +70,7 @@ impl Penalty {
     pub(crate) fn of_size(design: &Design, meanings: &[Option<Meaning>]) -> Self {
         let size = |column: usize| match meanings.get(column).copied().flatten() {
             Some(Meaning::Work) => WORK,
-            Some(Meaning::Workers) => WORKERS,
+            Some(Meaning::Workers | Meaning::Replicas) => WORKERS,
             None if meanings.iter().any(Option::is_some) => OTHER,
             None => EXPONENT,
         };
@@ -88,6 +91,9 @@ impl Penalty {
                     let column = design.encoding.numeric[*numeric].column;
                     let shared = Normal { centre: term.shares * single[place], deviation: term.shared_deviation };
                     pull(term.exponents.get(column).copied().flatten().unwrap_or(shared))
+                }
+                Coefficient::Synchronisation => {
+                    pull(Normal { centre: f64::from(u8::from(term.synchronises)), deviation: FIXED })
                 }
                 Coefficient::Name | Coefficient::Combination => {
                     pull(Normal { centre: term.shares * single[place], deviation: term.shared_deviation })
@@ -144,6 +150,7 @@ impl Penalty {
             Coefficient::Offset => [toward(OFFSET, if term == 0 { 0.0 } else { LATER_OFFSET }), none(), none()],
             Coefficient::Name => [toward(NAME, 0.0), none(), none()],
             Coefficient::Combination => [toward(COMBINATION, 0.0), none(), none()],
+            Coefficient::Synchronisation => [toward(FIXED, 0.0), none(), none()],
             Coefficient::Exponent(numeric) => {
                 let belief = &self.exponents[numeric];
                 let sign = if value * belief.sign < 0.0 { toward(WRONG_SIGN, 0.0) } else { none() };

@@ -12,6 +12,8 @@ pub(crate) struct Normal {
 pub(crate) struct Term {
     /// Logarithm of the cost's share of the time, if every column is at its geometric mean.
     pub(crate) offset: Normal,
+    /// Whether the cost is one of averaging gradients, in proportion to (w − 1)/w for w workers.
+    pub(crate) synchronises: bool,
     /// Exponents of the columns with a meaning.
     pub(crate) exponents: Vec<Option<Normal>>,
     /// Effect of other columns and of names on this cost, as a share of their effect on the whole

@@ -165,3 +165,22 @@ fn one_slow_run_of_seven_is_found_wherever_it_is() {
     let found_from_one_start = (0..rows.len()).filter(|slow| fits(*slow).1 < 0.25).count();
     assert!(found >= found_from_one_start && found >= 6, "{found} of 7, {found_from_one_start} from one start");
 }
+
+#[test]
+fn replicas_synchronise_from_the_second_on_and_a_grid_has_the_times_of_its_points() {
+    let time = |x: &[f64], _: &[u32]| 100.0 * (1.0 + 0.4 * (x[0] - 1.0) / x[0]) / x[0];
+    let training = table(&[(&[1.0], &[]), (&[2.0], &[]), (&[4.0], &[])], time);
+    let meanings = vec![Some(Meaning::Replicas)];
+    let terms = law::terms(&meanings, law::Costs::Synchronised, Tuning::default()).unwrap();
+    let law = Problem::synchronised(&training, &Prior { meanings, ..Prior::default() }).fit_law(&terms).law;
+    let replicas = [1.0, 2.0, 8.0, 64.0];
+    for count in replicas {
+        let error = law.log(&[count], &[]) - libm::log(time(&[count], &[]));
+        assert!(error.abs() < 0.05, "{count}: {error}");
+    }
+    let along = |term: &[f64], x: f64| law.design.along(0, term)(x) - law.design.along(0, term)(1.0);
+    for term in law.terms.chunks_exact(law.design.width()) {
+        let at = |x: f64| law.design.row(&[x], &[]).dot(term);
+        assert!(replicas.iter().all(|x| (along(term, *x) - (at(*x) - at(1.0))).abs() < 1e-12));
+    }
+}
