@@ -115,3 +115,16 @@ fn a_gpu_without_units_for_the_format_has_no_speed() {
     assert_eq!(fitted.model.speeds(&[Case { conditions, ..case }], &[], None), [None]);
     assert!(!Gpus::built_in().find("P100", None).unwrap().has(Precision::Int8));
 }
+
+/// `model/tests/behaviour/public.rs` has the same digits, natively and in a browser.
+#[test]
+fn the_times_of_a_training_with_a_known_speed_have_these_digits() {
+    let fitted = Fitted::new();
+    let known = [fitted.known("RTX 3090", 812.0)];
+    let images = libm::log(1_281_167.0 * 90.0);
+    let digits = [("L4", 1), ("NVIDIA A100-SXM4-40GB", 1), ("H100", 8)].map(|(gpu, gpus)| {
+        let speed = fitted.model.speeds(&[fitted.case(gpu, gpus)], &known, None)[0].unwrap();
+        format!("{:e}", libm::exp(images - speed.log_mean))
+    });
+    assert_eq!(digits, ["2.3054462788794513e5", "5.848600864215775e4", "5.1780581234226065e3"]);
+}
