@@ -9,7 +9,7 @@ use std::process::Command;
 const EMBEDDED: [(&str, &str, &str); 2] =
     [("planner", "../target/planner", "index.html"), ("spark", "../target/spark", "foreglow-spark.jar")];
 /// Sources of the binary. Changes to other files do not update the recorded commit.
-const SOURCES: [&str; 27] = [
+const SOURCES: [&str; 28] = [
     "build.rs",
     "src",
     "Cargo.toml",

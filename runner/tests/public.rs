@@ -59,7 +59,7 @@ fn every_candidate_is_from_public_measurements_and_none_is_measured() {
     let candidates = answer["candidates"].as_array().unwrap();
     assert!(candidates.len() > 30, "{}", candidates.len());
     assert!(candidates.iter().all(|row| row["basis"] == "public" && row["interval"].is_object()));
-    assert!(answer["measured"].as_array().unwrap().iter().all(|arm| arm["runs"] == 0));
+    assert!(answer["measured"].is_null());
     assert_eq!(answer["public_measurements"]["known"], 0);
 }
 

@@ -77,7 +77,8 @@ pub struct PlanAnswer {
     accuracy_unknown: Option<AccuracyUnknown>,
     /// Configurations that cannot be recommended, with the reasons.
     omitted: Vec<Omission>,
-    /// The measured arms.
+    /// The measured arms; absent for a job without samples.
+    #[serde(skip_serializing_if = "is_public")]
     measured: Vec<Arm>,
     /// Start-up times of the samples, which the completion time does not include.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -229,6 +230,11 @@ impl PlanAnswer {
     fn name(&self, row: &Row) -> String {
         if self.compares_arms() || row.machines.is_some() { row.description.clone() } else { row.split().to_string() }
     }
+}
+
+/// Whether nothing was measured.
+fn is_public(arms: &[Arm]) -> bool {
+    arms.iter().all(|arm| arm.basis == Source::Public)
 }
 
 /// Returns the title of the job; with the machine if there is only one.
