@@ -9,7 +9,7 @@ use std::process::Command;
 const EMBEDDED: [(&str, &str, &str); 2] =
     [("planner", "../target/planner", "index.html"), ("spark", "../target/spark", "foreglow-spark.jar")];
 /// Sources of the binary. Changes to other files do not update the recorded commit.
-const SOURCES: [&str; 28] = [
+const SOURCES: &[&str] = &[
     "build.rs",
     "src",
     "Cargo.toml",
@@ -29,6 +29,7 @@ const SOURCES: [&str; 28] = [
     "protocol",
     "store",
     "../model/src",
+    "../model/curve/src",
     "../model/learner/src",
     "../model/numeric/src",
     "../model/predictor/src",
@@ -36,6 +37,7 @@ const SOURCES: [&str; 28] = [
     "../shared/src",
     "../shared/onnx/src",
     "../shared/import/src",
+    "../shared/progress/src",
     "../shared/spark-log/src",
     "../Cargo.lock",
 ];
@@ -47,7 +49,7 @@ fn main() {
         println!("cargo::rerun-if-changed={folder}");
         parts.extend(Path::new(folder).join(file).is_file().then_some(name));
     }
-    for source in SOURCES {
+    for source in SOURCES.iter().copied() {
         // For a missing file, cargo would rerun this script and recompile the binary at each build.
         assert!(Path::new(source).exists(), "{source} is listed in build.rs and does not exist");
         println!("cargo::rerun-if-changed={source}");
