@@ -12,7 +12,7 @@ pub fn one(sample: &Sample) -> String {
     let device = sample.host.adapter.as_ref().or(sample.host.cpu.as_ref());
     let (size, unit) = workload.input_size();
     let mut rows = vec![
-        ("job", format!("{} {}", workload.model, workload.mode.as_str())),
+        ("job", workload.describe_job()),
         (workload.noun(), format!("{} of {size} {unit}, {} at once", workload.images, workload.batch_size)),
         ("executors × cores", configuration.split().short()),
         ("executor memory", format!("{} MiB", configuration.memory_per_executor_mib)),

@@ -103,7 +103,7 @@ impl Plan {
             unusable("the plan has no upper bound of the time; measure more, or give a limit with --time")
         })?;
         let machine = machine(&context);
-        let is_local = context.engine == Engine::Local;
+        let is_local = context.engine.is_on_one_machine();
         // The local engine has all executors on one machine, unless the plan says otherwise.
         let nodes = choice.machines.or(is_local.then_some(1));
         let together = match choice.executors_per_machine {

@@ -126,7 +126,7 @@ impl Row {
                 Pricing::Unknown => None,
             },
             warnings: candidate.prediction.warnings.clone(),
-            is_beyond_one_machine: placement.machines > 1 && arm.engine == Engine::Local,
+            is_beyond_one_machine: placement.machines > 1 && arm.engine.is_on_one_machine(),
             on_pareto_front: false,
             is_best_of_machine: false,
         }
