@@ -292,6 +292,7 @@ impl Workload {
     pub fn program_rate(&self, configuration: &Configuration, sampling_rate: f64) -> f64 {
         let (count, whole) = match self.bound() {
             None => return 1.0,
+            Some(Placeholder::Rate) => return sampling_rate,
             Some(bound) => self.program_share(bound, configuration, sampling_rate),
         };
         count as f64 / whole as f64

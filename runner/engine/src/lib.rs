@@ -232,10 +232,10 @@ impl Job {
         }
     }
 
-    /// Returns whether the memory of executors can be limited: always on the CPU, elsewhere only by
-    /// control groups.
+    /// Returns whether the memory of executors can be limited: always on the CPU and for the user's
+    /// own program, elsewhere only by control groups.
     pub fn bounds_memory(&self) -> bool {
-        self.device.bounds_memory() || control_group::limits_memory()
+        self.program.is_some() || self.device.bounds_memory() || control_group::limits_memory()
     }
 
     /// Returns the processors of an executor that runs alone; empty if it is not pinned.

@@ -174,3 +174,28 @@ fn a_job_that_foreglow_ran_itself_is_left_out() {
     let error = refused(&changed("/metadata/labels", json!({"app.kubernetes.io/name": "foreglow"})));
     assert!(error.starts_with("no finished job can be used; infer ran `foreglow collect`"), "{error}");
 }
+
+#[test]
+fn the_gpus_of_a_pod_are_counted() {
+    let accelerator = given(&[("accelerator", "NVIDIA A100-SXM4-40GB")]);
+    for (limits, pods, expected) in [
+        (json!({"nvidia.com/gpu": "1"}), 2, (2, None)),
+        (json!({"nvidia.com/gpu": "4"}), 1, (1, Some(4))),
+        (json!({"nvidia.com/gpu": 8}), 1, (1, Some(8))),
+        (json!({"nvidia.com/gpu": "4"}), 2, (2, Some(4))),
+        (json!({"amd.com/gpu": "8"}), 4, (4, Some(8))),
+        (json!({"nvidia.com/mig-1g.5gb": "2"}), 1, (1, Some(2))),
+        (json!({"gpu.intel.com/i915": "2"}), 1, (1, Some(2))),
+        (json!({"nvidia.com/gpu.shared": "1"}), 2, (2, None)),
+    ] {
+        let mut job = job();
+        job["spec"]["parallelism"] = pods.into();
+        job["spec"]["completions"] = pods.into();
+        let all = job.pointer_mut(LIMITS).unwrap().as_object_mut().unwrap();
+        all.extend(limits.as_object().unwrap().clone());
+        let import = read(job.to_string(), &accelerator).unwrap();
+        let configuration = &import.samples[0].configuration;
+        assert_eq!((configuration.executors, configuration.accelerators_per_executor), expected, "{limits}");
+        assert_eq!(configuration.shares_accelerators, limits.to_string().contains("shared"), "{limits}");
+    }
+}

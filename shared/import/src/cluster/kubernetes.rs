@@ -219,6 +219,13 @@ fn gpus(container: &Value) -> Vec<&str> {
     limits.into_iter().flat_map(|limits| limits.keys()).map(String::as_str).filter(|name| is_gpu(name)).collect()
 }
 
+/// Returns the number of GPUs of a container, or of parts of GPUs; 0 if it shares them.
+fn gpu_count(container: &Value, gpus: &[&str]) -> u32 {
+    let limits = &container["resources"]["limits"];
+    let own = gpus.iter().filter(|name| !name.ends_with("/gpu.shared"));
+    own.filter_map(|name| text(&limits[*name])?.parse::<u32>().ok()).fold(0, u32::saturating_add)
+}
+
 fn finished(job: &Value) -> Result<(Finished, Vec<String>), String> {
     if job["metadata"]["labels"][KUBERNETES_LABEL.0] == KUBERNETES_LABEL.1 {
         return Err(OWN_RUN.to_owned());
@@ -246,6 +253,9 @@ fn finished(job: &Value) -> Result<(Finished, Vec<String>), String> {
         cores_per_executor: cores as u32,
         memory_per_executor_mib: text(&limits["memory"]).and_then(|memory| mebibytes(&memory, unit_bytes)),
         memory_field: "resources.limits.memory",
+        gpus_per_executor: gpu_count(container, &gpus),
+        // Several pods may be on one node.
+        nodes: None,
         has_gpu: !gpus.is_empty(),
         gpu_type: GPU_NAMES.iter().find_map(|label| node[label].as_str()).map(str::to_owned),
         // Each pod has its own, or its part of one.
