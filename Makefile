@@ -176,7 +176,7 @@ lint: | setup-lint
 	cargo fmt --check --manifest-path bench/scenario-grid/Cargo.toml
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
-	$(WASM_CARGO) clippy --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-onnx -p foreglow-spark-log -p foreglow-import -p foreglow-numeric -p foreglow-learner -p foreglow-predictor -p foreglow-model -p foreglow-web -- -D warnings
+	$(WASM_CARGO) clippy --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-onnx -p foreglow-progress -p foreglow-spark-log -p foreglow-import -p foreglow-numeric -p foreglow-learner -p foreglow-predictor -p foreglow-model -p foreglow-web -- -D warnings
 
 # Runs the tests in parallel with cargo-nextest if it is installed; nextest does not run doc tests.
 # The programs of tests/examples are linted but not built here.

@@ -28,6 +28,7 @@ const TEXT: &[&str] = &[
     "workload.optimizer",
     "workload.text.vectors",
     "workload.unit",
+    "progress.unit",
 ];
 
 /// Columns that every file must have.

@@ -14,6 +14,7 @@ mod command_template;
 mod confusion;
 mod context;
 mod csv;
+mod curve;
 mod duration;
 mod encoding;
 mod exceeded_memory;
@@ -54,6 +55,7 @@ pub use crate::command_template::{CommandTemplate, Placeholder, ProgramRun, Temp
 pub use crate::confusion::{ClassQuality, Confusion};
 pub use crate::context::Context;
 pub use crate::csv::{CsvColumns, write_csv};
+pub use crate::curve::{Curve, MOST_CURVE_POINTS};
 pub use crate::duration::{compact_duration, parse_duration};
 pub use crate::encoding::decode;
 pub use crate::exceeded_memory::ExceededMemory;

@@ -5,6 +5,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::curve::MOST_CURVE_POINTS;
 use crate::{Host, IncompleteRun, Observation, Sample, SampleError, Workload};
 
 /// Maximum number of executors. Readers list all numbers up to the largest.
@@ -80,6 +81,11 @@ pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
             split.executors, split.cores_per_executor
         );
         return Err(SampleError::Range { field: "configuration.total_cores", value: total.to_string(), must });
+    }
+    if sample.progress.as_ref().is_some_and(|curve| !curve.is_valid()) {
+        let must =
+            format!("a unit and at most {MOST_CURVE_POINTS} points, whose seconds and work ascend and are not below 0");
+        return Err(SampleError::Range { field: "progress", value: "something else".to_owned(), must });
     }
     check_numbers(&[
         ("sampling_rate", Some(sample.sampling_rate), SAMPLING_RATES, "from 1e-12 to 1"),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::limits;
-use crate::{CoreSplit, ExceededMemory, Workload};
+use crate::{CoreSplit, Curve, ExceededMemory, Workload};
 
 /// Version of the sample format; no other version is read.
 pub const SCHEMA: u32 = 1;
@@ -63,6 +63,9 @@ pub struct Sample {
     /// The memory that was exceeded, if the run ran out of memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exceeded_memory: Option<ExceededMemory>,
+    /// The work done over time, if the program reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Curve>,
     /// Fields of later versions and other tools, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,

@@ -9,7 +9,7 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 27] = [
+const ALLOWED: [(&str, &[&str]); 28] = [
     ("foreglow-shared", &[]),
     ("foreglow-numeric", &[]),
     ("foreglow-learner", &["foreglow-shared", "foreglow-numeric"]),
@@ -21,6 +21,7 @@ const ALLOWED: [(&str, &[&str]); 27] = [
     ("foreglow-exit", &["foreglow-shared"]),
     ("foreglow-architectures", &[]),
     ("foreglow-onnx", &[]),
+    ("foreglow-progress", &["foreglow-shared"]),
     ("foreglow-spark-log", &["foreglow-shared"]),
     ("foreglow-import", &["foreglow-shared", "foreglow-spark-log"]),
     ("foreglow-event-log", &["foreglow-import", "foreglow-spark-log", "foreglow-exit"]),
@@ -127,9 +128,10 @@ const ALLOWED: [(&str, &[&str]); 27] = [
 ];
 
 /// The crates of `shared` and `model`.
-const PURE: [&str; 8] = [
+const PURE: [&str; 9] = [
     "foreglow-shared",
     "foreglow-onnx",
+    "foreglow-progress",
     "foreglow-spark-log",
     "foreglow-import",
     "foreglow-numeric",

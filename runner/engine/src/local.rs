@@ -113,6 +113,7 @@ fn measure(
         sampling_rate,
         outcome: ending.outcome,
         exceeded_memory: ending.exceeded_memory(),
+        progress: None,
         completion_time_secs: ending.completion_time_secs,
         startup_secs: run.startup.map(micros),
         reason: ending.reason,

@@ -105,6 +105,7 @@ impl Run<'_> {
             images_processed: None,
             peak_memory_mib: None,
             exceeded_memory: None,
+            progress: None,
             extra: Map::from_iter([("spark".to_owned(), Value::Object(self.facts()))]),
         };
         sample.check()?;

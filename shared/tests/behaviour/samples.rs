@@ -1,8 +1,8 @@
 //! Samples as JSON Lines and CSV.
 
 use foreglow_shared::{
-    Accelerator, Configuration, Engine, ExceededMemory, Fit, Host, Interpolation, Mode, NotText, NumberFormat, Outcome,
-    ReadError, Sample, SampleError, TextInput, Workload, parse_line, read_samples, write_csv, write_jsonl,
+    Accelerator, Configuration, Curve, Engine, ExceededMemory, Fit, Host, Interpolation, Mode, NotText, NumberFormat,
+    Outcome, ReadError, Sample, SampleError, TextInput, Workload, parse_line, read_samples, write_csv, write_jsonl,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -432,8 +432,24 @@ fn complete() -> Sample {
         images_processed: Some(100),
         peak_memory_mib: Some(300),
         exceeded_memory: Some(ExceededMemory::Accelerator),
+        progress: Some(Curve {
+            unit: name(),
+            of: Some(5000.0),
+            per_epoch: Some(500.0),
+            points: vec![(0.5, 1.0), (1.25, 3.0)],
+        }),
         extra: extra("phases", json!({"read_secs": 1.5})),
     }
+}
+
+#[test]
+fn a_sample_whose_progress_goes_back_is_refused() {
+    let mut sample = complete();
+    assert_eq!(sample.check(), Ok(()));
+    if let Some(curve) = &mut sample.progress {
+        curve.points.push((2.0, 2.0));
+    }
+    assert!(sample.check().unwrap_err().to_string().starts_with("progress is"));
 }
 
 #[test]

@@ -275,6 +275,7 @@ impl<'a> Run<'a> {
             images_processed: Some(self.results.images).filter(|images| *images > 0),
             peak_memory_mib: self.results.peak_memory_mib,
             exceeded_memory: None,
+            progress: None,
             extra,
         }
     }

@@ -121,6 +121,7 @@ fn sample(job: &Job, run: &Run, outcome: Outcome, secs: f64) -> Sample {
         images_processed: None,
         peak_memory_mib: None,
         exceeded_memory: None,
+        progress: None,
         extra: serde_json::Map::new(),
     }
 }

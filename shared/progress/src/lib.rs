@@ -1,0 +1,255 @@
+//! The progress of training programs, read from their output.
+//!
+//! [`Reader`] recognises the bars, counters and logs of common programs in raw output, live or from
+//! a file, and gives the [`Curve`] of the work done over time:
+//!
+//! ```
+//! use foreglow_progress::Reader;
+//!
+//! let mut reader = Reader::new();
+//! reader.push(b"step 1/100 loss 2.3\nstep 2/1", 0.5);
+//! reader.push(b"00 loss 2.2\n", 1.0);
+//! assert_eq!((reader.done(), reader.of()), (Some(2.0), Some(100.0)));
+//! ```
+
+mod clock;
+mod declared;
+mod lines;
+mod pattern;
+mod reading;
+mod recorder;
+mod scan;
+mod text;
+mod track;
+
+use foreglow_shared::Curve;
+
+pub use crate::pattern::PatternError;
+
+use crate::clock::Told;
+use crate::lines::Lines;
+use crate::pattern::Pattern;
+use crate::reading::{Epoch, Reading, Source};
+use crate::track::Track;
+
+/// Bars and counters of one output that are followed at the same time.
+const MOST_TRACKS: usize = 32;
+
+/// Reads the progress of one run from its output.
+///
+/// Its memory is bounded, whatever the length of the output and of its lines.
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    pattern: Option<Pattern>,
+    lines: Lines,
+    progress: Progress,
+}
+
+/// The progress of the lines so far.
+#[derive(Clone, Debug, Default)]
+struct Progress {
+    tracks: Vec<Track>,
+    /// The last epoch that a line of its own announced.
+    epoch: Option<Epoch>,
+    clock: Clock,
+}
+
+/// Time that never goes back.
+#[derive(Clone, Debug, Default)]
+struct Clock {
+    now: f64,
+    /// Added to the given times, because they were set back.
+    offset: f64,
+    last_given: f64,
+    /// The first timestamp of a log, seconds since 1970.
+    zero: Option<f64>,
+}
+
+impl Reader {
+    /// Creates a reader of all known forms.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Creates a reader of the lines that match a regular expression, and of the own protocol. The
+    /// expression has the named groups `step`, `images`, `epoch` or `rate` (per second), and may
+    /// have `of`, the total of `step` or `images`.
+    ///
+    /// # Errors
+    /// The text is not a regular expression, or no group counts work.
+    pub fn with_pattern(pattern: &str) -> Result<Self, PatternError> {
+        Ok(Self { pattern: Some(Pattern::new(pattern)?), ..Self::default() })
+    }
+
+    /// Adds a chunk of output that arrived `at_secs` after the start of the program. It may be cut
+    /// anywhere. A time before the last one counts as no time passed.
+    pub fn push(&mut self, bytes: &[u8], at_secs: f64) {
+        let Self { pattern, lines, progress } = self;
+        lines.push(bytes, at_secs, |line, at| progress.live(line, at, pattern.as_ref()));
+    }
+
+    /// Adds a chunk of a log file, whose lines tell the time themselves: by timestamps, by the
+    /// elapsed time of bars, or by the time of a step. Other lines are ignored.
+    pub fn push_recorded(&mut self, bytes: &[u8]) {
+        let Self { pattern, lines, progress } = self;
+        lines.push(bytes, 0.0, |line, _| progress.recorded(line, pattern.as_ref()));
+    }
+
+    /// Reads the last line, whose end is missing, after live output.
+    pub fn finish(&mut self) {
+        let Self { pattern, lines, progress } = self;
+        lines.finish(|line, at| progress.live(line, at, pattern.as_ref()));
+    }
+
+    /// Reads the last line of a log file, whose end is missing.
+    pub fn finish_recorded(&mut self) {
+        let Self { pattern, lines, progress } = self;
+        lines.finish(|line, _| progress.recorded(line, pattern.as_ref()));
+    }
+
+    /// Returns the units of work done, in [`Curve::unit`].
+    pub fn done(&self) -> Option<f64> {
+        self.progress.main()?.last().map(|(_, done)| done)
+    }
+
+    /// Returns the units of the whole job, if the program reported them.
+    pub fn of(&self) -> Option<f64> {
+        self.progress.curve()?.of
+    }
+
+    /// Returns the progress so far; `None` if no line told any.
+    pub fn curve(&self) -> Option<Curve> {
+        self.progress.curve()
+    }
+
+    /// Returns the first timestamp of a log file, seconds since 1970.
+    pub fn started_at_secs(&self) -> Option<f64> {
+        self.progress.clock.zero
+    }
+}
+
+impl Progress {
+    fn live(&mut self, line: &[u8], at: f64, pattern: Option<&Pattern>) {
+        let logged = declared::read_mllog(line);
+        if let Some(reading) = read(line, logged, pattern).0 {
+            let at = self.clock.at(at);
+            self.add(reading, at);
+        }
+    }
+
+    fn recorded(&mut self, line: &[u8], pattern: Option<&Pattern>) {
+        let (reading, logged_ms) = read(line, declared::read_mllog(line), pattern);
+        let told = logged_ms.map(|ms| Told::At(ms / 1000.0));
+        if let Some(Told::At(secs)) = told {
+            self.clock.zero.get_or_insert(secs);
+        }
+        let Some(reading) = reading else { return };
+        let told = told.or_else(|| clock::read(line));
+        match told.and_then(|told| self.time_of(&reading, told)) {
+            Some(at) => {
+                let track = self.add(reading, at);
+                if let Some(Told::Elapsed(secs)) = told {
+                    track.last_elapsed = secs;
+                }
+            }
+            // A line without a time may still announce the epoch.
+            None => self.announce(&reading),
+        }
+    }
+
+    /// Returns the time of a reading of a log file, seconds since its first one.
+    fn time_of(&mut self, reading: &Reading, told: Told) -> Option<f64> {
+        if let Told::At(secs) = told {
+            let zero = *self.clock.zero.get_or_insert(secs);
+            return Some(self.clock.at(secs - zero));
+        }
+        if self.clock.zero.is_some() {
+            return None;
+        }
+        let now = self.clock.now;
+        let track = self.tracks.iter().find(|track| track.key == reading.key);
+        let at = match (told, track) {
+            (Told::Elapsed(secs), Some(track)) if secs >= track.last_elapsed => now + secs - track.last_elapsed,
+            (Told::Elapsed(secs), _) => now + secs,
+            (Told::PerStep(secs), Some(track)) => {
+                let steps = reading.step - track.last_step();
+                now + secs * if steps > 0.0 { steps } else { 1.0 }
+            }
+            (Told::PerStep(secs), None) => now + secs,
+            (Told::At(_), _) => return None,
+        };
+        Some(self.clock.at(at))
+    }
+
+    fn announce(&mut self, reading: &Reading) {
+        if reading.source == Source::Epochs {
+            self.epoch = Some(Epoch { number: reading.step, of: reading.of });
+        }
+    }
+
+    /// Adds a reading and returns its track.
+    fn add(&mut self, mut reading: Reading, at: f64) -> &mut Track {
+        self.announce(&reading);
+        if reading.source == Source::Steps && reading.of.is_some() {
+            reading.epoch = reading.epoch.or(self.epoch);
+        }
+        let place = match self.tracks.iter().position(|track| track.key == reading.key) {
+            Some(place) => place,
+            None => self.insert(Track::new(&reading, at)),
+        };
+        self.tracks[place].push(&reading, at);
+        &mut self.tracks[place]
+    }
+
+    /// Adds a track, in the place of the least important one if there are too many.
+    fn insert(&mut self, track: Track) -> usize {
+        if self.tracks.len() < MOST_TRACKS {
+            self.tracks.push(track);
+            return self.tracks.len() - 1;
+        }
+        let least = (0..self.tracks.len()).min_by(|one, other| self.order(*one, *other)).unwrap_or(0);
+        self.tracks[least] = track;
+        least
+    }
+
+    fn order(&self, one: usize, other: usize) -> std::cmp::Ordering {
+        let weight = |place: usize| self.tracks[place].weight();
+        let (one, other) = (weight(one), weight(other));
+        (one.0, one.1).cmp(&(other.0, other.1)).then(one.2.total_cmp(&other.2))
+    }
+
+    /// Returns the bar or counter that shows the progress of the job.
+    fn main(&self) -> Option<&Track> {
+        (0..self.tracks.len()).max_by(|one, other| self.order(*one, *other)).map(|place| &self.tracks[place])
+    }
+
+    fn curve(&self) -> Option<Curve> {
+        let epochs = self.epoch.and_then(|epoch| epoch.of);
+        self.main().map(|track| track.curve(epochs)).filter(|curve| !curve.points.is_empty())
+    }
+}
+
+/// Reads a line, and the time of a line of `:::MLLOG`.
+fn read(line: &[u8], logged: Option<declared::Logged>, pattern: Option<&Pattern>) -> (Option<Reading>, Option<f64>) {
+    if let Some(reading) = declared::read_protocol(line) {
+        return (Some(reading), None);
+    }
+    match (pattern, logged) {
+        (Some(pattern), _) => (pattern.read(line), None),
+        (None, Some(logged)) => (logged.reading, Some(logged.time_ms)),
+        (None, None) => (text::read(line), None),
+    }
+}
+
+impl Clock {
+    /// Returns a time that is not before the last one: when the clock is set back, it goes on from
+    /// the last time.
+    fn at(&mut self, given: f64) -> f64 {
+        if given < self.last_given {
+            self.offset += self.last_given - given;
+        }
+        self.last_given = given;
+        self.now = (given + self.offset).max(self.now);
+        self.now
+    }
+}
