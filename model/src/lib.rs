@@ -38,6 +38,7 @@ mod runs;
 mod scaling;
 mod simulation;
 mod unseen;
+mod work;
 
 pub use crate::accuracy::{Accuracy, AccuracyUnknown};
 pub use crate::advice::{Advice, BestSoFar, LEAST_SAVING, Suggestion, Verdict, advise};

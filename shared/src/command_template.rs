@@ -111,9 +111,10 @@ fn choice(nearest: Option<Placeholder>) -> String {
 /// # use foreglow_shared::CommandTemplate;
 /// let words = ["python", "train.py", "--max-steps", "{steps}"].map(str::to_owned).to_vec();
 /// let template = CommandTemplate::new(words)?;
-/// assert_eq!((template.name().as_str(), template.line().as_str()), ("train.py", "python train.py --max-steps '{steps}'"));
+/// assert_eq!(template.name(), "train.py");
+/// assert_eq!(template.line(), "python train.py --max-steps '{steps}'");
 /// let error = CommandTemplate::new(vec!["./train {step}".to_owned()]).unwrap_err();
-/// assert_eq!(error.to_string(), "{step} is no placeholder; write {steps}, and write {{step}} for the braces themselves");
+/// assert!(error.to_string().starts_with("{step} is no placeholder; write {steps}"));
 /// # Ok::<(), foreglow_shared::TemplateError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

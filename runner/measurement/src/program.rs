@@ -5,12 +5,13 @@ use foreglow_data::Kind;
 use foreglow_engine::{Job, Placement, Program, StopAfter};
 use foreglow_exit::unusable;
 use foreglow_machine::{device, machine_memory_mib, processors};
+use foreglow_progress::Reader;
 use foreglow_shared::{CommandTemplate, CoreSplit, Mode, Placeholder, Workload};
 
 use crate::training::TrainingArgs;
 use crate::workload::{WorkloadArgs, listed};
 
-/// Unit of work of a job that counts steps, and of one whose size nobody says.
+/// Unit of work of a job that counts steps, and of one of unknown size.
 const STEPS: &str = "steps";
 const PERCENT: &str = "%";
 /// Step of the memory that is recorded without a limit, MiB: kernels differ by less.
@@ -47,6 +48,11 @@ pub struct ProgramArgs {
     /// as 5m
     #[arg(long, value_name = "N steps|TIME|P%", requires = "command")]
     stop_after: Option<StopAfter>,
+
+    /// Regular expression for the lines with the program's progress, with named groups: step,
+    /// images, epoch or rate, and of [default: those of tqdm, Keras, PyTorch and others]
+    #[arg(long, value_name = "REGEX", requires = "command")]
+    progress: Option<String>,
 }
 
 impl ProgramArgs {
@@ -92,9 +98,15 @@ impl ProgramArgs {
             weights: None,
             normalisation: None,
             training: None,
-            program: Some(Program { stop_after: self.stop_after, ..Program::default() }),
+            program: Some(Program { stop_after: self.stop_after, reader: self.reader()?, has_limited_memory: false }),
         };
         Ok(Some((job, workloads)))
+    }
+
+    /// Returns the reader of the program's progress.
+    fn reader(&self) -> anyhow::Result<Reader> {
+        let Some(pattern) = &self.progress else { return Ok(Reader::new()) };
+        Reader::with_pattern(pattern).map_err(|error| unusable(format!("--progress: {error}")))
     }
 
     /// Checks that the values of the placeholders are known.
@@ -187,8 +199,8 @@ impl ProgramArgs {
             .collect())
     }
 
-    /// Returns the one placement of a single run. Without a number of cores, the executors share all
-    /// processors.
+    /// Returns the one placement of a single run. Without a number of cores, the executors share
+    /// all processors.
     ///
     /// # Errors
     /// There are several numbers of GPUs or machines, or the GPUs cannot be divided.

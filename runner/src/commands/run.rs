@@ -22,8 +22,8 @@ use foreglow_shared::{Configuration, Outcome, Sample, write_csv, write_jsonl};
 /// Default sampling rate.
 const USUAL_RATE: f64 = 0.1;
 
-/// Measure a CNN job, or your own program, once on a sample of its work and print the timing sample,
-/// which is saved only with --output or --upload
+/// Measure a CNN job, or your own program, once on a sample of its work and print the timing
+/// sample, which is saved only with --output or --upload
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -1,9 +1,14 @@
 //! Output of a program: read as it comes, in constant memory.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
+
+use foreglow_progress::Reader;
+use foreglow_shared::Curve;
 
 /// Lines to keep for the message of a failure.
 const KEPT_LINES: usize = 40;
@@ -11,101 +16,144 @@ const KEPT_LINES: usize = 40;
 const KEPT_LETTERS: usize = 500;
 const CHUNK: usize = 64 << 10;
 
-/// The output of a program on both of its streams.
-#[derive(Clone, Default)]
-pub struct Output(Arc<Mutex<Seen>>);
-
-/// What the output said so far.
-#[derive(Default)]
-struct Seen {
-    last_lines: VecDeque<String>,
+/// The output of a program: its two streams, and the file in which it may tell its progress.
+#[derive(Clone)]
+pub struct Output {
+    started: Instant,
+    last_lines: Arc<Mutex<VecDeque<String>>>,
+    /// A reader of the progress of each source: a line that begins on one does not end on another.
+    readers: [Arc<Mutex<Reader>>; 3],
 }
 
 impl Output {
-    /// Reads a stream to its end, in a thread of its own.
+    /// Reads the progress in this form, with times since `started`.
+    pub fn new(reader: &Reader, started: Instant) -> Self {
+        let readers = [(); 3].map(|()| Arc::new(Mutex::new(reader.clone())));
+        Self { started, last_lines: Arc::default(), readers }
+    }
+
+    /// Returns the moment from which the times count.
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+
+    /// Reads a stream, 0 or 1, to its end, in a thread of its own.
     ///
     /// # Errors
     /// The system has no more threads.
-    pub fn read(&self, mut stream: impl Read + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    pub fn read(&self, stream: usize, mut from: impl Read + Send + 'static) -> std::io::Result<JoinHandle<()>> {
         let output = self.clone();
         std::thread::Builder::new().spawn(move || {
             let mut chunk = vec![0; CHUNK];
-            let mut line = Line::default();
+            let mut line = Vec::new();
             loop {
-                match stream.read(&mut chunk) {
+                match from.read(&mut chunk) {
                     Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                     Ok(0) | Err(_) => break,
-                    Ok(length) => output.seen().take(&chunk[..length], &mut line),
+                    Ok(length) => {
+                        let bytes = &chunk[..length];
+                        locked(&output.readers[stream]).push(bytes, output.started.elapsed().as_secs_f64());
+                        output.keep_lines(bytes, &mut line);
+                    }
                 }
             }
-            output.seen().keep(&mut line);
+            output.keep(&mut line);
         })
+    }
+
+    /// Reads what was added to the file in which the program may tell its progress.
+    pub fn read_file(&self, file: &mut File) {
+        let mut chunk = vec![0; CHUNK];
+        while let Ok(length @ 1..) = file.read(&mut chunk) {
+            locked(&self.readers[2]).push(&chunk[..length], self.started.elapsed().as_secs_f64());
+        }
+    }
+
+    /// Reads the last lines, whose end is missing.
+    pub fn finish(&self) {
+        self.readers.iter().for_each(|reader| locked(reader).finish());
+    }
+
+    /// Returns the progress so far: that of the file, or else of the stream that tells more.
+    pub fn curve(&self) -> Option<Curve> {
+        let of = |reader: &Arc<Mutex<Reader>>| locked(reader).curve();
+        let weight = |curve: &Curve| (curve.of.is_some(), curve.points.len());
+        of(&self.readers[2]).or_else(|| self.readers[..2].iter().filter_map(of).max_by_key(weight))
+    }
+
+    /// Returns the work done so far, if the program tells it, without the whole curve.
+    pub fn done(&self) -> Option<f64> {
+        self.readers.iter().filter_map(|reader| locked(reader).done()).reduce(f64::max)
     }
 
     /// Returns the last lines, which are not blank.
     pub fn last_lines(&self) -> Vec<String> {
-        self.seen().last_lines.iter().cloned().collect()
+        locked(&self.last_lines).iter().cloned().collect()
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The beginning of a line whose end has not arrived.
-#[derive(Default)]
-struct Line(Vec<u8>);
-
-impl Seen {
-    fn take(&mut self, mut bytes: &[u8], line: &mut Line) {
+    fn keep_lines(&self, mut bytes: &[u8], line: &mut Vec<u8>) {
         while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
-            line.extend(&bytes[..end]);
+            extend(line, &bytes[..end]);
             self.keep(line);
             bytes = &bytes[end + 1..];
         }
-        line.extend(bytes);
+        extend(line, bytes);
     }
 
-    fn keep(&mut self, line: &mut Line) {
-        let text = String::from_utf8_lossy(&line.0);
-        if !text.trim().is_empty() {
-            if self.last_lines.len() == KEPT_LINES {
-                self.last_lines.pop_front();
+    fn keep(&self, line: &mut Vec<u8>) {
+        if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
+            let mut lines = locked(&self.last_lines);
+            if lines.len() == KEPT_LINES {
+                lines.pop_front();
             }
-            self.last_lines.push_back(text.trim_end().to_owned());
+            lines.push_back(String::from_utf8_lossy(line).trim_end().to_owned());
         }
-        line.0.clear();
+        line.clear();
     }
 }
 
-impl Line {
-    fn extend(&mut self, bytes: &[u8]) {
-        let room = KEPT_LETTERS.saturating_sub(self.0.len());
-        self.0.extend_from_slice(&bytes[..bytes.len().min(room)]);
-    }
+fn extend(line: &mut Vec<u8>, bytes: &[u8]) {
+    let room = KEPT_LETTERS.saturating_sub(line.len());
+    line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn last_lines(text: Vec<u8>) -> Vec<String> {
-        let output = Output::default();
-        output.read(std::io::Cursor::new(text)).unwrap().join().unwrap();
-        output.last_lines()
+    fn read(text: Vec<u8>) -> Output {
+        let output = Output::new(&Reader::new(), Instant::now());
+        output.read(1, std::io::Cursor::new(text)).unwrap().join().unwrap();
+        output.finish();
+        output
     }
 
     #[test]
     fn the_last_lines_are_kept_without_blank_ones() {
         let lines: String = (0..100).map(|number| format!("line {number}\n\n  \r")).collect();
-        let kept = last_lines(format!("{lines}end").into_bytes());
+        let kept = read(format!("{lines}end").into_bytes()).last_lines();
         assert_eq!((kept.len(), kept.first().unwrap().as_str()), (KEPT_LINES, "line 61"));
         assert_eq!(kept.last().unwrap(), "end");
     }
 
     #[test]
     fn a_line_without_end_and_bytes_that_are_no_text_take_constant_memory() {
-        let kept = last_lines(vec![0xff; 10 << 20]);
+        let kept = read(vec![0xff; 10 << 20]).last_lines();
         assert_eq!(kept[0].chars().count(), KEPT_LETTERS);
+    }
+
+    #[test]
+    fn progress_is_read_from_either_stream_and_first_of_all_from_the_file() {
+        let output = read(b"step 1/50\nstep 2/50".to_vec());
+        assert_eq!((output.done(), output.curve().and_then(|curve| curve.of)), (Some(2.0), Some(50.0)));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("progress");
+        std::fs::write(&path, "{\"foreglow\":{\"done\":128,\"of\":5000}}\n").unwrap();
+        output.read_file(&mut File::open(&path).unwrap());
+        assert_eq!(output.curve().and_then(|curve| curve.of), Some(5000.0));
     }
 }

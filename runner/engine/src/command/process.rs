@@ -73,7 +73,8 @@ impl Process {
         command.args(arguments).envs(resources.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let (mut child, started) = spawn(&mut command, &resources.processors)?;
+        let started = output.started();
+        let mut child = spawn(&mut command, &resources.processors)?;
         let group = Pid::from_child(&child);
         let control_group = resources.memory_mib.and_then(|mib| ControlGroup::with_memory(child.id(), mib));
         let (tree, (sender, ended)) = (Tree::of(child.id()), mpsc::channel());
@@ -91,8 +92,8 @@ impl Process {
             output,
             is_reaped: false,
         };
-        process.readers.extend(streams.0.map(|stream| process.output.read(stream)).transpose()?);
-        process.readers.extend(streams.1.map(|stream| process.output.read(stream)).transpose()?);
+        process.readers.extend(streams.0.map(|stream| process.output.read(0, stream)).transpose()?);
+        process.readers.extend(streams.1.map(|stream| process.output.read(1, stream)).transpose()?);
         std::thread::Builder::new().spawn(move || {
             // The status stays unread, so that the number of the group is not given to others.
             while matches!(
@@ -121,6 +122,11 @@ impl Process {
     /// Returns the time from the start to the end, or until now.
     pub fn elapsed(&self) -> Duration {
         self.ended_at.unwrap_or_else(Instant::now) - self.started
+    }
+
+    /// Returns what the program has told of its work.
+    pub fn output(&self) -> &Output {
+        &self.output
     }
 
     /// Returns when the program was started.
@@ -162,6 +168,7 @@ impl Process {
         while self.readers.iter().any(|reader| !reader.is_finished()) && Instant::now() < patience {
             std::thread::sleep(Duration::from_millis(5));
         }
+        self.output.finish();
         self.is_reaped = true;
         End {
             status: self.child.wait().ok(),
@@ -218,20 +225,16 @@ impl Drop for Process {
     }
 }
 
-/// Starts a program on these processors, and returns when. A thread is pinned and starts the
-/// program, which inherits its processors.
-fn spawn(command: &mut Command, processors: &[u32]) -> io::Result<(std::process::Child, Instant)> {
-    let start = |command: &mut Command| {
-        let started = Instant::now();
-        command.spawn().map(|child| (child, started))
-    };
+/// Starts a program on these processors. A thread is pinned and starts the program, which inherits
+/// its processors.
+fn spawn(command: &mut Command, processors: &[u32]) -> io::Result<std::process::Child> {
     if processors.is_empty() {
-        return start(command);
+        return command.spawn();
     }
     std::thread::scope(|scope| {
         let pinned = scope.spawn(|| {
             bounds::pin(processors).map_err(io::Error::other)?;
-            start(command)
+            command.spawn()
         });
         pinned.join().unwrap_or_else(|_| Err(io::Error::other("the thread that starts the program ended")))
     })
@@ -243,7 +246,8 @@ mod tests {
 
     fn start(line: &str, resources: &Resources) -> Process {
         let words = ["sh", "-c", line].map(str::to_owned);
-        Process::start(&words, resources, Output::default()).unwrap()
+        let output = Output::new(&foreglow_progress::Reader::new(), Instant::now());
+        Process::start(&words, resources, output).unwrap()
     }
 
     fn wait(process: &mut Process, most: Duration) -> bool {

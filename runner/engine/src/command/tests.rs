@@ -1,6 +1,9 @@
+use std::time::{Duration, Instant};
+
 use foreglow_data::Kind;
+use foreglow_exit::Interrupted;
 use foreglow_machine::device::{self, Wish};
-use foreglow_shared::{CoreSplit, Mode, Workload};
+use foreglow_shared::{CoreSplit, ExceededMemory, Mode, Outcome, Workload};
 
 use super::*;
 
@@ -34,7 +37,7 @@ fn a_run_of_a_program_is_a_sample_with_its_wall_clock() {
     assert_eq!((sample.outcome, sample.reason.as_deref()), (Outcome::Completed, None));
     assert_eq!((sample.engine, sample.sampling_rate, sample.images_processed), (EngineName::Command, 0.1, Some(3)));
     assert!(sample.completion_time_secs.unwrap() >= 0.03);
-    assert_eq!(sample.startup_secs, None, "without progress, start-up is not told apart");
+    assert_eq!(sample.startup_secs, None, "without progress, start-up is unknown");
     assert_eq!(sample.host, job.host());
     assert!(sample.check().is_ok());
     assert!(Command::default().has_measured(&sample, &job));
@@ -83,4 +86,66 @@ fn an_interrupted_run_ends_its_program_and_gives_no_sample() {
     let begun = Instant::now();
     let result = Command::default().measure(&job, &configuration, 1.0, &interrupt, &mut |_| {});
     assert!(result.unwrap_err().is::<Interrupted>() && begun.elapsed() < Duration::from_secs(60));
+}
+
+/// A program that starts for 0.3 s and then takes 20 ms a step, and tells each.
+const TRAINING: &str = "import sys, time\ntime.sleep(0.3)\nfor step in range(1, int(sys.argv[1]) + 1):\n    \
+                        time.sleep(0.02)\n    print(f'step {step}/{sys.argv[1]} loss 1.0')";
+
+#[test]
+fn progress_tells_start_up_apart_and_its_curve_is_in_the_sample() {
+    let sample = run(&job(&["python3", "-c", TRAINING, "{steps}"], 100), 0.3);
+    assert_eq!(sample.outcome, Outcome::Completed, "{:?}", sample.reason);
+    let (startup, secs) = (sample.startup_secs.unwrap(), sample.completion_time_secs.unwrap());
+    assert!(startup >= 0.25 && secs >= 0.5, "{startup} {secs}");
+    let curve = sample.progress.as_ref().unwrap();
+    assert_eq!((curve.unit.as_str(), curve.of, curve.points.len()), ("steps", Some(30.0), 30));
+    assert!(sample.check().is_ok());
+}
+
+#[test]
+fn a_program_is_stopped_after_its_steps_and_the_sample_is_what_it_had_done() {
+    let words = ["python3", "-c", TRAINING, "10000"];
+    let stop = |text: &str| Some(Program { stop_after: text.parse().ok(), ..Program::default() });
+    for text in ["20steps", "0.2%", "1.5s"] {
+        let job = Job { program: stop(text), ..job(&words, 10_000) };
+        let sample = run(&job, 1.0);
+        assert_eq!(sample.outcome, Outcome::Completed, "{text}: {:?}", sample.reason);
+        let (_, done) = sample.progress.as_ref().unwrap().last().unwrap();
+        assert!((1.0..500.0).contains(&done) && (text == "1.5s" || done >= 20.0), "{text}: {done}");
+        assert!((sample.sampling_rate - done / 10_000.0).abs() < 1e-12, "{text}");
+        assert!(sample.startup_secs.unwrap() >= 0.25, "{text}");
+        // The same command does not run it again, and one that stops elsewhere does.
+        let engine = Command::default();
+        assert!(
+            engine.has_measured(&sample, &job)
+                && !engine.has_measured(&sample, &Job { program: stop("7s"), ..job.clone() })
+        );
+        let run = crate::sweep::Run { sampling_rate: 1.0, ..crate::sweep::Run::of(&sample) };
+        assert!(run.is_of(&sample), "{text}");
+    }
+}
+
+#[test]
+fn a_stopped_program_without_progress_gives_a_lower_bound() {
+    let program = Some(Program { stop_after: "0.3s".parse().ok(), ..Program::default() });
+    let sample = run(&Job { program, ..job(&["sleep", "1000"], 10) }, 1.0);
+    assert_eq!((sample.outcome, sample.sampling_rate), (Outcome::TimedOut, 1.0));
+    let reason = sample.reason.unwrap();
+    assert!(reason.contains("in which sleep told no progress"), "{reason}");
+    assert!((0.3..10.0).contains(&sample.completion_time_secs.unwrap()));
+}
+
+#[test]
+fn a_program_may_tell_its_progress_in_a_file_or_in_a_form_of_its_own() {
+    let line = "for i in 1 2 3 4; do sleep 0.1; echo \"{\\\"foreglow\\\":{\\\"done\\\":$i,\\\"of\\\":4}}\" >> \
+                $FOREGLOW_PROGRESS; done; true {steps}";
+    let sample = run(&job(&[line], 4), 1.0);
+    let curve = sample.progress.unwrap_or_else(|| panic!("{:?}", sample.reason));
+    assert_eq!((curve.of, curve.last().map(|(_, done)| done)), (Some(4.0), Some(4.0)));
+    let reader = Reader::with_pattern("teil (?<step>[0-9]+) von (?<of>[0-9]+)").unwrap();
+    let program = Some(Program { reader, ..Program::default() });
+    let line = "for i in 1 2 3; do sleep 0.1; echo teil $i von {steps}; done";
+    let sample = run(&Job { program, ..job(&[line], 3) }, 1.0);
+    assert_eq!(sample.progress.and_then(|curve| curve.of), Some(3.0));
 }

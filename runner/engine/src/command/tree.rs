@@ -46,7 +46,7 @@ impl Tree {
         let processes = descendants(self.root);
         let secs: f64 = processes.iter().filter_map(|process| processor_secs(*process)).sum();
         self.now = Use {
-            // Processes that ended between the readings were counted by themselves, not by a parent.
+            // Of a process whose parent does not read its status, the time would be lost.
             processor_secs: secs.max(before),
             memory_mib: processes.iter().filter_map(|process| memory_mib(*process)).reduce(|a, b| a + b),
         };

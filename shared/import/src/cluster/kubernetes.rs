@@ -1,9 +1,9 @@
-//! `kubectl get job -o json`: one Job, or a list of them.
+//! `kubectl get job -o json`: one Job, or a list of them, or objects of operators (`operators`).
 
 use foreglow_shared::{Outcome, Timestamp};
 use serde_json::Value;
 
-use super::{BYTES_PER_MIB, Finished, OWN_RUN, Records, mebibytes, quantity, refused};
+use super::{BYTES_PER_MIB, Finished, OWN_RUN, Records, mebibytes, operators, quantity, refused};
 use crate::{Given, Import, ImportError, Importer, Input};
 
 /// Label of Kubernetes' Jobs that run `foreglow collect`, with its value.
@@ -60,11 +60,13 @@ fn records(text: &str) -> Result<Records, ImportError> {
             object["kind"].as_str().and_then(|kind| kind.strip_suffix("List")).filter(|kind| !kind.is_empty());
         let items = object["items"].as_array().map_or_else(|| vec![&object], |items| items.iter().collect());
         for item in items {
-            match item["kind"].as_str().or(of_list) {
-                Some("Job") => records.push(item),
-                kind => {
-                    let kind = kind.unwrap_or("object without a kind");
-                    records.notes.push(format!("{} is a {kind}, and only a Job has a time", name(item)));
+            let kind = item["kind"].as_str().or(of_list).unwrap_or("object without a kind");
+            let job = if kind == "Job" { Some(Ok(item.clone())) } else { operators::as_job(kind, item) };
+            match job {
+                Some(Ok(job)) => records.push(&job),
+                Some(Err(reason)) => records.notes.push(format!("{} {reason}", name(item))),
+                None => {
+                    records.notes.push(format!("{} is a {kind}, and only {} has a time", name(item), operators::KINDS));
                 }
             }
         }

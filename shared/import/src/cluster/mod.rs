@@ -1,6 +1,7 @@
 //! Finished jobs of a cluster: the records of Slurm and Kubernetes.
 
 mod kubernetes;
+mod operators;
 mod slurm;
 
 use std::collections::BTreeSet;
