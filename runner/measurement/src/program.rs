@@ -169,21 +169,21 @@ impl ProgramArgs {
         training: &TrainingArgs,
     ) -> anyhow::Result<Vec<Workload>> {
         let sizes = listed(&args.image_px);
-        let (images, unit) = match (self.steps, args.images, template.bound()) {
-            (Some(steps), ..) => (steps, Some(STEPS)),
-            (None, Some(images), _) => {
+        let (images, unit) = match (self.steps, args.images) {
+            (Some(steps), _) => (steps, Some(STEPS)),
+            (None, Some(images)) => {
                 let unit = self.unit.as_deref().or_else(|| sizes.is_empty().then_some("images"));
                 (images, unit)
             }
             // The share of the job is all that is known.
-            (None, None, _) => (100, Some(PERCENT)),
+            (None, None) => (100, Some(PERCENT)),
         };
         if !sizes.is_empty() && unit.is_some() {
             return Err(unusable("--image-px is the size of images; give their number with --images, and no --unit"));
         }
         let data = args.data.as_ref().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
-        let sizes = if sizes.is_empty() { &[1] } else { sizes };
-        let batches = if args.batch_size.is_none() { &[1] } else { listed(&args.batch_size) };
+        let sizes = if sizes.is_empty() { &[1][..] } else { sizes };
+        let batches = if args.batch_size.is_none() { &[1][..] } else { listed(&args.batch_size) };
         let workload = |px: u32, batch_size: u32| Workload {
             epochs: training.epochs(),
             batch_size,
@@ -233,10 +233,10 @@ impl ProgramArgs {
         executors: Option<&[u32]>,
         cores: Option<&[u32]>,
     ) -> anyhow::Result<Vec<Placement>> {
-        let nodes = self.nodes.as_ref().map_or(&[1][..], |Counts(nodes)| nodes);
+        let nodes = self.nodes.as_ref().map_or(&[1][..], |Counts(nodes)| nodes.as_slice());
         let has_gpus = job.device.accelerator().is_some();
         let gpus = self.gpus.as_ref().map(|Counts(gpus)| gpus.as_slice());
-        let gpus = gpus.or_else(|| (has_gpus && executors.is_none()).then_some(&[1]));
+        let gpus = gpus.or_else(|| (has_gpus && executors.is_none()).then_some(&[1][..]));
         // Executors, and GPUs of an executor.
         let mut holders: Vec<(u32, u32, u32)> = Vec::new();
         for &machines in nodes {

@@ -15,8 +15,10 @@ use foreglow_measurement::program::ProgramArgs;
 use foreglow_measurement::training::TrainingArgs;
 use foreglow_measurement::upload::UploadArgs;
 use foreglow_measurement::workload::{WorkloadArgs, prepare, warn};
-use foreglow_model::Repetitions;
-use foreglow_shared::{Context, Outcome, Sample, Uuid, Workload, format_count, write_csv, write_jsonl};
+use foreglow_model::{FitError, Predictor, Repetitions};
+use foreglow_shared::{
+    Context, Outcome, Sample, Uuid, Workload, format_count, group_by_context, write_csv, write_jsonl,
+};
 
 use super::samples::outliers;
 
@@ -173,6 +175,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })?;
     if let Some(sample) = of_grid.first() {
         let kept: Vec<Sample> = known.iter().chain(&samples).cloned().collect();
+        warn_without_effect(&kept, &Context::of(sample));
         note(&format!("The samples are in {shown}. Next: {}", args.place.next_command(&Context::of(sample), &kept)));
     }
     let failed = samples.iter().filter(|sample| sample.outcome == Outcome::Failed).count();
@@ -206,6 +209,14 @@ fn to_redo(engine: &dyn Engine, job: &Job, runs: &[Run], known: &[Sample]) -> Ve
 fn say_before(args: &Args, job: &Job, grid: &Grid, engine: &dyn Engine, progress: &Progress) {
     let slots = grid.placements.iter().map(|placement| placement.split.slots()).max().unwrap_or(1);
     warn(job, engine.processors(job), slots, args.grid.bounds_memory(), progress);
+}
+
+/// Warns about a program that takes equally long for any amount of work.
+fn warn_without_effect(samples: &[Sample], context: &Context) {
+    let job = group_by_context(samples).into_iter().find(|job| job.context == *context);
+    if let Some(Err(error @ FitError::WorkWithoutEffect { .. })) = job.map(|job| Predictor::fit_job(&job)) {
+        note(&format!("warning: {error}"));
+    }
 }
 
 /// Reports the runs that were not made.

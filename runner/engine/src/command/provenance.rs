@@ -8,7 +8,7 @@ use foreglow_shared::CommandTemplate;
 use serde_json::{Map, Value, json};
 
 /// Time for a program that tells a version; a slower one is ended.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Prints the versions of the packages that decide how fast a program computes. None is imported,
 /// which would take seconds.
 const VERSIONS: &str = "import json, platform\n\
@@ -52,8 +52,8 @@ fn interpreter(script: &Path) -> Option<String> {
     let mut start = [0; 256];
     let length = std::fs::File::open(script).ok()?.read(&mut start).ok()?;
     let text = String::from_utf8_lossy(&start[..length]).into_owned();
-    let words = text.lines().next()?.strip_prefix("#!")?.split_whitespace();
-    words.filter(|word| word.contains("python")).map(str::to_owned).next()
+    let mut words = text.lines().next()?.strip_prefix("#!")?.split_whitespace();
+    words.find(|word| word.contains("python")).map(str::to_owned)
 }
 
 /// Returns the path of a program, which may be a name in the folders of `PATH`.

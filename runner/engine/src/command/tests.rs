@@ -90,7 +90,7 @@ fn an_interrupted_run_ends_its_program_and_gives_no_sample() {
 
 /// A program that starts for 0.3 s and then takes 20 ms a step, and tells each.
 const TRAINING: &str = "import sys, time\ntime.sleep(0.3)\nfor step in range(1, int(sys.argv[1]) + 1):\n    \
-                        time.sleep(0.02)\n    print(f'step {step}/{sys.argv[1]} loss 1.0')";
+                        time.sleep(0.02)\n    print('step %d/%s loss 1.0' % (step, sys.argv[1]))";
 
 #[test]
 fn progress_tells_start_up_apart_and_its_curve_is_in_the_sample() {

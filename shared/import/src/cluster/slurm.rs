@@ -220,14 +220,14 @@ fn finished(
     };
     let cores_per_executor = shared(cores, "processors (AllocCPUS)")?;
     let mut resources = resources(step);
-    let mut nodes = self::nodes(step);
+    let mut node_count = nodes(step);
     let mut executors = tasks;
     if step_name == BATCH {
         // Older versions of Slurm record GPUs only for the job.
         resources.extend(self::resources(job).into_iter().filter(|(name, _)| name.starts_with("gres/")));
         // The script itself is on the first node, and its record has the resources of that one.
-        nodes = self::nodes(job);
-        executors = tasks.saturating_mul(nodes);
+        node_count = nodes(job);
+        executors = tasks.saturating_mul(node_count);
     }
     let count = gpus(&resources);
     let has_parts = resources.keys().any(|name| name.starts_with("gres/mps") || name.starts_with("gres/shard"));
@@ -252,7 +252,7 @@ fn finished(
                 ));
             }
         },
-        nodes: Some(nodes),
+        nodes: Some(node_count),
         has_gpu: count > 0 || has_parts,
         gpu_type: resources.keys().find_map(|name| name.strip_prefix("gres/gpu:")).map(str::to_owned),
         shares_gpus: has_parts || (count > 0 && count < executors),
