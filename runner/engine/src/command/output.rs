@@ -20,7 +20,8 @@ const CHUNK: usize = 64 << 10;
 #[derive(Clone)]
 pub struct Output {
     started: Instant,
-    last_lines: Arc<Mutex<VecDeque<String>>>,
+    /// Last lines of each stream.
+    last_lines: [Arc<Mutex<VecDeque<String>>>; 2],
     /// A reader of the progress of each source: a line that begins on one does not end on another.
     readers: [Arc<Mutex<Reader>>; 3],
 }
@@ -29,7 +30,7 @@ impl Output {
     /// Reads the progress in this form, with times since `started`.
     pub fn new(reader: &Reader, started: Instant) -> Self {
         let readers = [(); 3].map(|()| Arc::new(Mutex::new(reader.clone())));
-        Self { started, last_lines: Arc::default(), readers }
+        Self { started, last_lines: Default::default(), readers }
     }
 
     /// Returns the moment from which the times count.
@@ -53,11 +54,11 @@ impl Output {
                     Ok(length) => {
                         let bytes = &chunk[..length];
                         locked(&output.readers[stream]).push(bytes, output.started.elapsed().as_secs_f64());
-                        output.keep_lines(bytes, &mut line);
+                        output.keep_lines(stream, bytes, &mut line);
                     }
                 }
             }
-            output.keep(&mut line);
+            output.keep(stream, &mut line);
         })
     }
 
@@ -86,23 +87,24 @@ impl Output {
         self.readers.iter().filter_map(|reader| locked(reader).done()).reduce(f64::max)
     }
 
-    /// Returns the last lines, which are not blank.
+    /// Returns the last lines, which are not blank: those of the output, then those of the errors,
+    /// which say more about a failure.
     pub fn last_lines(&self) -> Vec<String> {
-        locked(&self.last_lines).iter().cloned().collect()
+        self.last_lines.iter().flat_map(|lines| locked(lines).iter().cloned().collect::<Vec<_>>()).collect()
     }
 
-    fn keep_lines(&self, mut bytes: &[u8], line: &mut Vec<u8>) {
+    fn keep_lines(&self, stream: usize, mut bytes: &[u8], line: &mut Vec<u8>) {
         while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
             extend(line, &bytes[..end]);
-            self.keep(line);
+            self.keep(stream, line);
             bytes = &bytes[end + 1..];
         }
         extend(line, bytes);
     }
 
-    fn keep(&self, line: &mut Vec<u8>) {
+    fn keep(&self, stream: usize, line: &mut Vec<u8>) {
         if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
-            let mut lines = locked(&self.last_lines);
+            let mut lines = locked(&self.last_lines[stream]);
             if lines.len() == KEPT_LINES {
                 lines.pop_front();
             }

@@ -11,14 +11,18 @@ use serde_json::{Map, Value, json};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Prints the versions of the packages that decide how fast a program computes. None is imported,
 /// which would take seconds.
-const VERSIONS: &str = "import json, platform\n\
-    from importlib import metadata\n\
-    found = {'python': platform.python_version()}\n\
-    for name in ['torch', 'tensorflow', 'jax', 'jaxlib', 'keras', 'lightning', 'transformers', 'numpy',\n\
-                 'nvidia-cuda-runtime-cu11', 'nvidia-cuda-runtime-cu12', 'nvidia-cuda-runtime']:\n\
-        try: found[name] = metadata.version(name)\n\
-        except Exception: pass\n\
-    print(json.dumps(found))";
+const VERSIONS: &str = "
+import json, platform
+from importlib import metadata
+found = {'python': platform.python_version()}
+for name in ['torch', 'tensorflow', 'jax', 'jaxlib', 'keras', 'lightning', 'transformers', 'numpy',
+             'nvidia-cuda-runtime-cu11', 'nvidia-cuda-runtime-cu12', 'nvidia-cuda-runtime']:
+    try:
+        found[name] = metadata.version(name)
+    except Exception:
+        pass
+print(json.dumps(found))
+";
 
 /// Returns the field of a sample with the versions.
 pub fn of(template: &CommandTemplate) -> Map<String, Value> {
