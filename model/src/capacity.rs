@@ -10,7 +10,7 @@
 //! It should not learn from oversubscribed runs either, because they would distort the fit below
 //! the limits.
 
-use foreglow_shared::{Context, Engine, Mode, format_count};
+use foreglow_shared::{Context, Mode, format_count};
 use serde::{Deserialize, Serialize};
 
 use crate::range::Range;
@@ -42,7 +42,9 @@ impl Capacity {
         let accelerators = u32::try_from(host.accelerators.len()).ok().filter(|count| holds_one && *count > 0);
         let accelerators = accelerators.map(|count| (count / context.accelerators_per_executor.unwrap_or(1)).max(1));
         let averages = context.workload.mode == Mode::Training;
-        let is_limited = context.engine == Engine::Local && (processors.is_some() || accelerators.is_some());
+        let is_limited = context.engine.is_on_one_machine()
+            && context.machines.is_none()
+            && (processors.is_some() || accelerators.is_some());
         is_limited.then_some(Self { processors, accelerators, averages })
     }
 

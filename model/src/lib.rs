@@ -40,6 +40,7 @@ mod scaling;
 mod simulation;
 mod unseen;
 mod whole_job;
+mod work;
 
 pub use crate::accuracy::{Accuracy, AccuracyUnknown};
 pub use crate::advice::{Advice, BestSoFar, LEAST_SAVING, Suggestion, Verdict, advise};

@@ -11,6 +11,7 @@ use crate::measured_ratios::MeasuredRatios;
 use crate::range::Range;
 use crate::rates::Rates;
 use crate::runs::{Items, Run, commonest, runs};
+use crate::work;
 use crate::{
     Feature, Features, FitError, Meaning, PartitionSizeUnknown, Prediction, Setting, Spread, TransferredJob, Tuning,
     Warning,
@@ -99,6 +100,7 @@ impl Predictor {
             }
             _ => {}
         }
+        work::check(job)?;
         let capacity = Capacity::of(&job.context);
         let kept = within(capacity, &all);
         let items = Items::of(&kept);

@@ -1,7 +1,7 @@
 //! Builds the command line that collects a sample.
 
 use crate::spark_submit::LABEL_PREFIX;
-use crate::{Configuration, Context, Engine, MachineType, Mode, NumberFormat, Resizing, Workload};
+use crate::{CommandTemplate, Configuration, Context, Engine, MachineType, Mode, NumberFormat, Resizing, Workload};
 
 /// Placeholder for the master's address, which samples do not record.
 const MASTER: &str = "spark://HOST:7077";
@@ -9,9 +9,9 @@ const MASTER: &str = "spark://HOST:7077";
 /// Returns the `foreglow collect …` command that measures one run of a job, quoted for a shell.
 /// `place` is the option, with its value, for the destination of the sample; `None` for the store.
 ///
-/// Returns `None` for jobs that Foreglow does not measure: inference with several epochs, training
-/// whose optimiser is unknown, other units of work than images and texts, and several machines or
-/// accelerators per executor. For a Spark cluster the user must replace the placeholder
+/// Returns `None` for jobs that Foreglow does not measure: of a CNN, inference with several epochs,
+/// training whose optimiser is unknown, other units of work than images and texts, and several
+/// machines or accelerators per executor. For a Spark cluster the user must replace the placeholder
 /// `spark://HOST:7077`. The learning rate and the normalisation of images are omitted because they
 /// do not change the time.
 pub fn collect_command(
@@ -21,6 +21,9 @@ pub fn collect_command(
     place: Option<(&str, &str)>,
 ) -> Option<String> {
     let workload = &context.workload;
+    if let Some(command) = &workload.command {
+        return Some(program_command(command, context, configuration, sampling_rate, place));
+    }
     if workload.unit.is_some() || context.accelerators_per_executor.is_some() || context.machines.is_some() {
         return None;
     }
@@ -118,6 +121,65 @@ pub fn collect_command(
     Some(words.join(" "))
 }
 
+/// Returns the command that measures a run of the user's own program.
+fn program_command(
+    command: &CommandTemplate,
+    context: &Context,
+    configuration: &Configuration,
+    sampling_rate: f64,
+    place: Option<(&str, &str)>,
+) -> String {
+    let workload = &context.workload;
+    let mut words = vec!["foreglow".to_owned(), "collect".to_owned()];
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), shell_word(&value)]);
+    if workload.mode == Mode::Inference {
+        option("--mode", Mode::Inference.as_str().to_owned());
+    }
+    option(if workload.unit.as_deref() == Some("steps") { "--steps" } else { "--images" }, workload.images.to_string());
+    match workload.unit.as_deref() {
+        None => option("--image-px", workload.image_px.to_string()),
+        Some("images" | "steps") => {}
+        Some(unit) => option("--unit", unit.to_owned()),
+    }
+    for (name, count) in [("--epochs", workload.epochs), ("--batch-size", workload.batch_size)] {
+        if count > 1 {
+            option(name, count.to_string());
+        }
+    }
+    if let Some(path) = workload.data_path() {
+        option("--data", path.to_owned());
+    }
+    match configuration.accelerators_per_machine() {
+        None => option("--device", "cpu".to_owned()),
+        Some(gpus) => option("--gpus", gpus.to_string()),
+    }
+    if configuration.accelerator.is_none() || configuration.accelerators_per_executor.is_some() {
+        option("--executors", configuration.executors.to_string());
+    }
+    if let Some(machines) = configuration.machines.filter(|machines| *machines > 1) {
+        option("--nodes", machines.to_string());
+    }
+    option("--cores", configuration.cores_per_executor.to_string());
+    option("--memory", configuration.memory_per_executor_mib.to_string());
+    match command.bound() {
+        Some(_) => option("--sampling-rate", sampling_rate.to_string()),
+        // Foreglow itself ends such a program.
+        None if sampling_rate < 1.0 => {
+            option("--stop-after", format!("{}%", crate::number(&format!("{sampling_rate}e2")).unwrap_or(100.0)))
+        }
+        None => {}
+    }
+    if let Some((name, path)) = place {
+        option(name, path.to_owned());
+    }
+    if let Some(machine) = context.host.machine.as_ref().filter(|machine| MachineType::is_name(machine)) {
+        option("--machine", machine.clone());
+    }
+    words.push("--".to_owned());
+    words.extend(command.words().iter().map(|word| shell_word(word)));
+    words.join(" ")
+}
+
 /// Returns the options of a training job; `None` if its optimiser is unknown.
 fn training_options(workload: &Workload) -> Option<Vec<String>> {
     let optimizer = match workload.optimizer.as_deref()? {
@@ -153,6 +215,37 @@ pub fn shell_word(word: &str) -> String {
 mod tests {
     use super::*;
     use crate::{DataSet, Fit, Interpolation, TextInput};
+
+    #[test]
+    fn a_program_is_collected_with_its_template() {
+        let words = r#"["torchrun","--nproc_per_node={gpus}","train.py","--max-steps","{steps}"]"#;
+        let context = |workload: &str, more: &str| -> Context {
+            serde_json::from_str(&format!(
+                r#"{{"workload":{{"model":"train.py","mode":"training","image_px":1,"images":1281167,"epochs":90,"batch_size":256,
+                    "command":{words}{workload}}},"engine":"command","host":{{"cpu":"A CPU"}}{more}}}"#
+            ))
+            .unwrap()
+        };
+        let configuration = |json: &str| -> Configuration {
+            let common = r#""cores_per_executor":4,"memory_per_executor_mib":1024,"partition_size":256"#;
+            serde_json::from_str(&format!("{{{common},{json}}}")).unwrap()
+        };
+        let gpus = configuration(r#""executors":8,"machines":2,"accelerator":"A100""#);
+        let command = collect_command(&context(r#","unit":"images""#, ""), &gpus, 0.05, None).unwrap();
+        assert_eq!(
+            command,
+            "foreglow collect --images 1281167 --epochs 90 --batch-size 256 --gpus 4 --nodes 2 --cores 4 --memory 1024 \
+             --sampling-rate 0.05 -- torchrun '--nproc_per_node={gpus}' train.py --max-steps '{steps}'"
+        );
+        let cpu = configuration(r#""executors":1,"accelerator":null"#);
+        let mut unbounded = context(r#","unit":"texts""#, "");
+        unbounded.workload.command = CommandTemplate::new(vec!["./train".into(), "--fast".into()]).ok();
+        assert_eq!(
+            collect_command(&unbounded, &cpu, 0.07, Some(("--output", "a.jsonl"))).unwrap(),
+            "foreglow collect --images 1281167 --unit texts --epochs 90 --batch-size 256 --device cpu --executors 1 --cores 4 \
+             --memory 1024 --stop-after '7%' --output a.jsonl -- ./train --fast"
+        );
+    }
 
     #[test]
     fn a_job_on_a_cluster_is_collected_with_spark() {

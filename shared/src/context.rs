@@ -63,14 +63,14 @@ impl Context {
     /// or if the number is unknown, as on a cluster.
     pub fn shared_accelerators(&self) -> Option<u32> {
         let count = u32::try_from(self.host.accelerators.len()).ok()?;
-        (self.shares_accelerators && self.engine == Engine::Local && count > 0).then_some(count)
+        (self.shares_accelerators && self.engine.is_on_one_machine() && count > 0).then_some(count)
     }
 
     /// Returns a one-line title:
     /// `resnet18 inference, 2000 images of 32 px, batch 8, local, Some CPU`.
     pub fn title(&self) -> String {
-        let Workload { model, mode, epochs, batch_size, .. } = &self.workload;
-        let mut title = format!("{model} {}, {}", mode.as_str(), self.workload.describe_data());
+        let Workload { epochs, batch_size, .. } = &self.workload;
+        let mut title = format!("{}, {}", self.workload.describe_job(), self.workload.describe_data());
         if let Some(path) = self.workload.data_path() {
             title.push_str(&format!(" from {path}"));
         }
@@ -87,7 +87,10 @@ impl Context {
         if interpolation != Interpolation::default() {
             title.push_str(&format!(", {interpolation}"));
         }
-        title.push_str(&format!(", batch {batch_size}"));
+        // A program need not have batches.
+        if self.workload.command.is_none() || *batch_size > 1 {
+            title.push_str(&format!(", batch {batch_size}"));
+        }
         if self.workload.number_format() != NumberFormat::F32 {
             title.push_str(&format!(", {}", self.workload.number_format()));
         }

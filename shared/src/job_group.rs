@@ -46,7 +46,7 @@ impl JobDefinition {
 
     /// Returns a one-line title: `resnet18 inference, 2000 images of 32 px`.
     pub fn title(&self) -> String {
-        let mut title = format!("{} {}, {}", self.model, self.mode.as_str(), self.describe_data());
+        let mut title = format!("{}, {}", self.describe_job(), self.describe_data());
         if let Some(path) = self.data_path() {
             title.push_str(&format!(" from {path}"));
         }

@@ -10,6 +10,7 @@
 
 mod accuracy;
 mod collect_command;
+mod command_template;
 mod confusion;
 mod context;
 mod csv;
@@ -50,6 +51,7 @@ mod workload;
 
 pub use crate::accuracy::TrainedAccuracy;
 pub use crate::collect_command::{collect_command, shell_word};
+pub use crate::command_template::{CommandTemplate, Placeholder, ProgramRun, TemplateError};
 pub use crate::confusion::{ClassQuality, Confusion};
 pub use crate::context::Context;
 pub use crate::csv::{CsvColumns, write_csv};

@@ -47,6 +47,8 @@ pub const ACCURACIES: RangeInclusive<f64> = 1e-6..=1.0;
 pub const MOST_CANDIDATES: usize = 10_000;
 /// Maximum length of a name.
 const MOST_LETTERS: usize = 1_000;
+/// Maximum length of the command of a program.
+const MOST_COMMAND_LETTERS: usize = 20_000;
 
 /// Checks that every number is in its range, and that every name is valid.
 ///
@@ -114,6 +116,11 @@ pub(crate) fn check_properties(
         ("workload.text.words", text.map(|text| text.words.into()), MOST_PX),
         ("workload.text.vector_dims", text.map(|text| text.vector_dims.into()), ANY_U32),
     ])?;
+    let words = workload.command.as_ref().map(|command| command.words());
+    if let Some(value) = words.and_then(|words| unusable_command(words)) {
+        let must = format!("a program and its arguments, of at most {MOST_COMMAND_LETTERS} letters");
+        return Err(SampleError::Range { field: "workload.command", value, must });
+    }
     let names = [
         ("workload.model", Some(&workload.model)),
         ("workload.optimizer", workload.optimizer.as_ref()),
@@ -145,6 +152,15 @@ pub(crate) fn check_properties(
         }
     }
     Ok(())
+}
+
+/// Describes a command that is empty or too long; `None` if it can be used.
+fn unusable_command(words: &[String]) -> Option<String> {
+    let letters: usize = words.iter().map(|word| word.chars().count()).sum();
+    match letters {
+        0 => Some("empty".to_owned()),
+        _ => (letters > MOST_COMMAND_LETTERS).then(|| format!("a text of {letters} letters")),
+    }
 }
 
 fn check_counts(counts: &[(&'static str, Option<u64>, u64)]) -> Result<(), SampleError> {

@@ -192,6 +192,8 @@ pub enum Engine {
     Local,
     /// An Apache Spark cluster.
     Spark,
+    /// The user's own program on this machine.
+    Command,
 }
 
 /// Why a sample cannot be used.
@@ -244,7 +246,14 @@ impl Engine {
         match self {
             Self::Local => "local",
             Self::Spark => "spark",
+            Self::Command => "command",
         }
+    }
+
+    /// Whether all executors of a run are on one machine, so that its processors and accelerators
+    /// limit them.
+    pub fn is_on_one_machine(self) -> bool {
+        self != Self::Spark
     }
 }
 

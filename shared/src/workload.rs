@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Fit, Interpolation, NO_IMAGE_PX, NumberFormat, Resizing, TextInput};
+use crate::{CommandTemplate, Fit, Interpolation, NO_IMAGE_PX, NumberFormat, Resizing, TextInput};
 
 /// The `data` of generated digits.
 const DRAWN_DIGITS: &str = "digits";
@@ -49,6 +49,9 @@ pub struct Workload {
     /// Number of classes that the user chose; `None` for the CNN's own number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<u32>,
+    /// The user's own program, which does the job; `None` for a CNN that Foreglow runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandTemplate>,
     /// Absolute path of the user's data, or their name in samples of earlier versions; `digits`
     /// without a fingerprint for generated digits; `None` for other generated data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,6 +161,7 @@ impl Workload {
             average_every: None,
             average_optimizer_state: None,
             classes: None,
+            command: None,
             data: None,
             data_fingerprint: None,
             data_format: None,
@@ -253,6 +257,15 @@ impl Workload {
     /// text in `words`.
     pub fn input_size(&self) -> (u32, &'static str) {
         self.text.as_ref().map_or((self.image_px, "px"), |text| (text.words, "words"))
+    }
+
+    /// Describes the job: `resnet18 inference`, or `train.py` for the user's own program, which may
+    /// do anything.
+    pub fn describe_job(&self) -> String {
+        match self.command {
+            Some(_) => self.model.clone(),
+            None => format!("{} {}", self.model, self.mode.as_str()),
+        }
     }
 
     /// Describes the data: `2000 images of 32 px`, `18828 texts of 500 words`, `5000 steps`.

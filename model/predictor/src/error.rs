@@ -1,5 +1,7 @@
 //! Errors of fits; every message says what to do.
 
+use foreglow_shared::{format_duration, format_rate};
+
 use crate::Setting;
 
 /// Why no predictor can be fitted.
@@ -33,6 +35,22 @@ pub enum FitError {
     AllStopped {
         /// Number of runs.
         runs: usize,
+    },
+    /// The times of a program do not depend on its work.
+    #[error(
+        "{} and {} of the work take equally long ({} and {}), so that the time of the whole job cannot be predicted; \
+         check that the program uses the placeholder that bounds its work, or measure larger shares of it",
+        format_rate(*.low), format_rate(*.high), format_duration(*.low_secs), format_duration(*.high_secs)
+    )]
+    WorkWithoutEffect {
+        /// Smallest sampling rate.
+        low: f64,
+        /// Largest sampling rate.
+        high: f64,
+        /// Median time at the smallest rate, seconds.
+        low_secs: f64,
+        /// Median time at the largest rate, seconds.
+        high_secs: f64,
     },
     /// A completion time is not from 1e-9 to 1e9 seconds.
     #[error(

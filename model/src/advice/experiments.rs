@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use foreglow_shared::{CoreSplit, Engine, MachineType, Observation, Rate};
+use foreglow_shared::{CoreSplit, MachineType, Observation, Rate};
 
 use super::belief::{Location, Point};
 use super::pool::{RATES, thinned, was_made};
@@ -180,7 +180,7 @@ impl<'a> Experiments<'a> {
         let mut runs = Vec::new();
         for placement in self.placements(site, space) {
             let split = placement.split();
-            if arm.engine == Engine::Local && placement.machines > 1 {
+            if arm.engine.is_on_one_machine() && placement.machines > 1 {
                 continue;
             }
             for sampling_rate in &rates {
@@ -204,8 +204,7 @@ impl<'a> Experiments<'a> {
         let (arm, fitted) = (self.arm(site), self.fitted(site));
         let processors = match (site.pricing.machine_type(), arm.engine) {
             (Some(machine), _) => Some(machine.processors),
-            (None, Engine::Local) => arm.processors,
-            (None, _) => None,
+            (None, engine) => arm.processors.filter(|_| engine.is_on_one_machine()),
         };
         let measured = |count: fn(&Observation) -> u32| {
             let arms = 0..self.predictor.arms().len();
@@ -216,7 +215,7 @@ impl<'a> Experiments<'a> {
             given => thinned(given),
         };
         // On a cluster, executors take more machines.
-        let most_executors = processors.filter(|_| arm.engine == Engine::Local);
+        let most_executors = processors.filter(|_| arm.engine.is_on_one_machine());
         let executors = counts(&space.executors, measured(|run| run.executors), most_executors);
         let cores = counts(&space.cores_per_executor, measured(|run| run.cores_per_executor), processors);
         // A run that oversubscribes its machine tells little of others.

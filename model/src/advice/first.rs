@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use foreglow_numeric::median;
-use foreglow_shared::{Engine, Job, JobGroup};
+use foreglow_shared::{Job, JobGroup};
 
 use super::pool::{partition_size, settings};
 use super::{Advice, Suggestion, Verdict};
@@ -40,7 +40,7 @@ pub(super) fn first_runs(group: &JobGroup, plan: &Plan, limits: &Limits) -> Resu
 
 /// Returns the numbers of executors and of cores to choose from.
 fn counts(arm: &Arm, job: &Job, space: &Space) -> (Vec<u32>, Vec<u32>) {
-    let processors = arm.processors.filter(|_| job.context.engine == Engine::Local);
+    let processors = arm.processors.filter(|_| job.context.engine.is_on_one_machine());
     let largest = |count: fn(&Setting) -> u32| job.observations.iter().map(Setting::of).map(|run| count(&run)).max();
     let counts = |given: &[u32], measured: Option<u32>| match given {
         [] => (1..=processors.or(measured).unwrap_or(1)).collect(),

@@ -196,11 +196,11 @@ fn rows(job: &Job) -> Vec<FeatureRow> {
 fn fitting(group: &JobGroup, rows: Vec<FeatureRow>) -> Vec<FeatureRow> {
     let processors = |machine: &str| {
         let jobs = group.jobs.iter().chain(&group.lenders);
-        jobs.filter(|job| job.context.engine == Engine::Local && job.context.machine_name() == machine)
+        jobs.filter(|job| job.context.engine.is_on_one_machine() && job.context.machine_name() == machine)
             .find_map(|job| job.context.host.processors)
     };
     let fits = |row: &FeatureRow| {
-        row.engine != Engine::Local.as_str() || processors(&row.machine).is_none_or(|count| row.split.slots() <= count)
+        row.engine == Engine::Spark.as_str() || processors(&row.machine).is_none_or(|count| row.split.slots() <= count)
     };
     let kept: BTreeSet<String> =
         rows.iter().filter(|row| fits(row) && !row.is_bound).map(|row| row.machine.clone()).collect();

@@ -127,7 +127,7 @@ fn pack(
     let holds_accelerator = arm.accelerator.is_some() && !arm.shares_accelerators;
     let size = ExecutorSize { cores: split.cores_per_executor, memory_mib, holds_accelerator };
     let packing = pack_split(machine, split, size).map_err(|error| error.to_string())?;
-    if packing.machines > 1 && arm.engine == Engine::Local && space.executors.is_empty() {
+    if packing.machines > 1 && arm.engine.is_on_one_machine() && space.executors.is_empty() {
         return Err(
             "the samples ran on one machine at a time, so executors on several are compared only where their number \
                     is given"

@@ -11,9 +11,17 @@ pub fn one(sample: &Sample) -> String {
     let (workload, configuration) = (&sample.workload, &sample.configuration);
     let device = sample.host.adapter.as_ref().or(sample.host.cpu.as_ref());
     let (size, unit) = workload.input_size();
-    let mut rows = vec![
-        ("job", format!("{} {}", workload.model, workload.mode.as_str())),
-        (workload.noun(), format!("{} of {size} {unit}, {} at once", workload.images, workload.batch_size)),
+    let mut rows = vec![("job", workload.describe_job())];
+    match &workload.command {
+        None => {
+            rows.push((
+                workload.noun(),
+                format!("{} of {size} {unit}, {} at once", workload.images, workload.batch_size),
+            ));
+        }
+        Some(command) => rows.extend([("command", command.line()), ("work", workload.describe_data())]),
+    }
+    rows.extend([
         ("executors × cores", configuration.split().short()),
         ("executor memory", format!("{} MiB", configuration.memory_per_executor_mib)),
         ("partition size", configuration.partition_size.to_string()),
@@ -21,14 +29,22 @@ pub fn one(sample: &Sample) -> String {
         ("device", device.cloned().unwrap_or_else(|| "unknown".into())),
         ("outcome", sample.outcome.as_str().to_owned()),
         ("completion time", completion_time(sample)),
-        ("start-up, excluded", sample.startup_secs.map_or_else(|| "unknown".into(), format_duration)),
-    ];
+        ("start-up, excluded", startup(sample)),
+    ]);
     rows.extend(accuracy(sample));
     if let Some(reason) = &sample.reason {
         rows.push(("reason", reason.clone()));
     }
     let rows = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]);
     table(&aligned(["<sample", &format!("<{}", sample.id)]), rows)
+}
+
+fn startup(sample: &Sample) -> String {
+    match (sample.startup_secs, &sample.workload.command) {
+        (Some(secs), _) => format_duration(secs),
+        (None, Some(_)) => "unknown: it is in the completion time".to_owned(),
+        (None, None) => "unknown".to_owned(),
+    }
 }
 
 /// Renders combinations that ran more than once, one line each; `None` if there are none.

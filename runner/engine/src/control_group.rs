@@ -57,6 +57,12 @@ impl ControlGroup {
         &self.0
     }
 
+    /// Kills all processes of the group, wherever they moved within it.
+    pub fn kill(&self) {
+        // The file does not exist before Linux 5.14.
+        let _ = fs::write(self.0.join("cgroup.kill"), "1");
+    }
+
     /// Returns whether the system killed the executor for exceeding its memory limit.
     pub fn has_killed(&self) -> bool {
         let events = fs::read_to_string(self.0.join("memory.events")).unwrap_or_default();

@@ -1,8 +1,9 @@
-//! Engines that run a job on a configuration and measure its time: processes on this machine, or an
-//! Apache Spark cluster.
+//! Engines that run a job on a configuration and measure its time: processes on this machine, an
+//! Apache Spark cluster, or the user's own program.
 
 mod account;
 mod checkpoint;
+mod command;
 mod control_group;
 mod course;
 mod cpu_quota;
@@ -33,6 +34,7 @@ use serde_json::{Map, Value, json};
 pub use self::account::broken_images;
 use self::account::describe_broken;
 pub use self::checkpoint::remove as remove_checkpoint;
+pub use self::command::{Command, Program, StopAfter};
 pub use self::course::{Epoch, Score};
 pub use self::cpu_quota::is_allowed as allows_cpu_quotas;
 pub use self::local::Local;
@@ -43,7 +45,7 @@ pub use self::monitor::open as open_monitor;
 pub struct Job {
     /// CNN and number of images.
     pub workload: Workload,
-    /// Location of the images or texts.
+    /// Location of the images or texts; only the user's own program reads its data.
     pub source: Source,
     /// Device of the executors.
     pub device: Chosen,
@@ -66,6 +68,8 @@ pub struct Job {
     pub normalisation: Option<Normalisation>,
     /// Training settings and held-out images; `None` for inference.
     pub training: Option<TrainingJob>,
+    /// What only the user's own program has, whose command is in the workload; `None` for a CNN.
+    pub program: Option<Program>,
 }
 
 /// Training part of a job.
@@ -142,6 +146,9 @@ impl Job {
     /// # Errors
     /// They are missing and cannot be generated, or the words of the texts have no vectors.
     pub fn prepare(&self, progress: DrawingProgress<'_>) -> anyhow::Result<Vec<String>> {
+        if self.program.is_some() {
+            return Ok(Vec::new());
+        }
         let mut remarks: Vec<String> = self.source.prepare(self.workload.images, progress)?.into_iter().collect();
         // Every executor loads the embedding, so an error should be reported before they start.
         self.source.embedding()?;
@@ -181,7 +188,13 @@ impl Job {
     }
 
     /// Returns a configuration on this job's device.
-    pub fn configuration(&self, split: CoreSplit, memory_mib: u32, partition_size: u32) -> Configuration {
+    pub fn configuration(
+        &self,
+        placement: impl Into<Placement>,
+        memory_mib: u32,
+        partition_size: u32,
+    ) -> Configuration {
+        let Placement { split, accelerators_per_executor, machines } = placement.into();
         let CoreSplit { executors, cores_per_executor, total_cores } = split;
         Configuration {
             executors,
@@ -191,9 +204,18 @@ impl Job {
             partition_size,
             accelerator: self.device.accelerator().map(str::to_owned),
             shares_accelerators: self.device.is_shared(),
-            accelerators_per_executor: None,
-            machines: None,
+            accelerators_per_executor,
+            machines,
             extra: Map::new(),
+        }
+    }
+
+    /// Returns the sampling rate of a run at the requested one: a share of whole images, or of the
+    /// steps or epochs that bound the user's program.
+    pub fn true_rate(&self, workload: &Workload, configuration: &Configuration, sampling_rate: f64) -> f64 {
+        match &self.program {
+            Some(_) => workload.program_rate(configuration, sampling_rate),
+            None => foreglow_data::true_rate(workload.images, sampling_rate),
         }
     }
 
@@ -210,10 +232,10 @@ impl Job {
         }
     }
 
-    /// Returns whether the memory of executors can be limited: always on the CPU, elsewhere only by
-    /// control groups.
+    /// Returns whether the memory of executors can be limited: always on the CPU and for the user's
+    /// own program, elsewhere only by control groups.
     pub fn bounds_memory(&self) -> bool {
-        self.device.bounds_memory() || control_group::limits_memory()
+        self.program.is_some() || self.device.bounds_memory() || control_group::limits_memory()
     }
 
     /// Returns the processors of an executor that runs alone; empty if it is not pinned.
@@ -227,7 +249,6 @@ impl Job {
         self.normalisation.as_ref().map(|normalisation| ("normalisation".to_owned(), json!(normalisation)))
     }
 
-    /// Returns the assignment of an executor.
     /// Refuses paths that the executor protocol, lines of JSON, cannot carry.
     fn check_paths(&self) -> anyhow::Result<()> {
         let training = self.training.as_ref();
@@ -241,6 +262,7 @@ impl Job {
         }
     }
 
+    /// Returns the assignment of an executor.
     fn assignment(&self, executor: u32, configuration: &Configuration, sampling_rate: f64) -> Assignment {
         let split = configuration.split();
         Assignment {
@@ -274,6 +296,23 @@ impl Job {
                 ..training.settings.clone()
             }),
         }
+    }
+}
+
+/// Executors with their cores, GPUs and machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Executors and their cores.
+    pub split: CoreSplit,
+    /// GPUs that each executor holds, from 2; `None` for one or on CPUs.
+    pub accelerators_per_executor: Option<u32>,
+    /// Machines, from 2; `None` for one.
+    pub machines: Option<u32>,
+}
+
+impl From<CoreSplit> for Placement {
+    fn from(split: CoreSplit) -> Self {
+        Self { split, accelerators_per_executor: None, machines: None }
     }
 }
 

@@ -67,6 +67,11 @@ impl Interrupt {
         interrupt
     }
 
+    /// Raises the flag.
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
     /// Returns whether the flag was raised.
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -109,7 +114,7 @@ pub fn listen() {
 
 /// Raises the flags, and returns whether there are any.
 fn raise(flags: &[Interrupt]) -> bool {
-    flags.iter().for_each(|flag| flag.0.store(true, Ordering::Relaxed));
+    flags.iter().for_each(Interrupt::raise);
     !flags.is_empty()
 }
 

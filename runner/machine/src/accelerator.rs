@@ -94,6 +94,33 @@ pub fn accelerator_memory_mib(bus_id: &str) -> Option<u64> {
     }
 }
 
+/// Returns the GPUs whose driver is NVIDIA's or AMD's, in the order of their addresses.
+pub fn installed() -> Vec<foreglow_shared::Accelerator> {
+    let of = |name: String, memory_mib: Option<u64>, bus_id: String| foreglow_shared::Accelerator {
+        name,
+        memory_mib,
+        pci_bus_id: Some(bus_id),
+        ..foreglow_shared::Accelerator::default()
+    };
+    let nvidia = |index: u32| {
+        let device = library()?.device_by_index(index).ok()?;
+        let bus_id = device.pci_info().ok()?.bus_id.to_ascii_lowercase();
+        // NVML writes eight digits for the domain, and Linux four.
+        let bus_id = bus_id.strip_prefix("0000").filter(|short| short.len() == 12).unwrap_or(&bus_id).to_owned();
+        Some(of(device.name().ok()?, device.memory_info().ok().map(|memory| memory.total >> 20), bus_id))
+    };
+    let count = library().and_then(|library| library.device_count().ok()).unwrap_or(0);
+    let mut all: Vec<foreglow_shared::Accelerator> = (0..count).filter_map(nvidia).collect();
+    for entry in std::fs::read_dir("/sys/bus/pci/devices").into_iter().flatten().flatten() {
+        let bus_id = entry.file_name().to_string_lossy().into_owned();
+        let Ok(name) = std::fs::read_to_string(entry.path().join("product_name")) else { continue };
+        if matches!(Accelerator::open(&bus_id), Some(Accelerator::Amd(_))) && !name.trim().is_empty() {
+            all.push(of(name.trim().to_owned(), accelerator_memory_mib(&bus_id), bus_id));
+        }
+    }
+    all
+}
+
 impl AcceleratorUse {
     /// Combines two accelerators. Utilisation is the maximum, because a mean would hide a busy one.
     pub fn with(self, other: Self) -> Self {

@@ -8,6 +8,7 @@ use foreglow_exit::unusable;
 use foreglow_shared::{Accelerator, NumberFormat};
 use serde::{Deserialize, Serialize};
 
+use crate::accelerator::installed;
 pub use crate::gpu_support::UNSUPPORTED;
 use crate::gpu_support::is_gpu_out_of_reach;
 use crate::processor::{machine_memory_mib, processor_name};
@@ -309,6 +310,57 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
     }
 }
 
+/// Returns the device of the user's own program, whose GPUs are counted by their drivers, because
+/// it need not use the graphics driver. `gpus` is the most that it uses on a machine; without it,
+/// it uses a GPU if there is one. If no GPU is found, or the program runs on other machines, the
+/// GPUs are unnamed.
+///
+/// # Errors
+/// The machine has fewer GPUs, or the CPU was asked for together with GPUs.
+pub fn of_program(wish: &Wish, gpus: Option<u32>, is_here: bool) -> anyhow::Result<Chosen> {
+    program_device(wish, gpus, if is_here { installed() } else { Vec::new() })
+}
+
+fn program_device(wish: &Wish, gpus: Option<u32>, mut installed: Vec<Accelerator>) -> anyhow::Result<Chosen> {
+    let is_asked = gpus.is_some() || matches!(wish, Wish::Gpu | Wish::Entry(_));
+    if matches!(wish, Wish::Cpu) && gpus.is_some() {
+        return Err(unusable("--gpus are not for --device cpu; leave one of the two out"));
+    }
+    if let Wish::Entry(name) = wish {
+        let name = name.to_ascii_lowercase();
+        installed.retain(|gpu| gpu.name.to_ascii_lowercase().contains(&name));
+    }
+    if matches!(wish, Wish::Cpu) || (!is_asked && installed.is_empty()) {
+        return Ok(Chosen::one(processor()));
+    }
+    // Times on different GPUs are not comparable.
+    let name = installed.first().map(|gpu| gpu.name.clone());
+    installed.retain(|gpu| Some(&gpu.name) == name.as_ref());
+    let count = u32::try_from(installed.len()).unwrap_or(u32::MAX);
+    if let (Some(name), Some(most)) = (&name, gpus.filter(|most| count > 0 && *most > count)) {
+        let there = if count == 1 { "1 GPU".to_owned() } else { format!("{count} GPUs") };
+        return Err(unusable(format!(
+            "--gpus {most} exceeds the {there} ({name}) of this machine; give {count} or less"
+        )));
+    }
+    let named = |name: String| {
+        let place = Place::DiscreteGpu(0);
+        Adapter { name, kind: place.kind(), place, memory_mib: None, ..processor() }
+    };
+    let unnamed = if let Wish::Entry(name) = wish { name.as_str() } else { UNNAMED_GPU };
+    let adapter = |(index, gpu): (usize, &Accelerator)| Adapter {
+        index: index + 1,
+        memory_mib: gpu.memory_mib,
+        pci_bus_id: gpu.pci_bus_id.clone(),
+        ..named(gpu.name.clone())
+    };
+    let alike: Vec<Adapter> = installed.iter().enumerate().map(adapter).collect();
+    let first = alike.first().cloned();
+    let is_assigned = first.is_none();
+    let chosen = Chosen { is_assigned, ..Chosen::one(first.unwrap_or_else(|| named(unnamed.to_owned()))) };
+    Ok(if is_assigned { chosen } else { Chosen { alike, ..chosen } })
+}
+
 /// Selects among these adapters; see [`choose`].
 ///
 /// # Errors
@@ -478,6 +530,27 @@ mod tests {
         assert_eq!(refused, "--dtype bf16 is not supported by Adapter DiscreteGpu(0); choose f32 or f16");
         let refused = pick(&Wish::Cpu, &one).unwrap().check_number_format(NumberFormat::F16).unwrap_err().to_string();
         assert!(refused.ends_with("; choose f32"), "{refused}");
+    }
+
+    #[test]
+    fn a_program_has_the_gpus_that_it_asks_for() {
+        let gpu = |name: &str| Accelerator { name: name.to_owned(), ..Accelerator::default() };
+        let of = |wish: &Wish, gpus, installed: &[&str]| {
+            program_device(wish, gpus, installed.iter().map(|name| gpu(name)).collect())
+        };
+        let two = ["A100", "A100", "T400"];
+        let chosen = of(&Wish::Auto, Some(2), &two).unwrap();
+        assert_eq!((chosen.accelerator(), chosen.accelerators().len()), (Some("A100"), 2));
+        assert_eq!(of(&Wish::Auto, None, &two).unwrap().accelerator(), Some("A100"));
+        assert_eq!(of(&Wish::Entry("t400".into()), None, &two).unwrap().accelerators().len(), 1);
+        assert_eq!(of(&Wish::Cpu, None, &two).unwrap().accelerator(), None);
+        assert_eq!(of(&Wish::Auto, None, &[]).unwrap().accelerator(), None);
+        let refused = of(&Wish::Auto, Some(3), &two).unwrap_err().to_string();
+        assert_eq!(refused, "--gpus 3 exceeds the 2 GPUs (A100) of this machine; give 2 or less");
+        assert!(of(&Wish::Cpu, Some(1), &two).is_err());
+        let unnamed = of(&Wish::Auto, Some(8), &[]).unwrap();
+        assert_eq!((unnamed.accelerator(), unnamed.accelerators().len()), (Some(UNNAMED_GPU), 0));
+        assert_eq!(of(&Wish::Entry("Gaudi 3".into()), Some(8), &[]).unwrap().accelerator(), Some("Gaudi 3"));
     }
 
     #[test]

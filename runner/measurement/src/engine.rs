@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use foreglow_engine::spark::{Master, Settings, Spark};
 use foreglow_engine::sweep::{Run, by_configuration};
-use foreglow_engine::{Engine, Job, Local};
+use foreglow_engine::{Command, Engine, Job, Local};
 use foreglow_exit::unusable;
 use foreglow_shared::Workload;
 
@@ -76,8 +76,15 @@ impl EngineArgs {
     ///
     /// # Errors
     /// Spark or Java is missing.
-    pub fn engine(&self) -> anyhow::Result<Box<dyn Engine>> {
-        let Some(master) = self.spark_master() else { return Ok(Box::new(Local)) };
+    pub fn engine(&self, job: &Job) -> anyhow::Result<Box<dyn Engine>> {
+        let Some(master) = self.spark_master() else {
+            return Ok(if job.program.is_some() { Box::new(Command::default()) } else { Box::new(Local) });
+        };
+        if job.program.is_some() {
+            return Err(unusable(
+                "your own program runs on this machine, or starts others itself; leave --engine spark and --master out",
+            ));
+        }
         let spark = Spark::new(Settings {
             master: master.clone(),
             home: self.spark_home.clone(),

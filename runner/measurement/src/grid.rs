@@ -6,14 +6,18 @@ use std::time::Duration;
 use foreglow_console::grammar::{self, Counts, Mibs, Rates, duration_secs, mibs, money, rates, share};
 use foreglow_console::question::read_prices;
 use foreglow_console::split::splits;
-use foreglow_engine::Job;
 use foreglow_engine::sweep::{Budget, Grid};
+use foreglow_engine::{Job, Program};
 use foreglow_exit::unusable;
 use foreglow_shared::{CoreSplit, PriceSheet, Workload};
 
 use crate::DEFAULT_MEMORY_MIB;
+use crate::program::{ProgramArgs, usual_memory_mib};
 use crate::workload::{check_sizes, default_partition_size};
 
+/// Defaults of `--cores` and `--sampling-rate`.
+const USUAL_CORES: [u32; 2] = [1, 2];
+const USUAL_RATES: [f64; 2] = [0.01, 0.1];
 /// Default of `--repeat` with `--precision`.
 const MOST_REPEATS: u32 = 20;
 
@@ -25,16 +29,18 @@ pub struct GridArgs {
     #[arg(long, short = 'E', value_name = "LIST", value_parser = grammar::executors, allow_negative_numbers = true)]
     executors: Option<Counts>,
 
-    /// Threads per executor, C: 1,2,4 or 1-4
-    #[arg(long, short = 'C', value_name = "LIST", value_parser = grammar::cores, default_value = "1,2", allow_negative_numbers = true)]
-    cores: Counts,
+    /// Threads per executor, C: 1,2,4 or 1-4 [default: 1,2, and for your own program on GPUs all
+    /// processors divided among the most executors]
+    #[arg(long, short = 'C', value_name = "LIST", value_parser = grammar::cores, allow_negative_numbers = true)]
+    cores: Option<Counts>,
 
     /// Threads of all executors together instead, divided as evenly as possible: 8 or 4-12; 8 for 3
     /// executors are 3, 3 and 2. Fewer threads than executors are left out
     #[arg(long, value_name = "LIST", conflicts_with = "cores", value_parser = grammar::total_cores, allow_negative_numbers = true)]
     total_cores: Option<Counts>,
 
-    /// Memory limits of an executor: 2048 (MiB), 512m, 2g [default: 2048]
+    /// Memory limits of an executor: 2048 (MiB), 512m, 2g [default: 2048, and none for your own
+    /// program]
     #[arg(long, value_name = "SIZE,…", value_parser = mibs, allow_negative_numbers = true)]
     memory: Option<Mibs>,
 
@@ -42,9 +48,10 @@ pub struct GridArgs {
     #[arg(long, value_name = "LIST", value_parser = grammar::counts, allow_negative_numbers = true)]
     partition_size: Option<Counts>,
 
-    /// Sampling rates, above 0 and at most 1: 0.01,0.1 or 1%,10%
-    #[arg(long, value_name = "SR,…", value_parser = rates, default_value = "0.01,0.1", allow_negative_numbers = true)]
-    sampling_rate: Rates,
+    /// Sampling rates, above 0 and at most 1: 0.01,0.1 or 1%,10% [default: 0.01,0.1, and 1 for a
+    /// program that only --stop-after bounds]
+    #[arg(long, value_name = "SR,…", value_parser = rates, allow_negative_numbers = true)]
+    sampling_rate: Option<Rates>,
 
     /// Runs of each combination; with --precision the maximum [default: 1, with --precision 20]
     #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
@@ -108,26 +115,43 @@ impl GridArgs {
     /// Returns the grid of this job, with every combination of its image sizes and batch sizes.
     ///
     /// # Errors
-    /// There are more executors, or more images per task, than images.
-    pub fn grid(&self, job: &Job, workloads: Vec<Workload>) -> anyhow::Result<Grid> {
-        let Self { cores: Counts(cores), sampling_rate: Rates(rates), .. } = self;
-        let executors = self.executors.as_ref().map(|Counts(executors)| executors.clone());
-        let executors = executors.unwrap_or_else(|| default_executors(job));
+    /// There are more executors, or more images per task, than images, or nothing bounds the work
+    /// of a program.
+    pub fn grid(&self, job: &mut Job, workloads: Vec<Workload>, program: &ProgramArgs) -> anyhow::Result<Grid> {
+        let executors = self.executors.as_ref().map(|Counts(executors)| executors.as_slice());
+        let cores = self.cores.as_ref().map(|Counts(cores)| cores.as_slice());
+        let rates = self.sampling_rate.as_ref().map(|Rates(rates)| rates.clone());
+        let rates = rates.unwrap_or_else(|| program.usual_rates(job, &USUAL_RATES));
+        let memory_mib = self.memory.as_ref().map(|Mibs(mibs)| mibs.clone());
+        let sizes = self.partition_size.as_ref().map(|Counts(sizes)| sizes.clone());
+        let mut grid = Grid {
+            workloads,
+            placements: Vec::new(),
+            memory_mib: memory_mib.unwrap_or_else(|| vec![DEFAULT_MEMORY_MIB]),
+            partition_sizes: sizes.unwrap_or_else(|| vec![default_partition_size(job)]),
+            sampling_rates: rates,
+            repeat: self.repeat.unwrap_or(if self.precision.is_some() { MOST_REPEATS } else { 1 }),
+        };
+        if let Some(Program { has_limited_memory, .. }) = &mut job.program {
+            *has_limited_memory = self.memory.is_some();
+            if self.total_cores.is_some() {
+                return Err(unusable("--total-cores is for CNNs; give your own program --cores"));
+            }
+            program.check_bound(job, &grid.sampling_rates)?;
+            grid.placements = program.placements(job, executors, cores)?;
+            if self.memory.is_none() {
+                grid.memory_mib = vec![usual_memory_mib(&grid.placements)];
+            }
+            return Ok(grid);
+        }
+        let executors = executors.map_or_else(|| default_executors(job), <[u32]>::to_vec);
+        let cores = cores.unwrap_or(&USUAL_CORES);
         let even = |executors: &u32| cores.iter().map(|cores| CoreSplit::even(*executors, *cores)).collect::<Vec<_>>();
         let splits = match &self.total_cores {
             None => executors.iter().flat_map(even).collect(),
             Some(Counts(totals)) => splits(&executors, totals, job.workload.mode)?,
         };
-        let memory_mib = self.memory.as_ref().map_or_else(|| vec![DEFAULT_MEMORY_MIB], |Mibs(mibs)| mibs.clone());
-        let sizes = self.partition_size.as_ref().map(|Counts(sizes)| sizes.clone());
-        let grid = Grid {
-            workloads,
-            splits,
-            memory_mib,
-            partition_sizes: sizes.unwrap_or_else(|| vec![default_partition_size(job)]),
-            sampling_rates: rates.clone(),
-            repeat: self.repeat.unwrap_or(if self.precision.is_some() { MOST_REPEATS } else { 1 }),
-        };
+        grid.placements = splits.into_iter().map(Into::into).collect();
         for workload in &grid.workloads {
             check_sizes(&job.with(workload.clone()), &executors, &grid.partition_sizes)?;
         }

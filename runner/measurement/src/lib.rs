@@ -1,9 +1,11 @@
-//! The arguments of the commands that measure: the job (`workload`, `training`), the engine that
-//! runs it, the grid of its runs and their list (`dry_run`), and the upload of its samples.
+//! The arguments of the commands that measure: the job (`workload`, `training`, `program`), the
+//! engine that runs it, the grid of its runs and their list (`dry_run`), and the upload of its
+//! samples.
 
 pub mod dry_run;
 pub mod engine;
 pub mod grid;
+pub mod program;
 pub mod training;
 pub mod upload;
 pub mod workload;

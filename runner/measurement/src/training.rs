@@ -32,11 +32,11 @@ const BATCH_SIZE: u32 = 32;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Training")]
 pub struct TrainingArgs {
-    /// Mode of the job
-    #[arg(long, value_enum, default_value_t, help_heading = "Job")]
-    mode: ModeArg,
+    /// Mode of the job [default: inference, and training for your own program]
+    #[arg(long, value_enum, help_heading = "Job")]
+    mode: Option<ModeArg>,
 
-    /// Passes over the sample [default: 1]
+    /// Passes over the sample, or those of your own program [default: 1]
     #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     epochs: Option<u32>,
 
@@ -95,10 +95,9 @@ pub struct TrainingArgs {
 }
 
 /// Mode of the job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum ModeArg {
     /// Forward passes only
-    #[default]
     Inference,
     /// Forward, backward and update
     Training,
@@ -126,7 +125,7 @@ enum ScheduleArg {
 impl TrainingArgs {
     /// Whether the job trains.
     pub fn is_training(&self) -> bool {
-        self.mode == ModeArg::Training
+        self.mode == Some(ModeArg::Training)
     }
 
     /// Refuses options that only the local engine supports.
@@ -146,7 +145,7 @@ impl TrainingArgs {
     /// An argument is invalid; the message says what is valid.
     pub fn job(&self, mut job: Job, workload: &WorkloadArgs) -> anyhow::Result<Job> {
         self.check_mode()?;
-        if self.mode == ModeArg::Inference {
+        if !self.is_training() {
             check_weights(&job)?;
             return Ok(job);
         }
@@ -215,7 +214,7 @@ impl TrainingArgs {
     }
 
     fn settings(&self, job: &Job) -> anyhow::Result<Training> {
-        let epochs = self.epochs.unwrap_or(1);
+        let epochs = self.epochs();
         let average_every = self.average_every.unwrap_or(1);
         let batch_size = job.workload.batch_size;
         let whole =
@@ -291,10 +290,35 @@ impl TrainingArgs {
         Ok(Some(Evaluation { source: job.source.clone(), first: job.workload.images, images }))
     }
 
+    /// Returns the passes over the data.
+    pub fn epochs(&self) -> u32 {
+        self.epochs.unwrap_or(1)
+    }
+
+    /// Returns the mode of the user's own program, which usually trains.
+    pub fn program_mode(&self) -> Mode {
+        if self.mode == Some(ModeArg::Inference) { Mode::Inference } else { Mode::Training }
+    }
+
+    /// Returns an option that is given and only for CNNs.
+    pub fn of_cnn(&self) -> Option<&'static str> {
+        self.given().into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    }
+
     /// Rejects training options in inference mode.
     fn check_mode(&self) -> anyhow::Result<()> {
-        let given = [
-            ("--epochs", self.epochs.is_some()),
+        let given = [("--epochs", self.epochs.is_some())].into_iter().chain(self.given());
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) if !self.is_training() => {
+                Err(unusable(format!("{option} is for training; add --mode training or leave it out")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the options of the training of a CNN, and whether they are given.
+    fn given(&self) -> [(&'static str, bool); 12] {
+        [
             ("--optimizer", self.optimizer.is_some()),
             ("--learning-rate", self.learning_rate.is_some()),
             ("--momentum", self.momentum.is_some()),
@@ -307,13 +331,7 @@ impl TrainingArgs {
             ("--validation", self.validation.is_some()),
             ("--test-data", self.test_data.is_some()),
             ("--test-images", self.test_images.is_some()),
-        ];
-        match given.iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) if self.mode == ModeArg::Inference => {
-                Err(unusable(format!("{option} is for training; add --mode training or leave it out")))
-            }
-            _ => Ok(()),
-        }
+        ]
     }
 }
 

@@ -21,12 +21,15 @@ use foreglow_shared::{Fit, Interpolation, NetworkFile, NumberFormat, TextInput, 
 use self::checks::check_core_share;
 pub use self::checks::{check_sizes, default_partition_size, prepare, warn};
 
+/// Default CNN.
+const DEFAULT_MODEL: &str = "resnet18";
+
 /// The job.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Job")]
 pub struct WorkloadArgs {
     /// Name of the CNN, as `foreglow models` lists them, or an ONNX file: net.onnx
-    #[arg(long, value_name = "NAME|FILE", default_value = "resnet18")]
+    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_MODEL)]
     pub model: String,
 
     /// Number of classes of a built-in CNN, or own for that of its publication. Runs with other
@@ -168,6 +171,16 @@ impl WorkloadArgs {
     /// # Errors
     /// An argument is invalid; the message says what is valid.
     pub fn job(&self) -> anyhow::Result<Job> {
+        self.check_single()?;
+        let (job, _) = self.job_and_workloads()?;
+        Ok(job)
+    }
+
+    /// Checks that there is one image size and one batch size.
+    ///
+    /// # Errors
+    /// There are several.
+    pub fn check_single(&self) -> anyhow::Result<()> {
         for (option, sizes) in
             [("--image-px", &self.image_px), ("--words", &self.words), ("--batch-size", &self.batch_size)]
         {
@@ -179,8 +192,7 @@ impl WorkloadArgs {
                 )));
             }
         }
-        let (job, _) = self.job_and_workloads()?;
-        Ok(job)
+        Ok(())
     }
 
     /// Like [`Self::job`], with every combination of image size and batch size; the job has the
@@ -240,15 +252,7 @@ impl WorkloadArgs {
         let network = self.network()?;
         network.remarks().iter().for_each(|remark| note(&format!("note: {remark}")));
         let input = network.input()?;
-        let timeout = match self.timeout {
-            None => None,
-            Some(secs) => Some(
-                Duration::try_from_secs_f64(secs)
-                    .ok()
-                    .filter(|time| !time.is_zero())
-                    .ok_or_else(|| unusable(format!("--timeout is {secs} s; write a time such as 90s, 5m or 1h30m")))?,
-            ),
-        };
+        let timeout = self.limit()?;
         self.check_input(network.name(), &input)?;
         let sizes = self.sizes(network.name(), &input)?;
         if let Input::Images { colour, .. } = &input {
@@ -285,9 +289,7 @@ impl WorkloadArgs {
         device.check_number_format(self.dtype)?;
         let (seed, broken_limit) = (self.seed, self.max_broken);
         let monitor = self.monitor.clone();
-        if let Some(path) = &monitor {
-            engine::open_monitor(path).map_err(|error| unusable(format!("{error:#}")))?;
-        }
+        self.check_monitor()?;
         let machine_type = self.machine.clone();
         let job = Job {
             workload: first,
@@ -302,12 +304,61 @@ impl WorkloadArgs {
             weights: self.weights.as_deref().map(std::path::absolute).transpose()?,
             normalisation,
             training: None,
+            program: None,
         };
         Ok((job, workloads))
+    }
+
+    /// Returns the limit on the completion time of a run.
+    ///
+    /// # Errors
+    /// It is 0 or too long.
+    pub(crate) fn limit(&self) -> anyhow::Result<Option<Duration>> {
+        let limit = |secs: f64| {
+            let time = Duration::try_from_secs_f64(secs).ok().filter(|time| !time.is_zero());
+            time.ok_or_else(|| unusable(format!("--timeout is {secs} s; write a time such as 90s, 5m or 1h30m")))
+        };
+        self.timeout.map(limit).transpose()
+    }
+
+    /// Checks that the file of the monitor can be written.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub(crate) fn check_monitor(&self) -> anyhow::Result<()> {
+        let opened = self.monitor.as_deref().map(engine::open_monitor).transpose();
+        opened.map(drop).map_err(|error| unusable(format!("{error:#}")))
+    }
+
+    /// Returns an option that is given and only for CNNs that Foreglow runs.
+    pub(crate) fn of_cnn(&self) -> Option<&'static str> {
+        let given = [
+            ("--model", self.model != DEFAULT_MODEL),
+            ("--classes", self.classes.is_some()),
+            ("--weights", self.weights.is_some()),
+            ("--data-format", self.data_format != Format::Auto),
+            ("--vectors", self.vectors.is_some()),
+            ("--vocabulary", self.vocabulary.is_some()),
+            ("--max-broken", self.max_broken.is_some()),
+            ("--draw", self.draw.is_some()),
+            ("--cache-dir", self.cache_dir.is_some()),
+            ("--mean", self.mean.is_some()),
+            ("--std", self.std.is_some()),
+            ("--pixel-range", self.pixel_range.is_some()),
+            ("--channel-order", self.channel_order.is_some()),
+            ("--resize", self.resize.is_some()),
+            ("--resize-px", self.resize_px.is_some()),
+            ("--interpolation", self.interpolation.is_some()),
+            ("--words", self.words.is_some()),
+            ("--dtype", self.dtype != NumberFormat::default()),
+            ("--share-gpu", self.share_gpu),
+            ("--core-share", self.core_share.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
     }
 }
 
 /// Returns the listed sizes.
-fn listed(counts: &Option<Counts>) -> &[u32] {
+pub(crate) fn listed(counts: &Option<Counts>) -> &[u32] {
     counts.as_ref().map_or(&[], |Counts(sizes)| sizes)
 }

@@ -11,15 +11,18 @@ use foreglow_machine::{Warning, warnings_of};
 use foreglow_measurement::dry_run::list;
 use foreglow_measurement::engine::EngineArgs;
 use foreglow_measurement::grid::{BudgetArgs, GridArgs};
+use foreglow_measurement::program::ProgramArgs;
 use foreglow_measurement::training::TrainingArgs;
 use foreglow_measurement::upload::UploadArgs;
 use foreglow_measurement::workload::{WorkloadArgs, prepare, warn};
-use foreglow_model::Repetitions;
-use foreglow_shared::{Context, CoreSplit, Outcome, Sample, Uuid, format_count, write_csv, write_jsonl};
+use foreglow_model::{FitError, Predictor, Repetitions};
+use foreglow_shared::{
+    Context, Outcome, Sample, Uuid, Workload, format_count, group_by_context, write_csv, write_jsonl,
+};
 
 use super::samples::outliers;
 
-/// Measure a CNN job on a grid of configurations and save the timing samples
+/// Measure a CNN job, or your own program, on a grid of configurations and save the timing samples
 ///
 /// Runs with a saved sample are not repeated, so that the same command continues where it stopped.
 #[derive(Debug, clap::Args)]
@@ -29,6 +32,9 @@ pub struct Args {
 
     #[command(flatten)]
     training: TrainingArgs,
+
+    #[command(flatten)]
+    program: ProgramArgs,
 
     #[command(flatten)]
     grid: GridArgs,
@@ -58,13 +64,23 @@ pub struct Args {
     format: Format,
 }
 
+impl Args {
+    /// Returns the job, and its workload for each image size and batch size.
+    fn job_and_workloads(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
+        if let Some(own) = self.program.job_and_workloads(&self.workload, &self.training)? {
+            return Ok(own);
+        }
+        let (job, workloads) = self.engine.job_and_workloads(&self.workload)?;
+        self.training.job_and_workloads(job, workloads, &self.workload)
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.engine.check()?;
-    let (job, workloads) = args.engine.job_and_workloads(&args.workload)?;
-    let (job, workloads) = args.training.job_and_workloads(job, workloads, &args.workload)?;
-    let grid = args.grid.grid(&job, workloads)?;
-    let mut engine = args.engine.engine()?;
+    let (mut job, workloads) = args.job_and_workloads()?;
+    let grid = args.grid.grid(&mut job, workloads, &args.program)?;
+    let mut engine = args.engine.engine(&job)?;
     if engine.is_cluster() {
         args.training.check_cluster()?;
         check_even(&grid)?;
@@ -159,6 +175,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })?;
     if let Some(sample) = of_grid.first() {
         let kept: Vec<Sample> = known.iter().chain(&samples).cloned().collect();
+        warn_without_effect(&kept, &Context::of(sample));
         note(&format!("The samples are in {shown}. Next: {}", args.place.next_command(&Context::of(sample), &kept)));
     }
     let failed = samples.iter().filter(|sample| sample.outcome == Outcome::Failed).count();
@@ -168,8 +185,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 /// Refuses configurations that Spark cannot express.
 fn check_even(grid: &Grid) -> anyhow::Result<()> {
-    let is_uneven = |split: &&CoreSplit| split.total_cores.is_some();
-    match grid.splits.iter().find(is_uneven) {
+    let mut splits = grid.placements.iter().map(|placement| placement.split);
+    match splits.find(|split| split.total_cores.is_some()) {
         None => Ok(()),
         Some(split) => Err(unusable(format!(
             "Spark gives every executor of an application equally many cores, so it cannot run {split}; give --cores, or \
@@ -190,8 +207,16 @@ fn to_redo(engine: &dyn Engine, job: &Job, runs: &[Run], known: &[Sample]) -> Ve
 
 /// Warns about a grid that exceeds this machine.
 fn say_before(args: &Args, job: &Job, grid: &Grid, engine: &dyn Engine, progress: &Progress) {
-    let slots = grid.splits.iter().map(|split| split.slots()).max().unwrap_or(1);
+    let slots = grid.placements.iter().map(|placement| placement.split.slots()).max().unwrap_or(1);
     warn(job, engine.processors(job), slots, args.grid.bounds_memory(), progress);
+}
+
+/// Warns about a program that takes equally long for any amount of work.
+fn warn_without_effect(samples: &[Sample], context: &Context) {
+    let job = group_by_context(samples).into_iter().find(|job| job.context == *context);
+    if let Some(Err(error @ FitError::WorkWithoutEffect { .. })) = job.map(|job| Predictor::fit_job(&job)) {
+        note(&format!("warning: {error}"));
+    }
 }
 
 /// Reports the runs that were not made.

@@ -13,16 +13,16 @@ use foreglow_console::grammar::{self, duration_secs};
 use foreglow_console::output;
 use foreglow_console::progress::note;
 use foreglow_exit::unusable;
-use foreglow_launch::export::{Needs, Plan, Share, Site, System, Task, name, sending, shell};
-use foreglow_shared::{Catalog, CatalogError, shell_word};
+use foreglow_launch::export::{Needs, Plan, Share, Site, System, Task, name, sending};
+use foreglow_shared::{Catalog, CatalogError, CommandTemplate, shell_word};
 
 use super::collect;
 use crate::refusal::sentence;
 
 /// Write the file that starts the planned job, or measurements, on a cluster.
 ///
-/// The plan is the output of `foreglow plan … --format json`. Without a command of your own, the
-/// task runs the whole job with `foreglow collect`, which records its time.
+/// The plan is the output of `foreglow plan … --format json`. For a CNN and without a command of
+/// your own, the task runs the whole job with `foreglow collect`, which records its time.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -57,8 +57,9 @@ struct TaskArgs {
     #[arg(value_name = "PLAN", default_value = "-", conflicts_with = "measure")]
     plan: PathBuf,
 
-    /// Command of the job, once for each executor, or a quoted line for the shell; with --measure
-    /// the options of `foreglow collect`
+    /// Command of the job, or a quoted line for the shell, with the placeholders of `foreglow
+    /// collect`: once for each executor, or for each machine if it has {executors} or {gpus}; with
+    /// --measure the options of `foreglow collect` [default: the command that was measured]
     #[arg(value_name = "COMMAND", last = true)]
     command: Vec<String>,
 
@@ -204,11 +205,8 @@ fn read_plan(file: &Path) -> anyhow::Result<Plan> {
 }
 
 fn planned(args: &TaskArgs) -> anyhow::Result<Task> {
-    let command = match args.command.as_slice() {
-        [] => None,
-        [line] => Some(shell(line)),
-        words => Some(in_shell(words)),
-    };
+    let template = |words: &[String]| CommandTemplate::new(words.to_vec()).map_err(|error| unusable(error.to_string()));
+    let command = (!args.command.is_empty()).then(|| template(&args.command)).transpose()?;
     let task = read_plan(&args.plan)?.task(command, args.upload.as_deref(), args.time)?;
     let Some(machine) = &task.machine else {
         note(

@@ -8,18 +8,22 @@ use foreglow_console::progress::{Progress, note, result};
 use foreglow_console::sample_table;
 use foreglow_console::samples_file::SamplesFile;
 use foreglow_console::split::split;
-use foreglow_engine::{self as engine, Engine as _, Job, Local};
+use foreglow_engine::{self as engine, Command, Engine, Job, Local};
 use foreglow_exit::{Interrupt, unusable};
 use foreglow_machine::warnings_of;
 use foreglow_measurement::DEFAULT_MEMORY_MIB;
+use foreglow_measurement::program::{ProgramArgs, usual_memory_mib};
 use foreglow_measurement::training::TrainingArgs;
 use foreglow_measurement::upload::UploadArgs;
 use foreglow_measurement::workload::{WorkloadArgs, check_sizes, default_partition_size, prepare, warn};
 use foreglow_networks::batch_memory;
-use foreglow_shared::{Outcome, Sample, write_csv, write_jsonl};
+use foreglow_shared::{Configuration, Outcome, Sample, write_csv, write_jsonl};
 
-/// Measure a CNN job once on a sample of its images and print the timing sample, which is saved
-/// only with --output or --upload
+/// Default sampling rate.
+const USUAL_RATE: f64 = 0.1;
+
+/// Measure a CNN job, or your own program, once on a sample of its work and print the timing
+/// sample, which is saved only with --output or --upload
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -27,6 +31,9 @@ pub struct Args {
 
     #[command(flatten)]
     training: TrainingArgs,
+
+    #[command(flatten)]
+    program: ProgramArgs,
 
     /// File that keeps the state of the training after each epoch: after a kill the same command
     /// continues. Deleted when the run is complete
@@ -38,20 +45,21 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Training")]
     save_weights: Option<PathBuf>,
 
-    /// Number of executors (processes), E
-    #[arg(long, short = 'E', value_name = "E", default_value_t = 1, help_heading = "Configuration", value_parser = grammar::one_executors, allow_negative_numbers = true)]
-    executors: u32,
+    /// Number of executors (processes), E [default: 1]
+    #[arg(long, short = 'E', value_name = "E", help_heading = "Configuration", value_parser = grammar::one_executors, allow_negative_numbers = true)]
+    executors: Option<u32>,
 
-    /// Threads per executor, C
-    #[arg(long, short = 'C', value_name = "C", default_value_t = 1, help_heading = "Configuration", value_parser = grammar::one_cores, allow_negative_numbers = true)]
-    cores: u32,
+    /// Threads per executor, C [default: 1, and for your own program all processors]
+    #[arg(long, short = 'C', value_name = "C", help_heading = "Configuration", value_parser = grammar::one_cores, allow_negative_numbers = true)]
+    cores: Option<u32>,
 
     /// Threads of all executors together, divided as evenly as possible: 8 for 3 executors are 3,
     /// 3 and 2
     #[arg(long, value_name = "T", conflicts_with = "cores", help_heading = "Configuration", value_parser = grammar::one_total_cores, allow_negative_numbers = true)]
     total_cores: Option<u32>,
 
-    /// Memory limit of an executor: 2048 (MiB), 512m, 2g [default: 2048]
+    /// Memory limit of an executor: 2048 (MiB), 512m, 2g [default: 2048, and none for your own
+    /// program]
     #[arg(long, value_name = "SIZE", help_heading = "Configuration", value_parser = grammar::mib, allow_negative_numbers = true)]
     memory: Option<u32>,
 
@@ -59,9 +67,10 @@ pub struct Args {
     #[arg(long, value_name = "P", help_heading = "Configuration", value_parser = grammar::count, allow_negative_numbers = true)]
     partition_size: Option<u32>,
 
-    /// Share of the images that the run processes, above 0 and at most 1
-    #[arg(long, value_name = "SR", default_value_t = 0.1, help_heading = "Configuration", value_parser = grammar::rate, allow_negative_numbers = true)]
-    sampling_rate: f64,
+    /// Share of the images that the run processes, above 0 and at most 1 [default: 0.1, and 1 for a
+    /// program that only --stop-after bounds]
+    #[arg(long, value_name = "SR", help_heading = "Configuration", value_parser = grammar::rate, allow_negative_numbers = true)]
+    sampling_rate: Option<f64>,
 
     /// File to append the sample to, JSON Lines
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -97,28 +106,67 @@ impl Args {
     }
 }
 
+impl Args {
+    /// Returns the job.
+    fn job(&self) -> anyhow::Result<Job> {
+        self.workload.check_single()?;
+        if let Some((mut job, _)) = self.program.job_and_workloads(&self.workload, &self.training)? {
+            if let Some(program) = &mut job.program {
+                program.has_limited_memory = self.memory.is_some();
+            }
+            return Ok(job);
+        }
+        self.training.job(self.workload.job()?, &self.workload)
+    }
+
+    /// Returns the configuration of the run.
+    fn configuration(&self, job: &Job) -> anyhow::Result<Configuration> {
+        let partition_size = self.partition_size.unwrap_or_else(|| default_partition_size(job));
+        if job.program.is_some() {
+            if self.total_cores.is_some() {
+                return Err(unusable("--total-cores is for CNNs; give your own program --cores"));
+            }
+            let placement = self.program.placement(job, self.executors, self.cores)?;
+            let memory_mib = self.memory.unwrap_or_else(|| usual_memory_mib(&[placement]));
+            return Ok(job.configuration(placement, memory_mib, partition_size));
+        }
+        let (executors, cores) = (self.executors.unwrap_or(1), self.cores.unwrap_or(1));
+        let split = split(executors, cores, self.total_cores, job.workload.mode)?;
+        check_sizes(job, &[executors], &[partition_size])?;
+        Ok(job.configuration(split, self.memory.unwrap_or(DEFAULT_MEMORY_MIB), partition_size))
+    }
+
+    /// Returns the sampling rate of the run.
+    fn rate(&self, job: &Job, configuration: &Configuration) -> anyhow::Result<f64> {
+        let usual = self.program.usual_rates(job, &[USUAL_RATE])[0];
+        let asked = self.sampling_rate.unwrap_or(usual);
+        self.program.check_bound(job, &[asked])?;
+        Ok(if job.program.is_some() { job.true_rate(&job.workload, configuration, asked) } else { asked })
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let memory_mib = args.memory.unwrap_or(DEFAULT_MEMORY_MIB);
-    let mut job = args.training.job(args.workload.job()?, &args.workload)?;
+    let mut job = args.job()?;
     args.keep(&mut job)?;
-    let split = split(args.executors, args.cores, args.total_cores, job.workload.mode)?;
-    let partition_size = args.partition_size.unwrap_or_else(|| default_partition_size(&job));
-    check_sizes(&job, &[args.executors], &[partition_size])?;
+    let configuration = args.configuration(&job)?;
+    let sampling_rate = args.rate(&job, &configuration)?;
+    let mut engine: Box<dyn Engine> =
+        if job.program.is_some() { Box::new(Command::default()) } else { Box::new(Local) };
+    engine.check(&job, &[&configuration])?;
     // Locked until the end, so that no other command replaces the file before the sample is in it.
     let mut file = args.output.as_deref().map(SamplesFile::open_alone).transpose()?.map(|(file, _)| file);
 
     let mut upload = args.upload.start()?;
     let progress = Progress::default();
-    warn(&job, job.host().processors, split.slots(), args.memory.is_some(), &progress);
+    warn(&job, job.host().processors, configuration.split().slots(), args.memory.is_some(), &progress);
     prepare(&job, &progress)?;
-    let configuration = job.configuration(split, memory_mib, partition_size);
-    if let Some(warning) = batch_memory::warning(&job, &configuration) {
+    if let Some(warning) = batch_memory::warning(&job, &configuration).filter(|_| job.program.is_none()) {
         progress.line(&format!("warning: {warning}"));
     }
     let interrupt = Interrupt::on_signals();
     let mut say = |step| progress.run(step);
-    let sample = Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut say)?;
+    let sample = engine.measure(&job, &configuration, sampling_rate, &interrupt, &mut say)?;
     warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
     // Whatever fails from here on, the sample takes every other way to the user.
     let saved = file.as_mut().map_or(Ok(()), |file| file.append(&sample));

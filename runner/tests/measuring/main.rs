@@ -24,6 +24,8 @@ mod output;
 #[cfg(test)]
 mod processes;
 #[cfg(test)]
+mod programs;
+#[cfg(test)]
 mod run;
 #[cfg(test)]
 mod texts;

@@ -153,7 +153,7 @@ fn the_container_that_does_the_work_is_chosen_aloud() {
 fn other_objects_and_forms_are_named() {
     let pods = json!({"apiVersion": "v1", "items": [{"kind": "Pod", "metadata": {"name": "p"}}], "kind": "List"});
     let error = refused(&pods);
-    assert!(error.contains("p is a Pod, and only a Job has a time"), "{error}");
+    assert!(error.contains("p is a Pod, and only a Job, PyTorchJob, TFJob, MPIJob, TrainJob,"), "{error}");
     for text in [
         "apiVersion: v1\nitems:\n- apiVersion: batch/v1\n  kind: Job\n",
         "---\napiVersion: batch/v1\nkind: Job\n",
@@ -173,4 +173,123 @@ fn other_objects_and_forms_are_named() {
 fn a_job_that_foreglow_ran_itself_is_left_out() {
     let error = refused(&changed("/metadata/labels", json!({"app.kubernetes.io/name": "foreglow"})));
     assert!(error.starts_with("no finished job can be used; infer ran `foreglow collect`"), "{error}");
+}
+
+#[test]
+fn the_gpus_of_a_pod_are_counted() {
+    let accelerator = given(&[("accelerator", "NVIDIA A100-SXM4-40GB")]);
+    for (limits, pods, expected) in [
+        (json!({"nvidia.com/gpu": "1"}), 2, (2, None)),
+        (json!({"nvidia.com/gpu": "4"}), 1, (1, Some(4))),
+        (json!({"nvidia.com/gpu": 8}), 1, (1, Some(8))),
+        (json!({"nvidia.com/gpu": "4"}), 2, (2, Some(4))),
+        (json!({"amd.com/gpu": "8"}), 4, (4, Some(8))),
+        (json!({"nvidia.com/mig-1g.5gb": "2"}), 1, (1, Some(2))),
+        (json!({"gpu.intel.com/i915": "2"}), 1, (1, Some(2))),
+        (json!({"nvidia.com/gpu.shared": "1"}), 2, (2, None)),
+    ] {
+        let mut job = job();
+        job["spec"]["parallelism"] = pods.into();
+        job["spec"]["completions"] = pods.into();
+        let all = job.pointer_mut(LIMITS).unwrap().as_object_mut().unwrap();
+        all.extend(limits.as_object().unwrap().clone());
+        let import = read(job.to_string(), &accelerator).unwrap();
+        let configuration = &import.samples[0].configuration;
+        assert_eq!((configuration.executors, configuration.accelerators_per_executor), expected, "{limits}");
+        assert_eq!(configuration.shares_accelerators, limits.to_string().contains("shared"), "{limits}");
+    }
+}
+
+#[test]
+fn objects_of_operators_are_read_like_jobs() {
+    let metadata = json!({"name": "train", "uid": "u9", "creationTimestamp": "2026-11-21T09:59:00Z"});
+    let limits = json!({"limits": {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": "4"}});
+    let template = json!({"spec": {"containers": [{"name": "pytorch", "resources": limits}]}});
+    let condition = |kind: &str| {
+        json!([{"type": "Running", "status": "False"},
+               {"type": kind, "status": "True", "lastTransitionTime": "2026-11-21T10:02:00Z"}])
+    };
+    let times = json!({"startTime": "2026-11-21T10:00:00Z", "completionTime": "2026-11-21T10:02:00Z"});
+    let with = |status: &Value, conditions: Value| {
+        let mut status = status.clone();
+        status["conditions"] = conditions;
+        status
+    };
+    let ray = json!({"jobStatus": "SUCCEEDED", "startTime": "2026-11-21T10:00:00Z", "endTime": "2026-11-21T10:02:00Z"});
+    for (kind, spec, status, (executors, cores, gpus, secs)) in [
+        (
+            "PyTorchJob",
+            json!({"pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": template},
+                                           "Worker": {"replicas": 3, "template": template}}}),
+            with(&times, condition("Succeeded")),
+            (4, 8, Some(4), 120.0),
+        ),
+        (
+            "MPIJob",
+            json!({"mpiReplicaSpecs": {"Launcher": {"replicas": 1, "template": {"spec": {"containers": [{}]}}},
+                                       "Worker": {"replicas": 2, "template": template}}}),
+            with(&times, condition("Succeeded")),
+            (2, 8, Some(4), 120.0),
+        ),
+        (
+            "TrainJob",
+            json!({"trainer": {"numNodes": 2, "resourcesPerNode": limits}}),
+            with(&json!({}), condition("Complete")),
+            (2, 8, Some(4), 180.0),
+        ),
+        (
+            "JobSet",
+            json!({"replicatedJobs": [{"name": "w", "replicas": 2,
+                                       "template": {"spec": {"parallelism": 2, "template": template}}}]}),
+            with(&json!({}), condition("Completed")),
+            (4, 8, Some(4), 180.0),
+        ),
+        (
+            "RayJob",
+            json!({"rayClusterSpec": {"headGroupSpec": {"template": {"spec": {"containers": [{}]}}},
+                                      "workerGroupSpecs": [{"replicas": 3, "template": template}]}}),
+            ray,
+            (3, 8, Some(4), 120.0),
+        ),
+        (
+            "SparkApplication",
+            json!({"executor": {"instances": 5, "cores": 4, "memory": "8g",
+                                "gpu": {"name": "nvidia.com/gpu", "quantity": 1}}}),
+            json!({"applicationState": {"state": "COMPLETED"}, "lastSubmissionAttemptTime": "2026-11-21T10:00:00Z",
+                   "terminationTime": "2026-11-21T10:02:00Z"}),
+            (5, 4, None, 120.0),
+        ),
+    ] {
+        let object = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec, "status": status});
+        let import = read(object.to_string(), &given(&[("accelerator", "A100")]))
+            .unwrap_or_else(|error| panic!("{kind}: {error}"));
+        let sample = &import.samples[0];
+        let configuration = &sample.configuration;
+        assert_eq!((configuration.executors, configuration.cores_per_executor), (executors, cores), "{kind}");
+        assert_eq!(
+            (configuration.accelerators_per_executor, sample.completion_time_secs),
+            (gpus, Some(secs)),
+            "{kind}"
+        );
+        assert_eq!(sample.outcome, Outcome::Completed, "{kind}");
+    }
+}
+
+#[test]
+fn an_object_with_unequal_pods_or_without_an_end_is_left_out_with_the_reason() {
+    let template = |cpu: &str| {
+        let limits = json!({"limits": {"cpu": cpu, "memory": "4Gi"}});
+        json!({"spec": {"containers": [{"name": "main", "resources": limits}]}})
+    };
+    let of = |worker: &str, status: Value| {
+        json!({"kind": "PyTorchJob", "metadata": {"name": "train", "uid": "u"}, "status": status, "apiVersion": "v1",
+               "spec": {"pytorchReplicaSpecs": {"Master": {"template": template("2")}, "Worker": {"template": template(worker)}}}})
+    };
+    let unequal = refused(&of("4", json!({})));
+    assert!(
+        unequal.contains("train has pods with different resources, and a sample has one configuration"),
+        "{unequal}"
+    );
+    let running = refused(&of("2", json!({"startTime": "2026-11-21T10:00:00Z"})));
+    assert!(running.contains("train has not ended"), "{running}");
 }

@@ -112,8 +112,10 @@ fn a_script_without_srun_is_one_executor_on_one_node() {
     assert!(
         refused(&allocation, &given(&[])).contains("job 52 has no steps in the file; write it without the option -X")
     );
-    let error = refused(&script(2), &given(&[]));
-    assert!(error.contains("its batch script runs on one of its 2 nodes"), "{error}");
+    let (found, notes) = of(&script(2).replace("gpu=1", "gpu=2"), &given(&[("accelerator", "NVIDIA A10G")]));
+    let configuration = &found[0].configuration;
+    assert_eq!((configuration.executors, configuration.cores_per_executor, configuration.machines), (2, 8, Some(2)));
+    assert!(notes[0].contains("one executor on each of its 2 nodes"), "{notes:?}");
 }
 
 #[test]
@@ -372,4 +374,52 @@ fn what_slurm_does_not_record_has_to_be_given() {
     assert!(error.contains("give --model, --mode, --image-px, --images"), "{error}");
     assert!(error.ends_with("--partition-size, and --epochs too for training"), "{error}");
     assert_eq!(refused("", &Given::default()), "it lists no jobs; write it again after a job has finished");
+}
+
+#[test]
+fn gpus_processes_and_nodes_are_those_of_the_record() {
+    // Name, job (processors, GPUs, nodes), step (tasks, processors, GPUs, nodes), and the expected
+    // processes, GPUs per process and nodes.
+    let cases: [(&str, Option<(u32, u32, u32, u32)>, (u32, u32, u32), (u32, Option<u32>, Option<u32>)); 12] = [
+        ("one GPU", Some((1, 8, 1, 1)), (8, 1, 1), (1, None, None)),
+        ("torchrun of four GPUs in srun", Some((1, 32, 4, 1)), (32, 4, 1), (1, Some(4), None)),
+        ("torchrun of eight GPUs in srun", Some((1, 32, 8, 1)), (32, 8, 1), (1, Some(8), None)),
+        ("a process for each of four GPUs", Some((4, 32, 4, 1)), (32, 4, 1), (4, None, None)),
+        ("a process for each of eight GPUs", Some((8, 32, 8, 1)), (32, 8, 1), (8, None, None)),
+        ("two GPUs for each of four processes", Some((4, 32, 8, 1)), (32, 8, 1), (4, Some(2), None)),
+        ("torchrun on two nodes", Some((2, 64, 8, 2)), (64, 8, 2), (2, Some(4), Some(2))),
+        ("torchrun on four nodes", Some((4, 128, 16, 4)), (128, 16, 4), (4, Some(4), Some(4))),
+        ("a process for each GPU of two nodes", Some((8, 64, 8, 2)), (64, 8, 2), (8, None, Some(2))),
+        ("sbatch alone with four GPUs", None, (32, 4, 1), (1, Some(4), None)),
+        ("sbatch alone with eight GPUs", None, (32, 8, 1), (1, Some(8), None)),
+        ("sbatch alone on two nodes", None, (64, 8, 2), (2, Some(4), Some(2))),
+    ];
+    for (name, step, (cores, gpus, nodes), expected) in cases {
+        let tres = |cores: u32, gpus: u32, nodes: u32| {
+            format!("billing={cores},cpu={cores},gres/gpu={gpus},gres/gpu:a100={gpus},mem=64G,node={nodes}")
+        };
+        let mut lines = format!("90|train|COMPLETED|3600|2026-03-01T08:00:00|{cores}||{}|\n", tres(cores, gpus, nodes));
+        let (of_node, gpus_of_node) = (cores / nodes, gpus / nodes);
+        lines.push_str(&format!(
+            "90.batch|batch|COMPLETED|3600|2026-03-01T08:00:00|{of_node}|1|{}|\n",
+            tres(of_node, gpus_of_node, 1)
+        ));
+        if let Some((tasks, cores, gpus, nodes)) = step {
+            let tres = tres(cores, gpus, nodes);
+            lines.push_str(&format!("90.0|python|COMPLETED|3590|2026-03-01T08:00:05|{cores}|{tasks}|{tres}|\n"));
+        }
+        let (found, notes) = of(&lines, &given(&[("accelerator", "NVIDIA A100-SXM4-40GB")]));
+        let configuration = &found.first().unwrap_or_else(|| panic!("{name}: {notes:?}")).configuration;
+        let counted = (configuration.executors, configuration.accelerators_per_executor, configuration.machines);
+        assert_eq!(counted, expected, "{name}");
+        assert_eq!(configuration.accelerator.as_deref(), Some("NVIDIA A100-SXM4-40GB"), "{name}");
+    }
+}
+
+#[test]
+fn gpus_that_cannot_be_divided_among_the_processes_are_told() {
+    let lines = "91|train|COMPLETED|3600|2026-03-01T08:00:00|8||cpu=8,gres/gpu=3,mem=64G,node=1|\n\
+        91.0|python|COMPLETED|3590|2026-03-01T08:00:05|8|2|cpu=8,gres/gpu=3,mem=64G,node=1|\n";
+    let error = refused(lines, &given(&[("accelerator", "A100")]));
+    assert!(error.contains("has 3 GPUs (gres/gpu in AllocTRES) for 2 processes, which is no whole number"), "{error}");
 }

@@ -52,7 +52,7 @@ pub fn most_runs_first(mut jobs: Vec<Job>) -> Vec<Job> {
 
 /// The model and mode of a job: `resnet18 inference`.
 pub fn name(job: &Job) -> String {
-    format!("{} {}", job.context.workload.model, job.context.workload.mode.as_str())
+    job.context.workload.describe_job()
 }
 
 /// The rest of the context's title, without the name.

@@ -156,6 +156,7 @@ mod tests {
             weights: None,
             normalisation: None,
             training: None,
+            program: None,
         }
     }
 

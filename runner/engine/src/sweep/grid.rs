@@ -1,18 +1,18 @@
 //! The grid of runs of a sweep, their order, and the remaining runs.
 
 use foreglow_data::true_rate;
-use foreglow_shared::{CoreSplit, Outcome, Sample, Workload};
+use foreglow_shared::{Outcome, Sample, Workload};
 
 use super::Run;
-use crate::{Engine, Job};
+use crate::{Engine, Job, Placement};
 
 /// All combinations of these values, each repeated.
 #[derive(Clone, Debug)]
 pub struct Grid {
     /// Workload for each image size and batch size.
     pub workloads: Vec<Workload>,
-    /// Executors and their cores.
-    pub splits: Vec<CoreSplit>,
+    /// Executors with their cores, GPUs and machines.
+    pub placements: Vec<Placement>,
     /// Executor memory, MiB.
     pub memory_mib: Vec<u32>,
     /// Partition sizes, P.
@@ -33,15 +33,17 @@ impl Grid {
         for repetition in 0..self.repeat {
             for (sampling_rate, workloads) in &scales {
                 for workload in workloads {
-                    for &split in &self.splits {
+                    for &placement in &self.placements {
                         for &memory_mib in &self.memory_mib {
                             for &partition_size in &self.partition_sizes {
-                                runs.push(Run {
-                                    workload: (*workload).clone(),
-                                    configuration: job.configuration(split, memory_mib, partition_size),
-                                    sampling_rate: *sampling_rate,
-                                    repetition,
-                                });
+                                let configuration = job.configuration(placement, memory_mib, partition_size);
+                                let workload = (*workload).clone();
+                                let sampling_rate = job.true_rate(&workload, &configuration, *sampling_rate);
+                                let run = Run { workload, configuration, sampling_rate, repetition };
+                                // Small rates of a program may round to the same number of steps.
+                                if job.program.is_none() || !runs.contains(&run) {
+                                    runs.push(run);
+                                }
                             }
                         }
                     }

@@ -87,13 +87,14 @@ pub(crate) fn job() -> Job {
         weights: None,
         normalisation: None,
         training: None,
+        program: None,
     }
 }
 
 fn grid(repeat: u32) -> Grid {
     Grid {
         workloads: vec![job().workload],
-        splits: vec![CoreSplit::even(1, 1), CoreSplit::even(2, 1)],
+        placements: [1, 2].map(|executors| CoreSplit::even(executors, 1).into()).to_vec(),
         memory_mib: vec![1024],
         partition_sizes: vec![8],
         sampling_rates: vec![0.1, 0.01],
@@ -139,7 +140,11 @@ fn small_samples_come_first_and_repetitions_cover_all_configurations() {
 
 #[test]
 fn rates_that_come_to_the_same_images_are_one_and_are_shares_of_whole_images() {
-    let grid = Grid { splits: vec![CoreSplit::even(1, 1)], sampling_rates: vec![1e-9, 0.001, 0.0333, 1.0], ..grid(1) };
+    let grid = Grid {
+        placements: vec![CoreSplit::even(1, 1).into()],
+        sampling_rates: vec![1e-9, 0.001, 0.0333, 1.0],
+        ..grid(1)
+    };
     let rates: Vec<f64> = grid.runs(&job()).iter().map(|run| run.sampling_rate).collect();
     assert_eq!(rates, [0.001, 0.033, 1.0]);
     let mut run = grid.runs(&job()).remove(1);
@@ -189,8 +194,11 @@ fn runs_can_be_grouped_by_configuration() {
 #[test]
 fn the_order_takes_the_image_size_into_account() {
     let at = |image_px, batch_size| Workload { image_px, batch_size, ..job().workload };
-    let grid =
-        Grid { workloads: vec![at(64, 8), at(16, 8), at(16, 4)], splits: vec![CoreSplit::even(1, 1)], ..grid(1) };
+    let grid = Grid {
+        workloads: vec![at(64, 8), at(16, 8), at(16, 4)],
+        placements: vec![CoreSplit::even(1, 1).into()],
+        ..grid(1)
+    };
     let order: Vec<_> = grid
         .runs(&job())
         .iter()
@@ -295,8 +303,8 @@ fn a_combination_is_repeated_until_its_median_is_precise() {
 
 #[test]
 fn an_uneven_split_is_a_configuration_of_its_own() {
-    let splits = CoreSplit::all(&[3], &[8, 9]);
-    let runs = Grid { splits, sampling_rates: vec![0.1], ..grid(1) }.runs(&job());
+    let placements = CoreSplit::all(&[3], &[8, 9]).into_iter().map(Into::into).collect();
+    let runs = Grid { placements, sampling_rates: vec![0.1], ..grid(1) }.runs(&job());
     let of: Vec<_> = runs.iter().map(|run| run.configuration.split()).collect();
     assert_eq!(of, [CoreSplit::of_total(3, 8).unwrap(), CoreSplit::even(3, 3)]);
     let even = [sample(&job(), &runs[1], Outcome::Completed, 1.0)];

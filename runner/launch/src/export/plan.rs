@@ -2,13 +2,14 @@
 
 use foreglow_exit::unusable;
 use foreglow_shared::{
-    Configuration, Context, CoreSplit, Engine, JobDefinition, MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, MachineType,
-    Mode, Resources, collect_command, spark_submit_arguments,
+    CommandTemplate, Configuration, Context, CoreSplit, Engine, JobDefinition, MOST_CORES, MOST_EXECUTORS,
+    MOST_MEMORY_MIB, MachineType, Mode, Placeholder, ProgramRun, Resources, collect_command, shell_word,
+    spark_submit_arguments,
 };
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{ENGINE_MIB, Needs, Share, Task, name, sending};
+use super::{ENGINE_MIB, Needs, Share, Task, name, sending, shell};
 
 /// Images per task of plans that lack it, from earlier versions.
 const PARTITION_SIZE: u32 = 8;
@@ -90,30 +91,39 @@ impl Plan {
         }
     }
 
-    /// Returns the task: the user's command with a process for each executor, or the whole job as
+    /// Returns the task: the user's command, given or that of the samples, with a process for each
+    /// executor or, if it starts those itself, for each machine; otherwise the whole job as
     /// Foreglow runs it.
     ///
     /// # Errors
-    /// Foreglow cannot run the job, or its time has no upper bound and no limit is given.
-    pub fn task(&self, command: Option<String>, upload: Option<&str>, limit_secs: Option<f64>) -> anyhow::Result<Task> {
+    /// Foreglow cannot run the job, a placeholder has no value, or its time has no upper bound and
+    /// no limit is given.
+    pub fn task(
+        &self,
+        command: Option<CommandTemplate>,
+        upload: Option<&str>,
+        limit_secs: Option<f64>,
+    ) -> anyhow::Result<Task> {
         let (context, choice) = self.choice()?;
+        let command = command.or_else(|| context.workload.command.clone());
         let upper_secs = choice.interval.as_ref().map(|interval| interval.upper_secs);
         let startup_secs = self.startup.map_or(0.0, |startup| startup.longest_secs);
         let limit_secs = limit_secs.or(upper_secs.map(|secs| secs + startup_secs)).ok_or_else(|| {
             unusable("the plan has no upper bound of the time; measure more, or give a limit with --time")
         })?;
         let machine = machine(&context);
-        let is_local = context.engine == Engine::Local;
+        let is_local = context.engine.is_on_one_machine();
         // The local engine has all executors on one machine, unless the plan says otherwise.
-        let nodes = choice.machines.or(is_local.then_some(1));
+        let nodes = choice.machines.or(context.machines).or(is_local.then_some(1));
         let together = match choice.executors_per_machine {
             Some(count) => count.clamp(1, choice.executors.max(1)),
-            None if is_local => choice.executors,
+            None if is_local => choice.executors.div_ceil(nodes.unwrap_or(1).max(1)),
             None => 1,
         };
-        let gpus = u32::from(context.accelerator.is_some());
+        let gpus = u32::from(context.accelerator.is_some()) * context.accelerators_per_executor.unwrap_or(1);
         let shared_gpus = if context.shares_accelerators { gpus * choice.shared_gpus(&context, together) } else { 0 };
         let runs_foreglow = command.is_none();
+        let mut is_launcher = false;
         let (processes, needs, command) = match command {
             Some(command) => {
                 choice.check_even(
@@ -121,7 +131,18 @@ impl Plan {
                 )?;
                 let (cores, memory_mib) = (choice.cores_per_executor, choice.memory_per_executor_mib);
                 let gpus = if shared_gpus > 0 { 0 } else { gpus };
-                (choice.executors, Needs { cores, memory_mib, gpus }, command)
+                // A launcher starts the executors of a machine itself.
+                let (processes, each) = match command.starts_processes() {
+                    true => (nodes.unwrap_or(1), together),
+                    false => (choice.executors, 1),
+                };
+                let needs = Needs {
+                    cores: cores.saturating_mul(each),
+                    memory_mib: memory_mib.saturating_mul(each),
+                    gpus: gpus.saturating_mul(each),
+                };
+                is_launcher = command.starts_processes();
+                (processes, needs, filled(&command, &context, choice, nodes)?)
             }
             None => {
                 if !is_local || nodes != Some(1) {
@@ -149,7 +170,7 @@ impl Plan {
             capacity: None,
             nodes,
             processes,
-            processes_per_machine: if runs_foreglow { 1 } else { together },
+            processes_per_machine: if runs_foreglow || is_launcher { 1 } else { together },
             share: Share::Each(needs),
             gpu: context.accelerator,
             shared_gpus: if runs_foreglow { 0 } else { shared_gpus },
@@ -256,20 +277,48 @@ fn machine(context: &Context) -> Option<String> {
 
 /// Returns the command that runs the whole job and records its time.
 fn whole_job(context: &Context, choice: &Choice) -> anyhow::Result<String> {
+    let command = collect_command(context, &configuration(context, choice, None)?, 1.0, None);
+    command.ok_or_else(|| unusable("Foreglow does not run such a job; give its command after `--`"))
+}
+
+/// Returns the user's command, quoted for a shell, with the values of the plan for the whole job.
+fn filled(
+    command: &CommandTemplate,
+    context: &Context,
+    choice: &Choice,
+    machines: Option<u32>,
+) -> anyhow::Result<String> {
+    let configuration = configuration(context, choice, machines)?;
+    let run = ProgramRun { workload: &context.workload, configuration: &configuration, sampling_rate: 1.0, seed: 0 };
+    let is_open = |placeholder: &Placeholder| command.has(*placeholder) && run.value(*placeholder).is_none();
+    if let Some(placeholder) = Placeholder::ALL.into_iter().find(is_open) {
+        let name = placeholder.name();
+        return Err(unusable(format!(
+            "the command has {{{name}}}, and the plan has no {name}; write the value itself"
+        )));
+    }
+    let words = command.filled(&run);
+    Ok(match command.shell_line() {
+        Some(_) => shell(&words[2]),
+        None => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
+    })
+}
+
+fn configuration(context: &Context, choice: &Choice, machines: Option<u32>) -> anyhow::Result<Configuration> {
     let usual = match context.workload.mode {
         Mode::Inference => PARTITION_SIZE,
         Mode::Training => context.workload.batch_size,
     };
-    let configuration: Configuration = serde_json::from_value(json!({
+    Ok(serde_json::from_value(json!({
         "executors": choice.executors,
         "cores_per_executor": choice.cores_per_executor,
         "total_cores": choice.total_cores,
         "memory_per_executor_mib": choice.memory_per_executor_mib,
         "partition_size": choice.partition_size.unwrap_or(usual),
         "accelerator": context.accelerator,
-    }))?;
-    let command = collect_command(context, &configuration, 1.0, None);
-    command.ok_or_else(|| unusable("Foreglow does not run such a job; give its command after `--`"))
+        "accelerators_per_executor": context.accelerators_per_executor,
+        "machines": machines.or(context.machines),
+    }))?)
 }
 
 #[cfg(test)]

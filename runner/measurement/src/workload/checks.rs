@@ -12,7 +12,8 @@ const DEFAULT_PARTITION_SIZE: u32 = 8;
 
 /// Returns the default partition size: at most the number of images, and for training a mini-batch.
 pub fn default_partition_size(job: &Job) -> u32 {
-    let size = if job.training.is_some() { job.workload.batch_size } else { DEFAULT_PARTITION_SIZE };
+    let size =
+        if job.training.is_some() || job.program.is_some() { job.workload.batch_size } else { DEFAULT_PARTITION_SIZE };
     u32::try_from(job.workload.images).unwrap_or(u32::MAX).clamp(1, size)
 }
 
@@ -52,7 +53,7 @@ pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> any
 /// # Errors
 /// They cannot be generated or are missing.
 pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
-    let noun = job.source.noun();
+    let noun = job.workload.noun();
     progress.counts(noun);
     let what = if noun == "texts" { "drawing texts" } else { "drawing images" };
     let remarks = job.prepare(&mut |there, all| progress.images(what, there, all))?;

@@ -1,9 +1,9 @@
-//! `kubectl get job -o json`: one Job, or a list of them.
+//! `kubectl get job -o json`: one Job, or a list of them, or objects of operators (`operators`).
 
 use foreglow_shared::{Outcome, Timestamp};
 use serde_json::Value;
 
-use super::{BYTES_PER_MIB, Finished, OWN_RUN, Records, mebibytes, quantity, refused};
+use super::{BYTES_PER_MIB, Finished, OWN_RUN, Records, mebibytes, operators, quantity, refused};
 use crate::{Given, Import, ImportError, Importer, Input};
 
 /// Label of Kubernetes' Jobs that run `foreglow collect`, with its value.
@@ -60,11 +60,13 @@ fn records(text: &str) -> Result<Records, ImportError> {
             object["kind"].as_str().and_then(|kind| kind.strip_suffix("List")).filter(|kind| !kind.is_empty());
         let items = object["items"].as_array().map_or_else(|| vec![&object], |items| items.iter().collect());
         for item in items {
-            match item["kind"].as_str().or(of_list) {
-                Some("Job") => records.push(item),
-                kind => {
-                    let kind = kind.unwrap_or("object without a kind");
-                    records.notes.push(format!("{} is a {kind}, and only a Job has a time", name(item)));
+            let kind = item["kind"].as_str().or(of_list).unwrap_or("object without a kind");
+            let job = if kind == "Job" { Some(Ok(item.clone())) } else { operators::as_job(kind, item) };
+            match job {
+                Some(Ok(job)) => records.push(&job),
+                Some(Err(reason)) => records.notes.push(format!("{} {reason}", name(item))),
+                None => {
+                    records.notes.push(format!("{} is a {kind}, and only {} has a time", name(item), operators::KINDS));
                 }
             }
         }
@@ -219,6 +221,13 @@ fn gpus(container: &Value) -> Vec<&str> {
     limits.into_iter().flat_map(|limits| limits.keys()).map(String::as_str).filter(|name| is_gpu(name)).collect()
 }
 
+/// Returns the number of GPUs of a container, or of parts of GPUs; 0 if it shares them.
+fn gpu_count(container: &Value, gpus: &[&str]) -> u32 {
+    let limits = &container["resources"]["limits"];
+    let own = gpus.iter().filter(|name| !name.ends_with("/gpu.shared"));
+    own.filter_map(|name| text(&limits[*name])?.parse::<u32>().ok()).fold(0, u32::saturating_add)
+}
+
 fn finished(job: &Value) -> Result<(Finished, Vec<String>), String> {
     if job["metadata"]["labels"][KUBERNETES_LABEL.0] == KUBERNETES_LABEL.1 {
         return Err(OWN_RUN.to_owned());
@@ -246,6 +255,9 @@ fn finished(job: &Value) -> Result<(Finished, Vec<String>), String> {
         cores_per_executor: cores as u32,
         memory_per_executor_mib: text(&limits["memory"]).and_then(|memory| mebibytes(&memory, unit_bytes)),
         memory_field: "resources.limits.memory",
+        gpus_per_executor: gpu_count(container, &gpus),
+        // Several pods may be on one node.
+        nodes: None,
         has_gpu: !gpus.is_empty(),
         gpu_type: GPU_NAMES.iter().find_map(|label| node[label].as_str()).map(str::to_owned),
         // Each pod has its own, or its part of one.

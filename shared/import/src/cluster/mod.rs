@@ -1,6 +1,7 @@
 //! Finished jobs of a cluster: the records of Slurm and Kubernetes.
 
 mod kubernetes;
+mod operators;
 mod slurm;
 
 use std::collections::BTreeSet;
@@ -53,6 +54,10 @@ struct Finished {
     memory_per_executor_mib: Option<u32>,
     /// The cluster's name of the field with the memory.
     memory_field: &'static str,
+    /// GPUs of each executor; 0 if the executors share GPUs, or have none.
+    gpus_per_executor: u32,
+    /// Nodes, if the cluster records them.
+    nodes: Option<u32>,
     has_gpu: bool,
     /// The cluster's name of the type of GPU.
     gpu_type: Option<String>,
@@ -204,6 +209,13 @@ impl Finished {
             "host": { "cpu": label("cpu"), "adapter": label("adapter") },
             "started_at": self.started_at.to_string(),
         });
+        for (field, count) in
+            [("accelerators_per_executor", self.gpus_per_executor), ("machines", self.nodes.unwrap_or(1))]
+        {
+            if count > 1 {
+                sample["configuration"][field] = count.into();
+            }
+        }
         if self.shares_gpus {
             sample["configuration"]["shares_accelerators"] = true.into();
         }

@@ -169,12 +169,15 @@ fn script<'r, 'a>(job: &Record<'a>, steps: &[Step<'r, 'a>]) -> Result<(Step<'r, 
         return Err("has no steps in the file; write it without the option -X (--allocations) of sacct".to_owned());
     }
     let batch = steps.iter().find(|(name, _)| *name == BATCH).ok_or("has no step of srun")?;
-    let nodes: u32 = resources(job).get("node").and_then(|nodes| nodes.parse().ok()).unwrap_or(1);
-    if nodes > 1 {
-        return Err(format!("has no step of srun, and its batch script runs on one of its {nodes} nodes"));
-    }
-    let note = "it has no step of srun, so that its batch script counts as one executor with all processors";
-    Ok((*batch, Some(note.to_owned())))
+    let note = match nodes(job) {
+        2.. => format!(
+            "it has no step of srun, so that its batch script counts as the work, with one executor on each of its {} \
+             nodes",
+            nodes(job)
+        ),
+        _ => "it has no step of srun, so that its batch script counts as one executor with all processors".to_owned(),
+    };
+    Ok((*batch, Some(note)))
 }
 
 /// Returns the outcome of a state; `None` if it is not a final state. A state may have an addition:
@@ -211,15 +214,20 @@ fn finished(
     let number = |column: &str| get(step, column).parse::<u32>().ok().filter(|number| *number > 0);
     let tasks = number("NTasks").ok_or("has no number of tasks (NTasks)")?;
     let cores = number("AllocCPUS").ok_or("has no number of processors (AllocCPUS)")?;
-    if cores % tasks != 0 {
-        return Err(format!(
-            "has {cores} processors (AllocCPUS) for {tasks} tasks (NTasks), which is no whole number each"
-        ));
-    }
+    let shared = |count: u32, what: &str| match count % tasks {
+        0 => Ok(count / tasks),
+        _ => Err(format!("has {count} {what} for {tasks} tasks (NTasks), which is no whole number each")),
+    };
+    let cores_per_executor = shared(cores, "processors (AllocCPUS)")?;
     let mut resources = resources(step);
+    let mut node_count = nodes(step);
+    let mut executors = tasks;
     if step_name == BATCH {
         // Older versions of Slurm record GPUs only for the job.
         resources.extend(self::resources(job).into_iter().filter(|(name, _)| name.starts_with("gres/")));
+        // The script itself is on the first node, and its record has the resources of that one.
+        node_count = nodes(job);
+        executors = tasks.saturating_mul(node_count);
     }
     let count = gpus(&resources);
     let has_parts = resources.keys().any(|name| name.starts_with("gres/mps") || name.starts_with("gres/shard"));
@@ -231,13 +239,23 @@ fn finished(
         reason: (outcome != Outcome::Completed).then(|| format!("state in Slurm: {state}")),
         secs: secs(step).ok_or("has no duration (ElapsedRaw)")?,
         started_at: start(get(step, "Start")).ok_or("has no start (Start)")?,
-        executors: tasks,
-        cores_per_executor: cores / tasks,
+        executors,
+        cores_per_executor,
         memory_per_executor_mib: resources.get("mem").and_then(|mem| mebibytes(mem, unit_bytes)).map(|mib| mib / tasks),
         memory_field: "mem in AllocTRES",
+        gpus_per_executor: match count {
+            _ if has_parts || count < executors => 0,
+            _ if count % executors == 0 => count / executors,
+            _ => {
+                return Err(format!(
+                    "has {count} GPUs (gres/gpu in AllocTRES) for {executors} processes, which is no whole number each"
+                ));
+            }
+        },
+        nodes: Some(node_count),
         has_gpu: count > 0 || has_parts,
         gpu_type: resources.keys().find_map(|name| name.strip_prefix("gres/gpu:")).map(str::to_owned),
-        shares_gpus: has_parts || (count > 0 && count < tasks),
+        shares_gpus: has_parts || (count > 0 && count < executors),
         machine: machine.map(str::to_owned),
     };
     Ok((finished, note))
@@ -245,6 +263,11 @@ fn finished(
 
 fn resources<'a>(row: &Record<'a>) -> BTreeMap<&'a str, &'a str> {
     get(row, "AllocTRES").split(',').filter_map(|resource| resource.split_once('=')).collect()
+}
+
+/// Returns the number of nodes, from 1.
+fn nodes(row: &Record<'_>) -> u32 {
+    resources(row).get("node").and_then(|nodes| nodes.parse().ok()).unwrap_or(1).max(1)
 }
 
 /// Returns the number of GPUs: the total, or else the sum over their types.

@@ -29,7 +29,7 @@ pub(super) fn command(context: &Context, suggestion: &Suggestion, place: Option<
         (None, None) => workload.network.is_some(),
         _ => false,
     };
-    if !is_taken {
+    if !is_taken && workload.command.is_none() {
         return None;
     }
     let &Suggestion { executors, cores_per_executor, memory_per_executor_mib, partition_size, .. } = suggestion;

@@ -126,7 +126,9 @@ impl Row {
                 Pricing::Unknown => None,
             },
             warnings: candidate.prediction.warnings.clone(),
-            is_beyond_one_machine: placement.machines > 1 && arm.engine == Engine::Local && arm.basis != Basis::Public,
+            is_beyond_one_machine: placement.machines > 1
+                && arm.engine.is_on_one_machine()
+                && arm.basis != Basis::Public,
             on_pareto_front: false,
             is_best_of_machine: false,
         }

@@ -24,7 +24,7 @@ fn whole(plan: &Plan) -> Task {
 
 /// A command of the user for each executor.
 fn own(plan: &Plan) -> Task {
-    plan.task(Some("./infer".to_owned()), None, None).unwrap()
+    plan.task(CommandTemplate::new(vec!["./infer".to_owned()]).ok(), None, None).unwrap()
 }
 
 fn file(system: System, task: &Task) -> String {
@@ -201,4 +201,47 @@ fn names_that_sbatch_would_read_otherwise_are_refused() {
 
 fn file_at(site: &Site, task: &Task) -> String {
     System::Slurm.file(task, site).unwrap()
+}
+
+/// A plan of a program that trains on 8 GPUs of two machines.
+fn of_program(words: &str) -> Plan {
+    let workload = format!(
+        r#"{{"model":"train.py","mode":"training","image_px":1,"images":1281167,"epochs":90,"batch_size":256,
+            "command":{words},"unit":"images"}}"#
+    );
+    let recommended = r#"{"executors":8,"machines":2,"cores_per_executor":4,"memory_per_executor_mib":2048,
+        "interval":{"upper_secs":100.0}}"#;
+    let plan = format!(
+        r#"{{"context":{{"workload":{workload},"engine":"command","host":{{}},"accelerator":"A100","machines":2}},
+            "recommended":{recommended}}}"#
+    );
+    Plan::read(plan.as_bytes()).unwrap()
+}
+
+#[test]
+fn a_program_is_started_whole_at_the_planned_configuration() {
+    let plan = of_program(
+        r#"["torchrun","--nnodes={nodes}","--nproc_per_node={gpus}","train.py","--max-steps","{steps}","--workers","{cores}"]"#,
+    );
+    // 1,281,167 images in 90 epochs are 56,302 steps of 8 × 256.
+    let task = whole(&plan);
+    assert_eq!(task.command, "torchrun '--nnodes=2' '--nproc_per_node=4' train.py --max-steps 56302 --workers 4");
+    assert!(!task.runs_foreglow);
+    let script = file(System::Slurm, &task);
+    for line in ["--nodes=2", "--ntasks=2", "--cpus-per-task=16", "--gpus-per-task=4"] {
+        assert!(script.contains(&format!("#SBATCH {line}\n")), "{line} in {script}");
+    }
+    assert!(script.contains("srun --cpus-per-task=16 torchrun "), "{script}");
+}
+
+#[test]
+fn a_command_without_a_launcher_is_started_for_each_executor() {
+    let plan = of_program(r#"["./train","{images}"]"#);
+    let task = whole(&plan);
+    assert_eq!((task.processes, task.command.as_str()), (8, "./train 1281167"));
+    let other = CommandTemplate::new(vec!["./train {rate} | tee log".to_owned()]).ok();
+    assert_eq!(plan.task(other, None, None).unwrap().command, "sh -c './train 1 | tee log'");
+    let open = CommandTemplate::new(vec!["./train".to_owned(), "{data}".to_owned()]).ok();
+    let error = plan.task(open, None, None).unwrap_err().to_string();
+    assert_eq!(error, "the command has {data}, and the plan has no data; write the value itself");
 }

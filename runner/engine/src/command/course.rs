@@ -1,0 +1,113 @@
+//! The course of a run from the progress of its program: the share of the job that was done, its
+//! time, and the start-up before it.
+
+use foreglow_shared::{Curve, ProgramRun};
+
+use super::StopAfter;
+
+/// Work that a program had done when it was stopped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Done {
+    /// Share of the run, in (0, 1].
+    pub share: f64,
+    /// Time from the start of the program, seconds.
+    pub secs: f64,
+}
+
+/// Returns the units of work of a whole run in the unit of a curve; `None` if neither the program
+/// nor the user says it.
+pub fn whole(curve: &Curve, run: &ProgramRun<'_>) -> Option<f64> {
+    let workload = run.workload;
+    let share = |units: u64| units as f64 * run.sampling_rate;
+    let is_known = workload.unit.as_deref() != Some("%");
+    curve.whole(Some(workload.epochs)).or_else(|| match curve.unit.as_str() {
+        "epochs" => Some(f64::from(workload.epochs)),
+        "steps" if is_known => Some(share(workload.program_steps(run.configuration))),
+        unit if is_known && unit == workload.noun() => Some(share(workload.images * u64::from(workload.epochs))),
+        _ => None,
+    })
+}
+
+/// Returns the work that the last point of a curve reports.
+pub fn done(curve: &Curve, run: &ProgramRun<'_>) -> Option<Done> {
+    let (secs, done) = curve.last()?;
+    let share = done / whole(curve, run)?;
+    (share > 0.0).then_some(Done { share: share.min(1.0), secs })
+}
+
+/// Returns the time before the first unit of work, seconds: the first report, less the time that
+/// its work takes at the mean pace of the others. `None` with a single report.
+pub fn startup_secs(curve: &Curve) -> Option<f64> {
+    let (&(first, done), &(last, all)) = (curve.points.first()?, curve.points.last()?);
+    let pace = (last - first) / (all - done);
+    (pace.is_finite() && last > first).then(|| (first - done * pace).max(0.0))
+}
+
+/// Whether the work at which to stop is done. `done` is in the unit of the curve, which is read
+/// only for a share.
+pub fn is_reached(stop: StopAfter, done: f64, curve: impl FnOnce() -> Option<Curve>, run: &ProgramRun<'_>) -> bool {
+    match stop {
+        StopAfter::Steps(steps) => done >= steps as f64,
+        StopAfter::Share(share) => {
+            curve().and_then(|curve| self::done(&curve, run)).is_some_and(|done| done.share >= share)
+        }
+        StopAfter::Time(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_shared::{CommandTemplate, Configuration, Mode, Workload};
+
+    use super::*;
+
+    fn curve(json: &str) -> Curve {
+        serde_json::from_str(json).unwrap()
+    }
+
+    fn with_run<T>(images: u64, unit: &str, read: impl FnOnce(&ProgramRun<'_>) -> T) -> T {
+        let command = CommandTemplate::new(vec!["train".into(), "{rate}".into()]).unwrap();
+        let mut workload = Workload::new("train", Mode::Training, 1, images);
+        (workload.epochs, workload.batch_size, workload.command) = (2, 10, Some(command));
+        workload.unit = Some(unit.into());
+        let configuration: Configuration = serde_json::from_str(
+            r#"{"executors":5,"cores_per_executor":1,"memory_per_executor_mib":1,"partition_size":1,"accelerator":null}"#,
+        )
+        .unwrap();
+        read(&ProgramRun { workload: &workload, configuration: &configuration, sampling_rate: 0.5, seed: 0 })
+    }
+
+    #[test]
+    fn the_whole_run_is_what_the_program_says_or_else_the_user() {
+        for (json, unit, expected) in [
+            (r#"{"unit":"steps","of":40,"points":[]}"#, "images", Some(40.0)),
+            (r#"{"unit":"steps","per_epoch":30,"points":[]}"#, "images", Some(60.0)),
+            (r#"{"unit":"epochs","points":[]}"#, "images", Some(2.0)),
+            // 1,000 images twice, in steps of 5 × 10, and half of them.
+            (r#"{"unit":"steps","points":[]}"#, "images", Some(20.0)),
+            (r#"{"unit":"images","points":[]}"#, "images", Some(1000.0)),
+            (r#"{"unit":"images","points":[]}"#, "tokens", None),
+            (r#"{"unit":"steps","points":[]}"#, "%", None),
+        ] {
+            assert_eq!(with_run(1000, unit, |run| whole(&curve(json), run)), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn start_up_ends_where_the_work_begins() {
+        // 10 steps a second from the second 3 on, reported every 5 steps.
+        let steady = curve(r#"{"unit":"steps","of":40,"points":[[3.5,5],[4.0,10],[4.5,15]]}"#);
+        assert!((startup_secs(&steady).unwrap() - 3.0).abs() < 1e-9);
+        let done = with_run(1000, "images", |run| done(&steady, run)).unwrap();
+        assert_eq!(done, Done { share: 15.0 / 40.0, secs: 4.5 });
+        assert_eq!(startup_secs(&curve(r#"{"unit":"steps","points":[[3.5,5]]}"#)), None);
+    }
+
+    #[test]
+    fn a_program_is_stopped_at_its_steps_or_its_share() {
+        let half = || Some(curve(r#"{"unit":"steps","of":40,"points":[[1,10],[2,20]]}"#));
+        let reached = |stop| with_run(1000, "images", |run| is_reached(stop, 20.0, half, run));
+        assert!(reached(StopAfter::Steps(20)) && !reached(StopAfter::Steps(21)));
+        assert!(reached(StopAfter::Share(0.5)) && !reached(StopAfter::Share(0.6)));
+    }
+}

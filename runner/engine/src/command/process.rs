@@ -1,0 +1,343 @@
+//! A running program with its process group, its resources and its output. Dropping it ends every
+//! process of the group.
+
+use std::io;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use foreglow_machine::bounds;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use super::output::Output;
+use super::tree::{Tree, members};
+use crate::control_group::ControlGroup;
+
+/// Time that a program has to end after SIGTERM, before SIGKILL.
+const GRACE: Duration = Duration::from_secs(10);
+/// Time that the children of a program that has ended have to end.
+const CHILDREN_GRACE: Duration = Duration::from_secs(2);
+/// Time in which the rest of the output arrives after the end.
+const OUTPUT_GRACE: Duration = Duration::from_secs(1);
+
+/// Resources of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Resources {
+    /// Processors, by the system's numbers; empty for all.
+    pub processors: Vec<u32>,
+    /// Memory of all processes together, MiB; `None` without a limit.
+    pub memory_mib: Option<u32>,
+    /// Environment variables.
+    pub variables: Vec<(String, String)>,
+}
+
+/// A running program.
+pub struct Process {
+    child: std::process::Child,
+    group: Pid,
+    started: Instant,
+    /// The moment at which the program ended.
+    ended: Receiver<Instant>,
+    ended_at: Option<Instant>,
+    readers: Vec<JoinHandle<()>>,
+    control_group: Option<ControlGroup>,
+    memory_mib: Option<u32>,
+    tree: Tree,
+    output: Output,
+    is_reaped: bool,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    /// Exit status, if known.
+    pub status: Option<ExitStatus>,
+    /// Last lines of its output.
+    pub last_lines: Vec<String>,
+    /// Whether the system ended one of its processes for exceeding the memory limit.
+    pub is_out_of_memory: bool,
+    /// Processes that the program left behind, and that were ended.
+    pub left_behind: usize,
+}
+
+impl Process {
+    /// Starts a program in a process group of its own, so that Ctrl-C does not reach it and all of
+    /// its processes can be ended. Its input is closed.
+    ///
+    /// # Errors
+    /// The program is missing, or the system cannot start it.
+    pub fn start(words: &[String], resources: &Resources, output: Output) -> io::Result<Self> {
+        let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(program);
+        command.args(arguments).envs(resources.variables.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let started = output.started();
+        let mut child = spawn(&mut command, &resources.processors)?;
+        let group = Pid::from_child(&child);
+        let control_group = resources.memory_mib.and_then(|mib| ControlGroup::with_memory(child.id(), mib));
+        let (tree, (sender, ended)) = (Tree::of(child.id()), mpsc::channel());
+        let streams = (child.stdout.take(), child.stderr.take());
+        let mut process = Self {
+            child,
+            group,
+            started,
+            ended,
+            ended_at: None,
+            readers: Vec::new(),
+            memory_mib: resources.memory_mib,
+            control_group,
+            tree,
+            output,
+            is_reaped: false,
+        };
+        process.readers.extend(streams.0.map(|stream| process.output.read(0, stream)).transpose()?);
+        process.readers.extend(streams.1.map(|stream| process.output.read(1, stream)).transpose()?);
+        std::thread::Builder::new().spawn(move || {
+            // The status stays unread, so that the number of the group is not given to others.
+            while matches!(
+                waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT),
+                Err(rustix::io::Errno::INTR)
+            ) {}
+            // A failed send means that nobody waits for the end.
+            let _ = sender.send(Instant::now());
+        })?;
+        Ok(process)
+    }
+
+    /// Waits for the end, at most for a time. Returns whether the program has ended.
+    pub fn wait(&mut self, longest: Duration) -> bool {
+        if self.ended_at.is_some() {
+            return true;
+        }
+        match self.ended.recv_timeout(longest) {
+            Ok(at) => self.ended_at = Some(at),
+            Err(RecvTimeoutError::Timeout) => self.tree.glance(),
+            Err(RecvTimeoutError::Disconnected) => self.ended_at = Some(Instant::now()),
+        }
+        self.ended_at.is_some()
+    }
+
+    /// Returns the time from the start to the end, or until now.
+    pub fn elapsed(&self) -> Duration {
+        self.ended_at.unwrap_or_else(Instant::now) - self.started
+    }
+
+    /// Returns what the program has told of its work.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// Returns when the program was started.
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+
+    /// Returns the resource use so far.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Takes a sample of the resource use.
+    pub fn look(&mut self) {
+        self.tree.look();
+    }
+
+    /// Returns whether the processes use more memory than their limit, which a control group
+    /// enforces, if there is one.
+    pub fn exceeds_memory(&self) -> bool {
+        let is_watched = self.control_group.is_none();
+        is_watched && self.memory_mib.zip(self.tree.memory_mib()).is_some_and(|(most, now)| now > u64::from(most))
+    }
+
+    /// Returns the mechanism that limits the memory.
+    pub fn memory_bound(&self) -> Option<&'static str> {
+        self.memory_mib.map(|_| if self.control_group.is_some() { "cgroup" } else { "watched" })
+    }
+
+    /// Asks all processes of the group to end, kills those that do not, and returns how the program
+    /// ended.
+    pub fn end(mut self) -> End {
+        if self.ended_at.is_none() {
+            self.stop();
+        }
+        self.tree.look();
+        let left_behind = self.end_children();
+        let patience = Instant::now() + OUTPUT_GRACE;
+        while self.readers.iter().any(|reader| !reader.is_finished()) && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.output.finish();
+        self.is_reaped = true;
+        End {
+            status: self.child.wait().ok(),
+            last_lines: self.output.last_lines(),
+            is_out_of_memory: self.control_group.as_ref().is_some_and(ControlGroup::has_killed),
+            left_behind,
+        }
+    }
+
+    fn stop(&mut self) {
+        self.signal(Signal::TERM);
+        let patience = Instant::now() + GRACE;
+        while !self.wait(Duration::from_millis(100)) && Instant::now() < patience {}
+        if self.ended_at.is_none() {
+            self.kill();
+            while !self.wait(Duration::from_millis(100)) {}
+        }
+    }
+
+    /// Ends the processes that the program left behind, and returns their number.
+    fn end_children(&self) -> usize {
+        let group = self.child.id();
+        let count = members(group).len();
+        if count > 0 {
+            self.signal(Signal::TERM);
+            let patience = Instant::now() + CHILDREN_GRACE;
+            while !members(group).is_empty() && Instant::now() < patience {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            self.kill();
+        }
+        count
+    }
+
+    fn kill(&self) {
+        self.signal(Signal::KILL);
+        if let Some(group) = &self.control_group {
+            group.kill();
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        // Fails if all processes have ended.
+        let _ = kill_process_group(self.group, signal);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.is_reaped {
+            self.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Starts a program on these processors. A thread is pinned and starts the program, which inherits
+/// its processors.
+fn spawn(command: &mut Command, processors: &[u32]) -> io::Result<std::process::Child> {
+    if processors.is_empty() {
+        return command.spawn();
+    }
+    std::thread::scope(|scope| {
+        let pinned = scope.spawn(|| {
+            bounds::pin(processors).map_err(io::Error::other)?;
+            command.spawn()
+        });
+        pinned.join().unwrap_or_else(|_| Err(io::Error::other("the thread that starts the program ended")))
+    })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn start(line: &str, resources: &Resources) -> Process {
+        let words = ["sh", "-c", line].map(str::to_owned);
+        let output = Output::new(&foreglow_progress::Reader::new(), Instant::now());
+        Process::start(&words, resources, output).unwrap()
+    }
+
+    fn wait(process: &mut Process, most: Duration) -> bool {
+        let patience = Instant::now() + most;
+        while Instant::now() < patience {
+            if process.wait(Duration::from_millis(20)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_program_that_ends_has_its_time_status_and_last_lines() {
+        let mut process = start("echo out; echo bad >&2; sleep 0.2; exit 3", &Resources::default());
+        assert!(wait(&mut process, LONG));
+        let secs = process.elapsed().as_secs_f64();
+        assert!(secs >= 0.2, "{secs}");
+        let end = process.end();
+        assert_eq!(end.status.and_then(|status| status.code()), Some(3));
+        assert_eq!((end.last_lines.len(), end.left_behind, end.is_out_of_memory), (2, 0, false));
+    }
+
+    #[test]
+    fn the_input_of_a_program_is_closed() {
+        let mut process = start("read line || echo closed", &Resources::default());
+        assert!(wait(&mut process, LONG));
+        assert_eq!(process.end().last_lines, ["closed"]);
+    }
+
+    #[test]
+    fn a_program_gets_its_processors_and_its_variables() {
+        let first = crate::processors::of_executor(0, foreglow_shared::CoreSplit::even(1, 1));
+        let variables = vec![("FOREGLOW_STEPS".to_owned(), "12".to_owned())];
+        let resources = Resources { processors: first.clone(), variables, memory_mib: None };
+        let mut process = start("nproc; echo $FOREGLOW_STEPS", &resources);
+        assert!(wait(&mut process, LONG));
+        assert_eq!(process.end().last_lines, ["1", "12"], "pinned to {first:?}");
+    }
+
+    #[test]
+    fn a_stopped_program_takes_its_children_with_it() {
+        let process = start("sleep 1000 & sleep 1000", &Resources::default());
+        let group = process.child.id();
+        let patience = Instant::now() + LONG;
+        while members(group).len() < 2 && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let end = process.end();
+        assert!(end.status.is_some_and(|status| !status.success()));
+        assert_eq!(members(group), [0_u32; 0]);
+    }
+
+    #[test]
+    fn children_that_a_program_leaves_behind_are_ended_and_counted() {
+        let mut process = start("sleep 1000 >/dev/null 2>&1 & echo done", &Resources::default());
+        assert!(wait(&mut process, LONG));
+        let group = process.child.id();
+        let end = process.end();
+        assert_eq!((end.left_behind, end.last_lines), (1, vec!["done".to_owned()]));
+        assert_eq!(members(group), [0_u32; 0]);
+    }
+
+    #[test]
+    fn a_program_that_ignores_a_polite_signal_is_killed() {
+        let mut process = start("trap '' TERM; echo ready; while :; do sleep 0.05; done", &Resources::default());
+        let patience = Instant::now() + LONG;
+        while process.output.last_lines().is_empty() && Instant::now() < patience {
+            process.wait(Duration::from_millis(10));
+        }
+        let (asked, group) = (Instant::now(), process.child.id());
+        let end = process.end();
+        assert!(asked.elapsed() >= GRACE);
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&end.status.unwrap()), Some(9));
+        assert_eq!(members(group), [0_u32; 0]);
+    }
+
+    #[test]
+    fn memory_and_cpu_time_of_all_processes_are_counted() {
+        let line = "python3 -c 'import time; x = bytearray(100 << 20); time.sleep(2)' & \
+            python3 -c 'x = 0\nwhile x < 5_000_000: x += 1' ; wait";
+        let mut process = start(line, &Resources::default());
+        assert!(wait(&mut process, LONG));
+        process.look();
+        let (peak, secs) = (process.tree().peak_memory_mib(), process.tree().processor_secs());
+        assert!(peak.is_some_and(|mib| mib >= 100), "{peak:?}");
+        assert!(secs > 0.05, "the shell has read the times of both: {secs}");
+        let end = process.end();
+        assert!(end.status.is_some_and(|status| status.success()), "{end:?}");
+    }
+}

@@ -1,0 +1,300 @@
+//! One run of a program, from its start to its sample.
+
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use foreglow_exit::{Interrupt, Interrupted, Temporary, note};
+use foreglow_machine::{MACHINE, Machine, Use, WARNINGS};
+use foreglow_shared::{
+    CommandTemplate, Configuration, Curve, Engine as EngineName, Outcome, ProgramRun, SCHEMA, Sample, Timestamp, Uuid,
+};
+use serde_json::{Map, Value, json};
+
+use super::output::Output;
+use super::process::{End, Process};
+use super::{PROGRAM, Program, StopAfter, course, outcome, resources};
+use crate::ending::{Ending, Stop, failed, timed_out};
+use crate::monitor::{self, Monitor};
+use crate::{Job, Progress, processors};
+
+/// Interval for checking interrupts and the progress.
+const PULSE: Duration = Duration::from_millis(50);
+/// Interval for reporting resource use.
+const BREATH: Duration = Duration::from_millis(500);
+/// Time in which a program that is to be stopped at some work has to tell of any.
+const SILENCE: Duration = Duration::from_secs(600);
+/// Variable with the file in which a program may tell its progress.
+const PROGRESS_FILE: &str = "FOREGLOW_PROGRESS";
+
+/// Runs a program and returns its sample.
+///
+/// # Errors
+/// The run was interrupted, or a file cannot be opened.
+pub fn measure(
+    job: &Job,
+    template: &CommandTemplate,
+    run: ProgramRun<'_>,
+    provenance: Map<String, Value>,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(Progress),
+) -> anyhow::Result<Sample> {
+    let (started_at, id) = (Timestamp::now(), Uuid::now_v7());
+    let configuration = run.configuration;
+    let monitor = match &job.monitor {
+        None => Monitor::default(),
+        Some(path) => Monitor::writing_to(monitor::open(path)?, monitored(id, &run)),
+    };
+    progress(Progress::Starting);
+    let program = job.program.clone().unwrap_or_default();
+    let folder = Temporary::folder()?;
+    let told = folder.path().join("progress");
+    File::create(&told)?;
+    let is_here = configuration.machines.unwrap_or(1) == 1;
+    let mut resources = resources::of(&run, is_here, program.has_limited_memory);
+    resources.variables.push((PROGRESS_FILE.to_owned(), told.to_string_lossy().into_owned()));
+    let own = [resources.processors.clone()];
+    let mut machine =
+        Machine::before(configuration.split().slots(), processors::of_all(&own), &job.device.pci_bus_ids());
+    let (load, periods) = (machine.load(), machine.quota_periods());
+    let output = Output::new(&program.reader, Instant::now());
+    let mut of_program = Map::from_iter([("processors".to_owned(), json!(resources.processors))]);
+    of_program.extend(program.stop_after.map(|stop| ("stop_after".to_owned(), json!(stop.to_string()))));
+    let mut fields = Map::new();
+    let mut result = Measured::default();
+    match Process::start(&template.filled(&run), &resources, output) {
+        Err(error) => result.ending = Some(Ending::new(Outcome::Failed, None, Some(not_started(template, &error)))),
+        Ok(process) => {
+            let told = File::open(&told)?;
+            let mut watched = Watched { job, program: &program, run: &run, process, machine: &machine, monitor, told };
+            let stop = watched.wait(interrupt, progress);
+            let Watched { mut process, monitor, mut told, .. } = watched;
+            // What a program says while it ends is not part of the measured work.
+            let stopped_at = process.output().curve();
+            let secs = process.elapsed().as_secs_f64();
+            process.look();
+            let (own_secs, peak_memory_mib) = (process.tree().processor_secs(), process.tree().peak_memory_mib());
+            machine.note(load.zip(machine.load()).map(|(before, now)| now.since(before, own_secs)), periods);
+            of_program.extend(process.memory_bound().map(|bound| ("memory_bound".to_owned(), json!(bound))));
+            of_program.insert("processor_secs".to_owned(), json!(micros(own_secs)));
+            let output = process.output().clone();
+            let end = process.end();
+            output.read_file(&mut told);
+            output.finish();
+            say_left_behind(&end, &template.name());
+            result = match stop {
+                Some(Halt::Stop(Stop::Interrupted)) => return Err(Interrupted::default().into()),
+                Some(Halt::Stop(Stop::Ended(ending))) => Measured { ending: Some(ending), curve: stopped_at, ..result },
+                Some(Halt::Enough) => Measured::stopped(stopped_at, &run, secs, &template.name()),
+                None => {
+                    Measured::ended(output.curve(), outcome::of(&end, &template.name(), configuration, secs), &program)
+                }
+            };
+            result.peak_memory_mib = peak_memory_mib;
+            fields.extend(monitor.summary().map(|summary| ("usage".to_owned(), summary)));
+        }
+    }
+    if result.share.is_some() {
+        of_program.insert("planned_rate".to_owned(), json!(run.sampling_rate));
+    }
+    of_program.extend(provenance);
+    fields.insert(PROGRAM.into(), Value::Object(of_program));
+    fields.insert(MACHINE.into(), machine.to_json());
+    let warnings = machine.warnings();
+    if !warnings.is_empty() {
+        fields.insert(WARNINGS.into(), json!(warnings));
+    }
+    let Measured { ending, share, startup_secs, curve, peak_memory_mib } = result;
+    let ending = ending.unwrap_or_else(|| Ending::new(Outcome::Failed, None, None));
+    let sampling_rate = run.sampling_rate * share.unwrap_or(1.0);
+    let is_completed = ending.outcome == Outcome::Completed;
+    Ok(Sample {
+        schema: SCHEMA,
+        id,
+        workload: job.workload.clone(),
+        configuration: configuration.clone(),
+        sampling_rate,
+        outcome: ending.outcome,
+        exceeded_memory: ending.exceeded_memory(),
+        completion_time_secs: ending.completion_time_secs.map(micros),
+        startup_secs: startup_secs.map(|secs| (secs * 1e6).round() / 1e6),
+        reason: ending.reason,
+        engine: EngineName::Command,
+        runner_version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: job.host(),
+        started_at,
+        seed: Some(job.seed),
+        images_processed: is_completed.then(|| images_processed(&run, sampling_rate)),
+        peak_memory_mib: peak_memory_mib.map(|mib| mib.div_ceil(u64::from(configuration.executors.max(1)))),
+        progress: curve.filter(Curve::is_valid),
+        extra: fields,
+    })
+}
+
+/// What a run measured.
+#[derive(Default)]
+struct Measured {
+    ending: Option<Ending>,
+    /// Share of the run that was done before it was stopped, in (0, 1].
+    share: Option<f64>,
+    startup_secs: Option<f64>,
+    curve: Option<Curve>,
+    peak_memory_mib: Option<u64>,
+}
+
+impl Measured {
+    /// A program that ended by itself. Start-up is known if the program reports its
+    /// progress.
+    fn ended(curve: Option<Curve>, mut ending: Ending, program: &Program) -> Self {
+        let startup_secs = curve.as_ref().and_then(course::startup_secs);
+        if let Some(secs) = &mut ending.completion_time_secs {
+            *secs -= startup_secs.unwrap_or(0.0);
+        }
+        if let Some(stop) = program.stop_after.filter(|_| ending.outcome == Outcome::Completed) {
+            note(&format!("note: the program ended before it was to be stopped (--stop-after {stop})"));
+        }
+        Self { ending: Some(ending), startup_secs, curve, ..Self::default() }
+    }
+
+    /// A program that was stopped after enough work.
+    fn stopped(curve: Option<Curve>, run: &ProgramRun<'_>, secs: f64, name: &str) -> Self {
+        let Some(known) = curve else {
+            let reason = format!("stopped, as asked, after {secs:.1} s in which {name} told no progress");
+            let ending = Ending::new(Outcome::TimedOut, Some(secs), Some(reason));
+            return Self { ending: Some(ending), ..Self::default() };
+        };
+        let Some(done) = course::done(&known, run) else {
+            let reason = format!(
+                "{name} tells its progress in {}, but not of how many; give the whole job with --steps or --images",
+                known.unit
+            );
+            let ending = Ending::new(Outcome::Failed, None, Some(reason));
+            return Self { ending: Some(ending), curve: Some(known), ..Self::default() };
+        };
+        let startup_secs = course::startup_secs(&known);
+        let secs = done.secs - startup_secs.unwrap_or(0.0);
+        let ending = Ending::new(Outcome::Completed, Some(secs), None);
+        Self { ending: Some(ending), share: Some(done.share), startup_secs, curve: Some(known), peak_memory_mib: None }
+    }
+}
+
+/// Why a program is ended.
+enum Halt {
+    /// A limit, or the user.
+    Stop(Stop),
+    /// It has done the work after which it was to be stopped.
+    Enough,
+}
+
+/// A program that is running.
+struct Watched<'a> {
+    job: &'a Job,
+    program: &'a Program,
+    run: &'a ProgramRun<'a>,
+    process: Process,
+    machine: &'a Machine,
+    monitor: Monitor,
+    /// The file in which the program may tell its progress.
+    told: File,
+}
+
+impl Watched<'_> {
+    /// Waits for the end of the program. Returns the reason to end it; `None` if it ended by
+    /// itself.
+    fn wait(&mut self, interrupt: &Interrupt, progress: &mut dyn FnMut(Progress)) -> Option<Halt> {
+        let mut said = Instant::now();
+        loop {
+            if interrupt.is_raised() {
+                return Some(Halt::Stop(Stop::Interrupted));
+            }
+            let elapsed = self.process.elapsed();
+            self.process.output().read_file(&mut self.told);
+            let done = self.process.output().done();
+            if let Some(halt) = self.halt(elapsed, done) {
+                return Some(halt);
+            }
+            let until = |limit: Option<Duration>| limit.map_or(PULSE, |limit| limit.saturating_sub(elapsed));
+            let of_stop = match self.program.stop_after {
+                Some(StopAfter::Time(time)) => Some(time),
+                _ => None,
+            };
+            if self.process.wait(PULSE.min(until(of_stop)).min(until(self.job.timeout))) {
+                return None;
+            }
+            let (tree, machine) = (self.process.tree(), self.machine);
+            if said.elapsed() >= BREATH {
+                said = Instant::now();
+                if let Some(done) = done {
+                    let curve = self.process.output().curve();
+                    let whole = curve.and_then(|curve| course::whole(&curve, self.run)).unwrap_or(done).max(done);
+                    progress(Progress::Images(done as u64, whole as u64));
+                }
+                let processors = tree.processors_in_use();
+                progress(Progress::Using(Use { processors, accelerator: machine.accelerators_now() }));
+            }
+            let look = || (tree.processors_in_use(), tree.memory_mib(), machine.each_accelerator_now());
+            self.monitor.tick(self.process.started(), done.unwrap_or(0.0) as u64, look);
+        }
+    }
+
+    /// Returns the reason to end the program now.
+    fn halt(&self, elapsed: Duration, done: Option<f64>) -> Option<Halt> {
+        if self.process.exceeds_memory() {
+            let Configuration { executors, memory_per_executor_mib, .. } = self.run.configuration;
+            let reason = format!("the program needs more than its {executors} × {memory_per_executor_mib} MiB");
+            return Some(Halt::Stop(Stop::Ended(Ending::new(Outcome::OutOfMemory, None, Some(reason)))));
+        }
+        if let Some(timeout) = self.job.timeout.filter(|timeout| elapsed >= *timeout) {
+            return Some(Halt::Stop(timed_out(timeout)));
+        }
+        match (self.program.stop_after?, done) {
+            (StopAfter::Time(time), _) => (elapsed >= time).then_some(Halt::Enough),
+            (_, None) if elapsed >= SILENCE => Some(Halt::Stop(failed(format!(
+                "the program told no progress in {} min, so that it could not be stopped after its work; describe its \
+                 lines with --progress, or stop it after a time, such as --stop-after 5m",
+                SILENCE.as_secs() / 60
+            )))),
+            (_, None) => None,
+            (stop, Some(done)) => {
+                let curve = || self.process.output().curve();
+                course::is_reached(stop, done, curve, self.run).then_some(Halt::Enough)
+            }
+        }
+    }
+}
+
+/// Returns the fields of a run in each line of a monitor.
+fn monitored(id: Uuid, run: &ProgramRun<'_>) -> Value {
+    let Configuration { executors, cores_per_executor, .. } = *run.configuration;
+    json!({
+        "sample": id,
+        "executors": executors,
+        "cores_per_executor": cores_per_executor,
+        "sampling_rate": run.sampling_rate,
+    })
+}
+
+fn images_processed(run: &ProgramRun<'_>, sampling_rate: f64) -> u64 {
+    let whole = run.workload.images as f64 * f64::from(run.workload.epochs);
+    ((whole * sampling_rate).round() as u64).max(1)
+}
+
+fn not_started(template: &CommandTemplate, error: &std::io::Error) -> String {
+    let program = template.words().first().map_or("", String::as_str);
+    match error.kind() {
+        std::io::ErrorKind::NotFound => format!("there is no program {program}; check its name"),
+        std::io::ErrorKind::PermissionDenied => format!("{program} is no program that may be run; try chmod +x"),
+        _ => format!("{program} could not be started: {error}"),
+    }
+}
+
+fn say_left_behind(end: &End, name: &str) {
+    if end.left_behind > 0 {
+        let processes = if end.left_behind == 1 { "process" } else { "processes" };
+        note(&format!("note: {name} left {} {processes} behind, which Foreglow ended", end.left_behind));
+    }
+}
+
+fn micros(secs: f64) -> f64 {
+    // The system's clock may have a coarse resolution, and a completion time must not be zero.
+    ((secs * 1e6).round() / 1e6).max(1e-6)
+}

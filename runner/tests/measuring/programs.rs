@@ -1,0 +1,208 @@
+//! The user's own program: python3 scripts, sleep and sh.
+
+use foreglow_shared::{Engine, Outcome, Sample, parse_line};
+
+use crate::bench_folder::{answer, sample, text};
+
+/// A program that starts for 0.2 s and then takes 10 ms a step, divided among its processes.
+const TRAIN: &str = "import sys, time\nsteps, workers = int(sys.argv[1]), int(sys.argv[2])\ntime.sleep(0.2)\n\
+    for step in range(steps):\n    time.sleep(0.01 / workers)\n";
+
+fn train(folder: &tempfile::TempDir) -> String {
+    let path = folder.path().join("train.py");
+    std::fs::write(&path, TRAIN).unwrap();
+    text(&path).to_owned()
+}
+
+fn samples(path: &str) -> Vec<Sample> {
+    std::fs::read_to_string(path).unwrap().lines().map(|line| parse_line(line).unwrap()).collect()
+}
+
+#[test]
+fn a_program_is_collected_planned_advised_and_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let (script, output) = (train(&folder), folder.path().join("a.jsonl"));
+    let output = text(&output);
+    let collect = [
+        "collect",
+        "--executors",
+        "1,2",
+        "--cores",
+        "1",
+        "--sampling-rate",
+        "2%,10%,20%",
+        "--steps",
+        "1000",
+        "--output",
+        output,
+        "--machine",
+        "c5.xlarge",
+        "--",
+        "python3",
+        &script,
+        "{steps}",
+        "{executors}",
+    ];
+    let (code, table, err) = answer(&collect);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(table.matches("completed").count(), 6, "{table}");
+    let measured = samples(output);
+    let last = measured.last().unwrap();
+    assert_eq!(
+        (last.engine, last.workload.noun(), last.workload.model.as_str()),
+        (Engine::Command, "steps", "train.py")
+    );
+    let rates: Vec<f64> = measured.iter().map(|sample| sample.sampling_rate).collect();
+    assert_eq!(rates, [0.02, 0.02, 0.1, 0.1, 0.2, 0.2]);
+    assert!(last.extra["program"]["versions"]["python"].is_string(), "{:?}", last.extra["program"]);
+
+    let (code, table, err) = answer(&collect);
+    assert_eq!((code, table.matches("completed").count()), (0, 0), "nothing is left to run: {err}");
+    assert!(err.contains("6 of 6 runs are already in"), "{err}");
+
+    // 10 s on one process and 5 s on two.
+    let (code, plan, err) = answer(&["plan", output, "--deadline", "8s", "--executors", "1,2", "--format", "json"]);
+    assert_eq!(code, 0, "{err}");
+    let plan_json: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    assert_eq!(plan_json["recommended"]["executors"], 2, "{plan}");
+    let secs = plan_json["recommended"]["completion_time_secs"].as_f64().unwrap();
+    assert!((4.0..8.0).contains(&secs), "{secs}");
+
+    let (code, advice, err) = answer(&["advise", output, "--deadline", "8s", "--format", "json"]);
+    assert_eq!(code, 0, "{err}");
+    let advice: serde_json::Value = serde_json::from_str(&advice).unwrap();
+    for suggestion in advice["suggestions"].as_array().unwrap() {
+        let command = suggestion["command"].as_str().unwrap_or_else(|| panic!("{suggestion}"));
+        assert!(command.contains(" --steps 1000 ") && command.contains(" -- python3 "), "{command}");
+    }
+
+    let plan_file = folder.path().join("plan.json");
+    std::fs::write(&plan_file, plan).unwrap();
+    let (code, batch, err) = answer(&["export", "slurm", text(&plan_file)]);
+    assert_eq!(code, 0, "{err}");
+    assert!(batch.contains(&format!("srun --cpus-per-task=2 python3 {script} 1000 2\n")), "{batch}");
+    assert!(batch.contains("#SBATCH --ntasks=1\n"), "the program starts its processes itself: {batch}");
+}
+
+#[test]
+fn the_wall_clock_of_sleep_is_that_of_the_system() {
+    let (code, sample) = sample(&["run", "--sampling-rate", "1", "--format", "json", "--", "sleep", "0.5"]);
+    assert_eq!((code, sample.outcome, sample.sampling_rate), (0, Outcome::Completed, 1.0));
+    let secs = sample.completion_time_secs.unwrap();
+    assert!((0.5..0.9).contains(&secs), "{secs}");
+    assert_eq!(sample.configuration.accelerator, None);
+}
+
+#[test]
+fn each_bad_command_is_told_in_one_sentence() {
+    for (arguments, expected) in [
+        (&["--", "python3", "train.py"][..], "nothing that bounds its work"),
+        (&["--", "python3", "train.py", "{step}"], "{step} is no placeholder; write {steps}"),
+        (&["--", "python3", "train.py", "{steps}"], "give the steps of the whole job with --steps"),
+        (&["--images", "100", "--", "python3", "train.py", "{steps}"], "--batch-size of an executor"),
+        (&["--", "python3", "train.py", "{images}"], "give the number of the whole job with --images"),
+        (&["--images", "9", "--", "./train", "{images}", "{data}"], "give its path with --data"),
+        (
+            &["--images", "9", "--weights", "a", "--", "./train", "{images}"],
+            "--weights is for the CNNs that Foreglow runs",
+        ),
+        (&["--images", "9", "--optimizer", "adam", "--", "./train", "{images}"], "--optimizer is for the CNNs"),
+        (&["--steps", "9", "--", "no-such-program", "{steps}"], "there is no program no-such-program"),
+        (&["--steps", "9", "--progress", "step", "--", "sleep", "{steps}"], "--progress: it has no group"),
+        (&["--steps", "9", "--progress", "(", "--", "sleep", "{steps}"], "--progress: it is not a regular expression"),
+        (&["--stop-after", "soon", "--", "sleep", "1"], "write 200steps, a time such as 5m, or a share such as 10%"),
+        (&["--stop-after", "5m", "--sampling-rate", "0.1", "--", "sleep", "1"], "--sampling-rate has no effect"),
+        (&["--steps", "9", "--images", "9", "--", "sleep", "{steps}"], "cannot be used with"),
+        (&["--gpus", "2"], "COMMAND"),
+        (&["--images", "9", "--device", "cpu", "--", "sleep", "{gpus}", "{images}"], "give their number with --gpus"),
+        (&["--steps", "9", "--", " "], "the command is empty"),
+    ] {
+        for command in ["run", "collect"] {
+            let all: Vec<&str> = [command].iter().chain(arguments).copied().collect();
+            let (code, out, err) = answer(&all);
+            assert_eq!((code, out.as_str()), (2, ""), "{all:?}: {err}");
+            assert!(err.contains(expected) && err.trim().lines().count() == 1, "{all:?}: {err}");
+        }
+    }
+}
+
+#[test]
+fn a_failed_run_keeps_the_finished_ones_and_the_same_command_continues() {
+    let folder = tempfile::tempdir().unwrap();
+    let (output, flag) = (folder.path().join("a.jsonl"), folder.path().join("works"));
+    let line = format!("test {{steps}} = 1 || test -e {} || {{ echo 'no disk' >&2; exit 7; }}", flag.display());
+    let collect = [
+        "collect",
+        "--cores",
+        "1",
+        "--sampling-rate",
+        "10%,50%",
+        "--steps",
+        "10",
+        "--output",
+        text(&output),
+        "--",
+        &line,
+    ];
+    let (code, _, err) = answer(&collect);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("1 of 2 runs failed"), "{err}");
+    let kept = samples(text(&output));
+    assert_eq!(kept.iter().map(|sample| sample.outcome).collect::<Vec<_>>(), [Outcome::Completed, Outcome::Failed]);
+    assert!(kept[1].reason.as_deref().unwrap().ends_with("(exit status: 7); its output says: no disk"));
+    std::fs::write(flag, "").unwrap();
+    let (code, _, err) = answer(&collect);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("1 of 2 runs are already in"), "{err}");
+    assert_eq!(samples(text(&output)).len(), 3);
+}
+
+#[test]
+fn work_that_does_not_follow_the_placeholder_is_told_and_not_predicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("a.jsonl");
+    let (code, _, err) = answer(&[
+        "collect",
+        "--cores",
+        "1",
+        "--sampling-rate",
+        "1%,10%",
+        "--steps",
+        "100",
+        "--output",
+        text(&output),
+        "--",
+        "sleep 0.3; true {steps}",
+    ]);
+    assert_eq!(code, 0, "{err}");
+    let (code, out, err) = answer(&["plan", text(&output), "--deadline", "1h"]);
+    assert!(code != 0 || !out.contains("cheapest"), "{out}");
+    assert!(format!("{out}{err}").contains("1 % and 10 % of the work take equally long"), "{out}{err}");
+}
+
+#[test]
+fn the_gpus_of_a_program_are_its_executors_or_divided_among_them() {
+    let run = |more: &[&str]| {
+        let all: Vec<&str> = ["run", "--sampling-rate", "1", "--format", "json"]
+            .iter()
+            .chain(more)
+            .chain(&["--", "test $CUDA_VISIBLE_DEVICES = $WANTED"])
+            .copied()
+            .collect();
+        sample(&all)
+    };
+    // On a machine with GPUs, it would be theirs.
+    let (_, four) = run(&["--gpus", "4", "--device", "Gaudi", "--cores", "1"]);
+    let configuration = &four.configuration;
+    assert_eq!(
+        (configuration.executors, configuration.accelerators_per_executor, configuration.machines),
+        (4, None, None)
+    );
+    assert_eq!(configuration.accelerator.as_deref(), Some("Gaudi"));
+    let (_, divided) = run(&["--gpus", "4", "--executors", "2", "--nodes", "2", "--device", "Gaudi", "--cores", "1"]);
+    let configuration = &divided.configuration;
+    assert_eq!(
+        (configuration.executors, configuration.accelerators_per_executor, configuration.machines),
+        (2, Some(4), Some(2))
+    );
+}
