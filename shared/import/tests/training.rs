@@ -37,7 +37,7 @@ fn told(sample: &Sample) -> (Outcome, f64, String) {
     let curve = sample.progress.as_ref().unwrap();
     let (secs, done) = curve.last().unwrap();
     let all = sample.startup_secs.unwrap() + sample.completion_time_secs.unwrap();
-    assert!((all - secs).abs() < 1e-6, "{all} and {secs}");
+    assert!((all - secs).abs() < 1e-3, "{all} and {secs}");
     (sample.outcome, done, curve.unit.clone())
 }
 
@@ -84,15 +84,15 @@ fn a_history_of_weights_and_biases_tells_steps_over_time() {
 
 #[test]
 fn the_results_of_ultralytics_tell_epochs_over_time() {
-    let csv = "epoch,time,train/box_loss,metrics/mAP50(B)\n1,12.5,3.1,0\n2,22.5,3.0,0\n3,32.5,2.9,0\n";
+    let csv = include_str!("training/ultralytics_results.csv");
     let sample = one(read(csv, &job(&[("mode", "")])));
     assert_eq!(told(&sample), (Outcome::Completed, 3.0, "epochs".to_owned()));
-    assert_eq!((sample.startup_secs, sample.completion_time_secs), (Some(2.5), Some(30.0)));
+    assert!((sample.startup_secs.unwrap() + sample.completion_time_secs.unwrap() - 77.0429).abs() < 1e-3);
 }
 
 #[test]
 fn metrics_of_lightning_have_no_times_and_are_refused_with_what_to_log() {
-    let refused = read("epoch,step,train_loss,val_loss\n0,9,0.5,\n0,19,0.4,\n", &job(&[])).unwrap_err();
+    let refused = read(include_str!("training/lightning_metrics.csv"), &job(&[])).unwrap_err();
     assert!(refused.contains("TensorBoardLogger"), "{refused}");
 }
 

@@ -114,7 +114,8 @@ impl Run {
         sample.workload.data = label("data").map(str::to_owned);
         let unit = &self.curve.unit;
         match sample.whole_units() {
-            Some(whole) if done >= whole * (1.0 - 1e-9) || self.finished_secs.is_some() => {
+            // Programs that count from 0 end one step earlier.
+            Some(whole) if done + 1.0 >= whole || self.finished_secs.is_some() => {
                 sample.outcome = Outcome::Completed;
             }
             Some(whole) => sample.reason = Some(format!("its progress ends after {done} of {whole} {unit}")),
