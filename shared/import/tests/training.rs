@@ -51,7 +51,7 @@ fn an_event_file_of_tensorboard_tells_steps_over_time() {
     let secs = sample.completion_time_secs.unwrap();
     assert!((1.4..30.0).contains(&secs), "{secs}");
     // The file of a run that goes on ends within a record.
-    let sample = one(read(&file[..file.len() - 5], &job(&[("images", "40")])));
+    let sample = one(read(&file[..file.len() - 5], &job(&[("images", "44")])));
     assert_eq!((sample.outcome, told(&sample).1), (Outcome::TimedOut, 29.0));
     assert!(read(&file[..60], &job(&[])).unwrap_err().contains("no two steps"));
 }
@@ -66,7 +66,7 @@ fn the_event_file_of_a_trainer_tells_its_steps() {
 
 #[test]
 fn a_metric_of_mlflow_tells_steps_over_time() {
-    let sample = one(read(include_str!("training/mlflow_loss"), &job(&[("images", "26")])));
+    let sample = one(read(include_str!("training/mlflow_loss"), &job(&[("images", "30")])));
     assert_eq!(told(&sample), (Outcome::TimedOut, 20.0, "steps".to_owned()));
     let sample = one(read(include_str!("training/mlflow_loss"), &job(&[("images", "20"), ("epochs", "4")])));
     assert_eq!(sample.outcome, Outcome::Completed);
