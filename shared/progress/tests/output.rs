@@ -19,8 +19,8 @@ fn curve(name: &str) -> Curve {
 
 #[test]
 fn the_progress_of_each_program_is_that_of_its_training() {
-    // Name, unit, units of the job and of an epoch, and the units done at the end. The nested bar is
-    // removed before its last step, and timm counts from 0.
+    // Name, unit, units of the job and of an epoch, and the units done at the end. The nested
+    // bar is removed before its last step, and timm counts from 0.
     let expected = [
         ("tqdm_nested", "steps", Some(120.0), Some(40.0), 119.0),
         ("tqdm_images", "images", Some(20_000.0), None, 20_000.0),
