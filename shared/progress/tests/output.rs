@@ -1,5 +1,7 @@
 //! Output that real programs printed (`output/record.py` recorded it, with the time of each chunk).
 
+#![allow(clippy::disallowed_methods, reason = "a test reads its fixtures")]
+
 use std::fs;
 
 use foreglow_progress::Reader;
