@@ -1,5 +1,7 @@
 //! Intervals hold as often as they say, on simulated runs.
 
+#![allow(clippy::print_stdout, reason = "the table in docs/progress.md")]
+
 use foreglow_curve::WholeJob;
 use foreglow_shared::Curve;
 
@@ -33,7 +35,7 @@ struct Kind {
     hiccups: f64,
     /// Steps from one evaluation to the next, and its length in steps; 0 for none.
     evaluation: (u32, f64),
-    /// Slow-down at the end of heating up, and the share of the job in which it happens.
+    /// Slow-down at the end of heating up, and the share of the job in which most of it happens.
     heat: (f64, f64),
     /// Standard deviation of a slow random change of the speed over the whole job.
     wander: f64,
@@ -54,7 +56,7 @@ fn run(kind: &Kind, seed: u64) -> (Vec<(f64, f64)>, f64) {
         wander += noise.normal() / steps.sqrt();
         let share = f64::from(step) / steps;
         let warm = if step <= 3 { 10.0 } else { 1.0 };
-        let heat = 1.0 + kind.heat.0 * (1.0 - (-share / kind.heat.1.max(1e-9)).exp());
+        let heat = 1.0 + kind.heat.0 * share / (share + kind.heat.1.max(1e-9) / 2.0);
         let hiccup = if noise.uniform() < kind.hiccups { 5.0 } else { 1.0 };
         let relative = (1.0 + kind.noise * error).max(0.1) * (1.0 + kind.wander * wander).max(0.2);
         secs += 0.1 * warm * heat * hiccup * relative;

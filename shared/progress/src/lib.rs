@@ -182,8 +182,10 @@ impl Progress {
         Some(self.clock.at(at))
     }
 
+    /// Keeps the epoch of a line such as `Epoch 1/3`. One without a total may be that of a metric,
+    /// which is no start of an epoch.
     fn announce(&mut self, reading: &Reading) {
-        if reading.source == Source::Epochs {
+        if reading.source == Source::Epochs && reading.of.is_some() {
             self.epoch = Some(Epoch { number: reading.step, of: reading.of });
         }
     }

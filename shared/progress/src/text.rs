@@ -24,7 +24,10 @@ pub(crate) fn read(line: &[u8]) -> Option<Reading> {
         is_first || is_epoch_word(word_before(line, fraction.start))
     };
     let epoch = found.iter().find(|fraction| is_epoch(fraction));
-    let epoch = epoch.map(|fraction| Epoch { number: fraction.step, of: fraction.of }).or_else(|| epoch_number(line));
+    // Lightning's bar on a terminal shows the numbers of this epoch and of the last one, from 0.
+    let is_last = f64::from(u8::from(memmem::find(line, "•".as_bytes()).is_some()));
+    let epoch = epoch.map(|fraction| Epoch { number: fraction.step, of: fraction.of.map(|of| of + is_last) });
+    let epoch = epoch.or_else(|| epoch_number(line));
     let of = |fraction: &Fraction| fraction.of.unwrap_or(f64::INFINITY);
     let bar = found.iter().filter(|fraction| !is_epoch(fraction)).max_by(|one, other| of(one).total_cmp(&of(other)));
     match bar {
@@ -57,8 +60,8 @@ fn unit(line: &[u8], bar: &Fraction) -> Cow<'static, str> {
     if words(&line[..bar.start], "train").next().is_some_and(|(_, end)| line[end..].starts_with(b" Epoch")) {
         return "images".into();
     }
-    let Some((unit, _)) = rate_unit(&line[bar.end..]) else { return "steps".into() };
-    match unit {
+    let Some(rate) = rate(&line[bar.end..]) else { return "steps".into() };
+    match rate.unit {
         "it" | "batch" | "batches" | "step" | "steps" | "" => "steps".into(),
         "img" | "imgs" | "image" | "images" => "images".into(),
         "ex" | "example" | "examples" | "sample" | "samples" => "samples".into(),
@@ -67,19 +70,27 @@ fn unit(line: &[u8], bar: &Fraction) -> Cow<'static, str> {
     }
 }
 
-/// Returns the unit of a rate per second, `44.5it/s` or `2.06s/it`, and the position of its slash.
-fn rate_unit(line: &[u8]) -> Option<(&str, usize)> {
-    let letters = |bytes: &[u8]| bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+/// A rate in a line, such as `44.5it/s` or `2.06s/it`.
+struct Rate<'a> {
+    unit: &'a str,
+    /// Positions of its first letter and after its last one.
+    letters: std::ops::Range<usize>,
+    /// Whether it is units per second, and not seconds per unit.
+    is_per_second: bool,
+}
+
+/// Returns the first rate in a line.
+fn rate(line: &[u8]) -> Option<Rate<'_>> {
     memchr::memchr_iter(b'/', line).find_map(|slash| {
-        let before = line[..slash].iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
-        let (before, after) = (&line[slash - before..slash], &line[slash + 1..]);
-        let after = &after[..letters(after)];
-        let unit = match (before, after) {
-            (unit, b"s" | b"sec" | b"second") => unit,
-            (b"s" | b"ms" | b"us", unit) => unit,
+        let start = slash - line[..slash].iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let end = slash + 1 + line[slash + 1..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let (unit, is_per_second) = match (&line[start..slash], &line[slash + 1..end]) {
+            (unit, b"s" | b"sec" | b"second") => (unit, true),
+            (b"s" | b"ms" | b"us", unit) => (unit, false),
             _ => return None,
         };
-        std::str::from_utf8(unit).ok().filter(|unit| unit.len() <= 20).map(|unit| (unit, slash))
+        let unit = std::str::from_utf8(unit).ok().filter(|unit| unit.len() <= 20)?;
+        Some(Rate { unit, letters: start..end, is_per_second })
     })
 }
 
@@ -109,13 +120,11 @@ fn of_epoch(epoch: Epoch, rank: u64) -> Option<Reading> {
 
 /// Reads `img/s: 512.3`, `images/sec: 812.3` or `812 img/s`; the step is the rate per second.
 fn of_rate(line: &[u8], rank: u64) -> Option<Reading> {
-    let (unit, slash) = rate_unit(line)?;
+    let Rate { unit, letters, .. } = rate(line).filter(|rate| rate.is_per_second)?;
     let is_image = ["im", "sample", "example"].iter().any(|stem| unit.starts_with(stem)) || unit.is_empty();
-    let after = slash + 1 + line[slash + 1..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let before = slash - unit.len();
-    let before = before - line[..before].iter().rev().take_while(|byte| **byte == b' ').count();
+    let before = letters.start - line[..letters.start].iter().rev().take_while(|byte| **byte == b' ').count();
     let digits = line[..before].iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
-    let rate = number_of_word(line, after).or_else(|| number_at(line, before - digits))?.0;
+    let rate = number_of_word(line, letters.end).or_else(|| number_at(line, before - digits))?.0;
     let unit = if is_image { "images" } else { "steps" };
     Some(Reading { source: Source::Rate, key: hash(rank, [3]), step: rate, of: None, unit: unit.into(), epoch: None })
 }

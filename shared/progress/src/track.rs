@@ -67,6 +67,11 @@ impl Track {
             let is_complete = self.of.is_some_and(|of| self.last_step + self.stride >= of);
             if is_new_epoch || (is_complete && reading.epoch.is_none()) {
                 self.start_pass(reading);
+                // A bar that is printed only at the end of each epoch advances all the time.
+                if self.stride == 0.0 {
+                    self.active_secs = at;
+                    self.advances += 1;
+                }
             }
         } else if reading.step > self.last_step {
             self.is_global |= is_new_epoch && !self.restarts;

@@ -58,6 +58,10 @@ fn the_epochs_of_a_bar_that_starts_again_are_added_up() {
     let curve = live(&keras);
     assert_eq!((done(&curve), curve.of, curve.per_epoch), (vec![1.0, 2.0, 3.0, 4.0], Some(6.0), Some(2.0)));
 
+    let lightning =
+        ["Epoch 0/1  ━━━ 1/2 0:00:03 • 0:00:00 18.82it/s", "Epoch 1/1  ━━━ 1/2 0:00:03 • 0:00:00 18.82it/s"];
+    assert_eq!(live(&lightning).of, Some(4.0));
+
     let pytorch =
         ["Train Epoch: 1 [0/60000 (0%)]", "Train Epoch: 1 [30000/60000 (50%)]", "Train Epoch: 2 [0/60000 (0%)]"];
     let curve = live(&pytorch);

@@ -113,8 +113,10 @@ impl Run {
         let mut sample = parse_line(&sample.to_string()).map_err(|error| refused(error.to_string()))?;
         sample.workload.data = label("data").map(str::to_owned);
         let unit = &self.curve.unit;
+        // Programs that count steps from 0 end one earlier.
+        let uncounted = if unit == "epochs" { 0.0 } else { 1.0 };
         match sample.whole_units() {
-            Some(whole) if done >= whole * (1.0 - 1e-9) || self.finished_secs.is_some() => {
+            Some(whole) if done + uncounted >= whole || self.finished_secs.is_some() => {
                 sample.outcome = Outcome::Completed;
             }
             Some(whole) => sample.reason = Some(format!("its progress ends after {done} of {whole} {unit}")),
