@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use foreglow_numeric::Matrix;
 
-use crate::Variances;
 use crate::effects::{Effect, Noise, Row};
 use crate::moments::{Coefficients, Indexed, PairSums, Solved};
 use crate::variances::LEAST;
+use crate::{Variances, squared};
 
 /// Learns the variances of rows: ln(images/s) and their columns.
 pub(crate) fn learned(rows: &[(Row, f64)], start: Variances, steps: usize) -> Variances {
@@ -28,7 +28,7 @@ fn step(coefficients: &Coefficients, rows: &[Indexed], variances: &Variances) ->
     let mut next = variances.clone();
     let (mut sums, mut counts) = ([0.0; Effect::COUNT], [0.0; Effect::COUNT]);
     for ((effect, _), index) in &coefficients.0 {
-        sums[*effect as usize] += solved.mean[*index].powi(2) + inverse[*index][*index];
+        sums[*effect as usize] += squared(solved.mean[*index]) + inverse[*index][*index];
         counts[*effect as usize] += 1.0;
     }
     for effect in 1..Effect::COUNT {
@@ -50,7 +50,7 @@ fn step(coefficients: &Coefficients, rows: &[Indexed], variances: &Variances) ->
         for (i, x) in &pair.columns {
             *direction.entry(*i).or_default() -= shrinkage * x;
         }
-        noise[row.noise] += (row.residual - fitted - effect).powi(2) + quadratic(&direction, &inverse) + shrinkage;
+        noise[row.noise] += squared(row.residual - fitted - effect) + quadratic(&direction, &inverse) + shrinkage;
         rows_of[row.noise] += 1.0;
     }
     for kind in 0..Noise::COUNT {
@@ -73,5 +73,5 @@ fn quadratic(columns: &Sparse, inverse: &Matrix) -> f64 {
 fn square(pair: &PairSums, variance: f64, mean: &[f64], inverse: &Matrix) -> f64 {
     let shrinkage = pair.shrinkage(variance);
     let effect = shrinkage * (pair.residual - along(&pair.columns, mean));
-    effect.powi(2) + shrinkage.powi(2) * quadratic(&pair.columns, inverse) + shrinkage
+    squared(effect) + squared(shrinkage) * quadratic(&pair.columns, inverse) + shrinkage
 }

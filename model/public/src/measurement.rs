@@ -99,7 +99,7 @@ pub struct NetworkCosts {
 impl NetworkCosts {
     /// Returns the costs at another image size: those of convolutions grow with the pixels.
     pub fn at(&self, image_px: u32) -> Self {
-        let scale = (f64::from(image_px) / f64::from(self.image_px)).powi(2);
+        let scale = crate::squared(f64::from(image_px) / f64::from(self.image_px));
         let round = |number: f64| (number * 1e4).round() / 1e4;
         Self {
             image_px,

@@ -4,7 +4,7 @@ use foreglow_numeric::{Cholesky, Matrix, dot};
 use libm::{exp, log};
 
 use crate::fit::Projected;
-use crate::{Case, PublicModel, SoftwareKind};
+use crate::{Case, PublicModel, SoftwareKind, squared};
 
 /// A speed that the user knows.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,7 @@ fn mixture(parts: &[(f64, Speed)]) -> Option<Speed> {
         parts.iter().zip(&weights).map(|((_, speed), weight)| weight * of(*speed)).sum::<f64>() / total
     };
     let log_mean = mean(&|speed| speed.log_mean);
-    let variance = mean(&|speed| speed.log_deviation.powi(2) + (speed.log_mean - log_mean).powi(2));
+    let variance = mean(&|speed| squared(speed.log_deviation) + squared(speed.log_mean - log_mean));
     (!parts.is_empty()).then(|| Speed { log_mean, log_deviation: variance.sqrt() })
 }
 

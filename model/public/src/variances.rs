@@ -52,7 +52,7 @@ impl Variances {
         };
         let mut variances = Self::default();
         for variance in variances.effects.iter_mut().chain([&mut variances.pair]).chain(&mut variances.noise) {
-            *variance = next()?.powi(2);
+            *variance = crate::squared(next()?);
         }
         Ok(variances)
     }
