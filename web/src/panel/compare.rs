@@ -140,7 +140,7 @@ fn shown(planner: Planner, plan: &PlanView, compared: ComparedRow, limits: bool)
             data-testid=format!("compare-{}", label.to_ascii_lowercase().replace(' ', "-"))
             class:recommended-row=label == RECOMMENDED
             class:late=!row.is_feasible
-            class:looked-at=move || planner.what_if.get() == watched.counts
+            class:looked-at=move || planner.selection() == watched
         >
             <th scope="row" class="label">{label}</th>
             <td>
