@@ -70,6 +70,8 @@ Measure (each bench-NAME writes target/bench/NAME.json; docs/performance.md has 
   bench-collector          throughput of a collector (SAMPLES, STORE)
   bench-collector-clients  a collector under many or slow clients (PART)
   accuracy                 error of all predictors; writes docs/accuracy.md (DATA, ARGS)
+  public-measurements      writes the tables of public measurements (DATA)
+  public-accuracy          error of the fit of public measurements (DATA)
   development              the choice of the interval constants (DATA)
   brackets                 error of the largest batch that fits a GPU (DATA)
   sweep                    the built-in example: two CNNs, half an hour
@@ -176,7 +178,7 @@ lint: | setup-lint
 	cargo fmt --check --manifest-path bench/scenario-grid/Cargo.toml
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
-	$(WASM_CARGO) clippy --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-onnx -p foreglow-progress -p foreglow-spark-log -p foreglow-import -p foreglow-numeric -p foreglow-learner -p foreglow-predictor -p foreglow-model -p foreglow-web -- -D warnings
+	$(WASM_CARGO) clippy --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-onnx -p foreglow-progress -p foreglow-spark-log -p foreglow-import -p foreglow-numeric -p foreglow-curve -p foreglow-learner -p foreglow-predictor -p foreglow-public -p foreglow-model -p foreglow-web -- -D warnings
 
 # Runs the tests in parallel with cargo-nextest if it is installed; nextest does not run doc tests.
 # The programs of tests/examples are linted but not built here.
@@ -316,6 +318,21 @@ accuracy-check:
 
 accuracy-reference:
 	$(ACCURACY) $(DATA) --refresh
+
+# Writes the tables of model/public/data from the public files of DATA; `public-accuracy` measures
+# the errors of their fit, with each source, GPU type and network left out, and writes
+# target/public-accuracy.json; `public-accuracy-check` compares them with
+# tests/public/reference.csv.
+.PHONY: public-measurements public-accuracy public-accuracy-check
+PUBLIC := cargo build --release --locked -p foreglow-public-measurements && target/release/public-measurements
+public-measurements:
+	$(PUBLIC) table $(DATA)
+
+public-accuracy:
+	$(PUBLIC) accuracy $(DATA)
+
+public-accuracy-check:
+	$(PUBLIC) check $(DATA)
 
 # Measures the interval constants on the questions for which they were chosen, and how much a
 # context with few runs gains from other contexts.

@@ -12,7 +12,8 @@ cd "$(dirname "$0")"
 secs=${1:-300}
 targets=("${@:2}")
 [ ${#targets[@]} -gt 0 ] || targets=(link samples event_log compressed_log archive table catalog records images words
-  onnx prices monitor answer plan export evaluation candidates arguments request network weights)
+  onnx prices monitor answer plan export evaluation candidates arguments request network weights
+  training)
 target=${CARGO_TARGET_DIR:-../target/fuzz}
 flags="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
 flags+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
@@ -30,6 +31,7 @@ for name in "${targets[@]}"; do
   # Files of the tests, which are larger.
   case $name in
     onnx) max_len=65536 seeds=../shared/onnx/tests/exports ;;
+    training) seeds=../shared/import/tests/training ;;
     compressed_log) max_len=65536 seeds=../shared/spark-log/tests/event-logs ;;
   esac
   if [ "$secs" = keep ]; then

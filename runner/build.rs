@@ -9,7 +9,7 @@ use std::process::Command;
 const EMBEDDED: [(&str, &str, &str); 2] =
     [("planner", "../target/planner", "index.html"), ("spark", "../target/spark", "foreglow-spark.jar")];
 /// Sources of the binary. Changes to other files do not update the recorded commit.
-const SOURCES: [&str; 26] = [
+const SOURCES: [&str; 27] = [
     "build.rs",
     "src",
     "Cargo.toml",
@@ -27,10 +27,12 @@ const SOURCES: [&str; 26] = [
     "measurement",
     "networks",
     "protocol",
+    "store",
     "../model/src",
     "../model/learner/src",
     "../model/numeric/src",
     "../model/predictor/src",
+    "../model/public/src",
     "../shared/src",
     "../shared/onnx/src",
     "../shared/import/src",

@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
         given.labels.set(name, value);
     }
     // Every file is tried in both formats, because the first bytes may be those of another one.
-    let [_, slurm, kubernetes, _] = IMPORTERS;
+    let [_, slurm, kubernetes, ..] = IMPORTERS;
     for importer in [slurm, kubernetes] {
         let mut input = Input::from_bytes(bytes);
         let Ok(start) = input.start() else { continue };

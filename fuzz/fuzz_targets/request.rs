@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use std::thread;
 use std::time::Duration;
 
-use foreglow_collector::store::{Location, Store};
+use foreglow_store::{Location, Store};
 use foreglow_collector::{Access, AccessLog, Collector, Options};
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;

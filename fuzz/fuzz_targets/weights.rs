@@ -46,7 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
     NETWORK.save_weights(&saved, SHAPE, &cnn.numbers()).expect("the temporary file is writable");
     let again = NETWORK.clone().with_weights(Some(&saved)).build(0, SHAPE, &Device::flex());
     let again = again.expect("saved weights are complete");
-    let flat = |numbers: &foreglow_cnn::Numbers| -> Vec<Vec<f32>> {
+    let flat = |numbers: &foreglow_cnn::StateDict| -> Vec<Vec<f32>> {
         numbers.learned.iter().map(|tensor| tensor.to_data().try_to_vec().expect("weights are floats")).collect()
     };
     assert_eq!(flat(&again.numbers()), flat(&cnn.numbers()));

@@ -30,6 +30,7 @@ mod measured_ratios;
 mod memory;
 mod plan;
 mod predictor;
+mod public;
 mod published;
 mod range;
 mod rates;
@@ -38,6 +39,7 @@ mod runs;
 mod scaling;
 mod simulation;
 mod unseen;
+mod whole_job;
 mod work;
 
 pub use crate::accuracy::{Accuracy, AccuracyUnknown};
@@ -50,10 +52,11 @@ pub use crate::line::{Line, line_through};
 pub use crate::machines::{ExecutorSize, Packing, PackingError, SYSTEM_MIB, pack, pack_split};
 pub use crate::memory::{BatchMemory, Bracket, Estimate, LargestBatch, MemoryRun, NetworkBytes, UsableMemory, Work};
 pub use crate::plan::{
-    Candidate, Decision, Exclusion, Limits, Neighbours, Objective, Omission, Placement, Plan, Pricing, Space,
-    TrainedSetting, pareto_front,
+    Candidate, Decision, Exclusion, Limits, Neighbours, Objective, Omission, Placement, Plan, Prices, PricesNote,
+    Pricing, Space, TrainedSetting, pareto_front,
 };
 pub use crate::predictor::Predictor;
+pub use crate::public::{OwnSpeed, PublicAnswer, PublicQuestion};
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::repetitions::Repetitions;
 pub use crate::scaling::{Gain, Measured, Scaling, ScalingRow, WeakScaling, efficiency, speed_up};
@@ -62,6 +65,8 @@ pub use crate::unseen::{
     Calibration, ConvolutionSizes, CostedLayer, CostedRun, GraphCosts, Layer, LayerKind, LayerTimes, LayeredCnn,
     MeasuredCnn, RunParts, TimedLayer, TransferredJob, UnseenCnn,
 };
+pub use crate::whole_job::{extrapolated, whole_job};
+pub use foreglow_curve::{CurveError, INTERVAL_PROBABILITY, Pauses, WholeJob};
 pub use foreglow_learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use foreglow_numeric::{MetricError, mape, median};
 pub use foreglow_predictor::{
@@ -69,4 +74,7 @@ pub use foreglow_predictor::{
     HeldOutErrors, Interval, Meaning, Outcome, Part, Prediction, Probe, Proposal, RIVALS, Repeats, Replay, Rival,
     RivalError, Roles, Score, SearchTable, Setting, Settings, Split, Spread, SpreadError, Strategy, TablePredictor,
     Term, TermError, Transform, Trial, Tuning, Values, Warning, draw, replay, sample_trial, score,
+};
+pub use foreglow_public::{
+    Gpus, Measurements, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind, Variances, short_name,
 };

@@ -40,6 +40,17 @@ impl Curve {
         self.points.last().copied()
     }
 
+    /// Returns the time until the first unit started, seconds, if the units before the first point
+    /// took as long as the others.
+    pub fn startup_secs(&self) -> f64 {
+        match (self.points.first(), self.last()) {
+            (Some(first), Some(last)) if last.1 > first.1 => {
+                (first.0 - first.1 * (last.0 - first.0) / (last.1 - first.1)).max(0.0)
+            }
+            _ => 0.0,
+        }
+    }
+
     /// Returns the units of the whole job: those reported, or those of `epochs` epochs.
     pub fn whole(&self, epochs: Option<u32>) -> Option<f64> {
         self.of.or_else(|| match (self.unit.as_str(), self.per_epoch, epochs) {

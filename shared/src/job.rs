@@ -3,9 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
-use serde::de::{Error as _, SeqAccess, Visitor};
-use serde::ser::SerializeSeq as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{Context, CoreSplit, Outcome, Sample, TrainedAccuracy};
 
@@ -55,7 +53,8 @@ impl From<PeakMemory> for (u32, u32, u32) {
 /// One completed run, as the predictor sees it. A link stores it as an array of its fields, with
 /// `total_cores` last. Trailing fields that are false or `None` are omitted, so that older versions
 /// can read these rows.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(from = "Row")]
 pub struct Observation {
     /// Executor processes, E.
     pub executors: u32,
@@ -78,67 +77,44 @@ pub struct Observation {
     pub disturbed: bool,
 }
 
+/// A completed run as a row. `total_cores` is last.
+#[derive(Deserialize)]
+#[serde(expecting = "a run as a row of 7 to 9 values")]
+struct Row(u32, u32, u32, u32, f64, f64, Option<f64>, #[serde(default)] bool, #[serde(default)] Option<u32>);
+
+impl From<Row> for Observation {
+    fn from(row: Row) -> Self {
+        Self {
+            executors: row.0,
+            cores_per_executor: row.1,
+            total_cores: row.8,
+            memory_per_executor_mib: row.2,
+            partition_size: row.3,
+            sampling_rate: row.4,
+            completion_time_secs: row.5,
+            startup_secs: row.6,
+            disturbed: row.7,
+        }
+    }
+}
+
 impl Serialize for Observation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let is_uneven = self.total_cores.is_some();
-        let has_disturbed = self.disturbed || is_uneven;
-        let mut row = serializer.serialize_seq(Some(7 + usize::from(has_disturbed) + usize::from(is_uneven)))?;
-        row.serialize_element(&self.executors)?;
-        row.serialize_element(&self.cores_per_executor)?;
-        row.serialize_element(&self.memory_per_executor_mib)?;
-        row.serialize_element(&self.partition_size)?;
-        row.serialize_element(&self.sampling_rate)?;
-        row.serialize_element(&self.completion_time_secs)?;
-        row.serialize_element(&self.startup_secs)?;
-        if has_disturbed {
-            row.serialize_element(&self.disturbed)?;
+        let (e, c, m, p) = (self.executors, self.cores_per_executor, self.memory_per_executor_mib, self.partition_size);
+        let (rate, secs, startup, disturbed) =
+            (self.sampling_rate, self.completion_time_secs, self.startup_secs, self.disturbed);
+        match self.total_cores {
+            Some(total) => (e, c, m, p, rate, secs, startup, disturbed, total).serialize(serializer),
+            None if disturbed => (e, c, m, p, rate, secs, startup, disturbed).serialize(serializer),
+            None => (e, c, m, p, rate, secs, startup).serialize(serializer),
         }
-        if let Some(total) = self.total_cores {
-            row.serialize_element(&total)?;
-        }
-        row.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for Observation {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(RowVisitor)
-    }
-}
-
-fn next<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(row: &mut A, place: usize) -> Result<T, A::Error> {
-    row.next_element()?.ok_or_else(|| A::Error::invalid_length(place, &"a row of 7 values or more"))
-}
-
-struct RowVisitor;
-
-impl<'de> Visitor<'de> for RowVisitor {
-    type Value = Observation;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a run as a row of 7 to 9 values")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut row: A) -> Result<Observation, A::Error> {
-        let mut run = Observation {
-            executors: next(&mut row, 0)?,
-            cores_per_executor: next(&mut row, 1)?,
-            total_cores: None,
-            memory_per_executor_mib: next(&mut row, 2)?,
-            partition_size: next(&mut row, 3)?,
-            sampling_rate: next(&mut row, 4)?,
-            completion_time_secs: next(&mut row, 5)?,
-            startup_secs: next(&mut row, 6)?,
-            disturbed: row.next_element()?.unwrap_or(false),
-        };
-        run.total_cores = row.next_element()?;
-        Ok(run)
     }
 }
 
 /// A run that ran out of memory or was stopped at a limit. A link stores it as an array of its
 /// fields, with `total_cores` last, which is omitted if it is `None`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(from = "IncompleteRow")]
 pub struct IncompleteRun {
     /// Executor processes, E.
     pub executors: u32,
@@ -171,51 +147,34 @@ pub enum IncompleteOutcome {
     TimedOut,
 }
 
+/// An incomplete run as a row. `total_cores` is last.
+#[derive(Deserialize)]
+#[serde(expecting = "an incomplete run as a row of 7 or 8 values")]
+struct IncompleteRow(u32, u32, u32, u32, f64, IncompleteOutcome, Option<f64>, #[serde(default)] Option<u32>);
+
+impl From<IncompleteRow> for IncompleteRun {
+    fn from(row: IncompleteRow) -> Self {
+        Self {
+            executors: row.0,
+            cores_per_executor: row.1,
+            total_cores: row.7,
+            memory_per_executor_mib: row.2,
+            partition_size: row.3,
+            sampling_rate: row.4,
+            outcome: row.5,
+            at_least_secs: row.6,
+        }
+    }
+}
+
 impl Serialize for IncompleteRun {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut row = serializer.serialize_seq(Some(7 + usize::from(self.total_cores.is_some())))?;
-        row.serialize_element(&self.executors)?;
-        row.serialize_element(&self.cores_per_executor)?;
-        row.serialize_element(&self.memory_per_executor_mib)?;
-        row.serialize_element(&self.partition_size)?;
-        row.serialize_element(&self.sampling_rate)?;
-        row.serialize_element(&self.outcome)?;
-        row.serialize_element(&self.at_least_secs)?;
-        if let Some(total) = self.total_cores {
-            row.serialize_element(&total)?;
+        let (e, c, m, p) = (self.executors, self.cores_per_executor, self.memory_per_executor_mib, self.partition_size);
+        let (rate, outcome, secs) = (self.sampling_rate, self.outcome, self.at_least_secs);
+        match self.total_cores {
+            Some(total) => (e, c, m, p, rate, outcome, secs, total).serialize(serializer),
+            None => (e, c, m, p, rate, outcome, secs).serialize(serializer),
         }
-        row.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for IncompleteRun {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(IncompleteVisitor)
-    }
-}
-
-struct IncompleteVisitor;
-
-impl<'de> Visitor<'de> for IncompleteVisitor {
-    type Value = IncompleteRun;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an incomplete run as a row of 7 or 8 values")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut row: A) -> Result<IncompleteRun, A::Error> {
-        let mut run = IncompleteRun {
-            executors: next(&mut row, 0)?,
-            cores_per_executor: next(&mut row, 1)?,
-            total_cores: None,
-            memory_per_executor_mib: next(&mut row, 2)?,
-            partition_size: next(&mut row, 3)?,
-            sampling_rate: next(&mut row, 4)?,
-            outcome: next(&mut row, 5)?,
-            at_least_secs: next(&mut row, 6)?,
-        };
-        run.total_cores = row.next_element()?;
-        Ok(run)
     }
 }
 

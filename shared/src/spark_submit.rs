@@ -6,6 +6,10 @@ use crate::Resources;
 /// a local property).
 pub const LABEL_PREFIX: &str = "spark.foreglow.";
 
+/// Least memory with which an executor of Spark starts, MiB: one and a half times the 300 MiB that
+/// it reserves (`UnifiedMemoryManager` of Spark 3.5).
+pub const LEAST_SPARK_MEMORY_MIB: u32 = 450;
+
 /// Returns the Spark properties that give an application exactly these executors, each with C
 /// cores, on every cluster manager. A standalone master derives E from `spark.cores.max`, YARN and
 /// Kubernetes read `spark.executor.instances`, and each ignores the other property. All executors
@@ -46,7 +50,8 @@ pub fn spark_properties(resources: Resources) -> Vec<(&'static str, String)> {
     properties
 }
 
-/// Returns the properties as arguments of `spark-submit`.
+/// Returns the properties as arguments of `spark-submit`, with at least the memory with which an
+/// executor starts.
 ///
 /// ```
 /// # use foreglow_shared::{Resources, spark_submit_arguments};
@@ -65,8 +70,11 @@ pub fn spark_properties(resources: Resources) -> Vec<(&'static str, String)> {
 /// );
 /// ```
 pub fn spark_submit_arguments(resources: Resources) -> String {
-    let arguments: Vec<String> =
-        spark_properties(resources).into_iter().map(|(key, value)| format!("--conf {key}={value}")).collect();
+    let memory_per_executor_mib = resources.memory_per_executor_mib.max(LEAST_SPARK_MEMORY_MIB);
+    let arguments: Vec<String> = spark_properties(Resources { memory_per_executor_mib, ..resources })
+        .into_iter()
+        .map(|(key, value)| format!("--conf {key}={value}"))
+        .collect();
     arguments.join(" ")
 }
 

@@ -22,10 +22,10 @@ const MOST_CORES: u32 = 16;
 const CHANGES: usize = 25;
 const MOVES: usize = 240;
 
-/// Changes one control after the other, and waits each time until a new answer replaces an element.
+/// Changes one control after the other, and waits each time until the text of an element changes.
 const ANSWERED: &str = "const [id, kind, values, shown, done] = arguments;
     const input = document.querySelector(`[data-testid=${id}]`), taken = []; let next = 0;
-    const found = () => document.querySelector(shown);
+    const found = () => document.querySelector(shown)?.textContent;
     function step() {
         if (next === values.length) { done(taken); return; }
         const before = found(), began = performance.now();
@@ -128,19 +128,21 @@ async fn main() -> anyhow::Result<()> {
     browser.file_input().await?.send_keys(file.display().to_string()).await?;
     browser.answered().await?;
     let began = Instant::now();
-    let is_compared = "return document.querySelectorAll('[data-testid=machine-table] [data-machine]').length";
-    while page.execute(is_compared, vec![]).await?.json().as_u64() != Some(MACHINE_TYPES as u64) {
+    let is_compared = "return document.querySelector('[data-testid=more-candidates]')?.textContent ?? ''";
+    let every = format!("Show all {MACHINE_TYPES}");
+    while page.execute(is_compared, vec![]).await?.json().as_str() != Some(&every) {
         anyhow::ensure!(began.elapsed() < Duration::from_secs(240), "the machine types are not compared");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     eprintln!("{:.1} s to fit and predict everything, once", began.elapsed().as_secs_f64());
-    let says = browser.text("machines").await?;
+    let says = browser.text("candidates-says").await?;
     let weighed = says.split(" configurations").next().and_then(|text| text.split(' ').next_back());
     eprintln!("{} configurations", weighed.unwrap_or("?"));
     tokio::time::sleep(Duration::from_secs(1)).await;
 
-    let table = "[data-testid=machine-table]";
-    let picked = "[data-testid=picked]";
+    // It names the deadline.
+    let table = ".in-short";
+    let picked = "[data-testid=what-if-time]";
     let deadlines: Vec<String> = (0..CHANGES).map(|index| format!("{}s", deadline(index))).collect();
     let executors: Vec<String> = (0..CHANGES).map(|index| (2 + index * 5 % 140).to_string()).collect();
     for (name, id, kind, values, shown) in [

@@ -109,7 +109,7 @@ async fn a_busy_collector_is_asked_again_until_every_machine_type_is_compared() 
     let browser = Browser::start().await?;
     browser.page.goto(&collector.url).await?;
     browser.answered().await?;
-    let rows = "return document.querySelectorAll('[data-testid=machine-table] [data-machine]').length";
+    let rows = "return document.querySelectorAll('[data-testid=candidates] tr[data-machine]').length";
     let has_all = async |page: &Browser| Ok(script(page, rows).await? == json!(TYPES));
     browser.wait_until("all machine types", has_all).await?;
     assert!(browser.page.find_all(thirtyfour::By::Testid("alert")).await?.is_empty());

@@ -9,23 +9,34 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 28] = [
+const ALLOWED: [(&str, &[&str]); 32] = [
     ("foreglow-shared", &[]),
     ("foreglow-numeric", &[]),
+    ("foreglow-curve", &["foreglow-shared", "foreglow-numeric"]),
     ("foreglow-learner", &["foreglow-shared", "foreglow-numeric"]),
     ("foreglow-predictor", &["foreglow-shared", "foreglow-numeric", "foreglow-learner"]),
+    ("foreglow-public", &["foreglow-shared", "foreglow-numeric"]),
     (
         "foreglow-model",
-        &["foreglow-shared", "foreglow-spark-log", "foreglow-numeric", "foreglow-learner", "foreglow-predictor"],
+        &[
+            "foreglow-shared",
+            "foreglow-spark-log",
+            "foreglow-numeric",
+            "foreglow-learner",
+            "foreglow-predictor",
+            "foreglow-public",
+            "foreglow-curve",
+        ],
     ),
     ("foreglow-exit", &["foreglow-shared"]),
     ("foreglow-architectures", &[]),
     ("foreglow-onnx", &[]),
     ("foreglow-progress", &["foreglow-shared"]),
     ("foreglow-spark-log", &["foreglow-shared"]),
-    ("foreglow-import", &["foreglow-shared", "foreglow-spark-log"]),
+    ("foreglow-import", &["foreglow-shared", "foreglow-progress", "foreglow-spark-log"]),
     ("foreglow-event-log", &["foreglow-import", "foreglow-spark-log", "foreglow-exit"]),
-    ("foreglow-collector", &["foreglow-shared", "foreglow-exit"]),
+    ("foreglow-store", &["foreglow-shared", "foreglow-exit"]),
+    ("foreglow-collector", &["foreglow-shared", "foreglow-exit", "foreglow-store"]),
     ("foreglow-machine", &["foreglow-shared", "foreglow-model", "foreglow-exit"]),
     ("foreglow-data", &["foreglow-shared", "foreglow-exit", "foreglow-architectures"]),
     ("foreglow-protocol", &["foreglow-shared", "foreglow-data", "foreglow-machine"]),
@@ -65,7 +76,7 @@ const ALLOWED: [(&str, &[&str]); 28] = [
             "foreglow-model",
             "foreglow-exit",
             "foreglow-architectures",
-            "foreglow-collector",
+            "foreglow-store",
             "foreglow-machine",
             "foreglow-engine",
         ],
@@ -113,6 +124,7 @@ const ALLOWED: [(&str, &[&str]); 28] = [
             "foreglow-exit",
             "foreglow-architectures",
             "foreglow-event-log",
+            "foreglow-store",
             "foreglow-collector",
             "foreglow-machine",
             "foreglow-data",
@@ -125,18 +137,21 @@ const ALLOWED: [(&str, &[&str]); 28] = [
     ("foreglow-comparison", &["foreglow-web"]),
     ("foreglow-tests", &["foreglow-shared", "foreglow-spark-log", "foreglow-model"]),
     ("foreglow-accuracy", &["foreglow-shared", "foreglow-model"]),
+    ("foreglow-public-measurements", &["foreglow-shared", "foreglow-public"]),
 ];
 
 /// The crates of `shared` and `model`.
-const PURE: [&str; 9] = [
+const PURE: [&str; 11] = [
     "foreglow-shared",
     "foreglow-onnx",
     "foreglow-progress",
     "foreglow-spark-log",
     "foreglow-import",
     "foreglow-numeric",
+    "foreglow-curve",
     "foreglow-learner",
     "foreglow-predictor",
+    "foreglow-public",
     "foreglow-model",
 ];
 

@@ -7,15 +7,15 @@ use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, Window};
 
 use crate::chart::{
-    CompletionTimeChart, EffectsCharts, HeatMapChart, Overview, PredictedByMeasuredChart, ResidualsChart,
-    SamplingRateChart, SpeedUpChart, TimeByMoneyChart,
+    CompletionTimeChart, EffectsCharts, HeatMapChart, PredictedByMeasuredChart, ResidualsChart, SamplingRateChart,
+    SpeedUpChart, TimeByMoneyChart,
 };
-use crate::control::{Explained, Later, later};
+use crate::control::{Later, later};
 use crate::data::view::Tab;
 use crate::panel::{
-    Alert, Candidates, Compare, DataPanel, EmptyPage, Export, Header, ImportPanel, InShort, JobTitle, LiveStatus,
-    MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, QuestionPanel, Recommended, Samples, Scenarios, Tabs,
-    WhatIfPanel, WhySheet, tab_id,
+    AccuracyByTime, Alert, Candidates, Compare, DataPanel, EmptyPage, Export, Header, ImportPanel, InShort, JobTitle,
+    LiveStatus, MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, QuestionPanel, Recommended, Samples,
+    Scenarios, Tabs, WhatIfPanel, WhySheet, tab_id,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
@@ -49,10 +49,7 @@ fn mark_interactive() {
 fn App() -> impl IntoView {
     let planner = Planner::new();
     provide_context(planner);
-    provide_context(Overview::new(planner));
-    provide_context(Explained::new());
-    planner.start_worker();
-    planner.follow_machines();
+    planner.follow_plan();
     // Loads the state before mounting, to avoid a flash of the empty page.
     later(move || source::open(planner));
     later(end_opening);
@@ -125,7 +122,7 @@ fn Views() -> impl IntoView {
     let failed = Memo::new(move |_| planner.fit.with(|fit| matches!(fit, Fit::Failed(_))));
     // The views appear with the first answer and stay during a refit.
     let answered = Memo::new(move |before: Option<&bool>| {
-        before.copied().unwrap_or(false) || planner.fit.with(|fit| matches!(fit, Fit::Ready(_) | Fit::Failed(_)))
+        before.copied().unwrap_or(false) || planner.fit.with(|fit| matches!(fit, Fit::Ready | Fit::Failed(_)))
     });
     let view = move || {
         let tab = planner.tab.get();
@@ -164,6 +161,7 @@ fn CompareView() -> impl IntoView {
         <Later>
             <TimeByMoneyChart />
         </Later>
+        <AccuracyByTime />
         <Later>
             <Compare />
         </Later>

@@ -1,5 +1,4 @@
-//! The planner: a page that fits the predictor in the browser and answers what-if questions about a
-//! CNN job.
+//! The planner: a page that plans a CNN job in the browser and answers what-if questions about it.
 //!
 //! Each module uses only earlier ones: [`data`] has the data of the page; [`plot`] lays out the
 //! charts; [`worker`] has the work of the workers and their messages; `client` is the page's side
@@ -7,10 +6,10 @@
 //! or a link; `control`, `chart` and `panel` show it. Everything except the user interface is plain
 //! Rust that is tested natively; Leptos and the browser APIs are dependencies on wasm32 only.
 //!
-//! The crate builds three wasm modules: `main` is the page and its fit worker; `reader` reads
-//! files, computes the costs of networks, advises, evaluates the published scenarios and compares
-//! machine types; `web/comparison` compares all learners with Burn, which is as large as the rest
-//! of the page. `reader` and `web/comparison` are fetched on first use.
+//! The crate builds three wasm modules: `main` is the page and its planning worker, which fits,
+//! plans and decides; `reader` reads files, computes the costs of networks, advises and evaluates
+//! the published scenarios; `web/comparison` compares all learners with Burn, which is as large as
+//! the rest of the page. `reader` and `web/comparison` are fetched on first use.
 //!
 //! This crate must not compute predictions or prices or define number formats: `model` and `shared`
 //! do, so that the page and the command line print the same digits. It must not send data; it only

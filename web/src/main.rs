@@ -1,4 +1,4 @@
-//! The module of the page and of its fit worker.
+//! The module of the page and of its planning worker.
 #![cfg_attr(target_arch = "wasm32", no_main)]
 
 #[cfg(target_arch = "wasm32")]

@@ -1,4 +1,4 @@
-//! The entry point of the module, which runs both as the page and as the fit worker.
+//! The entry point of the module, which runs both as the page and as the planning worker.
 
 use std::panic::PanicHookInfo;
 
@@ -7,14 +7,14 @@ use web_sys::{DedicatedWorkerGlobalScope, Document, Window};
 
 use crate::{app, worker};
 
-/// Starts the page or the fit worker, depending on the global scope.
+/// Starts the page or the planning worker, depending on the global scope.
 pub fn start() {
     let global = js_sys::global();
     if let Some(window) = global.dyn_ref::<Window>() {
         std::panic::set_hook(Box::new(apologise));
         app::mount(window);
     } else if let Ok(scope) = global.dyn_into::<DedicatedWorkerGlobalScope>() {
-        worker::serve_fits(&scope);
+        worker::serve_plans(&scope);
     }
 }
 

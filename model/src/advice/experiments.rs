@@ -14,7 +14,7 @@ use crate::capacity::Capacity;
 use crate::chance::{keeps, stopped_secs};
 use crate::joint::FittedArm;
 use crate::plan::Timed;
-use crate::plan::options::place;
+use crate::plan::configurations::place;
 use crate::{Arm, Basis, JointPredictor, Limits, Objective, Placement, Plan, Pricing, Setting, Space};
 
 /// Device, batch, configuration and the bits of the share of the job.
@@ -232,10 +232,11 @@ impl<'a> Experiments<'a> {
     }
 
     /// Returns the time of a share of the job: the predicted time, or else that of a measured
-    /// configuration scaled by the number of task threads. On a machine type that was never
-    /// measured, it is the geometric mean of the others.
+    /// configuration scaled by the number of task threads. On a machine type without
+    /// times, it is the geometric mean of the others.
     fn secs(&self, site: &Site, split: CoreSplit, share: f64) -> Option<f64> {
-        if site.unmeasured.is_none() {
+        let has_times = |site: &Site| site.unmeasured.is_none() && !self.fitted(site).has_only_exceeded;
+        if has_times(site) {
             return self.secs_of_arm(site.arm, split, share);
         }
         let Location { device, batch, .. } = site.location;
@@ -245,7 +246,7 @@ impl<'a> Experiments<'a> {
         }
         let is_like = |other: &&Site| {
             let location = other.location;
-            other.unmeasured.is_none() && other.has_runs && (location.device, location.batch) == (device, batch)
+            has_times(other) && other.has_runs && (location.device, location.batch) == (device, batch)
         };
         let times = self.sites.iter().filter(is_like).filter_map(|other| self.secs_of_arm(other.arm, split, share));
         let logs: Vec<f64> = times.map(libm::log).collect();

@@ -9,6 +9,8 @@ use foreglow_shared::{
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
+use crate::memory::is_out_of_memory;
+use crate::public::{PublicArm, PublicTimes};
 use crate::runs::Items;
 use crate::{Accuracy, FitError, Predictor};
 
@@ -92,6 +94,8 @@ pub enum Basis {
     OtherCnns,
     /// From the costs of the layers and the runs of other CNNs, because the CNN never ran.
     Layers,
+    /// From public measurements of the runs of others, because the job never ran.
+    Public,
     /// Too little was measured for a prediction.
     Unknown,
 }
@@ -105,6 +109,7 @@ impl Basis {
             Self::Interpolated => "interpolated",
             Self::OtherCnns => "other_cnns",
             Self::Layers => "layers",
+            Self::Public => "public",
             Self::Unknown => "unknown",
         }
     }
@@ -118,9 +123,13 @@ impl Basis {
             Self::Interpolated => Some("other batch sizes"),
             Self::OtherCnns => Some("other CNNs there"),
             Self::Layers => Some("the costs of its layers"),
+            Self::Public => Some("public measurements"),
         }
     }
 }
+
+/// Memory of the host for each GPU of a job that never ran, MiB.
+const PUBLIC_MEMORY_MIB: u32 = 4096;
 
 /// An arm with its measurements.
 #[derive(Clone, Debug)]
@@ -150,12 +159,39 @@ pub(crate) struct FittedArm {
     pub(super) is_lent: bool,
     /// Whether no run had the batch size.
     pub(super) is_interpolated: bool,
+    /// Whether all runs on the hardware ran out of memory, so that it has no times.
+    pub(crate) has_only_exceeded: bool,
     /// Whether the partition or batch size is unusual. Then only configurations whose memory was
     /// measured are offered.
     pub(crate) must_be_shown_to_fit: bool,
+    /// Times from public measurements, of a job that never ran.
+    pub(crate) public: Option<PublicTimes>,
 }
 
 impl FittedArm {
+    /// Creates an arm without runs, whose times are from public measurements.
+    pub(super) fn from_public(PublicArm { context, times }: PublicArm) -> Self {
+        let job = Arc::new(Job::of_runs(context, Vec::new()));
+        Self {
+            whole_job: 1.0,
+            partition_size: job.context.workload.batch_size,
+            memory_per_executor_mib: PUBLIC_MEMORY_MIB,
+            sizes_from: SizesFrom::Own,
+            accuracies: Vec::new(),
+            memory: Arc::clone(&job),
+            job,
+            own: None,
+            unfit: None,
+            items: None,
+            is_size_unknown: false,
+            is_lent: false,
+            is_interpolated: false,
+            has_only_exceeded: false,
+            must_be_shown_to_fit: false,
+            public: Some(times),
+        }
+    }
+
     /// Predicts the arm with a predictor of its own.
     pub(super) fn take_predictor(&mut self, own: Arc<Predictor>) {
         self.items = Some(own.items.clone());
@@ -182,6 +218,8 @@ impl FittedArm {
             partition_size: self.partition_size,
             runs: if self.is_interpolated { 0 } else { self.job.observations.len() },
             basis: match (&self.own, has_joint) {
+                _ if self.has_only_exceeded => Basis::Unknown,
+                _ if self.public.is_some() => Basis::Public,
                 (Some(own), _) if own.is_transferred() => Basis::Layers,
                 (Some(_), _) => Basis::Own,
                 (None, true) if self.is_lent => Basis::OtherCnns,
@@ -211,8 +249,9 @@ pub(super) fn check_count(group: &JobGroup) -> Result<(), FitError> {
     }
 }
 
-/// Returns the arms of a group: each hardware on which a run completed with each batch size and
-/// averaging interval of the group, sorted by name; then those on which only other CNNs ran.
+/// Returns the arms of a group: each hardware on which a run completed or ran out of memory, with
+/// each batch size and averaging interval of the group, sorted by name; then those on which only
+/// other CNNs ran.
 pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     let mut by_arm: BTreeMap<(Hardware, Learning), Vec<&Job>> = BTreeMap::new();
     for job in &group.jobs {
@@ -223,7 +262,12 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
         |side: &dyn Fn(&(Hardware, Learning)) -> bool| by_arm.iter().any(|(key, jobs)| side(key) && has_times(jobs));
     let mut hardware_of: Vec<&Hardware> = by_arm.keys().map(|(hardware, _)| hardware).collect();
     hardware_of.dedup();
-    hardware_of.retain(|hardware| measured(&|(own, _)| own == *hardware));
+    let has_times_on = |hardware: &Hardware| measured(&|(own, _)| own == hardware);
+    let has_exceeded = |hardware: &Hardware| {
+        let mut runs = by_arm.iter().filter(|((own, _), _)| own == hardware).flat_map(|(_, jobs)| jobs);
+        runs.any(|job| job.incomplete.iter().any(is_out_of_memory))
+    };
+    hardware_of.retain(|hardware| has_times_on(hardware) || has_exceeded(hardware));
     let mut learnings: Vec<Learning> = by_arm.keys().map(|(_, learning)| *learning).collect();
     learnings.sort();
     learnings.dedup();
@@ -236,7 +280,8 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
         let Some(template) = alike.rev().max_by_key(|job| job.context.host.accelerators.len()) else { continue };
         for learning in &learnings {
             let own = by_arm.get(&(hardware.clone(), *learning)).cloned().unwrap_or_default();
-            arms.extend(arm(group, template, &own, *learning));
+            let has_only_exceeded = !has_times_on(hardware);
+            arms.extend(arm(group, template, &own, *learning).map(|arm| FittedArm { has_only_exceeded, ..arm }));
         }
     }
     let Some(first) = group.jobs.first() else { return arms };
@@ -300,7 +345,9 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Op
         is_size_unknown: false,
         is_lent: false,
         is_interpolated: false,
+        has_only_exceeded: false,
         must_be_shown_to_fit: false,
+        public: None,
     })
 }
 

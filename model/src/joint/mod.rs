@@ -25,7 +25,8 @@ use self::choices::between;
 use self::columns::Columns;
 use crate::runs::check;
 use crate::{
-    Accuracy, AccuracyUnknown, Dataset, FitError, Placement, Prediction, Predictor, Setting, TablePredictor, Warning,
+    Accuracy, AccuracyUnknown, Dataset, FitError, Placement, Prediction, Predictor, PublicAnswer, Setting,
+    TablePredictor, Warning,
 };
 
 /// Number of distinct settings from which on an arm is predicted from its own runs alone.
@@ -85,7 +86,7 @@ impl JointPredictor {
         }
         check_count(group)?;
         let mut fitted = arms(group);
-        let is_alone = fitted.len() == 1;
+        let is_alone = fitted.iter().filter(|arm| !arm.has_only_exceeded).count() == 1;
         for arm in &mut fitted {
             if is_alone || distinct_settings(&arm.job) >= ENOUGH_SETTINGS {
                 match Predictor::fit_job(&arm.job) {
@@ -123,6 +124,20 @@ impl JointPredictor {
             joint: OnceLock::new(),
         };
         empty.with_arms(fitted)
+    }
+
+    /// Returns the predictor of a job without runs, from public measurements; `None` if no machine
+    /// type can run it.
+    pub fn from_public(answer: PublicAnswer) -> Option<Self> {
+        let empty = Self {
+            definition: JobDefinition::of(&answer.arms.first()?.context),
+            accuracy_unknown: None,
+            arms: Vec::new(),
+            fitted: Vec::new(),
+            table: None,
+            joint: OnceLock::new(),
+        };
+        Some(empty.with_arms(answer.arms.into_iter().map(FittedArm::from_public).collect()))
     }
 
     fn with_arms(self, fitted: Vec<FittedArm>) -> Self {
@@ -250,6 +265,10 @@ impl JointPredictor {
     /// does for the whole.
     pub(crate) fn predict_share(&self, arm: usize, split: CoreSplit, share: f64) -> Prediction {
         let fitted = &self.fitted[arm];
+        if let Some(public) = &fitted.public {
+            let unknown = || Prediction::unknown(vec![Warning::Impossible]);
+            return public.predict(split.executors, share).unwrap_or_else(unknown);
+        }
         let setting = Setting::at(split, fitted.whole_job * share);
         if !setting.is_possible() {
             return Prediction::unknown(vec![Warning::Impossible]);
@@ -264,6 +283,23 @@ impl JointPredictor {
             joint.predict(&asked).ok()?.pop().map(without_larger_job)
         });
         joint.or(own).unwrap_or_else(|| Prediction::unknown(vec![Warning::NotPositive]))
+    }
+
+    /// Returns the arm's runs; their sampling rates are shares of the whole job.
+    ///
+    /// # Panics
+    /// The index is not below the number of arms.
+    pub fn job(&self, arm: usize) -> &Job {
+        &self.fitted[arm].job
+    }
+
+    /// Returns the predictor that was fitted to the arm's runs alone; `None` if its times are
+    /// predicted from other runs.
+    ///
+    /// # Panics
+    /// The index is not below the number of arms.
+    pub fn own(&self, arm: usize) -> Option<&Predictor> {
+        self.fitted[arm].own.as_deref()
     }
 
     /// Returns the arm's measurements, scaled to the images of the whole job, and the memory

@@ -9,8 +9,8 @@ use std::ops::Range;
 use foreglow_numeric::exponentials;
 use foreglow_shared::CoreSplit;
 
+use super::configurations::{counts, place};
 use super::front::{MAX_FRONT, pareto_front};
-use super::options::{counts, place};
 use super::{Limits, MAX_CONFIGURATIONS, MAX_LISTED, Objective, Placement, Plan, Pricing, Space};
 use crate::cheapest::as_cheap_as;
 use crate::joint::FittedArm;

@@ -8,6 +8,7 @@
 
 mod cache;
 mod candidate;
+pub(crate) mod configurations;
 pub(crate) mod decision;
 mod describe;
 mod exclusion;
@@ -15,7 +16,8 @@ mod front;
 mod grid;
 pub(crate) mod limits;
 mod neighbours;
-pub(crate) mod options;
+mod options;
+mod prices;
 mod pricing;
 pub(crate) mod quantiles;
 pub(crate) mod space;
@@ -35,6 +37,7 @@ use self::grid::GridCounts;
 pub use self::limits::Limits;
 pub use self::neighbours::Neighbours;
 use self::options::Excluded;
+pub use self::prices::{Prices, PricesNote};
 pub use self::pricing::Pricing;
 pub use self::space::Space;
 pub use self::trained::TrainedSetting;
@@ -186,6 +189,30 @@ impl Plan {
     /// Returns the configurations that cannot be recommended, with the reasons.
     pub fn omissions(&self) -> &[Omission] {
         &self.omissions
+    }
+
+    /// Predicts equal executors of an arm: on one machine, or on as many as the catalog's machine
+    /// type needs.
+    pub fn predict_arm(&self, arm: usize, configurations: &[(u32, u32)]) -> Vec<Prediction> {
+        let mut of_arm = self.predictor.of_arm(arm, self.pricing[arm].machine_type().is_none());
+        configurations.iter().map(|(executors, cores)| of_arm.predict(CoreSplit::even(*executors, *cores))).collect()
+    }
+
+    /// Returns the times of [`Plan::predict_arm`] on a grid, seconds: one row per number of
+    /// executors, one column per number of cores, both ascending.
+    pub fn times(&self, arm: usize, executors: &[u32], cores: &[u32]) -> Vec<Vec<Option<f64>>> {
+        let fitted = self.predictor.fitted(arm);
+        match fitted.own.as_ref().filter(|_| self.pricing[arm].machine_type().is_none()) {
+            // Much faster. The predictor of a list of partition sizes assumes another one.
+            Some(own) if self.predictor.arms().len() == 1 => own.times(executors, cores),
+            _ => {
+                let row = |executors: &u32| {
+                    let row: Vec<(u32, u32)> = cores.iter().map(|cores| (*executors, *cores)).collect();
+                    self.predict_arm(arm, &row).into_iter().map(|one| one.completion_time_secs).collect()
+                };
+                executors.iter().map(row).collect()
+            }
+        }
     }
 
     /// Predicts the time of a configuration, with its interval and warnings.

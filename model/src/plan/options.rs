@@ -6,21 +6,16 @@ use std::sync::Arc;
 use foreglow_shared::{CoreSplit, Job, Question};
 
 use super::cache::Cache;
+use super::configurations::{configurations, place};
 use super::grid::GridCounts;
 use super::{Exclusion, MAX_CONFIGURATIONS, MAX_LISTED, Omission, Placement, Plan, Pricing, Space, Timed};
-use crate::capacity::Capacity;
 use crate::chance::stopped_secs;
 use crate::joint::{ArmPredictor, FittedArm};
-use crate::memory::{Footprint, expected_peak_mib};
-use crate::{
-    Arm, Basis, DecideError, ExecutorSize, JointPredictor, PartitionSizeUnknown, Prediction, Predictor, Setting,
-    pack_split,
-};
+use crate::{Arm, Basis, DecideError, JointPredictor, PartitionSizeUnknown, Prediction, Predictor};
 
-/// Memory of an executor as a multiple of the expected peak, and the unit to which it is rounded
-/// up, MiB.
-const SPARE_MEMORY: f64 = 1.2;
-const MEMORY_STEP_MIB: u32 = 256;
+/// Why a machine type on which no run completed is not compared.
+const ONLY_EXCEEDED: &str =
+    "all its runs ran out of memory; measure it with a smaller batch, fewer cores or more memory for each executor";
 
 impl Plan {
     /// Lists the configurations of a space, packs them on machines and predicts their times.
@@ -105,6 +100,9 @@ impl Plan {
     /// Returns why no time of an arm can be predicted; `None` if it can.
     fn cannot_predict(&self, arm: usize) -> Option<String> {
         let fitted = self.predictor.fitted(arm);
+        if fitted.has_only_exceeded {
+            return Some(ONLY_EXCEEDED.to_owned());
+        }
         if self.predictor.arms()[arm].basis == Basis::Unknown {
             return Some(fitted.unfit.as_ref().map_or_else(
                 || "too few runs completed to predict any time; collect two sampling rates of one configuration".into(),
@@ -145,49 +143,6 @@ fn with_sizes(predictor: Arc<JointPredictor>, space: &Space) -> Arc<JointPredict
         [] => predictor,
         sizes => Arc::new(Arc::unwrap_or_clone(predictor).with_batch_sizes(sizes)),
     }
-}
-
-/// Returns the executors and cores to compare on an arm.
-fn configurations(predictor: &JointPredictor, index: usize, space: &Space) -> Vec<CoreSplit> {
-    let (executors, cores) = counts(predictor, index, space);
-    if !space.total_cores.is_empty() {
-        let mut splits = CoreSplit::all(&executors, &distinct(&space.total_cores, None));
-        splits.sort();
-        splits.dedup();
-        return splits;
-    }
-    executors.iter().flat_map(|executors| cores.iter().map(|cores| CoreSplit::even(*executors, *cores))).collect()
-}
-
-/// Returns the numbers of executors and of cores per executor to compare on an arm, ascending.
-pub(super) fn counts(predictor: &JointPredictor, index: usize, space: &Space) -> (Vec<u32>, Vec<u32>) {
-    let arm = &predictor.arms()[index];
-    // The measured range includes the runs of other batch sizes of the machine type, and the runs
-    // of other machine types if the arm borrows from them.
-    let alike: Vec<usize> = (0..predictor.arms().len())
-        .filter(|other| {
-            // Arms that differ only in the partition size have the same runs.
-            if predictor.fitted(*other).must_be_shown_to_fit {
-                return false;
-            }
-            let other = &predictor.arms()[*other];
-            matches!(arm.basis, Basis::Borrowed | Basis::OtherCnns)
-                || (&other.machine, other.engine, &other.accelerator) == (&arm.machine, arm.engine, &arm.accelerator)
-        })
-        .collect();
-    let runs = || alike.iter().flat_map(|other| &predictor.fitted(*other).job.observations);
-    (
-        distinct(&space.executors, runs().map(|run| run.executors).max()),
-        distinct(&space.cores_per_executor, runs().map(|run| run.cores_per_executor).max()),
-    )
-}
-
-/// Returns the given counts, or 1 to `most`, ascending.
-fn distinct(given: &[u32], most: Option<u32>) -> Vec<u32> {
-    let mut counts = if given.is_empty() { (1..=most.unwrap_or(1)).collect() } else { given.to_vec() };
-    counts.sort_unstable();
-    counts.dedup();
-    counts
 }
 
 /// The configurations of a plan while it is made.
@@ -273,81 +228,4 @@ impl Listing {
             self.omit(&format!("batch size {size}"), 0, reason);
         }
     }
-}
-
-/// Packs the executors of one configuration on machines, each with the memory that it needs. A
-/// machine type outside the catalog has one machine; without accelerators of its own for each
-/// executor, a configuration that exceeds it is as fast as a smaller one.
-///
-/// # Errors
-/// Why it cannot run, and the placement as far as it is known.
-pub(crate) fn place(
-    (arm, fitted): (&Arm, &FittedArm),
-    split: CoreSplit,
-    pricing: &Pricing,
-    space: &Space,
-) -> Result<Placement, (Placement, Exclusion)> {
-    let CoreSplit { executors, cores_per_executor: cores, total_cores } = split;
-    let peak = expected_peak_mib(&fitted.memory.peaks, cores, fitted.partition_size);
-    let enough = peak.map(|mib| ((mib * SPARE_MEMORY) as u32).div_ceil(MEMORY_STEP_MIB) * MEMORY_STEP_MIB);
-    let memory = space.memory_per_executor_mib.or(enough).unwrap_or(fitted.memory_per_executor_mib);
-    let placement = Placement {
-        arm: 0,
-        executors,
-        cores_per_executor: cores,
-        total_cores,
-        memory_per_executor_mib: memory,
-        machines: 0,
-        executors_per_machine: 0,
-    };
-    let footprint = Footprint {
-        executors,
-        cores_per_executor: cores,
-        memory_per_executor_mib: memory,
-        partition_size: fitted.partition_size,
-        sampling_rate: 1.0,
-    };
-    if let Some(exclusion) = Exclusion::of(&fitted.memory, Setting::at(split, 1.0), memory, fitted.partition_size) {
-        return Err((placement, exclusion));
-    }
-    if !fitted.may_fit(footprint) {
-        let (partition_size, batch_size) = (fitted.partition_size, arm.batch_size);
-        return Err((placement, Exclusion::UnknownMemory { partition_size, batch_size }));
-    }
-    let machines = pack((arm, fitted), split, memory, pricing, space);
-    let (machines, executors_per_machine) = machines.map_err(|reason| (placement, Exclusion::Impossible { reason }))?;
-    Ok(Placement { machines, executors_per_machine, ..placement })
-}
-
-/// Returns the number of machines, and of executors on a full one; 0 outside the catalog.
-///
-/// # Errors
-/// A sentence that says why the executors do not fit.
-fn pack(
-    (arm, fitted): (&Arm, &FittedArm),
-    split: CoreSplit,
-    memory_mib: u32,
-    pricing: &Pricing,
-    space: &Space,
-) -> Result<(u32, u32), String> {
-    let Some(machine) = pricing.machine_type() else {
-        let setting = Setting::at(split, 1.0);
-        let capacity = Capacity::of(&fitted.job.context).filter(|capacity| capacity.is_exceeded_by(setting));
-        return match capacity {
-            // Only the arm's own predictor knows how fast an oversubscribed machine is.
-            Some(capacity) if fitted.own.is_none() => Err(capacity.refusal(setting)),
-            _ => Ok((0, 0)),
-        };
-    };
-    let holds_accelerator = arm.accelerator.is_some() && !arm.shares_accelerators;
-    let size = ExecutorSize { cores: split.cores_per_executor, memory_mib, holds_accelerator };
-    let packing = pack_split(machine, split, size).map_err(|error| error.to_string())?;
-    if packing.machines > 1 && arm.engine.is_on_one_machine() && space.executors.is_empty() {
-        return Err(
-            "the samples ran on one machine at a time, so executors on several are compared only where their number \
-                    is given"
-                .to_owned(),
-        );
-    }
-    Ok((packing.machines, packing.executors_per_machine))
 }

@@ -2,7 +2,7 @@
 //! of a search over every configuration.
 
 use foreglow_model::{
-    Basis, Candidate, DecideError, Decision, ExecutorSize, JointPredictor, Limits, Plan, Space, pack,
+    Basis, Candidate, DecideError, Decision, ExecutorSize, JointPredictor, Limits, Plan, Space, advise, pack,
 };
 use foreglow_shared::{
     Accelerator, Catalog, IncompleteOutcome, IncompleteRun, Job, JobGroup, MachineType, PeakMemory, PriceSheet,
@@ -226,6 +226,37 @@ fn a_gpu_out_of_memory_excludes_the_gpus_with_no_more_memory_whatever_the_execut
     // An executor that exceeded its 1024 MiB may succeed with 8192.
     let (offered, _) = failing(1, IncompleteOutcome::OutOfMemory);
     assert_eq!(offered.len(), 3);
+}
+
+#[test]
+fn a_machine_type_on_which_all_runs_ran_out_of_memory_is_named_and_its_runs_are_not_proposed_again() {
+    let exceeded = |cores: &[u32]| {
+        let mut small = on_gpu("g4dn.xlarge", "Tesla T4", 15_360, FAST);
+        small.observations.clear();
+        let run = |cores: &u32| incomplete(1, *cores, IncompleteOutcome::OutOfAcceleratorMemory);
+        small.incomplete.extend(cores.iter().map(run));
+        group(vec![on_gpu("g5.xlarge", "A10G", 23_028, FAST), small])
+    };
+    let ask = |group: &JobGroup| {
+        let plan = compare(group, &space());
+        let reason = plan.omissions().iter().find(|omission| omission.machine == "g4dn.xlarge").unwrap().reason.clone();
+        let advice = advise(group, &plan, &LIMITS, &[]).unwrap();
+        let proposed: Vec<u32> = advice
+            .suggestions
+            .iter()
+            .filter(|run| run.machine == "g4dn.xlarge")
+            .map(|run| run.cores_per_executor)
+            .collect();
+        (possible(&plan.decide(&LIMITS).unwrap()).count(), reason, proposed)
+    };
+    let alone = compare(&group(vec![on_gpu("g5.xlarge", "A10G", 23_028, FAST)]), &space());
+    let alone = possible(&alone.decide(&LIMITS).unwrap()).count();
+    let (count, reason, proposed) = ask(&exceeded(&[1, 2]));
+    assert_eq!(count, alone, "the other machine type is compared as if it were alone");
+    assert!(reason.contains("all its runs ran out of memory"), "{reason}");
+    assert_eq!(proposed, Vec::<u32>::new());
+    let (_, _, proposed) = ask(&exceeded(&[2]));
+    assert!(proposed.iter().all(|cores| *cores == 1), "{proposed:?}");
 }
 
 #[test]

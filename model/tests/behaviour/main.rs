@@ -25,6 +25,7 @@ mod laws;
 mod machine_types;
 mod metric;
 mod physical_laws;
+mod public;
 mod repeated_runs;
 mod rivals;
 mod scaling;

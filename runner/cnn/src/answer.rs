@@ -2,8 +2,8 @@
 
 use burn::tensor::{ExecutionError, Int, Tensor};
 
-use super::grades::Grades;
 use super::graphics::{self, Copy};
+use super::predictions::Predictions;
 
 /// Pending classes and loss of a mini-batch, which the device still computes and copies. Waiting
 /// for them does not wait for later work of the device.
@@ -11,7 +11,7 @@ pub struct Answer(State);
 
 enum State {
     /// The CPU computes synchronously.
-    Here(Result<Grades, ExecutionError>),
+    Here(Result<Predictions, ExecutionError>),
     OnTheWay(Copy),
 }
 
@@ -28,18 +28,18 @@ impl Answer {
     ///
     /// # Errors
     /// The device fails.
-    pub fn wait(self) -> Result<Grades, ExecutionError> {
+    pub fn wait(self) -> Result<Predictions, ExecutionError> {
         match self.0 {
-            State::Here(grades) => grades,
+            State::Here(predictions) => predictions,
             State::OnTheWay(copy) => copy.wait(),
         }
     }
 }
 
-fn read(classes: Tensor<2, Int>, loss: Option<Tensor<1>>) -> Result<Grades, ExecutionError> {
+fn read(classes: Tensor<2, Int>, loss: Option<Tensor<1>>) -> Result<Predictions, ExecutionError> {
     let classes = classes.try_into_data()?.iter::<i64>().collect();
     let loss = loss.map(Tensor::try_into_data).transpose()?.and_then(|loss| loss.iter::<f32>().next());
-    Ok(Grades { classes, loss })
+    Ok(Predictions { classes, loss })
 }
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ mod tests {
         let scores = Tensor::<2>::from_data([[0.1f32, 0.9], [3.0, -2.5]], &device);
         let loss = Tensor::from_data([0.75f32], &device);
         let answer = Answer::of(scores.clone().argmax(1), Some(loss));
-        assert_eq!(answer.wait().unwrap(), Grades { classes: vec![1, 0], loss: Some(0.75) });
+        assert_eq!(answer.wait().unwrap(), Predictions { classes: vec![1, 0], loss: Some(0.75) });
         assert_eq!(Answer::of(scores.argmax(1), None).wait().unwrap().loss, None);
     }
 }

@@ -19,7 +19,7 @@ pub struct AdamStep {
 
 /// Parameters of a CNN: one flat tensor each, in the order of the layers, detached from autodiff.
 #[derive(Clone, Debug, Default)]
-pub struct Numbers {
+pub struct StateDict {
     /// Weights and biases.
     pub learned: Vec<Tensor<1>>,
     /// Running statistics of batch normalisation, which follow the images and have no gradient.
@@ -27,7 +27,7 @@ pub struct Numbers {
 }
 
 /// Returns the parameters of a module, with the running statistics of the last forward pass.
-pub fn numbers<M: Module>(module: &M) -> Numbers {
+pub fn numbers<M: Module>(module: &M) -> StateDict {
     let mut collect = Collect::default();
     // Burn updates the running statistics only when it makes this copy.
     module.valid().visit(&mut collect);
@@ -37,13 +37,13 @@ pub fn numbers<M: Module>(module: &M) -> Numbers {
 /// Returns the module with these parameters. On a device with autodiff each learned parameter
 /// becomes a leaf of its own: modules with the same parameters share no graph, so that threads can
 /// differentiate in parallel.
-pub fn with_numbers<M: Module>(module: M, numbers: &Numbers) -> M {
+pub fn with_numbers<M: Module>(module: M, numbers: &StateDict) -> M {
     let (learned, running) = (numbers.learned.iter(), numbers.running.iter());
     module.map(&mut Replace { learned, running, path: Vec::new() })
 }
 
-/// Takes the gradients of the learned parameters, in the order of [`Numbers::learned`]. Parameters
-/// that the loss does not depend on have a gradient of zero.
+/// Takes the gradients of the learned parameters, in the order of [`StateDict::learned`].
+/// Parameters that the loss does not depend on have a gradient of zero.
 pub fn gradients<M: Module>(module: &M, all: &mut Gradients) -> Vec<Tensor<1>> {
     let mut take = Take { all, found: Vec::new(), path: Vec::new() };
     module.visit(&mut take);
@@ -61,7 +61,7 @@ fn is_running(path: &[String]) -> bool {
 
 #[derive(Default)]
 struct Collect {
-    numbers: Numbers,
+    numbers: StateDict,
     path: Vec<String>,
 }
 

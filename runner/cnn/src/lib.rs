@@ -6,7 +6,6 @@ mod answer;
 mod convolution;
 mod dropout;
 mod geometry;
-mod grades;
 #[cfg(feature = "gpu")]
 mod graphics;
 #[cfg(not(feature = "gpu"))]
@@ -18,6 +17,7 @@ mod lstm;
 mod network;
 mod normalisation;
 mod onnx;
+mod predictions;
 mod probe;
 mod shapes;
 mod tensor_names;
@@ -44,11 +44,11 @@ use foreglow_architectures::{Architecture, Shape};
 
 pub use self::answer::Answer;
 pub use self::dropout::seed as seed_dropout;
-pub use self::grades::Grades;
 pub use self::graphics::{adam_step, normalise_bytes, sgd_step};
-pub use self::learning::{AdamStep, Numbers};
+pub use self::learning::{AdamStep, StateDict};
 pub use self::network::Network;
 pub use self::onnx::OnnxFile;
+pub use self::predictions::Predictions;
 pub use self::probe::{Probe, ProbeLayer, typical};
 pub use self::shapes::Trace;
 pub use self::weights::Parameter;
@@ -101,17 +101,17 @@ pub trait Cnn: Send {
     fn seeded(self: Box<Self>, seed: u64) -> Box<dyn Cnn>;
 
     /// Returns the parameters, with the running statistics of the last forward pass.
-    fn numbers(&self) -> Numbers;
+    fn numbers(&self) -> StateDict;
 
     /// Sets the parameters, which must come from the same architecture.
-    fn take(&mut self, numbers: &Numbers);
+    fn take(&mut self, numbers: &StateDict);
 
     /// Takes the gradients of the learned parameters from a backward pass, in the order of
-    /// [`Numbers::learned`].
+    /// [`StateDict::learned`].
     fn gradients(&self, all: &mut Gradients) -> Vec<Tensor<1>>;
 
     /// Returns the parameters' places in the CNN: the learned ones in the order of
-    /// [`Numbers::learned`], then the running statistics.
+    /// [`StateDict::learned`], then the running statistics.
     fn layout(&self) -> Vec<Parameter>;
 
     /// Returns the CNN in inference mode: no dropout, and normalisation with the running
@@ -143,11 +143,11 @@ macro_rules! burn_cnn {
                 Box::new(crate::weights::draw(*self, seed))
             }
 
-            fn numbers(&self) -> crate::Numbers {
+            fn numbers(&self) -> crate::StateDict {
                 crate::learning::numbers(self)
             }
 
-            fn take(&mut self, numbers: &crate::Numbers) {
+            fn take(&mut self, numbers: &crate::StateDict) {
                 *self = crate::learning::with_numbers(self.clone(), numbers);
             }
 

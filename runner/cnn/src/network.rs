@@ -12,7 +12,7 @@ use foreglow_shared::{NetworkFile, Workload};
 
 use super::onnx::{OnnxCnn, OnnxFile};
 use super::weights_file::{self, Stored};
-use super::{Build as _, Cnn, Numbers, Size, Trace};
+use super::{Build as _, Cnn, Size, StateDict, Trace};
 
 /// Ending of the name of an ONNX file.
 const ENDING: &str = ".onnx";
@@ -109,7 +109,7 @@ impl Network {
     ///
     /// # Errors
     /// The weights cannot be written.
-    pub fn save_weights(&self, path: &Path, shape: Shape, numbers: &Numbers) -> anyhow::Result<()> {
+    pub fn save_weights(&self, path: &Path, shape: Shape, numbers: &StateDict) -> anyhow::Result<()> {
         weights_file::save(path, &self.stored(shape)?, numbers)
     }
 

@@ -4,8 +4,8 @@ use burn::nn::{BatchNorm, Linear, conv::Conv2d};
 use burn::tensor::{ExecutionError, Int, Tensor};
 
 use crate::activation::Activation;
-use crate::grades::Grades;
 use crate::learning::AdamStep;
+use crate::predictions::Predictions;
 
 /// Returns `None`.
 pub fn convolve(_: &Conv2d, _: &Tensor<4>, _: Option<&Tensor<4>>, _: Activation) -> Option<Tensor<4>> {
@@ -43,7 +43,7 @@ pub enum Copy {}
 
 impl Copy {
     /// Cannot be called.
-    pub fn wait(self) -> Result<Grades, ExecutionError> {
+    pub fn wait(self) -> Result<Predictions, ExecutionError> {
         match self {}
     }
 }

@@ -8,7 +8,7 @@ use foreglow_architectures::Architecture;
 use foreglow_exit::{unreadable, unusable};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
-use super::{Cnn, Numbers, device::failure, tensor_names};
+use super::{Cnn, StateDict, device::failure, tensor_names};
 
 /// The tensors of a network in a file.
 #[derive(Debug)]
@@ -64,8 +64,8 @@ impl<'a> Stored<'a> {
 ///
 /// # Errors
 /// The file cannot be read, a tensor is missing or has another shape, or a number is not finite.
-pub fn load(path: &Path, stored: &Stored<'_>, device: &Device) -> anyhow::Result<Numbers> {
-    let mut numbers = Numbers::default();
+pub fn load(path: &Path, stored: &Stored<'_>, device: &Device) -> anyhow::Result<StateDict> {
+    let mut numbers = StateDict::default();
     read(path, stored, |tensor, values| {
         let list = if tensor.is_running { &mut numbers.running } else { &mut numbers.learned };
         let count = values.len();
@@ -86,7 +86,7 @@ pub fn check(path: &Path, stored: &Stored<'_>) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// The device fails, or the file cannot be written.
-pub fn save(path: &Path, stored: &Stored<'_>, numbers: &Numbers) -> anyhow::Result<()> {
+pub fn save(path: &Path, stored: &Stored<'_>, numbers: &StateDict) -> anyhow::Result<()> {
     let mut tensors = Vec::new();
     for (tensor, of) in stored.tensors.iter().zip(numbers.learned.iter().chain(&numbers.running)) {
         let data = of.clone().try_into_data().map_err(failure).context("the weights could not be read")?;
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::Build as _;
 
-    fn flat(numbers: &Numbers) -> Vec<f32> {
+    fn flat(numbers: &StateDict) -> Vec<f32> {
         let tensors = numbers.learned.iter().chain(&numbers.running);
         tensors.flat_map(|tensor| tensor.clone().into_data().try_to_vec::<f32>().unwrap()).collect()
     }

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::access::Turns;
 use super::body::busy;
 use super::{Shared, failure, refusal};
-use crate::store::{Filter, PART_BYTES, Page};
+use foreglow_store::{Filter, PART_BYTES, Page};
 
 /// Memory of all answers together, in units of 256 KiB.
 const UNITS: usize = 256;
@@ -167,7 +167,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::tests::sample;
+    use crate::fixture::sample;
 
     #[test]
     fn samples_that_differ_in_their_fields_have_a_cell_for_each_of_them() {

@@ -5,20 +5,8 @@
 //! senders keep their samples, until it is started on a sound store, or the file is back.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 use foreglow_exit::{Damaged, complain};
-use tokio::time::{Instant, sleep};
-
-use super::storage::Storage;
-use crate::store::Unavailable;
-
-/// Interval at which the file and its write-ahead log are looked for.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Least interval between two checks of the whole file, and the same in multiples of a check's
-/// time.
-const CHECK_INTERVAL: Duration = Duration::from_mins(1);
-const CHECK_PAUSE: u32 = 100;
 
 /// Known damage.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +34,8 @@ impl Damage {
         self.lasting().map(str::to_owned).or_else(|| self.gone().clone())
     }
 
-    fn lasting(&self) -> Option<&str> {
+    /// Returns a sentence about lasting damage.
+    pub(super) fn lasting(&self) -> Option<&str> {
         self.0.damage.get().map(String::as_str)
     }
 
@@ -55,7 +44,7 @@ impl Damage {
     }
 
     /// Records whether the file is at its place, with a warning when it has gone.
-    fn set_gone(&self, sentence: Option<String>) {
+    pub(super) fn set_gone(&self, sentence: Option<String>) {
         let mut gone = self.gone();
         if let Some(sentence) = sentence.as_ref().filter(|_| gone.is_none()) {
             complain(&format!("foreglow: warning: {sentence}"));
@@ -69,22 +58,5 @@ impl Damage {
     /// The store is damaged.
     pub(super) fn refuse(&self) -> anyhow::Result<()> {
         self.lasting().map_or(Ok(()), |sentence| Err(anyhow::Error::new(Damaged(sentence.to_owned()))))
-    }
-}
-
-/// Looks for damage until the collector stops or has found some.
-pub(super) async fn keep_looking(storage: Storage) {
-    let mut due = Instant::now() + LOOK_INTERVAL;
-    while storage.damage().lasting().is_none() {
-        sleep(LOOK_INTERVAL).await;
-        // The storage records lasting damage of both; other failures are temporary.
-        let gone = storage.write(|store| store.look()).await.err().filter(|error| error.is::<Unavailable>());
-        storage.damage().set_gone(gone.map(|error| format!("{error:#}")));
-        if Instant::now() >= due {
-            let started = Instant::now();
-            // Another connection has none of the pages in its cache.
-            drop(storage.read(|store| store.reader()?.check_file()).await);
-            due = Instant::now() + CHECK_INTERVAL.max(started.elapsed() * CHECK_PAUSE);
-        }
     }
 }

@@ -8,8 +8,8 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
 use super::Shared;
-use super::disk::{self, Space};
 use super::metrics::Gauges;
+use foreglow_store::disk::{self, Space};
 
 /// Time limit for the answer of a ready store.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -7,7 +7,7 @@ mod answers;
 mod body;
 mod connections;
 mod damage;
-mod disk;
+mod damage_checks;
 mod events;
 mod health;
 mod jobs;
@@ -18,9 +18,7 @@ mod planner;
 mod runs;
 mod samples;
 mod storage;
-pub mod store;
 mod tls;
-pub mod token;
 mod upkeep;
 pub mod upload;
 mod workloads;
@@ -49,7 +47,7 @@ use self::metrics::Metrics;
 pub use self::samples::{Receipt, Rejection};
 use self::storage::Storage;
 pub use self::tls::Tls;
-use crate::store::{Location, Store, Unavailable};
+use foreglow_store::{Location, Store, Unavailable};
 
 /// Route of the event streams.
 const EVENTS: &str = "/api/v1/events";
@@ -193,8 +191,8 @@ impl Collector {
             keep,
         };
         let news = shared.news.clone();
-        let checks = tokio::spawn(damage::keep_looking(shared.storage.clone()));
-        let others = tokio::spawn(store::follow(location, move || news.send_modify(|news| news.posted += 1)));
+        let checks = tokio::spawn(damage_checks::keep_looking(shared.storage.clone()));
+        let others = tokio::spawn(foreglow_store::follow(location, move || news.send_modify(|news| news.posted += 1)));
         let events = tokio::spawn(shared.events.clone().read(shared.storage.clone(), shared.news.subscribe()));
         let upkeep = tokio::spawn(upkeep::keep_up(shared.clone(), tls.clone()));
         let (stop, stopping) = watch::channel(false);
@@ -254,6 +252,36 @@ fn refusal(status: StatusCode, sentence: impl std::fmt::Display) -> Response {
     refused
 }
 
+/// The answer of a route: a refusal is an error, so that `?` returns it.
+type Answer = Result<Response, Refused>;
+
+/// A refused request.
+struct Refused(Box<Response>);
+
+impl From<Response> for Refused {
+    fn from(response: Response) -> Self {
+        Self(Box::new(response))
+    }
+}
+
+impl From<Box<Response>> for Refused {
+    fn from(response: Box<Response>) -> Self {
+        Self(response)
+    }
+}
+
+impl From<anyhow::Error> for Refused {
+    fn from(error: anyhow::Error) -> Self {
+        failure(&error).into()
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        *self.0
+    }
+}
+
 /// Returns the answer to a request that the store could not serve.
 fn failure(error: &anyhow::Error) -> Response {
     let status = if error.is::<UnusableInput>() {
@@ -274,3 +302,7 @@ fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
         signals.next().await;
     })
 }
+
+#[cfg(test)]
+#[path = "../../store/src/fixture.rs"]
+mod fixture;

@@ -1,9 +1,26 @@
 //! Common parts of the lists of the API: a limit, and a link to the next page.
 
+use axum::extract::{FromRequestParts, Query};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
+use serde::de::DeserializeOwned;
 
-use super::refusal;
+use super::{Refused, refusal};
+
+/// The query of a request. A wrong one is refused as all requests are.
+pub(super) struct Asked<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        let query = Query::from_request_parts(parts, state).await;
+        query
+            .map(|Query(query)| Self(query))
+            .map_err(|error| refusal(StatusCode::BAD_REQUEST, error.body_text()).into())
+    }
+}
 
 /// Numbers of items in an answer.
 pub(super) struct Limits {
@@ -24,6 +41,12 @@ impl Limits {
         }
         Err(Box::new(refusal(StatusCode::BAD_REQUEST, format!("limit is {limit}; it must be 1 to {most}"))))
     }
+}
+
+/// Returns a list as JSON, with its rows of JSON on a line each.
+pub(super) fn text(name: &str, rows: impl Iterator<Item = String>) -> String {
+    let rows: Vec<String> = rows.map(|row| format!("\n{row}")).collect();
+    format!("{{\"schema\":1,{name}:[{}]}}\n", rows.join(","))
 }
 
 /// Answers with a list as JSON. If there are more items, the `Link` header has the next page.

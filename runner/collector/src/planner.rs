@@ -42,7 +42,7 @@ pub(super) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
 /// Serves the file, or 304 if the browser has the current version. `no-cache` makes the browser
 /// revalidate every time, so that a new binary never runs with an old page.
 fn with_tag(file: &rust_embed::EmbeddedFile, headers: &HeaderMap) -> Response {
-    let tag = format!("\"{}\"", crate::token::hex(&file.metadata.sha256_hash()[..16]));
+    let tag = format!("\"{}\"", foreglow_store::token::hex(&file.metadata.sha256_hash()[..16]));
     let is_known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok());
     let caching = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, "no-cache".to_owned())];
     if is_known.is_some_and(|known| known.split(',').any(|known| known.trim().trim_start_matches("W/") == tag)) {

@@ -5,8 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Extension, Path, Query, Request, State};
+use axum::extract::{Extension, Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use foreglow_exit::complain;
@@ -16,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::access::{Credential, Turns};
 use super::answers::{MAX_CSV_BYTES, as_csv, as_stream};
 use super::body::{Body, Lines, Share, busy};
-use super::lists::{Limits, next_page, set_next};
-use super::{Shared, failure, refusal};
-use crate::store::{After, Encoded, Filter};
+use super::lists::{Asked, Limits, next_page, set_next};
+use super::{Answer, Refused, Shared, refusal};
+use foreglow_store::{After, Encoded, Filter};
 
 /// Samples in an answer.
 const LIMITS: Limits = Limits { default: 10_000, most: 100_000 };
@@ -74,18 +73,14 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// `POST /api/v1/samples`: stores a JSON Lines body, and answers once the samples are on disk.
-pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Response {
-    let body = match shared.bodies.read(request).await {
-        Ok(body) => body,
-        Err(refused) => return *refused,
-    };
-    let Body { lines, memory } = body;
+pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Answer {
+    let Body { lines, memory } = shared.bodies.read(request).await?;
     let times = Times::of(shared.keep, Timestamp::now());
     let parsed = match lines.len() {
         0..=SMALL_BODY_BYTES => Ok(sort_out(lines, memory, times)),
         // Parsing a large body takes a second, which would block all other requests.
         _ => {
-            let Ok(parser) = Arc::clone(&shared.parsers).acquire_owned().await else { return *busy() };
+            let parser = Arc::clone(&shared.parsers).acquire_owned().await.map_err(|_| busy())?;
             let sorted = tokio::task::spawn_blocking(move || {
                 let _parser = parser;
                 sort_out(lines, memory, times)
@@ -93,17 +88,14 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
             sorted.await
         }
     };
-    let Sorted { samples, mut receipt, memory } = match parsed {
-        Ok(Ok(sorted)) => sorted,
-        Ok(Err(refused)) => return *refused,
-        Err(_) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, "the samples could not be read"),
-    };
+    let unreadable = |_| refusal(StatusCode::INTERNAL_SERVER_ERROR, "the samples could not be read");
+    let Sorted { samples, mut receipt, memory } = parsed.map_err(unreadable)??;
     if samples.is_empty() {
         shared.metrics.received(&receipt);
-        return match receipt.rejected.is_empty() {
+        return Ok(match receipt.rejected.is_empty() {
             true => refusal(StatusCode::BAD_REQUEST, "the request has no samples; send one JSON object per line"),
             false => (StatusCode::BAD_REQUEST, Json(receipt)).into_response(),
-        };
+        });
     }
     let (lines, samples): (Vec<usize>, Vec<Encoded>) = samples.into_iter().unzip();
     let ids: Vec<String> = samples.iter().map(|sample| sample.id().to_owned()).collect();
@@ -120,12 +112,12 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
             if inserted.new > 0 {
                 shared.news.send_modify(|news| news.posted += 1);
             }
-            Json(receipt).into_response()
+            Ok(Json(receipt).into_response())
         }
         Err(error) => {
             complain(&format!("foreglow: samples were rejected: {error:#}"));
             shared.metrics.store_errors.fetch_add(1, Ordering::Relaxed);
-            refusal(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}"))
+            Err(refusal(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}")).into())
         }
     }
 }
@@ -245,16 +237,9 @@ pub(super) async fn list(
     Extension(turns): Extension<Turns>,
     headers: HeaderMap,
     uri: axum::http::Uri,
-    query: Result<Query<ListQuery>, QueryRejection>,
-) -> Response {
-    let query = match query {
-        Ok(Query(query)) => query,
-        Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
-    };
-    let limit = match LIMITS.apply(query.limit) {
-        Ok(limit) => limit,
-        Err(refused) => return *refused,
-    };
+    Asked(query): Asked<ListQuery>,
+) -> Answer {
+    let limit = LIMITS.apply(query.limit)?;
     let format = query.format.unwrap_or_else(|| accepted_format(&headers));
     let filter = Filter {
         model: query.model,
@@ -272,36 +257,24 @@ pub(super) async fn list(
     };
     let wanted = filter.clone();
     let found = shared.storage.read(move |store| Ok((store.start(&wanted)?, store.page(&wanted, most_bytes)?))).await;
-    let (start, page) = match found {
-        Ok(found) => found,
-        Err(error) => return failure(&error),
-    };
-    let body = match format {
-        ListFormat::Jsonl => as_stream(shared, turns, filter, (start, page)).await,
-        ListFormat::Csv => as_csv(shared, turns, filter, (start, page)).await,
-    };
-    let body = match body {
-        Ok(body) => body,
-        Err(refused) => return *refused,
-    };
-    let content_type = match format {
-        ListFormat::Jsonl => "application/jsonl",
-        ListFormat::Csv => "text/csv; charset=utf-8; header=present",
+    let (start, page) = found?;
+    let (body, content_type) = match format {
+        ListFormat::Jsonl => (as_stream(shared, turns, filter, (start, page)).await?, "application/jsonl"),
+        ListFormat::Csv => {
+            (as_csv(shared, turns, filter, (start, page)).await?, "text/csv; charset=utf-8; header=present")
+        }
     };
     let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-store")];
     let mut response = (headers, body).into_response();
     set_next(&mut response, page.next.map(|last| next_page(&uri, last)));
-    response
+    Ok(response)
 }
 
 /// `GET /api/v1/samples/ID`: one sample as JSON.
-pub(super) async fn one(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
-    let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
-    match shared.storage.read(move |store| store.sample_line(id)).await {
-        Ok(Some(line)) => ([(header::CONTENT_TYPE, "application/json")], line + "\n").into_response(),
-        Ok(None) => not_there(id),
-        Err(error) => failure(&error),
-    }
+pub(super) async fn one(State(shared): State<Shared>, Path(id): Path<String>) -> Answer {
+    let id = parse_id(&id)?;
+    let line = shared.storage.read(move |store| store.sample_line(id)).await?.ok_or_else(|| not_there(id))?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], line + "\n").into_response())
 }
 
 /// `DELETE /api/v1/samples/ID`: removes one sample. Open planners keep it until they are reloaded.
@@ -309,22 +282,22 @@ pub(super) async fn remove(
     State(shared): State<Shared>,
     Extension(credential): Extension<Credential>,
     Path(id): Path<String>,
-) -> Response {
-    let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
+) -> Answer {
+    let id = parse_id(&id)?;
     let who = credential.name.unwrap_or_else(|| "a request without a token".to_owned());
-    match shared.storage.write(move |store| store.remove(&[id], &who)).await {
-        Ok(0) => not_there(id),
-        Ok(removed) => Json(serde_json::json!({ "removed": removed })).into_response(),
-        Err(error) => failure(&error),
+    match shared.storage.write(move |store| store.remove(&[id], &who)).await? {
+        0 => Err(not_there(id)),
+        removed => Ok(Json(serde_json::json!({ "removed": removed })).into_response()),
     }
 }
 
-fn no_id(text: &str) -> Response {
-    refusal(StatusCode::BAD_REQUEST, format!("{text:?} is no id of a sample; it is a UUID"))
+fn parse_id(text: &str) -> Result<Uuid, Refused> {
+    let sentence = || format!("{text:?} is no id of a sample; it is a UUID");
+    text.parse().map_err(|_| refusal(StatusCode::BAD_REQUEST, sentence()).into())
 }
 
-fn not_there(id: Uuid) -> Response {
-    refusal(StatusCode::NOT_FOUND, format!("there is no sample with the id {id}"))
+fn not_there(id: Uuid) -> Refused {
+    refusal(StatusCode::NOT_FOUND, format!("there is no sample with the id {id}")).into()
 }
 
 fn accepted_format(headers: &HeaderMap) -> ListFormat {

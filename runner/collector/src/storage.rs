@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::body::Share;
 use crate::damage::Damage;
-use crate::store::{Encoded, Inserted, Store, Unavailable};
+use foreglow_store::{Encoded, Inserted, Store, Unavailable};
 
 /// Connections that read at the same time.
 const READERS: usize = 4;
@@ -198,7 +198,7 @@ mod tests {
 
     use super::*;
     use crate::body::{Body, BodyMemory};
-    use crate::store::tests::sample;
+    use crate::fixture::sample;
 
     #[tokio::test]
     async fn samples_that_wait_keep_their_memory_though_the_sender_has_gone() {

@@ -6,8 +6,8 @@ use foreglow_exit::complain;
 use foreglow_shared::{Timestamp, format_count};
 
 use super::Shared;
-use super::disk::{self, Space};
 use super::tls::Tls;
+use foreglow_store::disk::{self, Space};
 
 const INTERVAL: Duration = Duration::from_secs(10);
 /// Interval at which old samples are removed.

@@ -1,16 +1,11 @@
 //! `GET /api/v1/workloads`: the workloads with their number of samples.
 
-use std::fmt::Write as _;
-
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
-use axum::http::StatusCode;
-use axum::response::Response;
+use axum::extract::State;
 use serde::Deserialize;
 
-use super::lists::{self, Limits};
-use super::{Shared, failure, refusal};
-use crate::store::CountedWorkload;
+use super::lists::{self, Asked, Limits};
+use super::{Answer, Shared};
+use foreglow_store::CountedWorkload;
 
 const LIMITS: Limits = Limits { default: 1_000, most: 10_000 };
 
@@ -25,33 +20,13 @@ pub(super) struct WorkloadsQuery {
 
 /// Lists the workloads in the order of their JSON. If there are more, the `Link` header has the
 /// next page.
-pub(super) async fn list(
-    State(shared): State<Shared>,
-    query: Result<Query<WorkloadsQuery>, QueryRejection>,
-) -> Response {
-    let WorkloadsQuery { after, limit } = match query {
-        Ok(Query(query)) => query,
-        Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
-    };
-    let limit = match LIMITS.apply(limit) {
-        Ok(limit) => limit,
-        Err(refused) => return *refused,
-    };
-    let page = match shared.storage.read(move |store| store.workloads(after.as_deref(), limit)).await {
-        Ok(page) => page,
-        Err(error) => return failure(&error),
-    };
+pub(super) async fn list(State(shared): State<Shared>, Asked(query): Asked<WorkloadsQuery>) -> Answer {
+    let limit = LIMITS.apply(query.limit)?;
+    let page = shared.storage.read(move |store| store.workloads(query.after.as_deref(), limit)).await?;
     let next = page.next.map(|job| format!("/api/v1/workloads?limit={limit}&after={job}"));
-    lists::page(text(&page.workloads), next)
-}
-
-/// Returns the list. Workloads are stored as JSON.
-fn text(workloads: &[CountedWorkload]) -> String {
-    let mut text = String::from("{\"schema\":1,\"workloads\":[");
-    for (index, CountedWorkload { workload, samples }) in workloads.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        // Writing to a string does not fail.
-        let _ = write!(text, "{comma}\n{{\"workload\":{workload},\"samples\":{samples}}}");
-    }
-    text + "]}\n"
+    // Workloads are stored as JSON.
+    let row = |CountedWorkload { workload, samples }: &CountedWorkload| {
+        format!("{{\"workload\":{workload},\"samples\":{samples}}}")
+    };
+    Ok(lists::page(lists::text("\"workloads\"", page.workloads.iter().map(row)), next))
 }

@@ -41,11 +41,9 @@ mod jobs;
 mod workloads_in_pages;
 
 use foreglow_collector::Access;
-use foreglow_collector::store::{
-    After, Encoded, Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting,
-};
-use foreglow_collector::token::Hash;
 use foreglow_shared::{Outcome, Sample, Uuid, Workload, parse_line};
+use foreglow_store::token::Hash;
+use foreglow_store::{After, Encoded, Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting};
 
 const LINE: &str = r#"{"schema":1,"id":"01890000-0000-7000-8000-000000000001","workload":{"model":"lenet5","mode":"inference",
 "image_px":28,"images":1000,"epochs":1,"batch_size":8},"configuration":{"executors":1,"cores_per_executor":1,

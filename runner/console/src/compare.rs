@@ -1,13 +1,13 @@
 //! What `plan` and `advise` compare besides executors and cores: machine types, prices and sizes.
 
 use foreglow_exit::unusable;
-use foreglow_model::{JointPredictor, Limits, Plan, Space};
+use foreglow_model::{JointPredictor, Limits, Plan, Prices, PricesNote, Space};
 use foreglow_shared::{DEFAULT_PROBABILITY, JobGroup, Observation};
 
 use crate::answer::{Basis, PlanAnswer, Startup};
 use crate::catalog::CatalogArgs;
 use crate::grammar::{Counts, count, counts, large_count, money};
-use crate::prices::Prices;
+use crate::progress::note;
 use crate::question::{QuestionArgs, read_prices};
 use crate::split::splits;
 
@@ -115,8 +115,9 @@ impl MachineArgs {
                 catalog.find(name).map_err(|error| unusable(error.to_string()))?;
             }
         }
-        let Prices { catalog, sheet, keeps_sheet } =
+        let Prices { catalog, sheet, keeps_sheet, note: about } =
             Prices::of(&group, machines, (catalog, is_built_in), given, self.rents_machines());
+        note_prices(about);
         let list = |counts: Option<&Counts>| counts.map_or_else(Vec::new, |Counts(counts)| counts.clone());
         let space = Space {
             catalog: Some(catalog),
@@ -152,5 +153,19 @@ impl MachineArgs {
         };
         let plan = Plan::new(joint, space).map_err(|error| unusable(error.to_string()))?;
         Ok(Planned { group, plan, limits, startup })
+    }
+}
+
+/// Prints what a user may not expect of the prices.
+pub fn note_prices(about: Option<PricesNote>) {
+    match about {
+        Some(PricesNote::Charged(name)) => note(&format!(
+            "The costs are those of a price list per core and GiB. {name} is in the catalog: `--machines {name}` charges \
+             whole machines."
+        )),
+        Some(PricesNote::Unused(sheet)) => note(&format!(
+            "The prices {sheet} are not used: price sheets apply to machines outside the catalog, which has all of these."
+        )),
+        None => {}
     }
 }

@@ -16,7 +16,6 @@ pub mod imported;
 pub mod link_suffix;
 pub mod output;
 pub mod place;
-pub mod prices;
 pub mod progress;
 pub mod question;
 pub mod sample_table;

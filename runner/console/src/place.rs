@@ -4,9 +4,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_collector::store::{Filter, Location, Store, user};
 use foreglow_model::Predictor;
 use foreglow_shared::{Context, Sample, Uuid, group_by_context};
+use foreglow_store::{Filter, Location, Store, user};
 
 use crate::samples_file::{SamplesFile, in_use};
 

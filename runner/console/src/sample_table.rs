@@ -1,10 +1,10 @@
 //! Timing samples as human-readable tables.
 
 use foreglow_engine::sweep::Run;
-use foreglow_model::Repetitions;
+use foreglow_model::{Repetitions, whole_job};
 use foreglow_shared::{Confusion, Outcome, Sample, format_duration, format_rate, printable};
 
-use crate::table::{Align, table};
+use crate::table::{Align, aligned, table};
 
 /// Renders one sample with a line per field.
 pub fn one(sample: &Sample) -> String {
@@ -32,11 +32,25 @@ pub fn one(sample: &Sample) -> String {
         ("start-up, excluded", startup(sample)),
     ]);
     rows.extend(accuracy(sample));
+    rows.extend(whole(sample).map(|whole| ("whole job, here", whole)));
     if let Some(reason) = &sample.reason {
         rows.push(("reason", reason.clone()));
     }
     let rows = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]);
-    table(&[("sample", Align::Left), (&sample.id.to_string(), Align::Left)], rows)
+    table(&aligned(["<sample", &format!("<{}", sample.id)]), rows)
+}
+
+/// Describes the time of the whole job on the machine of a run that was stopped early, start-up
+/// included; `None` for other runs.
+fn whole(sample: &Sample) -> Option<String> {
+    let whole = whole_job(sample).filter(|_| sample.outcome == Outcome::TimedOut)?;
+    Some(match whole {
+        Ok(job) => {
+            let [secs, lower, upper] = [job.secs, job.lower_secs, job.upper_secs].map(format_duration);
+            format!("{secs} ({lower} to {upper})")
+        }
+        Err(error) => format!("unknown: {error}"),
+    })
 }
 
 fn startup(sample: &Sample) -> String {
@@ -50,20 +64,20 @@ fn startup(sample: &Sample) -> String {
 /// Renders combinations that ran more than once, one line each; `None` if there are none.
 pub fn repeated(combinations: &[(Run, Vec<f64>)]) -> Option<String> {
     let unit = combinations.first()?.0.workload.input_size().1;
-    let columns = [
-        ("executors", Align::Right),
-        ("cores", Align::Right),
-        ("memory MiB", Align::Right),
-        ("partition size", Align::Right),
-        (unit, Align::Right),
-        ("batch", Align::Right),
-        ("sampling rate", Align::Right),
-        ("runs", Align::Right),
-        ("median", Align::Right),
-        ("spread", Align::Right),
-        ("95 % interval of the median", Align::Right),
-        ("outliers", Align::Right),
-    ];
+    let columns = aligned([
+        "executors",
+        "cores",
+        "memory MiB",
+        "partition size",
+        unit,
+        "batch",
+        "sampling rate",
+        "runs",
+        "median",
+        "spread",
+        "95 % interval of the median",
+        "outliers",
+    ]);
     let row = |(run, times): &(Run, Vec<f64>)| {
         let repetitions = Repetitions::of(times).filter(|_| times.len() > 1)?;
         let (workload, configuration) = (&run.workload, &run.configuration);
@@ -89,16 +103,16 @@ pub fn repeated(combinations: &[(Run, Vec<f64>)]) -> Option<String> {
 
 /// Renders samples of one job, one line each.
 pub fn many(samples: &[Sample]) -> String {
-    let columns = [
-        ("executors", Align::Right),
-        ("cores", Align::Right),
-        ("memory MiB", Align::Right),
-        ("partition size", Align::Right),
-        ("sampling rate", Align::Right),
-        ("outcome", Align::Left),
-        ("completion time", Align::Right),
-        ("start-up", Align::Right),
-    ];
+    let columns = aligned([
+        "executors",
+        "cores",
+        "memory MiB",
+        "partition size",
+        "sampling rate",
+        "<outcome",
+        "completion time",
+        "start-up",
+    ]);
     let rows = samples.iter().map(|sample| {
         let configuration = &sample.configuration;
         vec![

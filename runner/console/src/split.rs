@@ -39,15 +39,15 @@ pub fn splits(executors: &[u32], total_cores: &[u32], mode: Mode) -> anyhow::Res
 /// Renders rows of configurations as CSV, each with the total of its uneven split. The last column
 /// is `total_cores` if there is an uneven split; without one, the columns are those of earlier
 /// versions.
-pub fn csv(columns: &[&str], rows: impl IntoIterator<Item = (Option<u32>, Vec<String>)>) -> String {
+pub fn csv(header: &str, rows: impl IntoIterator<Item = (Option<u32>, Vec<String>)>) -> String {
     let (totals, mut rows): (Vec<Option<u32>>, Vec<Vec<String>>) = rows.into_iter().unzip();
-    let mut columns = columns.to_vec();
+    let mut header = header.to_owned();
     if totals.iter().any(Option::is_some) {
-        columns.push("total_cores");
+        header.push_str(",total_cores");
         let cell = |total: Option<u32>| total.map_or_else(String::new, |total| total.to_string());
         rows.iter_mut().zip(totals).for_each(|(row, total)| row.push(cell(total)));
     }
-    table::csv(&columns, rows)
+    table::csv(&header, rows)
 }
 
 fn check(split: CoreSplit, mode: Mode) -> anyhow::Result<CoreSplit> {

@@ -2,6 +2,8 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 use foreglow_shared::printable;
+use serde::Serialize;
+use serde_json::Value;
 
 /// A single line under the header.
 const UNDER_THE_HEADER: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
@@ -24,6 +26,11 @@ pub enum Align {
     Left,
     /// For numbers.
     Right,
+}
+
+/// Returns columns of these titles. A title that begins with `<` is aligned to the left, for text.
+pub fn aligned<'a, const N: usize>(titles: [&'a str; N]) -> [(&'a str, Align); N] {
+    titles.map(|title| title.strip_prefix('<').map_or((title, Align::Right), |title| (title, Align::Left)))
 }
 
 /// Renders rows under a header, with a newline after each line. Each row needs one cell per column.
@@ -199,15 +206,35 @@ fn longest_word(header: &str, rows: &[Vec<String>], column: usize) -> u16 {
     words.map(|word| u16::try_from(word.chars().count()).unwrap_or(u16::MAX)).max().unwrap_or(1).min(NARROWEST)
 }
 
-/// Renders rows under a header as CSV.
-pub fn csv(columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+/// Renders rows as CSV under a header, the names of the columns with commas between.
+pub fn csv(header: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let invariant = "writing CSV to memory cannot fail, and each row has one cell a column";
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(columns).expect(invariant);
+    writer.write_record(header.split(',')).expect(invariant);
     for row in rows {
         writer.write_record(row).expect(invariant);
     }
     String::from_utf8(writer.into_inner().expect(invariant)).expect("cells are UTF-8")
+}
+
+/// Renders rows as CSV by their JSON. A column is the name of a field, or `NAME=PATH` for a field
+/// within others: `lower_secs=interval.lower_secs`. A missing value is an empty cell.
+pub fn csv_of<R: Serialize>(columns: &str, rows: impl IntoIterator<Item = R>) -> String {
+    let columns: Vec<(&str, &str)> =
+        columns.split(',').map(|column| column.split_once('=').unwrap_or((column, column))).collect();
+    let cell = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Number(float) if float.is_f64() => number(float.as_f64()),
+        other => other.to_string(),
+    };
+    let cells = |row: R| {
+        let row = serde_json::to_value(row).expect("a row of an answer has a JSON form");
+        let at = |path: &str| path.split('.').fold(&row, |value, field| &value[field]);
+        columns.iter().map(|(_, path)| cell(at(path))).collect()
+    };
+    let header: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    csv(&header.join(","), rows.into_iter().map(cells))
 }
 
 /// Formats a number for CSV; an unknown number is an empty cell.

@@ -8,8 +8,8 @@ use foreglow_exit::unusable;
 
 use crate::class_folder::files_in;
 use crate::foreign;
-use crate::images::tfrecord::{self, record};
-use crate::images::{cifar10, folder, idx};
+use crate::images::{folder, idx, tfrecord};
+use crate::signature::{CIFAR10_RECORD, GZIP, TFRECORD_HEADER, tfrecord_length};
 use crate::source::{Kind, Source};
 
 /// Formats of a data set, by the names that users give.
@@ -84,17 +84,17 @@ fn detect(path: &Path) -> anyhow::Result<Source> {
 /// Returns the format of a data file from its first bytes or, failing that, from its name and size.
 fn sniff(path: &Path) -> Option<Format> {
     let mut start = Vec::new();
-    File::open(path).ok()?.take(record::HEADER as u64).read_to_end(&mut start).ok()?;
+    File::open(path).ok()?.take(TFRECORD_HEADER as u64).read_to_end(&mut start).ok()?;
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     if idx::first_bytes(path) == Some(idx::IMAGES) {
         Some(Format::Idx)
-    } else if start.first_chunk().is_some_and(|header| record::length(*header).is_some())
-        || tfrecord::is_named_so(path) && !start.starts_with(&idx::GZIP)
+    } else if start.first_chunk().is_some_and(|header| tfrecord_length(*header).is_some())
+        || tfrecord::is_named_so(path) && !start.starts_with(&GZIP)
     {
         Some(Format::Tfrecord)
     } else if ending == "bson" {
         Some(Format::Bson)
-    } else if ending == "bin" && path.metadata().is_ok_and(|file| file.len() > 0 && file.len() % cifar10::RECORD == 0) {
+    } else if ending == "bin" && path.metadata().is_ok_and(|file| file.len() > 0 && file.len() % CIFAR10_RECORD == 0) {
         Some(Format::Cifar10)
     } else {
         None

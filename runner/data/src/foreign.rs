@@ -6,9 +6,8 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use crate::images::tfrecord::record;
-use crate::images::{cifar10, idx};
 use crate::left_out::is_hidden;
+use crate::signature::{CIFAR10_RECORD, GZIP, tfrecord_length};
 
 const UNPACK: &str = "unpack it and give the folder";
 const CONVERT: &str = "convert it to JPEG or PNG";
@@ -94,13 +93,13 @@ type Found = (String, &'static str);
 
 /// Describes a gzip file by its content.
 fn of_gzip(path: &Path, start: &[u8]) -> Option<Found> {
-    if !start.starts_with(&idx::GZIP) {
+    if !start.starts_with(&GZIP) {
         return None;
     }
     let mut inner = Vec::new();
     // A damaged end leaves what was decompressed before.
     let _ = MultiGzDecoder::new(File::open(path).ok()?).take(START).read_to_end(&mut inner);
-    let is_tfrecord = inner.first_chunk().is_some_and(|header| record::length(*header).is_some());
+    let is_tfrecord = inner.first_chunk().is_some_and(|header| tfrecord_length(*header).is_some());
     let (what, advice) = match form(&path.with_extension(""), &inner) {
         _ if is_tfrecord => ("a TFRecord file".to_owned(), "decompress it with gunzip"),
         Some((what, UNPACK)) => (what, UNPACK),
@@ -136,7 +135,7 @@ fn form(path: &Path, start: &[u8]) -> Option<Found> {
     }
     if ending == "bin" {
         let bytes = path.metadata().ok()?.len();
-        let is_cifar100 = bytes > 0 && bytes.is_multiple_of(cifar10::RECORD + 1);
+        let is_cifar100 = bytes > 0 && bytes.is_multiple_of(CIFAR10_RECORD + 1);
         return match is_cifar100 {
             true => found("a file of CIFAR-100, with 3074 bytes per image", "take CIFAR-10, with 3073 bytes per image"),
             false => Some((format!("a binary file of {bytes} bytes"), "CIFAR-10's have 3073 bytes per image")),

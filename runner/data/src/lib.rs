@@ -14,6 +14,7 @@ mod left_out;
 mod pack;
 mod sample;
 mod set;
+mod signature;
 mod source;
 pub mod speed;
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::images::decode;
 use crate::images::tfrecord::{CLASSES, example, is_named_so, record};
 use crate::sample::draw;
 use crate::set::{DataSet, Item, ItemError, Layout};
+use crate::signature::TFRECORD_HEADER;
 
 /// Rule that divides the images into shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +155,7 @@ impl Parts<'_> {
         }
         if let (Some(file), Some((_, bytes))) = (&mut self.open, self.written.last_mut()) {
             record::write(file, message)?;
-            *bytes += (record::HEADER + message.len() + record::FOOTER) as u64;
+            *bytes += (TFRECORD_HEADER + message.len() + record::FOOTER) as u64;
         }
         Ok(())
     }

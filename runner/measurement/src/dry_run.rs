@@ -59,7 +59,7 @@ pub fn list(runs: &[Run], forecast: &Forecast, prices: &PriceSheet, format: Form
         }
         Format::Csv => {
             let total = |planned: &Planned| planned.run.configuration.split().total_cores;
-            split::csv(&NAMES, planned.iter().map(|planned| (total(planned), planned.numbers())))
+            split::csv(&NAMES.join(","), planned.iter().map(|planned| (total(planned), planned.numbers())))
         }
         Format::Json => planned.iter().map(Planned::json).collect(),
     }

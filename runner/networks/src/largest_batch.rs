@@ -1,7 +1,7 @@
 //! The largest batch of a network that fits a bound on the memory.
 
 use foreglow_console::output::Format;
-use foreglow_console::table::{Align, csv, table};
+use foreglow_console::table::{aligned, csv_of, table};
 use foreglow_model::{BatchMemory, Estimate, LargestBatch, MemoryRun, Work};
 use foreglow_shared::{format_count, format_integer};
 use serde::Serialize;
@@ -116,13 +116,7 @@ impl Answer<'_> {
                 format_integer(at_most)
             ),
         };
-        let columns = [
-            ("batch", Align::Right),
-            ("memory, MiB: at least", Align::Right),
-            ("expected", Align::Right),
-            ("at most", Align::Right),
-            ("fits", Align::Left),
-        ];
+        let columns = aligned(["batch", "memory, MiB: at least", "expected", "at most", "<fits"]);
         let rows = self.needs().into_iter().map(|need| {
             vec![
                 format_integer(need.batch_size),
@@ -164,16 +158,6 @@ impl Answer<'_> {
     }
 
     fn csv(&self) -> String {
-        let columns = ["batch_size", "lower_mib", "expected_mib", "upper_mib", "fits"];
-        let rows = self.needs().into_iter().map(|need| {
-            vec![
-                need.batch_size.to_string(),
-                need.lower_mib.to_string(),
-                need.expected_mib.to_string(),
-                need.upper_mib.to_string(),
-                need.fits.to_owned(),
-            ]
-        });
-        csv(&columns, rows)
+        csv_of("batch_size,lower_mib,expected_mib,upper_mib,fits", self.needs())
     }
 }

@@ -2,7 +2,7 @@
 
 use foreglow_cnn::Costs;
 use foreglow_console::output::Format;
-use foreglow_console::table::{Align, csv, table};
+use foreglow_console::table::{aligned, csv, table};
 use foreglow_shared::format_integer;
 use serde::Serialize;
 
@@ -64,15 +64,15 @@ impl Layers<'_> {
     }
 
     fn table(&self) -> String {
-        let columns = [
-            ("layer", Align::Left),
-            ("operator", Align::Left),
-            ("output", Align::Left),
-            ("parameters", Align::Right),
-            ("multiply-accumulates", Align::Right),
-            ("activations", Align::Right),
-            ("memory traffic, bytes", Align::Right),
-        ];
+        let columns = aligned([
+            "<layer",
+            "<operator",
+            "<output",
+            "parameters",
+            "multiply-accumulates",
+            "activations",
+            "memory traffic, bytes",
+        ]);
         let costs = &self.costs;
         let total = vec![
             "total".to_owned(),
@@ -128,8 +128,7 @@ impl Layers<'_> {
     }
 
     fn csv(&self) -> String {
-        let columns =
-            ["name", "operator", "output", "parameters", "multiply_accumulates", "activations", "traffic_bytes"];
+        let header = "name,operator,output,parameters,multiply_accumulates,activations,traffic_bytes";
         let rows = self.layers().map(|layer| {
             vec![
                 layer.name.to_owned(),
@@ -141,7 +140,7 @@ impl Layers<'_> {
                 layer.traffic_bytes.to_string(),
             ]
         });
-        csv(&columns, rows)
+        csv(header, rows)
     }
 }
 

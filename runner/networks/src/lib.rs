@@ -1,6 +1,7 @@
 //! The costs of a network and their uses: its layers (`layers`), the memory of its batches
 //! (`batch_memory`, `largest_batch`), the times of typical layers on a device (`layer_times`), and
-//! jobs of a CNN that was never run (`never_run`).
+//! jobs of a CNN that was never run (`never_run`), and jobs without samples
+//! (`public`).
 
 pub mod batch_memory;
 mod costs;
@@ -8,3 +9,4 @@ pub mod largest_batch;
 pub mod layer_times;
 pub mod layers;
 pub mod never_run;
+pub mod public;

@@ -11,7 +11,7 @@ use foreglow_console::grammar;
 use foreglow_console::output;
 use foreglow_console::progress::{Progress, note, result};
 use foreglow_console::samples_file::SamplesFile;
-use foreglow_console::table::{Align, table};
+use foreglow_console::table::{aligned, table};
 use foreglow_engine::{Engine as _, Job, Local};
 use foreglow_exit::{Interrupt, unusable};
 use foreglow_machine::device::Wish;
@@ -228,13 +228,13 @@ fn measure(
 }
 
 fn show(probes: &[Probed]) -> String {
-    let columns = [
-        ("CNN", Align::Left),
-        ("pixels", Align::Right),
-        ("million multiply-accumulates per image", Align::Right),
-        ("ms per image on one core", Align::Right),
-        ("billion per second", Align::Right),
-    ];
+    let columns = aligned([
+        "<CNN",
+        "pixels",
+        "million multiply-accumulates per image",
+        "ms per image on one core",
+        "billion per second",
+    ]);
     let rows = probes.iter().filter_map(|probe| {
         let secs_per_image = probe.median_secs_per_image()?;
         Some(vec![

@@ -3,7 +3,6 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::Context as _;
-use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_collector::{Access, Collector};
 use foreglow_console::answer::{Check, DemoAnswer, PlanAnswer, ScenarioTableAnswer, fit};
 use foreglow_console::grammar::{self, duration_secs};
@@ -21,6 +20,7 @@ use foreglow_model::{Grid, Prediction, Predictor, Scenario, Setting};
 use foreglow_shared::{
     Context, CoreSplit, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context,
 };
+use foreglow_store::{Filter, Location, Store};
 
 use super::serve;
 

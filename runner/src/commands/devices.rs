@@ -2,7 +2,7 @@
 
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
-use foreglow_console::table::{Align, csv, table};
+use foreglow_console::table::{aligned, csv, table};
 use foreglow_machine::device::{self, Adapter, Wish};
 
 /// List the devices that can run a CNN, with their limits and the default
@@ -32,16 +32,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn show(adapters: &[Adapter], taken: usize) -> String {
-    let columns = [
-        ("", Align::Right),
-        ("name", Align::Left),
-        ("kind", Align::Left),
-        ("backend", Align::Left),
-        ("memory", Align::Right),
-        ("largest buffer", Align::Right),
-        ("number formats", Align::Left),
-        ("taken", Align::Left),
-    ];
+    let columns = aligned(["", "<name", "<kind", "<backend", "memory", "largest buffer", "<number formats", "<taken"]);
     let mib = |mib: Option<u64>| mib.map_or_else(|| "unknown".to_owned(), |mib| format!("{mib} MiB"));
     let rows = adapters.iter().map(|adapter| {
         vec![
@@ -68,8 +59,7 @@ fn number_formats(adapter: &Adapter) -> String {
 }
 
 fn write_csv(adapters: &[Adapter]) -> String {
-    let columns =
-        ["index", "name", "kind", "backend", "memory_mib", "driver", "buffer_mib", "binding_mib", "number_formats"];
+    let header = "index,name,kind,backend,memory_mib,driver,buffer_mib,binding_mib,number_formats";
     let rows = adapters.iter().map(|adapter| {
         let limit =
             |of: fn(&device::Limits) -> u64| adapter.limits.as_ref().map_or_else(String::new, |l| of(l).to_string());
@@ -85,5 +75,5 @@ fn write_csv(adapters: &[Adapter]) -> String {
             number_formats(adapter),
         ]
     });
-    csv(&columns, rows)
+    csv(header, rows)
 }

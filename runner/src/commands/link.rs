@@ -6,14 +6,14 @@ use std::slice::from_ref;
 use foreglow_collector::address::is_loopback;
 use foreglow_console::answer::{PlanAnswer, SCHEMA, Startup, fit};
 use foreglow_console::ask::{Source, read_bytes};
+use foreglow_console::compare::note_prices;
 use foreglow_console::link_suffix::LinkSuffix;
 use foreglow_console::output::{self, Format};
-use foreglow_console::prices::Prices;
 use foreglow_console::progress::note;
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::table::csv;
 use foreglow_exit::unusable;
-use foreglow_model::{JointPredictor, Limits, Plan, Space};
+use foreglow_model::{JointPredictor, Limits, Plan, Prices, Space};
 use foreglow_shared::{
     Catalog, Context, Job, JobDefinition, JobGroup, LeftOut, LinkSetting, MOST_RUNS_IN_LINK, Observation, Question,
     View, format_count, group_by_context, group_jobs, measured_choices,
@@ -82,7 +82,7 @@ fn create(args: &Args) -> anyhow::Result<()> {
     output::print(&match args.format {
         Format::Table => format!("{link}\n"),
         Format::Json => format!("{:#}\n", json!({ "schema": SCHEMA, "link": link })),
-        Format::Csv => csv(&["link"], [vec![link]]),
+        Format::Csv => csv("link", [vec![link]]),
     })
 }
 
@@ -157,8 +157,9 @@ fn plan(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<PlanAnsw
     let machines = machines(&group, suffix)?;
     let bill = &args.question.bill;
     let given = (bill.prices.is_some() || question.prices != usual.prices).then(|| question.prices.clone());
-    let Prices { catalog, sheet, keeps_sheet } =
+    let Prices { catalog, sheet, keeps_sheet, note: about } =
         Prices::of(&group, &machines, (catalog(suffix), true), given, suffix.compares());
+    note_prices(about);
     let asked = |is_given: bool, counts: &[u32], usual: &[u32]| {
         if is_given || counts != usual { counts.to_vec() } else { Vec::new() }
     };

@@ -4,7 +4,7 @@ use foreglow_console::answer::SCHEMA;
 use foreglow_console::catalog::CatalogArgs;
 use foreglow_console::grammar::{count, mib, money};
 use foreglow_console::output::{self, Format};
-use foreglow_console::table::{Align, csv, narrowing_table, number, wrapped};
+use foreglow_console::table::{aligned, csv, narrowing_table, number, wrapped};
 use foreglow_exit::unusable;
 use foreglow_shared::{BillingTerms, Catalog, MachineType, OWN, format_count, format_money};
 use serde_json::json;
@@ -80,17 +80,17 @@ impl Args {
 }
 
 fn show(catalog: &Catalog) -> String {
-    let columns = [
-        ("machine type", Align::Left),
-        ("provider", Align::Left),
-        ("region", Align::Left),
-        ("processors", Align::Right),
-        ("memory", Align::Right),
-        ("GPUs", Align::Left),
-        ("per hour", Align::Right),
-        ("spot", Align::Right),
-        ("date", Align::Left),
-    ];
+    let columns = aligned([
+        "<machine type",
+        "<provider",
+        "<region",
+        "processors",
+        "memory",
+        "<GPUs",
+        "per hour",
+        "spot",
+        "<date",
+    ]);
     let money = |price: f64| format_money(price, &catalog.currency);
     let rows = catalog.machines.iter().map(|machine| {
         vec![
@@ -135,22 +135,8 @@ fn gib(mib: u32) -> String {
 
 /// Writes the format that `--catalog` reads.
 fn write_csv(catalog: &Catalog) -> String {
-    let columns = [
-        "name",
-        "provider",
-        "region",
-        "processors",
-        "memory_gib",
-        "accelerator",
-        "accelerators",
-        "accelerator_memory_gib",
-        "hourly_price",
-        "spot_price",
-        "currency",
-        "date",
-        "minimum_secs",
-        "increment_secs",
-    ];
+    let header = "name,provider,region,processors,memory_gib,accelerator,accelerators,accelerator_memory_gib,\
+        hourly_price,spot_price,currency,date,minimum_secs,increment_secs";
     let rows = catalog.machines.iter().map(|machine| {
         let gpus = machine.accelerators.as_ref();
         let in_gib = |mib: u32| (f64::from(mib) / 1024.0).to_string();
@@ -174,5 +160,5 @@ fn write_csv(catalog: &Catalog) -> String {
             secs(&|terms| terms.increment_secs),
         ]
     });
-    csv(&columns, rows)
+    csv(header, rows)
 }

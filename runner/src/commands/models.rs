@@ -7,7 +7,7 @@ use foreglow_cnn::Network;
 use foreglow_console::ask::read_files;
 use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
-use foreglow_console::table::{Align, csv, narrowing_table};
+use foreglow_console::table::{aligned, csv_of, narrowing_table};
 use foreglow_exit::{note, unusable};
 use foreglow_measurement::training::{ModeArg, OptimizerArg};
 use foreglow_model::{BatchMemory, Work};
@@ -112,7 +112,7 @@ impl MemoryArgs {
 }
 
 /// An entry of the list. The fields for texts are `null` for a CNN of images, and vice versa.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Model {
     name: &'static str,
     source: &'static str,
@@ -136,17 +136,10 @@ impl Model {
         let model = Self {
             name: architecture.name,
             source: architecture.source,
-            channels: None,
-            image_px: None,
-            smallest_image_px: None,
-            largest_image_px: None,
             classes: architecture.classes,
             parameters: architecture.parameters,
             multiply_accumulates: architecture.multiply_accumulates,
-            words: None,
-            fewest_words: None,
-            most_words: None,
-            vector_dims: None,
+            ..Self::default()
         };
         match &architecture.input {
             Input::Images { colour, default_px, px } => Self {
@@ -200,7 +193,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Format::Json => {
             format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "schema": 1, "models": models }))?)
         }
-        Format::Csv => write_csv(&models),
+        Format::Csv => csv_of(
+            "name,source,channels,image_px,smallest_image_px,largest_image_px,classes,parameters,multiply_accumulates,\
+             words,fewest_words,most_words,vector_dims",
+            &models,
+        ),
     })
 }
 
@@ -225,15 +222,8 @@ fn shape(network: &Network, image_px: Option<u32>) -> anyhow::Result<[usize; 3]>
 }
 
 fn show(models: &[Model]) -> String {
-    let columns = [
-        ("name", Align::Left),
-        ("input", Align::Left),
-        ("sizes", Align::Right),
-        ("classes", Align::Right),
-        ("parameters", Align::Right),
-        ("multiply-accumulates per input", Align::Right),
-        ("source", Align::Left),
-    ];
+    let columns =
+        aligned(["<name", "<input", "sizes", "classes", "parameters", "multiply-accumulates per input", "<source"]);
     let rows = ALL.iter().zip(models).map(|(architecture, model)| {
         let (input, range, unit) = match &architecture.input {
             Input::Images { colour, default_px, px } => {
@@ -254,42 +244,4 @@ fn show(models: &[Model]) -> String {
         ]
     });
     narrowing_table(&columns, &["source", "sizes", "classes"], &rows.collect::<Vec<_>>())
-}
-
-fn write_csv(models: &[Model]) -> String {
-    let columns = [
-        "name",
-        "source",
-        "channels",
-        "image_px",
-        "smallest_image_px",
-        "largest_image_px",
-        "classes",
-        "parameters",
-        "multiply_accumulates",
-        "words",
-        "fewest_words",
-        "most_words",
-        "vector_dims",
-    ];
-    let rows = models.iter().map(|model| {
-        let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
-        let count = |count: Option<usize>| count.map_or_else(String::new, |count| count.to_string());
-        vec![
-            model.name.to_owned(),
-            model.source.to_owned(),
-            count(model.channels),
-            number(model.image_px),
-            number(model.smallest_image_px),
-            number(model.largest_image_px),
-            model.classes.to_string(),
-            model.parameters.to_string(),
-            model.multiply_accumulates.to_string(),
-            number(model.words),
-            number(model.fewest_words),
-            number(model.most_words),
-            count(model.vector_dims),
-        ]
-    });
-    csv(&columns, rows)
 }

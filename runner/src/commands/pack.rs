@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use foreglow_console::grammar;
 use foreglow_console::output;
 use foreglow_console::progress::Progress;
-use foreglow_console::table::{Align, csv, table};
+use foreglow_console::table::{aligned, csv, table};
 use foreglow_data::{Format, Packing, Split, pack};
 use foreglow_exit::unusable;
 
@@ -97,8 +97,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 ("shards", shards.len().to_string()),
                 ("first shard", shards.first().cloned().unwrap_or_default()),
             ];
-            let columns = [("packed", Align::Left), (&args.out.display().to_string(), Align::Left)];
-            table(&columns, rows.map(|(name, value)| vec![name.to_owned(), value]))
+            let out = format!("<{}", args.out.display());
+            table(&aligned(["<packed", &out]), rows.map(|(name, value)| vec![name.to_owned(), value]))
         }
         output::Format::Json => format!(
             "{:#}\n",
@@ -111,6 +111,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 "shards": shards,
             })
         ),
-        output::Format::Csv => csv(&["shard"], shards.into_iter().map(|shard| vec![shard])),
+        output::Format::Csv => csv("shard", shards.into_iter().map(|shard| vec![shard])),
     })
 }

@@ -7,14 +7,18 @@ use foreglow_console::compare::MachineArgs;
 use foreglow_console::grammar::{Counts, count, total_cores};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
+use foreglow_exit::unusable;
 use foreglow_model::JointPredictor;
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
+use foreglow_networks::public::{PublicArgs, PublicJob, is_network, public_job};
 use foreglow_shared::Context;
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
 /// compare all others: executors and cores, and machine types, batch and partition sizes if the
 /// samples have several. A CNN that was never run here is predicted from the others in the
-/// samples: --model vgg16 or --model net.onnx.
+/// samples: --model vgg16 or --model net.onnx. Without samples, name a network in their place, such
+/// as `plan resnet50 --images 1000000`: public measurements of the runs of others predict it on the
+/// GPUs of the catalog.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -31,9 +35,12 @@ pub struct Args {
     #[command(flatten)]
     machines: MachineArgs,
 
+    #[command(flatten)]
+    public: PublicArgs,
+
     /// Side of the square input of a CNN that was never run here, pixels [default: that of the
     /// other CNNs]
-    #[arg(long, value_name = "PX", requires = "model", help_heading = "Question", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PX", help_heading = "Question", value_parser = count, allow_negative_numbers = true)]
     image_px: Option<u32>,
 
     /// Output format
@@ -42,6 +49,12 @@ pub struct Args {
 }
 
 impl Args {
+    /// Returns the network that takes the place of the samples.
+    fn network_without_samples(&self) -> Option<&str> {
+        let [word] = self.source.files.as_slice() else { return None };
+        word.to_str().filter(|word| is_network(word))
+    }
+
     /// Returns the differences of a job of a CNN that was never run.
     fn differences(&self) -> Differences {
         let MachineArgs { batch_size, images, epochs, .. } = &self.machines;
@@ -62,6 +75,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
+    if let Some(name) = args.network_without_samples() {
+        return without_samples(args, name);
+    }
+    if let Some(option) = args.public.given() {
+        return Err(unusable(format!(
+            "{option} is for a job without samples; name a network in their place, such as `foreglow plan resnet50`"
+        )));
+    }
+    if args.image_px.is_some() && args.source.model.is_none() {
+        return Err(unusable("--image-px is for a CNN that was never run here; name it with --model"));
+    }
     let samples = args.source.samples()?;
     let total_cores = args.total_cores.as_ref();
     if let Some(NeverRun { job, predictor, basis }) = never_run(&args.source, &samples, args.differences())? {
@@ -73,4 +97,12 @@ fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
     let is_of_size = |context: &Context| args.image_px.is_none_or(|px| px == context.workload.image_px);
     let group = args.source.group(&samples, &is_of_size)?;
     args.machines.plan(&args.question, total_cores, group, None)?.answer()
+}
+
+/// Plans a job without samples, from public measurements.
+fn without_samples(args: &Args, name: &str) -> anyhow::Result<PlanAnswer> {
+    let PublicJob { group, predictor, basis, order } =
+        public_job(name, args.image_px, &args.public, &args.machines, &args.question)?;
+    let planned = args.machines.plan(&args.question, None, group, Some(predictor))?;
+    Ok(planned.answer()?.without_samples(basis, |machines, factor| order.is_faster(machines, factor)))
 }

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use foreglow_collector::store::{Location, Store, user};
 use foreglow_console::ask::Source;
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
 use foreglow_console::sample_table;
 use foreglow_console::samples_file::SamplesFile;
-use foreglow_console::table::{Align, table};
+use foreglow_console::table::{aligned, table};
 use foreglow_engine::sweep::Run;
 use foreglow_exit::unusable;
 use foreglow_machine::warnings_of;
 use foreglow_model::Repetitions;
 use foreglow_shared::{Outcome, Sample, Uuid, format_count, format_rate, write_csv, write_jsonl};
+use foreglow_store::{Location, Store, user};
 
 /// Minimum number of trailing characters of an id in a list.
 const FEWEST_SHOWN: usize = 8;
@@ -216,16 +216,7 @@ fn shown_letters(samples: &[Sample]) -> usize {
 }
 
 fn rows(samples: &[Sample], outliers: &BTreeSet<Uuid>) -> String {
-    let columns = [
-        ("id", Align::Left),
-        ("model", Align::Left),
-        ("E × C", Align::Right),
-        ("MiB", Align::Right),
-        ("P", Align::Right),
-        ("rate", Align::Right),
-        ("time", Align::Right),
-        ("note", Align::Left),
-    ];
+    let columns = aligned(["<id", "<model", "E × C", "MiB", "P", "rate", "time", "<note"]);
     let letters = shown_letters(samples);
     let row = |sample: &Sample| {
         let id = sample.id.to_string();

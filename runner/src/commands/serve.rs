@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use foreglow_collector::store::{Location, Store};
-use foreglow_collector::{Access, AccessLog, Collector, Options, Tls, token};
+use foreglow_collector::{Access, AccessLog, Collector, Options, Tls};
 use foreglow_console::grammar::duration_secs;
 use foreglow_console::output;
 use foreglow_exit::complain;
 use foreglow_shared::format_count;
+use foreglow_store::token;
+use foreglow_store::{Location, Store};
 
 /// Default port of the collector, on the loopback address.
 pub const DEFAULT_PORT: u16 = 8787;

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use foreglow_collector::store::{AuditLine, Location, Store, restore, user};
 use foreglow_console::answer::SCHEMA;
 use foreglow_console::grammar::duration_secs;
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
-use foreglow_console::table::{Align, csv, table};
+use foreglow_console::table::{aligned, csv, table};
 use foreglow_exit::unusable;
 use foreglow_shared::{Timestamp, format_count};
+use foreglow_store::{AuditLine, Location, Store, restore, user};
 use jiff::SignedDuration;
 use serde_json::json;
 
@@ -129,7 +129,7 @@ fn audit(lines: &[AuditLine], format: Format) -> String {
     match format {
         Format::Table if lines.is_empty() => "nothing was removed, and no token was made\n".to_owned(),
         Format::Table => {
-            let columns = [("time", Align::Left), ("who", Align::Left), ("what", Align::Left)];
+            let columns = aligned(["<time", "<who", "<what"]);
             table(&columns, lines.iter().map(cells))
         }
         Format::Json => {
@@ -137,6 +137,6 @@ fn audit(lines: &[AuditLine], format: Format) -> String {
             let lines: Vec<_> = lines.iter().map(row).collect();
             format!("{:#}\n", json!({ "schema": SCHEMA, "audit": lines }))
         }
-        Format::Csv => csv(&["at", "who", "what"], lines.iter().map(cells)),
+        Format::Csv => csv("at,who,what", lines.iter().map(cells)),
     }
 }

@@ -1,14 +1,14 @@
 //! `foreglow tokens`: creates, lists and revokes the tokens of a collector.
 
-use foreglow_collector::store::{DEFAULT_PER_MINUTE, Location, Roles, Store, Token, user};
-use foreglow_collector::token::{Hash, random};
 use foreglow_console::answer::SCHEMA;
 use foreglow_console::grammar::{count, duration_secs};
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
-use foreglow_console::table::{Align, csv, table};
+use foreglow_console::table::{aligned, csv, table};
 use foreglow_exit::unusable;
 use foreglow_shared::Timestamp;
+use foreglow_store::token::{Hash, random};
+use foreglow_store::{DEFAULT_PER_MINUTE, Location, Roles, Store, Token, user};
 use jiff::SignedDuration;
 use serde_json::json;
 
@@ -138,7 +138,6 @@ fn revoke(args: &RevokeArgs) -> anyhow::Result<()> {
 fn list(tokens: &[Token], format: Format, now: Timestamp) -> String {
     let time = |time: Option<Timestamp>| time.map(|time| format!("{time:.0}"));
     let state = |token: &Token| if token.is_expired(now) { "expired" } else { "valid" };
-    let columns = ["name", "roles", "requests_per_minute", "created_at", "expires_at", "last_used_at", "state"];
     let cells = |token: &Token| {
         vec![
             token.name.clone(),
@@ -153,15 +152,7 @@ fn list(tokens: &[Token], format: Format, now: Timestamp) -> String {
     match format {
         Format::Table if tokens.is_empty() => "no tokens; make one with `foreglow tokens create`\n".to_owned(),
         Format::Table => {
-            let columns = [
-                ("name", Align::Left),
-                ("roles", Align::Left),
-                ("requests/min", Align::Right),
-                ("made", Align::Left),
-                ("expires", Align::Left),
-                ("last used", Align::Left),
-                ("", Align::Left),
-            ];
+            let columns = aligned(["<name", "<roles", "requests/min", "<made", "<expires", "<last used", "<"]);
             let shown = |token: &Token| {
                 let mut row = cells(token);
                 let never = |cell: &mut String| {
@@ -189,6 +180,9 @@ fn list(tokens: &[Token], format: Format, now: Timestamp) -> String {
             let tokens: Vec<_> = tokens.iter().map(row).collect();
             format!("{:#}\n", json!({ "schema": SCHEMA, "tokens": tokens }))
         }
-        Format::Csv => csv(&columns, tokens.iter().map(cells)),
+        Format::Csv => {
+            let header = "name,roles,requests_per_minute,created_at,expires_at,last_used_at,state";
+            csv(header, tokens.iter().map(cells))
+        }
     }
 }

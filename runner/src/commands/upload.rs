@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 
+use foreglow_collector::Receipt;
 use foreglow_collector::address::url;
-use foreglow_collector::store::{Filter, Location, Rejected, Store, Waiting};
 use foreglow_collector::upload::{Target, all_accepted, summary};
-use foreglow_collector::{Receipt, token};
 use foreglow_console::answer::SCHEMA;
 use foreglow_console::ask::read_files;
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
-use foreglow_console::table::{Align, csv, table};
+use foreglow_console::table::{aligned, csv, table};
 use foreglow_exit::unusable;
 use foreglow_shared::format_count;
+use foreglow_store::token;
+use foreglow_store::{Filter, Location, Rejected, Store, Waiting};
 use serde_json::json;
 
 /// Send samples to a collector. Samples that cannot be sent are kept for the next upload.
@@ -122,7 +123,7 @@ fn waiting(collectors: &[Waiting], format: Format) -> String {
     match format {
         Format::Table if collectors.is_empty() => "no samples wait for a collector\n".to_owned(),
         Format::Table => {
-            let columns = [("collector", Align::Left), ("samples that wait", Align::Right), ("rejected", Align::Right)];
+            let columns = aligned(["<collector", "samples that wait", "rejected"]);
             table(&columns, collectors.iter().map(cells))
         }
         Format::Json => {
@@ -130,7 +131,7 @@ fn waiting(collectors: &[Waiting], format: Format) -> String {
             let waiting: Vec<_> = collectors.iter().map(row).collect();
             format!("{:#}\n", json!({ "schema": SCHEMA, "waiting": waiting }))
         }
-        Format::Csv => csv(&["collector", "samples", "rejected"], collectors.iter().map(cells)),
+        Format::Csv => csv("collector,samples,rejected", collectors.iter().map(cells)),
     }
 }
 
@@ -139,7 +140,7 @@ fn rejected(samples: &[Rejected], format: Format) -> String {
     match format {
         Format::Table if samples.is_empty() => "no samples were rejected\n".to_owned(),
         Format::Table => {
-            let columns = [("id", Align::Left), ("collector", Align::Left), ("reason", Align::Left)];
+            let columns = aligned(["<id", "<collector", "<reason"]);
             table(&columns, samples.iter().map(cells))
         }
         Format::Json => {
@@ -147,7 +148,7 @@ fn rejected(samples: &[Rejected], format: Format) -> String {
             let rejected: Vec<_> = samples.iter().map(row).collect();
             format!("{:#}\n", json!({ "schema": SCHEMA, "rejected": rejected }))
         }
-        Format::Csv => csv(&["id", "collector", "reason"], samples.iter().map(cells)),
+        Format::Csv => csv("id,collector,reason", samples.iter().map(cells)),
     }
 }
 
@@ -164,7 +165,7 @@ fn render(receipt: &Receipt, url: &str, format: Format) -> String {
         }
         Format::Csv => {
             let rejected = receipt.not_stored();
-            csv(&["new", "known", "rejected"], [vec![new.to_string(), known.to_string(), rejected.to_string()]])
+            csv("new,known,rejected", [vec![new.to_string(), known.to_string(), rejected.to_string()]])
         }
     }
 }

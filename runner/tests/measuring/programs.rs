@@ -94,6 +94,19 @@ fn the_wall_clock_of_sleep_is_that_of_the_system() {
 }
 
 #[test]
+fn one_run_that_is_stopped_early_tells_the_time_of_the_whole_job() {
+    let line = "import time\nfor step in range(1, 10001):\n    time.sleep(0.01)\n    print('step %d/10000' % step, flush=True)";
+    let stopped = ["run", "--stop-after", "100steps", "--", "python3", "-c", line];
+    let (code, out, err) = answer(&stopped);
+    assert_eq!(code, 0, "{err}");
+    let whole = out.lines().find(|line| line.starts_with("whole job, here")).unwrap_or_else(|| panic!("{out}"));
+    // 100 s, and what the system adds to each pause.
+    assert!(whole.contains("min") && whole.contains(" to "), "{whole}");
+    let (code, sample) = sample(&[&["run", "--format", "json"], &stopped[1..]].concat());
+    assert_eq!((code, sample.outcome, sample.sampling_rate), (0, Outcome::TimedOut, 1.0));
+}
+
+#[test]
 fn each_bad_command_is_told_in_one_sentence() {
     for (arguments, expected) in [
         (&["--", "python3", "train.py"][..], "nothing that bounds its work"),
@@ -111,7 +124,7 @@ fn each_bad_command_is_told_in_one_sentence() {
         (&["--steps", "9", "--progress", "step", "--", "sleep", "{steps}"], "--progress: it has no group"),
         (&["--steps", "9", "--progress", "(", "--", "sleep", "{steps}"], "--progress: it is not a regular expression"),
         (&["--stop-after", "soon", "--", "sleep", "1"], "write 200steps, a time such as 5m, or a share such as 10%"),
-        (&["--stop-after", "5m", "--sampling-rate", "0.1", "--", "sleep", "1"], "--sampling-rate has no effect"),
+        (&["--stop-after", "5m", "--sampling-rate", "0.1", "--", "sleep", "1"], "leave --sampling-rate out"),
         (&["--steps", "9", "--images", "9", "--", "sleep", "{steps}"], "cannot be used with"),
         (&["--gpus", "2"], "COMMAND"),
         (&["--images", "9", "--device", "cpu", "--", "sleep", "{gpus}", "{images}"], "give their number with --gpus"),

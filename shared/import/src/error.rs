@@ -1,6 +1,6 @@
 //! Why a file has no usable samples.
 
-use foreglow_shared::{ReadError, Uuid};
+use foreglow_shared::{LabelError, ReadError, Uuid};
 use foreglow_spark_log::{EventLogError, NoRun, NoSample};
 
 /// Why a file has no usable samples.
@@ -22,6 +22,12 @@ pub enum ImportError {
     /// The records of a cluster have no usable job.
     #[error("{0}")]
     Records(String),
+    /// A training run lacks what a sample needs.
+    #[error("{0}")]
+    Training(String),
+    /// A value is missing in the file and in the flags, or invalid.
+    #[error(transparent)]
+    Label(#[from] LabelError),
     /// The file is not one of samples.
     #[error(transparent)]
     Samples(#[from] ReadError),

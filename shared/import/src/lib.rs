@@ -15,9 +15,11 @@ mod cluster;
 mod compression;
 mod error;
 mod given;
+mod identity;
 mod input;
 mod samples;
 mod spark;
+mod training;
 
 use foreglow_shared::Sample;
 
@@ -30,8 +32,17 @@ pub use crate::spark::{application, notes};
 
 /// All importers. The first whose [`Importer::sniff`] accepts a file reads it; the last accepts
 /// every file.
-pub const IMPORTERS: [&dyn Importer; 4] =
-    [&spark::SparkLog, &cluster::Slurm, &cluster::Kubernetes, &samples::SampleFile];
+pub const IMPORTERS: [&dyn Importer; 9] = [
+    &spark::SparkLog,
+    &cluster::Slurm,
+    &cluster::Kubernetes,
+    &training::TrainerState,
+    &training::TensorBoard,
+    &training::MlflowMetric,
+    &training::History,
+    &training::Log,
+    &samples::SampleFile,
+];
 
 /// The reader of one format.
 pub trait Importer: Sync {

@@ -25,6 +25,7 @@ mod track;
 use foreglow_shared::Curve;
 
 pub use crate::pattern::PatternError;
+pub use crate::recorder::Recorder;
 
 use crate::clock::Told;
 use crate::lines::Lines;
@@ -37,7 +38,7 @@ const MOST_TRACKS: usize = 32;
 
 /// Reads the progress of one run from its output.
 ///
-/// Its memory is bounded, whatever the length of the output and of its lines.
+/// Its memory is bounded; long lines are cut.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     pattern: Option<Pattern>,

@@ -8,9 +8,10 @@ const HEAD: usize = 64;
 /// Steps per second of recorded times, which keeps their decimal form short.
 const RESOLUTION: f64 = 1e4;
 
-/// Records points in ascending order and drops some, evenly over time, when there are too many.
+/// Records the points of a [`Curve`](foreglow_shared::Curve) in ascending order, and drops some,
+/// evenly over time, when there are too many.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder {
+pub struct Recorder {
     points: Vec<(f64, f64)>,
     /// The newest point, which need not be among the kept ones.
     last: Option<(f64, f64)>,

@@ -11,7 +11,7 @@ fn live(lines: &[&str]) -> Curve {
         reader.push(format!("{line}\n").as_bytes(), at as f64);
     }
     reader.finish();
-    reader.curve().unwrap()
+    reader.curve().expect("the lines tell progress")
 }
 
 fn done(curve: &Curve) -> Vec<f64> {

@@ -14,18 +14,25 @@ use thirtyfour::WebDriver;
 const MOVES: usize = 240;
 const INTERACTIONS: usize = 1_000;
 
-/// Each move starts at a frame; the posted message arrives after that frame has been painted.
+/// Each move starts at a frame, and ends when the worker's answer is painted: the posted message
+/// arrives after the frame in which the figures change. Unchanged figures end it after a second.
 const MOVE: &str = "const [id, values, kind, done] = arguments;
     const input = document.querySelector(`[data-testid=${id}]`), taken = []; let next = 0;
-    const painted = new MessageChannel(); let began = 0;
-    painted.port1.onmessage = () => { taken.push(performance.now() - began); };
+    const figures = () => document.querySelector('[data-testid=what-if-time]').dataset.secs
+        + document.querySelector('.in-short').textContent;
+    const painted = new MessageChannel(); let began = 0, before = null, late = 0;
+    painted.port1.onmessage = () => { taken.push(performance.now() - began); requestAnimationFrame(step); };
+    const end = () => {
+        if (before === null) return;
+        before = null; clearTimeout(late); requestAnimationFrame(() => painted.port2.postMessage(0));
+    };
+    new MutationObserver(() => { if (figures() !== before) end(); })
+        .observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
     function step() {
         if (next === values.length) { setTimeout(() => done(taken), 50); return; }
-        began = performance.now();
+        before = figures(); began = performance.now(); late = setTimeout(end, 1000);
         input.value = values[next++];
         input.dispatchEvent(new Event(kind, { bubbles: true }));
-        painted.port2.postMessage(0);
-        requestAnimationFrame(step);
     }
     requestAnimationFrame(step);";
 /// The durations of the main thread's long tasks (above 50 ms) since the page was opened.

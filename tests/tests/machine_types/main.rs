@@ -51,9 +51,9 @@ async fn open(file: &str) -> anyhow::Result<(FileHost, Browser)> {
 /// Waits until the recommendation over all machine types is on this machine type, and returns its
 /// time with all digits.
 async fn recommended(browser: &Browser, machine: &str) -> anyhow::Result<String> {
-    let is_on = async |page: &Browser| Ok(page.text("recommended-machines").await?.contains(machine));
+    let is_on = async |page: &Browser| Ok(page.text("recommended-configuration").await?.contains(machine));
     browser.wait_until(&format!("a recommendation on {machine}"), is_on).await?;
-    browser.secs("recommended-machines-time").await
+    browser.secs("recommended-time").await
 }
 
 /// Waits until the table has the best of each machine type of an answer of `plan`, with the same
@@ -64,7 +64,7 @@ async fn shows_best(browser: &Browser, answer: &Value) -> anyhow::Result<()> {
     let mut best: Vec<[Value; 3]> = best.iter().map(figures).collect();
     best.sort_by_key(|row| row[0].to_string());
     // Read at once, because a new answer replaces the table.
-    let rows = "return [...document.querySelectorAll('[data-testid=machine-table] [data-machine]')].map(row =>
+    let rows = "return [...document.querySelectorAll('[data-testid=candidates] tr[data-machine]')].map(row =>
         [row.dataset.machine, ...['secs', 'cost'].map(name =>
             JSON.parse(row.querySelector(`[data-${name}]`).dataset[name]))]).sort()";
     let is_shown = async |page: &Browser| Ok(*page.page.execute(rows, vec![]).await?.json() == json!(best));
@@ -83,13 +83,13 @@ async fn the_page_names_the_machines_of_the_command_line_with_the_same_digits() 
         let expected = &answer["recommended"];
         let machine = expected["machine"].as_str().context("a machine type is recommended")?;
         let secs = expected["completion_time_secs"].to_string();
-        let is_same = async |page: &Browser| Ok(page.secs("recommended-machines-time").await? == secs);
+        let is_same = async |page: &Browser| Ok(page.secs("recommended-time").await? == secs);
         browser.wait_until(&format!("the command line's {secs} on {machine}"), is_same).await?;
-        assert!(browser.text("recommended-machines").await?.contains(machine));
+        assert!(browser.text("recommended-configuration").await?.contains(machine));
         assert_eq!(answer["best_per_machine"].as_array().map(Vec::len), Some(TYPES.len()));
         shows_best(&browser, &answer).await?;
-        let dots = browser.page.find_all(By::Css(".machine-front .dot")).await?;
-        assert!(dots.len() >= TYPES.len(), "the chart shows the best of each machine type");
+        let dots = browser.page.find_all(By::Css("[data-testid=time-by-money] .cloud.own")).await?;
+        assert_eq!(dots.len(), TYPES.len(), "the chart has a colour for each machine type");
     }
     let errors = browser.console_errors().await?;
     assert!(errors.iter().all(|error| error.contains("api/v1/jobs")), "{errors:?}");
@@ -100,7 +100,7 @@ async fn the_page_names_the_machines_of_the_command_line_with_the_same_digits() 
 async fn one_click_compares_only_gpus_or_cpus_and_the_address_keeps_it() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let (_host, browser) = open(&measured_on_all(home.path())?).await?;
-    browser.element("machine-table").await?;
+    browser.element("candidates").await?;
     browser.element("devices-gpu").await?.click().await?;
     recommended(&browser, "g4dn.xlarge").await?;
     let is_kept = async |page: &Browser| Ok(page.page.current_url().await?.as_str().ends_with("&devices=gpu"));
@@ -108,7 +108,7 @@ async fn one_click_compares_only_gpus_or_cpus_and_the_address_keeps_it() -> anyh
     browser.page.refresh().await?;
     browser.answered().await?;
     recommended(&browser, "g4dn.xlarge").await?;
-    let rows = browser.page.find_all(By::Css("[data-testid=machine-table] tbody tr")).await?;
+    let rows = browser.page.find_all(By::Css("[data-testid=candidates] tbody tr")).await?;
     assert_eq!(rows.len(), 1, "only the GPU is compared");
     browser.element("devices-cpu").await?.click().await?;
     recommended(&browser, "c5.").await?;
@@ -120,7 +120,7 @@ async fn an_edited_price_changes_the_recommendation_and_a_left_out_machine_type_
 {
     let home = tempfile::tempdir()?;
     let (_host, browser) = open(&measured_on_all(home.path())?).await?;
-    browser.element("machine-table").await?;
+    browser.element("candidates").await?;
     let set =
         "const [machine, price] = arguments; const input = document.querySelector(`[data-price-of='${machine}']`);
         input.value = price; input.dispatchEvent(new Event('change', { bubbles: true }))";
@@ -131,7 +131,7 @@ async fn an_edited_price_changes_the_recommendation_and_a_left_out_machine_type_
     browser.wait_until("the price in the address", is_kept).await?;
     // A price of 0 is rejected.
     browser.page.execute(set, vec![json!("c5.xlarge"), json!("0")]).await?;
-    let text = "return document.querySelector('.machines').textContent";
+    let text = "return document.querySelector('[data-testid=machines]').textContent";
     let is_rejected = async |page: &Browser| {
         let text = page.page.execute(text, vec![]).await?;
         Ok(text.json().as_str().is_some_and(|text| text.contains("above 0")))
@@ -140,7 +140,7 @@ async fn an_edited_price_changes_the_recommendation_and_a_left_out_machine_type_
     recommended(&browser, "c5.4xlarge").await?;
     let leave_out = "document.querySelector(\".machine-list [data-machine='c5.4xlarge']\").click()";
     browser.page.execute(leave_out, vec![]).await?;
-    let is_gone = async |page: &Browser| Ok(!page.text("recommended-machines").await?.contains("c5.4xlarge"));
+    let is_gone = async |page: &Browser| Ok(!page.text("recommended-configuration").await?.contains("c5.4xlarge"));
     browser.wait_until("another machine type", is_gone).await?;
     browser.close().await
 }
@@ -151,16 +151,16 @@ async fn spot_prices_and_a_limit_per_hour_give_the_digits_of_the_command_line_an
     let home = tempfile::tempdir()?;
     let file = measured_on_all(home.path())?;
     let (_host, browser) = open(&file).await?;
-    browser.element("machine-table").await?;
+    browser.element("candidates").await?;
     // No other machine type that is fast enough costs less on demand.
     let asked = ["plan", &file, "--deadline", "5s", "--max-hourly-cost", "0.4", "--format", "json"];
     assert_eq!(Answer::of(home.path(), &asked)?.code, Some(1));
     browser.set("deadline", "5s").await?;
-    let set = "const [name, value] = arguments; const input = document.querySelector(`[data-${name}]`);
+    let set = "const [name, value] = arguments; const input = document.querySelector(`[data-testid=${name}]`);
         if (input.type === 'checkbox') input.checked = value; else input.value = value;
         input.dispatchEvent(new Event('change', { bubbles: true }))";
     browser.page.execute(set, vec![json!("hourly"), json!("0.4")]).await?;
-    let is_refused = async |page: &Browser| Ok(page.text("recommended-machines").await?.starts_with("No machine type"));
+    let is_refused = async |page: &Browser| Ok(page.text("no-recommendation").await?.contains("No configuration"));
     browser.wait_until("no recommendation", is_refused).await?;
     browser.page.execute(set, vec![json!("spot"), json!(true)]).await?;
     let spot = Answer::of(home.path(), &[&asked[..], &["--spot"]].concat())?.json()?;
@@ -172,7 +172,7 @@ async fn spot_prices_and_a_limit_per_hour_give_the_digits_of_the_command_line_an
     browser.page.refresh().await?;
     assert_eq!(recommended(&browser, machine).await?, secs);
     browser.page.execute(set, vec![json!("hourly"), json!("-1")]).await?;
-    let text = "return document.querySelector('.card.machines').textContent.includes('above 0')";
+    let text = "return document.querySelector('[data-testid=machines]').textContent.includes('above 0')";
     let is_rejected = async |page: &Browser| Ok(page.page.execute(text, vec![]).await?.json() == &json!(true));
     browser.wait_until("a reason", is_rejected).await?;
     shows_best(&browser, &spot).await?;
@@ -185,19 +185,19 @@ async fn a_link_over_machine_types_opens_elsewhere_with_the_same_answer() -> any
     let file = measured_on_all(home.path())?;
     let (host, browser) = open(&file).await?;
     browser.set("deadline", "15s").await?;
-    browser.element("machine-table").await?;
+    browser.element("candidates").await?;
     let answer = Answer::of(home.path(), &["plan", &file, "--deadline", "15s", "--format", "json"])?.json()?;
     let expected = answer["recommended"]["completion_time_secs"].to_string();
-    let is_same = async |page: &Browser| Ok(page.secs("recommended-machines-time").await? == expected);
+    let is_same = async |page: &Browser| Ok(page.secs("recommended-time").await? == expected);
     browser.wait_until("the command line's answer", is_same).await?;
     pick(&browser, "machine", "g4dn.xlarge").await?;
     let is_kept = async |page: &Browser| Ok(page.page.current_url().await?.as_str().ends_with("&machine=g4dn.xlarge"));
     browser.wait_until("the choice in the address", is_kept).await?;
     let address = browser.page.current_url().await?.to_string();
-    let table = browser.text("machine-table").await?;
-    let is_picked = async |page: &Browser| Ok(page.text("picked").await?.contains("g4dn.xlarge"));
+    let table = browser.text("candidates").await?;
+    let is_picked = async |page: &Browser| Ok(page.text("what-if-name").await?.contains("g4dn.xlarge"));
     browser.wait_until("the choice", is_picked).await?;
-    let picked = browser.text("picked").await?;
+    let picked = browser.text("what-if-name").await?;
     browser.close().await?;
 
     // Another browser has neither the file nor the session storage.
@@ -206,8 +206,8 @@ async fn a_link_over_machine_types_opens_elsewhere_with_the_same_answer() -> any
     reader.page.goto(format!("{}#{fragment}", host.url)).await?;
     reader.answered().await?;
     reader.wait_until("the same answer", is_same).await?;
-    assert_eq!(reader.text("machine-table").await?, table);
-    assert_eq!(reader.text("picked").await?, picked);
+    assert_eq!(reader.text("candidates").await?, table);
+    assert_eq!(reader.text("what-if-name").await?, picked);
     reader.close().await?;
 
     // The same for a link of the command line.
@@ -254,24 +254,24 @@ async fn of_many_machine_types_the_best_are_listed_first_and_have_colours_of_the
     const TYPES: usize = 14;
     let home = tempfile::tempdir()?;
     let (_host, browser) = open(&measured_on_many(home.path(), TYPES)?).await?;
-    browser.element("machine-table").await?;
-    let rows = "return [...document.querySelectorAll('[data-testid=machine-table] tbody tr')]
+    browser.element("candidates").await?;
+    let rows = "return [...document.querySelectorAll('[data-testid=candidates] tbody tr')]
         .filter(row => row.getClientRects().length > 0).length";
     let shows = async |count: usize| {
         let are_shown = async |page: &Browser| Ok(*page.page.execute(rows, vec![]).await?.json() == json!(count));
         browser.wait_until(&format!("{count} rows"), are_shown).await
     };
     shows(12).await?;
-    let keys = browser.page.find_all(By::Css(".machines .legend .key")).await?;
+    let keys = browser.page.find_all(By::Css(".keys-of .key[class*=shade]")).await?;
     assert_eq!(keys.len(), 7, "six colours, and one for all others");
     let last = keys.last().context("the legend has entries")?;
     assert_eq!(last.text().await?, format!("{} other machine types", TYPES - 6));
-    browser.element("machine-more").await?.click().await?;
+    browser.element("more-candidates").await?.click().await?;
     shows(TYPES).await?;
     // Another answer leaves the list open.
-    let before = browser.text("recommended-machines-time").await?;
+    let before = browser.text("recommended-time").await?;
     browser.set("deadline", "7m").await?;
-    let is_new = async |page: &Browser| Ok(page.text("recommended-machines-time").await? != before);
+    let is_new = async |page: &Browser| Ok(page.text("recommended-time").await? != before);
     browser.wait_until("an answer for the deadline", is_new).await?;
     shows(TYPES).await?;
     // On a phone, the line that stays visible names the machines.
@@ -279,7 +279,7 @@ async fn of_many_machine_types_the_best_are_listed_first_and_have_colours_of_the
     let line = "return document.querySelector('.in-short').textContent";
     let names_machines = async |page: &Browser| {
         let shown = page.page.execute(line, vec![]).await?;
-        let best = page.text("recommended-machines").await?;
+        let best = page.text("recommended-configuration").await?;
         Ok(shown.json().as_str().is_some_and(|line| line.contains(&best) && line.contains("7 min")))
     };
     browser.wait_until("the recommended machines in one line", names_machines).await?;
@@ -290,7 +290,7 @@ async fn of_many_machine_types_the_best_are_listed_first_and_have_colours_of_the
 async fn the_keyboard_stays_on_a_control_that_an_answer_replaces() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let (_host, browser) = open(&measured_on_all(home.path())?).await?;
-    browser.element("machine-table").await?;
+    browser.element("candidates").await?;
     let operate =
         "const control = document.querySelector(arguments[0]); control.closest('details')?.setAttribute('open', '');
         control.focus(); control.click()";
@@ -299,9 +299,7 @@ async fn the_keyboard_stays_on_a_control_that_an_answer_replaces() -> anyhow::Re
         ("button[data-devices=all]", ""),
         ("input[data-machine='g4dn.xlarge']", "c5."),
     ] {
-        let old = browser.page.find(By::Css("[data-testid=machine-table]")).await?;
         browser.page.execute(operate, vec![json!(control)]).await?;
-        browser.wait_until("another table", async |_| Ok(!old.is_present().await?)).await?;
         recommended(&browser, leaves).await?;
         let is_focused = "return document.activeElement.matches(arguments[0])";
         let is_there = async |page: &Browser| {
@@ -330,7 +328,7 @@ async fn another_job_never_shows_the_machine_types_of_the_earlier_one() -> anyho
         jobs.value = [...jobs.options].findIndex((job) => !job.text.startsWith(name));
         jobs.dispatchEvent(new Event('change', { bubbles: true }));
         requestAnimationFrame(() => setTimeout(() => done([document.querySelector('.job h1').textContent !== name,
-          document.querySelector('.best-machines')?.textContent ?? '', document.querySelector('.in-short').textContent])));";
+          document.querySelector('.recommended')?.textContent ?? '', document.querySelector('.in-short').textContent])));";
     let told = browser.page.execute_async(shown, vec![]).await?.json().clone();
     assert_eq!(told[0], json!(true), "another job: {told}");
     assert!(!told[1].to_string().contains("xlarge") && !told[2].to_string().contains("xlarge"), "{told}");
@@ -359,19 +357,19 @@ async fn another_number_of_images_keeps_every_setting_in_the_comparison() -> any
     let images = example_shown()?.job.context.workload.images;
     let shows = async |images: u64| {
         let shown = "return [[...document.querySelectorAll('[data-testid=choose-job] option')].map((job) => job.text),
-            document.querySelector('.best-machines').textContent,
+            document.querySelector('.recommended').textContent,
             [...document.querySelectorAll('[data-pick=batch] option')].map((size) => size.value)]";
         let has_all = async |page: &Browser| {
             let told: (Vec<String>, String, Vec<String>) =
                 serde_json::from_value(page.page.execute(shown, vec![]).await?.json().clone())?;
             let of_size = told.0.iter().filter(|title| title.contains(&format!(" {images} images"))).count();
-            Ok(told.0.len() == 2 && of_size == 2 && told.1.contains("The best of all") && told.2 == ["8", "32"])
+            Ok(told.0.len() == 2 && of_size == 2 && told.1.contains("batch size") && told.2 == ["8", "32"])
         };
         browser.wait_until(&format!("both batch sizes of {images} images"), has_all).await
     };
     shows(images).await?;
     browser.address().await?;
-    let secs = browser.secs("recommended-machines-time").await?;
+    let secs = browser.secs("recommended-time").await?;
     for times in [10, 20] {
         browser.set("images", &(images * times).to_string()).await?;
         shows(images * times).await?;
@@ -384,7 +382,7 @@ async fn another_number_of_images_keeps_every_setting_in_the_comparison() -> any
     shows(images * 10).await?;
     browser.set("images", &images.to_string()).await?;
     shows(images).await?;
-    let again: f64 = browser.secs("recommended-machines-time").await?.parse()?;
+    let again: f64 = browser.secs("recommended-time").await?.parse()?;
     assert!((again / secs.parse::<f64>()? - 1.0).abs() < 1e-9, "{again} and {secs}");
     browser.close().await
 }

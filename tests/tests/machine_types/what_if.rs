@@ -26,8 +26,8 @@ async fn shows_the_plan(browser: &Browser, home: &Path, file: &str, args: &[&str
     let expected = &answer["recommended"];
     let expected = [expected["completion_time_secs"].to_string(), expected["cost"].to_string()];
     let is_same = async |page: &Browser| {
-        let picked = page.element("picked").await?;
-        let shown = [picked.attr("data-secs").await?, picked.attr("data-cost").await?];
+        let (time, cost) = (page.element("what-if-time").await?, page.element("what-if-cost").await?);
+        let shown = [time.attr("data-secs").await?, cost.attr("data-cost").await?];
         Ok(shown == expected.clone().map(Some))
     };
     browser.wait_until(&format!("the command line's {expected:?} for {args:?}"), is_same).await
@@ -38,7 +38,7 @@ async fn a_what_if_on_another_machine_type_shows_what_plan_says_of_it_alone() ->
     let home = tempfile::tempdir()?;
     let file = measured_on_all(home.path())?;
     let (_host, browser) = open(&file).await?;
-    browser.element("picked").await?;
+    browser.element("what-if-name").await?;
     let batch = example_shown()?.lines.first().map(|line| serde_json::from_str::<Value>(line)).transpose()?;
     let batch = batch.context("the example has runs")?["workload"]["batch_size"].to_string();
     browser.set("what-if-executors", "2").await?;
@@ -58,7 +58,7 @@ async fn a_what_if_on_another_machine_type_shows_what_plan_says_of_it_alone() ->
     shows_the_plan(&browser, home.path(), &file, &[&asked[..], &["--memory", "4096"]].concat()).await?;
     // More than the machine has.
     pick(&browser, "memory", "999999").await?;
-    let is_refused = async |page: &Browser| Ok(page.text("picked").await?.contains("memory"));
+    let is_refused = async |page: &Browser| Ok(page.text("what-if-name").await?.contains("memory"));
     browser.wait_until("why the configuration is not possible", is_refused).await?;
     browser.close().await
 }
@@ -67,12 +67,15 @@ async fn a_what_if_on_another_machine_type_shows_what_plan_says_of_it_alone() ->
 async fn a_saved_scenario_restores_its_what_if_and_one_of_an_earlier_version_opens() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let (_host, browser) = open(&measured_on_all(home.path())?).await?;
-    browser.element("picked").await?;
+    browser.element("what-if-name").await?;
+    let is_answered = async |page: &Browser| Ok(page.text("what-if-name").await?.contains("MiB each"));
+    browser.wait_until("the usual what-if", is_answered).await?;
+    let usual = browser.text("what-if-name").await?;
     pick(&browser, "machine", "g4dn.xlarge").await?;
     pick(&browser, "memory", "4096").await?;
     let shows = async |text: &'static [&'static str]| {
         let is_shown = async |page: &Browser| {
-            let shown = page.text("picked").await?;
+            let shown = page.text("what-if-name").await?;
             Ok(text.iter().all(|part| shown.contains(part)))
         };
         browser.wait_until(&format!("a what-if with {text:?}"), is_shown).await
@@ -102,8 +105,8 @@ async fn a_saved_scenario_restores_its_what_if_and_one_of_an_earlier_version_ope
     browser.element("share").await?.click().await?;
     browser.element("saved-open").await?.click().await?;
     let is_usual = async |page: &Browser| {
-        let shown = page.text("picked").await?;
-        Ok(!shown.contains("g4dn.xlarge") && !shown.contains("4096 MiB") && shown.contains("90 % interval"))
+        let shown = page.text("what-if-name").await?;
+        Ok(shown == usual)
     };
     browser.wait_until("the usual what-if", is_usual).await?;
     browser.close().await
@@ -114,7 +117,7 @@ async fn a_what_if_on_a_machine_type_without_runs_says_what_plan_says() -> anyho
     let home = tempfile::tempdir()?;
     let file = measured_on_all(home.path())?;
     let (_host, browser) = open(&file).await?;
-    browser.element("picked").await?;
+    browser.element("what-if-name").await?;
     let plan = Answer::of(home.path(), &["plan", &file, "--machines", "m7i.2xlarge", "--format", "json"])?;
     assert_eq!(plan.code, Some(1), "{}", plan.stderr);
     let answer: Value = serde_json::from_str(&plan.stdout)?;
@@ -122,18 +125,18 @@ async fn a_what_if_on_a_machine_type_without_runs_says_what_plan_says() -> anyho
     assert!(reason.contains("not measured"), "{reason}");
     pick(&browser, "machine", "m7i.2xlarge").await?;
     let says = async |page: &Browser| {
-        let shown = page.text("picked").await?;
+        let shown = page.text("what-if-name").await?;
         Ok(shown.contains("m7i.2xlarge") && shown.contains(reason))
     };
     browser.wait_until(reason, says).await?;
-    let picked = browser.element("picked").await?;
+    let picked = browser.element("what-if-time").await?;
     assert_eq!(picked.attr("data-secs").await?, None, "no time is made up");
     let is_kept = async |page: &Browser| Ok(page.page.current_url().await?.as_str().ends_with("&machine=m7i.2xlarge"));
     browser.wait_until("the choice in the address", is_kept).await?;
     // The measured machine types are still compared, and can be picked again.
-    assert_eq!(browser.page.find_all(By::Css("[data-testid=machine-table] [data-machine]")).await?.len(), TYPES.len());
+    assert_eq!(browser.page.find_all(By::Css("[data-testid=candidates] tr[data-machine]")).await?.len(), TYPES.len());
     pick(&browser, "machine", "c5.xlarge").await?;
-    let has_time = async |page: &Browser| Ok(page.element("picked").await?.attr("data-secs").await?.is_some());
+    let has_time = async |page: &Browser| Ok(page.element("what-if-time").await?.attr("data-secs").await?.is_some());
     browser.wait_until("a time", has_time).await?;
     browser.close().await
 }
@@ -158,7 +161,7 @@ async fn batch_sizes_of_one_machine_type_are_compared_and_can_be_picked() -> any
     fs::write(&path, text)?;
     let file = path.display().to_string();
     let (_host, browser) = open(&file).await?;
-    browser.element("picked").await?;
+    browser.element("what-if-name").await?;
     browser.set("what-if-executors", "1").await?;
     browser.set("what-if-cores", "2").await?;
     for batch in ["16", "8"] {
@@ -166,7 +169,7 @@ async fn batch_sizes_of_one_machine_type_are_compared_and_can_be_picked() -> any
         shows_the_plan(&browser, home.path(), &file, &["--executors", "1", "--cores", "2", "--batch-size", batch])
             .await?;
     }
-    assert!(browser.text("machine-table").await?.contains("batch size"));
+    assert!(browser.text("candidates").await?.contains("batch size"));
     browser.close().await
 }
 
@@ -194,7 +197,7 @@ async fn measured_partition_sizes_can_be_picked_and_show_the_digits_of_plan() ->
     let home = tempfile::tempdir()?;
     let file = measured_with_two_partition_sizes(home.path())?;
     let (_host, browser) = open(&file).await?;
-    browser.element("picked").await?;
+    browser.element("what-if-name").await?;
     browser.set("what-if-executors", "1").await?;
     browser.set("what-if-cores", "2").await?;
     let mut times = Vec::new();
@@ -202,7 +205,7 @@ async fn measured_partition_sizes_can_be_picked_and_show_the_digits_of_plan() ->
         pick(&browser, "partition", size).await?;
         let asked = ["--executors", "1", "--cores", "2", "--partition-size", size];
         shows_the_plan(&browser, home.path(), &file, &asked).await?;
-        times.push(browser.secs("picked").await?);
+        times.push(browser.secs("what-if-time").await?);
         let asked =
             ["predict", &file, "--executors", "1", "--cores", "2", "--partition-size", size, "--format", "json"];
         let predicted = Answer::of(home.path(), &asked)?.json()?;

@@ -32,6 +32,13 @@ async fn a_slider_updates_every_chart_of_a_hundred_thousand_configurations_and_r
         for (slider, count) in [("what-if-executors", executors), ("what-if-cores", cores)] {
             browser.set(slider, count).await?;
         }
+        // The answer about the last move comes from the worker.
+        browser
+            .wait_until("the answer of the last move", async |page| {
+                let after = evaluate(page, AFTER, vec![pictures.clone()]).await?;
+                Ok(shown.iter().all(|picture| *picture == "effect-rate" || after[picture][1] != before[picture]))
+            })
+            .await?;
         let after = evaluate(&browser, AFTER, vec![pictures]).await?;
         for picture in shown {
             assert_eq!(after[picture][0], json!("yes"), "{picture} was redrawn");

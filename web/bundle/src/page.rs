@@ -54,7 +54,7 @@ enum Piece<'a> {
     Link { rel: &'a str, href: &'a str },
 }
 
-/// The package of `href="web/Cargo.toml"`. Trunk derives the same file name, which the fit worker
+/// The package of `href="web/Cargo.toml"`. Trunk derives the same file name, which the worker
 /// imports.
 const PROGRAM: &str = "foreglow-web";
 

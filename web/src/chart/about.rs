@@ -1,12 +1,15 @@
 //! Marks of a chart, and the sentences that describe them.
 
+use std::sync::Arc;
+
 use foreglow_model::{Feature, Setting};
 use foreglow_shared::{WhatIf, format_duration, format_money, format_percent, format_rate};
 use leptos::prelude::*;
 
+use crate::data::machine_choice::Selection;
 use crate::data::text::{counted, named};
-use crate::plot::lines::ends_secs;
 use crate::state::Planner;
+use crate::worker::plan::view::PlanView;
 
 /// A point of a chart that the pointer or the keyboard can select.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,15 +23,17 @@ pub struct Mark {
 /// What a mark represents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum About {
-    /// A configuration and its prediction.
+    /// Executors and cores on the machine type of the what-if.
     Configuration(WhatIf),
+    /// A row of the plan, by its index.
+    Row(usize),
     /// A measured run and its prediction.
     Run {
         /// The setting of the run.
         setting: Setting,
         /// Measured time, seconds.
         measured_secs: f64,
-        /// Predicted time with the setting held out, seconds; `None` to ask the current predictor.
+        /// Predicted time with the setting held out, seconds; `None` for that of all runs.
         held_out_secs: Option<f64>,
     },
     /// A point of the curve of a single feature.
@@ -45,10 +50,11 @@ pub enum About {
 }
 
 impl About {
-    /// The what-if that a click selects.
-    pub fn taken(self, now: WhatIf) -> Option<WhatIf> {
+    /// Executors and cores of the mark, if it has some.
+    fn counts(self, now: WhatIf) -> Option<WhatIf> {
         match self {
             Self::Configuration(configuration) => Some(configuration),
+            Self::Row(_) => None,
             Self::Run { setting, .. } => {
                 Some(WhatIf { executors: setting.executors, cores_per_executor: setting.cores_per_executor })
             }
@@ -62,14 +68,37 @@ impl About {
         }
     }
 
+    /// The what-if that a click selects; reactive.
+    pub fn taken(self, planner: Planner) -> Option<Selection> {
+        let now = planner.selection();
+        match self {
+            Self::Row(place) => {
+                let plan = planner.answer.planned()?;
+                Some(plan.selection(plan.row(Some(place))?))
+            }
+            _ => Some(Selection { counts: self.counts(now.counts)?, ..now }),
+        }
+    }
+
     /// A sentence that describes the mark; reactive.
     pub fn words(self, planner: Planner) -> Option<String> {
         match self {
-            Self::Configuration(configuration) => of_configuration(planner, configuration),
+            Self::Configuration(configuration) => {
+                let cell = planner.answer.charts.with(|charts| charts.as_ref()?.grid.get(configuration));
+                let figures = cell.map(|cell| (cell.secs, cell.interval_secs, cell.cost));
+                Some(described(planner, &named(configuration), configuration, figures))
+            }
+            Self::Row(place) => {
+                let plan = planner.answer.planned()?;
+                let row = plan.row(Some(place))?;
+                let name = if plan.compares() { row.name.clone() } else { named(row.counts) };
+                let ends = row.interval.map(|interval| (interval.lower_secs, interval.upper_secs));
+                Some(described(planner, &name, row.counts, row.secs.map(|secs| (secs, ends, row.cost))))
+            }
             Self::Run { setting, measured_secs, held_out_secs } => {
                 let predicted = match held_out_secs {
                     Some(secs) => secs,
-                    None => planner.fitted()?.predictor.predict(setting).completion_time_secs?,
+                    None => planner.answer.charts.with(|charts| charts.as_ref()?.predicted_secs(setting))?,
                 };
                 let off = format_percent((predicted / measured_secs - 1.0).abs() * 100.0);
                 let side = if predicted < measured_secs { "less" } else { "more" };
@@ -92,17 +121,20 @@ impl About {
 
 /// A short description of the what-if, shown without a selected mark; reactive.
 pub fn in_short(planner: Planner) -> Option<String> {
-    let what_if = planner.what_if.get();
-    let secs = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs)?;
-    let money = money(planner, what_if, secs);
-    let WhatIf { executors, cores_per_executor } = what_if;
-    Some(format!("What if {executors} × {cores_per_executor}: {}{money}.", format_duration(secs)))
+    let row = planner.answer.looked_at()?;
+    let WhatIf { executors, cores_per_executor } = row.counts;
+    Some(format!(
+        "What if {executors} × {cores_per_executor}: {}{}.",
+        format_duration(row.secs?),
+        money(planner, row.cost)
+    ))
 }
 
-/// Returns `, USD 0.12`; empty if the prices do not cover the hardware.
-fn money(planner: Planner, configuration: WhatIf, secs: f64) -> String {
-    let Some(cost) = planner.cost(configuration, secs) else { return String::new() };
-    planner.prices.with(|prices| format!(", {}", format_money(cost, &prices.currency)))
+/// Returns `, USD 0.12`; empty if the cost is unknown.
+fn money(planner: Planner, cost: Option<f64>) -> String {
+    let plan = planner.answer.planned();
+    let text = |(cost, plan): (f64, Arc<PlanView>)| format!(", {}", format_money(cost, &plan.currency));
+    cost.zip(plan).map(text).unwrap_or_default()
 }
 
 /// `4 cores`, `10 % of the images`.
@@ -116,23 +148,24 @@ pub fn value_in_words(feature: Feature, value: f64) -> String {
     }
 }
 
-fn of_configuration(planner: Planner, configuration: WhatIf) -> Option<String> {
-    let prediction = planner.predict(configuration)?;
-    let mut text = format!("{}: ", named(configuration));
-    match prediction.completion_time_secs {
-        Some(secs) => {
+/// Time, interval and cost.
+type Figures = (f64, Option<(f64, f64)>, Option<f64>);
+
+fn described(planner: Planner, name: &str, configuration: WhatIf, figures: Option<Figures>) -> String {
+    let mut text = format!("{name}: ");
+    match figures {
+        Some((secs, interval, cost)) => {
             text.push_str(&format_duration(secs));
-            if let Some((lower, upper)) = prediction.interval.as_ref().map(ends_secs) {
+            if let Some((lower, upper)) = interval {
                 text.push_str(&format!(" ({} – {})", format_duration(lower), format_duration(upper)));
             }
-            text.push_str(&money(planner, configuration, secs));
+            text.push_str(&money(planner, cost));
         }
         None => text.push_str("unknown"),
     }
-    let selected = planner.selected.get();
-    let runs: Vec<String> = planner.jobs.with(|jobs| {
-        let runs = jobs.get(selected).map(|job| job.observations.as_slice()).unwrap_or_default();
-        let own = runs.iter().filter(|run| run.split() == configuration.split());
+    let runs: Vec<String> = planner.answer.charts.with(|charts| {
+        let runs = charts.as_ref().map(|charts| charts.runs.as_slice()).unwrap_or_default();
+        let own = runs.iter().map(|run| &run.run).filter(|run| run.split() == configuration.split());
         own.map(|run| format!("{} on {}", format_duration(run.completion_time_secs), format_rate(run.sampling_rate)))
             .collect()
     });
@@ -141,5 +174,5 @@ fn of_configuration(planner: Planner, configuration: WhatIf) -> Option<String> {
     } else if !runs.is_empty() {
         text.push_str(&format!("; measured {}", runs.join(", ")));
     }
-    Some(text)
+    text
 }

@@ -9,10 +9,9 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use web_sys::{Element, KeyboardEvent, MouseEvent};
 
-use crate::chart::about::{About, Mark};
+use crate::chart::about::{About, Mark, in_short};
 use crate::chart::axes::{Frame, width_of};
 use crate::chart::export::standalone;
-use crate::chart::overview::Overview;
 use crate::control::WhyButton;
 use crate::control::download;
 use crate::plot::markup::Markup;
@@ -120,7 +119,6 @@ impl Place {
 /// Draws a chart in its card.
 pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     let planner = expect_context::<Planner>();
-    let overview = expect_context::<Overview>();
     let Card { id, title, says, switches, .. } = card;
     let pointed = RwSignal::new(None::<About>);
     let focused = RwSignal::new(false);
@@ -135,8 +133,8 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
         }
     };
     let take = move |about: About| {
-        if let Some(configuration) = about.taken(planner.what_if.get_untracked()) {
-            planner.look_at(configuration);
+        if let Some(selection) = untrack(|| about.taken(planner)) {
+            planner.look_at(selection);
         }
     };
     let press = move |event: KeyboardEvent| {
@@ -155,11 +153,11 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     };
     let readout = move || match pointed.get() {
         Some(about) => about.words(planner),
-        None => overview.in_short.get(),
+        None => in_short(planner),
     };
-    let asked = Signal::derive(move || match pointed.get() {
-        Some(about) => about.taken(planner.what_if.get()).unwrap_or_else(|| planner.what_if.get()),
-        None => planner.what_if.get(),
+    let asked = Signal::derive(move || {
+        let pointed = pointed.get().and_then(|about| about.taken(planner));
+        pointed.unwrap_or_else(|| planner.selection())
     });
     let ring = part(drawing, move |drawing| {
         let mut ring = Markup::new();

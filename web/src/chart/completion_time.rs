@@ -3,27 +3,24 @@
 
 use std::sync::Arc;
 
-use foreglow_shared::{WhatIf, format_duration};
+use foreglow_shared::{Observation, WhatIf, format_duration};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, legend_of, path, shade, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, Drawing, Place, card, drawn};
-use crate::chart::overview::Overview;
 use crate::chart::switch::{log_switch, spread};
 use crate::data::job::highest;
 use crate::data::switch::Switch;
-use crate::plot::grid::{Grid, thinned};
-use crate::plot::lines::{Line, LinePoint, Measured, counts_of, line, lines, lines_for, measured};
+use crate::plot::counts::{counts_of, lines_for};
 use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
 use crate::plot::sheet::{Sheet, digits};
 use crate::state::Planner;
+use crate::worker::plan::view::{ChartView, LinePoint, RunView};
 
 const HEIGHT_PX: f64 = 360.0;
 const TIME_TICKS: usize = 6;
-/// Number of configurations along the what-if's line for which an interval is computed.
-const BAND: usize = 12;
 /// End of the y axis as a multiple of the highest point.
 const HEADROOM: f64 = 1.06;
 /// Height of a label below the line of the deadline, pixels.
@@ -43,6 +40,21 @@ struct CompletionTimes {
     y: Scale,
 }
 
+/// Predicted completion times of the whole job for one number of cores.
+#[derive(Clone, Debug, PartialEq)]
+struct Line {
+    cores_per_executor: u32,
+    /// Executors and seconds, ascending; unknown times are omitted.
+    points: Vec<(u32, f64)>,
+}
+
+/// A run with the whole-job time that it implies.
+#[derive(Clone, Debug, PartialEq)]
+struct Measured {
+    run: Observation,
+    whole_job_secs: f64,
+}
+
 /// The predictions and runs, which are independent of the question.
 #[derive(Debug, PartialEq)]
 struct Times {
@@ -56,10 +68,9 @@ struct Times {
 #[component]
 pub fn CompletionTimeChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let (x, y) = (spread(Switch::CompletionExecutors), spread(Switch::CompletionTime));
-    let times = Memo::new(move |_| Some(Arc::new(Times::of(planner, &*overview.grid.get()?)?)));
+    let times = Memo::new(move |_| Some(Arc::new(Times::of(&*planner.answer.charts.get()?))));
     let drawing = drawn(move || {
         let deadline = planner.deadline_secs.get();
         Some(CompletionTimes::of(times.get()?, deadline, place.frame()?, (x.get(), y.get())))
@@ -78,14 +89,19 @@ pub fn CompletionTimeChart() -> impl IntoView {
 }
 
 impl Times {
-    /// Collects the data; `None` without a predictor.
-    fn of(planner: Planner, grid: &Grid) -> Option<Self> {
-        let fitted = planner.fitted()?;
-        let observations = planner.observations();
+    fn of(ChartView { grid, runs, .. }: &ChartView) -> Self {
+        let observations: Vec<Observation> = runs.iter().map(|run| run.run).collect();
         let cores = lines_for(&grid.cores, &counts_of(&observations, |run| run.cores_per_executor));
-        let lines = lines(&fitted.predictor, &grid.executors, &cores);
-        let runs = measured(&fitted.whole_job_secs, &observations);
-        Some(Self { executors: grid.executors.clone(), lines, cores, runs })
+        let line = |cores: &u32| Line { cores_per_executor: *cores, points: grid.by_executors(*cores) };
+        let measured = |RunView { run, whole_job_secs, .. }: &RunView| {
+            Some(Measured { run: *run, whole_job_secs: (*whole_job_secs)? })
+        };
+        Self {
+            executors: grid.executors.clone(),
+            lines: cores.iter().map(line).collect(),
+            runs: runs.iter().filter_map(measured).collect(),
+            cores,
+        }
     }
 }
 
@@ -93,7 +109,7 @@ impl CompletionTimes {
     fn of(times: Arc<Times>, deadline_secs: Option<f64>, frame: Frame, (across, up): (Spread, Spread)) -> Self {
         let Times { executors, lines, runs, .. } = &*times;
         let secs = || {
-            let predicted = lines.iter().flat_map(|line| line.points.iter().map(|point| point.secs));
+            let predicted = lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
             predicted.chain(runs.iter().map(|run| run.whole_job_secs))
         };
         let (shortest, longest) =
@@ -116,11 +132,10 @@ impl CompletionTimes {
     }
 
     /// The area between the interval ends of a line, as a path.
-    fn band(&self, line: &Line) -> String {
+    fn band(&self, line: &[LinePoint]) -> String {
         let (foot, top) = self.frame.up();
         let end = |secs: f64| self.y.px(secs).clamp(top, foot);
         let ends: Vec<(f64, f64, f64)> = line
-            .points
             .iter()
             .filter_map(|point| {
                 let (lower, upper) = point.interval_secs?;
@@ -145,7 +160,7 @@ impl Drawing for CompletionTimes {
         picture.add(&x_axis(self.frame, &self.x, counts, "executors"));
         for line in lines {
             let points: Vec<(f64, f64)> =
-                line.points.iter().map(|point| self.px(point.executors, point.secs)).collect();
+                line.points.iter().map(|(executors, secs)| self.px(*executors, *secs)).collect();
             let mut drawn = Markup::new();
             drawn.path("", &path(points.iter().copied()));
             // Dots show that only whole numbers are possible. Many dots would merge into a thick
@@ -188,23 +203,12 @@ impl Drawing for CompletionTimes {
     }
 
     fn moving(&self, planner: Planner) -> Option<Markup> {
-        let fitted = planner.fitted()?;
-        let WhatIf { executors, cores_per_executor } = planner.what_if.get();
-        let mut counts = self.times.executors.clone();
-        if let Err(place) = counts.binary_search(&executors) {
-            counts.insert(place, executors);
-        }
-        let own = lines(&fitted.predictor, &counts, &[cores_per_executor]).pop()?;
-        // Intervals are slow to compute, and a dozen give a smooth band.
-        let mut some = thinned(&counts, BAND);
-        if let Err(place) = some.binary_search(&executors) {
-            some.insert(place, executors);
-        }
-        let intervals = line(&fitted.predictor, &some, cores_per_executor);
+        let view = planner.answer.what_if.get()?;
+        let executors = view.selection.counts.executors;
         let mut moving = Markup::new();
-        moving.path("band", &self.band(&intervals));
-        moving.path("own-line", &path(own.points.iter().map(|point| self.px(point.executors, point.secs))));
-        for point in intervals.points.iter().filter(|point| point.executors == executors) {
+        moving.path("band", &self.band(&view.band));
+        moving.path("own-line", &path(view.by_executors.iter().map(|(executors, secs)| self.px(*executors, *secs))));
+        for point in view.band.iter().filter(|point| point.executors == executors) {
             moving.add(&mark(self, point));
         }
         Some(moving)
@@ -212,9 +216,9 @@ impl Drawing for CompletionTimes {
 
     fn marks(&self) -> Vec<Mark> {
         let marks = self.times.lines.iter().flat_map(|line| {
-            line.points.iter().map(move |point| {
-                let configuration = WhatIf { executors: point.executors, cores_per_executor: line.cores_per_executor };
-                Mark { at: self.px(point.executors, point.secs), about: About::Configuration(configuration) }
+            line.points.iter().map(move |&(executors, secs)| {
+                let configuration = WhatIf { executors, cores_per_executor: line.cores_per_executor };
+                Mark { at: self.px(executors, secs), about: About::Configuration(configuration) }
             })
         });
         marks.collect()
@@ -222,16 +226,9 @@ impl Drawing for CompletionTimes {
 
     fn sheet(&self) -> Sheet {
         let predicted = self.times.lines.iter().flat_map(|line| {
-            let row = move |point: &LinePoint| {
-                let (executors, cores) = (point.executors.to_string(), line.cores_per_executor.to_string());
-                vec![
-                    "predicted".into(),
-                    executors,
-                    cores,
-                    "1".into(),
-                    digits(Some(point.secs)),
-                    digits(Some(point.secs)),
-                ]
+            let row = move |&(executors, secs): &(u32, f64)| {
+                let (executors, cores) = (executors.to_string(), line.cores_per_executor.to_string());
+                vec!["predicted".into(), executors, cores, "1".into(), digits(Some(secs)), digits(Some(secs))]
             };
             line.points.iter().map(row)
         });

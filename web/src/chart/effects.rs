@@ -8,12 +8,11 @@ use leptos::prelude::*;
 use crate::chart::about::{About, Mark, value_in_words};
 use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, Drawing, Place, card, drawn};
-use crate::chart::overview::Overview;
 use crate::chart::switch::{log_switch, spread};
 use crate::control::Later;
 use crate::data::switch::Switch;
 use crate::data::text::capitalised;
-use crate::plot::grid::thinned;
+use crate::plot::counts::thinned;
 use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
 use crate::plot::sheet::{Sheet, digits};
@@ -68,7 +67,6 @@ pub fn EffectsCharts() -> impl IntoView {
 
 fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let spread = spread(match feature {
         Feature::InverseExecutors => Switch::EffectExecutors,
@@ -77,12 +75,14 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
     });
     let drawing = drawn(move || {
         let published = planner.published()?;
-        let grid = overview.grid.get()?;
-        let counts = match feature {
-            Feature::InverseExecutors => grid.executors.clone(),
-            Feature::InverseCores => grid.cores.clone(),
-            Feature::SamplingRate => Vec::new(),
-        };
+        let counts = planner.answer.charts.with(|charts| {
+            let grid = &charts.as_ref()?.grid;
+            Some(match feature {
+                Feature::InverseExecutors => grid.executors.clone(),
+                Feature::InverseCores => grid.cores.clone(),
+                Feature::SamplingRate => Vec::new(),
+            })
+        })?;
         Alone::of(published.effects.as_ref().ok()?, feature, &counts, spread.get(), place.frame()?)
     });
     let frame = Card {
@@ -114,7 +114,7 @@ fn in_words(planner: Planner, effects: &Effects) -> String {
     let product: f64 = factors.iter().map(|(factor, _)| factor).product();
     let words: Vec<String> = factors.into_iter().map(|(_, words)| words).collect();
     let published = effects.secs(setting).map_or_else(|| "no time".into(), format_duration);
-    let own = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs);
+    let own = planner.answer.looked_at().and_then(|row| row.secs);
     let own = own.map(|secs| format!("; Foreglow's own predictor gives {}", format_duration(secs))).unwrap_or_default();
     format!(
         "The published scenario 4-2: {} = ×{product:.3}, from which its level 2 predicts {published}{own}.",

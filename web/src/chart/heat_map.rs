@@ -3,21 +3,19 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use foreglow_model::{Prediction, chance};
-use foreglow_shared::{CoreSplit, WhatIf, format_duration, format_money, format_probability};
+use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, Drawing, Place, card, drawn};
-use crate::chart::overview::Overview;
 use crate::chart::switch::{chosen, switch};
 use crate::data::switch::Switch;
-use crate::plot::grid::{Grid, Rates};
 use crate::plot::markup::{Attributes, Markup};
 use crate::plot::scale::{Scale, Spread, log_tick_time, tick_number};
 use crate::plot::sheet::{Sheet, digits};
 use crate::state::Planner;
+use crate::worker::plan::view::{Cell, ChartView};
 
 const HEIGHT_PX: f64 = 340.0;
 /// Number of colours.
@@ -47,8 +45,8 @@ enum Measure {
 
 #[derive(Clone, Debug, PartialEq)]
 struct HeatMap {
-    grid: Arc<Grid>,
-    rates: Rates,
+    grid: Counted,
+    currency: String,
     measure: Measure,
     /// Indexed by executors and then cores.
     values: Vec<Vec<Option<f64>>>,
@@ -56,29 +54,29 @@ struct HeatMap {
     frame: Frame,
 }
 
-/// The predictions of all cells, ordered by executors and then cores.
-type Predictions = Arc<Vec<Prediction>>;
+/// The axes, and the times that the deadline is compared with. Only a change of what is shown
+/// redraws the chart.
+#[derive(Clone, Debug, PartialEq)]
+struct Counted {
+    executors: Vec<u32>,
+    cores: Vec<u32>,
+    secs: Vec<Vec<Option<f64>>>,
+}
 
 /// Chart of the configuration space as a heat map.
 #[component]
 pub fn HeatMapChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let measure = chosen(Switch::HeatMap, &[Measure::Time, Measure::Money, Measure::Chance]);
-    // A separate memo, because only the probabilities need predictions.
-    let predictions = Memo::new(move |_| {
-        let (fitted, grid) = (planner.fitted()?, overview.grid.get()?);
-        let cells = grid.executors.iter().flat_map(|executors| grid.cores.iter().map(|cores| (*executors, *cores)));
-        Some(Arc::new(fitted.predictor.predict_whole_job(&cells.collect::<Vec<(u32, u32)>>())))
-    });
     let drawing = drawn(move || {
-        let (grid, rates) = (overview.grid.get()?, overview.rates.get());
-        HeatMap::of(planner, predictions, grid, rates, measure.get(), place.frame()?)
+        let charts = planner.answer.charts.get()?;
+        let currency = planner.answer.planned()?.currency.clone();
+        Some(HeatMap::of(charts, currency, measure.get(), place.frame()?))
     });
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
         (Measure::Chance, None) => "The probability depends on a deadline: set one in the question.".into(),
-        (Measure::Money, _) if planner.unpriced().is_some() => {
+        (Measure::Money, _) if planner.answer.planned().is_some_and(|plan| plan.cost_unknown.is_some()) => {
             "The prices do not cover this hardware: write its price under Prices and memory.".into()
         }
         (_, Some(deadline)) => format!(
@@ -92,39 +90,25 @@ pub fn HeatMapChart() -> impl IntoView {
 }
 
 impl HeatMap {
-    fn of(
-        planner: Planner,
-        predictions: Memo<Option<Predictions>>,
-        grid: Arc<Grid>,
-        rates: Rates,
-        measure: Measure,
-        frame: Frame,
-    ) -> Option<Self> {
-        // Reads the deadline only for probabilities, so that other quantities are not redrawn when
-        // it changes.
-        let chances = match measure {
-            Measure::Chance => planner.deadline_secs.get().zip(predictions.get()).zip(planner.job()),
-            _ => None,
-        };
-        let value = |row: usize, column: usize, secs: f64| match measure {
-            Measure::Time => Some(secs),
-            Measure::Money => rates.cost(grid.executors[row], grid.cores[column], secs),
-            Measure::Chance => {
-                let ((deadline, predictions), job) = chances.as_ref()?;
-                let split = CoreSplit::even(grid.executors[row], grid.cores[column]);
-                chance(job, split, &predictions[row * grid.cores.len() + column], *deadline)
+    fn of(charts: Arc<ChartView>, currency: String, measure: Measure, frame: Frame) -> Self {
+        let value = |cell: &Option<Cell>| {
+            let cell = cell.as_ref()?;
+            match measure {
+                Measure::Time => Some(cell.secs),
+                Measure::Money => cell.cost,
+                Measure::Chance => cell.chance,
             }
         };
-        let row = |(row, times): (usize, &Vec<Option<f64>>)| {
-            times.iter().enumerate().map(|(column, secs)| value(row, column, (*secs)?)).collect()
-        };
-        let values: Vec<Vec<Option<f64>>> = grid.secs.iter().enumerate().map(row).collect();
+        let grid = &charts.grid;
+        let values: Vec<Vec<Option<f64>>> = grid.cells.iter().map(|row| row.iter().map(value).collect()).collect();
         let known = values.iter().flatten().flatten();
         let range = match measure {
             Measure::Chance => (0.0, 1.0),
             _ => known.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(*value), high.max(*value))),
         };
-        Some(Self { grid, rates, measure, values, range, frame })
+        let secs = grid.cells.iter().map(|row| row.iter().map(|cell| Some(cell.as_ref()?.secs)).collect()).collect();
+        let (executors, cores) = (grid.executors.clone(), grid.cores.clone());
+        Self { grid: Counted { executors, cores, secs }, currency, measure, values, range, frame }
     }
 
     /// Left, top, width and height of a cell.
@@ -163,7 +147,7 @@ impl HeatMap {
     fn long(&self, value: f64) -> String {
         match self.measure {
             Measure::Time => format_duration(value),
-            Measure::Money => format_money(value, &self.rates.prices.currency),
+            Measure::Money => format_money(value, &self.currency),
             Measure::Chance => format_probability(value),
         }
     }
@@ -248,7 +232,7 @@ impl Drawing for HeatMap {
     }
 
     fn moving(&self, planner: Planner) -> Option<Markup> {
-        let WhatIf { executors, cores_per_executor } = planner.what_if.get();
+        let WhatIf { executors, cores_per_executor } = planner.answer.what_if.get()?.selection.counts;
         // On a thinned grid, the nearest cell represents the what-if.
         let nearest = |counts: &[u32], wanted: u32| {
             counts.iter().enumerate().min_by_key(|(_, count)| count.abs_diff(wanted)).map(|(place, _)| place)

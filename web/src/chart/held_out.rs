@@ -1,6 +1,6 @@
 //! Hold-out errors of the predictor: every measured setting, predicted by a fit without it.
 
-use foreglow_model::{HeldOut, median};
+use foreglow_model::median;
 use foreglow_shared::format_percent;
 use leptos::prelude::*;
 
@@ -13,6 +13,7 @@ use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
 use crate::plot::sheet::{Sheet, digits};
 use crate::state::Planner;
+use crate::worker::plan::view::HeldOutRun;
 
 const HEIGHT_PX: f64 = 300.0;
 const TICKS: usize = 5;
@@ -29,7 +30,7 @@ enum Upwards {
 #[derive(Clone, Debug, PartialEq)]
 struct Checked {
     upwards: Upwards,
-    runs: Vec<HeldOut>,
+    runs: Vec<HeldOutRun>,
     frame: Frame,
     x: Scale,
     y: Scale,
@@ -55,9 +56,11 @@ fn checked(upwards: Upwards, id: &'static str, title: &'static str) -> impl Into
         Upwards::Error => ("time", Switch::Residuals),
     };
     let spread = spread(switch);
-    let runs = Memo::new(move |_| planner.fitted().map(|fitted| fitted.predictor.held_out()).unwrap_or_default());
+    let runs = Memo::new(move |_| {
+        planner.answer.charts.with(|charts| charts.as_ref().map(|charts| charts.held_out.clone()).unwrap_or_default())
+    });
     let drawing = drawn(move || {
-        planner.fitted()?;
+        planner.answer.charts.with(|charts| charts.as_ref().map(|_| ()))?;
         Some(Checked::of(upwards, runs.get(), spread.get(), place.frame()?))
     });
     let says = Signal::derive(move || match (runs.with(Vec::is_empty), upwards) {
@@ -75,16 +78,16 @@ fn checked(upwards: Upwards, id: &'static str, title: &'static str) -> impl Into
     card(Card { id, title, says, switches: log_switch(axis, spread) }, place, drawing)
 }
 
-fn error_percent(run: &HeldOut) -> f64 {
+fn error_percent(run: &HeldOutRun) -> f64 {
     (run.predicted_secs / run.measured_secs - 1.0) * 100.0
 }
 
-fn median_error_percent(runs: &[HeldOut]) -> f64 {
+fn median_error_percent(runs: &[HeldOutRun]) -> f64 {
     median(runs.iter().map(|run| error_percent(run).abs()))
 }
 
 impl Checked {
-    fn of(upwards: Upwards, runs: Vec<HeldOut>, spread: Spread, frame: Frame) -> Self {
+    fn of(upwards: Upwards, runs: Vec<HeldOutRun>, spread: Spread, frame: Frame) -> Self {
         let times = || runs.iter().flat_map(|run| [run.measured_secs, run.predicted_secs]);
         let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
         let range = if spread == Spread::Log { (low / 1.2, high * 1.2) } else { (0.0, high * 1.05) };
@@ -99,7 +102,7 @@ impl Checked {
         Self { upwards, x: Scale::new(spread, range, (left + 8.0, right - 8.0)), y, runs, frame }
     }
 
-    fn px(&self, run: &HeldOut) -> (f64, f64) {
+    fn px(&self, run: &HeldOutRun) -> (f64, f64) {
         (
             self.x.px(run.measured_secs),
             match self.upwards {
@@ -134,15 +137,15 @@ impl Drawing for Checked {
     }
 
     fn moving(&self, planner: Planner) -> Option<Markup> {
-        let what_if = planner.what_if.get().split();
-        let is_own = |run: &&HeldOut| run.setting.split() == what_if;
+        let what_if = planner.answer.what_if.get()?.selection.counts.split();
+        let is_own = |run: &&HeldOutRun| run.setting.split() == what_if;
         let mut moving = Markup::new();
         moving.circles("run own", self.runs.iter().filter(is_own).map(|run| self.px(run)).collect(), 5.0);
         Some(moving)
     }
 
     fn marks(&self) -> Vec<Mark> {
-        let mark = |run: &HeldOut| Mark {
+        let mark = |run: &HeldOutRun| Mark {
             at: self.px(run),
             about: About::Run {
                 setting: run.setting,

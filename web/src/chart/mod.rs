@@ -8,7 +8,6 @@ mod effects;
 mod export;
 mod heat_map;
 mod held_out;
-mod overview;
 mod sampling_rate;
 mod speed_up;
 mod switch;
@@ -19,7 +18,6 @@ pub use self::{
     effects::EffectsCharts,
     heat_map::HeatMapChart,
     held_out::{PredictedByMeasuredChart, ResidualsChart},
-    overview::Overview,
     sampling_rate::SamplingRateChart,
     speed_up::SpeedUpChart,
     time_by_money::TimeByMoneyChart,

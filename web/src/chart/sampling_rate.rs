@@ -1,14 +1,12 @@
 //! Measured time by sampling rate, up to the whole job.
 
 use foreglow_model::Setting;
-use foreglow_shared::{Observation, WhatIf, format_duration, format_rate};
+use foreglow_shared::{Observation, format_duration, format_rate};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, Drawing, Place, card, drawn};
-use crate::chart::overview::Overview;
-use crate::plot::lines::predicted_secs;
 use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
 use crate::plot::sheet::{Sheet, digits};
@@ -16,14 +14,9 @@ use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 300.0;
 const TICKS: usize = 5;
-/// Number of points of the predicted curve. Each point also evaluates larger sampling rates, so
-/// that more of them would slow the sliders down.
-const STEPS: u32 = 12;
-
 #[derive(Clone, Debug, PartialEq)]
 struct Shares {
     runs: Vec<Observation>,
-    least: f64,
     frame: Frame,
     x: Scale,
     y: Scale,
@@ -33,12 +26,11 @@ struct Shares {
 #[component]
 pub fn SamplingRateChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let drawing = drawn(move || {
-        let grid = overview.grid.get()?;
-        let whole = grid.cells().map(|cell| cell.secs);
-        let runs = planner.observations();
+        let charts = planner.answer.charts.get()?;
+        let whole = charts.grid.known().map(|known| known.cell.secs);
+        let runs: Vec<Observation> = charts.runs.iter().map(|run| run.run).collect();
         let times = runs.iter().map(|run| run.completion_time_secs).chain(whole);
         let (shortest, longest) =
             times.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), t| (low.min(t), high.max(t)));
@@ -49,7 +41,6 @@ pub fn SamplingRateChart() -> impl IntoView {
             x: Scale::new(Spread::Log, (least, 1.0), (left + 12.0, right - 12.0)),
             y: Scale::new(Spread::Log, (shortest / 1.2, longest * 1.2), frame.up()),
             runs,
-            least,
             frame,
         })
     });
@@ -84,23 +75,8 @@ impl Drawing for Shares {
     }
 
     fn moving(&self, planner: Planner) -> Option<Markup> {
-        let fitted = planner.fitted()?;
-        let what_if @ WhatIf { executors, cores_per_executor } = planner.what_if.get();
-        let rate = |step: u32| {
-            if step == STEPS {
-                1.0
-            } else {
-                self.least * libm::pow(1.0 / self.least, f64::from(step) / f64::from(STEPS))
-            }
-        };
-        let curve: Vec<(f64, f64)> = (0..=STEPS)
-            .map(rate)
-            .filter_map(|sampling_rate| {
-                let secs =
-                    predicted_secs(&fitted.predictor, Setting::even(executors, cores_per_executor, sampling_rate))?;
-                Some((sampling_rate, secs))
-            })
-            .collect();
+        let view = planner.answer.what_if.get()?;
+        let (curve, what_if) = (&view.by_rate, view.selection.counts);
         let is_own = |run: &&Observation| run.split() == what_if.split();
         let mut moving = Markup::new();
         moving.path("curve", &path(curve.iter().map(|point| self.px(*point))));

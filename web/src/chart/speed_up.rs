@@ -1,7 +1,5 @@
 //! Speed-up t(1) ÷ t(n) and efficiency, which is speed-up ÷ n.
 
-use std::sync::Arc;
-
 use foreglow_model::{efficiency, speed_up};
 use foreglow_shared::{Observation, WhatIf};
 use leptos::prelude::*;
@@ -9,16 +7,14 @@ use leptos::prelude::*;
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Beside, Frame, legend_of, looked_at, path, shade, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn};
-use crate::chart::overview::Overview;
 use crate::chart::switch::{chosen, log_switch, spread, switch};
 use crate::data::switch::Switch;
-use crate::plot::grid::{Grid, thinned};
-use crate::plot::lines::{counts_of, lines_for};
+use crate::plot::counts::{counts_of, lines_for, thinned};
 use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
 use crate::plot::sheet::{Sheet, digits};
 use crate::state::Planner;
-use crate::worker::messages::Fitted;
+use crate::worker::plan::view::{ChartView, Grid};
 
 const HEIGHT_PX: f64 = 300.0;
 const TICKS: usize = 6;
@@ -62,15 +58,13 @@ struct SpeedUps {
 #[component]
 pub fn SpeedUpChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let gain = chosen(Switch::SpeedUp, &[Gain::SpeedUp, Gain::Efficiency]);
     let over = chosen(Switch::SpeedUpOver, &[Over::Executors, Over::Cores]);
     let spread = spread(Switch::SpeedUpAxes);
     let drawing = drawn(move || {
-        let fitted = planner.fitted()?;
-        let (grid, asked) = (overview.grid.get()?, (gain.get(), over.get()));
-        Some(SpeedUps::of(&fitted, &grid, &planner.observations(), asked, spread.get(), place.frame()?))
+        let charts = planner.answer.charts.get()?;
+        Some(SpeedUps::of(&charts, (gain.get(), over.get()), spread.get(), place.frame()?))
     });
     let says = Signal::derive(move || match (gain.get(), over.get()) {
         (Gain::SpeedUp, Over::Executors) => {
@@ -90,28 +84,22 @@ pub fn SpeedUpChart() -> impl IntoView {
 }
 
 impl SpeedUps {
-    fn of(
-        fitted: &Fitted,
-        grid: &Arc<Grid>,
-        observations: &[Observation],
-        (gain, over): (Gain, Over),
-        spread: Spread,
-        frame: Frame,
-    ) -> Self {
+    fn of(ChartView { grid, runs, .. }: &ChartView, (gain, over): (Gain, Over), spread: Spread, frame: Frame) -> Self {
         let (counts, others) = match over {
             Over::Executors => (&grid.executors, &grid.cores),
             Over::Cores => (&grid.cores, &grid.executors),
         };
         let counts = thinned(counts, 40);
+        let observations: Vec<Observation> = runs.iter().map(|run| run.run).collect();
         let measured = counts_of(
-            observations,
+            &observations,
             match over {
                 Over::Executors => |run| run.cores_per_executor,
                 Over::Cores => |run| run.executors,
             },
         );
         let others = lines_for(others, &measured);
-        let series: Vec<Series> = others.iter().map(|of| Series::of(fitted, over, *of, &counts)).collect();
+        let series: Vec<Series> = others.iter().map(|of| Series::of(grid, over, *of, &counts)).collect();
         let gains = || series.iter().flat_map(|series| series.points.iter().map(|point| gained(gain, *point)));
         let most = counts.last().copied().unwrap_or(1);
         let high = gains().fold(1.0, f64::max) * 1.05;
@@ -158,15 +146,19 @@ fn gained(gain: Gain, (count, speed_up): (u32, f64)) -> f64 {
 }
 
 impl Series {
-    fn of(fitted: &Fitted, over: Over, of: u32, counts: &[u32]) -> Self {
-        let asked: Vec<u32> = std::iter::once(1).chain(counts.iter().copied().filter(|count| *count > 1)).collect();
-        let times = match over {
-            Over::Executors => fitted.predictor.times(&asked, &[of]).concat(),
-            Over::Cores => fitted.predictor.times(&[of], &asked).concat(),
+    /// The speed-ups of a line of the grid.
+    fn of(grid: &Grid, over: Over, of: u32, counts: &[u32]) -> Self {
+        let (times, one, others) = match over {
+            Over::Executors => (grid.by_executors(of), &grid.one_executor, &grid.cores),
+            Over::Cores => (grid.by_cores(of), &grid.one_core, &grid.executors),
         };
-        let alone = times.first().copied().flatten();
-        let point = |(count, secs): (&u32, &Option<f64>)| Some((*count, speed_up(alone?, (*secs)?)));
-        Self { of, points: asked.iter().zip(&times).filter_map(point).collect() }
+        let alone = others.binary_search(&of).ok().and_then(|place| one.get(place).copied().flatten());
+        Self::relative(of, alone, times.into_iter().filter(|(count, _)| counts.contains(count)))
+    }
+
+    /// The speed-ups of times over the time alone.
+    fn relative(of: u32, alone: Option<f64>, times: impl Iterator<Item = (u32, f64)>) -> Self {
+        Self { of, points: times.filter_map(|(count, secs)| Some((count, speed_up(alone?, secs)))).collect() }
     }
 }
 
@@ -186,17 +178,14 @@ impl Drawing for SpeedUps {
     }
 
     fn moving(&self, planner: Planner) -> Option<Markup> {
-        let fitted = planner.fitted()?;
-        let WhatIf { executors, cores_per_executor } = planner.what_if.get();
-        let (count, other) = match self.over {
-            Over::Executors => (executors, cores_per_executor),
-            Over::Cores => (cores_per_executor, executors),
+        let view = planner.answer.what_if.get()?;
+        let WhatIf { executors, cores_per_executor } = view.selection.counts;
+        let (count, other, times) = match self.over {
+            Over::Executors => (executors, cores_per_executor, &view.by_executors),
+            Over::Cores => (cores_per_executor, executors, &view.by_cores),
         };
-        let mut counts = self.counts.clone();
-        if let Err(place) = counts.binary_search(&count) {
-            counts.insert(place, count);
-        }
-        let own = Series::of(&fitted, self.over, other, &counts);
+        let alone = times.iter().find(|(count, _)| *count == 1).map(|(_, secs)| *secs);
+        let own = Series::relative(other, alone, times.iter().copied());
         let mut moving = Markup::new();
         moving.path("own-line", &path(own.points.iter().map(|point| self.px(*point))));
         for point in own.points.iter().filter(|point| point.0 == count) {

@@ -1,9 +1,8 @@
 //! The page's side of the workers.
 
-mod errand;
-mod fit_worker;
-mod machine_worker;
+mod plan_worker;
+mod request;
+mod worker;
 
-pub use self::errand::{COMPARISON, Errand, READER};
-pub use self::fit_worker::FitWorker;
-pub use self::machine_worker::MachineWorker;
+pub use self::plan_worker::PlanWorker;
+pub use self::request::{COMPARISON, READER, RunningRequest};

@@ -10,4 +10,4 @@ pub use self::clipboard::{CopyButton, copy};
 pub use self::download::download;
 pub use self::focus::refocus;
 pub use self::later::{Later, later};
-pub use self::why_button::{Explained, WhyButton};
+pub use self::why_button::WhyButton;

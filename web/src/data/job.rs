@@ -32,6 +32,12 @@ pub fn same_job<'a>(jobs: &'a [Job], context: &Context) -> Option<&'a Job> {
     jobs.iter().find(|job| job.context == *context)
 }
 
+/// The jobs that a plan of a context is fitted to: those of the same mode, because other jobs show
+/// how machine types differ.
+pub fn related(jobs: &[Job], context: &Context) -> Vec<Job> {
+    jobs.iter().filter(|job| job.context.workload.mode == context.workload.mode).cloned().collect()
+}
+
 /// Groups samples into jobs, sorted by descending number of runs.
 pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
     most_runs_first(group_by_context(samples))

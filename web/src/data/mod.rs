@@ -11,5 +11,4 @@ pub mod switch;
 pub mod text;
 pub mod view;
 pub mod view_state;
-pub mod why;
 pub mod workload;

@@ -1,17 +1,6 @@
-//! Words for the neighbours of the recommended configuration on the front, and their trade-offs.
+//! Trade-offs between configurations, in words.
 
-use foreglow_model::{Candidate, Neighbours};
 use foreglow_shared::{format_duration, format_money};
-
-/// Returns the sentence about missing neighbours.
-pub fn missing(neighbours: Neighbours) -> &'static str {
-    match (neighbours.cheaper, neighbours.faster) {
-        (None, None) => "no configuration is cheaper or faster",
-        (None, Some(_)) => "no configuration is cheaper",
-        (Some(_), None) => "no configuration is faster",
-        (Some(_), Some(_)) => "",
-    }
-}
 
 /// The completion time and the cost of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,11 +12,6 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Returns the time and cost of a candidate, if both are known.
-    pub fn of(candidate: &Candidate) -> Option<Self> {
-        Some(Self { secs: candidate.prediction.completion_time_secs?, cost: candidate.cost? })
-    }
-
     /// Formats the difference to another configuration: `15.10 s longer, USD 0.004 less`. Amounts
     /// that are equal as shown are omitted.
     pub fn beside(self, other: Self, currency: &str) -> String {
@@ -46,15 +30,6 @@ fn difference(own: f64, other: f64, format: impl Fn(f64) -> String, words: [&str
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn missing_neighbours_are_named() {
-        let of = |cheaper, faster| missing(Neighbours { cheaper, faster });
-        assert_eq!(of(Some(0), Some(2)), "");
-        assert_eq!(of(None, Some(1)), "no configuration is cheaper");
-        assert_eq!(of(Some(2), None), "no configuration is faster");
-        assert_eq!(of(None, None), "no configuration is cheaper or faster");
-    }
 
     #[test]
     fn a_trade_off_names_time_and_money_and_omits_what_is_equal() {

@@ -2,7 +2,7 @@
 
 use foreglow_shared::{LinkSetting, LinkSettings, MONEY, decoded, encoded, number};
 
-use crate::data::machine_choice::MachineChoice;
+use crate::data::machine_choice::{MachineChoice, Selection};
 use crate::data::switch::Switches;
 
 /// A view of the answer.
@@ -69,6 +69,8 @@ pub struct Shown {
     /// The images and epochs of the question about the job of a short link, if it was measured with
     /// others. A full link holds them.
     pub size: Option<(u64, u32)>,
+    /// The pinned configurations that have a machine type or sizes. The link holds the others.
+    pub pins: Vec<Selection>,
     /// Whether the user chose the smallest configuration for the what-if. Otherwise it stands for
     /// the recommended one, because links of earlier versions hold it until the user moves a
     /// slider.
@@ -98,6 +100,7 @@ impl Shown {
                 add(&format!("{name}={count}"));
             }
         }
+        self.pins.iter().for_each(|pin| add(&format!("pin={}", pin.to_address())));
         if self.is_smallest_chosen {
             add("what-if=smallest");
         }
@@ -141,6 +144,7 @@ impl Shown {
             "batch" => pick.batch_size = count(value),
             "partition" => pick.partition_size = count(value),
             "memory" => pick.memory_per_executor_mib = count(value),
+            "pin" => self.pins.extend(Selection::from_address(value)),
             "what-if" => self.is_smallest_chosen = value == "smallest",
             "chart" => self.switches.read(value),
             _ => {}
@@ -165,7 +169,7 @@ pub fn split(fragment: &str) -> (&str, Shown) {
 
 #[cfg(test)]
 mod tests {
-    use foreglow_shared::Devices;
+    use foreglow_shared::{Devices, WhatIf};
 
     use super::*;
     use crate::data::machine_choice::MachinePick;
@@ -206,7 +210,11 @@ mod tests {
                 memory_per_executor_mib: Some(2048),
             },
         };
-        let shown = Shown { tab: Tab::Explore, choice, ..Shown::default() };
+        let pins = vec![Selection {
+            counts: WhatIf { executors: 2, cores_per_executor: 4 },
+            pick: MachinePick { batch_size: None, ..choice.pick.clone() },
+        }];
+        let shown = Shown { tab: Tab::Explore, choice, pins, ..Shown::default() };
         assert_eq!(split(&format!("v1.abc{}", shown.suffix())), ("v1.abc", shown));
         for broken in [
             "&without=%G1",
@@ -219,6 +227,8 @@ mod tests {
             "&partition=-1",
             "&memory=x",
             "&machine=%e",
+            "&pin=2x0:a:::",
+            "&pin=2x4",
         ] {
             assert_eq!(split(broken).1, Shown::default(), "{broken}");
         }

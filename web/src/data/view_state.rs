@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::edits::{Edits, resized};
 use crate::data::job::{Limits, Space, same_job};
 use crate::data::left_out::Run;
-use crate::data::machine_choice::{MachineChoice, MachinePick};
+use crate::data::machine_choice::{MachineChoice, MachinePick, Selection};
 use crate::data::switch::Switches;
 use crate::data::view::{Shown, Tab, split};
 
@@ -34,7 +34,7 @@ pub struct ViewState {
     /// The configuration of the what-if; `None` for the recommended one.
     pub what_if: Option<WhatIf>,
     /// The pinned configurations.
-    pub pins: Vec<WhatIf>,
+    pub pins: Vec<Selection>,
     /// The machine types to compare, and the user's prices of them.
     pub choice: MachineChoice,
     /// The view that is shown.
@@ -66,7 +66,8 @@ pub struct Rest {
     /// [`Edits::as_jobs`].
     edits: [Vec<Job>; 2],
     /// The pinned configurations, which a short link lacks.
-    pins: Vec<WhatIf>,
+    #[serde(default)]
+    pinned: Vec<Selection>,
 }
 
 /// The part of the state whose changes are steps of the history, so that the back button returns to
@@ -150,7 +151,8 @@ impl ViewState {
     pub fn view(&self) -> Option<View> {
         let job = self.job()?.clone();
         let left_out = self.edits.left_out.of(&job.context);
-        let view = View { job, question: self.question(), pins: self.pins.clone(), left_out, compared: Vec::new() };
+        let pins = self.pins.iter().filter(|pin| pin.pick == MachinePick::default()).map(|pin| pin.counts).collect();
+        let view = View { job, question: self.question(), pins, left_out, compared: Vec::new() };
         Some(view.comparing(&self.jobs))
     }
 
@@ -164,6 +166,7 @@ impl ViewState {
             choice: self.choice.clone(),
             switches: self.switches,
             size: None,
+            pins: self.pins.iter().filter(|pin| pin.pick != MachinePick::default()).cloned().collect(),
             is_smallest_chosen: self.what_if == Some(UNCHOSEN),
         };
         let link = if short || !view.fits_in_link() {
@@ -203,6 +206,8 @@ impl ViewState {
         self.limits = Limits::of(&question);
         self.space = Space::of(&question);
         self.prices = question.prices;
+        let known = self.pins.clone();
+        self.pins.extend(shown.pins.into_iter().filter(|pin| !known.contains(pin)));
         (self.tab, self.choice, self.switches) = (shown.tab, shown.choice, shown.switches);
         Ok(())
     }
@@ -223,7 +228,7 @@ impl ViewState {
             }
         }
         compared.into_iter().for_each(|job| self.add_job(job));
-        self.pins = pins;
+        self.pins = pins.into_iter().map(Selection::from).collect();
         question
     }
 
@@ -252,12 +257,12 @@ impl ViewState {
     /// As [`ViewState::open`].
     pub fn reopened(link: Link, rest: Rest) -> Result<Self, String> {
         let mut state = Self::default();
-        let Rest { jobs, edits, pins } = rest;
+        let Rest { jobs, edits, pinned } = rest;
         if link.short_job().is_some() {
             state.edits.add(edits);
             state.jobs = jobs;
             state.open(link)?;
-            state.pins = pins;
+            state.pins = pinned;
             return Ok(state);
         }
         state.open(link)?;
@@ -276,7 +281,7 @@ impl ViewState {
         Some(Rest {
             jobs: if link_has_jobs { Vec::new() } else { self.jobs.clone() },
             edits: self.edits.as_jobs(),
-            pins: self.pins.clone(),
+            pinned: self.pins.clone(),
         })
     }
 
@@ -302,6 +307,7 @@ impl ViewState {
         }
         self.space = job.map_or_else(|| usual_space(&[]), |job| usual_space(&job.observations));
         self.what_if = None;
+        self.choice.pick = MachinePick::default();
         self.pins = Vec::new();
     }
 
@@ -401,7 +407,7 @@ mod tests {
         state.space.executors = vec![1, 2, 9];
         state.prices.core_hour = 0.7;
         state.what_if = Some(TWO);
-        state.pins = vec![TWO];
+        state.pins = vec![TWO.into()];
         state.choice.devices = Devices::Cpu;
         state.choice.pick.batch_size = Some(16);
         state.tab = Tab::Trust;

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use crate::client::{Errand, READER};
+use crate::client::{READER, RunningRequest};
 use crate::control::CopyButton;
 use crate::data::text::capitalised;
 use crate::state::Planner;
 use crate::worker::advice::{AdviceRow, AdviceText};
-use crate::worker::messages::{FromErrand, ToErrand};
+use crate::worker::messages::{Request, Response};
 
 /// Delay after the last change of the question, because the advice is expensive to compute.
 const PAUSE: Duration = Duration::from_millis(400);
@@ -20,24 +20,22 @@ pub fn NextSamples() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let open = RwSignal::new(false);
     let advice = RwSignal::new(None::<Result<AdviceText, String>>);
-    let errand = StoredValue::new_local(None::<Errand>);
-    let asked = Memo::new(move |_| open.get().then(|| planner.job().map(|job| (job, planner.question()))).flatten());
+    let running = StoredValue::new_local(None::<RunningRequest>);
+    let asked = Memo::new(move |_| open.get().then(|| planner.advice_question()).flatten());
     Effect::new(move |earlier: Option<Option<TimeoutHandle>>| {
         if let Some(handle) = earlier.flatten() {
             handle.clear();
         }
-        let (job, mut question) = asked.get()?;
-        // The advice does not depend on the what-if.
-        question.what_if = foreglow_shared::WhatIf { executors: 1, cores_per_executor: 1 };
+        let (jobs, question) = asked.get()?;
         let ask = move || {
             advice.set(None);
-            let told = move |told: Result<FromErrand, String>| match told {
-                Ok(FromErrand::Advised(advised)) => advice.set(Some(advised)),
+            let on_response = move |response: Result<Response, String>| match response {
+                Ok(Response::Advised(advised)) => advice.set(Some(advised)),
                 Ok(_) => {}
                 Err(reason) => advice.set(Some(Err(reason))),
             };
-            match Errand::start(READER, &ToErrand::Advise(job, Box::new(question)), None, told) {
-                Ok(started) => errand.set_value(Some(started)),
+            match RunningRequest::start(READER, &Request::Advise(jobs, Box::new(question)), None, on_response) {
+                Ok(started) => running.set_value(Some(started)),
                 Err(reason) => advice.set(Some(Err(reason))),
             }
         };

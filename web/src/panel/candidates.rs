@@ -1,38 +1,67 @@
-//! A table of every configuration with its time and cost.
+//! The list of all configurations with their times and costs.
 
-use std::sync::Arc;
-
-use foreglow_model::{Candidate, Decision};
-use foreglow_shared::{WhatIf, format_money};
+use foreglow_shared::format_probability;
 use leptos::prelude::*;
 
-use crate::panel::prediction::{interval_ends, time_of};
+use crate::data::machine_choice::Selection;
+use crate::panel::prediction::{all_digits, interval_ends, money_of, time_of};
 use crate::state::Planner;
+use crate::worker::plan::candidate_list::{CandidateList, SortBy};
+use crate::worker::plan::view::{PlanView, Row};
 
 /// Number of rows shown initially.
 const FEW: usize = 12;
 /// Limit on the rows for smooth scrolling.
 const MOST: usize = 1_000;
 
-/// The table of all candidates, cheapest first.
+/// A row of the list.
+#[derive(Clone, Debug, PartialEq)]
+struct ListedRow {
+    row: Row,
+    selection: Selection,
+    /// `c5.xlarge`; empty with a single machine type.
+    machine: String,
+    money: String,
+    is_recommended: bool,
+    is_on_front: bool,
+}
+
+impl ListedRow {
+    fn of(plan: &PlanView, place: usize) -> Option<Self> {
+        let row = plan.row(Some(place))?.clone();
+        Some(Self {
+            selection: plan.selection(&row),
+            machine: plan.arms.get(row.arm).map(|arm| arm.machine.clone()).unwrap_or_default(),
+            money: money_of(row.cost, &plan.currency),
+            is_recommended: plan.recommended == Some(place),
+            is_on_front: plan.front.contains(&place),
+            row,
+        })
+    }
+}
+
+/// The list of all candidates, cheapest first.
 #[component]
 pub fn Candidates() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let all = RwSignal::new(false);
-    let decision = Memo::new(move |_| planner.decision.get().and_then(Result::ok));
-    let count = Memo::new(move |_| decision.with(|decision| decision.as_ref().map_or(0, |d| d.candidates.len())));
+    let list = RwSignal::new(CandidateList::default());
+    let plan = Memo::new(move |_| planner.answer.planned());
+    let several = Memo::new(move |_| plan.with(|plan| plan.as_ref().is_some_and(|plan| plan.types.len() > 1)));
+    // Several machine types are first compared by the best of each.
+    Effect::new(move |_| {
+        let several = several.get();
+        list.update(|list| list.only_best = several);
+    });
+    let places = Memo::new(move |_| {
+        plan.with(|plan| plan.as_ref().map(|plan| list.with(|list| list.places(plan))).unwrap_or_default())
+    });
     let rows = Memo::new(move |_| {
         let limit = if all.get() { MOST } else { FEW };
-        let row = |decision: &Arc<Decision>| {
-            by_money(decision)
-                .into_iter()
-                .take(limit)
-                .map(|place| CandidateCells::of(planner, decision, place))
-                .collect()
-        };
-        decision.with(|decision| decision.as_ref().map(row).unwrap_or_default())
+        let Some(plan) = plan.get() else { return Vec::new() };
+        places.with(|places| places.iter().take(limit).filter_map(|place| ListedRow::of(&plan, *place)).collect())
     });
-    let shown_rows = Memo::new(move |_| rows.with(Vec::<CandidateCells>::len));
+    let shown_rows = Memo::new(move |_| rows.with(Vec::<ListedRow>::len));
     // One memo per row, so that unchanged rows are not rebuilt.
     let body = move || {
         let row = |place: usize| {
@@ -41,32 +70,62 @@ pub fn Candidates() -> impl IntoView {
         };
         (0..shown_rows.get()).map(row).collect_view()
     };
+    let says = move || {
+        let compared = plan.with(|plan| plan.as_ref().map_or(0, |plan| plan.compared));
+        let best = if list.with(|list| list.only_best) { "The best of each machine type, of " } else { "All of " };
+        format!("{best}{compared} configurations. ")
+    };
+    let count = move || places.with(Vec::len);
     view! {
         <section class="card candidates" aria-labelledby="candidates-title">
-            <h2 id="candidates-title">"Every configuration"</h2>
-            <p class="hush">
-                "Cheapest first; those that miss the deadline or exceed the budget last. " <span class="pareto-mark">"◆"</span>
+            <div class="samples-head">
+                <h2 id="candidates-title">"Every configuration"</h2>
+                <label>
+                    <span class="hush">"Show only "</span>
+                    <input
+                        type="search"
+                        placeholder="such as 2x4"
+                        data-testid="candidates-filter"
+                        on:input=move |event| list.update(|list| list.filter = event_target_value(&event))
+                    />
+                </label>
+                <Show when=move || several.get()>
+                    <label>
+                        <input
+                            type="checkbox"
+                            data-testid="only-best"
+                            prop:checked=move || list.with(|list| list.only_best)
+                            on:change=move |event| list.update(|list| list.only_best = event_target_checked(&event))
+                        />
+                        " Best of each machine type"
+                    </label>
+                </Show>
+            </div>
+            <p class="hush" data-testid="candidates-says">
+                {says} <span class="pareto-mark">"◆"</span>
                 " marks the Pareto front: nothing else is both faster and cheaper."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="candidates-title">
                 <table data-testid="candidates">
                     <thead>
                         <tr>
-                            <th scope="col">"Executors × cores"</th>
-                            <th scope="col" class="number">"Completion time"</th>
+                            <SortHead list by=SortBy::Configuration label="Configuration" class="" />
+                            <SortHead list by=SortBy::Time label="Completion time" class="number" />
                             <th scope="col" class="number wide">"90 % interval"</th>
-                            <th scope="col" class="number">"Cost"</th>
-                            <th scope="col" class="wide"></th>
+                            <SortHead list by=SortBy::Money label="Cost" class="number" />
+                            <SortHead list by=SortBy::Probability label="Probability" class="number wide" />
+                            <th scope="col" class="wide"><span class="out-of-sight">"Remark"</span></th>
+                            <th scope="col"><span class="out-of-sight">"Actions"</span></th>
                         </tr>
                     </thead>
                     <tbody>{body}</tbody>
                 </table>
             </div>
-            <Show when=move || { count.get() > FEW }>
-                <button type="button" class="quiet" on:click=move |_| all.update(|all| *all = !*all)>
-                    {move || match (all.get(), count.get()) {
-                        (true, _) => "Show the cheapest only".to_owned(),
-                        (false, count) if count > MOST => format!("Show the cheapest {MOST} of {count}"),
+            <Show when=move || { count() > FEW }>
+                <button type="button" class="quiet" data-testid="more-candidates" on:click=move |_| all.update(|all| *all = !*all)>
+                    {move || match (all.get(), count()) {
+                        (true, _) => format!("Show the first {FEW}"),
+                        (false, count) if count > MOST => format!("Show the first {MOST} of {count}"),
                         (false, count) => format!("Show all {count}"),
                     }}
                 </button>
@@ -75,88 +134,62 @@ pub fn Candidates() -> impl IntoView {
     }
 }
 
-/// Indices of the candidates: feasible ones first, then by cost (executor-hours without prices) and
-/// time; unknown values last.
-fn by_money(decision: &Decision) -> Vec<usize> {
-    let key = |place: &usize| {
-        let candidate = &decision.candidates[*place];
-        let secs = candidate.prediction.completion_time_secs.unwrap_or(f64::INFINITY);
-        (!candidate.is_feasible, candidate.objective.unwrap_or(f64::INFINITY), secs)
+/// A column header that sorts by its column.
+#[component]
+fn SortHead(list: RwSignal<CandidateList>, by: SortBy, label: &'static str, class: &'static str) -> impl IntoView {
+    let order = move || match list.with(|list| (list.by == by, list.descending)) {
+        (false, _) => "none",
+        (true, false) => "ascending",
+        (true, true) => "descending",
     };
-    let mut places: Vec<usize> = (0..decision.candidates.len()).collect();
-    places.sort_by(|a, b| {
-        let (a, b) = (key(a), key(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
-    });
-    places
-}
-
-/// Cells of the row of a candidate.
-#[derive(Clone, Debug, PartialEq)]
-struct CandidateCells {
-    configuration: WhatIf,
-    time: (String, Option<String>),
-    interval: Option<String>,
-    money: String,
-    recommended: bool,
-    late: bool,
-    pareto: bool,
-    remark: &'static str,
-}
-
-impl CandidateCells {
-    fn of(planner: Planner, decision: &Decision, place: usize) -> Self {
-        let candidate: &Candidate = &decision.candidates[place];
-        let interval = candidate.prediction.interval.as_ref();
-        let currency = planner.prices.with(|prices| prices.currency.clone());
-        let recommended = decision.recommended == Some(place);
-        let is_over = |value: Option<f64>, limit: Option<f64>| limit.is_some_and(|limit| value > Some(limit));
-        let is_late = is_over(candidate.prediction.completion_time_secs, planner.deadline_secs.get());
-        let is_dear = is_over(candidate.cost, planner.budget.get());
-        Self {
-            configuration: WhatIf {
-                executors: candidate.placement.executors,
-                cores_per_executor: candidate.placement.cores_per_executor,
-            },
-            time: time_of(Some(&candidate.prediction)),
-            interval: interval.map(|interval| interval_ends(Some(interval))),
-            money: candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency)),
-            recommended,
-            late: !candidate.is_feasible,
-            pareto: decision.pareto.contains(&place),
-            remark: match (recommended, decision.fastest == Some(place), candidate.meets_deadline) {
-                _ if candidate.exclusion.is_some() => "out of memory",
-                _ if !candidate.keeps_accuracy => "accuracy too low or unknown",
-                (true, ..) => "recommended",
-                (_, true, false) if is_late => "fastest, still too late",
-                (_, false, false) if is_late => "too late",
-                _ if is_dear => "over budget",
-                _ if !candidate.is_feasible => "too uncertain",
-                (_, true, true) => "fastest",
-                _ => "",
-            },
-        }
+    let sort = move |_| {
+        list.update(|list| {
+            list.descending = list.by == by && !list.descending;
+            list.by = by;
+        });
+    };
+    view! {
+        <th scope="col" class=class aria-sort=order>
+            <button type="button" class="sort" on:click=sort>{label}</button>
+        </th>
     }
 }
 
-fn shown(planner: Planner, row: CandidateCells) -> impl IntoView {
-    let CandidateCells { configuration, time: (time, secs), interval, money, recommended, late, pareto, remark } = row;
+fn shown(planner: Planner, listed: ListedRow) -> impl IntoView {
+    let ListedRow { row, selection, machine, money, is_recommended, is_on_front } = listed;
+    let chance = row.success_probability.map(format_probability);
+    let (looked, pinned, watched, pinnable) =
+        (selection.clone(), selection.clone(), selection.clone(), selection.clone());
+    let pin_label = format!("Pin {}", row.name);
     view! {
         <tr
-            class:recommended-row=recommended
-            class:late=late
-            class:looked-at=move || planner.what_if.get() == configuration
+            class:recommended-row=is_recommended
+            class:late=!row.is_feasible
+            class:looked-at=move || planner.selection() == watched
+            data-machine=machine
         >
             <th scope="row">
-                <button type="button" class="pick" title="Show it in the what-if" on:click=move |_| planner.look_at(configuration)>
-                    {format!("{} × {}", configuration.executors, configuration.cores_per_executor)}
+                <button type="button" class="pick" title="Show it in the what-if" on:click=move |_| planner.look_at(looked.clone())>
+                    {row.name}
                 </button>
-                {pareto.then(|| view! { <span class="pareto-mark" title="on the Pareto front">" ◆"</span> })}
+                {is_on_front.then(|| view! { <span class="pareto-mark" title="on the Pareto front">" ◆"</span> })}
             </th>
-            <td class="number" data-secs=secs>{time}</td>
-            <td class="number wide">{interval}</td>
-            <td class="number">{money}</td>
-            <td class="wide remark">{remark}</td>
+            <td class="number" data-secs=all_digits(row.secs)>{time_of(row.secs)}</td>
+            <td class="number wide">{row.interval.map(|interval| interval_ends(Some(&interval)))}</td>
+            <td class="number" data-cost=all_digits(row.cost)>{money}</td>
+            <td class="number wide">{chance}</td>
+            <td class="wide remark" title=row.exclusion>{row.remark}</td>
+            <td class="acts">
+                <button
+                    type="button"
+                    class="why"
+                    aria-label=pin_label
+                    aria-disabled=move || planner.is_pinned(&pinnable).to_string()
+                    on:click=move |_| planner.pin(pinned.clone())
+                >
+                    "Pin"
+                </button>
+            </td>
         </tr>
     }
 }

@@ -1,54 +1,70 @@
 //! Comparison of the recommended configuration with its neighbours and with pinned configurations.
 
-use foreglow_model::{Candidate, Limits, Neighbours, Plan};
-use foreglow_shared::{Question, WhatIf, format_money, format_probability};
+use std::sync::Arc;
+
+use foreglow_shared::format_probability;
 use leptos::prelude::*;
 
 use crate::control::{WhyButton, refocus};
-use crate::data::neighbours::{Taken, missing};
+use crate::data::machine_choice::Selection;
 use crate::data::text::named;
-use crate::panel::prediction::{interval_ends, time_of};
+use crate::panel::prediction::{all_digits, interval_ends, money_of, taken, time_of};
 use crate::state::Planner;
+use crate::worker::plan::view::{PlanView, Row};
+
+const RECOMMENDED: &str = "Recommended";
+/// Limit on the pins, to keep the link short and the table readable.
+const MOST_PINS: usize = 12;
 
 /// One row of the comparison.
 #[derive(Clone, Debug, PartialEq)]
-struct ComparedCandidate {
+struct ComparedRow {
     label: &'static str,
-    candidate: Candidate,
-    /// The sentence about missing neighbours of the recommended configuration.
-    missing: &'static str,
-    is_pinned: bool,
+    row: Row,
+    selection: Selection,
+}
+
+impl Planner {
+    /// Pins a configuration, unless it is pinned or there are too many.
+    pub fn pin(self, selection: Selection) {
+        self.pins.update(|pins| {
+            if !pins.contains(&selection) && pins.len() < MOST_PINS {
+                pins.push(selection);
+            }
+        });
+    }
+
+    /// Whether a configuration cannot be pinned again; reactive.
+    pub fn is_pinned(self, selection: &Selection) -> bool {
+        self.pins.with(|pins| pins.contains(selection) || pins.len() >= MOST_PINS)
+    }
 }
 
 /// The comparison table.
 #[component]
 pub fn Compare() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let rows = Memo::new(move |_| rows(planner));
+    let plan = Memo::new(move |_| planner.answer.planned());
+    let rows = Memo::new(move |_| plan.with(|plan| plan.as_ref().map(|plan| rows(planner, plan)).unwrap_or_default()));
     let limits = Memo::new(move |_| planner.deadline_secs.get().is_some() || planner.budget.get().is_some());
+    let machines = Memo::new(move |_| plan.with(|plan| plan.as_ref().is_some_and(|plan| plan.compares())));
     let body = move || {
+        let plan = plan.get()?;
         let rows = rows.get();
-        let recommended = rows.iter().find(|row| row.label == RECOMMENDED).and_then(|row| Taken::of(&row.candidate));
-        rows.into_iter().map(|row| shown(planner, row, recommended, limits.get())).collect_view()
+        Some(rows.into_iter().map(|row| shown(planner, &plan, row, limits.get())).collect_view())
     };
-    let pin = move |_| {
-        let what_if = planner.what_if.get_untracked();
-        planner.pins.update(|pins| {
-            if !pins.contains(&what_if) && pins.len() < MOST_PINS {
-                pins.push(what_if);
-            }
-        });
-    };
-    let is_pinned = Memo::new(move |_| {
-        let what_if = planner.what_if.get();
-        planner.pins.with(|pins| pins.contains(&what_if) || pins.len() >= MOST_PINS)
-    });
     view! {
         <section class="card side-by-side" aria-labelledby="compare-title">
             <div class="chart-head">
                 <h2 id="compare-title">"Side by side"</h2>
-                <button type="button" class="quiet" data-testid="pin" aria-disabled=move || is_pinned.get().to_string() on:click=pin>
-                    {move || format!("Pin {}", short(planner.what_if.get()))}
+                <button
+                    type="button"
+                    class="quiet"
+                    data-testid="pin"
+                    aria-disabled=move || planner.is_pinned(&planner.selection()).to_string()
+                    on:click=move |_| planner.pin(untrack(|| planner.selection()))
+                >
+                    {move || format!("Pin {} × {}", planner.what_if.get().executors, planner.what_if.get().cores_per_executor)}
                 </button>
             </div>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="compare-title">
@@ -56,7 +72,7 @@ pub fn Compare() -> impl IntoView {
                     <thead>
                         <tr>
                             <th scope="col"><span class="out-of-sight">"Which"</span></th>
-                            <th scope="col">"Executors × cores"</th>
+                            <th scope="col">{move || if machines.get() { "Machines" } else { "Executors × cores" }}</th>
                             <th scope="col" class="number">"Completion time"</th>
                             <th scope="col" class="number wide">"90 % interval"</th>
                             <th scope="col" class="number">"Cost"</th>
@@ -74,68 +90,45 @@ pub fn Compare() -> impl IntoView {
     }
 }
 
-const RECOMMENDED: &str = "Recommended";
-/// Limit on the pins, to keep the link short and the table readable.
-const MOST_PINS: usize = 12;
-
-fn rows(planner: Planner) -> Vec<ComparedCandidate> {
-    let Some(Ok(decision)) = planner.decision.get() else { return Vec::new() };
-    let neighbours = Neighbours::of(&decision);
+fn rows(planner: Planner, plan: &Arc<PlanView>) -> Vec<ComparedRow> {
     let row = |label: &'static str, place: Option<usize>| {
-        let candidate = decision.candidates.get(place?)?.clone();
-        let is_known = label == RECOMMENDED && Taken::of(&candidate).is_some();
-        let missing = if is_known { missing(neighbours) } else { "" };
-        Some(ComparedCandidate { label, candidate, missing, is_pinned: false })
+        let row = plan.row(place)?.clone();
+        Some(ComparedRow { label, selection: plan.selection(&row), row })
     };
-    let mut rows: Vec<ComparedCandidate> = [
-        row("Next cheaper", neighbours.cheaper),
-        row(RECOMMENDED, decision.recommended),
-        row("Next faster", neighbours.faster),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let (Some(fitted), Some(job)) = (planner.fitted(), planner.job()) else { return rows };
-    let question = planner.question_without_what_if();
-    for pin in planner.pins.get() {
-        let asked = Question {
-            executors: vec![pin.executors],
-            cores_per_executor: vec![pin.cores_per_executor],
-            ..question.clone()
-        };
-        let plan = Plan::from_context(fitted.predictor.clone(), &job, &asked).ok();
-        let decision = plan.and_then(|plan| plan.decide(&Limits::of(&asked)).ok());
-        let candidate = decision.and_then(|decision| decision.candidates.into_iter().next());
-        rows.extend(candidate.map(|candidate| ComparedCandidate {
-            label: "Pinned",
-            candidate,
-            missing: "",
-            is_pinned: true,
-        }));
+    let outstanding = [
+        row("Next cheaper", plan.next_cheaper),
+        row(RECOMMENDED, plan.recommended),
+        row("Next faster", plan.next_faster),
+    ];
+    let pinned = planner.answer.pinned.get();
+    let pins = planner.pins.get().into_iter().zip(pinned.iter().cloned());
+    let pins = pins.filter_map(|(selection, row)| Some(ComparedRow { label: "Pinned", row: row?, selection }));
+    outstanding.into_iter().flatten().chain(pins).collect()
+}
+
+/// The sentence about missing neighbours of the recommended configuration.
+fn missing(plan: &PlanView) -> &'static str {
+    match (plan.next_cheaper, plan.next_faster) {
+        _ if plan.cost_unknown.is_some() => "",
+        (None, None) => "no configuration is cheaper or faster",
+        (None, Some(_)) => "no configuration is cheaper",
+        (Some(_), None) => "no configuration is faster",
+        (Some(_), Some(_)) => "",
     }
-    rows
 }
 
-fn short(what_if: WhatIf) -> String {
-    format!("{} × {}", what_if.executors, what_if.cores_per_executor)
-}
-
-fn shown(planner: Planner, row: ComparedCandidate, recommended: Option<Taken>, limits: bool) -> impl IntoView {
-    let ComparedCandidate { label, candidate, missing, is_pinned } = row;
-    let configuration =
-        WhatIf { executors: candidate.placement.executors, cores_per_executor: candidate.placement.cores_per_executor };
-    let (time, secs) = time_of(Some(&candidate.prediction));
-    let currency = planner.prices.with(|prices| prices.currency.clone());
-    let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency));
-    let chance = candidate.success_probability.map_or_else(|| "unknown".into(), format_probability);
-    let beside = match (label, Taken::of(&candidate).zip(recommended)) {
-        (RECOMMENDED, _) | (_, None) => missing.to_owned(),
-        (_, Some((own, recommended))) => own.beside(recommended, &currency),
+fn shown(planner: Planner, plan: &PlanView, compared: ComparedRow, limits: bool) -> impl IntoView + use<> {
+    let ComparedRow { label, row, selection } = compared;
+    let recommended = plan.row(plan.recommended).and_then(taken);
+    let chance = row.success_probability.map_or_else(|| "unknown".into(), format_probability);
+    let beside = match taken(&row).zip(recommended) {
+        Some((own, recommended)) if label != RECOMMENDED => own.beside(recommended, &plan.currency),
+        _ => missing(plan).to_owned(),
     };
-    let remark = candidate.exclusion.as_ref().map(|exclusion| exclusion.to_string());
-    let test_id = format!("compare-{}", label.to_ascii_lowercase().replace(' ', "-"));
+    let is_pinned = label == "Pinned";
+    let (looked, unpinned, watched) = (selection.clone(), selection.clone(), selection.clone());
     let unpin = move |_| {
-        planner.pins.update(|pins| pins.retain(|pin| *pin != configuration));
+        planner.pins.update(|pins| pins.retain(|pin| *pin != unpinned));
         // The rows move up, so the button of the last row disappears.
         request_animation_frame(|| {
             refocus("tr:last-child [data-testid=unpin]");
@@ -144,36 +137,36 @@ fn shown(planner: Planner, row: ComparedCandidate, recommended: Option<Taken>, l
     };
     view! {
         <tr
-            data-testid=test_id
+            data-testid=format!("compare-{}", label.to_ascii_lowercase().replace(' ', "-"))
             class:recommended-row=label == RECOMMENDED
-            class:late=!candidate.is_feasible
-            class:looked-at=move || planner.what_if.get() == configuration
+            class:late=!row.is_feasible
+            class:looked-at=move || planner.what_if.get() == watched.counts
         >
             <th scope="row" class="label">{label}</th>
             <td>
                 <button
                     type="button"
                     class="pick"
-                    aria-label=format!("{}: show {} in the what-if", short(configuration), named(configuration))
-                    on:click=move |_| planner.look_at(configuration)
+                    aria-label=format!("{}: show {} in the what-if", row.name, named(selection.counts))
+                    on:click=move |_| planner.look_at(looked.clone())
                 >
-                    {short(configuration)}
+                    {row.name.clone()}
                 </button>
             </td>
-            <td class="number strong" data-secs=secs>{time}</td>
-            <td class="number wide hush">{interval_ends(candidate.prediction.interval.as_ref())}</td>
-            <td class="number strong" data-cost=candidate.cost.map(|cost| cost.to_string())>{money}</td>
+            <td class="number strong" data-secs=all_digits(row.secs)>{time_of(row.secs)}</td>
+            <td class="number wide hush">{interval_ends(row.interval.as_ref())}</td>
+            <td class="number strong" data-cost=all_digits(row.cost)>{money_of(row.cost, &plan.currency)}</td>
             {limits.then(|| view! { <td class="number" data-testid="chance">{chance}</td> })}
-            <td class="beside">{remark.unwrap_or(beside)}</td>
+            <td class="beside">{row.exclusion.unwrap_or(beside)}</td>
             <td class="acts">
-                <WhyButton configuration=Signal::stored(configuration) />
+                <WhyButton configuration=Signal::stored(selection.clone()) />
                 {is_pinned.then(|| {
                     view! {
                         <button
                             type="button"
                             class="why"
                             data-testid="unpin"
-                            aria-label=format!("Unpin {}", named(configuration))
+                            aria-label=format!("Unpin {}", named(selection.counts))
                             on:click=unpin
                         >
                             "Unpin"

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use foreglow_model::Decision;
 use foreglow_shared::{Configuration, CoreSplit, View, collect_command};
 use leptos::prelude::*;
 use serde_json::json;
@@ -14,6 +13,7 @@ use crate::data::view::Tab;
 use crate::plot::sheet::{Sheet, digits};
 use crate::source::page_address;
 use crate::state::Planner;
+use crate::worker::plan::view::{ArmView, PlanView};
 
 /// Delay until the first view is built.
 const PAUSE: Duration = Duration::from_millis(600);
@@ -106,14 +106,14 @@ fn times(row: &ListedRun) -> (Option<f64>, Option<f64>) {
     }
 }
 
-fn decision(planner: Planner) -> Option<std::sync::Arc<Decision>> {
-    planner.decision.get().and_then(Result::ok)
-}
-
-fn configurations_csv(planner: Planner, view: &View) -> String {
+fn configurations_csv(planner: Planner, _: &View) -> String {
     let columns = [
+        "machine",
         "executors",
         "cores_per_executor",
+        "memory_per_executor_mib",
+        "batch_size",
+        "partition_size",
         "completion_time_secs",
         "lower_secs",
         "upper_secs",
@@ -124,44 +124,47 @@ fn configurations_csv(planner: Planner, view: &View) -> String {
         "recommended",
         "pareto",
     ];
-    let decision = decision(planner);
-    let fields = |decision: &Decision, place: usize| {
-        let candidate = &decision.candidates[place];
-        let prediction = &candidate.prediction;
+    let plan = planner.answer.planned();
+    let fields = |plan: &PlanView, place: usize| {
+        let row = &plan.rows[place];
+        let arm = plan.arms.get(row.arm);
+        let size = |of: fn(&ArmView) -> u32| arm.map(|arm| of(arm).to_string()).unwrap_or_default();
         vec![
-            candidate.placement.executors.to_string(),
-            candidate.placement.cores_per_executor.to_string(),
-            digits(prediction.completion_time_secs),
-            digits(prediction.interval.map(|interval| interval.lower_secs)),
-            digits(prediction.interval.map(|interval| interval.upper_secs)),
-            digits(candidate.cost),
-            view.question.prices.currency.clone(),
-            digits(candidate.success_probability),
-            candidate.is_feasible.to_string(),
-            (decision.recommended == Some(place)).to_string(),
-            decision.pareto.contains(&place).to_string(),
+            arm.map(|arm| arm.machine.clone()).unwrap_or_default(),
+            row.counts.executors.to_string(),
+            row.counts.cores_per_executor.to_string(),
+            row.memory_per_executor_mib.to_string(),
+            size(|arm| arm.batch_size),
+            size(|arm| arm.partition_size),
+            digits(row.secs),
+            digits(row.interval.map(|interval| interval.lower_secs)),
+            digits(row.interval.map(|interval| interval.upper_secs)),
+            digits(row.cost),
+            plan.currency.clone(),
+            digits(row.success_probability),
+            row.is_feasible.to_string(),
+            (plan.recommended == Some(place)).to_string(),
+            plan.front.contains(&place).to_string(),
         ]
     };
-    let all = decision.iter().flat_map(|decision| (0..decision.candidates.len()).map(|place| fields(decision, place)));
+    let all = plan.iter().flat_map(|plan| (0..plan.rows.len()).map(|place| fields(plan, place)));
     Sheet::new(&columns, all).to_csv()
 }
 
 /// The view in the format of the link, the recommended configuration, and the link itself.
 fn everything(planner: Planner, view: &View) -> String {
-    let recommended = decision(planner).and_then(|decision| {
-        let candidate = decision.candidates.get(decision.recommended?)?;
+    let plan = planner.answer.planned();
+    let recommended = plan.as_ref().and_then(|plan| {
+        let row = plan.row(plan.recommended)?;
         Some(json!({
-            "executors": candidate.placement.executors,
-            "cores_per_executor": candidate.placement.cores_per_executor,
-            "completion_time_secs": candidate.prediction.completion_time_secs,
-            "interval": candidate.prediction.interval.map(|interval| json!({
-                "lower_secs": interval.lower_secs,
-                "upper_secs": interval.upper_secs,
-                "probability": interval.probability,
-            })),
-            "cost": candidate.cost,
-            "success_probability": candidate.success_probability,
-            "warnings": candidate.prediction.warnings.iter().map(ToString::to_string).collect::<Vec<String>>(),
+            "machine": plan.arms.get(row.arm).map(|arm| &arm.machine),
+            "executors": row.counts.executors,
+            "cores_per_executor": row.counts.cores_per_executor,
+            "completion_time_secs": row.secs,
+            "interval": row.interval,
+            "cost": row.cost,
+            "success_probability": row.success_probability,
+            "warnings": plan.warnings,
         }))
     });
     let answer =

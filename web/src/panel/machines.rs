@@ -1,156 +1,176 @@
-//! The machine types side by side. The worker writes the HTML; the page handles its controls.
+//! The choice among machine types, and their prices.
 
 use foreglow_shared::Devices;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, HtmlInputElement};
 
-use crate::control::refocus;
-use crate::data::machine_choice::MachinePick;
-use crate::data::text::capitalised;
 use crate::data::view::price;
-use crate::state::{Machines, Planner};
+use crate::state::Planner;
+use crate::worker::plan::view::TypePrice;
 
 const PRICE_MISTAKE: &str = "Write a price above 0, such as 0.04. The price is unchanged.";
-const MEMORY_MISTAKE: &str = "Write a whole number of MiB, such as 2048, or nothing. The memory is unchanged.";
+const DEVICES: [(Devices, &str, &str); 3] =
+    [(Devices::All, "devices-all", "All"), (Devices::Cpu, "devices-cpu", "CPU"), (Devices::Gpu, "devices-gpu", "GPU")];
 
-/// The table of machine types and the what-if over them; absent unless the job was measured with
-/// several machine types, batch sizes or partition sizes.
+/// Machine types, devices and prices; absent with a single machine type that is not rented as a
+/// whole.
 #[component]
 pub fn MachineTypes() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let mistake = RwSignal::new(None::<&'static str>);
-    let operated = StoredValue::new(None::<String>);
-    let html = Memo::new(move |_| match planner.machines.get() {
-        Machines::None => None,
-        Machines::Running => Some("<p role=\"status\">Comparing the machine types…</p>".to_owned()),
-        Machines::Failed(reason) => Some(capitalised(&reason).replace('<', "&lt;")),
-        Machines::Ready(shown) => Some(shown.compared.body.clone()),
+    // The list stays when no machine type is left.
+    let types = Memo::new(move |before: Option<&Vec<TypePrice>>| match planner.answer.plan.get() {
+        Some(Ok(plan)) => plan.types.clone(),
+        Some(Err(_)) => before.cloned().unwrap_or_default(),
+        None => Vec::new(),
     });
-    let picked = Memo::new(move |_| match planner.machines.get() {
-        Machines::Ready(shown) => shown.picked.to_string(),
-        _ => String::new(),
-    });
-    Effect::new(move |_| {
-        picked.track();
-        html.track();
-        if let Some(selector) = operated.try_update_value(Option::take).flatten() {
-            refocus(&selector);
-        }
-    });
-    let changed = move |event: Event| {
-        operated.set_value(target(&event).as_ref().and_then(selector));
-        if let Some(name) = target(&event).and_then(|element| element.get_attribute("data-pick")) {
-            let is_valid = pick(planner, &name, &event_target_value(&event));
-            mistake.set((!is_valid).then_some(MEMORY_MISTAKE));
-        } else if let Some(input) = target(&event).and_then(|element| element.dyn_into::<HtmlInputElement>().ok()) {
-            mistake.set((!change(planner, &input)).then_some(PRICE_MISTAKE));
+    let is_shown =
+        Memo::new(move |_| types.with(|types| types.len() > 1 || types.iter().any(|one| one.hourly_price.is_some())));
+    // Changed only by another list of names, because a new row would lose the focus.
+    let names = Memo::new(move |_| types.with(|types| types.iter().map(|one| one.machine.clone()).collect::<Vec<_>>()));
+    let mistake = RwSignal::new(false);
+    let set_price = move |text: String, set: Box<dyn Fn(Option<f64>)>| {
+        let price = price(text.trim());
+        let is_valid = price.is_some() || text.trim().is_empty();
+        mistake.set(!is_valid);
+        if is_valid {
+            set(price);
         }
     };
-    let shows_all = RwSignal::new(false);
-    let clicked = move |event: web_sys::MouseEvent| {
-        if target(&event).is_some_and(|element| matches!(element.closest("[data-more]"), Ok(Some(_)))) {
-            shows_all.update(|all| *all = !*all);
+    let button = move |(devices, test, label): (Devices, &'static str, &'static str)| {
+        view! {
+            <button
+                type="button"
+                data-testid=test
+                aria-pressed=move || planner.machine_choice.with(|choice| choice.devices == devices).to_string()
+                on:click=move |_| planner.machine_choice.update(|choice| choice.devices = devices)
+            >
+                {label}
+            </button>
         }
-        let devices = target(&event).and_then(|element| element.get_attribute("data-devices"));
-        let devices = match devices.as_deref() {
-            Some("all") => Devices::All,
-            Some("cpu") => Devices::Cpu,
-            Some("gpu") => Devices::Gpu,
-            _ => return,
+    };
+    let currency = move || planner.answer.planned().map(|plan| plan.currency.clone());
+    let omitted = move || {
+        let omitted = planner.answer.planned().map(|plan| plan.omitted.clone()).unwrap_or_default();
+        let items = omitted.iter().map(|left| view! { <li>{left.clone()} "."</li> }).collect_view();
+        (!omitted.is_empty()).then(|| view! { <ul class="warnings">{items}</ul> })
+    };
+    let list = move || {
+        let row = |machine: String| {
+            view! { <MachineType machine types set_price=Callback::new(move |(text, machine): (String, String)| {
+                set_price(text, Box::new(move |price| {
+                    let machine = machine.clone();
+                    planner.machine_choice.update(|choice| {
+                        choice.prices.retain(|(name, _)| *name != machine);
+                        choice.prices.extend(price.map(|price| (machine, price)));
+                    });
+                }));
+            }) /> }
         };
-        operated.set_value(target(&event).as_ref().and_then(selector));
-        planner.machine_choice.update(|choice| choice.devices = devices);
+        names.get().into_iter().map(row).collect_view()
     };
-    view! {
-        <section
-            class="card machines"
-            class:all=shows_all
-            aria-labelledby="machines-title"
-            data-testid="machines"
-            hidden=move || html.with(Option::is_none)
-            on:change=changed
-            on:click=clicked
-        >
-            <h2 id="machines-title">"Machine types and settings"</h2>
-            <div class="machines" inner_html=move || html.get().unwrap_or_default()></div>
-            <div class="machines" inner_html=picked></div>
-            <p class="note wrong" role="status">
-                {mistake}
-            </p>
-        </section>
-    }
-}
-
-/// Returns the selector of a control, for [`refocus`] to find its successor.
-fn selector(control: &Element) -> Option<String> {
-    ["data-pick", "data-machine", "data-price-of", "data-devices", "data-hourly", "data-spot"].into_iter().find_map(
-        |name| {
-            let value = control.get_attribute(name)?.replace('\\', "\\\\").replace('\'', "\\'");
-            Some(format!("{}[{name}='{value}']", control.tag_name()))
-        },
-    )
-}
-
-fn target(event: &Event) -> Option<Element> {
-    event.target()?.dyn_into().ok()
-}
-
-/// Applies a change of the what-if. Returns whether it is valid.
-fn pick(planner: Planner, name: &str, value: &str) -> bool {
-    let value = value.trim();
-    let number = value.parse::<u32>().ok().filter(|number| *number > 0);
-    let change: fn(&mut MachinePick, &str, Option<u32>) = match name {
-        "machine" => |pick, value, _| pick.machine = Some(value.to_owned()),
-        "batch" => |pick, _, number| pick.batch_size = number,
-        "partition" => |pick, _, number| pick.partition_size = number,
-        _ if number.is_none() && !value.is_empty() => return false,
-        _ => |pick, _, number| pick.memory_per_executor_mib = number,
+    let body = move || {
+        view! {
+            <section class="card machines" aria-labelledby="machines-title" data-testid="machines">
+                <h2 id="machines-title">"Machine types"</h2>
+                <div class="switch" role="group" aria-label="Devices">{DEVICES.map(button).into_iter().collect_view()}</div>
+                {omitted}
+                <details class="more">
+                    <summary data-testid="machine-choice">
+                        <span class="edit">"Machine types and their prices"</span>
+                    </summary>
+                    <div class="picks">
+                        <label>
+                            "At most an hour for all machines, " {currency} " "
+                            <input
+                                type="text"
+                                inputmode="decimal"
+                                size="7"
+                                placeholder="any"
+                                data-testid="hourly"
+                                prop:value=move || planner.machine_choice.with(|choice| {
+                                    choice.max_hourly_cost.map(|most| most.to_string()).unwrap_or_default()
+                                })
+                                on:change=move |event| set_price(event_target_value(&event), Box::new(move |price| {
+                                    planner.machine_choice.update(|choice| choice.max_hourly_cost = price);
+                                }))
+                            />
+                        </label>
+                        <label>
+                            <input
+                                type="checkbox"
+                                data-testid="spot"
+                                prop:checked=move || planner.machine_choice.with(|choice| choice.spot)
+                                on:change=move |event| {
+                                    planner.machine_choice.update(|choice| choice.spot = event_target_checked(&event));
+                                }
+                            />
+                            " Spot prices"
+                        </label>
+                    </div>
+                    <p class="note">
+                        "The provider may take spot machines back at any time; the plan assumes that it does not."
+                    </p>
+                    <ul class="machine-list">{list}</ul>
+                </details>
+                <p class="note wrong" role="status">{move || mistake.get().then_some(PRICE_MISTAKE)}</p>
+            </section>
+        }
     };
-    planner.machine_choice.update(|choice| change(&mut choice.pick, value, number));
-    true
+    move || is_shown.get().then(body)
 }
 
-/// Applies the change of a checkbox or a price. Returns whether it is valid.
-fn change(planner: Planner, input: &HtmlInputElement) -> bool {
-    let text = input.value();
-    let price = price(text.trim());
-    if input.has_attribute("data-spot") {
-        planner.machine_choice.update(|choice| choice.spot = input.checked());
-    } else if input.has_attribute("data-hourly") {
-        let is_valid = price.is_some() || text.trim().is_empty();
-        if is_valid {
-            planner.machine_choice.update(|choice| choice.max_hourly_cost = price);
-        }
-        return is_valid;
-    } else if let Some(machine) = input.get_attribute("data-price-of") {
-        // Without a price of the user's, that of the catalog applies.
-        let is_valid = price.is_some() || text.trim().is_empty();
-        if is_valid {
-            planner.machine_choice.update(|choice| {
-                choice.prices.retain(|(name, _)| *name != machine);
-                choice.prices.extend(price.map(|price| (machine, price)));
-            });
-        }
-        return is_valid;
-    } else if let Some(machine) = input.get_attribute("data-machine") {
+/// A machine type with its price.
+#[component]
+fn MachineType(
+    /// Its name.
+    machine: String,
+    /// All machine types.
+    types: Memo<Vec<TypePrice>>,
+    /// Sets a price, written as text, of a machine type.
+    set_price: Callback<(String, String)>,
+) -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let own = {
+        let machine = machine.clone();
+        Memo::new(move |_| types.with(|types| types.iter().find(|one| one.machine == machine).cloned()))
+    };
+    let (kept, excluded, priced) = (machine.clone(), machine.clone(), machine.clone());
+    let is_accelerated = own.with_untracked(|own| own.as_ref().is_some_and(|own| own.is_accelerated));
+    let has_price = own.with_untracked(|own| own.as_ref().is_some_and(|own| own.hourly_price.is_some()));
+    let price = move || own.with(|own| own.as_ref()?.hourly_price).map(|price| price.to_string()).unwrap_or_default();
+    let currency = move || planner.answer.planned().map(|plan| format!("{} an hour", plan.currency));
+    let exclude = move |event| {
         planner.machine_choice.update(|choice| {
-            choice.without.retain(|name| *name != machine);
-            if !input.checked() {
-                choice.without.push(machine);
+            choice.without.retain(|name| *name != excluded);
+            if !event_target_checked(&event) {
+                choice.without.push(excluded.clone());
             }
         });
+    };
+    view! {
+        <li>
+            <label>
+                <input
+                    type="checkbox"
+                    data-machine=machine.clone()
+                    prop:checked=move || planner.machine_choice.with(|choice| !choice.without.contains(&kept))
+                    on:change=exclude
+                />
+                " " {machine.clone()} {is_accelerated.then_some(" (GPU)")}
+            </label>
+            {match has_price {
+                true => view! {
+                    <input
+                        type="text"
+                        inputmode="decimal"
+                        aria-label=format!("{machine}: price per hour")
+                        data-price-of=machine.clone()
+                        prop:value=price
+                        on:change=move |event| set_price.run((event_target_value(&event), priced.clone()))
+                    />
+                    <span class="hush">{currency}</span>
+                }.into_any(),
+                false => view! { <span class="hush">"not in the catalog of prices"</span> }.into_any(),
+            }}
+        </li>
     }
-    true
-}
-
-/// The recommendation over all machine types, at the top of the answer.
-#[component]
-pub fn RecommendedMachines() -> impl IntoView {
-    let planner = expect_context::<Planner>();
-    let html = Memo::new(move |_| match planner.machines.get() {
-        Machines::Ready(shown) => shown.compared.recommended.clone(),
-        _ => String::new(),
-    });
-    view! { <p class="best-machines" hidden=move || html.with(String::is_empty) inner_html=html></p> }
 }

@@ -28,7 +28,7 @@ pub fn Newer() -> impl IntoView {
     let planner = expect_context::<Planner>();
     move || {
         planner.newer.get().filter(|newer| planner.job().is_some_and(|job| job.context == newer.context)).map(|newer| {
-            let shown = planner.observations().len();
+            let shown = planner.job().map_or(0, |job| job.observations.len());
             let known = newer.observations.len();
             let take = move |_| {
                 planner.newer.set(None);

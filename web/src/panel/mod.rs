@@ -1,5 +1,6 @@
 //! The panels of the page, one per file.
 
+mod accuracy;
 mod advice;
 mod candidates;
 mod compare;
@@ -12,7 +13,6 @@ mod live;
 mod machines;
 mod messages;
 mod monitor;
-mod neighbours;
 mod networks;
 mod prediction;
 mod prices;
@@ -27,6 +27,7 @@ mod tabs;
 mod what_if;
 mod why;
 
+pub use self::accuracy::AccuracyByTime;
 pub use self::advice::NextSamples;
 pub use self::candidates::Candidates;
 pub use self::compare::Compare;
@@ -38,10 +39,9 @@ pub use self::live::LiveStatus;
 pub use self::machines::MachineTypes;
 pub use self::messages::{Alert, Newer};
 pub use self::monitor::MonitorPanel;
-pub use self::neighbours::InShort;
 pub use self::networks::NetworkPanel;
 pub use self::question::QuestionPanel;
-pub use self::recommended::Recommended;
+pub use self::recommended::{InShort, Recommended};
 pub use self::samples::Samples;
 pub use self::scenarios::Scenarios;
 pub use self::tabs::{Tabs, id as tab_id};

@@ -1,21 +1,34 @@
 //! Text of predictions, shared by all panels.
 
-use foreglow_model::{Interval, Prediction};
-use foreglow_shared::format_duration;
+use foreglow_model::Interval;
+use foreglow_shared::{format_duration, format_money};
 use leptos::prelude::*;
 
+use crate::data::neighbours::Taken;
 use crate::data::text::capitalised;
+use crate::worker::plan::view::Row;
 
-/// Placeholder until a predictor is available.
+/// Placeholder until there is an answer.
 pub const PENDING: &str = "–";
 
-/// A predicted time as text for users, and with all digits for `data-secs`.
-pub fn time_of(prediction: Option<&Prediction>) -> (String, Option<String>) {
-    match prediction.map(|prediction| prediction.completion_time_secs) {
-        Some(Some(secs)) => (format_duration(secs), Some(secs.to_string())),
-        Some(None) => ("unknown".into(), None),
-        None => (PENDING.into(), None),
-    }
+/// A time as text for users.
+pub fn time_of(secs: Option<f64>) -> String {
+    secs.map_or_else(|| "unknown".into(), format_duration)
+}
+
+/// A cost as text for users.
+pub fn money_of(cost: Option<f64>, currency: &str) -> String {
+    cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, currency))
+}
+
+/// A number with all digits, for `data-secs` and `data-cost`.
+pub fn all_digits(number: Option<f64>) -> Option<String> {
+    number.map(|number| number.to_string())
+}
+
+/// Time and cost of a row, if both are known.
+pub fn taken(row: &Row) -> Option<Taken> {
+    Some(Taken { secs: row.secs?, cost: row.cost? })
 }
 
 /// Formats an interval as `90 % interval 11.20 s – 13.60 s`.
@@ -38,12 +51,8 @@ pub fn interval_ends(interval: Option<&Interval>) -> String {
     )
 }
 
-/// The list of a prediction's warnings.
-pub fn warnings(prediction: Option<&Prediction>) -> impl IntoView + use<> {
-    let sentences: Vec<String> =
-        prediction.map(|prediction| prediction.warnings.iter().map(ToString::to_string).collect()).unwrap_or_default();
-    (!sentences.is_empty()).then(|| {
-        let items = sentences.into_iter().map(|sentence| view! { <li>{capitalised(&sentence)}</li> }).collect_view();
-        view! { <ul class="warnings">{items}</ul> }
-    })
+/// The list of warnings.
+pub fn warnings(sentences: &[String]) -> impl IntoView + use<> {
+    let items = sentences.iter().map(|sentence| view! { <li>{capitalised(sentence)}</li> }).collect_view();
+    (!sentences.is_empty()).then(|| view! { <ul class="warnings">{items}</ul> })
 }

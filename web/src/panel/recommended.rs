@@ -1,79 +1,95 @@
 //! The answer: the recommended configuration.
 
-use foreglow_model::{Candidate, Decision};
-use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
+use std::sync::Arc;
+
+use foreglow_shared::{format_duration, format_probability};
 use leptos::either::EitherOf4;
 use leptos::prelude::*;
 
 use crate::control::WhyButton;
 use crate::data::text::{capitalised, counted};
-use crate::panel::machines::RecommendedMachines;
-use crate::panel::neighbours::NextOnFront;
-use crate::panel::prediction::{interval_text, time_of, warnings};
+use crate::panel::prediction::{all_digits, interval_text, money_of, time_of, warnings};
 use crate::state::{Fit, Planner};
+use crate::worker::plan::view::{PlanView, Row};
 
 /// The panel with the recommended configuration.
 #[component]
 pub fn Recommended() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let body = move || match (planner.fit.get(), planner.decision.get()) {
+    let body = move || match (planner.fit.get(), planner.answer.plan.get()) {
         (Fit::Failed(reason), _) => EitherOf4::A(no_answer("No prediction yet", &reason)),
         (_, Some(Err(reason))) => EitherOf4::A(no_answer("No recommendation", &reason)),
-        (_, Some(Ok(decision))) => match decision.recommended.and_then(|place| decision.candidates.get(place)) {
-            Some(candidate) => EitherOf4::B(answer(planner, candidate)),
-            None => EitherOf4::C(none_meets(planner, &decision)),
+        (_, Some(Ok(plan))) => match plan.row(plan.recommended) {
+            Some(row) => EitherOf4::B(answer(planner, &plan, row)),
+            None => EitherOf4::C(none_meets(planner, &plan)),
         },
         (_, None) => EitherOf4::D(view! { <p class="hush" role="status">"Fitting the predictor to the runs…"</p> }),
     };
     view! {
         <section class="card recommended" aria-labelledby="recommended-title">
             <h2 id="recommended-title">"Recommended"</h2>
-            <RecommendedMachines />
             {body}
-            <NextOnFront />
         </section>
     }
 }
 
-fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
-    let configuration =
-        WhatIf { executors: candidate.placement.executors, cores_per_executor: candidate.placement.cores_per_executor };
-    let (time, secs) = time_of(Some(&candidate.prediction));
-    let prices = planner.prices.get();
-    let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &prices.currency));
-    let interval = candidate.prediction.interval;
-    let unpriced = planner.unpriced();
-    let best = if unpriced.is_some() { "one of the fewest executor-hours" } else { "cheapest" };
-    let whose = match unpriced {
-        Some(ref reason) => capitalised(reason),
-        None => format!("{}, {}", prices.name, prices.date),
+/// The answer in one line. It stays visible while the page scrolls if there is one column.
+#[component]
+pub fn InShort() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let words = move || {
+        let plan = planner.answer.planned()?;
+        let limit = planner.deadline_secs.get().map(|secs| format!(" · deadline {}", format_duration(secs)));
+        let limit = limit.unwrap_or_default();
+        Some(match plan.row(plan.recommended) {
+            Some(row) => {
+                let money = row.cost.map_or_else(|| "cost unknown".into(), |cost| money_of(Some(cost), &plan.currency));
+                format!("Recommended: {} · {} · {money}{limit}", name(&plan, row), time_of(row.secs))
+            }
+            None => format!("No configuration is recommended{limit}"),
+        })
     };
-    let reason = match planner.deadline_secs.get() {
-        Some(deadline) => format!("The {best} that meets {}", format_duration(deadline)),
-        None if planner.budget.get().is_some() => "The fastest within the budget".into(),
-        None if unpriced.is_some() => "The fewest executor-hours at any speed".into(),
-        None => "The cheapest at any speed; set a deadline to see the cost of speed".into(),
-    };
-    let sure = candidate.success_probability.map(format_probability);
+    view! { <p class="in-short"><span>{words}</span></p> }
+}
+
+/// `3 executors × 2 cores`, or the machines if there are several types.
+fn name(plan: &PlanView, row: &Row) -> String {
+    if plan.compares() {
+        return row.name.clone();
+    }
+    let (executors, cores) = (row.counts.executors, row.counts.cores_per_executor);
+    format!("{} × {}", counted(executors, "executor"), counted(cores, "core"))
+}
+
+fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + use<> {
+    let selection = plan.selection(row);
+    let sure = row.success_probability.map(format_probability);
     let kept = match (planner.deadline_secs.get(), planner.budget.get()) {
         (Some(_), Some(_)) => "in time and in budget",
         (None, Some(_)) => "within the budget",
         _ => "done in time",
     };
     let has_chance = sure.is_some();
+    let accuracy = row.accuracy.as_ref().map(|accuracy| {
+        view! { <p class="beside" data-testid="recommended-accuracy">{format!("Accuracy: {accuracy}")}</p> }
+    });
+    let basis = plan.arms.get(row.arm).and_then(|arm| arm.borrowed_from.clone());
+    let looked = selection.clone();
     view! {
-        <p class="reason">{reason}</p>
-        <Configuration configuration />
+        <p class="reason" data-testid="recommended-reason">{plan.verdict.clone()}</p>
+        <Configuration row=row.clone() machines=(plan.compares() || row.name.contains(',')).then(|| row.name.clone()) />
         <dl class="figures" class:three=has_chance>
             <div>
                 <dt>"Time"</dt>
-                <dd class="figure" data-testid="recommended-time" data-secs=secs>
-                    {time}
+                <dd class="figure" data-testid="recommended-time" data-secs=all_digits(row.secs)>
+                    {time_of(row.secs)}
                 </dd>
             </div>
             <div>
                 <dt>"Cost"</dt>
-                <dd class="figure" data-testid="recommended-cost">{money}</dd>
+                <dd class="figure" data-testid="recommended-cost" data-cost=all_digits(row.cost)>
+                    {money_of(row.cost, &plan.currency)}
+                </dd>
             </div>
             {sure.map(|sure| {
                 view! {
@@ -85,126 +101,74 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
                 }
             })}
         </dl>
-        <p class="beside">{interval_text(interval.as_ref())}</p>
-        <p class="beside" data-testid="recommended-prices">{whose}</p>
-        {warnings(Some(&candidate.prediction))}
-        {planner.spark_submit(configuration).map(|arguments| view! {
+        <p class="beside">{interval_text(row.interval.as_ref())}</p>
+        {accuracy}
+        {basis.map(|basis| view! { <p class="beside">{format!("Predicted from {basis}.")}</p> })}
+        <p class="beside" data-testid="recommended-prices">{plan.prices.clone()}</p>
+        {warnings(&plan.warnings)}
+        {plan.spark_submit.clone().map(|arguments| view! {
             <p class="beside">"For spark-submit: " <code data-testid="spark-submit">{arguments}</code></p>
         })}
         <p class="acts">
-            <button type="button" class="quiet" on:click=move |_| planner.look_at(configuration)>
+            <button type="button" class="quiet" on:click=move |_| planner.look_at(looked.clone())>
                 "Show it in the what-if"
             </button>
-            <WhyButton configuration=Signal::stored(configuration) />
+            <WhyButton configuration=Signal::stored(selection) />
         </p>
     }
 }
 
-/// `3 executors × 2 cores`, in large figures.
+/// `3 executors × 2 cores`, in large figures, or the machines.
 #[component]
 fn Configuration(
     /// The configuration.
-    configuration: WhatIf,
+    row: Row,
+    /// Its machines, if they are part of the choice.
+    machines: Option<String>,
 ) -> impl IntoView {
-    let WhatIf { executors, cores_per_executor } = configuration;
+    let (executors, cores) = (row.counts.executors, row.counts.cores_per_executor);
     let word = |count: u32, one: &str| counted(count, one).split_once(' ').map(|(_, word)| word.to_owned());
-    view! {
-        <p
-            class="configuration"
-            data-testid="recommended-configuration"
-            data-executors=executors.to_string()
-            data-cores=cores_per_executor.to_string()
-        >
+    let name = match machines {
+        Some(machines) => view! { <strong class="rented">{machines}</strong> }.into_any(),
+        None => view! {
             <span class="count">{executors}</span>
             " "
             <span class="word">{word(executors, "executor")}</span>
             " "
             <span class="times">"×"</span>
             " "
-            <span class="count">{cores_per_executor}</span>
+            <span class="count">{cores}</span>
             " "
-            <span class="word">{word(cores_per_executor, "core")}</span>
+            <span class="word">{word(cores, "core")}</span>
+        }
+        .into_any(),
+    };
+    view! {
+        <p
+            class="configuration"
+            data-testid="recommended-configuration"
+            data-executors=executors.to_string()
+            data-cores=cores.to_string()
+        >
+            {name}
         </p>
     }
 }
 
-fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
-    let at = |place: Option<usize>| place.and_then(|place| decision.candidates.get(place));
-    let sentence =
-        match (at(decision.fastest), decision.candidates.iter().find_map(|candidate| candidate.exclusion.as_ref())) {
-            (Some(fastest), _) => shortfall(planner, fastest, at(decision.cheapest), at(decision.likeliest)),
-            (None, Some(exclusion)) => format!("No configuration is known to fit into its memory: {exclusion}."),
-            (None, None) => "All times are unknown; the warnings of the what-if say what to collect.".into(),
-        };
-    let configuration = at(decision.fastest).map(|fastest| WhatIf {
-        executors: fastest.placement.executors,
-        cores_per_executor: fastest.placement.cores_per_executor,
-    });
+fn none_meets(planner: Planner, plan: &PlanView) -> impl IntoView + use<> {
+    let fastest = plan.row(plan.fastest).map(|row| plan.selection(row));
     view! {
         <div class="none" data-testid="no-recommendation">
             <p class="configuration">"None"</p>
-            <p role="status">{sentence}</p>
-            {configuration.map(|configuration| {
+            <p role="status">{plan.verdict.clone()}</p>
+            {fastest.map(|fastest| {
                 view! {
-                    <button type="button" class="quiet" on:click=move |_| planner.look_at(configuration)>
+                    <button type="button" class="quiet" on:click=move |_| planner.look_at(fastest.clone())>
                         "Show the fastest"
                     </button>
                 }
             })}
         </div>
-    }
-}
-
-/// Explains why no configuration is recommended.
-fn shortfall(
-    planner: Planner,
-    fastest: &Candidate,
-    cheapest: Option<&Candidate>,
-    likeliest: Option<&Candidate>,
-) -> String {
-    let named = |candidate: &Candidate| {
-        let cores = counted(candidate.placement.cores_per_executor, "core");
-        format!("{} × {cores}", counted(candidate.placement.executors, "executor"))
-    };
-    let deadline = planner.deadline_secs.get();
-    if planner.min_accuracy.get().is_some() {
-        return "No configuration of these runs is known to have this accuracy within the other limits.".into();
-    }
-    if let Some(reason) = planner.unpriced().filter(|_| planner.budget.get().is_some()) {
-        return format!("No configuration is known to keep the budget: {reason}.");
-    }
-    if let Some(deadline) = deadline.filter(|deadline| fastest.prediction.completion_time_secs > Some(*deadline)) {
-        return format!(
-            "No configuration meets {}. The fastest, {}, takes {}. Extend the deadline, or allow more executors and \
-             cores.",
-            format_duration(deadline),
-            named(fastest),
-            time_of(Some(&fastest.prediction)).0,
-        );
-    }
-    let cheapest = cheapest.and_then(|candidate| Some((candidate, candidate.cost?)));
-    let budget = planner.budget.get();
-    if let Some((cheapest, cost)) = cheapest.filter(|(_, cost)| budget.is_some_and(|budget| *cost > budget)) {
-        let currency = planner.prices.with(|prices| prices.currency.clone());
-        return format!(
-            "No configuration keeps the budget. The cheapest, {}, costs {}. Raise the budget.",
-            named(cheapest),
-            format_money(cost, &currency)
-        );
-    }
-    let asked = format_probability(planner.probability.get());
-    match likeliest.and_then(|candidate| Some((candidate, candidate.success_probability?))) {
-        Some((candidate, most)) => format!(
-            "No configuration meets the limits with a probability of {asked}. The likeliest, {}, does with {}. Relax the \
-             limits, or collect more samples.",
-            named(candidate),
-            format_probability(most),
-        ),
-        None => {
-            "There are too few samples to estimate the probability of meeting the limits. Collect more, or set the \
-                 probability to 50 %, for which the predicted time decides."
-                .into()
-        }
     }
 }
 

@@ -172,11 +172,10 @@ fn run_row(
     let (split, memory, partition_size) = row.features();
     let time = row.secs().map_or_else(|| row.outcome().replace('_', " "), format_duration);
     let label = format!("{}, {} of the images, {time}: included", split.short(), format_rate(row.sampling_rate()));
-    // The relative error of the fitted predictor on the run.
+    // The relative error of the predictor on the run, if the charts show its machine type.
     let off = move || {
         let Run::Completed(run) = row.run else { return String::new() };
-        let predicted =
-            planner.fitted().and_then(|fitted| fitted.predictor.predict(Setting::of(&run)).completion_time_secs);
+        let predicted = planner.answer.charts.with(|charts| charts.as_ref()?.predicted_secs(Setting::of(&run)));
         predicted.map(|secs| relative_error(secs, run.completion_time_secs)).unwrap_or_default()
     };
     view! {

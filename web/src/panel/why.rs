@@ -1,19 +1,17 @@
 //! The "Why?" dialog, which explains every figure of a configuration.
 
-use foreglow_shared::Question;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
-use crate::control::Explained;
 use crate::data::text::named;
-use crate::data::why::{Reason, reasons};
 use crate::state::Planner;
+use crate::worker::plan::why::Reason;
 
 /// The dialog with the explanations.
 #[component]
 pub fn WhySheet() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let Explained(explained) = expect_context::<Explained>();
+    let explained = planner.explained;
     let dialog = NodeRef::<Dialog>::new();
     Effect::new(move |_| {
         let Some(element) = dialog.get() else { return };
@@ -23,12 +21,10 @@ pub fn WhySheet() -> impl IntoView {
         }
     });
     let content = move || {
-        let what_if = explained.get()?;
-        let (fitted, job) = (planner.fitted()?, planner.job()?);
-        let question = Question { what_if, ..planner.question() };
-        let reasons = reasons(&fitted.predictor, &job, &question).into_iter().map(shown).collect_view();
+        let counts = explained.get()?.counts;
+        let reasons = planner.answer.reasons.get().map(|reasons| reasons.iter().cloned().map(shown).collect_view());
         Some(view! {
-            <h2 id="why-title">{format!("Why these numbers for {}?", named(what_if))}</h2>
+            <h2 id="why-title">{format!("Why these numbers for {}?", named(counts))}</h2>
             {reasons}
         })
     };
@@ -43,7 +39,10 @@ pub fn WhySheet() -> impl IntoView {
             aria-labelledby="why-title"
             data-testid="why-sheet"
             node_ref=dialog
-            on:close=move |_| explained.set(None)
+            on:close=move |_| {
+                explained.set(None);
+                planner.answer.reasons.set(None);
+            }
             on:click=move |event| {
                 // The target of a click is the dialog itself for the backdrop, and an inner element
                 // for the content.

@@ -1,40 +1,39 @@
 //! Loads a built-in example when the user chooses it.
 
-use gloo_net::http::Request;
 use js_sys::Uint8Array;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::client::{Errand, READER};
+use crate::client::{READER, RunningRequest};
 use crate::data::example::{Example, Opening};
 use crate::state::Planner;
 use crate::worker::import::Imported;
-use crate::worker::messages::{FromErrand, ToErrand};
+use crate::worker::messages::{Request, Response};
 
 /// Replaces the page's jobs by an example, and asks its question. A worker reads it as a file.
 pub fn open(planner: Planner, example: Example) {
     planner.import.give_up();
     spawn_local(async move {
-        let bytes = match Request::get(example.file()).send().await {
+        let bytes = match gloo_net::http::Request::get(example.file()).send().await {
             Ok(response) if response.ok() => response.binary().await.ok(),
             _ => None,
         };
-        let told = move |told: Result<FromErrand, String>| {
+        let told = move |told: Result<Response, String>| {
             planner.import.give_up();
             match told {
-                Ok(FromErrand::Imported(Ok(Imported::Jobs(jobs)))) => match example.opening(jobs) {
+                Ok(Response::Imported(Ok(Imported::Jobs(jobs)))) => match example.opening(jobs) {
                     Ok(opening) => show(planner, opening),
                     Err(_) => fail(planner),
                 },
                 _ => fail(planner),
             }
         };
-        let errand = bytes.and_then(|bytes| {
+        let request = bytes.and_then(|bytes| {
             let bytes = Uint8Array::from(bytes.as_slice());
-            Errand::start(READER, &ToErrand::Import(None), Some(bytes.into()), told).ok()
+            RunningRequest::start(READER, &Request::Import(None), Some(bytes.into()), told).ok()
         });
-        match errand {
-            Some(errand) => planner.import.errand.set_value(Some(errand)),
+        match request {
+            Some(request) => planner.import.request.set_value(Some(request)),
             None => fail(planner),
         }
     });

@@ -8,11 +8,11 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
-use crate::client::{Errand, READER};
+use crate::client::{READER, RunningRequest};
 use crate::source::network;
 use crate::state::{Planner, Unmapped};
 use crate::worker::import::Imported;
-use crate::worker::messages::{FromErrand, ToErrand};
+use crate::worker::messages::{Request, Response};
 
 /// Upper limit on a file's size: a larger one would fill the browser's memory several times over.
 /// 64 MB are about 100,000 samples.
@@ -83,10 +83,10 @@ fn start(planner: Planner, name: &str, mapping: Option<Mapping>) {
     let bytes = planner.import.bytes.get_value().map(JsValue::from);
     let is_mapped = mapping.is_some();
     let file = name.to_owned();
-    let told = move |told: Result<FromErrand, String>| {
+    let told = move |told: Result<Response, String>| {
         planner.import.reading.set(None);
         let imported = match told {
-            Ok(FromErrand::Imported(imported)) => imported,
+            Ok(Response::Imported(imported)) => imported,
             Ok(_) => return,
             Err(reason) => Err(reason),
         };
@@ -119,8 +119,8 @@ fn start(planner: Planner, name: &str, mapping: Option<Mapping>) {
             }
         }
     };
-    match Errand::start(READER, &ToErrand::Import(mapping), bytes, told) {
-        Ok(errand) => planner.import.errand.set_value(Some(errand)),
+    match RunningRequest::start(READER, &Request::Import(mapping), bytes, told) {
+        Ok(request) => planner.import.request.set_value(Some(request)),
         Err(reason) => {
             planner.import.give_up();
             planner.alert.set(Some(format!("{name} cannot be read: {reason}.")));

@@ -4,9 +4,9 @@ use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 use web_sys::File;
 
-use crate::client::{Errand, READER};
+use crate::client::{READER, RunningRequest};
 use crate::state::Planner;
-use crate::worker::messages::{FromErrand, ToErrand};
+use crate::worker::messages::{Request, Response};
 
 /// Whether a file is an ONNX file by its name.
 pub fn is_network(name: &str) -> bool {
@@ -34,16 +34,16 @@ pub fn with_px(planner: Planner, px: u32) {
 
 fn start(planner: Planner, name: String, file: File) {
     let networks = planner.networks;
-    let request = ToErrand::Network(name.clone(), networks.px.get_untracked());
+    let request = Request::Network(name.clone(), networks.px.get_untracked());
     let told = {
         let name = name.clone();
-        move |told: Result<FromErrand, String>| {
+        move |told: Result<Response, String>| {
             let read = match told {
-                Ok(FromErrand::Network(read)) => read,
+                Ok(Response::Network(read)) => read,
                 Ok(_) => return,
                 Err(reason) => Err(reason),
             };
-            networks.errands.update_value(|errands| errands.retain(|(of, _)| *of != name));
+            networks.requests.update_value(|requests| requests.retain(|(of, _)| *of != name));
             match read {
                 Ok(html) => {
                     planner.alert.set(None);
@@ -56,10 +56,10 @@ fn start(planner: Planner, name: String, file: File) {
             }
         }
     };
-    match Errand::start(READER, &request, Some(JsValue::from(file)), told) {
-        Ok(errand) => networks.errands.update_value(|errands| {
-            errands.retain(|(of, _)| *of != name);
-            errands.push((name, errand));
+    match RunningRequest::start(READER, &request, Some(JsValue::from(file)), told) {
+        Ok(request) => networks.requests.update_value(|requests| {
+            requests.retain(|(of, _)| *of != name);
+            requests.push((name, request));
         }),
         Err(reason) => planner.alert.set(Some(format!("{name} cannot be read: {reason}."))),
     }

@@ -2,11 +2,11 @@
 
 use std::convert::Infallible;
 
-use foreglow_shared::View;
+use foreglow_shared::{JobDefinition, View};
 use leptos::prelude::*;
 
 use super::Planner;
-use crate::data::job::Limits;
+use crate::data::job::{Limits, related};
 use crate::data::machine_choice::{MachineChoice, MachinePick};
 use crate::data::view_state::{Link, Step, ViewState};
 
@@ -71,7 +71,7 @@ impl Planner {
         self.switches.track();
     }
 
-    /// Changes the state and refits if the selected job changed.
+    /// Changes the state and refits if the runs of the selected job changed.
     pub fn change(&self, change: impl FnOnce(&mut ViewState)) {
         let changed: Result<(), Infallible> = self.try_change(|state| {
             change(state);
@@ -103,8 +103,16 @@ impl Planner {
         set(self.machine_choice, &before.choice, &after.choice);
         set(self.tab, &before.tab, &after.tab);
         set(self.switches, &before.switches, &after.switches);
+        let context = |state: &ViewState| state.job().map(|job| job.context.clone());
+        let fitted = |state: &ViewState| {
+            let context = context(state)?;
+            Some((JobDefinition::of(&context), related(&state.jobs, &context)))
+        };
         if before.job() != after.job() {
-            self.refit();
+            self.forget_published();
+        }
+        if fitted(&before) != fitted(&after) {
+            self.refit(context(&before) == context(&after));
         }
         Ok(())
     }

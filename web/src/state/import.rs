@@ -3,7 +3,7 @@
 use js_sys::Uint8Array;
 use leptos::prelude::*;
 
-use crate::client::Errand;
+use crate::client::RunningRequest;
 use crate::worker::import::Columns;
 
 /// State of the import.
@@ -16,7 +16,7 @@ pub struct Import {
     /// The contents of the file.
     pub bytes: StoredValue<Option<Uint8Array>, LocalStorage>,
     /// The worker that reads it.
-    pub errand: StoredValue<Option<Errand>, LocalStorage>,
+    pub request: StoredValue<Option<RunningRequest>, LocalStorage>,
 }
 
 /// A table of another tool.
@@ -37,13 +37,13 @@ impl Import {
             reading: RwSignal::new(None),
             unmapped: RwSignal::new(None),
             bytes: StoredValue::new_local(None),
-            errand: StoredValue::new_local(None),
+            request: StoredValue::new_local(None),
         }
     }
 
     /// Cancels the import; the page keeps its jobs.
     pub fn give_up(&self) {
-        self.errand.set_value(None);
+        self.request.set_value(None);
         self.bytes.set_value(None);
         self.reading.set(None);
         self.unmapped.set(None);

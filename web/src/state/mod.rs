@@ -4,18 +4,14 @@ mod change;
 mod import;
 mod jobs;
 mod live;
-mod machines;
 mod networks;
 mod outcome;
-mod work;
+mod plan;
+mod published;
 
 use std::rc::Rc;
-use std::sync::Arc;
 
-use foreglow_model::{DecideError, Decision, JointPredictor, Limits, Plan, Prediction, Setting, Space as PlanSpace};
-use foreglow_shared::{
-    Engine, Job, MonitoredRun, Observation, PriceSheet, Question, Resources, WhatIf, spark_submit_arguments,
-};
+use foreglow_shared::{Job, MonitoredRun, PriceSheet, Question, WhatIf};
 use leptos::prelude::*;
 
 use self::import::Import;
@@ -23,15 +19,15 @@ pub use self::import::Unmapped;
 use self::live::Live;
 pub use self::live::{Connection, Listed};
 use self::networks::Networks;
-pub use self::outcome::{Compared, Evaluated, Fit, MachineView, Machines};
-use crate::client::{Errand, FitWorker, MachineWorker};
+pub use self::outcome::{Compared, Evaluated, Fit};
+pub use self::plan::Answer;
+use crate::client::{PlanWorker, RunningRequest};
 use crate::data::edits::Edits;
-use crate::data::job::{Limits as QuestionLimits, Space};
-use crate::data::machine_choice::MachineChoice;
+use crate::data::job::Space;
+use crate::data::machine_choice::{MachineChoice, Selection};
 use crate::data::switch::Switches;
 use crate::data::view::Tab;
 use crate::data::view_state::Step;
-use crate::worker::messages::Fitted;
 
 /// The state that the address bar shows: its fragment, as this version writes it, and its step.
 #[derive(Clone, Default)]
@@ -68,16 +64,18 @@ pub struct Planner {
     pub prices: RwSignal<PriceSheet>,
     /// The configuration of the what-if that the user chose; `None` for the recommended one.
     pub chosen: RwSignal<Option<WhatIf>>,
-    /// The configuration of the what-if.
+    /// Executors and cores of the what-if. The worker's answer about them follows.
     pub what_if: Memo<WhatIf>,
     /// The pinned configurations.
-    pub pins: RwSignal<Vec<WhatIf>>,
+    pub pins: RwSignal<Vec<Selection>>,
+    /// The configuration whose figures the "Why?" dialog explains.
+    pub explained: RwSignal<Option<Selection>>,
+    /// The worker's answer.
+    pub answer: Answer,
     /// The view that is shown.
     pub tab: RwSignal<Tab>,
     /// State of the selected job's fit.
     pub fit: RwSignal<Fit>,
-    /// State of the comparison of machine types.
-    pub machines: RwSignal<Machines>,
     /// The machine types to compare, and the user's prices of them.
     pub machine_choice: RwSignal<MachineChoice>,
     /// The switches of the charts.
@@ -106,44 +104,9 @@ pub struct Planner {
     choice: StoredValue<u64>,
     /// The state that the address bar shows.
     pub address: StoredValue<AddressState>,
-    /// The decision, independent of the what-if. `None` without a predictor.
-    pub decision: Memo<Option<Result<Arc<Decision>, String>>>,
-    /// The prediction for the configuration under inspection. `None` without a predictor.
-    pub prediction: Memo<Option<Prediction>>,
-    /// Computes a predictor's decision ahead of time, so that the memo can reuse it.
-    foresee: Callback<Arc<Fitted>>,
-    worker: StoredValue<Option<Rc<FitWorker>>, LocalStorage>,
-    comparison: StoredValue<Option<Errand>, LocalStorage>,
-    evaluation: StoredValue<Option<Errand>, LocalStorage>,
-    machine_worker: StoredValue<Option<Rc<MachineWorker>>, LocalStorage>,
-}
-
-/// The plan of the last question, for questions that differ only in their limits.
-#[derive(Clone)]
-struct Planned {
-    fitted: Arc<Fitted>,
-    joint: Arc<JointPredictor>,
-    /// The question without its limits.
-    asked: Question,
-    plan: Arc<Plan>,
-}
-
-impl Planned {
-    /// Plans a question; reuses what an earlier plan has in common with it.
-    fn of(known: Option<Self>, fitted: Arc<Fitted>, job: &Job, question: &Question) -> Result<Self, DecideError> {
-        let asked =
-            Question { deadline_secs: None, budget: None, min_accuracy: None, probability: 0.5, ..question.clone() };
-        let known = known.filter(|known| Arc::ptr_eq(&known.fitted, &fitted));
-        if let Some(known) = known.clone().filter(|known| known.asked == asked) {
-            return Ok(known);
-        }
-        let joint = known.map_or_else(
-            || Arc::new(JointPredictor::from_predictor(fitted.predictor.clone(), job)),
-            |known| known.joint,
-        );
-        let plan = Plan::new(Arc::clone(&joint), PlanSpace::from_context(question, job)?)?;
-        Ok(Self { fitted, joint, asked, plan: Arc::new(plan) })
-    }
+    worker: StoredValue<Option<Rc<PlanWorker>>, LocalStorage>,
+    comparison: StoredValue<Option<RunningRequest>, LocalStorage>,
+    evaluation: StoredValue<Option<RunningRequest>, LocalStorage>,
 }
 
 impl Planner {
@@ -159,40 +122,11 @@ impl Planner {
         let selected = RwSignal::new(0);
         let space = RwSignal::new(Space::of(&question));
         let prices = RwSignal::new(question.prices);
-        let planned = StoredValue::new(None::<Planned>);
-        let decide_with = move |fitted: Arc<Fitted>| {
-            let limits = QuestionLimits {
-                deadline_secs: deadline_secs.get(),
-                budget: budget.get(),
-                min_accuracy: min_accuracy.get(),
-                probability: probability.get(),
-            };
-            let question = space.get().ask(limits, prices.get(), question.what_if);
-            let job = jobs.with(|jobs| jobs.get(selected.get()).cloned())?;
-            let known = planned.get_value();
-            let decided = Planned::of(known, fitted, &job, &question).and_then(|new| {
-                let decided = new.plan.decide(&Limits::of(&question));
-                planned.set_value(Some(new));
-                decided
-            });
-            Some(decided.map(Arc::new).map_err(|error| error.to_string()))
-        };
-        let decision = Memo::new(move |_| decide_with(fit.with(Fit::fitted)?));
         let chosen = RwSignal::new(None);
+        let answer = Answer::new();
         let what_if = Memo::new(move |_| {
-            let recommended = || {
-                let decision = decision.get()?.ok()?;
-                let candidate = decision.candidates.get(decision.recommended.or(decision.likeliest)?)?;
-                let (executors, cores_per_executor) =
-                    (candidate.placement.executors, candidate.placement.cores_per_executor);
-                Some(WhatIf { executors, cores_per_executor })
-            };
-            chosen.get().or_else(recommended).unwrap_or(question.what_if)
-        });
-        let prediction = Memo::new(move |_| {
-            let WhatIf { executors, cores_per_executor } = what_if.get();
-            let setting = Setting::even(executors, cores_per_executor, 1.0);
-            fit.with(Fit::fitted).map(|fitted| fitted.predictor.predict(setting))
+            let shown = || answer.what_if.with(|view| view.as_ref().map(|view| view.selection.counts));
+            chosen.get().or_else(shown).unwrap_or(question.what_if)
         });
         Self {
             jobs,
@@ -205,16 +139,14 @@ impl Planner {
             prices,
             chosen,
             what_if,
-            prediction,
+            answer,
+            explained: RwSignal::new(None),
             pins: RwSignal::new(Vec::new()),
             tab: RwSignal::new(Tab::default()),
             fit,
             evaluated: RwSignal::new(Evaluated::None),
-            machines: RwSignal::new(Machines::None),
             machine_choice: RwSignal::new(MachineChoice::default()),
             switches: RwSignal::new(Switches::default()),
-            decision,
-            foresee: Callback::new(move |fitted| drop(untrack(|| decide_with(fitted)))),
             alert: RwSignal::new(None),
             newer: RwSignal::new(None),
             loading: RwSignal::new(true),
@@ -228,7 +160,6 @@ impl Planner {
             worker: StoredValue::new_local(None),
             comparison: StoredValue::new_local(None),
             evaluation: StoredValue::new_local(None),
-            machine_worker: StoredValue::new_local(None),
             compared: RwSignal::new(Compared::None),
         }
     }
@@ -238,70 +169,9 @@ impl Planner {
         self.jobs.with(|jobs| jobs.get(self.selected.get()).cloned())
     }
 
-    /// The runs of the selected job; reactive.
-    pub fn observations(&self) -> Vec<Observation> {
-        self.job().map(|job| job.observations).unwrap_or_default()
-    }
-
-    /// The current question; reactive.
-    pub fn question(&self) -> Question {
-        Question { what_if: self.what_if.get(), ..self.question_without_what_if() }
-    }
-
     /// The current question with a placeholder for the what-if; reactive, but not to the what-if.
     pub fn question_without_what_if(&self) -> Question {
         self.space.get().ask(self.limits(), self.prices.get(), WhatIf { executors: 1, cores_per_executor: 1 })
-    }
-
-    /// The fitted predictor; reactive.
-    pub fn fitted(&self) -> Option<Arc<Fitted>> {
-        self.fit.with(Fit::fitted)
-    }
-
-    /// The prediction for the whole job on a configuration; reactive.
-    pub fn predict(&self, configuration: WhatIf) -> Option<Prediction> {
-        let WhatIf { executors, cores_per_executor } = configuration;
-        let setting = Setting::even(executors, cores_per_executor, 1.0);
-        self.fitted().map(|fitted| fitted.predictor.predict(setting))
-    }
-
-    /// The cost of a run of `secs` seconds on a configuration at the current prices, if they cover
-    /// the hardware; reactive.
-    pub fn cost(&self, configuration: WhatIf, secs: f64) -> Option<f64> {
-        self.prices.with(|prices| prices.cost(self.resources(configuration), secs))
-    }
-
-    /// Why the cost is unknown; `None` if the prices cover the hardware; reactive.
-    pub fn unpriced(&self) -> Option<String> {
-        let accelerator = self.job()?.context.accelerator;
-        self.prices.with(|prices| prices.check_for(accelerator.as_deref()).err().map(|error| error.to_string()))
-    }
-
-    /// The configuration as `spark-submit` arguments if Spark ran the job; reactive.
-    pub fn spark_submit(&self, configuration: WhatIf) -> Option<String> {
-        let is_spark = self.job().is_some_and(|job| job.context.engine == Engine::Spark);
-        is_spark.then(|| spark_submit_arguments(self.resources(configuration)))
-    }
-
-    fn resources(&self, configuration: WhatIf) -> Resources {
-        let (accelerated, shared_accelerators) = self.accelerators();
-        Resources {
-            executors: configuration.executors,
-            cores_per_executor: configuration.cores_per_executor,
-            total_cores: None,
-            memory_per_executor_mib: self.space.with(|space| space.memory_per_executor_mib),
-            accelerated,
-            shared_accelerators,
-        }
-    }
-
-    /// Whether each executor uses an accelerator, and the number that all of them share; reactive.
-    pub fn accelerators(&self) -> (bool, Option<u32>) {
-        let selected = self.selected.get();
-        self.jobs.with(|jobs| {
-            let context = jobs.get(selected).map(|job| &job.context);
-            context.map_or((false, None), |context| (context.accelerator.is_some(), context.shared_accelerators()))
-        })
     }
 
     /// Shows a view.
@@ -310,10 +180,5 @@ impl Planner {
         if self.tab.get_untracked() != tab {
             self.tab.set(tab);
         }
-    }
-
-    /// Shows a configuration in the what-if.
-    pub fn look_at(self, configuration: WhatIf) {
-        self.chosen.set(Some(configuration));
     }
 }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use web_sys::File;
 
-use crate::client::Errand;
+use crate::client::RunningRequest;
 use crate::worker::network::NetworkHtml;
 
 /// Side of the images of a network whose file leaves it open, until the user changes it, pixels.
@@ -19,7 +19,7 @@ pub struct Networks {
     /// The files, by their names.
     pub files: StoredValue<Vec<(String, File)>, LocalStorage>,
     /// The workers that read them, by the names of the files.
-    pub errands: StoredValue<Vec<(String, Errand)>, LocalStorage>,
+    pub requests: StoredValue<Vec<(String, RunningRequest)>, LocalStorage>,
 }
 
 impl Networks {
@@ -29,13 +29,13 @@ impl Networks {
             shown: RwSignal::new(Vec::new()),
             px: RwSignal::new(USUAL_PX),
             files: StoredValue::new_local(Vec::new()),
-            errands: StoredValue::new_local(Vec::new()),
+            requests: StoredValue::new_local(Vec::new()),
         }
     }
 
     /// Removes all networks.
     pub fn clear(&self) {
-        self.errands.set_value(Vec::new());
+        self.requests.set_value(Vec::new());
         self.files.set_value(Vec::new());
         self.shown.set(Vec::new());
     }

@@ -1,11 +1,13 @@
 //! Samples to measure next, as text. A worker writes it, so that the page needs no code for it.
 
-use foreglow_model::{Advice, JointPredictor, Limits, Objective, Plan, Space, Suggestion, Verdict, advise, median};
+use foreglow_model::{Advice, Objective, Suggestion, Verdict, advise};
 use foreglow_shared::{
-    Configuration, Context, Job, JobDefinition, JobGroup, Question, collect_command, format_duration, format_money,
-    format_percent, format_probability, format_rate,
+    Configuration, Context, Job, collect_command, format_duration, format_money, format_percent, format_probability,
+    format_rate,
 };
 use serde::{Deserialize, Serialize};
+
+use crate::worker::plan::{PlanQuestion, Session};
 
 /// Number of suggestions shown.
 const FEW: usize = 5;
@@ -43,15 +45,12 @@ impl AdviceText {
     ///
     /// # Errors
     /// No run completed, or the question has no configurations; one sentence.
-    pub fn new(job: Job, question: &Question) -> Result<Self, String> {
-        let startup_secs = median(job.observations.iter().filter_map(|run| run.startup_secs));
-        let group = JobGroup { definition: JobDefinition::of(&job.context), jobs: vec![job], lenders: Vec::new() };
-        let joint = JointPredictor::fit(&group).map_err(|error| error.to_string())?;
-        let space = Space::from_context(question, &group.jobs[0]).map_err(|error| error.to_string())?;
-        let plan = Plan::new(joint, space).map_err(|error| error.to_string())?;
-        let limits = Limits { startup_secs, ..Limits::of(question) };
-        let advice = advise(&group, &plan, &limits, &[]).map_err(|error| error.to_string())?;
-        Ok(Self::of(&advice, &question.prices.currency))
+    pub fn new(jobs: Vec<Job>, question: &PlanQuestion) -> Result<Self, String> {
+        let mut session = Session::new(jobs, &question.context)?;
+        let group = session.group().clone();
+        let (plan, limits) = session.plan(question)?;
+        let advice = advise(&group, plan, &limits, &[]).map_err(|error| error.to_string())?;
+        Ok(Self::of(&advice, plan.currency()))
     }
 
     fn of(advice: &Advice, currency: &str) -> Self {
@@ -132,7 +131,8 @@ mod tests {
 
     #[test]
     fn the_first_samples_come_with_the_reason_and_a_command() {
-        let text = AdviceText::new(job(), &Question::about(&job().observations)).unwrap();
+        let question = PlanQuestion::about(&job());
+        let text = AdviceText::new(vec![job()], &question).unwrap();
         assert!(text.headline.starts_with("Nothing can be predicted yet: "), "{}", text.headline);
         assert!(!text.rows.is_empty() && text.rows.len() <= FEW);
         let command = text.rows[0].command.as_ref().unwrap();

@@ -1,47 +1,51 @@
 //! The messages between the page and its workers.
 
-use foreglow_model::{Effects, Predictor, ScenarioRow};
-use foreglow_shared::{Job, Mapping, Question};
+use foreglow_model::{Effects, ScenarioRow};
+use foreglow_shared::{Job, Mapping};
 use serde::{Deserialize, Serialize};
 
 use crate::worker::advice::AdviceText;
 use crate::worker::import::Imported;
-use crate::worker::machines::{MachineHtml, MachineQuestion};
 use crate::worker::network::NetworkHtml;
-use crate::worker::packed;
+use crate::worker::plan::{PlanAnswer, PlanQuestion};
 
-/// A request to the fit worker: the request's number, the job, and the question about it. The
-/// number distinguishes a late answer to an earlier request from the current answer.
+/// A request to the planning worker: its number, the jobs if they changed since the last request,
+/// and the question. The number distinguishes a late answer to an earlier request from the current
+/// answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ToFit(pub u64, pub Job, pub Question);
+pub struct PlanRequest {
+    /// Number of the fit to which the question belongs.
+    pub fit: u64,
+    /// The jobs to fit; `None` to ask about those of the last fit.
+    pub jobs: Option<Vec<Job>>,
+    /// The question.
+    pub question: PlanQuestion,
+}
 
-/// A message of the fit worker to the page.
+/// A message of the planning worker to the page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum FromFit {
+pub enum PlanResponse {
     /// The worker has loaded and accepts requests.
     Ready,
-    /// The answer to the request with this number.
-    Answer(u64, Result<Box<Fitted>, String>),
+    /// The answer to a question about the fit with this number; an error if it failed.
+    Answer(u64, Result<Box<PlanAnswer>, String>),
     /// The worker failed, with the reason.
     Broken(String),
 }
 
-/// A request to a module that is fetched on first use. It is separate from [`ToFit`], so that the
-/// page contains no code for the work of another module.
+/// A request to a module that is fetched on first use. It is separate from [`PlanRequest`], so that
+/// the page contains no code for the work of another module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum ToErrand {
+pub enum Request {
     /// Evaluate every published scenario on this job with all learners of the published grid.
     Compare(Job),
     /// Read a file, whose bytes accompany the message, with the column mapping the user chose, if
     /// any.
     Import(Option<Mapping>),
-    /// Advise which samples to collect next.
-    Advise(Job, Box<Question>),
+    /// Advise which samples to collect next, for these jobs.
+    Advise(Vec<Job>, Box<PlanQuestion>),
     /// Evaluate the published scenarios on this job, without the perceptrons.
     Evaluate(Job),
-    /// Compare the machine types. The first request of a worker includes the jobs of the page;
-    /// later requests refer to them.
-    Machines(Option<Vec<Job>>, Box<MachineQuestion>),
     /// Compute the costs of the network in an ONNX file, which accompanies the message: name of the
     /// file, and side of the images if the file leaves it open, pixels.
     Network(String, u32),
@@ -49,7 +53,7 @@ pub enum ToErrand {
 
 /// A message of such a module to the page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum FromErrand {
+pub enum Response {
     /// The module has loaded and accepts requests.
     Ready,
     /// Progress of the comparison: steps done, steps in total.
@@ -62,23 +66,10 @@ pub enum FromErrand {
     Advised(Result<AdviceText, String>),
     /// The published scenarios.
     Evaluated(Box<Published>),
-    /// The machine types.
-    Machines(Box<MachineHtml>),
     /// Costs of a network.
     Network(Result<NetworkHtml, String>),
     /// The module failed, with the reason.
     Broken(String),
-}
-
-/// A fitted predictor.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Fitted {
-    /// The predictor, ready to predict without further fitting, so that the page follows the
-    /// slider.
-    #[serde(with = "packed")]
-    pub predictor: Predictor,
-    /// The whole-job completion time implied by each run, seconds; `None` where it is unknown.
-    pub whole_job_secs: Vec<Option<f64>>,
 }
 
 /// Results of the paper's method on the same runs. They are computed when a view first shows them,

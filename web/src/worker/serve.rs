@@ -10,81 +10,78 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
 
 use crate::worker::advice::AdviceText;
-use crate::worker::fit::{compare, evaluate, fit, rehearse};
 use crate::worker::import::import;
-use crate::worker::machines::Session;
-use crate::worker::messages::{FromErrand, FromFit, ToErrand, ToFit};
+use crate::worker::messages::{PlanRequest, PlanResponse, Request, Response};
 use crate::worker::network::NetworkHtml;
 use crate::worker::open_file::OpenFile;
+use crate::worker::plan::Session;
+use crate::worker::published::{compare, evaluate};
 
 const MILLIS_PER_SEC: f64 = 1000.0;
-/// The messages `Ready` and `Broken`, as both [`FromFit`] and [`FromErrand`] serialise them.
+/// The messages `Ready` and `Broken`, as both [`PlanResponse`] and [`Response`] serialise them.
 const READY: &str = "\"Ready\"";
 const BROKEN: &str = r#"{"Broken":"a bug stopped the worker"}"#;
 
 thread_local! {
-    /// The comparison of machine types that this worker answers from.
-    static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
+    /// The fit that this worker answers from, or why it failed.
+    static SESSION: RefCell<Option<Result<Session, String>>> = const { RefCell::new(None) };
 }
 
-/// Serves fit requests.
-pub fn serve_fits(scope: &DedicatedWorkerGlobalScope) {
+/// Serves the questions about a plan.
+pub fn serve_plans(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, _, _| {
-        if let Ok(ToFit(number, job, question)) = parse(message)
-            && let Ok(answer) = serde_json::to_string(&FromFit::Answer(number, fit(&job).map(Box::new)))
-        {
-            rehearse(&answer, &job, &question);
-            post(scope, &answer);
-        }
+        let Ok(PlanRequest { fit, jobs, question }) = parse(message) else { return };
+        SESSION.with_borrow_mut(|session| {
+            if let Some(jobs) = jobs {
+                *session = Some(Session::new(jobs, &question.context));
+            }
+            let answer = match session {
+                Some(Ok(session)) => Ok(Box::new(session.answer(question))),
+                Some(Err(reason)) => Err(reason.clone()),
+                None => return,
+            };
+            say(scope, &PlanResponse::Answer(fit, answer));
+        });
     });
 }
 
-/// Serves the module `foreglow-reader`: imports, advice, the published scenarios and the comparison
-/// of machine types.
+/// Serves the module `foreglow-reader`: imports, advice and the published scenarios.
 pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, file, clock| match parse(message) {
-        Ok(ToErrand::Import(mapping)) => {
+        Ok(Request::Import(mapping)) => {
             let bytes = file.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec).unwrap_or_default();
-            say(scope, &FromErrand::Imported(import(&bytes, mapping.as_ref())));
+            say(scope, &Response::Imported(import(&bytes, mapping.as_ref())));
         }
-        Ok(ToErrand::Advise(job, question)) => {
-            say(scope, &FromErrand::Advised(AdviceText::new(job, &question)));
+        Ok(Request::Advise(jobs, question)) => {
+            say(scope, &Response::Advised(AdviceText::new(jobs, &question)));
         }
-        Ok(ToErrand::Evaluate(job)) => say(scope, &FromErrand::Evaluated(Box::new(evaluate(&job, clock)))),
-        Ok(ToErrand::Network(name, px)) => {
+        Ok(Request::Evaluate(job)) => say(scope, &Response::Evaluated(Box::new(evaluate(&job, clock)))),
+        Ok(Request::Network(name, px)) => {
             let Some(file) = file.dyn_ref::<File>() else { return };
             let read = || {
                 let mut source = OpenFile::new(file).map_err(|error| error.to_string())?;
                 NetworkHtml::read(&name, &mut source, px)
             };
-            say(scope, &FromErrand::Network(read()));
+            say(scope, &Response::Network(read()));
         }
-        Ok(ToErrand::Machines(jobs, question)) => SESSION.with_borrow_mut(|session| {
-            if let Some(jobs) = jobs {
-                *session = Some(Session::of(jobs, &question.context));
-            }
-            if let Some(session) = session {
-                say(scope, &FromErrand::Machines(Box::new(session.answer(*question))));
-            }
-        }),
-        Ok(ToErrand::Compare(_)) | Err(_) => {}
+        Ok(Request::Compare(_)) | Err(_) => {}
     });
 }
 
 /// Serves comparisons of all learners; needs the perceptrons of `web/comparison`.
 pub fn serve_comparison(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, _, clock| {
-        let Ok(ToErrand::Compare(job)) = parse(message) else { return };
+        let Ok(Request::Compare(job)) = parse(message) else { return };
         let mut told = 0;
         let watch = &mut |done: u64, total: u64| {
             // Reports whole percents only, to limit the messages to a hundred.
             if done * 100 / total.max(1) > told {
                 told = done * 100 / total.max(1);
-                say(scope, &FromErrand::Progress(done, total));
+                say(scope, &Response::Progress(done, total));
             }
         };
         if let Some(rows) = compare(&job, clock, watch) {
-            say(scope, &FromErrand::Compared(rows));
+            say(scope, &Response::Compared(rows));
         }
     });
 }

@@ -9,7 +9,7 @@ use burn_cubecl::{Cube, kernel, tensor::CubeTensor};
 use cubecl::bytes::Bytes;
 use cubecl::server::{CopyDescriptor, ServerError};
 
-use crate::grades::Grades;
+use crate::predictions::Predictions;
 
 type Read = Result<Vec<Bytes>, ServerError>;
 
@@ -54,13 +54,13 @@ impl Copy {
     ///
     /// # Errors
     /// The device fails.
-    pub fn wait(mut self) -> Result<Grades, ExecutionError> {
+    pub fn wait(mut self) -> Result<Predictions, ExecutionError> {
         let read = self.read().unwrap_or_else(|| Ok(Vec::new())).map_err(|error| failure(&error))?;
         let mut read = read.iter().map(|bytes| bytes.as_chunks().0);
         let classes = read.next().unwrap_or_default().iter().map(|bytes| i64::from(i32::from_le_bytes(*bytes)));
         let classes = classes.collect();
         let loss = read.next().and_then(|bytes| bytes.first()).map(|bytes| f32::from_le_bytes(*bytes));
-        Ok(Grades { classes, loss })
+        Ok(Predictions { classes, loss })
     }
 }
 

@@ -18,9 +18,9 @@ use crate::activation::Activation;
 use crate::answer::Answer;
 use crate::convolution::{convolve_and_normalise, convolve_then};
 use crate::device;
-use crate::grades::Grades;
 use crate::layers::connect;
 use crate::learning::AdamStep;
+use crate::predictions::Predictions;
 
 /// Relative to the largest number; sums are in a different order.
 const TOLERANCE: f32 = 2e-5;
@@ -270,7 +270,7 @@ fn an_answer_is_not_disturbed_by_later_work_or_by_one_that_nobody_waits_for() {
     let after = (scores * -1.0).argmax(1);
     // A dropped copy must not use the buffer of the next one.
     drop(Answer::of(after.clone(), None));
-    assert_eq!(answer.wait().unwrap(), Grades { classes: right, loss: Some(2.5) });
+    assert_eq!(answer.wait().unwrap(), Predictions { classes: right, loss: Some(2.5) });
     assert_eq!(Answer::of(after, None).wait().unwrap().loss, None);
 }
 

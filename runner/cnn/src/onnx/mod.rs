@@ -31,7 +31,7 @@ use foreglow_architectures::Shape;
 pub use self::file::OnnxFile;
 use self::parameters::Parameters;
 use self::program::Program;
-use super::{Cnn, Numbers, Parameter, Trace, learning, weights};
+use super::{Cnn, Parameter, StateDict, Trace, learning, weights};
 
 /// A network from a file, with its weights on a device.
 pub struct OnnxCnn {
@@ -99,11 +99,11 @@ impl Cnn for OnnxCnn {
         self
     }
 
-    fn numbers(&self) -> Numbers {
+    fn numbers(&self) -> StateDict {
         learning::numbers(&self.parameters)
     }
 
-    fn take(&mut self, numbers: &Numbers) {
+    fn take(&mut self, numbers: &StateDict) {
         self.parameters = learning::with_numbers(self.parameters.clone(), numbers);
     }
 

@@ -92,7 +92,7 @@ fn a_step_against_the_gradient_lowers_the_loss_of_every_export() {
         assert!(zeros * 10 <= gradients.len(), "{name}: {zeros} of {} gradients are zero", gradients.len());
         let learned =
             numbers.learned.iter().zip(gradients).map(|(weights, gradient)| weights.clone() - gradient * 1e-3);
-        cnn.take(&Numbers { learned: learned.collect(), running: numbers.running.clone() });
+        cnn.take(&StateDict { learned: learned.collect(), running: numbers.running.clone() });
         let [before, after]: [f32; 2] = [before, loss(&cnn)].map(|loss| loss.into_scalar());
         assert!(after < before, "{name}: from {before} to {after}");
     }
@@ -212,7 +212,7 @@ fn the_weights_of_every_export_are_saved_under_their_names_and_loaded_unchanged(
         let file = file(name);
         let cnn = OnnxCnn::load(&file, SHAPE, &device).unwrap();
         let stored = OnnxCnn::stored(&file, SHAPE).unwrap();
-        let flat = |numbers: &Numbers| -> Vec<Vec<f32>> {
+        let flat = |numbers: &StateDict| -> Vec<Vec<f32>> {
             let tensors = numbers.learned.iter().chain(&numbers.running);
             tensors.map(|tensor| tensor.clone().into_data().try_to_vec().unwrap()).collect()
         };

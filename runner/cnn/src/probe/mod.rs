@@ -1,7 +1,5 @@
 //! Single layers for timing, from which the time of a network is computed.
 
-mod typical;
-
 use std::time::{Duration, Instant};
 
 use burn::nn::conv::Conv2dConfig;
@@ -9,6 +7,7 @@ use burn::nn::pool::{AdaptiveAvgPool2dConfig, AvgPool2dConfig, MaxPool2dConfig};
 use burn::nn::{BatchNormConfig, Initializer, LinearConfig, PaddingConfig2d};
 use burn::tensor::{Device, Distribution, Tensor, activation};
 use foreglow_onnx::LayerCost;
+use serde::Deserialize;
 
 use crate::activation::Activation;
 use crate::convolution::max_pool;
@@ -16,8 +15,9 @@ use crate::layers::{ConvNorm, global_average};
 use crate::normalisation::normalise;
 use crate::shapes::Trace;
 
-pub use self::typical::typical;
-
+/// The layers that a calibration times: first layers of networks, and layers from few channels and
+/// many pixels to many channels and one pixel.
+const TYPICAL: &str = include_str!("layers.json");
 /// Bytes of weights that exceed the caches of a core.
 const UNCACHED_BYTES: usize = 48 << 20;
 /// Most copies of a layer's weights.
@@ -28,7 +28,7 @@ const SHORTEST_SECS: f64 = 200e-6;
 const LEAST_SHARE: f64 = 0.05;
 
 /// A layer to be timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Probe {
     /// A convolution with batch normalisation and ReLU, padded by half of the kernel.
     Conv {
@@ -51,7 +51,7 @@ pub enum Probe {
 }
 
 /// A layer whose time does not depend on weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Other {
     /// Max-pool: kernel and stride.
     MaxPool(usize, usize),
@@ -97,6 +97,11 @@ pub struct ProbeLayer {
     inputs: Tensor<4>,
     /// One for each copy of the weights.
     copies: Vec<Forward>,
+}
+
+/// Returns the layers that a calibration times.
+pub fn typical() -> Vec<Probe> {
+    serde_json::from_str(TYPICAL).expect("the list of layers has the form of probes")
 }
 
 impl Probe {

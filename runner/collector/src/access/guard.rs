@@ -11,9 +11,9 @@ use axum::response::{IntoResponse as _, Response};
 use super::sign_in;
 use super::standing::Standing;
 use crate::log::Entry;
-use crate::store::Roles;
-use crate::token::Hash;
 use crate::{EVENTS, Shared, refusal};
+use foreglow_store::Roles;
+use foreglow_store::token::Hash;
 
 /// Unknown tokens that an address may send per minute.
 const WRONG_PER_MINUTE: u32 = 120;

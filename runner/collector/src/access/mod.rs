@@ -14,8 +14,8 @@ use foreglow_exit::unusable;
 pub(super) use self::guard::{Credential, guard};
 pub(super) use self::shares::{Share, Shares, Turns};
 pub(super) use self::standing::Gate;
-use crate::store::{Store, Token};
-use crate::token::Hash;
+use foreglow_store::token::Hash;
+use foreglow_store::{Store, Token};
 
 /// Access rules of a collector, in addition to the tokens in its store.
 #[derive(Clone, Debug, Default)]

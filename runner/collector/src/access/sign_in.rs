@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::Shared;
 use crate::body::read_form;
-use crate::token::{Hash, from_hex, hex};
+use foreglow_store::token::{Hash, from_hex, hex};
 
 const COOKIE: &str = "foreglow";
 /// Time after which a browser forgets the token, seconds.

@@ -12,8 +12,8 @@ use foreglow_shared::Timestamp;
 use super::Access;
 use super::origin::Hosts;
 use super::rate::Rates;
-use crate::store::{Roles, Store};
-use crate::token::Hash;
+use foreglow_store::token::Hash;
+use foreglow_store::{Roles, Store};
 
 /// Name of the token of `--token` in logs.
 const OWN_TOKEN: &str = "--token";

@@ -11,10 +11,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Extension, Query, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::extract::{Extension, State};
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::response::IntoResponse as _;
 use foreglow_shared::Uuid;
 use futures_util::stream;
 use serde::Deserialize;
@@ -24,8 +23,9 @@ use self::broadcast::Broadcast;
 use self::listener::Listener;
 use self::part::Of;
 use super::access::Credential;
+use super::lists::Asked;
 use super::storage::Storage;
-use super::{Shared, failure, refusal};
+use super::{Answer, Shared};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -85,21 +85,13 @@ pub(super) async fn events(
     State(shared): State<Shared>,
     Extension(credential): Extension<Credential>,
     headers: HeaderMap,
-    query: Result<Query<EventsQuery>, QueryRejection>,
-) -> Response {
-    let EventsQuery { after, of } = match query {
-        Ok(Query(query)) => query,
-        Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
-    };
+    Asked(EventsQuery { after, of }): Asked<EventsQuery>,
+) -> Answer {
     // A reconnecting client is further than its original `after`.
     let reconnecting = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse().ok());
-    let start = match reconnecting.or(after) {
-        Some(id) => shared.storage.read(move |store| store.position(id)).await,
-        None => shared.storage.read(|store| store.end()).await,
-    };
-    let after = match start {
-        Ok(position) => position,
-        Err(error) => return failure(&error),
+    let after = match reconnecting.or(after) {
+        Some(id) => shared.storage.read(move |store| store.position(id)).await?,
+        None => shared.storage.read(|store| store.end()).await?,
     };
     let broadcast = Arc::clone(shared.events.of(of));
     let listener = Listener::new(shared, broadcast, credential, after);
@@ -108,5 +100,5 @@ pub(super) async fn events(
         Some((Ok::<_, Infallible>(text), listener))
     });
     let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
-    (headers, Body::from_stream(stream)).into_response()
+    Ok((headers, Body::from_stream(stream)).into_response())
 }

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use foreglow_shared::parse_line;
 use serde::Deserialize;
 
-use crate::store::Store;
+use foreglow_store::Store;
 
 /// Samples per query of the store.
 const BATCH: usize = 250;

@@ -10,7 +10,7 @@ use foreglow_shared::Sample;
 use super::post::retry_after;
 use super::{Target, all_accepted, summary};
 use crate::Receipt;
-use crate::store::Store;
+use foreglow_store::Store;
 
 /// Delay after the first failure; each further one is twice as long.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ impl Background {
     /// The URL or the token's file is invalid, or the store that keeps unsent samples cannot be
     /// opened.
     pub fn start(url: &str) -> anyhow::Result<Self> {
-        let target = Target::new(url, crate::token::from_environment()?)?.brief();
+        let target = Target::new(url, foreglow_store::token::from_environment()?)?.brief();
         let (store, own) = (Store::open(None)?, Store::open(None)?);
         let (wake, woken) = channel();
         let (ended, result) = channel();
@@ -147,7 +147,7 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-    use crate::store::tests::sample;
+    use crate::fixture::sample;
 
     /// Answers the first request with 503 and this delay, and the others with a receipt; sends the
     /// time of each.

@@ -14,8 +14,8 @@ use ureq::tls::RootCerts;
 pub use self::background::Background;
 use self::post::Policy;
 use crate::address;
-use crate::store::Store;
 use crate::{MAX_BODY_BYTES, Receipt};
+use foreglow_store::Store;
 
 /// A sample has about half a KiB, so this stays far below the size limit of a request.
 const SAMPLES_PER_REQUEST: usize = 500;

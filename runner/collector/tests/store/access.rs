@@ -1,8 +1,8 @@
 //! Connections to a database: TLS, passwords, and tables of other programs.
 
-use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_collector::upload::Target;
 use foreglow_collector::{Access, Collector, Options, Tls};
+use foreglow_store::{Filter, Location, Store};
 
 use crate::{Place, inserted, sample};
 
@@ -58,7 +58,7 @@ fn a_database_that_cannot_be_used_is_refused_with_advice() {
     server.sql(url, "DROP TABLE samples").unwrap();
     let store = place.open();
     assert!(store.back_up(copy).unwrap_err().to_string().contains("pg_dump"));
-    let restored = foreglow_collector::store::restore(copy, &place.location, "me").unwrap_err().to_string();
+    let restored = foreglow_store::restore(copy, &place.location, "me").unwrap_err().to_string();
     assert!(restored.contains("pg_restore"), "{restored}");
     assert!(store.check().unwrap().is_sound());
     server.sql(url, "CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader").unwrap();

@@ -3,7 +3,7 @@
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use foreglow_collector::store::{Filter, Location, Store};
+use foreglow_store::{Filter, Location, Store};
 
 use crate::faults::{agent, get, lines, post, serve, wait_for};
 use crate::{Place, all_runs, sample};

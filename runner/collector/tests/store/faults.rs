@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use foreglow_collector::store::{Location, Store};
 use foreglow_collector::{Access, Collector};
+use foreglow_store::{Location, Store};
 
 use crate::{Place, sample, server};
 

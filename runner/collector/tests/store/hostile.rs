@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use foreglow_collector::store::Token;
-use foreglow_collector::token::Hash;
 use foreglow_collector::{Access, Collector, Options};
 use foreglow_shared::Timestamp;
+use foreglow_store::Token;
+use foreglow_store::token::Hash;
 
 use crate::faults::{agent, get, lines, post, serve, wait_for};
 use crate::{Place, sample, server};
@@ -33,7 +33,7 @@ fn a_store_that_takes_nothing_now_names_a_delay() {
 #[test]
 fn a_database_that_does_not_answer_names_a_delay() {
     let Some(server) = server::own() else { return };
-    let url = serve(&foreglow_collector::store::Location::Database(server.database().unwrap()));
+    let url = serve(&foreglow_store::Location::Database(server.database().unwrap()));
     wait_for(&url, "readyz", 200);
     server.crash().unwrap();
     wait_for(&url, "readyz", 503);

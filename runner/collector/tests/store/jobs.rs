@@ -2,8 +2,8 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use foreglow_collector::store::{Arrived, Filter, MOST_EQUAL, RunsFilter, Store};
 use foreglow_shared::{Context, Job, Mode, Outcome, Sample, group_by_context, parse_line};
+use foreglow_store::{Arrived, Filter, MOST_EQUAL, RunsFilter, Store};
 
 use crate::faults::{agent, get, post, serve};
 use crate::{Place, sample};

@@ -1,7 +1,7 @@
 //! The list of workloads in pages.
 
-use foreglow_collector::store::Store;
 use foreglow_shared::{Context, Sample, Workload};
+use foreglow_store::Store;
 
 use crate::faults::{agent, get, serve};
 use crate::{Place, sample};

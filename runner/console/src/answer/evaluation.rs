@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::SCHEMA;
 use crate::evaluation::{Evaluation, Standing};
 use crate::output::Format;
-use crate::table::{Align, csv, number, table};
+use crate::table::{aligned, csv_of, table};
 
 /// Accuracy of every predictor on a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,42 +41,14 @@ impl EvaluationAnswer {
     }
 
     fn csv(&self) -> String {
-        let columns = [
-            "name",
-            "mape_percent",
-            "median_ape_percent",
-            "coverage_percent",
-            "fit_secs",
-            "tested",
-            "unknown",
-            "reason",
-        ];
-        let cells = |standing: &Standing| {
-            vec![
-                standing.name.to_owned(),
-                number(standing.score.mape_percent),
-                number(standing.score.median_ape_percent),
-                number(standing.score.coverage_percent),
-                number(standing.fit_secs),
-                standing.score.tested.to_string(),
-                standing.score.unknown.to_string(),
-                standing.reason.clone().unwrap_or_default(),
-            ]
-        };
-        csv(&columns, self.predictors.iter().map(cells))
+        let columns = "name,mape_percent,median_ape_percent,coverage_percent,fit_secs,tested,unknown,reason";
+        csv_of(columns, &self.predictors)
     }
 }
 
 /// Renders the predictors with their figures, followed by the reasons for missing figures.
 pub(super) fn standings(predictors: &[Standing]) -> String {
-    let columns = [
-        ("predictor", Align::Left),
-        ("MAPE", Align::Right),
-        ("median error", Align::Right),
-        ("in 90 % interval", Align::Right),
-        ("tested", Align::Right),
-        ("fit", Align::Right),
-    ];
+    let columns = aligned(["<predictor", "MAPE", "median error", "in 90 % interval", "tested", "fit"]);
     let percent = |value: Option<f64>| value.map_or_else(|| "–".into(), format_percent);
     let cells = |standing: &Standing| {
         vec![

@@ -9,8 +9,7 @@ use serde::Serialize;
 use super::{SCHEMA, cost_note, cost_unknown, notes, probability, range};
 use crate::answer::Basis;
 use crate::output::Format;
-use crate::split;
-use crate::table::number;
+use crate::table::csv_of;
 
 /// Prediction for a job on one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -155,33 +154,10 @@ impl PredictionAnswer {
     }
 
     fn csv(&self) -> String {
-        let columns = [
-            "executors",
-            "cores_per_executor",
-            "memory_per_executor_mib",
-            "sampling_rate",
-            "completion_time_secs",
-            "lower_secs",
-            "upper_secs",
-            "probability",
-            "cost",
-            "currency",
-            "predictor",
-        ];
-        let interval = self.interval;
-        let row = vec![
-            self.executors.to_string(),
-            self.cores_per_executor.to_string(),
-            self.memory_per_executor_mib.to_string(),
-            self.sampling_rate.to_string(),
-            number(self.completion_time_secs),
-            number(interval.map(|interval| interval.lower_secs)),
-            number(interval.map(|interval| interval.upper_secs)),
-            number(interval.map(|interval| interval.probability)),
-            number(self.cost),
-            self.prices.currency.clone(),
-            self.predictor.to_owned(),
-        ];
-        split::csv(&columns, [(self.total_cores, row)])
+        let total = if self.total_cores.is_some() { ",total_cores" } else { "" };
+        let columns = "executors,cores_per_executor,memory_per_executor_mib,sampling_rate,completion_time_secs,\
+            lower_secs=interval.lower_secs,upper_secs=interval.upper_secs,probability=interval.probability,cost,\
+            currency=prices.currency,predictor";
+        csv_of(&format!("{columns}{total}"), [self])
     }
 }

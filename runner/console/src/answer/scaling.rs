@@ -8,10 +8,11 @@ use foreglow_shared::{
     Context, CoreSplit, Job, PriceSheet, Question, WhatIf, format_count, format_duration, format_integer, format_money,
 };
 use serde::Serialize;
+use serde_json::json;
 
 use super::{SCHEMA, cost_note, cost_unknown, notes, probability, range};
 use crate::output::Format;
-use crate::table::{Align, csv, number, titled_table};
+use crate::table::{aligned, csv_of, titled_table};
 
 /// Scaling of a job on one machine type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -102,22 +103,22 @@ impl ScalingAnswer {
         let images = self.context.workload.images;
         let interval = self.configurations.iter().find_map(|row| row.strong.interval.as_ref());
         let interval =
-            interval.map_or_else(|| "interval".into(), |interval| format!("{} interval", probability(interval)));
+            interval.map_or_else(|| "<interval".into(), |interval| format!("<{} interval", probability(interval)));
         let is_excluded = |row: &ScaledConfiguration| row.exclusion.is_some();
-        let memory = if self.configurations.iter().any(is_excluded) { "memory" } else { "" };
+        let memory = if self.configurations.iter().any(is_excluded) { "<memory" } else { "" };
         let columns = |last| {
-            [
-                ("executors", Align::Right),
-                ("cores", Align::Right),
-                ("time", Align::Right),
-                (interval.as_str(), Align::Left),
-                ("measured", Align::Left),
-                ("speed-up", Align::Right),
-                ("interval", Align::Left),
-                ("efficiency", Align::Right),
-                (last, Align::Right),
-                (memory, Align::Left),
-            ]
+            aligned([
+                "executors",
+                "cores",
+                "time",
+                &interval,
+                "<measured",
+                "speed-up",
+                "<interval",
+                "efficiency",
+                last,
+                memory,
+            ])
         };
         let cells = |row: &ScaledConfiguration, scaled: &Scaled, last: String| {
             let counts = [row.executors, row.cores_per_executor].map(|count| count.to_string());
@@ -161,55 +162,22 @@ impl ScalingAnswer {
     }
 
     fn csv(&self) -> String {
-        let columns = [
-            "scaling",
-            "executors",
-            "cores_per_executor",
-            "memory_per_executor_mib",
-            "sampling_rate",
-            "completion_time_secs",
-            "lower_secs",
-            "upper_secs",
-            "speed_up",
-            "speed_up_lower",
-            "speed_up_upper",
-            "efficiency",
-            "measured_runs",
-            "measured_secs",
-            "measured_speed_up",
-            "cost",
-            "cost_factor",
-            "currency",
-            "out_of_memory",
-        ];
-        let cells = |name: &str, row: &ScaledConfiguration, scaled: &Scaled, costs: [Option<f64>; 2]| {
-            let counts = [row.executors, row.cores_per_executor, row.memory_per_executor_mib];
-            let (interval, bounds, runs) = (scaled.interval, scaled.speed_up_interval, scaled.measured);
-            let numbers = [
-                Some(scaled.sampling_rate),
-                scaled.completion_time_secs,
-                interval.map(|interval| interval.lower_secs),
-                interval.map(|interval| interval.upper_secs),
-                scaled.speed_up,
-                bounds.map(|bounds| bounds.lower),
-                bounds.map(|bounds| bounds.upper),
-                scaled.efficiency,
-                runs.map(|runs| runs.runs as f64),
-                runs.map(|runs| runs.completion_time_secs),
-                runs.and_then(|runs| runs.speed_up),
-                costs[0],
-                costs[1],
-            ];
-            let mut cells = vec![name.to_owned()];
-            cells.extend(counts.map(|count| count.to_string()));
-            cells.extend(numbers.map(number));
-            cells.extend([self.prices.currency.clone(), row.exclusion.is_some().to_string()]);
-            cells
+        let columns = "scaling,executors=row.executors,cores_per_executor=row.cores_per_executor,\
+            memory_per_executor_mib=row.memory_per_executor_mib,sampling_rate=of.sampling_rate,\
+            completion_time_secs=of.completion_time_secs,lower_secs=of.interval.lower_secs,\
+            upper_secs=of.interval.upper_secs,speed_up=of.speed_up,speed_up_lower=of.speed_up_interval.lower,\
+            speed_up_upper=of.speed_up_interval.upper,efficiency=of.efficiency,measured_runs=of.measured.runs,\
+            measured_secs=of.measured.completion_time_secs,measured_speed_up=of.measured.speed_up,cost,cost_factor,\
+            currency,out_of_memory";
+        let row = |scaling: &str, row: &ScaledConfiguration, of: &Scaled, costs: [Option<f64>; 2]| {
+            json!({
+                "scaling": scaling, "row": row, "of": of, "cost": costs[0], "cost_factor": costs[1],
+                "currency": self.prices.currency, "out_of_memory": row.exclusion.is_some(),
+            })
         };
-        let strong =
-            self.configurations.iter().map(|row| cells("strong", row, &row.strong, [row.cost, row.cost_factor]));
-        let weak = self.configurations.iter().map(|row| cells("weak", row, &row.weak, [None; 2]));
-        csv(&columns, strong.chain(weak))
+        let strong = self.configurations.iter().map(|it| row("strong", it, &it.strong, [it.cost, it.cost_factor]));
+        let weak = self.configurations.iter().map(|it| row("weak", it, &it.weak, [None; 2]));
+        csv_of(columns, strong.chain(weak))
     }
 }
 

@@ -10,7 +10,7 @@ use super::evaluation::standings;
 use super::{SCHEMA, notes};
 use crate::evaluation::Standing;
 use crate::output::Format;
-use crate::table::{Align, csv, number, table};
+use crate::table::{aligned, csv_of, table};
 
 /// Comparison of the scenarios.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -96,15 +96,7 @@ impl ScenarioTableAnswer {
 
     /// Renders the table without the job's title.
     pub(super) fn body(&self) -> String {
-        let columns = [
-            ("scenario", Align::Left),
-            ("accuracy", Align::Right),
-            ("fitted on", Align::Right),
-            ("tested on", Align::Right),
-            ("t1 collecting", Align::Right),
-            ("t2 training", Align::Right),
-            ("T", Align::Right),
-        ];
+        let columns = aligned(["<scenario", "accuracy", "fitted on", "tested on", "t1 collecting", "t2 training", "T"]);
         let cells = |row: &ScenarioRow| {
             vec![
                 row.scenario.label().to_owned(),
@@ -123,12 +115,7 @@ impl ScenarioTableAnswer {
         }
         let choices = self.choices();
         if !choices.is_empty() {
-            let columns = [
-                ("scenario", Align::Left),
-                ("place", Align::Left),
-                ("technique", Align::Left),
-                ("leave-one-out error", Align::Right),
-            ];
+            let columns = aligned(["<scenario", "<place", "<technique", "leave-one-out error"]);
             text.push_str(&format!("\n{}", table(&columns, choices)));
         }
         text
@@ -150,30 +137,7 @@ impl ScenarioTableAnswer {
     }
 
     fn csv(&self) -> String {
-        let columns = [
-            "scenario",
-            "accuracy_percent",
-            "mape_percent",
-            "fitted",
-            "tested",
-            "t1_secs",
-            "t2_secs",
-            "total_secs",
-            "reason",
-        ];
-        let cells = |row: &ScenarioRow| {
-            vec![
-                row.scenario.label().to_owned(),
-                number(row.accuracy_percent),
-                number(row.mape_percent),
-                row.fitted.to_string(),
-                row.tested.to_string(),
-                row.t1_secs.to_string(),
-                row.t2_secs.to_string(),
-                row.total_secs.to_string(),
-                row.reason.clone().unwrap_or_default(),
-            ]
-        };
-        csv(&columns, self.scenarios.iter().map(cells))
+        let columns = "scenario,accuracy_percent,mape_percent,fitted,tested,t1_secs,t2_secs,total_secs,reason";
+        csv_of(columns, &self.scenarios)
     }
 }

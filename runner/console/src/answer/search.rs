@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::{SCHEMA, notes};
 use crate::output::Format;
-use crate::table::{Align, csv, number, table};
+use crate::table::{aligned, csv, number, table};
 
 /// Advice on a table of candidate configurations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -118,7 +118,7 @@ impl SearchAnswer {
             vec![what.to_owned(), properties, number(cost)]
         };
         let rows = [row("next", &self.next, self.next_cost), row("best", &self.best, self.best_cost)];
-        csv(&["what", "configuration", "cost"], rows)
+        csv("what,configuration,cost", rows)
     }
 
     fn table(&self) -> String {
@@ -141,8 +141,7 @@ impl SearchAnswer {
         let rows = rows.into_iter().filter_map(|(what, properties, time, cost)| {
             Some(vec![what.to_owned(), properties.as_ref()?.to_string(), time, cost])
         });
-        let columns =
-            [("", Align::Left), ("configuration", Align::Left), ("time", Align::Right), ("cost", Align::Right)];
+        let columns = aligned(["<", "<configuration", "time", "cost"]);
         let saving = self.expected_saving.map_or_else(String::new, |saving| {
             format!("\nOne more run is expected to save {} of the best cost.\n", format_percent(100.0 * saving))
         });

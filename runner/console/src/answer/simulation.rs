@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{SCHEMA, range};
 use crate::output::Format;
-use crate::table::{Align, csv, number, table};
+use crate::table::{Align, aligned, csv_of, table};
 
 /// Question to the simulation.
 #[derive(Clone, Debug)]
@@ -206,15 +206,8 @@ impl SimulationAnswer {
 
     fn candidates_table(&self) -> String {
         let is_predicted = self.candidates.iter().any(|candidate| candidate.predicted_secs.is_some());
-        let mut columns = vec![
-            ("executors", Align::Right),
-            ("cores", Align::Right),
-            ("simulated", Align::Right),
-            ("ideal", Align::Right),
-            ("driver", Align::Right),
-            ("skew", Align::Right),
-            ("slots busy", Align::Right),
-        ];
+        let mut columns =
+            aligned(["executors", "cores", "simulated", "ideal", "driver", "skew", "slots busy"]).to_vec();
         if is_predicted {
             columns.extend([("predicted", Align::Right), ("90 % interval", Align::Left)]);
         }
@@ -252,38 +245,10 @@ impl SimulationAnswer {
     }
 
     fn csv(&self) -> String {
-        let columns = [
-            "executors",
-            "cores_per_executor",
-            "simulated_secs",
-            "ideal_secs",
-            "driver_share",
-            "skew_share",
-            "busy_share",
-            "predicted_secs",
-            "lower_secs",
-            "upper_secs",
-            "probability",
-            "meets_deadline",
-        ];
-        let rows = self.candidates.iter().map(|candidate| {
-            let of = |part: fn(&SimulatedTime) -> f64| number(candidate.simulated.as_ref().map(part));
-            let interval = candidate.interval;
-            vec![
-                candidate.executors.to_string(),
-                candidate.cores_per_executor.to_string(),
-                of(|time| time.completion_time_secs),
-                of(|time| time.ideal_secs),
-                of(|time| time.driver_share),
-                of(|time| time.skew_share),
-                of(|time| time.busy_share),
-                number(candidate.predicted_secs),
-                number(interval.map(|interval| interval.lower_secs)),
-                number(interval.map(|interval| interval.upper_secs)),
-                number(interval.map(|interval| interval.probability)),
-                candidate.meets_deadline.map_or_else(String::new, |meets| meets.to_string()),
-            ]
-        });
-        csv(&columns, rows)
+        let columns = "executors,cores_per_executor,simulated_secs=simulated.completion_time_secs,\
+            ideal_secs=simulated.ideal_secs,driver_share=simulated.driver_share,skew_share=simulated.skew_share,\
+            busy_share=simulated.busy_share,predicted_secs,lower_secs=interval.lower_secs,\
+            upper_secs=interval.upper_secs,probability=interval.probability,meets_deadline";
+        csv_of(columns, &self.candidates)
     }
 }

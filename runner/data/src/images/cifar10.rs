@@ -10,11 +10,10 @@ use crate::class_folder::files_in;
 use crate::file_part::{expect_part, read_part};
 use crate::foreign;
 use crate::set::{DataSet, Item, ItemError, Layout, missing};
+use crate::signature::CIFAR10_RECORD as RECORD;
 
 const SIDE_PX: u32 = 32;
 const CLASSES: u32 = 10;
-/// Bytes per record.
-pub const RECORD: u64 = 1 + 3 * (SIDE_PX as u64).pow(2);
 /// File beside the batches with one class name per line.
 const NAMES: &str = "batches.meta.txt";
 

@@ -13,12 +13,11 @@ use crate::class_folder::files_in;
 use crate::file_part::{expect_part, read_part};
 use crate::foreign;
 use crate::set::{DataSet, Item, ItemError, Layout, missing};
+use crate::signature::GZIP;
 
 /// Magic number of unsigned bytes in three dimensions; [`LABELS`] has one dimension.
 pub const IMAGES: [u8; 4] = [0, 0, 8, 3];
 const LABELS: [u8; 4] = [0, 0, 8, 1];
-/// Signature of a gzip file.
-pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Limit on the size of a decompressed file, which is kept in memory.
 const LARGEST_UNPACKED: u64 = 1 << 30;
 

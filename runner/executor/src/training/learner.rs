@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use foreglow_cnn::device::failure;
-use foreglow_cnn::{Answer, Cnn, Network, Numbers, seed_dropout};
+use foreglow_cnn::{Answer, Cnn, Network, StateDict, seed_dropout};
 use foreglow_protocol::{Phases, Tally};
 
 use super::super::data::Data;
@@ -23,34 +23,34 @@ pub struct Learner {
 
 /// Result of training on a part of a mini-batch.
 #[derive(Default)]
-pub struct Lesson {
+pub struct Gradients {
     /// Gradient of each parameter, weighted by the part's share of the mini-batch.
     pub gradients: Vec<Tensor<1>>,
     /// Running statistics with the same weight.
     pub running: Vec<Tensor<1>>,
     /// Predictions of the CNN for the images of each share.
-    pub graded: Vec<Graded>,
+    pub batches: Vec<BatchMetrics>,
     /// Breakdown of the time. A graphics device may still compute afterwards.
     pub phases: Phases,
 }
 
-impl Lesson {
+impl Gradients {
     /// Adds another part of the same mini-batch.
     pub fn add(&mut self, other: Self) {
         sum(&mut self.gradients, other.gradients);
         sum(&mut self.running, other.running);
-        self.graded.extend(other.graded);
+        self.batches.extend(other.batches);
         self.phases += other.phases;
     }
 }
 
 /// The labels of a share and the answer of the CNN.
-pub struct Graded {
+pub struct BatchMetrics {
     answer: Answer,
     labels: Vec<i32>,
 }
 
-impl Graded {
+impl BatchMetrics {
     /// Starts to read the answer back: scores `[images, classes]`, and their mean loss.
     fn new(scores: Tensor<2>, loss: Tensor<1>, share: &[&Example]) -> Self {
         let labels = share.iter().map(|example| example.label).collect();
@@ -107,13 +107,13 @@ impl Learner {
     ///
     /// # Errors
     /// The device fails.
-    pub fn learn(
+    pub fn backward(
         &mut self,
-        numbers: &Numbers,
+        numbers: &StateDict,
         share: &[&Example],
         mini_batch: usize,
         seed: u64,
-    ) -> anyhow::Result<Lesson> {
+    ) -> anyhow::Result<Gradients> {
         let start = Instant::now();
         seed_dropout(seed);
         let (cnn, scores, loss) = self.forward(numbers, share);
@@ -128,17 +128,17 @@ impl Learner {
             false if part == 1.0 => cnn.numbers().running,
             false => cnn.numbers().running.into_iter().map(|running| running * part).collect(),
         };
-        let graded = vec![Graded::new(scores.without_autodiff(), loss.without_autodiff(), share)];
+        let batches = vec![BatchMetrics::new(scores.without_autodiff(), loss.without_autodiff(), share)];
         let phases = Phases {
             forward_secs: (forward - start).as_secs_f64(),
             backward_secs: forward.elapsed().as_secs_f64(),
             ..Phases::default()
         };
-        Ok(Lesson { gradients, running, graded, phases })
+        Ok(Gradients { gradients, running, batches, phases })
     }
 
     /// Returns the CNN, its scores for a share and their mean loss, which can be differentiated.
-    pub fn forward(&self, numbers: &Numbers, share: &[&Example]) -> (Box<dyn Cnn>, Tensor<2>, Tensor<1>) {
+    pub fn forward(&self, numbers: &StateDict, share: &[&Example]) -> (Box<dyn Cnn>, Tensor<2>, Tensor<1>) {
         let cnn = self.with(numbers);
         let scores = cnn.forward(self.batch(share).autodiff());
         let labels = self.labels(share, &self.device);
@@ -147,7 +147,7 @@ impl Learner {
     }
 
     /// Evaluates the CNN with these parameters on held-out images; `None` if there are none.
-    pub fn judge(&mut self, numbers: &Numbers, share: &[Example]) -> Option<Graded> {
+    pub fn evaluate(&mut self, numbers: &StateDict, share: &[Example]) -> Option<BatchMetrics> {
         if share.is_empty() {
             return None;
         }
@@ -156,10 +156,10 @@ impl Learner {
         let share: Vec<&Example> = share.iter().collect();
         let scores = cnn.trained().forward(self.batch(&share));
         let loss = CrossEntropyLossConfig::new().init(&device).forward(scores.clone(), self.labels(&share, &device));
-        Some(Graded::new(scores, loss, &share))
+        Some(BatchMetrics::new(scores, loss, &share))
     }
 
-    fn with(&self, numbers: &Numbers) -> Box<dyn Cnn> {
+    fn with(&self, numbers: &StateDict) -> Box<dyn Cnn> {
         let mut cnn = self.empty.share();
         cnn.take(numbers);
         cnn

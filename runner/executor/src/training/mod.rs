@@ -26,7 +26,7 @@ use self::inbox::Inbox;
 use self::peers::Peers;
 use self::progress::Learned;
 use self::reader::{Ahead, Partitions, Reading};
-use self::replica::{Replica, Written};
+use self::replica::{Replica, Snapshot};
 use super::data::Data;
 use super::{Reports, keep_peaks};
 
@@ -51,8 +51,8 @@ pub fn serve(
     };
     let (sample, replica) = (&data.sample, Replica::new(network, job, training, data)?);
     let validation = data.validation.as_ref();
-    let mut trainee = Trainee { job, training, sample, validation, reports, replica, peers: None };
-    trainee.warm_up()?;
+    let mut worker = TrainingWorker { job, training, sample, validation, reports, replica, peers: None };
+    worker.warm_up()?;
     keep_peaks(job);
     let inbox = Inbox::open(input)?;
     reports.send(&Report::Ready { images: sample.len() })?;
@@ -61,15 +61,15 @@ pub fn serve(
             Order::Partition(_) => anyhow::bail!("a partition is for inference, and this executor trains"),
             Order::Peers { rank, addresses, token } => {
                 let listener = listener.as_ref().context("the job does not say where to listen for other executors")?;
-                trainee.peers = Some(Peers::join(listener, rank as usize, &addresses, &token)?);
+                worker.peers = Some(Peers::join(listener, rank as usize, &addresses, &token)?);
                 reports.send(&Report::Joined { executors: addresses.len() as u32 })?;
             }
             // The driver may close the input after this report.
-            Order::Train(round) => reports.send(&inbox.while_wanted(|| trainee.train(&round))?)?,
-            Order::Evaluate(evaluation) => reports.send(&inbox.while_wanted(|| trainee.evaluate(&evaluation))?)?,
-            Order::Validate { rank } => reports.send(&inbox.while_wanted(|| trainee.validate(rank))?)?,
+            Order::Train(round) => reports.send(&inbox.while_wanted(|| worker.train(&round))?)?,
+            Order::Evaluate(evaluation) => reports.send(&inbox.while_wanted(|| worker.evaluate(&evaluation))?)?,
+            Order::Validate { rank } => reports.send(&inbox.while_wanted(|| worker.validate(rank))?)?,
             Order::SaveWeights { path } => {
-                trainee.replica.save_weights(&path)?;
+                worker.replica.save_weights(&path)?;
                 reports.send(&Report::SavedWeights { path })?;
             }
         }
@@ -84,7 +84,7 @@ fn listen(host: &str, reports: &Reports) -> anyhow::Result<TcpListener> {
     Ok(listener)
 }
 
-struct Trainee<'a> {
+struct TrainingWorker<'a> {
     job: &'a Assignment,
     training: &'a Training,
     sample: &'a Sample,
@@ -96,12 +96,12 @@ struct Trainee<'a> {
 
 /// Progress of a replica since the last average.
 #[derive(Default)]
-struct Unshared {
+struct LocalProgress {
     steps: u64,
     images: u64,
 }
 
-impl Trainee<'_> {
+impl TrainingWorker<'_> {
     fn deal(&self) -> Deal {
         Deal {
             images: self.sample.len(),
@@ -159,7 +159,7 @@ impl Trainee<'_> {
         let end = round.steps.map_or(last, |steps| round.first_step.saturating_add(steps).min(last));
         let at_once = u64::from(self.job.partition_size).div_ceil(deal.batch_size).max(1);
         let partitions = Partitions::new(deal, self.job.seed, rank, at_once, round.first_step..end);
-        let mut unshared = Unshared::default();
+        let mut local = LocalProgress::default();
         let start = Instant::now();
         // On the CPU the same threads decode and train. A graphics device trains while the threads
         // decode.
@@ -167,19 +167,19 @@ impl Trainee<'_> {
             for (steps, mini_batches) in partitions {
                 let mut read = self.replica.read(self.sample, &mini_batches)?.into_iter();
                 let mut next = || read.next().context("a mini-batch is missing");
-                let learned = self.partition(steps, &mut next, &mut unshared, end, &mut None)?;
+                let learned = self.partition(steps, &mut next, &mut local, end, &mut None)?;
                 self.reports.send(&learned.report()?)?;
             }
         } else {
-            self.train_ahead(&partitions, &mut unshared, end)?;
+            self.train_ahead(&partitions, &mut local, end)?;
         }
         let secs = start.elapsed().as_secs_f64();
         if let Some(path) = &round.save {
-            let mut written = self.replica.write_down()?;
+            let mut snapshot = self.replica.snapshot()?;
             if round.resident {
-                written.list.truncate(written.averaged(self.training.average_optimizer_state));
+                snapshot.list.truncate(snapshot.averaged(self.training.average_optimizer_state));
             }
-            state::save(path, &self.job.model, &written, unshared.images)?;
+            state::save(path, &self.job.model, &snapshot, local.images)?;
         }
         let (steps, peak_memory_mib) = (end.saturating_sub(round.first_step), peak_memory_mib("self"));
         Ok(Report::Trained { steps, secs, peak_memory_mib, accelerator: self.job.assigned.clone() })
@@ -187,8 +187,8 @@ impl Trainee<'_> {
 
     /// Returns this replica's numbers with the averaged part replaced; the optimiser's state and
     /// step count stay.
-    fn with_average(&self, average: &Written) -> anyhow::Result<Written> {
-        let mut own = self.replica.write_down()?;
+    fn with_average(&self, average: &Snapshot) -> anyhow::Result<Snapshot> {
+        let mut own = self.replica.snapshot()?;
         let averaged = own.averaged(self.training.average_optimizer_state);
         let there = average.list.len();
         anyhow::ensure!(there == averaged, "the average has {there} numbers, and this executor averages {averaged}");
@@ -198,7 +198,7 @@ impl Trainee<'_> {
 
     /// Trains partitions while other threads decode images. The next step is sent to the device
     /// before the answers of the previous one are awaited.
-    fn train_ahead(&mut self, partitions: &Partitions, unshared: &mut Unshared, end: u64) -> anyhow::Result<()> {
+    fn train_ahead(&mut self, partitions: &Partitions, local: &mut LocalProgress, end: u64) -> anyhow::Result<()> {
         let (sample, readers) = (self.sample, self.replica.take_readers());
         std::thread::scope(|scope| {
             let mini_batches = partitions.clone().flat_map(|(_, mini_batches)| mini_batches);
@@ -206,14 +206,14 @@ impl Trainee<'_> {
             let mut train = || -> anyhow::Result<()> {
                 let mut before = None;
                 for (steps, _) in partitions.clone() {
-                    let learned = self.partition(steps, &mut || ahead.next(), unshared, end, &mut before)?;
+                    let learned = self.partition(steps, &mut || ahead.next(), local, end, &mut before)?;
                     before = Some(learned);
                 }
                 self.replica.sync()?;
                 before.map_or(Ok(()), |last| self.reports.send(&last.report()?))
             };
             let trained = train();
-            self.replica.give_back(ahead.end()?);
+            self.replica.restore_readers(ahead.end()?);
             trained
         })
     }
@@ -225,7 +225,7 @@ impl Trainee<'_> {
         &mut self,
         steps: std::ops::Range<u64>,
         next: &mut dyn FnMut() -> anyhow::Result<Reading>,
-        unshared: &mut Unshared,
+        local: &mut LocalProgress,
         end: u64,
         before: &mut Option<Learned>,
     ) -> anyhow::Result<Learned> {
@@ -236,18 +236,18 @@ impl Trainee<'_> {
             partition.phases += reading.phases;
             partition.broken.extend(reading.broken);
             let start = Instant::now();
-            let mut lessons = self.replica.learn(&mini_batch, step)?;
-            let images = partition.take(&mut lessons);
-            self.replica.add_lessons(&lessons, start, &mut partition.phases);
+            let mut passes = self.replica.backward(&mini_batch, step)?;
+            let images = partition.take(&mut passes);
+            self.replica.add_gradients(&passes, start, &mut partition.phases);
             let learned = match (&self.peers, self.training.average_every) {
                 (Some(peers), 1) => {
                     let start = Instant::now();
-                    let mut list = self.replica.write_down_lessons(lessons)?;
+                    let mut list = self.replica.flatten_gradients(passes)?;
                     self.replica.add_step(start, &mut partition.phases);
                     let (all, time) = peers.average(&mut list, images as f64)?;
                     self.add_time(time, &mut partition.phases);
                     let start = Instant::now();
-                    lessons = vec![self.replica.read_lesson(&list)?];
+                    passes = vec![self.replica.read_gradients(&list)?];
                     self.replica.add_all_threads(start, &mut partition.phases.average_secs);
                     all
                 }
@@ -256,21 +256,21 @@ impl Trainee<'_> {
             let start = Instant::now();
             if learned > 0.0 {
                 let learning_rate = self.training.learning_rate(step, self.deal().steps());
-                self.replica.step(lessons, learning_rate)?;
+                self.replica.step(passes, learning_rate)?;
             }
             if let Some(before) = before.take() {
                 self.reports.send(&before.report()?)?;
             }
             partition.wait(1)?;
             self.replica.add_step(start, &mut partition.phases);
-            unshared.steps += 1;
-            unshared.images += images;
-            let is_due = unshared.steps == u64::from(self.training.average_every) || step + 1 == end;
+            local.steps += 1;
+            local.images += images;
+            let is_due = local.steps == u64::from(self.training.average_every) || step + 1 == end;
             if self.peers.is_some() && is_due {
                 if self.training.average_every > 1 {
-                    self.average(unshared.images, &mut partition.phases)?;
+                    self.average(local.images, &mut partition.phases)?;
                 }
-                *unshared = Unshared::default();
+                *local = LocalProgress::default();
             }
         }
         Ok(partition)
@@ -280,13 +280,13 @@ impl Trainee<'_> {
     fn average(&mut self, images: u64, phases: &mut Phases) -> anyhow::Result<()> {
         let Some(peers) = &self.peers else { return Ok(()) };
         let start = Instant::now();
-        let mut written = self.replica.write_down()?;
-        let averaged = written.averaged(self.training.average_optimizer_state);
+        let mut snapshot = self.replica.snapshot()?;
+        let averaged = snapshot.averaged(self.training.average_optimizer_state);
         self.replica.add_all_threads(start, &mut phases.average_secs);
-        let (_, time) = peers.average(&mut written.list[..averaged], images as f64)?;
+        let (_, time) = peers.average(&mut snapshot.list[..averaged], images as f64)?;
         self.add_time(time, phases);
         let start = Instant::now();
-        self.replica.take(&written)?;
+        self.replica.take(&snapshot)?;
         self.replica.add_all_threads(start, &mut phases.average_secs);
         Ok(())
     }
@@ -304,7 +304,7 @@ impl Trainee<'_> {
         let numbers: Vec<u64> = (*first..first.saturating_add(*images)).collect();
         let places = (0..numbers.len() as u64).collect();
         let held_out = Sample::new(open_held_out(&self.job.source, source)?, numbers);
-        let (tally, confusion, broken) = self.replica.judge(&held_out, places, self.training.share_size as usize)?;
+        let (tally, confusion, broken) = self.replica.evaluate(&held_out, places, self.training.share_size as usize)?;
         Ok(Report::Evaluated { tally, broken, confusion })
     }
 
@@ -314,7 +314,8 @@ impl Trainee<'_> {
         let (rank, executors) = (u64::from(rank), u64::from(self.training.executors.max(1)));
         let place = |rank: u64| rank * validation.len() / executors;
         let places = (place(rank)..place(rank + 1)).collect();
-        let (tally, confusion, broken) = self.replica.judge(validation, places, self.training.share_size as usize)?;
+        let (tally, confusion, broken) =
+            self.replica.evaluate(validation, places, self.training.share_size as usize)?;
         Ok(Report::Evaluated { tally, broken, confusion })
     }
 }

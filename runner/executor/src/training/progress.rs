@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use foreglow_protocol::{BrokenImage, Phases, Report, Tally};
 
-use super::learner::{Graded, Lesson};
+use super::learner::{BatchMetrics, Gradients};
 
 /// A partition in progress.
 #[derive(Default)]
@@ -12,7 +12,7 @@ pub struct Learned {
     epoch: u64,
     tally: Tally,
     /// The pending answers of each step.
-    unread: VecDeque<Vec<Graded>>,
+    unread: VecDeque<Vec<BatchMetrics>>,
     /// Images that cannot be used.
     pub broken: Vec<BrokenImage>,
     /// Breakdown of the time.
@@ -25,11 +25,11 @@ impl Learned {
         Self { epoch, ..Self::default() }
     }
 
-    /// Takes the answers of a step from its lessons, and returns the number of images.
-    pub fn take(&mut self, lessons: &mut [Lesson]) -> u64 {
-        let graded: Vec<Graded> = lessons.iter_mut().flat_map(|lesson| std::mem::take(&mut lesson.graded)).collect();
-        let images = graded.iter().map(Graded::images).sum();
-        self.unread.push_back(graded);
+    /// Takes the answers of a step from its passes, and returns the number of images.
+    pub fn take(&mut self, passes: &mut [Gradients]) -> u64 {
+        let batches: Vec<BatchMetrics> = passes.iter_mut().flat_map(|pass| std::mem::take(&mut pass.batches)).collect();
+        let images = batches.iter().map(BatchMetrics::images).sum();
+        self.unread.push_back(batches);
         images
     }
 
@@ -39,8 +39,8 @@ impl Learned {
     /// The device fails.
     pub fn wait(&mut self, rest: usize) -> anyhow::Result<()> {
         while self.unread.len() > rest {
-            for graded in self.unread.pop_front().unwrap_or_default() {
-                self.tally += graded.wait()?.0;
+            for batches in self.unread.pop_front().unwrap_or_default() {
+                self.tally += batches.wait()?.0;
             }
         }
         Ok(())

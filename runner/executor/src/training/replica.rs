@@ -7,14 +7,14 @@ use anyhow::Context as _;
 use burn::tensor::{Device, Tensor, TensorData};
 use foreglow_architectures::Shape;
 use foreglow_cnn::device::failure;
-use foreglow_cnn::{Network, Numbers};
+use foreglow_cnn::{Network, StateDict};
 use foreglow_data::Sample;
 use foreglow_protocol::{Assignment, BrokenImage, Phases, Tally, Training};
 use foreglow_shared::Confusion;
 
 use super::super::data::Data;
 use super::super::open_device;
-use super::learner::{Graded, Learner, Lesson, sum};
+use super::learner::{BatchMetrics, Gradients, Learner, sum};
 use super::optimizer::{Pace, Update as _};
 use super::pieces::{Parameter, change};
 use super::reader::{self, Ahead, Example, Reader, Reading};
@@ -34,7 +34,7 @@ pub struct Replica {
     is_native: bool,
     /// Threads of the executor.
     threads: u32,
-    numbers: Numbers,
+    numbers: StateDict,
     /// The optimiser's state tensors of each parameter.
     state: Vec<Vec<Tensor<1>>>,
     /// Steps that the optimiser has taken.
@@ -97,13 +97,14 @@ impl Replica {
         reader::read(&mut self.readers, sample, mini_batches)
     }
 
-    /// Returns the readers, for a thread that decodes ahead; [`Self::give_back`] returns them.
+    /// Returns the readers, for a thread that decodes ahead; [`Self::restore_readers`] takes them
+    /// back.
     pub fn take_readers(&mut self) -> Vec<Reader> {
         std::mem::take(&mut self.readers)
     }
 
     /// Takes the readers back.
-    pub fn give_back(&mut self, readers: Vec<Reader>) {
+    pub fn restore_readers(&mut self, readers: Vec<Reader>) {
         self.readers = readers;
     }
 
@@ -112,21 +113,21 @@ impl Replica {
     ///
     /// # Errors
     /// The device fails, or a thread panicked.
-    pub fn learn(&mut self, mini_batch: &[Example], step: u64) -> anyhow::Result<Vec<Lesson>> {
+    pub fn backward(&mut self, mini_batch: &[Example], step: u64) -> anyhow::Result<Vec<Gradients>> {
         let size = self.training.share_size as usize;
         let shares: Vec<(u64, Vec<&Example>)> =
             (0..).zip(mini_batch.chunks(size).map(|share| share.iter().collect())).collect();
         let (numbers, seed) = (&self.numbers, self.seed ^ step.wrapping_mul(0xD134_2543_DE82_EF95));
         let parts = deal(shares, self.learners.len());
-        let lessons = together(&mut self.learners, parts, |learner, shares| {
-            let mut lesson = Lesson::default();
+        let passes = together(&mut self.learners, parts, |learner, shares| {
+            let mut pass = Gradients::default();
             for (index, share) in shares {
                 let seed = seed.wrapping_add(index);
-                lesson.add(learner.learn(numbers, &share, mini_batch.len(), seed)?);
+                pass.add(learner.backward(numbers, &share, mini_batch.len(), seed)?);
             }
-            Ok(lesson)
+            Ok(pass)
         })?;
-        Ok(lessons.into_iter().filter(|lesson| !lesson.graded.is_empty()).collect())
+        Ok(passes.into_iter().filter(|pass| !pass.batches.is_empty()).collect())
     }
 
     /// Lets every learner learn a share of this size, discards the result, and takes a step with a
@@ -146,7 +147,7 @@ impl Replica {
             if share.is_empty() {
                 return Ok(());
             }
-            learner.learn(numbers, &share.iter().collect::<Vec<_>>(), share.len(), 0).map(drop)
+            learner.backward(numbers, &share.iter().collect::<Vec<_>>(), share.len(), 0).map(drop)
         })?;
         self.step(Vec::new(), 0.0)?;
         (self.steps, self.is_fresh) = (0, true);
@@ -171,7 +172,7 @@ impl Replica {
         self.sync()?;
         let forward = start.elapsed().as_secs_f64();
         let start = Instant::now();
-        self.learn(&reading.examples, 0)?;
+        self.backward(&reading.examples, 0)?;
         self.step(Vec::new(), 0.0)?;
         self.sync()?;
         (self.steps, self.is_fresh) = (0, true);
@@ -180,18 +181,18 @@ impl Replica {
         Ok(())
     }
 
-    /// Updates the parameters by the sum of their gradients, which is zero if there are no lessons.
+    /// Updates the parameters by the sum of their gradients, which is zero if there are no passes.
     ///
     /// # Errors
     /// A thread panicked.
-    pub fn step(&mut self, lessons: Vec<Lesson>, learning_rate: f64) -> anyhow::Result<()> {
+    pub fn step(&mut self, passes: Vec<Gradients>, learning_rate: f64) -> anyhow::Result<()> {
         self.steps += 1;
         self.is_fresh = false;
         let learned = std::mem::take(&mut self.numbers.learned);
         let (mut running, mut gradients) = (Vec::new(), vec![Vec::new(); learned.len()]);
-        for lesson in lessons {
-            sum(&mut running, lesson.running);
-            gradients.iter_mut().zip(lesson.gradients).for_each(|(all, gradient)| all.push(gradient));
+        for pass in passes {
+            sum(&mut running, pass.running);
+            gradients.iter_mut().zip(pass.gradients).for_each(|(all, gradient)| all.push(gradient));
         }
         if !running.is_empty() {
             self.numbers.running = running;
@@ -216,69 +217,69 @@ impl Replica {
         Ok(())
     }
 
-    /// Evaluates as [`Self::judge`] on a graphics device, while all threads decode.
-    fn judge_ahead(
+    /// Evaluates as [`Self::evaluate`] on a graphics device, while all threads decode.
+    fn evaluate_ahead(
         &mut self,
         sample: &Sample,
         places: &[u64],
         at_once: usize,
     ) -> anyhow::Result<(Tally, Confusion, Vec<BrokenImage>)> {
-        let mut judged = Judged::default();
+        let mut metrics = Metrics::default();
         let readers = self.take_readers();
         let learner = self.learners.first_mut().context("a replica has a learner")?;
         let numbers = &self.numbers;
         let readers = std::thread::scope(|scope| {
             let shares = || places.chunks(at_once).map(<[u64]>::to_vec);
             let ahead = Ahead::start(scope, readers, sample, shares())?;
-            let mut judge = || -> anyhow::Result<()> {
+            let mut evaluate = || -> anyhow::Result<()> {
                 let mut before = None;
                 for _ in shares() {
                     let reading = ahead.next()?;
-                    judged.broken.extend(reading.broken);
-                    let graded = learner.judge(numbers, &reading.examples);
-                    judged.add(std::mem::replace(&mut before, graded))?;
+                    metrics.broken.extend(reading.broken);
+                    let batches = learner.evaluate(numbers, &reading.examples);
+                    metrics.add(std::mem::replace(&mut before, batches))?;
                 }
-                judged.add(before)
+                metrics.add(before)
             };
-            let result = judge();
+            let result = evaluate();
             ahead.end().and_then(|readers| result.map(|()| readers))
         })?;
-        self.give_back(readers);
-        Ok((judged.tally, judged.confusion, judged.broken))
+        self.restore_readers(readers);
+        Ok((metrics.tally, metrics.confusion, metrics.broken))
     }
 
     /// Evaluates the CNN on held-out images at these positions of a sample.
     ///
     /// # Errors
     /// The device fails, or a thread panicked.
-    pub fn judge(
+    pub fn evaluate(
         &mut self,
         sample: &Sample,
         places: Vec<u64>,
         at_once: usize,
     ) -> anyhow::Result<(Tally, Confusion, Vec<BrokenImage>)> {
         if !self.is_native {
-            return self.judge_ahead(sample, &places, at_once);
+            return self.evaluate_ahead(sample, &places, at_once);
         }
         let numbers = &self.numbers;
         let mut workers: Vec<_> = self.learners.iter_mut().zip(&mut self.readers).collect();
         let parts = deal(places, workers.len());
-        let judged = together(&mut workers, parts, |(learner, reader), places| {
-            let mut judged = Judged::default();
+        let metrics = together(&mut workers, parts, |(learner, reader), places| {
+            let mut metrics = Metrics::default();
             for places in places.chunks(at_once) {
                 let mut share = Vec::with_capacity(places.len());
                 for place in places {
                     match reader.read(sample, *place, &mut Phases::default()) {
                         Ok(example) => share.push(example),
-                        Err(why) => judged.broken.push(why),
+                        Err(why) => metrics.broken.push(why),
                     }
                 }
-                judged.add(learner.judge(numbers, &share))?;
+                metrics.add(learner.evaluate(numbers, &share))?;
             }
-            Ok(judged)
+            Ok(metrics)
         })?;
-        let mut whole = Judged::default();
-        for part in judged {
+        let mut whole = Metrics::default();
+        for part in metrics {
             whole.tally += part.tally;
             whole.confusion.merge(&part.confusion);
             whole.broken.extend(part.broken);
@@ -298,39 +299,39 @@ impl Replica {
     ///
     /// # Errors
     /// The device fails.
-    pub fn write_down(&self) -> anyhow::Result<Written> {
+    pub fn snapshot(&self) -> anyhow::Result<Snapshot> {
         let mut list = Vec::new();
         append(&mut list, self.numbers.learned.iter().chain(&self.numbers.running))?;
         let numbers = list.len();
         append(&mut list, self.state.iter().flatten())?;
-        Ok(Written { list, numbers, steps: self.steps })
+        Ok(Snapshot { list, numbers, steps: self.steps })
     }
 
-    /// Restores the list that [`Replica::write_down`] returned for the same CNN and optimiser.
+    /// Restores the list that [`Replica::snapshot`] returned for the same CNN and optimiser.
     ///
     /// # Errors
     /// The list belongs to another CNN or optimiser.
-    pub fn take(&mut self, written: &Written) -> anyhow::Result<()> {
+    pub fn take(&mut self, snapshot: &Snapshot) -> anyhow::Result<()> {
         self.is_fresh = false;
-        let mut rest = written.list.as_slice();
+        let mut rest = snapshot.list.as_slice();
         let numbers = &mut self.numbers;
         let state = self.state.iter_mut().flatten();
         for tensor in numbers.learned.iter_mut().chain(&mut numbers.running).chain(state) {
             *tensor = next(&mut rest, tensor, &self.device)?;
         }
         anyhow::ensure!(rest.is_empty(), "the numbers are those of another CNN or optimiser: {} too many", rest.len());
-        self.steps = written.steps;
+        self.steps = snapshot.steps;
         Ok(())
     }
 
-    /// Serialises the lessons of a mini-batch to one list; without lessons, to a list of zeros of
+    /// Serialises the passes of a mini-batch to one list; without passes, to a list of zeros of
     /// the same length.
     ///
     /// # Errors
     /// The device fails.
-    pub fn write_down_lessons(&self, lessons: Vec<Lesson>) -> anyhow::Result<Vec<f32>> {
-        let (mut whole, mut list) = (Lesson::default(), Vec::new());
-        lessons.into_iter().for_each(|lesson| whole.add(lesson));
+    pub fn flatten_gradients(&self, passes: Vec<Gradients>) -> anyhow::Result<Vec<f32>> {
+        let (mut whole, mut list) = (Gradients::default(), Vec::new());
+        passes.into_iter().for_each(|pass| whole.add(pass));
         append(&mut list, whole.gradients.iter().chain(&whole.running))?;
         if list.is_empty() {
             let count = |tensors: &[Tensor<1>]| tensors.iter().map(|tensor| tensor.dims()[0]).sum::<usize>();
@@ -343,13 +344,13 @@ impl Replica {
     ///
     /// # Errors
     /// The list belongs to another CNN.
-    pub fn read_lesson(&self, list: &[f32]) -> anyhow::Result<Lesson> {
+    pub fn read_gradients(&self, list: &[f32]) -> anyhow::Result<Gradients> {
         let mut rest = list;
         let mut read = |like: &[Tensor<1>]| {
             like.iter().map(|tensor| next(&mut rest, tensor, &self.device)).collect::<anyhow::Result<Vec<_>>>()
         };
         let (gradients, running) = (read(&self.numbers.learned)?, read(&self.numbers.running)?);
-        Ok(Lesson { gradients, running, ..Lesson::default() })
+        Ok(Gradients { gradients, running, ..Gradients::default() })
     }
 
     /// Waits until the device is idle.
@@ -370,10 +371,10 @@ impl Replica {
         *secs += since.elapsed().as_secs_f64() * self.learning_threads();
     }
 
-    /// Adds the time of lessons that began at `since`.
-    pub fn add_lessons(&self, lessons: &[Lesson], since: Instant, phases: &mut Phases) {
+    /// Adds the time of passes that began at `since`.
+    pub fn add_gradients(&self, passes: &[Gradients], since: Instant, phases: &mut Phases) {
         if self.is_native {
-            lessons.iter().for_each(|lesson| *phases += lesson.phases);
+            passes.iter().for_each(|pass| *phases += pass.phases);
         } else {
             self.add_device_time(since, phases);
         }
@@ -399,17 +400,17 @@ impl Replica {
 
 /// Quality of a CNN on held-out images.
 #[derive(Default)]
-struct Judged {
+struct Metrics {
     tally: Tally,
     confusion: Confusion,
     broken: Vec<BrokenImage>,
 }
 
-impl Judged {
+impl Metrics {
     /// Waits for the answer to a share, if it has images, and adds it.
-    fn add(&mut self, graded: Option<Graded>) -> anyhow::Result<()> {
-        let Some(graded) = graded else { return Ok(()) };
-        let (tally, pairs) = graded.wait()?;
+    fn add(&mut self, batches: Option<BatchMetrics>) -> anyhow::Result<()> {
+        let Some(batches) = batches else { return Ok(()) };
+        let (tally, pairs) = batches.wait()?;
         self.tally += tally;
         for (label, predicted) in pairs {
             self.confusion.add(class(i64::from(label))?, class(predicted)?);
@@ -423,14 +424,14 @@ fn class(number: i64) -> anyhow::Result<u32> {
 }
 
 /// Returns the initial state of the optimiser.
-fn no_state(training: &Training, numbers: &Numbers) -> Vec<Vec<Tensor<1>>> {
+fn no_state(training: &Training, numbers: &StateDict) -> Vec<Vec<Tensor<1>>> {
     let slots = training.optimizer.slots();
     numbers.learned.iter().map(|numbers| vec![numbers.zeros_like(); slots]).collect()
 }
 
 /// Parameters and optimiser state of a replica as one list.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Written {
+pub struct Snapshot {
     /// Parameters, running statistics and optimiser state, in this order.
     pub list: Vec<f32>,
     /// Length of the list without the optimiser state.
@@ -439,7 +440,7 @@ pub struct Written {
     pub steps: u64,
 }
 
-impl Written {
+impl Snapshot {
     /// Returns the number of averaged numbers at the start of the list; the optimiser's state comes
     /// last.
     pub fn averaged(&self, is_state_averaged: bool) -> usize {

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use super::peers::mean;
-use super::replica::Written;
+use super::replica::Snapshot;
 
 const FORMAT: u32 = 1;
 
@@ -30,20 +30,20 @@ struct Header {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn save(path: &Path, model: &str, written: &Written, images: u64) -> anyhow::Result<()> {
+pub fn save(path: &Path, model: &str, snapshot: &Snapshot, images: u64) -> anyhow::Result<()> {
     let header = Header {
         foreglow_replica: FORMAT,
         model: model.to_owned(),
         images,
-        steps: written.steps,
-        numbers: written.numbers,
-        state: written.list.len() - written.numbers,
+        steps: snapshot.steps,
+        numbers: snapshot.numbers,
+        state: snapshot.list.len() - snapshot.numbers,
     };
     let write = || -> anyhow::Result<()> {
         let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
         serde_json::to_writer(&mut file, &header)?;
         file.write_all(b"\n")?;
-        for number in &written.list {
+        for number in &snapshot.list {
             file.write_all(&number.to_le_bytes())?;
         }
         Ok(file.flush()?)
@@ -57,7 +57,7 @@ pub fn save(path: &Path, model: &str, written: &Written, images: u64) -> anyhow:
 ///
 /// # Errors
 /// A file cannot be read, or belongs to another CNN.
-pub fn load(files: &[impl AsRef<Path>], rank: usize, model: &str, is_state_averaged: bool) -> anyhow::Result<Written> {
+pub fn load(files: &[impl AsRef<Path>], rank: usize, model: &str, is_state_averaged: bool) -> anyhow::Result<Snapshot> {
     let mut all = Vec::new();
     for path in files {
         let path = path.as_ref();
@@ -68,18 +68,21 @@ pub fn load(files: &[impl AsRef<Path>], rank: usize, model: &str, is_state_avera
         .get(own)
         .cloned()
         .with_context(|| format!("there are {} replicas and none of executor {}", all.len(), rank + 1))?;
-    let alike = |written: &Written| (written.list.len(), written.numbers) == (own.list.len(), own.numbers);
-    anyhow::ensure!(all.iter().all(|(written, _)| alike(written)), "the replicas are of different CNNs or optimisers");
+    let alike = |snapshot: &Snapshot| (snapshot.list.len(), snapshot.numbers) == (own.list.len(), own.numbers);
+    anyhow::ensure!(
+        all.iter().all(|(snapshot, _)| alike(snapshot)),
+        "the replicas are of different CNNs or optimisers"
+    );
     if all.len() > 1 && all.iter().any(|(_, images)| *images > 0) {
         let averaged = own.averaged(is_state_averaged);
         let lists: Vec<_> =
-            all.iter().map(|(written, images)| (written.list[..averaged].to_vec(), *images as f64)).collect();
+            all.iter().map(|(snapshot, images)| (snapshot.list[..averaged].to_vec(), *images as f64)).collect();
         own.list[..averaged].copy_from_slice(&mean(&lists));
     }
     Ok(own)
 }
 
-fn read(path: &Path, model: &str) -> anyhow::Result<(Written, u64)> {
+fn read(path: &Path, model: &str) -> anyhow::Result<(Snapshot, u64)> {
     let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
     let mut line = Vec::new();
     file.by_ref().take(4096).read_until(b'\n', &mut line)?;
@@ -92,23 +95,23 @@ fn read(path: &Path, model: &str) -> anyhow::Result<(Written, u64)> {
     let expected = expected.context("its header is damaged")?;
     anyhow::ensure!(bytes.len() == expected, "it has {} bytes of numbers and not {expected}", bytes.len());
     let list = bytes.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
-    let written = Written { list: list.collect(), numbers: header.numbers, steps: header.steps };
-    Ok((written, header.images))
+    let snapshot = Snapshot { list: list.collect(), numbers: header.numbers, steps: header.steps };
+    Ok((snapshot, header.images))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn written(list: &[f32]) -> Written {
-        Written { list: list.to_vec(), numbers: 2, steps: 5 }
+    fn snapshot(list: &[f32]) -> Snapshot {
+        Snapshot { list: list.to_vec(), numbers: 2, steps: 5 }
     }
 
     #[test]
     fn a_saved_replica_is_loaded_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let saved = written(&[1.5, f32::MIN_POSITIVE, -0.0]);
+        let saved = snapshot(&[1.5, f32::MIN_POSITIVE, -0.0]);
         save(&path, "lenet5", &saved, 8).unwrap();
         assert_eq!(load(&[&path], 3, "lenet5", true).unwrap(), saved);
     }
@@ -117,8 +120,8 @@ mod tests {
     fn the_mean_is_weighted_by_images_and_may_exclude_the_state() {
         let folder = tempfile::tempdir().unwrap();
         let paths = ["a", "b"].map(|name| folder.path().join(name));
-        save(&paths[0], "lenet5", &written(&[1.0, 2.0, 10.0]), 3).unwrap();
-        save(&paths[1], "lenet5", &written(&[5.0, 6.0, 20.0]), 1).unwrap();
+        save(&paths[0], "lenet5", &snapshot(&[1.0, 2.0, 10.0]), 3).unwrap();
+        save(&paths[1], "lenet5", &snapshot(&[5.0, 6.0, 20.0]), 1).unwrap();
         assert_eq!(load(&paths, 1, "lenet5", false).unwrap().list, [2.0, 3.0, 20.0]);
         assert_eq!(load(&paths, 1, "lenet5", true).unwrap().list, [2.0, 3.0, 12.5]);
     }
@@ -131,7 +134,7 @@ mod tests {
         assert!(said(&path).contains("could not be loaded"), "{}", said(&path));
         std::fs::write(&path, "shopping list\n").unwrap();
         assert!(said(&path).contains("not a replica saved by an executor"), "{}", said(&path));
-        save(&path, "lenet5", &written(&[1.0, 2.0]), 3).unwrap();
+        save(&path, "lenet5", &snapshot(&[1.0, 2.0]), 3).unwrap();
         assert!(said(&path).contains("it is of a lenet5, not of a vgg16"), "{}", said(&path));
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.pop();

@@ -1,7 +1,7 @@
 //! Output of `foreglow read-test`.
 
 use foreglow_console::output::Format;
-use foreglow_console::table::{Align, csv, number, table};
+use foreglow_console::table::{aligned, csv_of, table};
 use foreglow_data::speed::Speed;
 use foreglow_model::{line_through, median};
 use serde_json::{Value, json};
@@ -111,51 +111,14 @@ impl Report {
     }
 
     fn csv(&self) -> String {
-        let columns = [
-            "data",
-            "format",
-            "is_cached",
-            "batch_size",
-            "batches",
-            "repetition",
-            "images",
-            "broken",
-            "secs",
-            "read_secs",
-            "decode_secs",
-            "images_per_sec",
-        ];
-        let rows = self.tests.iter().map(|test| {
-            let speed = &test.speed;
-            vec![
-                test.data.clone(),
-                test.format.to_owned(),
-                test.is_cached.to_string(),
-                test.batch_size.to_string(),
-                test.batches.to_string(),
-                test.repetition.to_string(),
-                speed.images.to_string(),
-                speed.broken.to_string(),
-                number(Some(speed.secs)),
-                number(Some(speed.read_secs)),
-                number(Some(speed.decode_secs)),
-                number(Some(speed.images_per_sec())),
-            ]
-        });
-        csv(&columns, rows)
+        let columns = "data,format,is_cached,batch_size,batches,repetition,images,broken,secs,read_secs,decode_secs,\
+            images_per_sec";
+        csv_of(columns, self.tests.iter().map(test_json))
     }
 
     fn table(&self) -> String {
         let inputs = self.inputs();
-        let columns = [
-            ("format", Align::Left),
-            ("files", Align::Left),
-            ("tests", Align::Right),
-            ("images/s", Align::Right),
-            ("reading", Align::Right),
-            ("share of a slot", Align::Right),
-            ("bottleneck", Align::Left),
-        ];
+        let columns = aligned(["<format", "<files", "tests", "images/s", "reading", "share of a slot", "<bottleneck"]);
         let speeds = table(
             &columns,
             inputs.iter().map(|input| {
@@ -170,13 +133,7 @@ impl Report {
                 ]
             }),
         );
-        let columns = [
-            ("format", Align::Left),
-            ("files", Align::Left),
-            ("parameter", Align::Left),
-            ("R", Align::Right),
-            ("slope, images/s per unit", Align::Right),
-        ];
+        let columns = aligned(["<format", "<files", "<parameter", "R", "slope, images/s per unit"]);
         let lines = inputs.iter().flat_map(|input| {
             PARAMETERS.map(|(name, of)| {
                 let (r, slope) = input.line(of).map_or_else(

@@ -11,6 +11,7 @@ use serde_json::json;
 
 pub use self::kubernetes::{KUBERNETES_LABEL, Kubernetes};
 pub use self::slurm::{SLURM_NAME, Slurm};
+use crate::identity::run_id;
 use crate::{Given, Import, ImportError};
 
 /// Values that a cluster does not record.
@@ -245,13 +246,7 @@ impl Finished {
 
     /// Derives a UUID (version 7) that is the same every time the job is imported.
     fn id(&self) -> Uuid {
-        // FNV-1a, 64 bits (Fowler, Noll, Vo).
-        let hash = self
-            .identity
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-        let millisecond = u128::from(self.started_at.as_millisecond().unsigned_abs()) & ((1 << 48) - 1);
-        Uuid::from_u128((millisecond << 80) | (7 << 76) | (2 << 62) | u128::from(hash >> 2))
+        run_id(&self.identity, self.started_at)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use foreglow_import::{Given, Import, Input, import};
 
+#[allow(dead_code, reason = "training runs are described otherwise")]
 /// Returns the description of an inference job, with further values.
 pub fn given(more: &[(&str, &str)]) -> Given {
     let mut given = Given::default();

@@ -2,17 +2,26 @@
 
 use foreglow_model::{LEAST_SAVING, Objective, Verdict};
 use foreglow_shared::{format_duration, format_money, format_percent, format_probability, format_rate};
+use serde::Serialize;
 
 use super::command::OWN_PROGRAM;
 use super::{AdviceAnswer, LeftOut, ProposedRun};
 use crate::answer::cost_note;
 use crate::output::Format;
-use crate::table::{Align, csv, number, titled_table};
+use crate::table::{aligned, csv_of, titled_table};
 
 /// Limit on the runs in a table.
 const FEW: usize = 8;
 /// Factor of the interval up to which a time counts as well known.
 const WELL_KNOWN: f64 = 1.1;
+
+/// A row of the CSV.
+#[derive(Serialize)]
+struct Priced<'a> {
+    #[serde(flatten)]
+    row: &'a ProposedRun,
+    currency: &'a str,
+}
 
 impl AdviceAnswer {
     /// Renders the answer in a format.
@@ -183,17 +192,17 @@ impl AdviceAnswer {
             (_, Some(_)) => "expected saving",
             (_, None) => "chance of success",
         };
-        let columns = [
-            ("machine type", Align::Left),
-            ("executors", Align::Right),
-            ("cores", Align::Right),
-            ("batch", Align::Right),
-            (if several { "averaged every" } else { "" }, Align::Right),
-            ("images", Align::Right),
-            ("time to collect", Align::Right),
-            ("cost", Align::Right),
-            (brings, Align::Right),
-        ];
+        let columns = aligned([
+            "<machine type",
+            "executors",
+            "cores",
+            "batch",
+            if several { "averaged every" } else { "" },
+            "images",
+            "time to collect",
+            "cost",
+            brings,
+        ]);
         let rows = self.suggestions.iter().take(FEW).map(|row| self.cells(row));
         let order = match (&self.verdict, self.suggestions[0].cost) {
             (Verdict::First { .. }, _) => "",
@@ -228,41 +237,9 @@ impl AdviceAnswer {
     }
 
     fn csv(&self) -> String {
-        let columns = [
-            "machine",
-            "is_new_machine",
-            "executors",
-            "cores_per_executor",
-            "memory_per_executor_mib",
-            "batch_size",
-            "average_every",
-            "partition_size",
-            "sampling_rate",
-            "secs",
-            "cost",
-            "currency",
-            "expected_saving",
-            "command",
-        ];
-        let cells = |row: &ProposedRun| {
-            vec![
-                row.machine.clone(),
-                row.is_new_machine.to_string(),
-                row.executors.to_string(),
-                row.cores_per_executor.to_string(),
-                row.memory_per_executor_mib.to_string(),
-                row.batch_size.to_string(),
-                row.average_every.map_or_else(String::new, |every| every.to_string()),
-                row.partition_size.to_string(),
-                row.sampling_rate.to_string(),
-                number(row.secs),
-                number(row.cost),
-                self.currency.clone(),
-                number(row.expected_saving),
-                row.command.clone().unwrap_or_default(),
-            ]
-        };
-        csv(&columns, self.suggestions.iter().map(cells))
+        let columns = "machine,is_new_machine,executors,cores_per_executor,memory_per_executor_mib,batch_size,\
+            average_every,partition_size,sampling_rate,secs,cost,currency,expected_saving,command";
+        csv_of(columns, self.suggestions.iter().map(|row| Priced { row, currency: &self.currency }))
     }
 }
 

@@ -102,7 +102,7 @@ impl PlanAnswer {
             let own = columns.iter().map(|(_, cell)| cell(row));
             own.chain(accuracy_cells(row.accuracy.as_ref())).collect()
         };
-        split::csv(&names, self.candidates.iter().map(|row| (row.total_cores, cells(row))))
+        split::csv(&names.join(","), self.candidates.iter().map(|row| (row.total_cores, cells(row))))
     }
 }
 

@@ -5,9 +5,9 @@ use foreglow_shared::{format_count, format_duration, format_probability};
 
 use super::{PlanAnswer, Row};
 use crate::answer::accuracy::{accuracy_notes, with_accuracy};
-use crate::answer::{cost_note, notes};
+use crate::answer::{Basis, PublicBasis, cost_note, notes};
 use crate::output::Format;
-use crate::table::{Align, table};
+use crate::table::{Align, aligned, table};
 
 /// Limit on the configurations of a table; of more, it shows the Pareto front.
 const MAX_ROWS: usize = 40;
@@ -19,7 +19,9 @@ impl PlanAnswer {
     }
 
     pub(in crate::answer) fn table(&self) -> String {
-        let basis = self.never_run.as_ref().map_or_else(String::new, |basis| format!("{}\n\n", basis.describe()));
+        let described = self.never_run.as_ref().map(Basis::describe);
+        let described = described.or(self.public_measurements.as_ref().map(PublicBasis::describe));
+        let basis = described.map_or_else(String::new, |basis| format!("{basis}\n\n"));
         let mut text = format!("{}\n\n{basis}{}", self.title, self.headline());
         text.push_str(&self.tables());
         text.push_str(&self.accuracies());
@@ -34,6 +36,7 @@ impl PlanAnswer {
             text.push_str(&format!("\nThe recommended one for spark-submit:\n  {arguments}\n"));
         }
         text.push_str(&self.remarks());
+        text.push_str(&self.public_measurements.as_ref().map_or_else(String::new, PublicBasis::notes));
         while text.contains("\n\n\n") {
             text = text.replace("\n\n\n", "\n\n");
         }
@@ -76,12 +79,7 @@ impl PlanAnswer {
             let sizes = if self.compares_arms() { row.description_with_sizes.clone() } else { self.name(row) };
             lines.push(vec![format!("  {name}"), sizes, row.time(), self.money(row)]);
         }
-        let columns = [
-            ("", Align::Left),
-            (if self.compares_arms() { "machines" } else { "configuration" }, Align::Left),
-            ("time", Align::Right),
-            ("cost", Align::Right),
-        ];
+        let columns = aligned(["<", if self.compares_arms() { "<machines" } else { "<configuration" }, "time", "cost"]);
         let alternatives = if lines.is_empty() { String::new() } else { table(&columns, lines) };
         format!("{verdict}\n\n{alternatives}")
     }

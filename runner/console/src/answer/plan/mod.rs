@@ -19,7 +19,10 @@ use self::inversion::Inversion;
 pub(super) use self::row::Row;
 pub use self::startup::Startup;
 use self::trained::TrainedRow;
-use super::{Basis, SCHEMA};
+use super::{Basis, Order, PublicBasis, SCHEMA};
+
+/// Number of machine types that the recommended one is compared with.
+const MOST_ORDERS: usize = 3;
 
 /// Answer to a question about a job: which configuration to choose.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,6 +35,9 @@ pub struct PlanAnswer {
     /// Present if the CNN was never run.
     #[serde(skip_serializing_if = "Option::is_none")]
     never_run: Option<Basis>,
+    /// Present if the job has no samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    public_measurements: Option<PublicBasis>,
     currency: String,
     limits: Limits,
     /// The quantity that ranks the configurations.
@@ -113,6 +119,7 @@ impl PlanAnswer {
             title: title(plan),
             predictor: Predictor::NAME,
             never_run: None,
+            public_measurements: None,
             currency: plan.currency().to_owned(),
             limits,
             objective: *objective,
@@ -155,6 +162,22 @@ impl PlanAnswer {
     /// Adds the note that the CNN was never run, with the basis of the predictions.
     pub fn based_on(self, basis: Basis) -> Self {
         Self { never_run: Some(basis), ..self }
+    }
+
+    /// Adds the note that the job has no samples, with the basis of the predictions. `is_faster` is
+    /// the probability that one machine type is more than a number of times as fast as another.
+    pub fn without_samples(self, mut basis: PublicBasis, is_faster: impl Fn([&str; 2], f64) -> Option<f64>) -> Self {
+        if let Some(best) = self.recommended.as_ref().filter(|_| self.objective == Objective::Cost) {
+            let others = self.best_per_machine.iter().filter(|row| row.machine != best.machine && row.cost > best.cost);
+            let order = |other: &Row| {
+                let machine_hours = |row: &Row| Some(row.hourly_cost? / f64::from(row.machines?));
+                let factor = machine_hours(best)? / machine_hours(other)?;
+                let probability = is_faster([&best.machine, &other.machine], factor)?;
+                Some(Order { machine: best.machine.clone(), than: other.machine.clone(), probability })
+            };
+            basis.order = others.take(MOST_ORDERS).filter_map(order).collect();
+        }
+        Self { public_measurements: Some(basis), ..self }
     }
 
     /// Returns the configuration to look at first: the recommended one, or else the fastest.

@@ -5,7 +5,7 @@ use foreglow_shared::{format_duration, format_money};
 use serde::Serialize;
 
 use super::{PlanAnswer, Row};
-use crate::table::{Align, table};
+use crate::table::{aligned, table};
 
 /// A training setting whose accuracy was measured, with the time of its fastest configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,16 +44,8 @@ impl PlanAnswer {
         if self.trained.is_empty() || !self.compares_arms() {
             return String::new();
         }
-        let columns = [
-            ("executors", Align::Right),
-            ("batch", Align::Right),
-            ("averaged every", Align::Right),
-            ("accuracy", Align::Left),
-            ("seeds", Align::Right),
-            ("shortest time", Align::Right),
-            ("cost", Align::Right),
-            ("", Align::Left),
-        ];
+        let columns =
+            aligned(["executors", "batch", "averaged every", "<accuracy", "seeds", "shortest time", "cost", "<"]);
         let cells = |row: &TrainedRow| {
             let is_recommended = |best: &Row| {
                 (best.executors, best.batch_size, best.average_every)

@@ -9,9 +9,8 @@ use foreglow_exit::unusable;
 
 use crate::foreign;
 use crate::set::ItemError;
+use crate::signature::{TFRECORD_HEADER as HEADER, masked_crc, tfrecord_length};
 
-/// Bytes before the data.
-pub const HEADER: usize = 12;
 /// Bytes after the data.
 pub const FOOTER: usize = 4;
 
@@ -22,18 +21,6 @@ pub struct Place {
     pub offset: u64,
     /// Bytes of the data.
     pub len: u64,
-}
-
-/// CRC-32C, rotated and offset, because a CRC over data that contains CRCs is weak
-/// (tensorflow/core/lib/hash/crc32c.h).
-pub fn masked_crc(bytes: &[u8]) -> u32 {
-    crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
-}
-
-/// Returns the length of a record from its header, or `None` if its checksum is wrong.
-pub fn length(header: [u8; HEADER]) -> Option<u64> {
-    let (length, crc) = header.split_first_chunk::<8>()?;
-    (masked_crc(length) == little_endian(crc)?).then(|| u64::from_le_bytes(*length))
 }
 
 /// Finds every record of a file from the lengths only; the data is checked when it is read.
@@ -56,7 +43,7 @@ pub fn index(path: &Path) -> anyhow::Result<Vec<Place>> {
         }
         let mut header = [0; HEADER];
         reader.read_exact(&mut header).map_err(unreadable)?;
-        let Some(len) = length(header) else {
+        let Some(len) = tfrecord_length(header) else {
             let hint = match (number, foreign::description(path)) {
                 (0, Some(found)) => format!("it {found}"),
                 (0, None) => "the file is damaged, compressed, or not a TFRecord".to_owned(),

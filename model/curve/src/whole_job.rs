@@ -1,0 +1,136 @@
+//! The time of a whole job.
+
+use foreglow_shared::Curve;
+
+use crate::level::FutureMean;
+use crate::parts::{Part, blocks, parts};
+use crate::pauses::{Pauses, take_pauses};
+use crate::warm_up::warm_up;
+
+/// Probability of the interval.
+pub const INTERVAL_PROBABILITY: f64 = 0.9;
+/// Intervals of steady work that an extrapolation needs.
+const LEAST_PARTS: usize = 4;
+/// Blocks of steady work: Schmeiser, "Batch size effects in the analysis of simulation output",
+/// Operations Research 30(3), 1982, finds no gain in more than 30.
+const MOST_BLOCKS: usize = 24;
+
+/// The parts of a job, and its time as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WholeJob {
+    /// Time until the first unit of work starts, seconds.
+    pub startup_secs: f64,
+    /// Units of work that were slower at the beginning.
+    pub warm_up_units: f64,
+    /// Time that they took beyond that of steady work, seconds.
+    pub warm_up_secs: f64,
+    /// Time of a unit of steady work, without pauses, seconds.
+    pub secs_per_unit: f64,
+    /// Periodic pauses for evaluation or checkpoints.
+    pub pauses: Option<Pauses>,
+    /// Whether epochs are counted and none has ended yet, so that the time lacks the evaluations
+    /// and checkpoints at their ends.
+    pub lacks_end_of_epoch: bool,
+    /// Time of the whole job, start-up included, seconds.
+    pub secs: f64,
+    /// Ends of its interval with [`INTERVAL_PROBABILITY`], seconds.
+    pub lower_secs: f64,
+    /// See `lower_secs`.
+    pub upper_secs: f64,
+}
+
+/// Why a curve does not tell the time of the whole job.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CurveError {
+    /// Too little steady work.
+    #[error("the run reported progress {0} times; let it run until it has reported 6 times or more")]
+    TooShort(usize),
+    /// The whole job is smaller than what the run has done.
+    #[error("the run has done {done} {unit}, more than the {whole} of the whole job; give the size of the whole job")]
+    Exceeded {
+        /// Units done.
+        done: f64,
+        /// Units of the whole job.
+        whole: f64,
+        /// Name of the units.
+        unit: String,
+    },
+}
+
+impl WholeJob {
+    /// Extrapolates a curve to `whole` units of work.
+    ///
+    /// # Errors
+    /// The curve is too short, or has done more than the whole job.
+    pub fn from_curve(curve: &Curve, whole: f64) -> Result<Self, CurveError> {
+        let (Some(first), Some(last)) = (curve.points.first(), curve.last()) else {
+            return Err(CurveError::TooShort(0));
+        };
+        if last.1 > whole * (1.0 + 1e-9) {
+            return Err(CurveError::Exceeded { done: last.1, whole, unit: curve.unit.clone() });
+        }
+        let mut parts = parts(&curve.points);
+        if parts.len() <= LEAST_PARTS {
+            return Err(CurveError::TooShort(curve.points.len()));
+        }
+        let pauses = take_pauses(&mut parts, curve.per_epoch);
+        let warm = warm_up(&parts);
+        let (warm, steady) = parts.split_at(warm);
+        let count = (steady.len() / 2).clamp(3, MOST_BLOCKS);
+        let units: f64 = steady.iter().map(|part| part.units).sum();
+        let steady_secs: f64 = steady.iter().map(|part| part.secs).sum();
+        let secs_per_unit = steady_secs / units;
+        let future = Future { left: (whole - last.1).max(0.0), last, pauses };
+        let (secs, lower_secs, upper_secs) = future.secs(&blocks(steady, count), units / count as f64);
+        let warm_up_units: f64 = warm.iter().map(|part| part.units).sum();
+        Ok(Self {
+            startup_secs: (first.0 - first.1 * secs_per_unit).max(0.0),
+            warm_up_units,
+            warm_up_secs: warm.iter().map(|part: &Part| part.secs).sum::<f64>() - warm_up_units * secs_per_unit,
+            secs_per_unit,
+            pauses,
+            lacks_end_of_epoch: curve.per_epoch.is_some_and(|units| last.1 <= units && whole > last.1),
+            secs,
+            lower_secs,
+            upper_secs,
+        })
+    }
+}
+
+/// The work that is left.
+struct Future {
+    /// Units.
+    left: f64,
+    /// Seconds and units so far.
+    last: (f64, f64),
+    pauses: Option<Pauses>,
+}
+
+impl Future {
+    /// Returns the time of the whole job with the ends of its interval; `blocks` are the times per
+    /// unit of equal blocks of steady work.
+    fn secs(&self, blocks: &[f64], block_units: f64) -> (f64, f64, f64) {
+        let Self { left, last, pauses } = *self;
+        if left <= 0.0 {
+            return (last.0, last.0, last.0);
+        }
+        let (pause_secs, pause_error) = pauses.map_or((0.0, 0.0), |pauses| pauses.of_rest(last.1, left));
+        let mean = FutureMean::of(blocks, left / block_units).with_error(pause_error / left);
+        let at = |above: f64| last.0 + (mean.exceeded_with(above) * left + pause_secs).max(0.0);
+        let tail = (1.0 - INTERVAL_PROBABILITY) / 2.0;
+        (at(0.5), at(1.0 - tail), at(tail))
+    }
+}
+
+impl Pauses {
+    /// Returns the time of the pauses in the work after `done`, and its standard error, seconds.
+    fn of_rest(&self, done: f64, left: f64) -> (f64, f64) {
+        // A pause at the very end of the work counts.
+        let passed = |units: f64| (units / self.period * (1.0 + 1e-9)).floor();
+        let count = passed(done + left) - passed(done);
+        let deviation = self.deviation_secs;
+        let variance = deviation * deviation * (count + count * count / self.count as f64);
+        (count * self.secs, variance.sqrt())
+    }
+}

@@ -1,0 +1,53 @@
+//! Speeds of networks on GPUs from public measurements of the runs of others.
+//!
+//! One linear model with random effects: ln(images/s) of a network by the costs of its graph, on a
+//! GPU by its data sheet, with a number format, software, GPUs and machines. [`PublicModel::fit`]
+//! solves it once; [`PublicModel::speeds`] predicts questions, given numbers of the user's own
+//! ([`KnownSpeed`]), which share the effects of the user's software with the questions.
+
+mod columns;
+mod effects;
+mod fit;
+mod gpu;
+mod learning;
+mod measurement;
+mod moments;
+mod speed;
+mod table;
+mod variances;
+
+pub use crate::effects::Case;
+pub use crate::fit::{PublicModel, learn, years};
+pub use crate::gpu::{Gpu, Gpus, short_name};
+pub use crate::measurement::{Conditions, Measurement, NetworkCosts, Precision, SoftwareKind, Source};
+pub use crate::speed::{KnownSpeed, Speed};
+pub use crate::table::Measurements;
+pub use crate::variances::Variances;
+
+/// Why a table or a question cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublicError {
+    /// A table has another form.
+    #[error("{0}")]
+    Table(String),
+    /// A row names something that no table has.
+    #[error("{0:?} is in no table")]
+    Unknown(String),
+    /// The GPU cannot compute in the number format.
+    #[error("{gpu} has no units for {format}; give another --dtype")]
+    NoFormat {
+        /// The GPU.
+        gpu: String,
+        /// The number format.
+        format: &'static str,
+    },
+    /// No data sheet has this name.
+    #[error("no GPU is called {name:?}; similar names: {}", similar.join(", "))]
+    UnknownGpu {
+        /// The name.
+        name: String,
+        /// Similar names.
+        similar: Vec<String>,
+    },
+}

@@ -1,0 +1,240 @@
+//! Jobs without samples, predicted from public measurements of the runs of others.
+//!
+//! Each machine type with known GPUs is an arm. Its times follow from the joint fit of the public
+//! speeds, `foreglow-public`, and from numbers of the user's own if there are any.
+
+use std::collections::BTreeMap;
+
+use foreglow_public::{
+    Case, Conditions, Gpus, KnownSpeed, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind,
+};
+use foreglow_shared::{Accelerator, Context, Engine, Host, MachineType, Workload};
+
+use crate::{Prediction, Spread};
+
+/// Degrees of freedom of the log error of a time: the tails of held-out errors are heavier than
+/// those of a normal distribution.
+const DEGREES_OF_FREEDOM: f64 = 8.0;
+/// The standard deviation of a t distribution with these degrees of freedom, relative to its scale.
+const DEVIATION: f64 = 1.154_700_538_379_251_5;
+/// Distance of an own number from its expectation, in standard deviations and as a factor, from
+/// which it contradicts the public measurements.
+const CONTRADICTION: (f64, f64) = (2.0, 5.0);
+
+const BYTES_PER_GIB: f64 = 1_073_741_824.0;
+
+/// A question about a job that was never run.
+#[derive(Clone, Debug)]
+pub struct PublicQuestion {
+    /// The job; the batch size is that of one GPU.
+    pub workload: Workload,
+    /// Costs of its network for one image.
+    pub network: NetworkCosts,
+    /// Number format.
+    pub precision: Precision,
+    /// Kind of the user's software; `None` if unknown.
+    pub software: Option<SoftwareKind>,
+    /// Year of the software.
+    pub year: u16,
+    /// Memory that a step needs on one GPU, bytes; `None` if unknown.
+    pub bytes_per_gpu: Option<f64>,
+    /// Speeds that the user knows.
+    pub known: Vec<OwnSpeed>,
+}
+
+/// A speed of the job's network that the user knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnSpeed {
+    /// Name of the GPU.
+    pub gpu: String,
+    /// Number of GPUs of the run.
+    pub gpus: u32,
+    /// Images per second on all of them.
+    pub images_per_sec: f64,
+}
+
+/// Machine types with the times of a job on all their GPUs.
+#[derive(Clone, Debug)]
+pub struct PublicAnswer {
+    /// The arms.
+    pub(crate) arms: Vec<PublicArm>,
+    /// Machine types that cannot run the job, with the reasons.
+    pub refused: Vec<(String, String)>,
+    /// What the user has to know about the own numbers.
+    pub notes: Vec<String>,
+}
+
+/// A machine type with the times of the whole job by number of GPUs.
+#[derive(Clone, Debug)]
+pub(crate) struct PublicArm {
+    pub(crate) context: Context,
+    pub(crate) times: PublicTimes,
+}
+
+/// Times of the whole job by number of executors, one for each GPU.
+#[derive(Clone, Debug)]
+pub(crate) struct PublicTimes(BTreeMap<u32, Prediction>);
+
+impl PublicTimes {
+    /// Returns the prediction of a share of the job.
+    pub(crate) fn predict(&self, executors: u32, share: f64) -> Option<Prediction> {
+        let mut prediction = self.0.get(&executors)?.clone();
+        prediction.scale(share);
+        Some(prediction)
+    }
+
+    /// Returns the numbers of executors, ascending.
+    pub(crate) fn executors(&self) -> Vec<u32> {
+        self.0.keys().copied().collect()
+    }
+}
+
+impl PublicQuestion {
+    /// Predicts the job on each of these machine types with all its GPUs, or with each of these
+    /// numbers of GPUs on as few machines as hold them.
+    ///
+    /// # Errors
+    /// The GPU of an own number is unknown, or cannot compute in the number format.
+    pub fn answer(
+        &self,
+        model: &PublicModel,
+        gpus: &Gpus,
+        machines: &[&MachineType],
+        executors: &[u32],
+    ) -> Result<PublicAnswer, PublicError> {
+        let known = self.known(model, gpus)?;
+        let mut answer =
+            PublicAnswer { arms: Vec::new(), refused: Vec::new(), notes: self.contradictions(model, &known) };
+        for machine in machines {
+            match self.arm(model, gpus, machine, (&known, executors)) {
+                Ok(arm) => answer.arms.push(arm),
+                Err(reason) => answer.refused.push((machine.name.clone(), reason)),
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Returns the probability that a machine type with all its GPUs is more than `factor` times as
+    /// fast as another one; `None` if one of them cannot run the job.
+    pub fn is_faster(&self, model: &PublicModel, gpus: &Gpus, machines: [&MachineType; 2], factor: f64) -> Option<f64> {
+        let known = self.known(model, gpus).ok()?;
+        let cases = machines.map(|machine| {
+            let accelerators = machine.accelerators.as_ref()?;
+            let gpu = gpus.place(&accelerators.name, accelerators.memory_mib).ok()?;
+            Some(self.case(model, gpus, gpu, (accelerators.count, 1)))
+        });
+        let [Some(one), Some(other)] = cases else { return None };
+        let ratio = model.ratio([&one, &other], &known, self.software)?;
+        let spread = Spread::student_t(ratio.log_deviation / DEVIATION, DEGREES_OF_FREEDOM).ok()?;
+        Some(spread.probability_below(ratio.images_per_sec() / factor))
+    }
+
+    /// Returns the own numbers as cases.
+    fn known<'a>(&'a self, model: &PublicModel, gpus: &'a Gpus) -> Result<Vec<KnownSpeed<'a>>, PublicError> {
+        let known = self.known.iter().map(|own| {
+            let gpu = gpus.place(&own.gpu, None)?;
+            if !gpus.all()[gpu].has(self.precision) {
+                return Err(PublicError::NoFormat { gpu: own.gpu.clone(), format: self.precision.name() });
+            }
+            let case = self.case(model, gpus, gpu, (own.gpus, 1));
+            Ok(KnownSpeed { case, images_per_sec: own.images_per_sec })
+        });
+        known.collect()
+    }
+
+    fn case<'a>(&'a self, model: &PublicModel, gpus: &'a Gpus, gpu: usize, (count, nodes): (u32, u32)) -> Case<'a> {
+        let conditions = Conditions {
+            network: usize::MAX,
+            gpu,
+            mode: self.workload.mode,
+            format: self.precision,
+            gpus: count,
+            nodes,
+            batch: Some(self.workload.batch_size),
+        };
+        let date = format!("{:04}", self.year);
+        let kind = self.software.unwrap_or(SoftwareKind::Plain);
+        model.own_case(&self.network, &gpus.all()[gpu], conditions, kind, foreglow_public::years(&date))
+    }
+
+    /// Returns a sentence for each own number that the public measurements contradict.
+    fn contradictions(&self, model: &PublicModel, known: &[KnownSpeed<'_>]) -> Vec<String> {
+        let cases: Vec<Case<'_>> = known.iter().map(|own| own.case).collect();
+        let expected = model.speeds(&cases, &[], self.software);
+        let (deviations, factor) = CONTRADICTION;
+        let sentences = self.known.iter().zip(expected).filter_map(|(own, expected)| {
+            let expected = expected?;
+            let error = libm::log(own.images_per_sec) - expected.log_mean;
+            let (is_far, is_large) =
+                (error.abs() > deviations * expected.log_deviation, error.abs() >= libm::log(factor));
+            (is_far || is_large).then(|| {
+                format!(
+                    "{:.0} images/s on {} is {:.1} times {} than public measurements suggest ({:.0} images/s); check \
+                     the unit, the number format and the image size",
+                    own.images_per_sec,
+                    own.gpu,
+                    libm::exp(error.abs()),
+                    if error > 0.0 { "faster" } else { "slower" },
+                    expected.images_per_sec()
+                )
+            })
+        });
+        sentences.collect()
+    }
+
+    /// Returns the arm of a machine type.
+    fn arm(
+        &self,
+        model: &PublicModel,
+        gpus: &Gpus,
+        machine: &MachineType,
+        (known, executors): (&[KnownSpeed<'_>], &[u32]),
+    ) -> Result<PublicArm, String> {
+        let accelerators = machine.accelerators.as_ref().ok_or("it has no GPU")?;
+        let gpu = gpus.place(&accelerators.name, accelerators.memory_mib).map_err(|error| error.to_string())?;
+        if !gpus.all()[gpu].has(self.precision) {
+            return Err(format!("its GPU has no units for {}", self.precision.name()));
+        }
+        let (gib, batch_size) = (gpus.all()[gpu].memory_gib, self.workload.batch_size);
+        if let Some(need) = self.bytes_per_gpu.map(|bytes| bytes / BYTES_PER_GIB).filter(|need| *need > gib) {
+            return Err(format!(
+                "a batch of {batch_size} needs about {need:.0} GiB on a GPU, and its GPUs have {gib:.0} GiB; give a \
+                 smaller --batch-size"
+            ));
+        }
+        let counts = if executors.is_empty() { std::slice::from_ref(&accelerators.count) } else { executors };
+        let cases: Vec<Case<'_>> = counts
+            .iter()
+            .map(|count| self.case(model, gpus, gpu, (*count, count.div_ceil(accelerators.count.max(1)))))
+            .collect();
+        let images = self.workload.images as f64 * f64::from(self.workload.epochs);
+        let speeds = model.speeds(&cases, known, self.software);
+        let times = counts.iter().zip(speeds).filter_map(|(count, speed)| {
+            let speed = speed?;
+            let spread = Spread::student_t(speed.log_deviation / DEVIATION, DEGREES_OF_FREEDOM).ok();
+            Some((*count, Prediction::of_log(libm::log(images) - speed.log_mean, spread)?))
+        });
+        let times = PublicTimes(times.collect());
+        let gpu = Accelerator {
+            name: accelerators.name.clone(),
+            memory_mib: accelerators.memory_mib.map(u64::from),
+            ..Accelerator::default()
+        };
+        let host = Host {
+            machine: Some(machine.name.clone()),
+            processors: Some(machine.processors),
+            accelerators: vec![gpu; accelerators.count as usize],
+            ..Host::default()
+        };
+        let context = Context {
+            workload: self.workload.clone(),
+            engine: Engine::Local,
+            host,
+            accelerator: Some(accelerators.name.clone()),
+            shares_accelerators: false,
+            accelerators_per_executor: None,
+            machines: None,
+        };
+        Ok(PublicArm { context, times })
+    }
+}

@@ -1,0 +1,122 @@
+//! Tokens of the collector: generation, hashing and reading.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use foreglow_exit::{unreadable, unusable};
+use sha2::{Digest as _, Sha256};
+
+/// Makes a token recognisable, for example to scanners of repositories.
+const PREFIX: &str = "foreglow_";
+/// Random bytes of a token.
+const RANDOM_BYTES: usize = 32;
+
+/// SHA-256 of a token. A fast hash is enough, because the slow hashes for passwords protect against
+/// guessing, which is impossible with 256 random bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hash(pub [u8; 32]);
+
+impl Hash {
+    /// Returns the hash of a token.
+    pub fn of(token: &str) -> Self {
+        Self(Sha256::digest(token.as_bytes()).into())
+    }
+
+    /// Compares in constant time, so that the time does not reveal the first difference.
+    pub fn is(&self, other: &Self) -> bool {
+        self.0.iter().zip(other.0).fold(0, |differences, (a, b)| differences | (a ^ b)) == 0
+    }
+}
+
+/// Returns a new token.
+///
+/// # Errors
+/// The system gives no random bytes.
+pub fn random() -> anyhow::Result<String> {
+    let mut bytes = [0; RANDOM_BYTES];
+    let system = rustls::crypto::ring::default_provider().secure_random;
+    system.fill(&mut bytes).map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
+    Ok(format!("{PREFIX}{}", hex(&bytes)))
+}
+
+/// Returns the bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Decodes hexadecimal digits.
+pub fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> =
+        text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect::<Option<_>>()?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}
+
+/// Returns the given token, or the content of the given file.
+///
+/// # Errors
+/// The file cannot be read, or has no token.
+pub fn given(token: Option<String>, file: Option<&Path>) -> anyhow::Result<Option<String>> {
+    let token = token.filter(|token| !token.is_empty());
+    let Some(file) = file else { return Ok(token) };
+    let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+    match text.trim() {
+        "" => Err(unusable(format!("the file {} has no token", file.display()))),
+        read if read.contains(char::is_whitespace) => {
+            Err(unusable(format!("the file {} has more than a token", file.display())))
+        }
+        read => Ok(Some(read.to_owned())),
+    }
+}
+
+/// Returns the token from a command's arguments, or else that of the environment.
+///
+/// # Errors
+/// As for [`given`].
+pub fn of_command(token: Option<String>, file: Option<&Path>) -> anyhow::Result<Option<String>> {
+    if token.is_none() && file.is_none() { from_environment() } else { given(token, file) }
+}
+
+/// Returns the token in the environment: `FOREGLOW_TOKEN`, or the file `FOREGLOW_TOKEN_FILE`.
+///
+/// # Errors
+/// As for [`given`].
+pub fn from_environment() -> anyhow::Result<Option<String>> {
+    let file = std::env::var_os("FOREGLOW_TOKEN_FILE").filter(|file| !file.is_empty());
+    given(std::env::var("FOREGLOW_TOKEN").ok(), file.as_deref().map(Path::new)).context("the token cannot be read")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_random_and_their_hashes_differ() {
+        let (a, b) = (random().unwrap(), random().unwrap());
+        assert_ne!(a, b);
+        assert_eq!(a.len(), PREFIX.len() + 64);
+        assert!(Hash::of(&a).is(&Hash::of(&a)) && !Hash::of(&a).is(&Hash::of(&b)));
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hex(&Hash::of("abc").0), abc);
+    }
+
+    #[test]
+    fn hexadecimal_digits_are_read_back() {
+        assert_eq!(from_hex(&hex(&[0, 10, 255])).unwrap(), [0, 10, 255]);
+        assert!(from_hex("0").is_none() && from_hex("0g").is_none());
+    }
+
+    #[test]
+    fn a_token_is_read_from_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
+        std::fs::write(&file, "secret\n").unwrap();
+        assert_eq!(given(None, Some(&file)).unwrap().as_deref(), Some("secret"));
+        assert_eq!(given(Some("other".into()), None).unwrap().as_deref(), Some("other"));
+        assert_eq!(given(Some(String::new()), None).unwrap(), None);
+        for wrong in ["", "two words"] {
+            std::fs::write(&file, wrong).unwrap();
+            assert!(given(None, Some(&file)).is_err(), "{wrong:?}");
+        }
+    }
+}

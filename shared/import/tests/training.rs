@@ -1,0 +1,152 @@
+//! Files that training programs leave behind. The files in `training` were written by the programs
+//! themselves, in short runs.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use foreglow_import::{Given, Import};
+use foreglow_shared::{Outcome, Sample};
+use support::read;
+
+/// Returns the description of a training job.
+fn job(more: &[(&str, &str)]) -> Given {
+    let mut given = Given::default();
+    let job = [
+        ("model", "mlp"),
+        ("mode", "training"),
+        ("image_px", "1"),
+        ("images", "160"),
+        ("epochs", "3"),
+        ("batch_size", "4"),
+        ("memory_per_executor_mib", "1024"),
+    ];
+    job.iter().chain(more).for_each(|(name, value)| given.labels.set(name, *value));
+    given
+}
+
+/// Returns the only sample of a file.
+fn one(import: Result<Import, String>) -> Sample {
+    let mut samples = import.unwrap().samples;
+    assert_eq!(samples.len(), 1);
+    samples.remove(0)
+}
+
+/// Returns the outcome, the units done and whether the times of start-up and work add up.
+fn told(sample: &Sample) -> (Outcome, f64, String) {
+    let curve = sample.progress.as_ref().unwrap();
+    let (secs, done) = curve.last().unwrap();
+    let all = sample.startup_secs.unwrap() + sample.completion_time_secs.unwrap();
+    assert!((all - secs).abs() < 1e-6, "{all} and {secs}");
+    (sample.outcome, done, curve.unit.clone())
+}
+
+#[test]
+fn an_event_file_of_tensorboard_tells_steps_over_time() {
+    let file = include_bytes!("training/tensorboardx.tfevents");
+    let sample = one(read(file, &job(&[])));
+    assert_eq!(told(&sample), (Outcome::TimedOut, 30.0, "steps".to_owned()));
+    assert_eq!(sample.reason.as_deref(), Some("its progress ends after 30 of 120 steps"));
+    assert!(sample.started_at.to_string().starts_with("2026-11-28T"), "{}", sample.started_at);
+    let secs = sample.completion_time_secs.unwrap();
+    assert!((1.4..30.0).contains(&secs), "{secs}");
+    // The file of a run that goes on ends within a record.
+    let sample = one(read(&file[..file.len() - 5], &job(&[("images", "40")])));
+    assert_eq!((sample.outcome, told(&sample).1), (Outcome::TimedOut, 29.0));
+    assert!(read(&file[..60], &job(&[])).unwrap_err().contains("no two steps"));
+}
+
+#[test]
+fn the_event_file_of_a_trainer_tells_its_steps() {
+    let sample = one(read(include_bytes!("training/trainer.tfevents"), &job(&[])));
+    assert_eq!(told(&sample), (Outcome::Completed, 120.0, "steps".to_owned()));
+    let secs = sample.completion_time_secs.unwrap() + sample.startup_secs.unwrap();
+    assert!((13.0..16.0).contains(&secs), "{secs}");
+}
+
+#[test]
+fn a_metric_of_mlflow_tells_steps_over_time() {
+    let sample = one(read(include_str!("training/mlflow_loss"), &job(&[("images", "26")])));
+    assert_eq!(told(&sample), (Outcome::TimedOut, 20.0, "steps".to_owned()));
+    let sample = one(read(include_str!("training/mlflow_loss"), &job(&[("images", "20"), ("epochs", "4")])));
+    assert_eq!(sample.outcome, Outcome::Completed);
+}
+
+#[test]
+fn a_history_of_weights_and_biases_tells_steps_over_time() {
+    let csv = "_step,_runtime,loss\n1,2.5,3\n2,3,NaN\n3,3.5,2\n";
+    let json = "{\"_step\":1,\"_timestamp\":1795900000.5,\"loss\":3}\n{\"_step\":3,\"_timestamp\":1795900001.5}\n";
+    let sample = one(read(csv, &job(&[])));
+    assert_eq!((told(&sample).1, sample.startup_secs), (3.0, Some(2.0)));
+    let sample = one(read(json, &job(&[])));
+    assert_eq!((told(&sample).1, sample.completion_time_secs), (3.0, Some(1.0)));
+}
+
+#[test]
+fn the_results_of_ultralytics_tell_epochs_over_time() {
+    let csv = "epoch,time,train/box_loss,metrics/mAP50(B)\n1,12.5,3.1,0\n2,22.5,3.0,0\n3,32.5,2.9,0\n";
+    let sample = one(read(csv, &job(&[("mode", "")])));
+    assert_eq!(told(&sample), (Outcome::Completed, 3.0, "epochs".to_owned()));
+    assert_eq!((sample.startup_secs, sample.completion_time_secs), (Some(2.5), Some(30.0)));
+}
+
+#[test]
+fn metrics_of_lightning_have_no_times_and_are_refused_with_what_to_log() {
+    let refused = read("epoch,step,train_loss,val_loss\n0,9,0.5,\n0,19,0.4,\n", &job(&[])).unwrap_err();
+    assert!(refused.contains("TensorBoardLogger"), "{refused}");
+}
+
+#[test]
+fn a_finished_trainer_tells_its_time_and_its_checkpoints_do_not() {
+    let state = include_str!("training/trainer_state.json");
+    let mut given = job(&[("mode", "")]);
+    given.labels = Default::default();
+    for (name, value) in [("model", "mlp"), ("image_px", "1"), ("images", "160"), ("memory_per_executor_mib", "9")] {
+        given.labels.set(name, value);
+    }
+    let sample = one(read(state, &given));
+    assert_eq!((sample.outcome, sample.completion_time_secs), (Outcome::Completed, Some(14.2841)));
+    assert_eq!((sample.workload.epochs, sample.workload.batch_size), (3, 4));
+    let refused = read(state, &job(&[("epochs", "9")])).unwrap_err();
+    assert!(refused.contains("epochs is \"3\" in the log, but --epochs says \"9\""), "{refused}");
+    let running = include_str!("training/checkpoint_state.json");
+    assert!(read(running, &given).unwrap_err().contains("event files of TensorBoard"));
+    let results = r#"{"epoch":3.0,"train_runtime":14.2841,"train_samples":160,"train_samples_per_second":33.604,
+        "train_steps_per_second":8.401}"#;
+    let sample = one(read(results, &job(&[])));
+    assert_eq!((sample.outcome, told(&sample).1), (Outcome::Completed, 120.0));
+}
+
+#[test]
+fn logs_tell_their_progress_and_ask_for_what_they_lack() {
+    let mllog: String = (0..4)
+        .map(|step| {
+            format!(
+                ":::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"POINT_IN_TIME\", \"key\": \
+                 \"train_loss\", \"value\": 1.5, \"metadata\": {{\"samples_count\": {}}}}}\n",
+                1_795_900_000_000_u64 + 5000 * step,
+                step * 160
+            )
+        })
+        .collect();
+    let sample = one(read(&mllog, &job(&[])));
+    assert_eq!(told(&sample), (Outcome::Completed, 480.0, "samples".to_owned()));
+    assert_eq!(sample.completion_time_secs, Some(15.0));
+
+    let lines = "[2026-11-28 10:00:00,000] [INFO] step=10, loss=1\n[2026-11-28 10:00:05,000] [INFO] step=20, loss=1\n\
+                 [2026-11-28 10:00:10,000] [INFO] step=30, loss=1\n";
+    assert_eq!(told(&one(read(lines, &job(&[])))).1, 30.0);
+    let refused = read(lines, &Given::default()).unwrap_err();
+    assert!(refused.contains("--model") && refused.contains("--memory"), "{refused}");
+    let untimed = "step 1/9 loss\nstep 2/9 loss\nstep 3/9 loss\n";
+    assert!(read(untimed, &job(&[])).unwrap_err().contains("no times"));
+    // Two runs of the same file are one.
+    assert_eq!(one(read(lines, &job(&[]))).id, one(read(lines, &job(&[]))).id);
+}
+
+#[test]
+fn samples_and_records_are_not_taken_as_logs() {
+    let sample = r#"{"schema":1,"id":"019aa6d1-0000-7000-8000-000000000001","workload":{"model":"a","mode":"inference","image_px":1,"images":9,"epochs":1,"batch_size":1},"configuration":{"executors":1,"cores_per_executor":1,"memory_per_executor_mib":9,"partition_size":1,"accelerator":"step 1/9"},"sampling_rate":1.0,"outcome":"completed","completion_time_secs":1.5,"engine":"local","runner_version":"0.1.0","host":{},"started_at":"2026-11-21T10:00:00Z"}"#;
+    assert_eq!(one(read(sample, &Given::default())).completion_time_secs, Some(1.5));
+    assert!(read("JobID|State\n7|COMPLETED\n", &Given::default()).unwrap_err().contains("sacct"));
+}

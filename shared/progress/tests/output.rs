@@ -1,0 +1,45 @@
+//! Output that real programs printed (`output/record.py` recorded it, with the time of each chunk).
+
+use std::fs;
+
+use foreglow_progress::Reader;
+use foreglow_shared::Curve;
+
+/// Reads a recorded output.
+fn curve(name: &str) -> Curve {
+    let path = format!("{}/tests/output/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let mut reader = Reader::new();
+    for line in fs::read_to_string(&path).expect("the output was recorded").lines() {
+        let (at, text): (f64, String) = serde_json::from_str(line).expect("a line has a time and a text");
+        reader.push(text.as_bytes(), at);
+    }
+    reader.finish();
+    reader.curve().expect("the program prints its progress")
+}
+
+#[test]
+fn the_progress_of_each_program_is_that_of_its_training() {
+    // Name, unit, units of the job and of an epoch, and the units done at the end.
+    let expected = [
+        ("tqdm_nested", "steps", Some(120.0), Some(40.0), 120.0),
+        ("tqdm_images", "images", Some(20_000.0), None, 20_000.0),
+        ("keras_terminal", "steps", Some(204.0), Some(68.0), 204.0),
+        ("keras_lines", "steps", Some(204.0), Some(68.0), 204.0),
+        ("trainer", "steps", Some(120.0), None, 120.0),
+    ];
+    for (name, unit, of, per_epoch, done) in expected {
+        let curve = curve(name);
+        let found = (curve.unit.as_str(), curve.of, curve.per_epoch, curve.last().map(|last| last.1));
+        assert_eq!(found, (unit, of, per_epoch, Some(done)), "{name}: {curve:?}");
+        assert!(curve.is_valid(), "{name}");
+    }
+}
+
+#[test]
+fn evaluations_and_start_up_are_in_the_curve() {
+    let trainer = curve("trainer");
+    // The program imports its libraries for minutes, and trains for seconds.
+    assert!((632.0..633.0).contains(&trainer.startup_secs()), "{}", trainer.startup_secs());
+    let slowest = trainer.points.windows(2).map(|pair| pair[1].0 - pair[0].0).fold(0.0, f64::max);
+    assert!((0.3..10.0).contains(&slowest), "{slowest}");
+}

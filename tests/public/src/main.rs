@@ -1,0 +1,34 @@
+//! Makes the tables of public measurements, and measures the errors of their fit on held-out ones.
+
+mod prepare;
+mod protocol;
+mod score;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../model/public/data");
+const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reference.csv");
+const FIGURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/public-accuracy.json");
+
+fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let task = arguments.next().unwrap_or_default();
+    let data = PathBuf::from(arguments.next().context("give a task and the folder of the public data sets")?);
+    let prepared = prepare::prepare(&data.join("public"))?;
+    if task == "table" {
+        return table::write(&prepared, Path::new(TABLES));
+    }
+    let figures = protocol::measure(&prepared)?;
+    print!("{}", score::table(&figures));
+    let json: Vec<_> = figures.iter().map(score::Figures::json).collect();
+    std::fs::write(FIGURES, serde_json::to_string_pretty(&json)? + "\n")?;
+    match task.as_str() {
+        "accuracy" => Ok(()),
+        "check" => score::check(&figures, Path::new(REFERENCE)),
+        "reference" => score::write_reference(&figures, Path::new(REFERENCE)),
+        _ => anyhow::bail!("the task is {task:?}; give table, accuracy, check or reference"),
+    }
+}

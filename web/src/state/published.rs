@@ -1,0 +1,74 @@
+//! The published scenarios, which workers evaluate.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use super::{Compared, Evaluated, Fit, Planner};
+use crate::client::{COMPARISON, READER, RunningRequest};
+use crate::worker::messages::{Published, Request, Response};
+
+impl Planner {
+    /// The published scenarios, evaluated on the first call after a fit; reactive.
+    pub fn published(self) -> Option<Arc<Published>> {
+        match (self.fit.with(|fit| *fit == Fit::Ready), self.evaluated.get()) {
+            (true, Evaluated::Ready(published)) => Some(published),
+            (true, Evaluated::None) => {
+                self.evaluate();
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Starts the evaluation in a separate task, because it changes signals.
+    fn evaluate(self) {
+        let start = move || {
+            if self.evaluated.get_untracked() != Evaluated::None {
+                return;
+            }
+            let Some(job) = untrack(|| self.job()) else { return };
+            self.evaluated.set(Evaluated::Running);
+            let told = move |told: Result<Response, String>| match told {
+                Ok(Response::Evaluated(published)) => self.evaluated.set(Evaluated::Ready(Arc::new(*published))),
+                Ok(_) => {}
+                Err(reason) => self.evaluated.set(Evaluated::Failed(reason)),
+            };
+            match RunningRequest::start(READER, &Request::Evaluate(job), None, told) {
+                Ok(evaluation) => self.evaluation.set_value(Some(evaluation)),
+                Err(reason) => self.evaluated.set(Evaluated::Failed(reason)),
+            }
+        };
+        set_timeout(start, Duration::ZERO);
+    }
+
+    /// Starts the comparison of the published scenarios with all of their learners.
+    pub fn compare(self) {
+        let Some(job) = untrack(|| self.job()) else { return };
+        self.compared.set(Compared::Running(0, 1));
+        let told = move |told: Result<Response, String>| match told {
+            Ok(Response::Progress(done, total)) => self.compared.set(Compared::Running(done, total)),
+            Ok(Response::Compared(rows)) => self.compared.set(Compared::Ready(rows)),
+            Ok(_) => {}
+            Err(reason) => self.compared.set(Compared::Failed(reason)),
+        };
+        match RunningRequest::start(COMPARISON, &Request::Compare(job), None, told) {
+            Ok(comparison) => self.comparison.set_value(Some(comparison)),
+            Err(reason) => self.compared.set(Compared::Failed(reason)),
+        }
+    }
+
+    /// Cancels a running comparison, or clears a finished one.
+    pub fn cancel_comparison(self) {
+        self.comparison.set_value(None);
+        self.compared.set(Compared::None);
+    }
+
+    /// Drops what was computed for the published scenarios of another job or of other runs.
+    pub(super) fn forget_published(&self) {
+        self.cancel_comparison();
+        self.evaluation.set_value(None);
+        self.evaluated.set(Evaluated::None);
+    }
+}

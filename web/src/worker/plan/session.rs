@@ -1,0 +1,463 @@
+//! The plan of one job, cached between questions, because the fit and the predictions of all
+//! configurations depend only on the runs.
+
+use std::sync::Arc;
+
+use foreglow_model::{Basis, Decision, JointPredictor, Limits, Neighbours, Plan, Prices, Space, median};
+use foreglow_shared::{
+    Catalog, Context, Devices, Engine, Job, JobDefinition, JobGroup, PriceSheet, Question, Resources, WhatIf,
+    group_jobs, spark_submit_arguments,
+};
+
+use super::charts::charts;
+use super::decided::Decided;
+use super::rows::{arms, rows, trained};
+use super::verdict::{cost_unknown, prices, verdict};
+use super::view::{PlanView, TypePrice};
+use super::{PlanAnswer, PlanQuestion};
+use crate::data::machine_choice::{MachineChoice, MachinePick};
+use crate::data::text::capitalised;
+
+/// Limit on the runs of a context, in which the time of a fit is cubic.
+const MOST_RUNS: usize = 5_000;
+
+/// The fit of a job on all its machine types, and the answer to the last question.
+pub struct Session {
+    pub(super) group: JobGroup,
+    types: Vec<TypePrice>,
+    /// Whole machines are billed while executors start.
+    startup_secs: f64,
+    pub(super) predictor: Arc<JointPredictor>,
+    /// The predictor for the last picked partition size.
+    pub(super) of_size: Option<(u32, Arc<JointPredictor>)>,
+    /// All configurations of all machine types.
+    plan: Option<(Priced, Plan)>,
+    /// Plan of the machine types of the last choice, if it excludes some.
+    some: Option<(MachineChoice, Plan)>,
+    /// The last decision with its question.
+    decided: Option<(Asked, Result<Decided, String>)>,
+    /// The last question, and the arm of its what-if.
+    last: Option<(PlanQuestion, usize)>,
+}
+
+/// The part of a question that the predictions depend on.
+#[derive(Clone, PartialEq)]
+struct Priced {
+    sheet: Option<PriceSheet>,
+    /// Whether a price sheet charges all machines.
+    is_charged: bool,
+    counts: [Vec<u32>; 2],
+    memory_per_executor_mib: Option<u32>,
+}
+
+/// The part of a question that the decision depends on.
+#[derive(Clone, PartialEq)]
+struct Asked {
+    context: Context,
+    question: Question,
+    choice: MachineChoice,
+}
+
+impl Asked {
+    fn of(PlanQuestion { context, question, choice, .. }: &PlanQuestion) -> Self {
+        let what_if = WhatIf { executors: 1, cores_per_executor: 1 };
+        Self {
+            context: context.clone(),
+            question: Question { what_if, ..question.clone() },
+            choice: MachineChoice { pick: MachinePick::default(), ..choice.clone() },
+        }
+    }
+
+    /// Whether the user asks for whole machines.
+    fn rents_machines(&self) -> bool {
+        let MachineChoice { devices, without, prices, max_hourly_cost, spot, .. } = &self.choice;
+        *devices != Devices::All || !without.is_empty() || !prices.is_empty() || max_hourly_cost.is_some() || *spot
+    }
+}
+
+impl Session {
+    /// Fits the job of a context on all its machine types.
+    ///
+    /// # Errors
+    /// No predictor can be fitted to these runs; one sentence with the reason.
+    pub fn new(jobs: Vec<Job>, context: &Context) -> Result<Self, String> {
+        let definition = JobDefinition::of(context);
+        let group = group_jobs(jobs).into_iter().find(|group| group.definition == definition);
+        let group = group.ok_or("the job has no runs")?;
+        let runs = group.jobs.iter().map(|job| job.observations.len()).max().unwrap_or_default();
+        if runs > MOST_RUNS {
+            return Err(format!(
+                "there are {runs} runs, and the page fits at most {MOST_RUNS}; use the runs of one job with fewer repeats, \
+                 or run `foreglow plan` on them"
+            ));
+        }
+        let predictor = Arc::new(JointPredictor::fit(&group).map_err(|error| error.to_string())?);
+        let runs = group.jobs.iter().flat_map(|job| &job.observations);
+        Ok(Self {
+            types: types(&group),
+            startup_secs: median(runs.filter_map(|run| run.startup_secs)),
+            predictor,
+            of_size: None,
+            plan: None,
+            some: None,
+            decided: None,
+            last: None,
+            group,
+        })
+    }
+
+    /// The job on all machine types that it was measured on.
+    pub fn group(&self) -> &JobGroup {
+        &self.group
+    }
+
+    /// Plans a question, for advice on it.
+    ///
+    /// # Errors
+    /// As the plan of [`Session::answer`].
+    pub fn plan(&mut self, question: &PlanQuestion) -> Result<(&Plan, Limits), String> {
+        let (limits, ..) = self.prepare(&Asked::of(question))?;
+        Ok((self.kept(), limits))
+    }
+
+    /// Answers a question; parts that the last answer had are omitted.
+    pub fn answer(&mut self, question: PlanQuestion) -> PlanAnswer {
+        let asked = Asked::of(&question);
+        let known = self.decided.take().filter(|(known, _)| *known == asked);
+        let last = self.last.take().filter(|_| known.is_some());
+        let is_known = known.is_some();
+        let (asked, decided) = known.unwrap_or_else(|| {
+            let decided = self.decide(&asked);
+            (asked, decided)
+        });
+        let answer = match &decided {
+            Ok(decided) => self.show(question, decided, last, is_known),
+            Err(reason) => PlanAnswer { plan: (!is_known).then(|| Err(reason.clone())), ..PlanAnswer::default() },
+        };
+        self.decided = Some((asked, decided));
+        answer
+    }
+
+    fn show(
+        &mut self,
+        question: PlanQuestion,
+        decided: &Decided,
+        last: Option<(PlanQuestion, usize)>,
+        is_known: bool,
+    ) -> PlanAnswer {
+        let (what_if, arm) = self.what_if(&question, decided);
+        let has_charts = last.as_ref().is_some_and(|(_, last)| *last == arm);
+        let has_pins = last.as_ref().is_some_and(|(last, _)| last.pins == question.pins);
+        let answer = PlanAnswer {
+            plan: (!is_known).then(|| Ok(decided.view.clone())),
+            charts: (!has_charts).then(|| charts(self.kept(), arm, decided, &question.question)),
+            what_if: Some(what_if),
+            pinned: (!has_pins).then(|| self.pinned(&question, decided)),
+            reasons: question.explained.as_ref().map(|selection| self.explain(selection, &question, decided)),
+        };
+        self.last = Some((question, arm));
+        answer
+    }
+
+    /// The plan of the last decision.
+    pub(super) fn kept(&self) -> &Plan {
+        let all = self.plan.as_ref().map(|(_, plan)| plan);
+        self.some.as_ref().map(|(_, plan)| plan).or(all).expect("a decision keeps its plan")
+    }
+
+    /// Decides, as `foreglow plan` does.
+    ///
+    /// # Errors
+    /// A limit is out of range, or there is nothing to choose from; one sentence.
+    fn decide(&mut self, asked: &Asked) -> Result<Decided, String> {
+        let (limits, space, catalog) = self.prepare(asked)?;
+        let kept = self.kept();
+        if let ([arm], [omission]) = (kept.predictor().arms(), kept.omissions())
+            && arm.basis == Basis::Unknown
+        {
+            return Err(omission.reason.clone());
+        }
+        let decision = kept.decide(&limits).map_err(|error| error.to_string())?;
+        let view = self.view(kept, &decision, &limits, &catalog);
+        Ok(Decided { limits, space, decision, view })
+    }
+
+    /// Plans the configurations of a question, as far as the last plan does not have them.
+    fn prepare(&mut self, asked: &Asked) -> Result<(Limits, Space, Catalog), String> {
+        let choice = &asked.choice;
+        if !self.types.iter().any(|kind| kind.is_kept(choice)) {
+            return Err("every machine type is left out; choose at least one".into());
+        }
+        let space = self.space(asked);
+        let priced = Priced::of(&space);
+        let plan = match self.plan.take().filter(|(known, _)| *known == priced) {
+            Some((_, plan)) => plan,
+            None => {
+                self.some = None;
+                Plan::new(Arc::clone(&self.predictor), space.clone()).map_err(|error| error.to_string())?
+            }
+        };
+        let (_, plan) = self.plan.insert((priced, plan));
+        let catalog = space.catalog.clone().unwrap_or_else(|| Catalog::empty(plan.currency()));
+        plan.reprice(&catalog);
+        let is_kept = |machine: &str| self.types.iter().any(|kind| kind.machine == machine && kind.is_kept(choice));
+        let is_same = |of: &MachineChoice| of.devices == choice.devices && of.without == choice.without;
+        let keeps_all = self.types.iter().all(|kind| kind.is_kept(choice));
+        let known = self.some.take().filter(|(of, _)| is_same(of));
+        self.some = (!keeps_all).then(|| known.unwrap_or_else(|| (choice.clone(), plan.only(is_kept))));
+        self.some.iter_mut().for_each(|(_, some)| some.reprice(&catalog));
+        let limits = Limits {
+            startup_secs: self.startup_secs,
+            max_hourly_cost: choice.max_hourly_cost,
+            spot: choice.spot,
+            ..Limits::of(&asked.question)
+        };
+        Ok((limits, space, catalog))
+    }
+
+    fn view(&self, plan: &Plan, decision: &Decision, limits: &Limits, catalog: &Catalog) -> PlanView {
+        let best = decision.recommended.and_then(|place| decision.candidates.get(place));
+        let neighbours = Neighbours::of(decision);
+        let priced = |kind: &TypePrice| {
+            let machine = catalog.find(&kind.machine).ok();
+            TypePrice { hourly_price: machine.map(|machine| machine.hourly_price), ..kind.clone() }
+        };
+        let is_measured = |name: &str| self.types.iter().any(|kind| kind.machine == name);
+        let names = || catalog.machines.iter().map(|machine| machine.name.as_str());
+        // Unmeasured machine types of the catalog are offered only if a measured one is in it.
+        let offered = names().filter(|name| !is_measured(name) && names().any(is_measured));
+        let unknown = plan.predictor().accuracy_unknown();
+        let unknown = unknown.filter(|unknown| unknown.is_partial() || limits.min_accuracy.is_some());
+        let cost_unknown = cost_unknown(plan);
+        PlanView {
+            currency: plan.currency().to_owned(),
+            compared: decision.compared,
+            arms: arms(plan),
+            rows: rows(plan, decision, limits),
+            recommended: decision.recommended,
+            fastest: decision.fastest,
+            likeliest: decision.likeliest,
+            next_faster: neighbours.faster,
+            next_cheaper: neighbours.cheaper,
+            front: decision.pareto.clone(),
+            best_per_machine: decision.best_per_machine.clone(),
+            verdict: verdict(plan, decision, limits),
+            prices: match (&cost_unknown, best) {
+                (Some(reason), _) => capitalised(reason),
+                (None, Some(best)) => prices(plan, best, limits),
+                (None, None) => String::new(),
+            },
+            cost_unknown,
+            warnings: best
+                .map(|best| best.prediction.warnings.iter().map(ToString::to_string).collect())
+                .unwrap_or_default(),
+            spark_submit: best.and_then(|best| {
+                let arm = &plan.predictor().arms()[best.placement.arm];
+                let resources = Resources {
+                    executors: best.placement.executors,
+                    cores_per_executor: best.placement.cores_per_executor,
+                    total_cores: None,
+                    memory_per_executor_mib: best.placement.memory_per_executor_mib,
+                    accelerated: arm.accelerator.is_some(),
+                    shared_accelerators: None,
+                };
+                (arm.engine == Engine::Spark).then(|| spark_submit_arguments(resources))
+            }),
+            types: self.types.iter().map(priced).collect(),
+            unmeasured: offered.map(str::to_owned).collect(),
+            trained: trained(plan, limits),
+            accuracy_unknown: unknown.map(|unknown| capitalised(&unknown.to_string())),
+            omitted: plan.omissions().iter().map(|left| format!("{}: {}", left.machine, left.reason)).collect(),
+        }
+    }
+
+    /// The configurations and prices of a question. What it has in common with the default was not
+    /// asked for.
+    fn space(&self, asked: &Asked) -> Space {
+        let question = &asked.question;
+        let own = self.group.jobs.iter().find(|job| job.context == asked.context);
+        let usual = own.map_or_else(|| Question::about(&[]), Question::about_job);
+        let mut catalog = Catalog::built_in();
+        for (name, price) in &asked.choice.prices {
+            let own = catalog.machines.iter_mut().find(|machine| machine.name == *name);
+            own.into_iter().for_each(|machine| machine.hourly_price = *price);
+        }
+        let given = (question.prices != usual.prices).then(|| question.prices.clone());
+        let Prices { catalog, sheet, keeps_sheet, .. } =
+            Prices::of(&self.group, &[], (catalog, true), given, asked.rents_machines());
+        let counts = |counts: &[u32], usual: &[u32]| if counts == usual { Vec::new() } else { counts.to_vec() };
+        let memory = question.memory_per_executor_mib;
+        Space {
+            catalog: Some(catalog),
+            sheet,
+            keeps_sheet,
+            executors: counts(&question.executors, &usual.executors),
+            cores_per_executor: counts(&question.cores_per_executor, &usual.cores_per_executor),
+            memory_per_executor_mib: Some(memory).filter(|memory| *memory != usual.memory_per_executor_mib),
+            ..Space::default()
+        }
+    }
+}
+
+impl Priced {
+    fn of(space: &Space) -> Self {
+        Self {
+            sheet: space.sheet.clone(),
+            is_charged: space.catalog.as_ref().is_none_or(|catalog| catalog.machines.is_empty()),
+            counts: [space.executors.clone(), space.cores_per_executor.clone()],
+            memory_per_executor_mib: space.memory_per_executor_mib,
+        }
+    }
+}
+
+impl TypePrice {
+    fn is_kept(&self, choice: &MachineChoice) -> bool {
+        choice.keeps(&self.machine, self.is_accelerated)
+    }
+}
+
+/// The machine types of the job's runs, and those with a prediction from other CNNs, by name.
+fn types(group: &JobGroup) -> Vec<TypePrice> {
+    let mut types: Vec<TypePrice> = Vec::new();
+    for job in group.jobs.iter().chain(group.other_machines()) {
+        let machine = job.context.machine_name();
+        match types.iter_mut().find(|kind| kind.machine == machine) {
+            Some(kind) => kind.is_accelerated |= job.context.accelerator.is_some(),
+            None => {
+                let is_accelerated = job.context.accelerator.is_some();
+                types.push(TypePrice { machine, is_accelerated, hourly_price: None });
+            }
+        }
+    }
+    types.sort_by(|a, b| a.machine.cmp(&b.machine));
+    types
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_shared::{Devices, read_samples};
+
+    use super::*;
+    use crate::data::job::jobs_of;
+    use crate::data::machine_choice::Selection;
+    use crate::worker::plan::view::Row;
+
+    /// The first job of the example, as if two machine types of the catalog had run it.
+    fn jobs() -> Vec<Job> {
+        let job = jobs_of(&read_samples(include_bytes!("../../../assets/example.jsonl")).unwrap()).remove(0);
+        let on = |(machine, factor): (&str, f64)| {
+            let mut job = job.clone();
+            job.context.host.machine = Some(machine.to_owned());
+            job.observations.iter_mut().for_each(|run| run.completion_time_secs *= factor);
+            job
+        };
+        [("c5.xlarge", 1.0), ("c5.4xlarge", 0.7)].map(on).to_vec()
+    }
+
+    fn answer(jobs: &[Job], question: &PlanQuestion) -> PlanAnswer {
+        Session::new(jobs.to_vec(), &question.context).unwrap().answer(question.clone())
+    }
+
+    fn recommended(answer: &PlanAnswer) -> Option<Row> {
+        let plan = answer.plan.as_ref()?.as_ref().ok()?;
+        plan.row(plan.recommended).cloned()
+    }
+
+    #[test]
+    fn a_kept_fit_answers_every_question_as_a_new_one_does() {
+        let jobs = jobs();
+        let mut asked = PlanQuestion::about(&jobs[0]);
+        let mut kept = Session::new(jobs.clone(), &asked.context).unwrap();
+        kept.answer(asked.clone());
+        let choices = [
+            MachineChoice { prices: vec![("c5.4xlarge".into(), 0.001)], ..MachineChoice::default() },
+            MachineChoice { without: vec!["c5.xlarge".into()], ..MachineChoice::default() },
+            MachineChoice { devices: Devices::Gpu, ..MachineChoice::default() },
+            MachineChoice::default(),
+        ];
+        let mut names = Vec::new();
+        for choice in choices {
+            for deadline_secs in [Some(5.0), Some(500.0)] {
+                asked.choice = choice.clone();
+                asked.question.deadline_secs = deadline_secs;
+                let shown = kept.answer(asked.clone());
+                let alone = answer(&jobs, &asked);
+                assert_eq!((&shown.plan, &shown.what_if), (&alone.plan, &alone.what_if), "{choice:?}");
+                names.push(recommended(&shown).map(|row| row.name).unwrap_or_default());
+            }
+        }
+        assert!(names[1].contains("c5.4xlarge") && names[5].is_empty(), "{names:?}");
+        assert_ne!(names[1], names[7], "the edited price is taken back");
+    }
+
+    #[test]
+    fn the_what_if_opens_at_the_recommendation_and_is_neutral_until_it_is_moved() {
+        let jobs = jobs();
+        let mut asked = PlanQuestion::about(&jobs[0]);
+        asked.question.deadline_secs = Some(500.0);
+        let mut session = Session::new(jobs, &asked.context).unwrap();
+        let first = session.answer(asked.clone());
+        let (best, view) = (recommended(&first).unwrap(), first.what_if.unwrap());
+        assert!(view.is_neutral && view.verdict.is_none());
+        let row = view.outcome.unwrap();
+        assert_eq!((row.secs, row.cost, row.arm, row.counts), (best.secs, best.cost, best.arm, best.counts));
+        asked.chosen = Some(WhatIf { executors: 1, cores_per_executor: 1 });
+        let moved = session.answer(asked);
+        assert!(moved.plan.is_none(), "another what-if leaves the plan in place");
+        let view = moved.what_if.unwrap();
+        assert!(!view.is_neutral && view.verdict.is_some());
+    }
+
+    #[test]
+    fn every_row_can_be_selected_and_has_the_figures_of_its_own_plan() {
+        for jobs in [jobs(), jobs()[..1].to_vec()] {
+            let mut asked = PlanQuestion::about(&jobs[0]);
+            let mut session = Session::new(jobs, &asked.context).unwrap();
+            let plan = session.answer(asked.clone()).plan.unwrap().unwrap();
+            assert_eq!(plan.compares(), plan.types.len() == 2);
+            for row in plan.rows.iter().filter(|row| row.exclusion.is_none()) {
+                let Selection { counts, pick } = plan.selection(row);
+                (asked.chosen, asked.choice.pick) = (Some(counts), pick);
+                let view = session.answer(asked.clone()).what_if.unwrap();
+                let own = view.outcome.unwrap();
+                assert_eq!((own.secs, own.cost, own.arm, own.name), (row.secs, row.cost, row.arm, row.name.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_machine_type_that_only_another_cnn_ran_on_is_compared() {
+        let mut all = jobs();
+        for job in jobs() {
+            let mut other = job;
+            other.context.workload.model = "vgg16".into();
+            all.push(other);
+        }
+        let asked = PlanQuestion::about(&all[0]);
+        let slow = all.remove(1);
+        assert_eq!(slow.context.host.machine.as_deref(), Some("c5.4xlarge"));
+        let plan = answer(&all, &asked).plan.unwrap().unwrap();
+        assert!(plan.arms.iter().any(|arm| arm.machine == "c5.4xlarge"), "{:?}", plan.arms);
+    }
+
+    #[test]
+    fn a_machine_type_without_runs_can_be_picked_and_gets_no_time() {
+        let jobs = jobs();
+        let mut asked = PlanQuestion::about(&jobs[0]);
+        asked.choice.pick.machine = Some("m7i.2xlarge".into());
+        let answer = answer(&jobs, &asked);
+        assert!(answer.plan.unwrap().unwrap().unmeasured.contains(&"m7i.2xlarge".to_owned()));
+        assert!(answer.what_if.unwrap().outcome.unwrap_err().contains("not measured"));
+    }
+
+    #[test]
+    fn an_answer_survives_the_way_to_the_page() {
+        let jobs = jobs();
+        let mut asked = PlanQuestion::about(&jobs[0]);
+        asked.pins = vec![Selection::default()];
+        asked.explained = Some(Selection::default());
+        let answer = answer(&jobs, &asked);
+        let text = serde_json::to_string(&answer).unwrap();
+        assert_eq!(serde_json::from_str::<PlanAnswer>(&text).unwrap(), answer);
+    }
+}
