@@ -10,7 +10,7 @@ use crate::{CoreSplit, Curve, ExceededMemory, Workload};
 /// Version of the sample format; no other version is read.
 pub const SCHEMA: u32 = 1;
 
-/// Unit of a program's work if nobody says how much there is.
+/// Unit of a program's work whose size is unknown.
 pub const UNKNOWN_SIZE: &str = "%";
 /// Kinds of warnings about a disturbed run. The other kinds apply to every run of the
 /// configuration, so its time is valid.

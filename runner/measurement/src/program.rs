@@ -6,7 +6,7 @@ use foreglow_engine::{Job, Placement, Program, StopAfter};
 use foreglow_exit::unusable;
 use foreglow_machine::{device, machine_memory_mib, processors};
 use foreglow_progress::Reader;
-use foreglow_shared::{CommandTemplate, CoreSplit, Mode, Placeholder, UNKNOWN_SIZE, Workload};
+use foreglow_shared::{CommandTemplate, CoreSplit, Placeholder, UNKNOWN_SIZE, Workload};
 
 use crate::training::TrainingArgs;
 use crate::workload::{WorkloadArgs, listed};
