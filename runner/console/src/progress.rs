@@ -1,7 +1,7 @@
 //! Progress display on standard error. If standard error is not a terminal, each finished step is
 //! one line.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io::IsTerminal as _;
 use std::mem::discriminant;
 use std::time::{Duration, Instant};
