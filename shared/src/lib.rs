@@ -87,7 +87,7 @@ pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::rate::Rate;
 pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_repeated_samples, read_samples};
 pub use crate::resizing::{Fit, Interpolation, Resizing};
-pub use crate::sample::{Accelerator, Configuration, Engine, Host, Outcome, SCHEMA, Sample, SampleError};
+pub use crate::sample::{Accelerator, Configuration, Engine, Host, Outcome, SCHEMA, Sample, SampleError, UNKNOWN_SIZE};
 pub use crate::short_link::ShortLink;
 pub use crate::spark_submit::{LABEL_PREFIX, LEAST_SPARK_MEMORY_MIB, spark_properties, spark_submit_arguments};
 pub use crate::split::CoreSplit;

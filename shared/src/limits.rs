@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use crate::curve::MOST_CURVE_POINTS;
-use crate::{Host, IncompleteRun, Observation, Sample, SampleError, Workload};
+use crate::{CommandTemplate, Host, IncompleteRun, Observation, Sample, SampleError, Workload};
 
 /// Maximum number of executors. Readers list all numbers up to the largest.
 pub const MOST_EXECUTORS: u32 = 10_000;
@@ -116,8 +116,8 @@ pub(crate) fn check_properties(
         ("workload.text.words", text.map(|text| text.words.into()), MOST_PX),
         ("workload.text.vector_dims", text.map(|text| text.vector_dims.into()), ANY_U32),
     ])?;
-    let words = workload.command.as_ref().map(|command| command.words());
-    if let Some(value) = words.and_then(|words| unusable_command(words)) {
+    let words = workload.command.as_ref().map(CommandTemplate::words);
+    if let Some(value) = words.and_then(unusable_command) {
         let must = format!("a program and its arguments, of at most {MOST_COMMAND_LETTERS} letters");
         return Err(SampleError::Range { field: "workload.command", value, must });
     }

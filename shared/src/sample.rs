@@ -10,6 +10,8 @@ use crate::{CoreSplit, Curve, ExceededMemory, Workload};
 /// Version of the sample format; no other version is read.
 pub const SCHEMA: u32 = 1;
 
+/// Unit of a program's work whose size is unknown.
+pub const UNKNOWN_SIZE: &str = "%";
 /// Kinds of warnings about a disturbed run. The other kinds apply to every run of the
 /// configuration, so its time is valid.
 const DISTURBANCES: [&str; 5] =
@@ -272,8 +274,11 @@ impl Sample {
         let (curve, workload) = (self.progress.as_ref()?, &self.workload);
         let epochs = f64::from(workload.epochs);
         curve.whole(Some(workload.epochs)).or_else(|| match curve.unit.as_str() {
+            // The share of the job is all that is known of its size.
+            _ if workload.unit.as_deref() == Some(UNKNOWN_SIZE) => None,
             unit if workload.unit.as_deref() == Some(unit) => Some(workload.images as f64 * epochs),
             "images" | "samples" => Some(workload.images as f64 * epochs),
+            "steps" if workload.command.is_some() => Some(workload.program_steps(&self.configuration) as f64),
             "steps" => Some(workload.images.div_ceil(workload.batch_size.into()) as f64 * epochs),
             _ => None,
         })

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use foreglow_exit::{unreadable, unusable};
+use foreglow_model::extrapolated;
 use foreglow_shared::{
     Context, Job, JobDefinition, JobGroup, ReadError, Sample, Table, Uuid, decode, format_count, group_by_context,
     group_by_definition, read_repeated_samples,
@@ -51,10 +52,8 @@ impl Source {
     /// # Errors
     /// A file cannot be read, or does not hold samples.
     pub fn samples(&self) -> anyhow::Result<Vec<Sample>> {
-        if self.files.is_empty() {
-            return read_store(self.store.as_ref());
-        }
-        read_files(&self.files)
+        let samples = if self.files.is_empty() { read_store(self.store.as_ref()) } else { read_files(&self.files) };
+        Ok(samples?.iter().map(extrapolated).collect())
     }
 
     /// Selects one job on everything that it ran on: machine types, batch sizes, averaging

@@ -1,7 +1,7 @@
 //! Progress display on standard error. If standard error is not a terminal, each finished step is
 //! one line.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io::IsTerminal as _;
 use std::mem::discriminant;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ pub struct Progress {
     going: RefCell<Going>,
     warned: RefCell<Vec<Warning>>,
     /// Plural noun for the items of the runs.
-    noun: Cell<&'static str>,
+    noun: RefCell<String>,
 }
 
 /// State of a run.
@@ -47,15 +47,15 @@ impl Default for Progress {
             is_terminal: std::io::stderr().is_terminal(),
             going,
             warned: RefCell::default(),
-            noun: Cell::new("images"),
+            noun: RefCell::new("images".to_owned()),
         }
     }
 }
 
 impl Progress {
     /// Sets the plural noun for the items: images or texts.
-    pub fn counts(&self, noun: &'static str) {
-        self.noun.set(noun);
+    pub fn counts(&self, noun: &str) {
+        noun.clone_into(&mut self.noun.borrow_mut());
     }
 
     /// Shows the progress of an operation on images.
@@ -101,7 +101,7 @@ impl Progress {
             // A sweep has too many epochs for a line each.
             engine::Progress::Epoch(_) | engine::Progress::Resumed(_) => {}
         }
-        self.show(going.done, going.all, going.describe(self.noun.get(), going.since.elapsed()));
+        self.show(going.done, going.all, going.describe(&self.noun.borrow(), going.since.elapsed()));
     }
 
     /// Prints a warning. Only the first warning of each kind is printed.

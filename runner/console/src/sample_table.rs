@@ -1,7 +1,7 @@
 //! Timing samples as human-readable tables.
 
 use foreglow_engine::sweep::Run;
-use foreglow_model::Repetitions;
+use foreglow_model::{Repetitions, whole_job};
 use foreglow_shared::{Confusion, Outcome, Sample, format_duration, format_rate, printable};
 
 use crate::table::{Align, aligned, table};
@@ -32,11 +32,25 @@ pub fn one(sample: &Sample) -> String {
         ("start-up, excluded", startup(sample)),
     ]);
     rows.extend(accuracy(sample));
+    rows.extend(whole(sample).map(|whole| ("whole job, here", whole)));
     if let Some(reason) = &sample.reason {
         rows.push(("reason", reason.clone()));
     }
     let rows = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]);
     table(&aligned(["<sample", &format!("<{}", sample.id)]), rows)
+}
+
+/// Describes the time of the whole job on the machine of a run that was stopped early, start-up
+/// included; `None` for other runs.
+fn whole(sample: &Sample) -> Option<String> {
+    let whole = whole_job(sample).filter(|_| sample.outcome == Outcome::TimedOut)?;
+    Some(match whole {
+        Ok(job) => {
+            let [secs, lower, upper] = [job.secs, job.lower_secs, job.upper_secs].map(format_duration);
+            format!("{secs} ({lower} to {upper})")
+        }
+        Err(error) => format!("unknown: {error}"),
+    })
 }
 
 fn startup(sample: &Sample) -> String {

@@ -34,7 +34,7 @@ use serde_json::{Map, Value, json};
 pub use self::account::broken_images;
 use self::account::describe_broken;
 pub use self::checkpoint::remove as remove_checkpoint;
-pub use self::command::{Command, Program, StopAfter};
+pub use self::command::{Command, Program, StopAfter, is_stopped};
 pub use self::course::{Epoch, Score};
 pub use self::cpu_quota::is_allowed as allows_cpu_quotas;
 pub use self::local::Local;

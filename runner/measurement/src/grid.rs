@@ -48,8 +48,8 @@ pub struct GridArgs {
     #[arg(long, value_name = "LIST", value_parser = grammar::counts, allow_negative_numbers = true)]
     partition_size: Option<Counts>,
 
-    /// Sampling rates, above 0 and at most 1: 0.01,0.1 or 1%,10% [default: 0.01,0.1, and 1 for a
-    /// program that only --stop-after bounds]
+    /// Sampling rates, above 0 and at most 1: 0.01,0.1 or 1%,10% [default: 0.01,0.1, and 1 with
+    /// --stop-after]
     #[arg(long, value_name = "SR,…", value_parser = rates, allow_negative_numbers = true)]
     sampling_rate: Option<Rates>,
 
@@ -121,7 +121,7 @@ impl GridArgs {
         let executors = self.executors.as_ref().map(|Counts(executors)| executors.as_slice());
         let cores = self.cores.as_ref().map(|Counts(cores)| cores.as_slice());
         let rates = self.sampling_rate.as_ref().map(|Rates(rates)| rates.clone());
-        let rates = rates.unwrap_or_else(|| program.usual_rates(job, &USUAL_RATES));
+        let rates = rates.unwrap_or_else(|| program.usual_rates(&USUAL_RATES));
         let memory_mib = self.memory.as_ref().map(|Mibs(mibs)| mibs.clone());
         let sizes = self.partition_size.as_ref().map(|Counts(sizes)| sizes.clone());
         let mut grid = Grid {

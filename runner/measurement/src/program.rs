@@ -6,14 +6,13 @@ use foreglow_engine::{Job, Placement, Program, StopAfter};
 use foreglow_exit::unusable;
 use foreglow_machine::{device, machine_memory_mib, processors};
 use foreglow_progress::Reader;
-use foreglow_shared::{CommandTemplate, CoreSplit, Mode, Placeholder, Workload};
+use foreglow_shared::{CommandTemplate, CoreSplit, Placeholder, UNKNOWN_SIZE, Workload};
 
 use crate::training::TrainingArgs;
 use crate::workload::{WorkloadArgs, listed};
 
-/// Unit of work of a job that counts steps, and of one of unknown size.
+/// Unit of work of a job that counts steps.
 const STEPS: &str = "steps";
-const PERCENT: &str = "%";
 /// Step of the memory that is recorded without a limit, MiB: kernels differ by less.
 const MEMORY_STEP_MIB: u32 = 1024;
 
@@ -140,13 +139,13 @@ impl ProgramArgs {
     /// The command always does the whole job, and sampling rates below 1 were asked for.
     pub fn check_bound(&self, job: &Job, sampling_rates: &[f64]) -> anyhow::Result<()> {
         let is_bound = job.workload.bound().is_some();
-        if job.program.is_none() || is_bound || sampling_rates.iter().all(|rate| *rate >= 1.0) {
+        let is_stopped = self.stop_after.is_some();
+        if job.program.is_none() || (is_bound && !is_stopped) || sampling_rates.iter().all(|rate| *rate >= 1.0) {
             return Ok(());
         }
         Err(unusable(match self.stop_after {
             Some(stop) => format!(
-                "--stop-after {stop} bounds the work, so that --sampling-rate has no effect; leave it out, or give the \
-                 command a placeholder such as {{steps}}"
+                "--stop-after {stop} ends a run of the whole job, which bounds its work; leave --sampling-rate out"
             ),
             None => "the command has nothing that bounds its work, so that every run would take as long as the whole \
                      job; give it a placeholder, such as `-- python train.py --max-steps {steps}` with --steps 5000, or \
@@ -155,11 +154,10 @@ impl ProgramArgs {
         }))
     }
 
-    /// Returns the sampling rates of a job if none are given: `usual`, or the whole job for a
-    /// program that Foreglow stops.
-    pub fn usual_rates(&self, job: &Job, usual: &[f64]) -> Vec<f64> {
-        let is_stopped = self.stop_after.is_some() && job.workload.bound().is_none();
-        if is_stopped { vec![1.0] } else { usual.to_vec() }
+    /// Returns the sampling rates if none are given: `usual`, or the whole job for a program that
+    /// Foreglow stops.
+    pub fn usual_rates(&self, usual: &[f64]) -> Vec<f64> {
+        if self.stop_after.is_some() { vec![1.0] } else { usual.to_vec() }
     }
 
     fn workloads(
@@ -176,7 +174,7 @@ impl ProgramArgs {
                 (images, unit)
             }
             // The share of the job is all that is known.
-            (None, None) => (100, Some(PERCENT)),
+            (None, None) => (100, Some(UNKNOWN_SIZE)),
         };
         if !sizes.is_empty() && unit.is_some() {
             return Err(unusable("--image-px is the size of images; give their number with --images, and no --unit"));

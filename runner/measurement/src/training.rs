@@ -95,9 +95,10 @@ pub struct TrainingArgs {
 }
 
 /// Mode of the job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum ModeArg {
     /// Forward passes only
+    #[default]
     Inference,
     /// Forward, backward and update
     Training,

@@ -67,8 +67,8 @@ pub struct Args {
     #[arg(long, value_name = "P", help_heading = "Configuration", value_parser = grammar::count, allow_negative_numbers = true)]
     partition_size: Option<u32>,
 
-    /// Share of the images that the run processes, above 0 and at most 1 [default: 0.1, and 1 for a
-    /// program that only --stop-after bounds]
+    /// Share of the images that the run processes, above 0 and at most 1 [default: 0.1, and 1 with
+    /// --stop-after]
     #[arg(long, value_name = "SR", help_heading = "Configuration", value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: Option<f64>,
 
@@ -138,7 +138,7 @@ impl Args {
 
     /// Returns the sampling rate of the run.
     fn rate(&self, job: &Job, configuration: &Configuration) -> anyhow::Result<f64> {
-        let usual = self.program.usual_rates(job, &[USUAL_RATE])[0];
+        let usual = self.program.usual_rates(&[USUAL_RATE])[0];
         let asked = self.sampling_rate.unwrap_or(usual);
         self.program.check_bound(job, &[asked])?;
         Ok(if job.program.is_some() { job.true_rate(&job.workload, configuration, asked) } else { asked })
@@ -188,17 +188,25 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Args {
+    fn say_unsaved(&self) {
+        if self.output.is_none() && !self.upload.is_given() {
+            note("The sample was not saved; add --output FILE, or use `foreglow collect`, which saves it.");
+        }
+    }
+
     /// Returns how the command ends after a run, which the sample describes.
     fn end(&self, sample: &Sample) -> anyhow::Result<()> {
         let broken = engine::broken_images(sample);
         match sample.outcome {
+            _ if engine::is_stopped(sample) => {
+                self.say_unsaved();
+                Ok(())
+            }
             Outcome::Completed => {
                 if let Some(broken) = broken {
                     note(&format!("warning: {broken}"));
                 }
-                if self.output.is_none() && !self.upload.is_given() {
-                    note("The sample was not saved; add --output FILE, or use `foreglow collect`, which saves it.");
-                }
+                self.say_unsaved();
                 Ok(())
             }
             Outcome::Failed if broken.is_some() => {

@@ -1,38 +1,27 @@
-//! The course of a run from the progress of its program: the share of the job that was done, its
-//! time, and the start-up before it.
+//! The course of a run from the progress of its program: the share that is done, and the start-up
+//! before it.
 
-use foreglow_shared::{Curve, ProgramRun};
+use foreglow_shared::{Curve, ProgramRun, UNKNOWN_SIZE};
 
 use super::StopAfter;
 
-/// Work that a program had done when it was stopped.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Done {
-    /// Share of the run, in (0, 1].
-    pub share: f64,
-    /// Time from the start of the program, seconds.
-    pub secs: f64,
+/// Returns the share of a run that a curve reports; `None` if neither the program nor the user says
+/// how much there is.
+fn share(curve: &Curve, run: &ProgramRun<'_>) -> Option<f64> {
+    let (_, done) = curve.last()?;
+    Some(done / whole(curve, run)?)
 }
 
-/// Returns the units of work of a whole run in the unit of a curve; `None` if neither the program
-/// nor the user says it.
+/// Returns the units of work of a whole run in the unit of a curve; `None` if they are unknown.
 pub fn whole(curve: &Curve, run: &ProgramRun<'_>) -> Option<f64> {
     let workload = run.workload;
     let share = |units: u64| units as f64 * run.sampling_rate;
-    let is_known = workload.unit.as_deref() != Some("%");
+    let is_known = workload.unit.as_deref() != Some(UNKNOWN_SIZE);
     curve.whole(Some(workload.epochs)).or_else(|| match curve.unit.as_str() {
-        "epochs" => Some(f64::from(workload.epochs)),
         "steps" if is_known => Some(share(workload.program_steps(run.configuration))),
         unit if is_known && unit == workload.noun() => Some(share(workload.images * u64::from(workload.epochs))),
         _ => None,
     })
-}
-
-/// Returns the work that the last point of a curve reports.
-pub fn done(curve: &Curve, run: &ProgramRun<'_>) -> Option<Done> {
-    let (secs, done) = curve.last()?;
-    let share = done / whole(curve, run)?;
-    (share > 0.0).then_some(Done { share: share.min(1.0), secs })
 }
 
 /// Returns the time before the first unit of work, seconds: the first report, less the time that
@@ -48,9 +37,7 @@ pub fn startup_secs(curve: &Curve) -> Option<f64> {
 pub fn is_reached(stop: StopAfter, done: f64, curve: impl FnOnce() -> Option<Curve>, run: &ProgramRun<'_>) -> bool {
     match stop {
         StopAfter::Steps(steps) => done >= steps as f64,
-        StopAfter::Share(share) => {
-            curve().and_then(|curve| self::done(&curve, run)).is_some_and(|done| done.share >= share)
-        }
+        StopAfter::Share(share) => curve().and_then(|curve| self::share(&curve, run)).is_some_and(|done| done >= share),
         StopAfter::Time(_) => false,
     }
 }
@@ -98,8 +85,7 @@ mod tests {
         // 10 steps a second from the second 3 on, reported every 5 steps.
         let steady = curve(r#"{"unit":"steps","of":40,"points":[[3.5,5],[4.0,10],[4.5,15]]}"#);
         assert!((startup_secs(&steady).unwrap() - 3.0).abs() < 1e-9);
-        let done = with_run(1000, "images", |run| done(&steady, run)).unwrap();
-        assert_eq!(done, Done { share: 15.0 / 40.0, secs: 4.5 });
+        assert_eq!(with_run(1000, "images", |run| share(&steady, run)), Some(15.0 / 40.0));
         assert_eq!(startup_secs(&curve(r#"{"unit":"steps","points":[[3.5,5]]}"#)), None);
     }
 

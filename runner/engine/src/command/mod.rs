@@ -12,7 +12,7 @@ mod tree;
 
 use foreglow_exit::{Interrupt, unusable};
 use foreglow_progress::Reader;
-use foreglow_shared::{CommandTemplate, Configuration, Engine as EngineName, ProgramRun, Sample};
+use foreglow_shared::{CommandTemplate, Configuration, Engine as EngineName, Outcome, ProgramRun, Sample};
 use serde_json::{Map, Value};
 
 pub use self::stop_after::StopAfter;
@@ -55,9 +55,8 @@ impl Engine for Command {
     }
 
     fn has_measured(&self, sample: &Sample, job: &Job) -> bool {
-        let stopped = sample.extra.get(PROGRAM).and_then(|program| program.get("stop_after")?.as_str());
         let asked = job.program.as_ref().and_then(|program| program.stop_after).map(|stop| stop.to_string());
-        sample.engine == EngineName::Command && sample.host == job.host() && stopped == asked.as_deref()
+        sample.engine == EngineName::Command && sample.host == job.host() && stop_after(sample) == asked.as_deref()
     }
 
     fn processors(&self, job: &Job) -> Option<u32> {
@@ -89,9 +88,13 @@ fn template(job: &Job) -> anyhow::Result<&CommandTemplate> {
     job.workload.command.as_ref().ok_or_else(|| unusable("the job has no command; write it after `--`"))
 }
 
-/// Returns the sampling rate that a run was to have, if its program was stopped before.
-pub fn planned_rate(sample: &Sample) -> Option<f64> {
-    sample.extra.get(PROGRAM)?.get("planned_rate")?.as_f64()
+/// Whether a program was stopped after enough work, so that its run is finished.
+pub fn is_stopped(sample: &Sample) -> bool {
+    sample.outcome == Outcome::TimedOut && stop_after(sample).is_some() && sample.progress.is_some()
+}
+
+fn stop_after(sample: &Sample) -> Option<&str> {
+    sample.extra.get(PROGRAM)?.get("stop_after")?.as_str()
 }
 
 #[cfg(test)]

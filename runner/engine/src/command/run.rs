@@ -84,7 +84,7 @@ pub fn measure(
             result = match stop {
                 Some(Halt::Stop(Stop::Interrupted)) => return Err(Interrupted::default().into()),
                 Some(Halt::Stop(Stop::Ended(ending))) => Measured { ending: Some(ending), curve: stopped_at, ..result },
-                Some(Halt::Enough) => Measured::stopped(stopped_at, &run, secs, &template.name()),
+                Some(Halt::Enough) => Measured::stopped(stopped_at, program.stop_after, secs, &template.name()),
                 None => {
                     Measured::ended(output.curve(), outcome::of(&end, &template.name(), configuration, secs), &program)
                 }
@@ -93,9 +93,6 @@ pub fn measure(
             fields.extend(monitor.summary().map(|summary| ("usage".to_owned(), summary)));
         }
     }
-    if result.share.is_some() {
-        of_program.insert("planned_rate".to_owned(), json!(run.sampling_rate));
-    }
     of_program.extend(provenance);
     fields.insert(PROGRAM.into(), Value::Object(of_program));
     fields.insert(MACHINE.into(), machine.to_json());
@@ -103,16 +100,15 @@ pub fn measure(
     if !warnings.is_empty() {
         fields.insert(WARNINGS.into(), json!(warnings));
     }
-    let Measured { ending, share, startup_secs, curve, peak_memory_mib } = result;
+    let Measured { ending, startup_secs, curve, peak_memory_mib } = result;
     let ending = ending.unwrap_or_else(|| Ending::new(Outcome::Failed, None, None));
-    let sampling_rate = run.sampling_rate * share.unwrap_or(1.0);
     let is_completed = ending.outcome == Outcome::Completed;
     Ok(Sample {
         schema: SCHEMA,
         id,
         workload: job.workload.clone(),
         configuration: configuration.clone(),
-        sampling_rate,
+        sampling_rate: run.sampling_rate,
         outcome: ending.outcome,
         exceeded_memory: ending.exceeded_memory(),
         completion_time_secs: ending.completion_time_secs.map(micros),
@@ -123,7 +119,7 @@ pub fn measure(
         host: job.host(),
         started_at,
         seed: Some(job.seed),
-        images_processed: is_completed.then(|| images_processed(&run, sampling_rate)),
+        images_processed: is_completed.then(|| images_processed(&run)),
         peak_memory_mib: peak_memory_mib.map(|mib| mib.div_ceil(u64::from(configuration.executors.max(1)))),
         progress: curve.filter(Curve::is_valid),
         extra: fields,
@@ -134,8 +130,6 @@ pub fn measure(
 #[derive(Default)]
 struct Measured {
     ending: Option<Ending>,
-    /// Share of the run that was done before it was stopped, in (0, 1].
-    share: Option<f64>,
     startup_secs: Option<f64>,
     curve: Option<Curve>,
     peak_memory_mib: Option<u64>,
@@ -155,25 +149,22 @@ impl Measured {
         Self { ending: Some(ending), startup_secs, curve, ..Self::default() }
     }
 
-    /// A program that was stopped after enough work.
-    fn stopped(curve: Option<Curve>, run: &ProgramRun<'_>, secs: f64, name: &str) -> Self {
-        let Some(known) = curve else {
-            let reason = format!("stopped, as asked, after {secs:.1} s in which {name} told no progress");
-            let ending = Ending::new(Outcome::TimedOut, Some(secs), Some(reason));
-            return Self { ending: Some(ending), ..Self::default() };
+    /// A program that was stopped after enough work: a lower bound of its run, whose progress tells
+    /// the time of the whole.
+    fn stopped(curve: Option<Curve>, stop: Option<StopAfter>, secs: f64, name: &str) -> Self {
+        let stop = stop.map_or_else(String::new, |stop| format!(" (--stop-after {stop})"));
+        let reason = match &curve {
+            Some(_) => format!("stopped{stop}"),
+            None => format!("stopped{stop}; {name} told no progress, so that only a lower bound is known"),
         };
-        let Some(done) = course::done(&known, run) else {
-            let reason = format!(
-                "{name} tells its progress in {}, but not of how many; give the whole job with --steps or --images",
-                known.unit
-            );
-            let ending = Ending::new(Outcome::Failed, None, Some(reason));
-            return Self { ending: Some(ending), curve: Some(known), ..Self::default() };
-        };
-        let startup_secs = course::startup_secs(&known);
-        let secs = done.secs - startup_secs.unwrap_or(0.0);
-        let ending = Ending::new(Outcome::Completed, Some(secs), None);
-        Self { ending: Some(ending), share: Some(done.share), startup_secs, curve: Some(known), peak_memory_mib: None }
+        let startup_secs = curve.as_ref().and_then(course::startup_secs);
+        let secs = secs - startup_secs.unwrap_or(0.0);
+        Self {
+            ending: Some(Ending::new(Outcome::TimedOut, Some(secs), Some(reason))),
+            startup_secs,
+            curve,
+            ..Self::default()
+        }
     }
 }
 
@@ -273,9 +264,9 @@ fn monitored(id: Uuid, run: &ProgramRun<'_>) -> Value {
     })
 }
 
-fn images_processed(run: &ProgramRun<'_>, sampling_rate: f64) -> u64 {
+fn images_processed(run: &ProgramRun<'_>) -> u64 {
     let whole = run.workload.images as f64 * f64::from(run.workload.epochs);
-    ((whole * sampling_rate).round() as u64).max(1)
+    ((whole * run.sampling_rate).round() as u64).max(1)
 }
 
 fn not_started(template: &CommandTemplate, error: &std::io::Error) -> String {

@@ -4,7 +4,7 @@ use foreglow_data::true_rate;
 use foreglow_shared::{Outcome, Sample, Workload};
 
 use super::Run;
-use crate::{Engine, Job, Placement};
+use crate::{Engine, Job, Placement, command};
 
 /// All combinations of these values, each repeated.
 #[derive(Clone, Debug)]
@@ -100,6 +100,7 @@ pub fn left(runs: Vec<Run>, engine: &dyn Engine, job: &Job, samples: &[Sample]) 
     let mut known = of_these_machines(engine, job, samples);
     known.retain(|sample| match sample.outcome {
         Outcome::Completed | Outcome::OutOfMemory => true,
+        Outcome::TimedOut if command::is_stopped(sample) => true,
         Outcome::TimedOut => job.timeout.is_some_and(|most| sample.completion_time_secs >= Some(most.as_secs_f64())),
         Outcome::Failed => false,
     });

@@ -14,7 +14,7 @@ use foreglow_shared::{Configuration, Sample, Workload};
 pub use self::forecast::{Forecast, cost};
 pub use self::grid::{Grid, by_configuration, left, of_these_machines};
 pub use self::limits::{Budget, Limits, Verdict};
-use crate::{Engine, Job, Progress, command};
+use crate::{Engine, Job, Progress};
 
 /// Relative difference of two sampling rates of a program that are the same: the rounding of their
 /// text.
@@ -76,12 +76,11 @@ impl Run {
         if own.accelerator.as_deref() == Some(UNNAMED_GPU) && sample.configuration.accelerator.is_some() {
             own.accelerator.clone_from(&sample.configuration.accelerator);
         }
-        let planned_rate = command::planned_rate(sample).unwrap_or(sample.sampling_rate);
         let is_like = |rate: f64| (rate - self.sampling_rate).abs() <= SAME_RATE * self.sampling_rate;
         let images = |sampling_rate| images_in_sample(self.workload.images, sampling_rate);
         (&self.workload, &own) == (&sample.workload, &sample.configuration)
             && match self.workload.command {
-                Some(_) => is_like(planned_rate),
+                Some(_) => is_like(sample.sampling_rate),
                 None => images(self.sampling_rate) == images(sample.sampling_rate),
             }
     }

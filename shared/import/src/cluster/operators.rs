@@ -24,7 +24,7 @@ pub(super) fn as_job(kind: &str, object: &Value) -> Option<Result<Value, String>
             let container = json!({ "name": "trainer", "resources": spec["trainer"]["resourcesPerNode"] });
             let count = spec["trainer"]["numNodes"].as_u64().unwrap_or(1);
             let pods = Pods { count, spec: json!({ "containers": [container] }) };
-            job(object, vec![pods], of_conditions(object, "Complete"))
+            job(object, vec![pods], &of_conditions(object, "Complete"))
         }
         "JobSet" => {
             let jobs = spec["replicatedJobs"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -36,7 +36,7 @@ pub(super) fn as_job(kind: &str, object: &Value) -> Option<Result<Value, String>
                     spec: of_job["template"]["spec"].clone(),
                 }
             };
-            job(object, jobs.iter().map(pods).collect(), of_conditions(object, "Completed"))
+            job(object, jobs.iter().map(pods).collect(), &of_conditions(object, "Completed"))
         }
         "RayJob" => {
             let cluster = &spec["rayClusterSpec"];
@@ -53,7 +53,7 @@ pub(super) fn as_job(kind: &str, object: &Value) -> Option<Result<Value, String>
             job(
                 object,
                 groups,
-                ended(&status["jobStatus"], "SUCCEEDED", &status["startTime"], &status["endTime"], &status["message"]),
+                &ended(&status["jobStatus"], "SUCCEEDED", &status["startTime"], &status["endTime"], &status["message"]),
             )
         }
         "SparkApplication" => {
@@ -61,7 +61,7 @@ pub(super) fn as_job(kind: &str, object: &Value) -> Option<Result<Value, String>
             let end = &status["terminationTime"];
             let times =
                 ended(&state["state"], "COMPLETED", &status["lastSubmissionAttemptTime"], end, &state["errorMessage"]);
-            job(object, vec![executors(&spec["executor"])], times)
+            job(object, vec![executors(&spec["executor"])], &times)
         }
         _ => return None,
     };
@@ -77,11 +77,11 @@ fn of_replicas(object: &Value, replicas: &Value) -> Result<Value, String> {
         count: group["replicas"].as_u64().unwrap_or(1),
         spec: group["template"]["spec"].clone(),
     };
-    job(object, working.map(pods).collect(), of_conditions(object, "Succeeded"))
+    job(object, working.map(pods).collect(), &of_conditions(object, "Succeeded"))
 }
 
 /// Returns a Job with these pods and this status.
-fn job(object: &Value, groups: Vec<Pods>, status: Value) -> Result<Value, String> {
+fn job(object: &Value, groups: Vec<Pods>, status: &Value) -> Result<Value, String> {
     let count: u64 = groups.iter().map(|group| group.count).sum();
     let mut specs = groups.into_iter().filter(|group| group.count > 0).map(|group| group.spec);
     let spec = specs.next().ok_or("has no pods in its specification")?;

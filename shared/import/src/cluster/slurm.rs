@@ -245,7 +245,7 @@ fn finished(
         memory_field: "mem in AllocTRES",
         gpus_per_executor: match count {
             _ if has_parts || count < executors => 0,
-            _ if count % executors == 0 => count / executors,
+            _ if count.is_multiple_of(executors) => count / executors,
             _ => {
                 return Err(format!(
                     "has {count} GPUs (gres/gpu in AllocTRES) for {executors} processes, which is no whole number each"
