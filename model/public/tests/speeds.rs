@@ -47,6 +47,7 @@ impl Fitted {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "the test reads the files of the tables")]
 fn the_built_in_tables_are_complete_small_and_free_of_scores() {
     let data = |name: &str| std::fs::read(format!("{}/data/{name}.csv", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let all: Vec<u8> =

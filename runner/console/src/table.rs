@@ -29,7 +29,7 @@ pub enum Align {
 }
 
 /// Returns columns of these titles. A title that begins with `<` is aligned to the left, for text.
-pub fn aligned<'a, const N: usize>(titles: [&'a str; N]) -> [(&'a str, Align); N] {
+pub fn aligned<const N: usize>(titles: [&str; N]) -> [(&str, Align); N] {
     titles.map(|title| title.strip_prefix('<').map_or((title, Align::Right), |title| (title, Align::Left)))
 }
 

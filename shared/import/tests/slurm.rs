@@ -380,7 +380,10 @@ fn what_slurm_does_not_record_has_to_be_given() {
 fn gpus_processes_and_nodes_are_those_of_the_record() {
     // Name, job (processors, GPUs, nodes), step (tasks, processors, GPUs, nodes), and the expected
     // processes, GPUs per process and nodes.
-    let cases: [(&str, Option<(u32, u32, u32, u32)>, (u32, u32, u32), (u32, Option<u32>, Option<u32>)); 12] = [
+    type Job = Option<(u32, u32, u32, u32)>;
+    type Expected = (u32, Option<u32>, Option<u32>);
+    type Case = (&'static str, Job, (u32, u32, u32), Expected);
+    let cases: [Case; 12] = [
         ("one GPU", Some((1, 8, 1, 1)), (8, 1, 1), (1, None, None)),
         ("torchrun of four GPUs in srun", Some((1, 32, 4, 1)), (32, 4, 1), (1, Some(4), None)),
         ("torchrun of eight GPUs in srun", Some((1, 32, 8, 1)), (32, 8, 1), (1, Some(8), None)),

@@ -1,8 +1,9 @@
 //! Samples as JSON Lines and CSV.
 
 use foreglow_shared::{
-    Accelerator, Configuration, Curve, Engine, ExceededMemory, Fit, Host, Interpolation, Mode, NotText, NumberFormat,
-    Outcome, ReadError, Sample, SampleError, TextInput, Workload, parse_line, read_samples, write_csv, write_jsonl,
+    Accelerator, CommandTemplate, Configuration, Curve, Engine, ExceededMemory, Fit, Host, Interpolation, Mode,
+    NotText, NumberFormat, Outcome, ReadError, Sample, SampleError, TextInput, Workload, parse_line, read_samples,
+    write_csv, write_jsonl,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -376,6 +377,7 @@ fn complete() -> Sample {
             average_every: Some(20),
             average_optimizer_state: Some(true),
             classes: Some(10),
+            command: CommandTemplate::new(vec!["train".to_owned(), "--steps={steps}".to_owned()]).ok(),
             data: Some(name()),
             data_fingerprint: Some("1234567890123456".to_owned()),
             data_format: Some(name()),

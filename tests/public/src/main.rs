@@ -5,6 +5,7 @@ mod protocol;
 mod score;
 mod table;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -22,7 +23,7 @@ fn main() -> anyhow::Result<()> {
         return table::write(&prepared, Path::new(TABLES));
     }
     let figures = protocol::measure(&prepared)?;
-    print!("{}", score::table(&figures));
+    std::io::stdout().write_all(score::table(&figures).as_bytes())?;
     let json: Vec<_> = figures.iter().map(score::Figures::json).collect();
     std::fs::write(FIGURES, serde_json::to_string_pretty(&json)? + "\n")?;
     match task.as_str() {

@@ -51,10 +51,9 @@ pub fn prepare(folder: &Path) -> anyhow::Result<Prepared> {
     let unlicensed = unlicensed(folder)?;
     let mut cells: BTreeMap<Cell, Vec<CellRow>> = BTreeMap::new();
     for line in lines(&folder.join("runs.csv"))? {
-        if let Some((cell, row)) = normalised(&line, &gpus, &unlicensed) {
-            if costs.of(&cell.network, cell.px).is_some() {
-                cells.entry(cell).or_default().push(row);
-            }
+        let row = normalised(&line, &gpus, &unlicensed);
+        if let Some((cell, row)) = row.filter(|(cell, _)| costs.of(&cell.network, cell.px).is_some()) {
+            cells.entry(cell).or_default().push(row);
         }
     }
     Ok(gathered(cells, &costs, gpus))

@@ -241,6 +241,7 @@ fn spawn(command: &mut Command, processors: &[u32]) -> io::Result<std::process::
 }
 
 #[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -30,7 +30,7 @@ pub fn measure(prepared: &Prepared) -> anyhow::Result<Vec<Figures>> {
     let rows = &prepared.table.rows;
     let variances = learn(&prepared.table, Variances::default(), STEPS, |row| row.is_base);
     let is_target = |row: &usize| {
-        let is_thinned = prepared.table.sources[rows[*row].source].name == "timm" && row % TIMM_STEP != 0;
+        let is_thinned = prepared.table.sources[rows[*row].source].name == "timm" && !row.is_multiple_of(TIMM_STEP);
         rows[*row].is_base && prepared.is_largest[*row] && !is_thinned
     };
     let bed = Bed { prepared, variances, targets: (0..rows.len()).filter(is_target).collect() };

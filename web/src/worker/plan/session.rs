@@ -131,7 +131,7 @@ impl Session {
             (asked, decided)
         });
         let answer = match &decided {
-            Ok(decided) => self.show(question, decided, last, is_known),
+            Ok(decided) => self.show(question, decided, last.as_ref(), is_known),
             Err(reason) => PlanAnswer { plan: (!is_known).then(|| Err(reason.clone())), ..PlanAnswer::default() },
         };
         self.decided = Some((asked, decided));
@@ -142,12 +142,12 @@ impl Session {
         &mut self,
         question: PlanQuestion,
         decided: &Decided,
-        last: Option<(PlanQuestion, usize)>,
+        last: Option<&(PlanQuestion, usize)>,
         is_known: bool,
     ) -> PlanAnswer {
         let (what_if, arm) = self.what_if(&question, decided);
-        let has_charts = last.as_ref().is_some_and(|(_, last)| *last == arm);
-        let has_pins = last.as_ref().is_some_and(|(last, _)| last.pins == question.pins);
+        let has_charts = last.is_some_and(|(_, last)| *last == arm);
+        let has_pins = last.is_some_and(|(last, _)| last.pins == question.pins);
         let answer = PlanAnswer {
             plan: (!is_known).then(|| Ok(decided.view.clone())),
             charts: (!has_charts).then(|| charts(self.kept(), arm, decided, &question.question)),
