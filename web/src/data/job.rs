@@ -1,6 +1,6 @@
 //! The page's data: the measured jobs, and the question about one of them.
 
-use foreglow_model::shared_processors;
+use foreglow_model::{extrapolated, shared_processors};
 use foreglow_shared::{Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context};
 
 /// The configurations to choose from: a question without its limits, prices and what-if.
@@ -38,9 +38,11 @@ pub fn related(jobs: &[Job], context: &Context) -> Vec<Job> {
     jobs.iter().filter(|job| job.context.workload.mode == context.workload.mode).cloned().collect()
 }
 
-/// Groups samples into jobs, sorted by descending number of runs.
+/// Groups samples into jobs, sorted by descending number of runs. Runs that were stopped early count
+/// as runs of the whole job, as on the command line.
 pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
-    most_runs_first(group_by_context(samples))
+    let samples: Vec<Sample> = samples.iter().map(extrapolated).collect();
+    most_runs_first(group_by_context(&samples))
 }
 
 /// Sorts jobs by descending number of runs.
