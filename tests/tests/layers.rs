@@ -59,6 +59,7 @@ const ALLOWED: [(&str, &[&str]); 32] = [
         "foreglow-engine",
         &[
             "foreglow-shared",
+            "foreglow-progress",
             "foreglow-spark-log",
             "foreglow-model",
             "foreglow-exit",
@@ -99,6 +100,7 @@ const ALLOWED: [(&str, &[&str]); 32] = [
         "foreglow-measurement",
         &[
             "foreglow-shared",
+            "foreglow-progress",
             "foreglow-exit",
             "foreglow-architectures",
             "foreglow-collector",

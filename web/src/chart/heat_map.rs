@@ -1,7 +1,6 @@
 //! Heat map of executors by cores, coloured by time, cost or probability of success.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
 use leptos::prelude::*;
@@ -72,7 +71,7 @@ pub fn HeatMapChart() -> impl IntoView {
     let drawing = drawn(move || {
         let charts = planner.answer.charts.get()?;
         let currency = planner.answer.planned()?.currency.clone();
-        Some(HeatMap::of(charts, currency, measure.get(), place.frame()?))
+        Some(HeatMap::of(&charts, currency, measure.get(), place.frame()?))
     });
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
         (Measure::Chance, None) => "The probability depends on a deadline: set one in the question.".into(),
@@ -90,7 +89,7 @@ pub fn HeatMapChart() -> impl IntoView {
 }
 
 impl HeatMap {
-    fn of(charts: Arc<ChartView>, currency: String, measure: Measure, frame: Frame) -> Self {
+    fn of(charts: &ChartView, currency: String, measure: Measure, frame: Frame) -> Self {
         let value = |cell: &Option<Cell>| {
             let cell = cell.as_ref()?;
             match measure {

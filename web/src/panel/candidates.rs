@@ -158,8 +158,7 @@ fn SortHead(list: RwSignal<CandidateList>, by: SortBy, label: &'static str, clas
 fn shown(planner: Planner, listed: ListedRow) -> impl IntoView {
     let ListedRow { row, selection, machine, money, is_recommended, is_on_front } = listed;
     let chance = row.success_probability.map(format_probability);
-    let (looked, pinned, watched, pinnable) =
-        (selection.clone(), selection.clone(), selection.clone(), selection.clone());
+    let (looked, pinned, watched, pinnable) = (selection.clone(), selection.clone(), selection.clone(), selection);
     let pin_label = format!("Pin {}", row.name);
     view! {
         <tr

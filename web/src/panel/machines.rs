@@ -163,7 +163,7 @@ fn MachineType(
                         type="text"
                         inputmode="decimal"
                         aria-label=format!("{machine}: price per hour")
-                        data-price-of=machine.clone()
+                        data-price-of=machine
                         prop:value=price
                         on:change=move |event| set_price.run((event_target_value(&event), priced.clone()))
                     />
