@@ -4,8 +4,8 @@
 //! [`Predictor::fit`] learns from [`Observation`](foreglow_shared::Observation)s of one
 //! [`Context`](foreglow_shared::Context), and [`Predictor::predict`] answers for any [`Setting`].
 //! [`TablePredictor`] does the same for any table of runs, a [`Dataset`]. A [`Plan`] compares all
-//! configurations, over all machine types; a single context is a plan with one arm. [`scenario_table`] evaluates the
-//! published scenarios on measured runs.
+//! configurations, over all machine types; a single context is a plan with one arm.
+//! [`scenario_table`] evaluates the published scenarios on measured runs.
 //!
 //! Where no other source is named: Myung and Yu, "Performance Prediction for Convolutional Neural
 //! Network on Spark Cluster", Electronics 9(9):1340, 2020 ("the paper" below).

@@ -7,7 +7,8 @@ use foreglow_shared::CoreSplit;
 use super::{Limits, Plan};
 use crate::Prediction;
 
-/// Cache of the last decision. A copy of a plan starts with an empty cache, which changes no answer.
+/// Cache of the last decision. A copy of a plan starts with an empty cache, which changes no
+/// answer.
 #[derive(Debug, Default)]
 pub(super) struct Cache(Mutex<Cached>);
 

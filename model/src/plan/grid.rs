@@ -89,7 +89,7 @@ pub(super) fn outstanding(plan: &Plan, grid: &GridCounts, limits: &Limits) -> Ve
     listed.into_iter().map(|(executors, cores)| CoreSplit::even(executors, cores)).collect()
 }
 
-/// What is asked of the grid.
+/// A question about the grid.
 struct Asked<'a> {
     plan: &'a Plan,
     own: &'a Predictor,

@@ -82,7 +82,8 @@ pub(crate) fn keeps_budget(rate: Option<Rate>, late: f64, limits: &Limits) -> bo
     limits.budget.is_none_or(|budget| rate.is_some_and(|rate| keeps(cost(rate), budget)))
 }
 
-/// Returns whether a configuration keeps the limit on the price per hour. Without a price none does.
+/// Returns whether a configuration keeps the limit on the price per hour. Without a price none
+/// does.
 pub(crate) fn keeps_hourly_cost(rate: Option<Rate>, limits: &Limits) -> bool {
     limits.max_hourly_cost.is_none_or(|most| rate.is_some_and(|rate| keeps(rate.hourly(), most)))
 }

@@ -53,8 +53,8 @@ impl Pricing {
         Self::Sheet { sheet, accelerated: false, shared_accelerators: None }
     }
 
-    /// Returns the prices of executors without the accelerators that they share. If they share some,
-    /// also their number and the prices of executors that share a single one.
+    /// Returns the prices of executors without the accelerators that they share. If they share
+    /// some, also their number and the prices of executors that share a single one.
     pub(super) fn without_shared_accelerators(&self) -> (Self, Option<(u32, Self)>) {
         let with = |count: u32| match self {
             Self::Sheet { sheet, accelerated, .. } => {

@@ -336,7 +336,8 @@ fn completed_runs_refute_out_of_memory_at_larger_sampling_rates() {
         let of_cores = |cores| decision.candidates.iter().find(move |one| one.placement.cores_per_executor == cores);
         [1, 2, 4].map(|cores| of_cores(cores).unwrap().exclusion.is_some())
     };
-    // Runs with up to 4 cores completed at sampling rate 0.1, which says nothing of the whole job.
+    // Runs with up to 4 cores completed at sampling rate 0.1, which does not show that the whole
+    // job fits.
     assert_eq!(excluded(1.0), [false, true, true]);
 }
 

@@ -38,8 +38,8 @@ pub fn related(jobs: &[Job], context: &Context) -> Vec<Job> {
     jobs.iter().filter(|job| job.context.workload.mode == context.workload.mode).cloned().collect()
 }
 
-/// Groups samples into jobs, sorted by descending number of runs. Runs that were stopped early count
-/// as runs of the whole job, as on the command line.
+/// Groups samples into jobs, sorted by descending number of runs. Runs that were stopped early
+/// count as runs of the whole job, as on the command line.
 pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
     let samples: Vec<Sample> = samples.iter().map(extrapolated).collect();
     most_runs_first(group_by_context(&samples))
