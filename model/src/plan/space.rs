@@ -53,8 +53,8 @@ impl Space {
     }
 
     /// Returns the space of a question about a job. What the question has in common with its
-    /// default was not asked for: each configuration has the memory that the measured peaks require, and
-    /// the numbers of executors and cores are those of the runs.
+    /// default was not asked for: each configuration has the memory that the measured peaks
+    /// require, and the numbers of executors and cores are those of the runs.
     ///
     /// # Errors
     /// As [`Space::from_question`].
