@@ -106,7 +106,7 @@ fn unusable_questions_are_refused_with_the_reason() {
 #[test]
 fn a_network_file_is_predicted_by_the_costs_of_its_graph() {
     let net = format!("{}/../shared/onnx/tests/exports/shufflenet_v2.onnx", env!("CARGO_MANIFEST_DIR"));
-    let command = ["plan", &net, "--image-px", "224", "--images", "1000000", "--format", "json"];
+    let command = ["plan", &net, "--image-px", "32", "--images", "1000000", "--format", "json"];
     let answer = Foreglow::new().run(&command);
     assert_eq!(answer.code, 0, "{}", answer.stderr);
     let answer: Value = serde_json::from_str(&answer.stdout).unwrap();

@@ -157,7 +157,9 @@ fn commands_within_the_text_name_what_there_is() {
             let path = document.path.display();
             let command = root.find_subcommand(name).unwrap_or_else(|| panic!("{path}: no command in `{code}`"));
             let command = words.get(1).and_then(|word| command.find_subcommand(word)).unwrap_or(command);
-            for option in words.iter().filter_map(|word| word.strip_prefix("--")) {
+            // What follows `--` is the user's own program.
+            let own = words.iter().take_while(|word| **word != "--");
+            for option in own.filter_map(|word| word.strip_prefix("--")) {
                 let is_known = command.get_arguments().any(|argument| argument.get_long() == Some(option));
                 assert!(is_known || option == "help", "{path}: no option --{option} in `{code}`");
             }
