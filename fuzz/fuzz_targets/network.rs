@@ -20,33 +20,161 @@ mod writer;
 use writer::{Message, list, model};
 
 /// Operators, as in `shared/onnx/src/rules`.
-static OPERATORS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    "Conv ConvTranspose MaxPool AveragePool GlobalAveragePool GlobalMaxPool Resize Upsample BatchNormalization \
-     InstanceNormalization GroupNormalization LayerNormalization Softmax LogSoftmax CumSum Gemm MatMul Concat \
-     Split Reshape Flatten Squeeze Unsqueeze Transpose Expand Slice Gather Pad Dropout Cast CastLike Identity \
-     Where Add Sub Mul Div Pow Min Max PRelu Less LessOrEqual Greater GreaterOrEqual Equal And Or Xor Relu \
-     LeakyRelu Elu Celu Selu Clip Sigmoid HardSigmoid HardSwish Tanh Gelu Erf Mish Softplus Softsign Exp Log \
-     Sqrt Reciprocal Abs Neg Floor Ceil Sin Cos Sign Round Not ReduceMean ReduceSum ReduceMax ReduceMin \
-     ReduceL1 ReduceL2 ReduceSumSquare Constant ConstantOfShape Shape Size Range ReduceProd Mod NonZero \
-     RandomUniform RandomUniformLike Bernoulli Unknown"
-        .split(' ')
-        .collect()
-});
+const OPERATORS: [&str; 96] = [
+    "Conv",
+    "ConvTranspose",
+    "MaxPool",
+    "AveragePool",
+    "GlobalAveragePool",
+    "GlobalMaxPool",
+    "Resize",
+    "Upsample",
+    "BatchNormalization",
+    "InstanceNormalization",
+    "GroupNormalization",
+    "LayerNormalization",
+    "Softmax",
+    "LogSoftmax",
+    "CumSum",
+    "Gemm",
+    "MatMul",
+    "Concat",
+    "Split",
+    "Reshape",
+    "Flatten",
+    "Squeeze",
+    "Unsqueeze",
+    "Transpose",
+    "Expand",
+    "Slice",
+    "Gather",
+    "Pad",
+    "Dropout",
+    "Cast",
+    "CastLike",
+    "Identity",
+    "Where",
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Pow",
+    "Min",
+    "Max",
+    "PRelu",
+    "Less",
+    "LessOrEqual",
+    "Greater",
+    "GreaterOrEqual",
+    "Equal",
+    "And",
+    "Or",
+    "Xor",
+    "Relu",
+    "LeakyRelu",
+    "Elu",
+    "Celu",
+    "Selu",
+    "Clip",
+    "Sigmoid",
+    "HardSigmoid",
+    "HardSwish",
+    "Tanh",
+    "Gelu",
+    "Erf",
+    "Mish",
+    "Softplus",
+    "Softsign",
+    "Exp",
+    "Log",
+    "Sqrt",
+    "Reciprocal",
+    "Abs",
+    "Neg",
+    "Floor",
+    "Ceil",
+    "Sin",
+    "Cos",
+    "Sign",
+    "Round",
+    "Not",
+    "ReduceMean",
+    "ReduceSum",
+    "ReduceMax",
+    "ReduceMin",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceSumSquare",
+    "Constant",
+    "ConstantOfShape",
+    "Shape",
+    "Size",
+    "Range",
+    "ReduceProd",
+    "Mod",
+    "NonZero",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Bernoulli",
+    "Unknown",
+];
 /// Attributes of those operators.
-static ATTRIBUTES: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    "strides pads dilations group kernel_shape auto_pad ceil_mode count_include_pad axis axes keepdims epsilon \
-     momentum training_mode num_groups alpha beta gamma transA transB perm split num_outputs mode \
-     coordinate_transformation_mode nearest_mode scales output_padding output_shape allowzero ratio to \
-     approximate exclusive reverse low high noop_with_empty_axes"
-        .split(' ')
-        .collect()
-});
-static TEXTS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    "SAME_UPPER SAME_LOWER VALID NOTSET linear cubic nearest align_corners asymmetric half_pixel reflect edge \
-     tanh ceil"
-        .split(' ')
-        .collect()
-});
+const ATTRIBUTES: [&str; 38] = [
+    "strides",
+    "pads",
+    "dilations",
+    "group",
+    "kernel_shape",
+    "auto_pad",
+    "ceil_mode",
+    "count_include_pad",
+    "axis",
+    "axes",
+    "keepdims",
+    "epsilon",
+    "momentum",
+    "training_mode",
+    "num_groups",
+    "alpha",
+    "beta",
+    "gamma",
+    "transA",
+    "transB",
+    "perm",
+    "split",
+    "num_outputs",
+    "mode",
+    "coordinate_transformation_mode",
+    "nearest_mode",
+    "scales",
+    "output_padding",
+    "output_shape",
+    "allowzero",
+    "ratio",
+    "to",
+    "approximate",
+    "exclusive",
+    "reverse",
+    "low",
+    "high",
+    "noop_with_empty_axes",
+];
+const TEXTS: [&str; 14] = [
+    "SAME_UPPER",
+    "SAME_LOWER",
+    "VALID",
+    "NOTSET",
+    "linear",
+    "cubic",
+    "nearest",
+    "align_corners",
+    "asymmetric",
+    "half_pixel",
+    "reflect",
+    "edge",
+    "tanh",
+    "ceil",
+];
 /// Largest number of weights, nodes, inputs of a node, axes, and values of an attribute.
 const MOST: usize = 6;
 /// Limits on the costs of a graph that is computed.

@@ -40,15 +40,21 @@ impl Curve {
         self.points.last().copied()
     }
 
-    /// Returns the time until the first unit started, seconds, if the units before the first point
-    /// took as long as the others.
-    pub fn startup_secs(&self) -> f64 {
-        match (self.points.first(), self.last()) {
-            (Some(first), Some(last)) if last.1 > first.1 => {
-                (first.0 - first.1 * (last.0 - first.0) / (last.1 - first.1)).max(0.0)
-            }
-            _ => 0.0,
-        }
+    /// Returns the time before the first unit of work, seconds: the first report, less the time
+    /// that its work takes at the mean pace of the others. `None` without two reports.
+    ///
+    /// ```
+    /// use foreglow_shared::Curve;
+    ///
+    /// // 10 steps a second from the second 3 on, reported every 5 steps.
+    /// let points = vec![(3.5, 5.0), (4.0, 10.0), (4.5, 15.0)];
+    /// let curve = Curve { unit: "steps".into(), of: None, per_epoch: None, points };
+    /// assert!((curve.startup_secs().unwrap() - 3.0).abs() < 1e-9);
+    /// ```
+    pub fn startup_secs(&self) -> Option<f64> {
+        let (&(first, done), &(last, all)) = (self.points.first()?, self.points.last()?);
+        let pace = (last - first) / (all - done);
+        (pace.is_finite() && last > first).then(|| (first - done * pace).max(0.0))
     }
 
     /// Returns the units of the whole job: those reported, or those of `epochs` epochs.

@@ -90,7 +90,7 @@ fn tried(kind: &Kind) -> (f64, f64, f64) {
 }
 
 #[test]
-fn intervals_hold_in_85_to_95_percent_of_the_runs_over_all_kinds() {
+fn intervals_hold_as_often_as_the_documentation_says() {
     let plain = Kind { steps: 2000, seen: 0.1, noise: 0.1, ..Kind::default() };
     let kinds = [
         ("independent", plain),
@@ -113,7 +113,11 @@ fn intervals_hold_in_85_to_95_percent_of_the_runs_over_all_kinds() {
         println!("{name:24} {:5.1} % {:5.2} % {:5.2} %", 100.0 * held, 100.0 * error, 100.0 * width);
         // Correlations over a sixth of the part that was seen, a speed that changes slowly and by
         // more than its noise, and heating that goes on later cannot be known from that part.
-        let least = if name.starts_with("wander") || ["heat", "memory 0.97"].contains(&name) { 0.5 } else { 0.85 };
+        let least = match name {
+            "wander, little noise" => 0.5,
+            "wander" | "memory 0.97" | "heat" => 0.75,
+            _ => 0.85,
+        };
         assert!(held >= least, "{name}: {held}");
         all.push(held);
     }

@@ -171,15 +171,28 @@ pub(crate) struct FittedArm {
 impl FittedArm {
     /// Creates an arm without runs, whose times are from public measurements.
     pub(super) fn from_public(PublicArm { context, times }: PublicArm) -> Self {
+        let batch_size = context.workload.batch_size;
         let job = Arc::new(Job::of_runs(context, Vec::new()));
+        let memory = Arc::clone(&job);
+        let arm = Self::not_fitted(job, memory, (SizesFrom::Own, batch_size, PUBLIC_MEMORY_MIB));
+        Self { public: Some(times), ..arm }
+    }
+
+    /// Creates an arm that is not fitted yet; `memory` has the runs that show the memory of an
+    /// executor, and the sizes are images per task and MiB per executor, with their source.
+    fn not_fitted(
+        job: Arc<Job>,
+        memory: Arc<Job>,
+        (sizes_from, partition_size, memory_per_executor_mib): (SizesFrom, u32, u32),
+    ) -> Self {
         Self {
             whole_job: 1.0,
-            partition_size: job.context.workload.batch_size,
-            memory_per_executor_mib: PUBLIC_MEMORY_MIB,
-            sizes_from: SizesFrom::Own,
+            partition_size,
+            memory_per_executor_mib,
+            sizes_from,
             accuracies: Vec::new(),
-            memory: Arc::clone(&job),
             job,
+            memory,
             own: None,
             unfit: None,
             items: None,
@@ -188,7 +201,7 @@ impl FittedArm {
             is_interpolated: false,
             has_only_exceeded: false,
             must_be_shown_to_fit: false,
-            public: Some(times),
+            public: None,
         }
     }
 
@@ -327,28 +340,12 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Op
         (SizesFrom::OtherMachines, &memory.observations),
         (SizesFrom::OtherDevices, &of_group),
     ];
-    let (sizes_from, partition_size, memory_per_executor_mib) = sources.into_iter().find_map(|(from, runs)| {
+    let sizes = sources.into_iter().find_map(|(from, runs)| {
         let largest = runs.iter().map(|run| run.memory_per_executor_mib).max()?;
         Some((from, commonest(runs.iter().map(|run| run.partition_size))?, largest))
     })?;
-    Some(FittedArm {
-        whole_job: asked / total,
-        partition_size,
-        memory_per_executor_mib,
-        sizes_from,
-        accuracies: accuracies(group, learning),
-        job: Arc::new(job),
-        memory: Arc::new(memory),
-        own: None,
-        unfit: None,
-        items: None,
-        is_size_unknown: false,
-        is_lent: false,
-        is_interpolated: false,
-        has_only_exceeded: false,
-        must_be_shown_to_fit: false,
-        public: None,
-    })
+    let arm = FittedArm::not_fitted(Arc::new(job), Arc::new(memory), sizes);
+    Some(FittedArm { whole_job: asked / total, accuracies: accuracies(group, learning), ..arm })
 }
 
 /// Aggregates the accuracies for training settings by number of executors.

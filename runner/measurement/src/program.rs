@@ -43,7 +43,7 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "NOUN", requires = "command", value_parser = noun)]
     unit: Option<String>,
 
-    /// Stop the program early: after 200steps or 10% that its output tells of, or after a time such
+    /// Stop the program early: after 200steps or 10% of its reported progress, or after a time such
     /// as 5m
     #[arg(long, value_name = "N steps|TIME|P%", requires = "command")]
     stop_after: Option<StopAfter>,

@@ -11,7 +11,7 @@ const PREFIX: usize = 80;
 
 /// The time that a line tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Told {
+pub(crate) enum LineTime {
     /// Seconds since 1970.
     At(f64),
     /// Seconds since the bar started.
@@ -21,11 +21,11 @@ pub(crate) enum Told {
 }
 
 /// Returns the time that a line tells, the most exact form first.
-pub(crate) fn read(line: &[u8]) -> Option<Told> {
+pub(crate) fn read(line: &[u8]) -> Option<LineTime> {
     timestamp(line)
-        .map(Told::At)
-        .or_else(|| elapsed(line).map(Told::Elapsed))
-        .or_else(|| per_step(line).map(Told::PerStep))
+        .map(LineTime::At)
+        .or_else(|| elapsed(line).map(LineTime::Elapsed))
+        .or_else(|| per_step(line).map(LineTime::PerStep))
 }
 
 /// Returns the first timestamp, such as `2026-11-28 18:00:01,250` or `2026-11-28T18:00:01Z`.
@@ -104,12 +104,12 @@ mod tests {
     #[test]
     fn a_line_tells_its_time_in_the_form_of_its_program() {
         let tells = |line: &str| read(line.as_bytes());
-        assert_eq!(tells("[2026-11-28 18:00:01,250] [INFO] step=10"), Some(Told::At(1_795_888_801.25)));
-        assert_eq!(tells(" 45%|##| 450/1000 [01:02<00:12, 7.2it/s]"), Some(Told::Elapsed(62.0)));
-        assert_eq!(tells("iter 9: loss 2.34, time 45.50ms, mfu 1%"), Some(Told::PerStep(0.0455)));
-        assert_eq!(tells(" 12/938 ━━━━ 5s 7ms/step - loss: 2"), Some(Told::PerStep(0.007)));
-        assert_eq!(tells("Train: 0 [ 5/9 (4%)]  Time: 0.345s,  742.03/s"), Some(Told::PerStep(0.345)));
-        assert_eq!(tells("iteration 1/ 5 | elapsed time per iteration (ms): 512.5 |"), Some(Told::PerStep(0.5125)));
+        assert_eq!(tells("[2026-11-28 18:00:01,250] [INFO] step=10"), Some(LineTime::At(1_795_888_801.25)));
+        assert_eq!(tells(" 45%|##| 450/1000 [01:02<00:12, 7.2it/s]"), Some(LineTime::Elapsed(62.0)));
+        assert_eq!(tells("iter 9: loss 2.34, time 45.50ms, mfu 1%"), Some(LineTime::PerStep(0.0455)));
+        assert_eq!(tells(" 12/938 ━━━━ 5s 7ms/step - loss: 2"), Some(LineTime::PerStep(0.007)));
+        assert_eq!(tells("Train: 0 [ 5/9 (4%)]  Time: 0.345s,  742.03/s"), Some(LineTime::PerStep(0.345)));
+        assert_eq!(tells("iteration 1/ 5 | elapsed time per iteration (ms): 512.5 |"), Some(LineTime::PerStep(0.5125)));
         assert_eq!(tells("loss 2.3"), None);
     }
 }

@@ -27,7 +27,7 @@ use foreglow_shared::Curve;
 pub use crate::pattern::PatternError;
 pub use crate::recorder::Recorder;
 
-use crate::clock::Told;
+use crate::clock::LineTime;
 use crate::lines::Lines;
 use crate::pattern::Pattern;
 use crate::reading::{Epoch, Reading, Source};
@@ -118,7 +118,7 @@ impl Reader {
         self.progress.curve()?.of
     }
 
-    /// Returns the progress so far; `None` if no line told any.
+    /// Returns the progress so far; `None` if no line reported any.
     pub fn curve(&self) -> Option<Curve> {
         self.progress.curve()
     }
@@ -140,16 +140,16 @@ impl Progress {
 
     fn recorded(&mut self, line: &[u8], pattern: Option<&Pattern>) {
         let (reading, logged_ms) = read(line, declared::read_mllog(line), pattern);
-        let told = logged_ms.map(|ms| Told::At(ms / 1000.0));
-        if let Some(Told::At(secs)) = told {
+        let line_time = logged_ms.map(|ms| LineTime::At(ms / 1000.0));
+        if let Some(LineTime::At(secs)) = line_time {
             self.clock.zero.get_or_insert(secs);
         }
         let Some(reading) = reading else { return };
-        let told = told.or_else(|| clock::read(line));
-        match told.and_then(|told| self.time_of(&reading, told)) {
+        let line_time = line_time.or_else(|| clock::read(line));
+        match line_time.and_then(|line_time| self.time_of(&reading, line_time)) {
             Some(at) => {
                 let track = self.add(reading, at);
-                if let Some(Told::Elapsed(secs)) = told {
+                if let Some(LineTime::Elapsed(secs)) = line_time {
                     track.last_elapsed = secs;
                 }
             }
@@ -159,8 +159,8 @@ impl Progress {
     }
 
     /// Returns the time of a reading of a log file, seconds since its first one.
-    fn time_of(&mut self, reading: &Reading, told: Told) -> Option<f64> {
-        if let Told::At(secs) = told {
+    fn time_of(&mut self, reading: &Reading, line_time: LineTime) -> Option<f64> {
+        if let LineTime::At(secs) = line_time {
             let zero = *self.clock.zero.get_or_insert(secs);
             return Some(self.clock.at(secs - zero));
         }
@@ -169,15 +169,15 @@ impl Progress {
         }
         let now = self.clock.now;
         let track = self.tracks.iter().find(|track| track.key == reading.key);
-        let at = match (told, track) {
-            (Told::Elapsed(secs), Some(track)) if secs >= track.last_elapsed => now + secs - track.last_elapsed,
-            (Told::Elapsed(secs), _) => now + secs,
-            (Told::PerStep(secs), Some(track)) => {
+        let at = match (line_time, track) {
+            (LineTime::Elapsed(secs), Some(track)) if secs >= track.last_elapsed => now + secs - track.last_elapsed,
+            (LineTime::Elapsed(secs), _) => now + secs,
+            (LineTime::PerStep(secs), Some(track)) => {
                 let steps = reading.step - track.last_step();
                 now + secs * if steps > 0.0 { steps } else { 1.0 }
             }
-            (Told::PerStep(secs), None) => now + secs,
-            (Told::At(_), _) => return None,
+            (LineTime::PerStep(secs), None) => now + secs,
+            (LineTime::At(_), _) => return None,
         };
         Some(self.clock.at(at))
     }

@@ -28,7 +28,8 @@ const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 ///
 /// let table = Table::read(b"nodes;secs\n1;1.234,5\n2;617\n3;#N/A\n;\n")?;
 /// assert_eq!(table.header(), ["nodes", "secs"]);
-/// assert_eq!(table.rows().filter_map(|row| row.get(1)).collect::<Vec<_>>(), ["1234.5", "617", ""]);
+/// let secs: Vec<&str> = table.rows().filter_map(|row| row.get(1)).collect();
+/// assert_eq!(secs, ["1234.5", "617", ""]);
 /// # Ok::<(), foreglow_shared::TableError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]

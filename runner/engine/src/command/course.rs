@@ -1,5 +1,4 @@
-//! The course of a run from the progress of its program: the share that is done, and the start-up
-//! before it.
+//! The share of a run that its program reports as done.
 
 use foreglow_shared::{Curve, ProgramRun, UNKNOWN_SIZE};
 
@@ -22,14 +21,6 @@ pub fn whole(curve: &Curve, run: &ProgramRun<'_>) -> Option<f64> {
         unit if is_known && unit == workload.noun() => Some(share(workload.images * u64::from(workload.epochs))),
         _ => None,
     })
-}
-
-/// Returns the time before the first unit of work, seconds: the first report, less the time that
-/// its work takes at the mean pace of the others. `None` with a single report.
-pub fn startup_secs(curve: &Curve) -> Option<f64> {
-    let (&(first, done), &(last, all)) = (curve.points.first()?, curve.points.last()?);
-    let pace = (last - first) / (all - done);
-    (pace.is_finite() && last > first).then(|| (first - done * pace).max(0.0))
 }
 
 /// Whether the work at which to stop is done. `done` is in the unit of the curve, which is read
@@ -78,15 +69,6 @@ mod tests {
         ] {
             assert_eq!(with_run(1000, unit, |run| whole(&curve(json), run)), expected, "{json}");
         }
-    }
-
-    #[test]
-    fn start_up_ends_where_the_work_begins() {
-        // 10 steps a second from the second 3 on, reported every 5 steps.
-        let steady = curve(r#"{"unit":"steps","of":40,"points":[[3.5,5],[4.0,10],[4.5,15]]}"#);
-        assert!((startup_secs(&steady).unwrap() - 3.0).abs() < 1e-9);
-        assert_eq!(with_run(1000, "images", |run| share(&steady, run)), Some(15.0 / 40.0));
-        assert_eq!(startup_secs(&curve(r#"{"unit":"steps","points":[[3.5,5]]}"#)), None);
     }
 
     #[test]

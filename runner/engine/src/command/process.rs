@@ -16,6 +16,8 @@ use crate::control_group::ControlGroup;
 
 /// Time that a program has to end after SIGTERM, before SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
+/// Time that it has to end after SIGKILL.
+const KILL_GRACE: Duration = Duration::from_secs(30);
 /// Time that the children of a program that has ended have to end.
 const CHILDREN_GRACE: Duration = Duration::from_secs(2);
 /// Time in which the rest of the output arrives after the end.
@@ -124,7 +126,7 @@ impl Process {
         self.ended_at.unwrap_or_else(Instant::now) - self.started
     }
 
-    /// Returns what the program has told of its work.
+    /// Returns the output of the program.
     pub fn output(&self) -> &Output {
         &self.output
     }
@@ -171,7 +173,7 @@ impl Process {
         self.output.finish();
         self.is_reaped = true;
         End {
-            status: self.child.wait().ok(),
+            status: self.child.try_wait().ok().flatten(),
             last_lines: self.output.last_lines(),
             is_out_of_memory: self.control_group.as_ref().is_some_and(ControlGroup::has_killed),
             left_behind,
@@ -183,8 +185,7 @@ impl Process {
         let patience = Instant::now() + GRACE;
         while !self.wait(Duration::from_millis(100)) && Instant::now() < patience {}
         if self.ended_at.is_none() {
-            self.kill();
-            while !self.wait(Duration::from_millis(100)) {}
+            self.stop_at_once();
         }
     }
 
@@ -203,6 +204,13 @@ impl Process {
         count
     }
 
+    /// Kills all processes. One that waits for a device may not end before the device answers.
+    fn stop_at_once(&mut self) {
+        self.kill();
+        let patience = Instant::now() + KILL_GRACE;
+        while !self.wait(Duration::from_millis(20)) && Instant::now() < patience {}
+    }
+
     fn kill(&self) {
         self.signal(Signal::KILL);
         if let Some(group) = &self.control_group {
@@ -219,8 +227,9 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if !self.is_reaped {
-            self.kill();
-            let _ = self.child.wait();
+            self.stop_at_once();
+            // Reads the status, so that no ended process stays in the system's table.
+            let _ = self.child.try_wait();
         }
     }
 }

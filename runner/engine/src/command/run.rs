@@ -21,9 +21,9 @@ use crate::{Job, Progress, processors};
 const PULSE: Duration = Duration::from_millis(50);
 /// Interval for reporting resource use.
 const BREATH: Duration = Duration::from_millis(500);
-/// Time in which a program that is to be stopped at some work has to tell of any.
+/// Time in which a program that is to be stopped at some work has to report any.
 const SILENCE: Duration = Duration::from_secs(600);
-/// Variable with the file in which a program may tell its progress.
+/// Variable with the file in which a program may report its progress.
 const PROGRESS_FILE: &str = "FOREGLOW_PROGRESS";
 
 /// Runs a program and returns its sample.
@@ -47,11 +47,11 @@ pub fn measure(
     progress(Progress::Starting);
     let program = job.program.clone().unwrap_or_default();
     let folder = Temporary::folder()?;
-    let told = folder.path().join("progress");
-    File::create(&told)?;
+    let progress_file = folder.path().join("progress");
+    File::create(&progress_file)?;
     let is_here = configuration.machines.unwrap_or(1) == 1;
     let mut resources = resources::of(&run, is_here, program.has_limited_memory);
-    resources.variables.push((PROGRESS_FILE.to_owned(), told.to_string_lossy().into_owned()));
+    resources.variables.push((PROGRESS_FILE.to_owned(), progress_file.to_string_lossy().into_owned()));
     let own = [resources.processors.clone()];
     let mut machine =
         Machine::before(configuration.split().slots(), processors::of_all(&own), &job.device.pci_bus_ids());
@@ -64,11 +64,12 @@ pub fn measure(
     match Process::start(&template.filled(&run), &resources, output) {
         Err(error) => result.ending = Some(Ending::new(Outcome::Failed, None, Some(not_started(template, &error)))),
         Ok(process) => {
-            let told = File::open(&told)?;
-            let mut watched = Watched { job, program: &program, run: &run, process, machine: &machine, monitor, told };
+            let progress_file = File::open(&progress_file)?;
+            let mut watched =
+                Watched { job, program: &program, run: &run, process, machine: &machine, monitor, progress_file };
             let stop = watched.wait(interrupt, progress);
-            let Watched { mut process, monitor, mut told, .. } = watched;
-            // What a program says while it ends is not part of the measured work.
+            let Watched { mut process, monitor, mut progress_file, .. } = watched;
+            // What a program reports while it ends is not part of the measured work.
             let stopped_at = process.output().curve();
             let secs = process.elapsed().as_secs_f64();
             process.look();
@@ -78,9 +79,9 @@ pub fn measure(
             of_program.insert("processor_secs".to_owned(), json!(micros(own_secs)));
             let output = process.output().clone();
             let end = process.end();
-            output.read_file(&mut told);
+            output.read_file(&mut progress_file);
             output.finish();
-            say_left_behind(&end, &template.name());
+            note_left_behind(&end, &template.name());
             result = match stop {
                 Some(Halt::Stop(Stop::Interrupted)) => return Err(Interrupted::default().into()),
                 Some(Halt::Stop(Stop::Ended(ending))) => Measured { ending: Some(ending), curve: stopped_at, ..result },
@@ -139,7 +140,7 @@ impl Measured {
     /// A program that ended by itself. Start-up is known if the program reports its
     /// progress.
     fn ended(curve: Option<Curve>, mut ending: Ending, program: &Program) -> Self {
-        let startup_secs = curve.as_ref().and_then(course::startup_secs);
+        let startup_secs = curve.as_ref().and_then(Curve::startup_secs);
         if let Some(secs) = &mut ending.completion_time_secs {
             *secs -= startup_secs.unwrap_or(0.0);
         }
@@ -149,15 +150,15 @@ impl Measured {
         Self { ending: Some(ending), startup_secs, curve, ..Self::default() }
     }
 
-    /// A program that was stopped after enough work: a lower bound of its run, whose progress tells
+    /// A program that was stopped after enough work: a lower bound of its run, whose progress shows
     /// the time of the whole.
     fn stopped(curve: Option<Curve>, stop: Option<StopAfter>, secs: f64, name: &str) -> Self {
         let stop = stop.map_or_else(String::new, |stop| format!(" (--stop-after {stop})"));
         let reason = match &curve {
             Some(_) => format!("stopped{stop}"),
-            None => format!("stopped{stop}; {name} told no progress, so that only a lower bound is known"),
+            None => format!("stopped{stop}; {name} reported no progress, so that only a lower bound is known"),
         };
-        let startup_secs = curve.as_ref().and_then(course::startup_secs);
+        let startup_secs = curve.as_ref().and_then(Curve::startup_secs);
         let secs = secs - startup_secs.unwrap_or(0.0);
         Self {
             ending: Some(Ending::new(Outcome::TimedOut, Some(secs), Some(reason))),
@@ -184,8 +185,8 @@ struct Watched<'a> {
     process: Process,
     machine: &'a Machine,
     monitor: Monitor,
-    /// The file in which the program may tell its progress.
-    told: File,
+    /// The file in which the program may report its progress.
+    progress_file: File,
 }
 
 impl Watched<'_> {
@@ -198,7 +199,7 @@ impl Watched<'_> {
                 return Some(Halt::Stop(Stop::Interrupted));
             }
             let elapsed = self.process.elapsed();
-            self.process.output().read_file(&mut self.told);
+            self.process.output().read_file(&mut self.progress_file);
             let done = self.process.output().done();
             if let Some(halt) = self.halt(elapsed, done) {
                 return Some(halt);
@@ -240,7 +241,7 @@ impl Watched<'_> {
         match (self.program.stop_after?, done) {
             (StopAfter::Time(time), _) => (elapsed >= time).then_some(Halt::Enough),
             (_, None) if elapsed >= SILENCE => Some(Halt::Stop(failed(format!(
-                "the program told no progress in {} min, so that it could not be stopped after its work; describe its \
+                "the program reported no progress in {} min, so that it could not be stopped after its work; describe its \
                  lines with --progress, or stop it after a time, such as --stop-after 5m",
                 SILENCE.as_secs() / 60
             )))),
@@ -278,7 +279,7 @@ fn not_started(template: &CommandTemplate, error: &std::io::Error) -> String {
     }
 }
 
-fn say_left_behind(end: &End, name: &str) {
+fn note_left_behind(end: &End, name: &str) {
     if end.left_behind > 0 {
         let processes = if end.left_behind == 1 { "process" } else { "processes" };
         note(&format!("note: {name} left {} {processes} behind, which Foreglow ended", end.left_behind));

@@ -132,7 +132,7 @@ fn a_stopped_program_without_progress_gives_a_lower_bound() {
     let sample = run(&Job { program, ..job(&["sleep", "1000"], 10) }, 1.0);
     assert_eq!((sample.outcome, sample.sampling_rate), (Outcome::TimedOut, 1.0));
     let reason = sample.reason.unwrap();
-    assert!(reason.contains("; sleep told no progress"), "{reason}");
+    assert!(reason.contains("; sleep reported no progress"), "{reason}");
     assert!((0.3..10.0).contains(&sample.completion_time_secs.unwrap()));
 }
 

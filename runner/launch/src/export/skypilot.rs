@@ -9,12 +9,39 @@ use super::{Needs, Share, Site, Task, indented, is_printable, minutes, quoted};
 
 const MIB_PER_GIB: u32 = 1024;
 
-/// SkyPilot's names of GPUs (`sky show-gpus -a`), with words of the driver's name where these
-/// differ. Among the entries whose words are all in a driver's name, the one with the most words
-/// applies.
-const GPUS: &str = "A10, A100, A100-80GB=A100 80GB, A10G, A30, A40, B200, GH200, H100, H200, K80, L4, L40, L40S, M60, \
-    MI300X, P100, P4, P40, RTX3090=RTX 3090, RTX4090=RTX 4090, RTX5090=RTX 5090, RTX6000-Ada=RTX 6000 Ada, \
-    RTXA5000=RTX A5000, RTXA6000=RTX A6000, T4, T4g=T4G, V100, V100-32GB=V100 32GB";
+/// SkyPilot's names of GPUs (`sky show-gpus -a`), each with words of the driver's name. Among the
+/// entries whose words are all in a driver's name, the one with the most words applies.
+const GPUS: [(&str, &str); 29] = [
+    ("A10", "A10"),
+    ("A100", "A100"),
+    ("A100-80GB", "A100 80GB"),
+    ("A10G", "A10G"),
+    ("A30", "A30"),
+    ("A40", "A40"),
+    ("B200", "B200"),
+    ("GH200", "GH200"),
+    ("H100", "H100"),
+    ("H200", "H200"),
+    ("K80", "K80"),
+    ("L4", "L4"),
+    ("L40", "L40"),
+    ("L40S", "L40S"),
+    ("M60", "M60"),
+    ("MI300X", "MI300X"),
+    ("P100", "P100"),
+    ("P4", "P4"),
+    ("P40", "P40"),
+    ("RTX3090", "RTX 3090"),
+    ("RTX4090", "RTX 4090"),
+    ("RTX5090", "RTX 5090"),
+    ("RTX6000-Ada", "RTX 6000 Ada"),
+    ("RTXA5000", "RTX A5000"),
+    ("RTXA6000", "RTX A6000"),
+    ("T4", "T4"),
+    ("T4g", "T4G"),
+    ("V100", "V100"),
+    ("V100-32GB", "V100 32GB"),
+];
 
 pub(super) fn task(task: &Task, site: &Site) -> anyhow::Result<String> {
     let nodes = nodes(task);
@@ -65,10 +92,9 @@ fn nodes(task: &Task) -> u32 {
 
 /// Returns SkyPilot's name of the GPU with this driver name.
 fn gpu_name(driver: &str) -> anyhow::Result<&'static str> {
-    let gpus = GPUS.split(", ").map(|gpu| gpu.split_once('=').unwrap_or((gpu, gpu)));
-    let known = gpus.filter(|(_, words)| has_words(driver, words));
+    let known = GPUS.iter().filter(|(_, words)| has_words(driver, words));
     let most = known.max_by_key(|(_, words)| words.split(' ').count());
-    most.map(|(name, _)| name).ok_or_else(|| {
+    most.map(|(name, _)| *name).ok_or_else(|| {
         unusable(format!(
             "no GPU of SkyPilot is known to be {driver}; measure with --machine and the cloud's name of the machine \
              type, which the task then asks for"

@@ -79,7 +79,7 @@ impl Run {
         });
         let started_at = Timestamp::from_millisecond((start * 1000.0) as i64).unwrap_or(Timestamp::UNIX_EPOCH);
         let (last_secs, done) = self.curve.last().ok_or_else(|| refused("it has no progress"))?;
-        let startup_secs = self.curve.startup_secs();
+        let startup_secs = self.curve.startup_secs().unwrap_or(0.0);
         let secs = self.finished_secs.unwrap_or(last_secs) - startup_secs;
         notes.push("it counts as a run of one executor with one core, because the file does not tell them".to_owned());
         let sample = json!({
