@@ -350,9 +350,10 @@ mod tests {
         }
     }
 
+    /// Returns how many of eight evicted files are in the page cache after a run with half of them;
+    /// `None` if the file system does not evict files, or does not say what its cache holds.
     #[cfg(target_os = "linux")]
-    #[test]
-    fn the_files_of_a_sample_are_in_the_page_cache_before_the_executors_start() {
+    fn cached_by_a_run() -> Option<usize> {
         // Beside the test's program, because the folder of temporary files may be in memory.
         let folder = tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap();
         let files: Vec<_> = (0..8).map(|number| folder.path().join(format!("{number}.png"))).collect();
@@ -363,8 +364,7 @@ mod tests {
         std::fs::write(&other, [7; 4096]).unwrap();
         foreglow_data::forget(&other).unwrap();
         if is_cached(&other) != Some(false) {
-            eprintln!("SKIPPED: this file system does not evict files, or does not say what its cache holds");
-            return;
+            return None;
         }
         let source = foreglow_data::Kind::Folder.at(folder.path());
         let job = Job { source, workload: Job::workload("lenet5", 32, 8, 2), ..crate::sweep::tests::job() };
@@ -372,7 +372,24 @@ mod tests {
         // The executor would be this test's program, which does not know the command.
         let sample = Local.measure(&job, &configuration, 0.5, &Interrupt::default(), &mut |_| {}).unwrap();
         assert_eq!(sample.outcome, Outcome::Failed);
-        let cached = files.iter().filter(|file| is_cached(file) == Some(true)).count();
-        assert_eq!(cached, 4, "half of the files are in the sample");
+        Some(files.iter().filter(|file| is_cached(file) == Some(true)).count())
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_files_of_a_sample_are_in_the_page_cache_before_the_executors_start() {
+        // The system evicts files as far as it can: it may keep one, and then more are cached than
+        // were read.
+        for _ in 0..5 {
+            let Some(cached) = cached_by_a_run() else {
+                eprintln!("SKIPPED: this file system does not evict files, or does not say what its cache holds");
+                return;
+            };
+            assert!(cached >= 4, "half of the files are in the sample, and {cached} are cached");
+            if cached == 4 {
+                return;
+            }
+        }
+        panic!("more files than those of the sample are cached after each of five runs");
     }
 }

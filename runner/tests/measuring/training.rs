@@ -193,12 +193,14 @@ fn a_broken_test_image_is_skipped_and_the_trained_run_kept() {
 
 #[test]
 fn the_timeout_is_for_the_training_and_not_for_its_validation() {
-    // Nine in ten images validate the CNN, so that it takes most of the time.
-    let options = "--image-px 64 --images 200 --sampling-rate 1 --batch-size 10 --validation 90% --epochs 6";
+    // 19 in 20 images validate the CNN, so that it takes most of the time. The other tests of the
+    // machine may slow a run down: four times the time before is enough for the training, and not
+    // for both.
+    let options = "--image-px 64 --images 400 --sampling-rate 1 --batch-size 10 --validation 95% --epochs 4";
     let secs = trained("resnet18", options).completed_secs().unwrap();
-    let (code, sample) = train("resnet18", &format!("{options} --timeout {}", 2.0 * secs));
+    let (code, sample) = train("resnet18", &format!("{options} --timeout {}", 4.0 * secs));
     assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{secs} s before: {:?}", sample.reason);
-    let (code, sample) = train("resnet18", &format!("{options} --timeout {}", secs / 3.0));
+    let (code, sample) = train("resnet18", &format!("{options} --timeout {}", secs / 6.0));
     assert_eq!((code, sample.outcome), (1, Outcome::TimedOut), "{secs} s before");
 }
 
