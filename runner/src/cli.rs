@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     advise, calibrate, collect, completions, demo, devices, evaluate, executor, export, import, link, machines, man,
-    models, pack, plan, predict, read_test, run, samples, scaling, serve, simulate, store, tokens, upload,
+    models, pack, plan, predict, read_test, run, samples, scaling, serve, simulate, store, tokens, upload, watch,
 };
 
 /// Version and commit. The build script provides the commit and the other lines of `--version`.
@@ -55,6 +55,7 @@ pub enum Command {
     Advise(advise::Args),
     Export(Box<export::Args>),
     Simulate(simulate::Args),
+    Watch(watch::Args),
     Serve(serve::Args),
     Upload(upload::Args),
     Tokens(tokens::Args),
@@ -88,6 +89,7 @@ impl Command {
             Self::Advise(args) => advise::run(&args),
             Self::Export(args) => export::run(&args),
             Self::Simulate(args) => simulate::run(&args),
+            Self::Watch(args) => watch::run(&args),
             Self::Serve(args) => serve::run(args),
             Self::Upload(args) => upload::run(args),
             Self::Tokens(args) => tokens::run(&args),

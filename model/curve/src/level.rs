@@ -90,7 +90,8 @@ impl FutureMean {
         low + (high - low) / 2.0
     }
 
-    fn probability_above(&self, value: f64) -> f64 {
+    /// Returns the probability of a value above this one.
+    pub fn probability_above(&self, value: f64) -> f64 {
         let above = |(weight, mean, scale): &(f64, f64, f64)| {
             let t = if *scale > 0.0 { (value - mean) / scale } else { (value - mean) * f64::INFINITY };
             weight * if t.is_nan() { 0.5 } else { student_t::probability_above(t, self.degrees) }

@@ -37,6 +37,7 @@ pub struct WholeJob {
     pub lower_secs: f64,
     /// See `lower_secs`.
     pub upper_secs: f64,
+    rest: Rest,
 }
 
 /// Why a curve does not tell the time of the whole job.
@@ -81,8 +82,11 @@ impl WholeJob {
         let units: f64 = steady.iter().map(|part| part.units).sum();
         let steady_secs: f64 = steady.iter().map(|part| part.secs).sum();
         let secs_per_unit = steady_secs / units;
-        let future = Future { left: (whole - last.1).max(0.0), last, pauses };
-        let (secs, lower_secs, upper_secs) = future.secs(&blocks(steady, count), units / count as f64);
+        let left = (whole - last.1).max(0.0);
+        let rest = Rest::new(last, left, pauses, &blocks(steady, count), units / count as f64);
+        let tail = (1.0 - INTERVAL_PROBABILITY) / 2.0;
+        let (secs, lower_secs, upper_secs) =
+            (rest.exceeded_with(0.5), rest.exceeded_with(1.0 - tail), rest.exceeded_with(tail));
         let warm_up_units: f64 = warm.iter().map(|part| part.units).sum();
         Ok(Self {
             startup_secs: (first.0 - first.1 * secs_per_unit).max(0.0),
@@ -94,32 +98,51 @@ impl WholeJob {
             secs,
             lower_secs,
             upper_secs,
+            rest,
         })
+    }
+
+    /// Returns the probability that the whole job, start-up included, takes at most `secs`.
+    pub fn probability_within(&self, secs: f64) -> f64 {
+        self.rest.probability_within(secs)
     }
 }
 
-/// The work that is left.
-struct Future {
+/// The work that is left, with the distribution of its time.
+#[derive(Clone, Debug, PartialEq)]
+struct Rest {
+    /// Time so far, seconds.
+    so_far_secs: f64,
     /// Units.
     left: f64,
-    /// Seconds and units so far.
-    last: (f64, f64),
-    pauses: Option<Pauses>,
+    /// Time of the pauses that are left, seconds.
+    pause_secs: f64,
+    /// Seconds per unit; `None` if nothing is left.
+    secs_per_unit: Option<FutureMean>,
 }
 
-impl Future {
-    /// Returns the time of the whole job with the ends of its interval; `blocks` are the times per
-    /// unit of equal blocks of steady work.
-    fn secs(&self, blocks: &[f64], block_units: f64) -> (f64, f64, f64) {
-        let Self { left, last, pauses } = *self;
-        if left <= 0.0 {
-            return (last.0, last.0, last.0);
-        }
+impl Rest {
+    /// Predicts the time of `left` units after the point `last`; `blocks` are the times per unit of
+    /// equal blocks of steady work.
+    fn new(last: (f64, f64), left: f64, pauses: Option<Pauses>, blocks: &[f64], block_units: f64) -> Self {
         let (pause_secs, pause_error) = pauses.map_or((0.0, 0.0), |pauses| pauses.of_rest(last.1, left));
-        let mean = FutureMean::of(blocks, left / block_units).with_error(pause_error / left);
-        let at = |above: f64| last.0 + (mean.exceeded_with(above) * left + pause_secs).max(0.0);
-        let tail = (1.0 - INTERVAL_PROBABILITY) / 2.0;
-        (at(0.5), at(1.0 - tail), at(tail))
+        let mean = (left > 0.0).then(|| FutureMean::of(blocks, left / block_units).with_error(pause_error / left));
+        Self { so_far_secs: last.0, left, pause_secs, secs_per_unit: mean }
+    }
+
+    /// Returns the time of the whole job that is exceeded with this probability, seconds.
+    fn exceeded_with(&self, above: f64) -> f64 {
+        let rest = self.secs_per_unit.as_ref().map_or(0.0, |mean| mean.exceeded_with(above) * self.left);
+        self.so_far_secs + (rest + self.pause_secs).max(0.0)
+    }
+
+    /// Returns the probability that the whole job takes at most `secs`.
+    fn probability_within(&self, secs: f64) -> f64 {
+        match &self.secs_per_unit {
+            _ if secs < self.so_far_secs => 0.0,
+            None => 1.0,
+            Some(mean) => 1.0 - mean.probability_above((secs - self.so_far_secs - self.pause_secs) / self.left),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod course;
 mod cpu_quota;
 mod ending;
 mod fleet;
+pub mod follow;
 mod last_lines;
 mod local;
 mod monitor;

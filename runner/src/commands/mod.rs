@@ -26,3 +26,4 @@ pub mod simulate;
 pub mod store;
 pub mod tokens;
 pub mod upload;
+pub mod watch;

@@ -12,6 +12,7 @@ mod scaling;
 mod scenario_table;
 mod search;
 mod simulation;
+mod watch;
 
 use foreglow_exit::unusable;
 use foreglow_model::{FitError, Interval, Predictor, Warning};
@@ -28,6 +29,7 @@ pub use self::scaling::ScalingAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 pub use self::search::{Properties, SearchAnswer};
 pub use self::simulation::{Asked, SimulationAnswer};
+pub use self::watch::{JobState, WatchAnswer, WatchQuestion};
 
 /// Version of the JSON of every answer.
 pub const SCHEMA: u32 = 1;

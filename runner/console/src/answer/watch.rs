@@ -1,0 +1,291 @@
+//! The state of a job that is followed while it runs.
+
+use foreglow_engine::follow::Observed;
+use foreglow_model::{CurveError, INTERVAL_PROBABILITY, Interval, WholeJob};
+use foreglow_shared::{Timestamp, format_count, format_duration, format_money, format_probability};
+use serde::Serialize;
+
+use super::SCHEMA;
+
+/// Time without a report that may be unusual, seconds.
+const LONG_SILENCE_SECS: f64 = 60.0;
+
+/// What a followed job is asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WatchQuestion {
+    /// Units of the whole job; `None` for those that the job reports.
+    pub of: Option<f64>,
+    /// Epochs of the whole job, if its progress counts the work of one.
+    pub epochs: Option<u32>,
+    /// Deadline, seconds since the start of the job.
+    pub deadline_secs: Option<f64>,
+    /// Price of an hour.
+    pub hourly_price: Option<f64>,
+}
+
+/// State of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// It runs, and has reported too little.
+    Starting,
+    /// It runs.
+    Running,
+    /// It has done all of its work.
+    Finished,
+    /// It has ended before.
+    Ended,
+}
+
+/// A line of `foreglow watch`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WatchAnswer {
+    schema: u32,
+    /// State of the job.
+    pub state: JobState,
+    unit: Option<String>,
+    done: Option<f64>,
+    of: Option<f64>,
+    /// Time since the job started, seconds: as its log or its process tells, or since it is
+    /// followed.
+    elapsed_secs: f64,
+    /// Time since the last report of work, seconds.
+    since_report_secs: Option<f64>,
+    left_secs: Option<f64>,
+    left_interval: Option<Interval>,
+    finishes_at: Option<Timestamp>,
+    /// Start-up and work together, seconds.
+    whole_secs: Option<f64>,
+    deadline_probability: Option<f64>,
+    cost: Option<Cost>,
+    /// Why the time left is unknown.
+    reason: Option<String>,
+}
+
+/// Cost of a followed job, in the currency of the price.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Cost {
+    so_far: f64,
+    at_the_end: Option<f64>,
+    lower: Option<f64>,
+    upper: Option<f64>,
+}
+
+impl WatchAnswer {
+    /// Returns the state of a job at a moment; `elapsed_secs` is its time so far.
+    pub fn new(
+        question: &WatchQuestion,
+        observed: Option<&Observed>,
+        elapsed_secs: f64,
+        has_ended: bool,
+        now: Timestamp,
+    ) -> Self {
+        let curve = observed.map(|observed| &observed.curve);
+        let done = curve.and_then(|curve| Some(curve.last()?.1));
+        let of = curve.and_then(|curve| question.of.or_else(|| curve.whole(question.epochs)));
+        // Programs that count steps from 0 end one earlier.
+        let uncounted = if curve.is_some_and(|curve| curve.unit == "epochs") { 0.0 } else { 1.0 };
+        let is_complete = done.zip(of).is_some_and(|(done, of)| done + if has_ended { uncounted } else { 0.0 } >= of);
+        let mut answer = Self {
+            schema: SCHEMA,
+            state: match (is_complete, has_ended) {
+                (true, _) => JobState::Finished,
+                (false, true) => JobState::Ended,
+                (false, false) => JobState::Starting,
+            },
+            unit: curve.map(|curve| curve.unit.clone()),
+            done,
+            of,
+            elapsed_secs,
+            since_report_secs: observed.map(|observed| observed.since_report_secs),
+            left_secs: None,
+            left_interval: None,
+            finishes_at: None,
+            whole_secs: None,
+            deadline_probability: None,
+            cost: None,
+            reason: None,
+        };
+        let is_over = is_complete || has_ended;
+        if !is_over {
+            match whole_job(observed, of) {
+                Ok((job, observed)) => answer.expect(&job, observed, question, now),
+                Err(reason) => answer.reason = Some(reason),
+            }
+        }
+        let cost = |secs: f64| question.hourly_price.map(|price| price * secs / 3600.0);
+        let ends_within = |secs: f64| cost(elapsed_secs + secs);
+        answer.cost = cost(elapsed_secs).map(|so_far| Cost {
+            so_far,
+            at_the_end: answer.left_secs.and_then(ends_within),
+            lower: answer.left_interval.and_then(|left| ends_within(left.lower_secs)),
+            upper: answer.left_interval.and_then(|left| ends_within(left.upper_secs)),
+        });
+        answer
+    }
+
+    /// Adds the time left.
+    fn expect(&mut self, job: &WholeJob, observed: &Observed, question: &WatchQuestion, now: Timestamp) {
+        self.state = JobState::Running;
+        let so_far = observed.elapsed_secs();
+        let left = |secs: f64| (secs - so_far).max(0.0);
+        let left_secs = left(job.secs);
+        self.left_secs = Some(left_secs);
+        self.left_interval = Some(Interval {
+            lower_secs: left(job.lower_secs),
+            upper_secs: left(job.upper_secs),
+            probability: INTERVAL_PROBABILITY,
+        });
+        self.finishes_at = Timestamp::from_millisecond(now.as_millisecond() + (left_secs * 1e3) as i64).ok();
+        self.whole_secs = Some(self.elapsed_secs + left_secs);
+        // The deadline on the clock of the curve, which may have started later than the job.
+        self.deadline_probability =
+            question.deadline_secs.map(|deadline| job.probability_within(deadline - self.elapsed_secs + so_far));
+    }
+
+    /// Returns whether the deadline is likely to be missed, or was missed.
+    pub fn is_late(&self, question: &WatchQuestion) -> bool {
+        let is_over = question.deadline_secs.is_some_and(|deadline| self.elapsed_secs > deadline);
+        is_over || self.deadline_probability.is_some_and(|probability| probability < 0.5)
+    }
+
+    /// Returns the state as one line for people, such as `120 of 1,000 steps, 12 %; left 1 h 12 min
+    /// (1 h 8 min to 1 h 17 min)`.
+    pub fn line(&self, currency: &str) -> String {
+        let work = match (self.done, self.of, &self.unit) {
+            (Some(done), Some(of), Some(unit)) => {
+                format!("{} of {} {unit}, {:.0} %", count(done), count(of), 100.0 * done / of)
+            }
+            (Some(done), None, Some(unit)) => format!("{} {unit}", count(done)),
+            _ => "no progress yet".to_owned(),
+        };
+        let mut parts = vec![match self.state {
+            JobState::Finished => format!("finished: {work}, in {}", rounded(self.elapsed_secs)),
+            JobState::Ended => format!("ended early: {work}, after {}", rounded(self.elapsed_secs)),
+            JobState::Starting | JobState::Running => work,
+        }];
+        if let (Some(left), Some(interval)) = (self.left_secs, self.left_interval) {
+            let (lower, upper) = (rounded(interval.lower_secs), rounded(interval.upper_secs));
+            parts.push(format!("left {} ({lower} to {upper})", rounded(left)));
+        }
+        parts.extend(self.finishes_at.map(|at| format!("done at {at:.0}")));
+        parts.extend(self.cost.map(|cost| match (cost.at_the_end, cost.lower, cost.upper) {
+            (Some(end), Some(lower), Some(upper)) => format!(
+                "cost {}, at the end {} ({} to {})",
+                format_money(cost.so_far, currency),
+                format_money(end, currency),
+                format_money(lower, currency),
+                format_money(upper, currency)
+            ),
+            _ => format!("cost {}", format_money(cost.so_far, currency)),
+        }));
+        let chance = |probability: f64| format!("meets the deadline with {}", format_probability(probability));
+        parts.extend(self.deadline_probability.map(chance));
+        parts.extend(self.silence().map(|secs| format!("no report for {}", rounded(secs))));
+        parts.extend(self.reason.clone());
+        parts.join("; ")
+    }
+
+    /// Returns the time since the last report if it is unusually long, seconds.
+    fn silence(&self) -> Option<f64> {
+        let is_running = matches!(self.state, JobState::Starting | JobState::Running);
+        let usual = self.elapsed_secs / self.done.filter(|done| *done > 0.0)?;
+        self.since_report_secs.filter(|secs| is_running && *secs > LONG_SILENCE_SECS.max(10.0 * usual))
+    }
+
+    /// Returns the state as one line of JSON.
+    pub fn json_line(&self) -> String {
+        serde_json::to_string(self).expect("an answer holds only strings, numbers and lists")
+    }
+}
+
+/// Returns the whole job, or why it is unknown.
+fn whole_job(observed: Option<&Observed>, of: Option<f64>) -> Result<(WholeJob, &Observed), String> {
+    let observed = observed.ok_or("waiting for the first line with progress")?;
+    let of = of.ok_or_else(|| {
+        format!("the progress does not tell how many {} the whole job has; give --of", observed.curve.unit)
+    })?;
+    match WholeJob::from_curve(&observed.curve, of) {
+        Ok(job) => Ok((job, observed)),
+        Err(CurveError::TooShort(reports)) => {
+            Err(format!("{} so far; the time left needs some more", format_count(reports, "report")))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Formats a count of work, which may have a part of a unit.
+fn count(units: f64) -> String {
+    if units.fract() == 0.0 && units < 1e15 {
+        foreglow_shared::format_integer(units as u64)
+    } else {
+        format!("{units:.2}")
+    }
+}
+
+/// Formats a time that has an error of its own: whole seconds, and whole minutes from an hour on.
+fn rounded(secs: f64) -> String {
+    let step = if secs < 10.0 {
+        0.1
+    } else if secs < 3600.0 {
+        1.0
+    } else {
+        60.0
+    };
+    format_duration((secs / step).round() * step)
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_shared::Curve;
+
+    use super::*;
+
+    fn observed(steps: u32, of: Option<f64>) -> Observed {
+        let points = (0..=steps).map(|step| (10.0 + 2.0 * f64::from(step), f64::from(step))).collect();
+        let curve = Curve { unit: "steps".to_owned(), of, per_epoch: None, points };
+        Observed { curve, since_report_secs: 1.0, started_at: None }
+    }
+
+    fn now() -> Timestamp {
+        "2026-11-28T18:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn the_time_left_counts_from_now() {
+        let question = WatchQuestion { deadline_secs: Some(3000.0), hourly_price: Some(3.6), ..Default::default() };
+        let answer = WatchAnswer::new(&question, Some(&observed(100, Some(1000.0))), 300.0, false, now());
+        // 900 steps of 2 s, one second of which has passed.
+        assert!((answer.left_secs.unwrap() - 1799.0).abs() < 1e-6, "{answer:?}");
+        assert!((answer.whole_secs.unwrap() - 2099.0).abs() < 1e-6);
+        assert!(answer.deadline_probability.unwrap() > 0.99 && !answer.is_late(&question));
+        insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 29 min 59.0 s (29 min 59.0 s to 29 min 59.0 s); done at 2026-11-28T18:29:59Z; cost USD 0.30, at the end USD 2.099 (USD 2.099 to USD 2.099); meets the deadline with > 99 %");
+        let late = WatchQuestion { deadline_secs: Some(2000.0), ..question };
+        let answer = WatchAnswer::new(&late, Some(&observed(100, Some(1000.0))), 300.0, false, now());
+        assert!(answer.is_late(&late) && answer.deadline_probability.unwrap() < 0.01);
+    }
+
+    #[test]
+    fn a_job_whose_size_or_progress_is_unknown_says_so() {
+        let question = WatchQuestion::default();
+        let answer =
+            |observed: Option<&Observed>, has_ended| WatchAnswer::new(&question, observed, 60.0, has_ended, now());
+        assert_eq!(answer(None, false).line("USD"), "no progress yet; waiting for the first line with progress");
+        let unknown = answer(Some(&observed(50, None)), false);
+        assert_eq!(
+            unknown.line("USD"),
+            "50 steps; the progress does not tell how many steps the whole job has; give --of"
+        );
+        assert_eq!(
+            (unknown.state, answer(Some(&observed(50, None)), true).state),
+            (JobState::Starting, JobState::Ended)
+        );
+        let short = answer(Some(&observed(1, Some(9.0))), false);
+        assert_eq!(short.line("USD"), "1 of 9 steps, 11 %; 2 reports so far; the time left needs some more");
+        assert_eq!(answer(Some(&observed(9, Some(9.0))), false).state, JobState::Finished);
+        assert_eq!(answer(Some(&observed(8, Some(9.0))), false).state, JobState::Running);
+        assert_eq!(answer(Some(&observed(8, Some(9.0))), true).state, JobState::Finished, "steps from 0");
+        let given = WatchQuestion { of: Some(100.0), ..question };
+        assert!(WatchAnswer::new(&given, Some(&observed(50, None)), 60.0, false, now()).left_secs.is_some());
+    }
+}

@@ -1,0 +1,310 @@
+//! `foreglow watch`: follows a job while it runs.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use foreglow_console::answer::{JobState, WatchAnswer, WatchQuestion};
+use foreglow_console::grammar::{duration_secs, money, number};
+use foreglow_console::output;
+use foreglow_console::progress::note;
+use foreglow_engine::follow::{FollowedCommand, FollowedProgress, GrowingFile, Observed, RunningProcess};
+use foreglow_exit::{Interrupt, unreadable, unusable};
+use foreglow_progress::Reader;
+use foreglow_shared::Timestamp;
+
+/// Time between two looks at a log or a process.
+const LOOK: Duration = Duration::from_millis(500);
+/// Time that a command has to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(10);
+/// Variable with the state for the command of `--notify`.
+const STATE: &str = "FOREGLOW_STATE";
+
+/// Follow a job while it runs, by its log, a process or a command: work done, time left with its
+/// interval, cost, and the probability of the deadline
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Log of the job, which may be rotated or truncated
+    #[arg(value_name = "LOG", conflicts_with_all = ["pid", "command"])]
+    log: Option<PathBuf>,
+
+    /// Process whose output goes to a file
+    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    pid: Option<u32>,
+
+    /// Command to start and follow; its output is shown on the standard error
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+
+    /// Work of the whole job, in the unit of its progress [default: what the progress says]
+    #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
+    of: Option<f64>,
+
+    /// Epochs of the whole job, if its progress counts the steps of one
+    #[arg(long, value_name = "N")]
+    epochs: Option<u32>,
+
+    /// Regular expression for the lines with the job's progress, as for `collect`
+    #[arg(long, value_name = "REGEX")]
+    progress: Option<String>,
+
+    /// Deadline, counted from the start of the job: 90s, 5m, 1h30m
+    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
+    deadline: Option<f64>,
+
+    /// Price of an hour of the machines
+    #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
+    hourly_price: Option<f64>,
+
+    /// Currency of the price
+    #[arg(long, value_name = "CODE", default_value = "USD", requires = "hourly_price")]
+    currency: String,
+
+    /// Shell command that runs once when the deadline becomes unlikely; the state is in the
+    /// environment variable FOREGLOW_STATE
+    #[arg(long, value_name = "COMMAND", requires = "deadline")]
+    notify: Option<String>,
+
+    /// Time between two lines
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration_secs, allow_negative_numbers = true)]
+    every: f64,
+
+    /// Print the state once and end
+    #[arg(long, conflicts_with = "command")]
+    once: bool,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: LineFormat,
+}
+
+/// Format of the lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum LineFormat {
+    /// Text.
+    #[default]
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
+/// What is followed.
+enum Source {
+    Log(GrowingFile),
+    Process(RunningProcess, Vec<GrowingFile>),
+    Command(FollowedCommand),
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let reader = match &args.progress {
+        None => Reader::new(),
+        Some(pattern) => Reader::with_pattern(pattern).map_err(|error| unusable(format!("--progress: {error}")))?,
+    };
+    let mut source = args.source()?;
+    let mut watched = Watched {
+        args,
+        streams: vec![FollowedProgress::new(reader); source.streams()],
+        started: Instant::now(),
+        age: source.age(),
+        is_notified: false,
+    };
+    let interrupt = Interrupt::on_signals();
+    let answer = watched.follow(&mut source, &interrupt)?;
+    if let Source::Command(command) = &mut source {
+        return end(command, &interrupt);
+    }
+    match answer.state {
+        JobState::Ended => anyhow::bail!("the job ended before its work was done"),
+        _ => Ok(()),
+    }
+}
+
+impl Args {
+    fn source(&self) -> anyhow::Result<Source> {
+        let open = |path: &Path| GrowingFile::open(path).map_err(|error| unreadable(path, &error));
+        if let Some(log) = &self.log {
+            return Ok(Source::Log(open(log)?));
+        }
+        if let Some(pid) = self.pid {
+            let process = RunningProcess::find(pid)
+                .ok_or_else(|| unusable(format!("there is no running process {pid}; `ps` lists them")))?;
+            let files = process.output_files();
+            if files.is_empty() {
+                return Err(unusable(format!(
+                    "the output of process {pid} does not go to a file; start it with `foreglow watch -- COMMAND`, or \
+                     give its log"
+                )));
+            }
+            let files: anyhow::Result<Vec<GrowingFile>> = files.iter().map(|path| open(path)).collect();
+            return Ok(Source::Process(process, files?));
+        }
+        if self.command.is_empty() {
+            return Err(unusable("give a log, --pid PID, or -- COMMAND"));
+        }
+        let command = FollowedCommand::start(&self.command)
+            .map_err(|error| unusable(format!("{} cannot be started: {error}", self.command[0])))?;
+        Ok(Source::Command(command))
+    }
+
+    fn question(&self) -> WatchQuestion {
+        WatchQuestion {
+            of: self.of,
+            epochs: self.epochs,
+            deadline_secs: self.deadline,
+            hourly_price: self.hourly_price,
+        }
+    }
+}
+
+impl Source {
+    fn streams(&self) -> usize {
+        match self {
+            Self::Log(_) => 1,
+            Self::Process(_, files) => files.len(),
+            Self::Command(_) => 2,
+        }
+    }
+
+    /// Returns the time since the start of the job, where the system knows it.
+    fn age(&self) -> Option<Duration> {
+        match self {
+            Self::Log(_) => None,
+            Self::Process(process, _) => process.age(),
+            Self::Command(_) => Some(Duration::ZERO),
+        }
+    }
+
+    /// Returns the time since the job wrote something.
+    fn idle(&self) -> Duration {
+        match self {
+            Self::Log(file) => file.idle(),
+            Self::Process(_, files) => files.iter().map(GrowingFile::idle).min().unwrap_or_default(),
+            Self::Command(_) => Duration::ZERO,
+        }
+    }
+
+    /// Reads what arrives within a time. Returns whether the job has ended.
+    fn read(&mut self, within: Duration, on_bytes: &mut dyn FnMut(usize, &[u8])) -> anyhow::Result<bool> {
+        if let Self::Command(command) = self {
+            return Ok(!command.read(within, on_bytes));
+        }
+        // Read after the end is known: what the process wrote last is then in its files.
+        std::thread::sleep(within);
+        let has_ended = matches!(self, Self::Process(process, _) if !process.is_running());
+        let files = match self {
+            Self::Log(file) => std::slice::from_mut(file),
+            Self::Process(_, files) => files,
+            Self::Command(_) => &mut [],
+        };
+        for (stream, file) in files.iter_mut().enumerate() {
+            file.read(&mut |bytes| on_bytes(stream, bytes)).context("the log cannot be read")?;
+        }
+        Ok(has_ended)
+    }
+}
+
+/// A job that is followed.
+struct Watched<'a> {
+    args: &'a Args,
+    streams: Vec<FollowedProgress>,
+    started: Instant,
+    /// Age of the job when it was first followed.
+    age: Option<Duration>,
+    is_notified: bool,
+}
+
+impl Watched<'_> {
+    /// Follows the job to its end, and prints a line from time to time. Returns the last state.
+    fn follow(&mut self, source: &mut Source, interrupt: &Interrupt) -> anyhow::Result<WatchAnswer> {
+        let idle = source.idle();
+        let mut has_ended =
+            source.read(Duration::ZERO, &mut |stream, bytes| self.streams[stream].push_history(bytes, idle))?;
+        let every = Duration::try_from_secs_f64(self.args.every).unwrap_or(Duration::MAX);
+        let mut printed: Option<Instant> = None;
+        loop {
+            let answer = self.answer(has_ended);
+            let is_over = self.args.once || has_ended || answer.state == JobState::Finished || interrupt.is_raised();
+            // A command that has done its work may still save its results.
+            let is_over = is_over && !(matches!(source, Source::Command(_)) && !has_ended && !interrupt.is_raised());
+            if is_over || printed.is_none_or(|at| at.elapsed() >= every) {
+                printed = Some(Instant::now());
+                self.print(&answer, matches!(source, Source::Command(_)))?;
+                self.notify(&answer);
+            }
+            if is_over {
+                return Ok(answer);
+            }
+            has_ended = source.read(LOOK, &mut |stream, bytes| self.streams[stream].push(bytes))?;
+        }
+    }
+
+    fn answer(&self, has_ended: bool) -> WatchAnswer {
+        let observed = Observed::of_streams(&self.streams);
+        let now = Timestamp::now();
+        let elapsed = match (self.age, observed.as_ref().and_then(|observed| observed.started_at)) {
+            (Some(age), _) => (age + self.started.elapsed()).as_secs_f64(),
+            // The log's clock: its time zone does not matter.
+            (None, Some(_)) => observed.as_ref().map_or(0.0, Observed::elapsed_secs),
+            (None, None) => self.started.elapsed().as_secs_f64(),
+        };
+        WatchAnswer::new(&self.args.question(), observed.as_ref(), elapsed, has_ended, now)
+    }
+
+    fn print(&self, answer: &WatchAnswer, is_command: bool) -> anyhow::Result<()> {
+        let line = match self.args.format {
+            LineFormat::Text => answer.line(&self.args.currency),
+            LineFormat::Json => answer.json_line(),
+        };
+        // The output of a command stays its own.
+        if is_command {
+            note(&format!("foreglow: {line}"));
+            return Ok(());
+        }
+        output::print(&format!("{line}\n"))
+    }
+
+    /// Runs the command of `--notify`, once.
+    fn notify(&mut self, answer: &WatchAnswer) {
+        let Some(command) = self.args.notify.as_ref().filter(|_| !self.is_notified) else { return };
+        if !answer.is_late(&self.args.question()) {
+            return;
+        }
+        self.is_notified = true;
+        let state = answer.line(&self.args.currency);
+        let started = Command::new("sh")
+            .args([OsStr::new("-c"), OsStr::new(command)])
+            .env(STATE, state)
+            .stdin(Stdio::null())
+            .spawn();
+        match started {
+            // Its status is read by a thread, so that it does not stay in the system's table.
+            Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+            Err(error) => note(&format!("warning: the command of --notify cannot be started: {error}")),
+        }
+    }
+}
+
+/// Waits for a followed command, and ends as it did.
+fn end(command: &mut FollowedCommand, interrupt: &Interrupt) -> anyhow::Result<()> {
+    let mut asked: Option<Instant> = None;
+    loop {
+        if let Some(status) = command.status().context("the end of the command is unknown")? {
+            anyhow::ensure!(status.success(), "the command failed: {status}");
+            return Ok(());
+        }
+        match asked {
+            None if interrupt.is_raised() => {
+                command.stop();
+                asked = Some(Instant::now());
+            }
+            Some(at) if at.elapsed() >= GRACE => {
+                anyhow::bail!("the command has not ended after SIGTERM; it still runs")
+            }
+            _ => {}
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
