@@ -20,11 +20,11 @@ pub struct ScenarioRow {
     pub choices: Vec<Choice>,
     /// Number of training rows, with repeats averaged.
     pub fitted: usize,
-    /// Number of test rows, with repeats averaged.
+    /// Number of test rows whose time the scenario predicts, with repeats averaged.
     pub tested: usize,
     /// 100 − MAPE, percent.
     pub accuracy_percent: Option<f64>,
-    /// Mean absolute percentage error over the test rows, percent.
+    /// Mean absolute percentage error over those rows, percent.
     pub mape_percent: Option<f64>,
     /// t1: time to collect the training samples, start-up included, seconds.
     pub t1_secs: f64,
@@ -32,7 +32,8 @@ pub struct ScenarioRow {
     pub t2_secs: f64,
     /// T = t1 + t2, seconds.
     pub total_secs: f64,
-    /// Why there is no accuracy and what to collect; `None` if there is one.
+    /// Why there is no accuracy, or which test rows it lacks, and what to collect; `None` if it has
+    /// all.
     pub reason: Option<String>,
 }
 
@@ -140,16 +141,14 @@ impl Bench<'_> {
         } else {
             whole.iter().map(|row| (row.secs, self.predict(&curve, &fitted, row))).collect()
         };
-        let (mape_percent, reason) = match error(&tested) {
-            Ok(percent) => (Some(percent), None),
-            Err(reason) => (None, Some(reason)),
-        };
+        let known: Vec<(f64, f64)> = tested.iter().filter_map(|(t, predicted)| Some((*t, (*predicted)?))).collect();
+        let (mape_percent, reason) = error(&known, tested.len());
         let t1_secs = collecting_secs(&fitted, self.observations);
         Ok(ScenarioRow {
             scenario,
             choices,
             fitted: fitted.len(),
-            tested: tested.len(),
+            tested: known.len(),
             accuracy_percent: mape_percent.map(|percent| 100.0 - percent),
             mape_percent,
             t1_secs,
@@ -222,23 +221,25 @@ fn unfitted(scenario: Scenario, reason: String) -> ScenarioRow {
     }
 }
 
-/// Returns the MAPE, percent, or the reason why it is undefined.
-fn error(runs: &[(f64, Option<f64>)]) -> Result<f64, String> {
-    if runs.is_empty() {
-        return Err(
-            "there is no sample at sampling rate 1 to test it on; collect a configuration at sampling rate 1".into()
-        );
+/// Returns the MAPE of the `known` ones of `asked` predictions, percent, and why it is undefined or
+/// which predictions it lacks.
+fn error(known: &[(f64, f64)], asked: usize) -> (Option<f64>, Option<String>) {
+    if asked == 0 {
+        let reason = "there is no sample at sampling rate 1 to test it on; collect a configuration at sampling rate 1";
+        return (None, Some(reason.into()));
     }
-    let known: Vec<(f64, f64)> = runs.iter().filter_map(|(t, predicted)| Some((*t, (*predicted)?))).collect();
-    if known.len() < runs.len() {
-        let unknown = runs.len() - known.len();
-        return Err(format!(
-            "the time of {unknown} of {} tested configurations is unknown; collect samples nearer to them",
-            runs.len()
-        ));
+    let unknown = (known.len() < asked).then(|| {
+        let count = asked - known.len();
+        format!("the time of {count} of {asked} tested configurations is unknown; collect samples nearer to them")
+    });
+    if known.is_empty() {
+        return (None, unknown);
     }
-    let (actual, predicted): (Vec<f64>, Vec<f64>) = known.into_iter().unzip();
-    mape(&actual, &predicted).map_err(|error| error.to_string())
+    let (actual, predicted): (Vec<f64>, Vec<f64>) = known.iter().copied().unzip();
+    match mape(&actual, &predicted) {
+        Ok(percent) => (Some(percent), unknown),
+        Err(error) => (None, Some(error.to_string())),
+    }
 }
 
 /// Returns t1, seconds: the start-up and completion times of all runs behind the rows, summed in an

@@ -13,7 +13,7 @@ use foreglow_console::sample_table;
 use foreglow_event_log::{LogFiles, find};
 use foreglow_exit::{Temporary, UnusableInput, complain, unusable};
 use foreglow_import::{Given, ImportError, import};
-use foreglow_shared::{Context, Engine, Labels, write_csv, write_jsonl};
+use foreglow_shared::{Context, Engine, Labels, Timestamp, write_csv, write_jsonl};
 
 /// Convert Spark event logs, finished jobs, CSV or JSON Lines to timing samples.
 ///
@@ -135,8 +135,15 @@ impl LabelArgs {
             sampling_rates: self.sampling_rate.clone(),
             engine: self.engine.as_deref().map(|name| if name == "spark" { Engine::Spark } else { Engine::Local }),
             step: self.step.clone(),
+            written_at: None,
         }
     }
+}
+
+/// Returns when a log was last written; `None` for standard input.
+fn written_at(log: &LogFiles) -> Option<Timestamp> {
+    let modified = |file: &PathBuf| std::fs::metadata(file).and_then(|data| data.modified()).ok();
+    log.files.iter().filter_map(modified).max().and_then(|at| Timestamp::try_from(at).ok())
 }
 
 /// Reads all inputs, saves and prints the samples. An input that cannot be used is reported and
@@ -223,7 +230,8 @@ fn is_output(log: &LogFiles, output: &Path) -> bool {
 /// Takes the samples of a log or file.
 fn take_samples(log: &LogFiles, given: &Given, imported: &mut Imported, problems: &mut Problems) -> anyhow::Result<()> {
     let name = &log.name;
-    let found = import(log.input()?, given).map_err(|error| match error {
+    let given = Given { written_at: written_at(log), ..given.clone() };
+    let found = import(log.input()?, &given).map_err(|error| match error {
         ImportError::Samples(error) => {
             unusable(format!("{name}: it is neither a Spark event log nor a usable sample file: {error}"))
         }

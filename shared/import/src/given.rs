@@ -1,6 +1,6 @@
 //! What the user says about the runs of a file.
 
-use foreglow_shared::{Engine, Labels};
+use foreglow_shared::{Engine, Labels, Timestamp};
 
 use crate::ImportError;
 
@@ -16,6 +16,8 @@ pub struct Given {
     pub engine: Option<Engine>,
     /// Step of Slurm's jobs that did the work: a number, or `batch`.
     pub step: Option<String>,
+    /// When the file was last written: the end of a run whose file has no date.
+    pub written_at: Option<Timestamp>,
 }
 
 impl Given {

@@ -91,6 +91,18 @@ fn the_results_of_ultralytics_tell_epochs_over_time() {
 }
 
 #[test]
+fn a_run_without_a_date_ends_when_its_file_was_written() {
+    let file = include_bytes!("training/ultralytics_results.csv");
+    let undated = one(read(file, &job(&[])));
+    let written = Given { written_at: "2026-11-28T18:00:00Z".parse().ok(), ..job(&[]) };
+    let dated = one(read(file, &written));
+    let secs = dated.progress.as_ref().unwrap().last().unwrap().0;
+    assert_eq!(dated.started_at.as_millisecond(), 1_795_888_800_000 - (secs * 1000.0).round() as i64);
+    assert_eq!(dated.id, undated.id, "a copy of the file has the same run");
+    assert_eq!(undated.started_at.to_string(), "1970-01-01T00:00:00Z");
+}
+
+#[test]
 fn metrics_of_lightning_have_no_times_and_are_refused_with_what_to_log() {
     let refused = read(include_str!("training/lightning_metrics.csv"), &job(&[])).unwrap_err();
     assert!(refused.contains("TensorBoardLogger"), "{refused}");

@@ -73,18 +73,26 @@ impl Run {
     ) -> Result<foreglow_shared::Sample, ImportError> {
         let label = |name: &str| labels.get(name).map(str::trim);
         let number = |name: &str| label(name).and_then(|text| text.parse::<u64>().ok());
-        let start = self.started_at_secs.unwrap_or_else(|| {
-            notes.push("the file has no date, so that the run is dated 1970-01-01".to_owned());
-            0.0
-        });
-        let started_at = Timestamp::from_millisecond((start * 1000.0) as i64).unwrap_or(Timestamp::UNIX_EPOCH);
         let (last_secs, done) = self.curve.last().ok_or_else(|| refused("it has no progress"))?;
+        let at = |secs: f64| Timestamp::from_millisecond((secs * 1000.0) as i64).unwrap_or(Timestamp::UNIX_EPOCH);
+        let recorded_start = self.started_at_secs.map(at);
+        let started_at = recorded_start.unwrap_or_else(|| match given.written_at {
+            Some(end) => {
+                notes.push("the file has no date, so that the run is dated by when the file was written".to_owned());
+                at(end.as_millisecond() as f64 / 1000.0 - last_secs)
+            }
+            None => {
+                notes.push("the file has no date, so that the run is dated 1970-01-01".to_owned());
+                Timestamp::UNIX_EPOCH
+            }
+        });
         let startup_secs = self.curve.startup_secs().unwrap_or(0.0);
         let secs = self.finished_secs.unwrap_or(last_secs) - startup_secs;
         notes.push("it counts as a run of one executor with one core, because the file does not tell them".to_owned());
         let sample = json!({
             "schema": SCHEMA,
-            "id": run_id(&format!("{:?}", self.curve), started_at).to_string(),
+            // A copy of the file, which is written later, has the same run.
+            "id": run_id(&format!("{:?}", self.curve), recorded_start.unwrap_or(Timestamp::UNIX_EPOCH)).to_string(),
             "workload": {
                 "model": label("model"),
                 "mode": label("mode"),
