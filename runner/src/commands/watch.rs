@@ -34,7 +34,8 @@ pub struct Args {
     #[arg(long, value_name = "PID", conflicts_with = "command")]
     pid: Option<u32>,
 
-    /// Command to start and follow; its output is shown on the standard error
+    /// Command to start and follow; its output stays its own, and the lines of `watch` go to the
+    /// standard error
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 
@@ -110,6 +111,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         started: Instant::now(),
         age: source.age(),
         is_notified: false,
+        is_within_line: false,
     };
     let interrupt = Interrupt::on_signals();
     let answer = watched.follow(&mut source, &interrupt)?;
@@ -214,6 +216,8 @@ struct Watched<'a> {
     /// Age of the job when it was first followed.
     age: Option<Duration>,
     is_notified: bool,
+    /// Whether a command has written a part of a line, such as a bar.
+    is_within_line: bool,
 }
 
 impl Watched<'_> {
@@ -237,7 +241,10 @@ impl Watched<'_> {
             if is_over {
                 return Ok(answer);
             }
-            has_ended = source.read(LOOK, &mut |stream, bytes| self.streams[stream].push(bytes))?;
+            has_ended = source.read(LOOK, &mut |stream, bytes| {
+                self.is_within_line = !bytes.ends_with(b"\n");
+                self.streams[stream].push(bytes);
+            })?;
         }
     }
 
@@ -253,14 +260,15 @@ impl Watched<'_> {
         WatchAnswer::new(&self.args.question(), observed.as_ref(), elapsed, has_ended, now)
     }
 
-    fn print(&self, answer: &WatchAnswer, is_command: bool) -> anyhow::Result<()> {
+    fn print(&mut self, answer: &WatchAnswer, is_command: bool) -> anyhow::Result<()> {
         let line = match self.args.format {
             LineFormat::Text => answer.line(&self.args.currency),
             LineFormat::Json => answer.json_line(),
         };
         // The output of a command stays its own.
         if is_command {
-            note(&format!("foreglow: {line}"));
+            let start = if std::mem::take(&mut self.is_within_line) { "\n" } else { "" };
+            note(&format!("{start}foreglow: {line}"));
             return Ok(());
         }
         output::print(&format!("{line}\n"))

@@ -225,14 +225,11 @@ fn count(units: f64) -> String {
 
 /// Formats a time that has an error of its own: whole seconds, and whole minutes from an hour on.
 fn rounded(secs: f64) -> String {
-    let step = if secs < 10.0 {
-        0.1
-    } else if secs < 3600.0 {
-        1.0
-    } else {
-        60.0
-    };
-    format_duration((secs / step).round() * step)
+    match secs {
+        ..59.5 => format!("{secs:.0} s"),
+        ..3599.5 => format!("{:.0} min {:02.0} s", (secs.round() / 60.0).floor(), secs.round() % 60.0),
+        _ => format_duration((secs / 60.0).round() * 60.0),
+    }
 }
 
 #[cfg(test)]
@@ -259,7 +256,7 @@ mod tests {
         assert!((answer.left_secs.unwrap() - 1799.0).abs() < 1e-6, "{answer:?}");
         assert!((answer.whole_secs.unwrap() - 2099.0).abs() < 1e-6);
         assert!(answer.deadline_probability.unwrap() > 0.99 && !answer.is_late(&question));
-        insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 29 min 59.0 s (29 min 59.0 s to 29 min 59.0 s); done at 2026-11-28T18:29:59Z; cost USD 0.30, at the end USD 2.099 (USD 2.099 to USD 2.099); meets the deadline with > 99 %");
+        insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 29 min 59 s (29 min 59 s to 29 min 59 s); done at 2026-11-28T18:29:59Z; cost USD 0.30, at the end USD 2.099 (USD 2.099 to USD 2.099); meets the deadline with > 99 %");
         let late = WatchQuestion { deadline_secs: Some(2000.0), ..question };
         let answer = WatchAnswer::new(&late, Some(&observed(100, Some(1000.0))), 300.0, false, now());
         assert!(answer.is_late(&late) && answer.deadline_probability.unwrap() < 0.01);
