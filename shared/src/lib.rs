@@ -90,7 +90,7 @@ pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{Accelerator, Configuration, Engine, Host, Outcome, SCHEMA, Sample, SampleError, UNKNOWN_SIZE};
 pub use crate::short_link::ShortLink;
 pub use crate::spark_submit::{LABEL_PREFIX, LEAST_SPARK_MEMORY_MIB, spark_properties, spark_submit_arguments};
-pub use crate::split::CoreSplit;
+pub use crate::split::{CoreSplit, SplitError};
 pub use crate::table::{Table, TableError, TableRow, unambiguous_number};
 pub use crate::text::{NO_IMAGE_PX, TextInput};
 pub use crate::workload::{DataSet, Mode, NetworkFile, Workload};

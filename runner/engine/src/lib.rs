@@ -195,18 +195,12 @@ impl Job {
         partition_size: u32,
     ) -> Configuration {
         let Placement { split, accelerators_per_executor, machines } = placement.into();
-        let CoreSplit { executors, cores_per_executor, total_cores } = split;
         Configuration {
-            executors,
-            cores_per_executor,
-            total_cores,
-            memory_per_executor_mib: memory_mib,
-            partition_size,
             accelerator: self.device.accelerator().map(str::to_owned),
             shares_accelerators: self.device.is_shared(),
             accelerators_per_executor,
             machines,
-            extra: Map::new(),
+            ..Configuration::new(split, memory_mib, partition_size)
         }
     }
 

@@ -70,16 +70,9 @@ fn measure(
     let monitor = match &job.monitor {
         None => Monitor::default(),
         Some(path) => {
-            let Configuration { executors, cores_per_executor, .. } = *configuration;
-            let mut run = json!({
-                "sample": id,
-                "executors": executors,
-                "cores_per_executor": cores_per_executor,
-                "sampling_rate": sampling_rate,
-            });
-            if let Some(total) = configuration.split().total_cores {
-                run["total_cores"] = json!(total);
-            }
+            let mut run = json!(configuration.split());
+            run["sample"] = json!(id);
+            run["sampling_rate"] = json!(sampling_rate);
             Monitor::writing_to(monitor::open(path)?, run)
         }
     };

@@ -186,7 +186,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 /// Refuses configurations that Spark cannot express.
 fn check_even(grid: &Grid) -> anyhow::Result<()> {
     let mut splits = grid.placements.iter().map(|placement| placement.split);
-    match splits.find(|split| split.total_cores.is_some()) {
+    match splits.find(|split| split.equal_counts().is_none()) {
         None => Ok(()),
         Some(split) => Err(unusable(format!(
             "Spark gives every executor of an application equally many cores, so it cannot run {split}; give --cores, or \

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use foreglow_data::images_in_sample;
 use foreglow_exit::Interrupt;
 use foreglow_protocol::{Assignment, BrokenImage, Evaluation, mini_batches};
-use foreglow_shared::{Configuration, Engine, Host, Outcome, SCHEMA, Sample, Timestamp, Uuid};
+use foreglow_shared::{Configuration, Engine, Host, Outcome, Resources, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
 use super::application::{Application, Line, Request, Task};
@@ -14,7 +14,6 @@ use super::capacity::Cluster;
 use super::results::Results;
 use super::rounds::{Rounds, averaging};
 use super::stop::{Stop, failed, failed_or_out_of_memory};
-use super::submission::resources;
 use super::what_ran::{completion_time, read_log, timed_run};
 use super::{Job, Progress, Running, Spark};
 
@@ -110,7 +109,7 @@ impl<'a> Run<'a> {
         loop {
             self.check_interrupt()?;
             let cluster = Cluster::of(&ui).map_err(|error| failed(format!("{error:#}")))?;
-            match cluster.check(resources(self.configuration)) {
+            match cluster.check(Resources::from_configuration(self.configuration)) {
                 Ok(()) => return Ok(()),
                 Err(shortage) if shortage.may_pass() && Instant::now() < patience => std::thread::sleep(PULSE),
                 Err(shortage) => return Err(failed(shortage.to_string())),

@@ -33,18 +33,6 @@ pub struct Submission<'a> {
     pub program: Option<&'a Path>,
 }
 
-/// Returns the resources to request from Spark.
-pub fn resources(configuration: &Configuration) -> Resources {
-    Resources {
-        executors: configuration.executors,
-        cores_per_executor: configuration.cores_per_executor,
-        total_cores: configuration.split().total_cores,
-        memory_per_executor_mib: configuration.memory_per_executor_mib,
-        accelerated: configuration.accelerator.is_some(),
-        shared_accelerators: None,
-    }
-}
-
 impl Submission<'_> {
     /// Returns the arguments, with those of the driver last.
     pub fn arguments(&self, job: &Job, configuration: &Configuration) -> Vec<String> {
@@ -71,7 +59,7 @@ impl Submission<'_> {
 
     /// Returns the properties reserved for Foreglow.
     fn own_properties(&self, job: &Job, configuration: &Configuration) -> Vec<(String, String)> {
-        let mut properties = spark_properties(resources(configuration));
+        let mut properties = spark_properties(Resources::from_configuration(configuration));
         // A training executor has a single task, which uses all its cores.
         let task_cpus = if job.training.is_some() { configuration.cores_per_executor } else { 1 };
         if let Some((_, share)) = properties.iter_mut().find(|(key, _)| *key == GPU_OF_TASK && job.training.is_some()) {

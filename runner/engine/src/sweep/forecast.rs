@@ -97,14 +97,5 @@ impl Pace {
 /// Returns the cost of a run of this duration, in the currency of the prices; `None` if they do not
 /// cover the hardware.
 pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> Option<f64> {
-    let configuration = &run.configuration;
-    let resources = Resources {
-        executors: configuration.executors,
-        cores_per_executor: configuration.cores_per_executor,
-        total_cores: configuration.split().total_cores,
-        memory_per_executor_mib: configuration.memory_per_executor_mib,
-        accelerated: configuration.accelerator.is_some(),
-        shared_accelerators: None,
-    };
-    prices.cost(resources, secs)
+    prices.cost(Resources::from_configuration(&run.configuration), secs)
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use foreglow_model::{Basis, Decision, JointPredictor, Limits, Neighbours, Plan, Prices, Space, median};
 use foreglow_shared::{
-    Catalog, Context, Devices, Engine, Job, JobDefinition, JobGroup, PriceSheet, Question, Resources, WhatIf,
-    group_jobs, spark_submit_arguments,
+    Catalog, Context, Devices, Engine, Job, JobDefinition, JobGroup, PriceSheet, Question, WhatIf, group_jobs,
+    spark_submit_arguments,
 };
 
 use super::charts::charts;
@@ -253,14 +253,7 @@ impl Session {
                 .unwrap_or_default(),
             spark_submit: best.and_then(|best| {
                 let arm = &plan.predictor().arms()[best.placement.arm];
-                let resources = Resources {
-                    executors: best.placement.executors,
-                    cores_per_executor: best.placement.cores_per_executor,
-                    total_cores: None,
-                    memory_per_executor_mib: best.placement.memory_per_executor_mib,
-                    accelerated: arm.accelerator.is_some(),
-                    shared_accelerators: None,
-                };
+                let resources = best.placement.resources(arm.accelerator.is_some(), None);
                 (arm.engine == Engine::Spark).then(|| spark_submit_arguments(resources))
             }),
             types: self.types.iter().map(priced).collect(),

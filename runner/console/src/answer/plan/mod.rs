@@ -12,7 +12,7 @@ use foreglow_exit::unusable;
 use foreglow_model::{
     AccuracyUnknown, Arm, Basis as Source, Decision, Limits, Neighbours, Objective, Omission, Plan, Predictor, Warning,
 };
-use foreglow_shared::{Job, JobDefinition, PriceSheet, Question, WhatIf, format_duration, format_money};
+use foreglow_shared::{CoreSplit, Job, JobDefinition, PriceSheet, Question, WhatIf, format_duration, format_money};
 use serde::Serialize;
 
 use self::inversion::Inversion;
@@ -183,7 +183,8 @@ impl PlanAnswer {
 
     /// Returns the configuration to look at first: the recommended one, or else the fastest.
     pub fn what_if(&self) -> Option<WhatIf> {
-        let Row { executors, cores_per_executor, .. } = *self.recommended.as_ref().or(self.fastest.as_ref())?;
+        let row = self.recommended.as_ref().or(self.fastest.as_ref())?;
+        let CoreSplit { executors, cores_per_executor, .. } = row.split;
         Some(WhatIf { executors, cores_per_executor })
     }
 
