@@ -17,7 +17,7 @@ use foreglow_measurement::upload::UploadArgs;
 use foreglow_measurement::workload::{WorkloadArgs, prepare, warn};
 use foreglow_model::{FitError, Predictor, Repetitions};
 use foreglow_shared::{
-    Context, Outcome, Sample, Uuid, Workload, format_count, group_by_context, write_csv, write_jsonl,
+    Context, Outcome, Sample, Uuid, Workload, format_count, group_by_context,
 };
 
 use super::samples::outliers;
@@ -165,14 +165,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             format_count(of_grid.len(), "run")
         ));
     }
-    output::print(&match args.format {
-        Format::Table => {
-            let repeated = sample_table::repeated(&combinations);
-            sample_table::many(&samples) + &repeated.map_or_else(String::new, |repeated| format!("\n{repeated}"))
-        }
-        Format::Json => write_jsonl(&samples),
-        Format::Csv => write_csv(&samples),
-    })?;
+    output::print(&args.format.samples(&samples, || {
+        let repeated = sample_table::repeated(&combinations);
+        sample_table::many(&samples) + &repeated.map_or_else(String::new, |repeated| format!("\n{repeated}"))
+    }))?;
     if let Some(sample) = of_grid.first() {
         let kept: Vec<Sample> = known.iter().chain(&samples).cloned().collect();
         warn_without_effect(&kept, &Context::of(sample));

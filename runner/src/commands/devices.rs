@@ -2,7 +2,7 @@
 
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
-use foreglow_console::table::{aligned, csv, table};
+use foreglow_console::table::{aligned, csv_of, table};
 use foreglow_machine::device::{self, Adapter, Wish};
 
 /// List the devices that can run a CNN, with their limits and the default
@@ -59,21 +59,7 @@ fn number_formats(adapter: &Adapter) -> String {
 }
 
 fn write_csv(adapters: &[Adapter]) -> String {
-    let header = "index,name,kind,backend,memory_mib,driver,buffer_mib,binding_mib,number_formats";
-    let rows = adapters.iter().map(|adapter| {
-        let limit =
-            |of: fn(&device::Limits) -> u64| adapter.limits.as_ref().map_or_else(String::new, |l| of(l).to_string());
-        vec![
-            adapter.index.to_string(),
-            adapter.name.clone(),
-            adapter.kind.clone(),
-            adapter.backend.clone(),
-            adapter.memory_mib.map_or_else(String::new, |mib| mib.to_string()),
-            adapter.driver.clone().unwrap_or_default(),
-            limit(|limits| limits.buffer_mib),
-            limit(|limits| limits.binding_mib),
-            number_formats(adapter),
-        ]
-    });
-    csv(header, rows)
+    let columns = "index,name,kind,backend,memory_mib,driver,buffer_mib=limits.buffer_mib,\
+        binding_mib=limits.binding_mib,number_formats";
+    csv_of(columns, adapters)
 }

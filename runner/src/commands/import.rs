@@ -13,7 +13,7 @@ use foreglow_console::sample_table;
 use foreglow_event_log::{LogFiles, find};
 use foreglow_exit::{Temporary, UnusableInput, complain, unusable};
 use foreglow_import::{Given, ImportError, import};
-use foreglow_shared::{Context, Engine, Labels, write_csv, write_jsonl};
+use foreglow_shared::{Context, Engine, Labels};
 
 /// Convert Spark event logs, finished jobs, CSV or JSON Lines to timing samples.
 ///
@@ -173,12 +173,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         note(&format!("Next: {}", args.place.next_command(&Context::of(sample), imported.kept())));
     }
     let samples = imported.samples();
-    output::print(&match args.format {
-        Format::Table if samples.is_empty() => String::new(),
-        Format::Table => sample_table::many(samples),
-        Format::Json => write_jsonl(samples),
-        Format::Csv => write_csv(samples),
-    })?;
+    let table = || if samples.is_empty() { String::new() } else { sample_table::many(samples) };
+    output::print(&args.format.samples(samples, table))?;
     match imported.contradiction(&args.place) {
         Some(sentence) => Err(unusable(sentence)),
         None => problems.result(),

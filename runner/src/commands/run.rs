@@ -17,7 +17,7 @@ use foreglow_measurement::training::TrainingArgs;
 use foreglow_measurement::upload::UploadArgs;
 use foreglow_measurement::workload::{WorkloadArgs, check_sizes, default_partition_size, prepare, warn};
 use foreglow_networks::batch_memory;
-use foreglow_shared::{Configuration, Outcome, Sample, write_csv, write_jsonl};
+use foreglow_shared::{Configuration, Outcome, Sample};
 
 /// Default sampling rate.
 const USUAL_RATE: f64 = 0.1;
@@ -174,11 +174,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     drop(progress);
 
-    let printed = output::print(&match args.format {
-        Format::Table => format!("{}{}", sample_table::one(&sample), sample_table::classes(&sample)),
-        Format::Json => write_jsonl([&sample]),
-        Format::Csv => write_csv(std::slice::from_ref(&sample)),
-    });
+    let table = || format!("{}{}", sample_table::one(&sample), sample_table::classes(&sample));
+    let printed = output::print(&args.format.samples(std::slice::from_ref(&sample), table));
     upload.finish();
     saved.and(removed).and_then(|()| args.end(&sample)).and(printed)
 }

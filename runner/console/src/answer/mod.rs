@@ -28,9 +28,7 @@ pub use self::scaling::ScalingAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 pub use self::search::{Properties, SearchAnswer};
 pub use self::simulation::{Asked, SimulationAnswer};
-
-/// Version of the JSON of every answer.
-pub const SCHEMA: u32 = 1;
+pub use crate::output::SCHEMA;
 
 /// Fits the predictor to a job's runs.
 ///

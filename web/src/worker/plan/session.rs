@@ -11,7 +11,7 @@ use foreglow_shared::{
 
 use super::charts::charts;
 use super::decided::Decided;
-use super::rows::{arms, rows, trained};
+use super::rows::{arms, rows};
 use super::verdict::{cost_unknown, prices, verdict};
 use super::view::{PlanView, TypePrice};
 use super::{PlanAnswer, PlanQuestion};
@@ -258,7 +258,7 @@ impl Session {
             }),
             types: self.types.iter().map(priced).collect(),
             unmeasured: offered.map(str::to_owned).collect(),
-            trained: trained(plan, limits),
+            trained: plan.trained(limits),
             accuracy_unknown: unknown.map(|unknown| capitalised(&unknown.to_string())),
             omitted: plan.omissions().iter().map(|left| format!("{}: {}", left.machine, left.reason)).collect(),
         }
