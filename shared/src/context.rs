@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Configuration, CoreSplit, Engine, Fingerprint, Fit, Host, Interpolation, NumberFormat, Resizing, Sample, Workload, printable,
+    Configuration, CoreSplit, Engine, Fingerprint, Fit, Host, Interpolation, NumberFormat, Resizing, Sample, Workload,
+    printable,
 };
 
 /// Fields that every workload has; they come first in its JSON.

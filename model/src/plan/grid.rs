@@ -151,12 +151,8 @@ fn scan(asked: &Asked, executors: &[u32], cores: &[u32]) -> Option<Scanned> {
     // Without prices no budget is met.
     let budget = if plan.objective() == Objective::Cost { limits.budget } else { limits.budget.map(|_| 0.0) };
     // An incomplete run overrides the prediction of its configuration.
-    let mut stopped: Vec<(u32, u32)> = fitted
-        .job
-        .incomplete
-        .iter()
-        .filter_map(|run| run.split().equal_counts())
-        .collect();
+    let mut stopped: Vec<(u32, u32)> =
+        fitted.job.incomplete.iter().filter_map(|run| run.split().equal_counts()).collect();
     let is_asked = |(e, c): &(u32, u32)| executors.binary_search(e).is_ok() && cores.binary_search(c).is_ok();
     stopped.retain(is_asked);
     let best = Best { near: Vec::new(), passed_over: &stopped };

@@ -84,8 +84,8 @@ impl Space {
     /// with each total, without duplicates.
     pub(super) fn splits(&self, executors: &[u32], cores: &[u32]) -> Vec<CoreSplit> {
         if self.is_grid() {
-            let with = |executors: &u32| cores.iter().map(|cores| CoreSplit::even(*executors, *cores));
-            return executors.iter().flat_map(with).collect();
+            let with = |executors: u32| cores.iter().map(move |cores| CoreSplit::even(executors, *cores));
+            return executors.iter().copied().flat_map(with).collect();
         }
         let splits: BTreeSet<CoreSplit> = CoreSplit::all(executors, &self.total_cores).into_iter().collect();
         splits.into_iter().collect()

@@ -41,13 +41,7 @@ impl Format {
 
     /// Renders a list: as this table, as JSON with the rows under `name`, or as CSV with these
     /// columns of their JSON.
-    pub fn list<R: Serialize>(
-        self,
-        name: &str,
-        rows: &[R],
-        columns: &str,
-        table: impl FnOnce() -> String,
-    ) -> String {
+    pub fn list<R: Serialize>(self, name: &str, rows: &[R], columns: &str, table: impl FnOnce() -> String) -> String {
         match self {
             Self::Table => table(),
             Self::Json => format!("{:#}\n", json!({ "schema": SCHEMA, name: rows })),

@@ -64,8 +64,8 @@ impl TotalsOfCores {
     /// No total is large enough, one is too large, or an uneven split is to train.
     pub fn splits(&self, executors: &[u32], cores: &[u32], mode: Mode) -> anyhow::Result<Vec<CoreSplit>> {
         let Some(Counts(totals)) = &self.total_cores else {
-            let with = |executors: &u32| cores.iter().map(|cores| CoreSplit::even(*executors, *cores));
-            return Ok(executors.iter().flat_map(with).collect());
+            let with = |executors: u32| cores.iter().map(move |cores| CoreSplit::even(executors, *cores));
+            return Ok(executors.iter().copied().flat_map(with).collect());
         };
         let splits = CoreSplit::all(executors, totals);
         if splits.is_empty() {

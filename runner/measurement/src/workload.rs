@@ -166,6 +166,19 @@ pub struct WorkloadArgs {
 }
 
 impl WorkloadArgs {
+    /// Returns the job of a network with the default of every other argument.
+    ///
+    /// # Errors
+    /// The name is not a valid argument.
+    pub fn of_model(model: &str) -> anyhow::Result<Self> {
+        #[derive(clap::Parser)]
+        struct Defaults {
+            #[command(flatten)]
+            workload: WorkloadArgs,
+        }
+        Ok(<Defaults as clap::Parser>::try_parse_from(["foreglow", "--model", model])?.workload)
+    }
+
     /// Checks the arguments and finds the device and the images, without generating any.
     ///
     /// # Errors

@@ -4,10 +4,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::Parser as _;
 use foreglow_cnn::Network;
 use foreglow_console::calibration;
-use foreglow_console::grammar;
+use foreglow_console::grammar::{self, Counts};
 use foreglow_console::output;
 use foreglow_console::progress::{Progress, note, result};
 use foreglow_console::samples_file::SamplesFile;
@@ -76,13 +75,6 @@ pub struct Args {
     /// CNN to leave out, to check how well the others predict it; can be given several times
     #[arg(long, value_name = "NAME")]
     without: Vec<String>,
-}
-
-/// The job of a probe.
-#[derive(Debug, clap::Parser)]
-struct Probe {
-    #[command(flatten)]
-    workload: WorkloadArgs,
 }
 
 /// A probe with its results.
@@ -182,11 +174,13 @@ impl Args {
     }
 
     fn job(&self, model: &str, image_px: u32) -> anyhow::Result<Job> {
-        let (px, batch_size, device) = (image_px.to_string(), self.batch_size.to_string(), self.device.to_string());
-        let words =
-            ["calibrate", "--model", model, "--image-px", &px, "--batch-size", &batch_size, "--device", &device];
-        let Probe { mut workload } = Probe::try_parse_from(words)?;
-        workload.core_share = self.core_share;
+        let workload = WorkloadArgs {
+            image_px: Some(Counts(vec![image_px])),
+            batch_size: Some(Counts(vec![self.batch_size])),
+            device: self.device.clone(),
+            core_share: self.core_share,
+            ..WorkloadArgs::of_model(model)?
+        };
         workload.job()
     }
 }

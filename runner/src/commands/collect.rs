@@ -16,9 +16,7 @@ use foreglow_measurement::training::TrainingArgs;
 use foreglow_measurement::upload::UploadArgs;
 use foreglow_measurement::workload::{WorkloadArgs, prepare, warn};
 use foreglow_model::{FitError, Predictor, Repetitions};
-use foreglow_shared::{
-    Context, Outcome, Sample, Uuid, Workload, format_count, group_by_context,
-};
+use foreglow_shared::{Context, Outcome, Sample, Uuid, Workload, format_count, group_by_context};
 
 use super::samples::outliers;
 

@@ -131,7 +131,8 @@ fn waiting(collectors: &[Waiting], format: Format) -> String {
 }
 
 fn rejected(samples: &[Rejected], format: Format) -> String {
-    let row = |Rejected { collector, id, reason }: &Rejected| json!({ "id": id, "collector": collector, "reason": reason });
+    let row =
+        |Rejected { collector, id, reason }: &Rejected| json!({ "id": id, "collector": collector, "reason": reason });
     let rows: Vec<_> = samples.iter().map(row).collect();
     format.list("rejected", &rows, "id,collector,reason", || {
         if samples.is_empty() {

@@ -9,8 +9,8 @@ use crate::application::TaskTotals;
 use crate::outcome::Ending;
 use crate::run::Run;
 use foreglow_shared::{
-    Configuration, CoreSplit, Engine, Host, LabelError, Labels, Mode, SCHEMA, Sample, SampleError, TextInput, Workload, number,
-    printable,
+    Configuration, CoreSplit, Engine, Host, LabelError, Labels, Mode, SCHEMA, Sample, SampleError, TextInput, Workload,
+    number, printable,
 };
 
 /// Labels that every sample needs and Spark does not record.

@@ -138,7 +138,9 @@ impl Engine for Spark {
             if let Some(key) = self.submission().taken(job, configuration) {
                 return Err(unusable(format!("{key} is set by Foreglow; leave it out of --spark-conf")));
             }
-            if let Some(Err(shortage)) = cluster.as_ref().map(|cluster| cluster.check(Resources::from_configuration(configuration))) {
+            if let Some(Err(shortage)) =
+                cluster.as_ref().map(|cluster| cluster.check(Resources::from_configuration(configuration)))
+            {
                 return Err(unusable(shortage.to_string()));
             }
         }

@@ -151,35 +151,13 @@ impl Args {
     /// Returns the job for the CNN, on the first data set.
     fn cnn_job(&self) -> anyhow::Result<Job> {
         let workload = WorkloadArgs {
-            model: self.model.clone(),
-            classes: None,
-            weights: None,
-            images: None,
             data: self.data.first().cloned(),
             data_format: self.data_format,
-            max_broken: None,
-            draw: None,
             cache_dir: self.cache_dir.clone(),
-            vectors: None,
-            vocabulary: None,
             image_px: self.image_px.map(|px| Counts(vec![px])),
-            mean: None,
-            std: None,
-            pixel_range: None,
-            channel_order: None,
-            resize: None,
-            resize_px: None,
-            interpolation: None,
-            words: None,
-            batch_size: None,
             device: self.device.clone(),
-            dtype: foreglow_shared::NumberFormat::F32,
-            share_gpu: false,
-            core_share: None,
             seed: self.seed,
-            monitor: None,
-            machine: None,
-            timeout: None,
+            ..WorkloadArgs::of_model(&self.model)?
         };
         let network = workload.network()?;
         if let Input::Texts { .. } = network.input()? {
