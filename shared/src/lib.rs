@@ -32,6 +32,7 @@ mod link_setting;
 mod machine;
 mod moment;
 mod monitor;
+mod names;
 mod number_format;
 mod numbers;
 mod preset;

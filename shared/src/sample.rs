@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::limits;
+use crate::names::names;
 use crate::{CoreSplit, Curve, ExceededMemory, SplitError, Workload};
 
 /// Version of the sample format; no other version is read.
@@ -258,28 +259,16 @@ impl From<SplitError> for SampleError {
     }
 }
 
-impl Outcome {
-    /// Returns the name in the sample format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::OutOfMemory => "out_of_memory",
-            Self::TimedOut => "timed_out",
-            Self::Failed => "failed",
-        }
-    }
-}
+names!(Outcome {
+    Completed => "completed",
+    OutOfMemory => "out_of_memory",
+    TimedOut => "timed_out",
+    Failed => "failed",
+});
+
+names!(Engine { Local => "local", Spark => "spark", Command => "command" });
 
 impl Engine {
-    /// Returns the name in the sample format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::Spark => "spark",
-            Self::Command => "command",
-        }
-    }
-
     /// Whether all executors of a run are on one machine, so that its processors and accelerators
     /// limit them.
     pub fn is_on_one_machine(self) -> bool {
