@@ -15,7 +15,7 @@ use foreglow_data::{Drawing, Format};
 use foreglow_engine::{self as engine, Job};
 use foreglow_exit::{note, unusable};
 use foreglow_machine::control_group::Quota;
-use foreglow_machine::device::{self, Chosen, Wish};
+use foreglow_machine::device::{self, Chosen, DeviceChoice};
 use foreglow_shared::{Fit, Interpolation, NetworkFile, NumberFormat, TextInput, Workload};
 
 use self::checks::check_core_share;
@@ -127,8 +127,8 @@ pub struct WorkloadArgs {
     pub batch_size: Option<Counts>,
 
     /// Device: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
-    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto, help_heading = "Measurement")]
-    pub device: Wish,
+    #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Auto, help_heading = "Measurement")]
+    pub device: DeviceChoice,
 
     /// Number format in which the CNN computes: f32, f16 or bf16, as the device allows;
     /// `foreglow devices` lists its formats. Runs in different formats are not comparable

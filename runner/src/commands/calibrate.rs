@@ -13,7 +13,7 @@ use foreglow_console::samples_file::SamplesFile;
 use foreglow_console::table::{aligned, table};
 use foreglow_engine::{Engine as _, Job, Local};
 use foreglow_exit::{Interrupt, unusable};
-use foreglow_machine::device::Wish;
+use foreglow_machine::device::DeviceChoice;
 use foreglow_machine::warnings_of;
 use foreglow_measurement::DEFAULT_MEMORY_MIB;
 use foreglow_measurement::workload::{WorkloadArgs, default_partition_size, prepare};
@@ -60,8 +60,8 @@ pub struct Args {
     batch_size: u32,
 
     /// Device: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
-    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
-    device: Wish,
+    #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Auto)]
+    device: DeviceChoice,
 
     /// Slow each core down to this share of a processor by a CPU quota, 1% to 100%
     #[arg(long, value_name = "SHARE", value_parser = grammar::core_share, allow_negative_numbers = true)]

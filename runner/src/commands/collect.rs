@@ -1,10 +1,10 @@
 //! `foreglow collect`: measures a grid of configurations.
 
 use foreglow_console::output::{self, Format};
-use foreglow_console::place::PlaceArgs;
+use foreglow_console::place::DestinationArgs;
 use foreglow_console::progress::{Progress, note};
 use foreglow_console::sample_table;
-use foreglow_engine::sweep::{self, Forecast, Grid, Limits, Run, Tally};
+use foreglow_engine::sweep::{self, Forecast, Grid, Limits, Run, SkippedRuns};
 use foreglow_engine::{self as engine, Engine, Job};
 use foreglow_exit::{Interrupt, Interrupted, unusable};
 use foreglow_machine::{Warning, warnings_of};
@@ -44,7 +44,7 @@ pub struct Args {
     budget: BudgetArgs,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    place: DestinationArgs,
 
     #[command(flatten)]
     upload: UploadArgs,
@@ -143,7 +143,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     drop(progress);
     drop(engine);
     upload.finish();
-    let tally = match result {
+    let skipped = match result {
         Err(error) if error.is::<Interrupted>() => {
             return Err(Interrupted::with(format!(
                 "interrupted: {} of {} runs are saved in {shown}; the same command continues with the rest",
@@ -153,7 +153,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         other => other?,
     };
-    say(tally);
+    say(skipped);
     let disturbed = of_grid.iter().filter(|sample| sample.is_disturbed()).count();
     if disturbed > 0 {
         note(&format!(
@@ -214,7 +214,7 @@ fn warn_without_effect(samples: &[Sample], context: &Context) {
 }
 
 /// Reports the runs that were not made.
-fn say(Tally { precise, over_budget }: Tally) {
+fn say(SkippedRuns { precise, over_budget }: SkippedRuns) {
     if precise > 0 {
         let runs = if precise == 1 { "run was" } else { "runs were" };
         note(&format!("{precise} {runs} skipped: the medians of their combinations are precise enough"));

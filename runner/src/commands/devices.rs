@@ -3,7 +3,7 @@
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
 use foreglow_console::table::{aligned, csv_of, table};
-use foreglow_machine::device::{self, Adapter, Wish};
+use foreglow_machine::device::{self, Adapter, DeviceChoice};
 
 /// List the devices that can run a CNN, with their limits and the default
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let adapters = device::adapters();
-    let taken = device::pick(&Wish::Auto, &adapters)?.index();
+    let taken = device::pick(&DeviceChoice::Auto, &adapters)?.index();
     output::print(&match args.format {
         Format::Table => show(&adapters, taken),
         Format::Json => {
@@ -45,7 +45,7 @@ fn show(adapters: &[Adapter], taken: usize) -> String {
             number_formats(adapter),
             match adapter.place {
                 _ if adapter.index == taken => "by default".to_owned(),
-                device::Place::Software => "only on request".to_owned(),
+                device::DeviceId::Software => "only on request".to_owned(),
                 _ if adapter.shortcoming().is_some() => "limits too small".to_owned(),
                 _ => String::new(),
             },

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use foreglow_console::grammar;
 use foreglow_console::imported::Imported;
 use foreglow_console::output::{self, Format};
-use foreglow_console::place::PlaceArgs;
+use foreglow_console::place::DestinationArgs;
 use foreglow_console::progress::note;
 use foreglow_console::sample_table;
 use foreglow_event_log::{LogFiles, find};
@@ -34,7 +34,7 @@ pub struct Args {
     application: Vec<String>,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    place: DestinationArgs,
 
     /// Output format of the samples
     #[arg(long, value_enum, default_value_t)]

@@ -201,7 +201,7 @@ impl PlanAnswer {
 
     /// Returns the limits on time and cost, such as `done within 30 min for at most USD 5.00`;
     /// `None` without either.
-    fn wish(&self) -> Option<String> {
+    fn describe_limits(&self) -> Option<String> {
         let deadline = self.limits.deadline_secs.map(|secs| format!("done within {}", format_duration(secs)));
         let budget = self.limits.budget.map(|money| format!("at most {}", self.amount(money)));
         match (deadline, budget) {
