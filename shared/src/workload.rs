@@ -139,7 +139,7 @@ pub struct NetworkFile {
     pub fingerprint: String,
 }
 
-names!(Mode { Inference => "inference", Training => "training" });
+names!(Mode { Inference => "inference", Training => "training" }, |text| "write inference or training".to_owned());
 
 impl Workload {
     /// Returns a workload of one epoch in batches of one image, without optional fields.

@@ -122,11 +122,7 @@ impl MappedRow<'_> {
     }
 
     fn context(&self) -> Result<Context, MappingError> {
-        let mode = match self.text(Field::Mode).to_ascii_lowercase().as_str() {
-            "inference" => Mode::Inference,
-            "training" => Mode::Training,
-            _ => return Err(self.cell(Field::Mode, "inference or training")),
-        };
+        let mode = self.text(Field::Mode).parse().map_err(|_| self.cell(Field::Mode, "inference or training"))?;
         let model = self.text(Field::Model).to_owned();
         if model.is_empty() {
             return Err(self.cell(Field::Model, "the name of a CNN"));

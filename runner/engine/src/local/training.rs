@@ -73,8 +73,8 @@ impl Run<'_> {
             let load = |rank: u32| vec![files[rank as usize % files.len()].clone()];
             let nothing = Round { first_step, steps: Some(0), ..Round::default() };
             self.round(pool, None, &nothing, |rank| Round { load: load(rank), ..Round::default() })?;
-            self.stats.images_done += kept.history.images();
-            self.history.resume(kept.history, first);
+            self.stats.images_done += kept.course.images();
+            self.history.resume(kept.course, first);
             (self.progress)(Progress::Resumed(first));
         }
         for epoch in first..settings.epochs {
