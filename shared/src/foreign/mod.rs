@@ -9,8 +9,8 @@ pub use self::field::Field;
 pub use self::mapping::{Extent, FieldSource, Mapping, TimeUnit};
 use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, RUN_SECS, SAMPLING_RATES};
 use crate::{
-    Configuration, Context, CoreSplit, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Table,
-    TableError, TableRow, Workload, number, share_of_percent, unambiguous_number,
+    Configuration, Context, CoreSplit, Host, IncompleteOutcome, IncompleteRun, Job, Observation, Table, TableError,
+    TableRow, Workload, number, share_of_percent, unambiguous_number,
 };
 
 /// Why the rows of a table are not runs.
