@@ -33,7 +33,7 @@ pub struct MethodResult {
     pub reason: Option<String>,
 }
 
-struct Trial {
+struct MethodRun {
     secs: f64,
     outcomes: Result<Vec<Outcome>, String>,
 }
@@ -50,13 +50,13 @@ impl Method {
         }
     }
 
-    fn meet(self, trial: &Trial, roles: &Roles) -> Trial {
+    fn run(self, trial: &Trial, roles: &Roles) -> MethodRun {
         let start = Instant::now();
         let outcomes = match self {
             Self::Foreglow => trial.outcomes(|fit, asked| foreglow(fit, asked, roles)),
             Self::Rival(rival) => trial.rival(rival, roles).map_err(|error| error.to_string()),
         };
-        Trial { secs: start.elapsed().as_secs_f64(), outcomes }
+        MethodRun { secs: start.elapsed().as_secs_f64(), outcomes }
     }
 }
 
@@ -73,22 +73,22 @@ fn foreglow(fit: &Dataset, asked: &Features, roles: &Roles) -> Result<Vec<Answer
 
 /// Evaluates every predictor on every trial, and calls `done(finished, total)` after each. Foreglow
 /// comes first, then the rivals by MAPE, then those without a MAPE.
-pub fn hold(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize)) -> Vec<MethodResult> {
+pub fn benchmark(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize)) -> Vec<MethodResult> {
     let methods = Method::all();
-    let trials: Vec<(&Trial, Method)> =
+    let runs: Vec<(&Trial, Method)> =
         trials.iter().flat_map(|trial| methods.iter().map(move |method| (trial, *method))).collect();
-    let total = trials.len();
+    let total = runs.len();
     let (send, receive) = mpsc::channel();
-    let mut met: Vec<Trial> = Vec::new();
+    let mut done_runs: Vec<MethodRun> = Vec::new();
     rayon::in_place_scope(|scope| {
         scope.spawn(|_| {
-            // Times differ by a factor of thousands, so every trial can move to another thread.
-            let each = trials.into_par_iter().with_max_len(1).map_with(send, |send, (trial, method)| {
-                let trial = method.meet(trial, roles);
+            // Times differ by a factor of thousands, so every run of a method can move to another thread.
+            let each = runs.into_par_iter().with_max_len(1).map_with(send, |send, (trial, method)| {
+                let run = method.run(trial, roles);
                 let _ = send.send(());
-                trial
+                run
             });
-            met = each.collect();
+            done_runs = each.collect();
         });
         for (count, ()) in receive.iter().enumerate() {
             done(count + 1, total);
@@ -98,7 +98,7 @@ pub fn hold(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize))
         .iter()
         .enumerate()
         .map(|(place, method)| {
-            let own = met.iter().skip(place).step_by(methods.len());
+            let own = done_runs.iter().skip(place).step_by(methods.len());
             result(method.name(), &own.collect::<Vec<_>>(), trials)
         })
         .collect();
@@ -107,13 +107,12 @@ pub fn hold(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize))
     results
 }
 
-fn result(name: &'static str, trials: &[&Trial], trials: &[Trial]) -> MethodResult {
-    let outcomes: Vec<Outcome> =
-        trials.iter().filter_map(|trial| trial.outcomes.as_ref().ok()).flatten().copied().collect();
+fn result(name: &'static str, runs: &[&MethodRun], trials: &[Trial]) -> MethodResult {
+    let outcomes: Vec<Outcome> = runs.iter().filter_map(|run| run.outcomes.as_ref().ok()).flatten().copied().collect();
     let asked: usize = trials.iter().map(Trial::tested).sum();
     let mut score = score(&outcomes);
     score.unknown = asked - score.tested;
-    let error = trials.iter().find_map(|trial| trial.outcomes.as_ref().err());
+    let error = runs.iter().find_map(|run| run.outcomes.as_ref().err());
     let reason = match (error, score.unknown) {
         (_, 0) => (score.mape_percent.is_none() && asked > 0).then(|| "its errors are too large for a mean".to_owned()),
         (Some(error), unknown) if unknown == asked => Some(error.clone()),
@@ -126,7 +125,7 @@ fn result(name: &'static str, trials: &[&Trial], trials: &[Trial]) -> MethodResu
             Some(format!("{unknown} of {asked} runs are left out: {why}"))
         }
     };
-    let went_well: Vec<f64> = trials.iter().filter(|trial| trial.outcomes.is_ok()).map(|trial| trial.secs).collect();
+    let went_well: Vec<f64> = runs.iter().filter(|run| run.outcomes.is_ok()).map(|run| run.secs).collect();
     let fit_secs = (score.tested > 0).then(|| went_well.iter().sum::<f64>() / went_well.len() as f64);
     MethodResult { name, score, fit_secs, reason }
 }

@@ -11,7 +11,7 @@ mod samples;
 
 use foreglow_model::{Dataset, Ensemble, Roles, Warning};
 
-pub use self::benchmark::{MethodResult, hold};
+pub use self::benchmark::{MethodResult, benchmark};
 pub use self::samples::on_samples;
 
 use crate::progress::Progress;
@@ -62,7 +62,7 @@ impl EvaluationArgs {
         plan.notes.extend(contradictions(&input.runs, &roles));
         drop(input);
         let progress = Progress::default();
-        let results = hold(&plan.trials, &roles, |met, of| progress.trials(met, of));
+        let results = benchmark(&plan.trials, &roles, |met, of| progress.trials(met, of));
         drop(progress);
         Ok(Some(Evaluation { rows, split: plan.split, notes: plan.notes, results }))
     }

@@ -5,13 +5,13 @@ use std::time::Instant;
 use foreglow_model::{Answer, Outcome, Predictor, Setting, sample_trial, score};
 use foreglow_shared::{Job, Observation};
 
-use super::benchmark::{FOREGLOW, MethodResult, hold};
+use super::benchmark::{FOREGLOW, MethodResult, benchmark};
 
 /// Evaluates every predictor, fitted on the runs over a part of the images and tested on the runs
 /// over all images. Empty if there are no runs of either kind.
 pub fn on_samples(job: &Job) -> Vec<MethodResult> {
     let Ok((trial, roles)) = sample_trial(&job.observations) else { return Vec::new() };
-    let mut results = hold(&[trial], &roles, |_, _| ());
+    let mut results = benchmark(&[trial], &roles, |_, _| ());
     // The predictor of a job also uses the machine, which a plain table does not contain.
     if let Some((own, known)) = results.iter_mut().find(|own| own.name == FOREGLOW).zip(of_job(job)) {
         *own = known;
