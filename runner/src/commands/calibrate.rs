@@ -251,8 +251,7 @@ mod tests {
         for (model, image_px) in PROBES {
             let network = Network::named(model).unwrap();
             assert!(network.size(job_shape(model, image_px).unwrap()).unwrap().multiply_accumulates > 0, "{model}");
-            let words = ["calibrate", "--model", model, "--image-px", &image_px.to_string()];
-            assert!(Probe::try_parse_from(words).is_ok(), "{model}");
+            assert!(WorkloadArgs::of_model(model).is_ok(), "{model}");
         }
     }
 }
