@@ -57,7 +57,7 @@ impl ScenarioTableAnswer {
     }
 
     /// Adds the default predictor and its rivals.
-    pub fn beside(self, predictors: Vec<MethodResult>) -> Self {
+    pub fn with_predictors(self, predictors: Vec<MethodResult>) -> Self {
         Self { predictors, ..self }
     }
 
