@@ -52,8 +52,8 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let Ok(Some(evaluation)) = options.table.evaluate() else { return };
     assert!(evaluation.rows > 0);
-    for standing in &evaluation.standings {
-        let score = &standing.score;
+    for result in &evaluation.results {
+        let score = &result.score;
         assert!(score.mape_percent.is_none_or(|mape| mape.is_finite() && mape >= 0.0), "{score:?}");
     }
 });

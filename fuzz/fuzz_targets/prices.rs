@@ -1,7 +1,7 @@
 //! Price sheets: any text is rejected or read into a sheet that prices a job and can be written.
 #![no_main]
 
-use foreglow_shared::{PriceSheet, Resources};
+use foreglow_shared::{CoreSplit, PriceSheet, Resources};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -9,9 +9,7 @@ fuzz_target!(|text: &str| {
     let written = serde_json::to_string(&sheet).expect("a sheet holds only texts and finite numbers");
     assert_eq!(PriceSheet::from_json(&written).as_ref(), Ok(&sheet));
     let resources = Resources {
-        executors: 4,
-        cores_per_executor: 8,
-        total_cores: None,
+        split: CoreSplit::even(4, 8),
         memory_per_executor_mib: 2048,
         accelerated: false,
         shared_accelerators: None,

@@ -52,7 +52,6 @@ impl MeasuredRatios {
 
     /// Returns the measured configurations of equal executors, E and C.
     pub(crate) fn configurations(&self) -> impl Iterator<Item = (u32, u32)> {
-        let even = self.0.iter().filter(|at| at.setting.total_cores.is_none());
-        even.map(|at| (at.setting.executors, at.setting.cores_per_executor))
+        self.0.iter().filter_map(|at| at.setting.split().equal_counts())
     }
 }

@@ -237,8 +237,7 @@ impl Predictor {
     /// does not hold.
     pub(crate) fn configurations_with_own_spread(&self) -> impl Iterator<Item = (u32, u32)> {
         let settings = self.ensemble.rows_with_own_spread().filter_map(|numeric| self.items.setting(numeric));
-        let even = settings.filter(|setting| setting.total_cores.is_none());
-        even.map(|setting| (setting.executors, setting.cores_per_executor))
+        settings.filter_map(|setting| setting.split().equal_counts())
     }
 
     /// Returns the numbers of executors and of cores that can be predicted: all, or only the

@@ -1,7 +1,7 @@
 //! Command line; each subcommand is a file of `commands`.
 
 #[cfg(test)]
-mod documents;
+mod documents_tests;
 
 use clap::{Parser, Subcommand};
 

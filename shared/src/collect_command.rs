@@ -99,10 +99,8 @@ pub fn collect_command(
         option("--dtype", format.to_string());
     }
     option("--executors", configuration.executors.to_string());
-    match configuration.split().total_cores {
-        None => option("--cores", configuration.cores_per_executor.to_string()),
-        Some(total) => option("--total-cores", total.to_string()),
-    }
+    let (name, cores) = configuration.split().cores_option();
+    option(name, cores.to_string());
     option("--memory", configuration.memory_per_executor_mib.to_string());
     option("--partition-size", configuration.partition_size.to_string());
     option("--sampling-rate", sampling_rate.to_string());

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Configuration, Engine, Fingerprint, Fit, Host, Interpolation, NumberFormat, Resizing, Sample, Workload, printable,
+    Configuration, CoreSplit, Engine, Fingerprint, Fit, Host, Interpolation, NumberFormat, Resizing, Sample, Workload,
+    printable,
 };
 
 /// Fields that every workload has; they come first in its JSON.
@@ -64,6 +65,17 @@ impl Context {
     pub fn shared_accelerators(&self) -> Option<u32> {
         let count = u32::try_from(self.host.accelerators.len()).ok()?;
         (self.shares_accelerators && self.engine.is_on_one_machine() && count > 0).then_some(count)
+    }
+
+    /// Returns a configuration on the hardware of this context.
+    pub fn configuration(&self, split: CoreSplit, memory_per_executor_mib: u32, partition_size: u32) -> Configuration {
+        Configuration {
+            accelerator: self.accelerator.clone(),
+            shares_accelerators: self.shares_accelerators,
+            accelerators_per_executor: self.accelerators_per_executor,
+            machines: self.machines,
+            ..Configuration::new(split, memory_per_executor_mib, partition_size)
+        }
     }
 
     /// Returns a one-line title:

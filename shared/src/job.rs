@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{Context, CoreSplit, Outcome, Sample, TrainedAccuracy};
+use crate::{Configuration, Context, CoreSplit, Outcome, Sample, TrainedAccuracy};
 
 /// The measurements of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -219,20 +219,27 @@ impl Observation {
         }
     }
 
-    /// Converts a sample; `None` unless its run completed.
-    pub fn of(sample: &Sample) -> Option<Self> {
-        let configuration = &sample.configuration;
-        Some(Self {
-            executors: configuration.executors,
-            cores_per_executor: configuration.cores_per_executor,
-            total_cores: configuration.split().total_cores,
+    /// Returns a run of which only the time is known.
+    pub fn new(configuration: &Configuration, sampling_rate: f64, completion_time_secs: f64) -> Self {
+        let CoreSplit { executors, cores_per_executor, total_cores } = configuration.split();
+        Self {
+            executors,
+            cores_per_executor,
+            total_cores,
             memory_per_executor_mib: configuration.memory_per_executor_mib,
             partition_size: configuration.partition_size,
-            sampling_rate: sample.sampling_rate,
-            completion_time_secs: sample.completed_secs()?,
-            startup_secs: sample.startup_secs,
-            disturbed: sample.is_disturbed(),
-        })
+            sampling_rate,
+            completion_time_secs,
+            startup_secs: None,
+            disturbed: false,
+        }
+    }
+
+    /// Converts a sample; `None` unless its run completed.
+    pub fn of(sample: &Sample) -> Option<Self> {
+        let (startup_secs, disturbed) = (sample.startup_secs, sample.is_disturbed());
+        let run = Self::new(&sample.configuration, sample.sampling_rate, sample.completed_secs()?);
+        Some(Self { startup_secs, disturbed, ..run })
     }
 
     fn cmp_features(&self, other: &Self) -> Ordering {
@@ -258,6 +265,26 @@ impl IncompleteRun {
         }
     }
 
+    /// Returns a run that ended with this outcome.
+    pub fn new(
+        configuration: &Configuration,
+        sampling_rate: f64,
+        outcome: IncompleteOutcome,
+        at_least_secs: Option<f64>,
+    ) -> Self {
+        let CoreSplit { executors, cores_per_executor, total_cores } = configuration.split();
+        Self {
+            executors,
+            cores_per_executor,
+            total_cores,
+            memory_per_executor_mib: configuration.memory_per_executor_mib,
+            partition_size: configuration.partition_size,
+            sampling_rate,
+            outcome,
+            at_least_secs,
+        }
+    }
+
     /// Converts a sample; `None` for completed runs, and for failed ones, because other failures do
     /// not depend on the configuration.
     pub fn of(sample: &Sample) -> Option<Self> {
@@ -269,17 +296,7 @@ impl IncompleteRun {
             Outcome::TimedOut => (IncompleteOutcome::TimedOut, sample.completion_time_secs),
             Outcome::Completed | Outcome::Failed => return None,
         };
-        let configuration = &sample.configuration;
-        Some(Self {
-            executors: configuration.executors,
-            cores_per_executor: configuration.cores_per_executor,
-            total_cores: configuration.split().total_cores,
-            memory_per_executor_mib: configuration.memory_per_executor_mib,
-            partition_size: configuration.partition_size,
-            sampling_rate: sample.sampling_rate,
-            outcome,
-            at_least_secs,
-        })
+        Some(Self::new(&sample.configuration, sample.sampling_rate, outcome, at_least_secs))
     }
 
     fn cmp_features(&self, other: &Self) -> Ordering {

@@ -73,15 +73,7 @@ pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
         ),
         ("configuration.machines", configuration.machines.map(u64::from), MOST_MACHINES.into()),
     ])?;
-    let split = configuration.split();
-    if let Some(total) = split.total_cores.filter(|_| !split.is_consistent()) {
-        let must = format!(
-            "the total of an uneven split: at least executors, above executors × (cores_per_executor - 1) and below \
-             executors × cores_per_executor, here {} × {}",
-            split.executors, split.cores_per_executor
-        );
-        return Err(SampleError::Range { field: "configuration.total_cores", value: total.to_string(), must });
-    }
+    configuration.split().check()?;
     if sample.progress.as_ref().is_some_and(|curve| !curve.is_valid()) {
         let must =
             format!("a unit and at most {MOST_CURVE_POINTS} points, whose seconds and work ascend and are not below 0");

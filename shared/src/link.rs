@@ -209,7 +209,7 @@ impl View {
         if any(|split| split.executors > MOST_EXECUTORS || split.cores_per_executor > MOST_CORES) {
             return form("it has a configuration with more executors or cores than a sample may have");
         }
-        if any(|split| !split.is_consistent()) {
+        if any(|split| split.check().is_err()) {
             return form("a total number of cores does not match its executors");
         }
         if !self.jobs().flat_map(|job| &job.observations).chain(&self.left_out.observations).all(is_run) {

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::is_price;
-use crate::{CoreSplit, Rate};
+use crate::{Configuration, CoreSplit, Rate};
 
 const MIB_PER_GIB: f64 = 1024.0;
 
@@ -55,12 +55,8 @@ pub struct PriceSheet {
 /// Resources of a job that are billed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
-    /// Executor processes, E.
-    pub executors: u32,
-    /// Task threads of an executor, C; in an uneven split, the largest number.
-    pub cores_per_executor: u32,
-    /// Task threads of all executors in an uneven split; `None` if each has C.
-    pub total_cores: Option<u32>,
+    /// Executors and their cores.
+    pub split: CoreSplit,
     /// Memory of each executor, MiB.
     pub memory_per_executor_mib: u32,
     /// Whether each executor uses an accelerator.
@@ -70,10 +66,15 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// Returns how the cores are divided among the executors.
-    pub fn split(self) -> CoreSplit {
-        let Self { executors, cores_per_executor, total_cores, .. } = self;
-        CoreSplit { executors, cores_per_executor, total_cores }
+    /// Returns the resources of a run, in which each executor has an accelerator of its own if
+    /// there are any.
+    pub fn from_configuration(configuration: &Configuration) -> Self {
+        Self {
+            split: configuration.split(),
+            memory_per_executor_mib: configuration.memory_per_executor_mib,
+            accelerated: configuration.accelerator.is_some(),
+            shared_accelerators: None,
+        }
     }
 
     /// Returns the accelerators that are billed for each executor: 1, or less if executors share
@@ -82,7 +83,7 @@ impl Resources {
         match self.shared_accelerators {
             _ if !self.accelerated => 0.0,
             None => 1.0,
-            Some(count) => f64::from(count.min(self.executors)) / f64::from(self.executors),
+            Some(count) => f64::from(count.min(self.split.executors)) / f64::from(self.split.executors),
         }
     }
 }
@@ -229,7 +230,7 @@ impl PriceSheet {
     /// applies to the sum.
     pub fn rate(&self, resources: Resources) -> Option<Rate> {
         self.covers(resources.accelerated).then(|| Rate {
-            units: f64::from(resources.executors),
+            units: f64::from(resources.split.executors),
             start: self.executor_start * self.machines_per_executor(resources),
             hour: self.terms(resources).map(|(price, amount)| price * amount).iter().sum(),
             share: 1.0 - self.discount,
@@ -250,7 +251,7 @@ impl PriceSheet {
     pub fn terms(&self, resources: Resources) -> [(f64, f64); 4] {
         [
             (self.executor_hour, self.machines_per_executor(resources)),
-            (self.core_hour, resources.split().mean_cores()),
+            (self.core_hour, resources.split.mean_cores()),
             (self.gib_hour, f64::from(resources.memory_per_executor_mib) / MIB_PER_GIB),
             (self.accelerator_hour, resources.accelerators_per_executor()),
         ]

@@ -1,9 +1,8 @@
 //! Resizing of images to the square input of a CNN.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+
+use crate::names::names;
 
 /// Resizing of images: the workload's fields `resize`, `resize_px` and `interpolation`, which are
 /// absent for the defaults, as in samples of earlier versions. Jobs with different resizing are not
@@ -48,63 +47,12 @@ pub enum Interpolation {
     Lanczos,
 }
 
-impl Fit {
-    /// All rules.
-    pub const ALL: [Self; 2] = [Self::Crop, Self::Stretch];
+names!(Fit { Crop => "crop", Stretch => "stretch" }, |text| "write crop or stretch".to_owned());
 
-    /// Returns the name on the command line and in samples.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Crop => "crop",
-            Self::Stretch => "stretch",
-        }
-    }
-}
-
-impl Interpolation {
-    /// All interpolations.
-    pub const ALL: [Self; 4] = [Self::Nearest, Self::Bilinear, Self::Bicubic, Self::Lanczos];
-
-    /// Returns the name on the command line and in samples.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Nearest => "nearest",
-            Self::Bilinear => "bilinear",
-            Self::Bicubic => "bicubic",
-            Self::Lanczos => "lanczos",
-        }
-    }
-}
-
-impl fmt::Display for Fit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for Interpolation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Fit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let fit = Self::ALL.into_iter().find(|fit| fit.as_str().eq_ignore_ascii_case(text));
-        fit.ok_or_else(|| "write crop or stretch".to_owned())
-    }
-}
-
-impl FromStr for Interpolation {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let interpolation = Self::ALL.into_iter().find(|it| it.as_str().eq_ignore_ascii_case(text));
-        interpolation.ok_or_else(|| "write nearest, bilinear, bicubic or lanczos".to_owned())
-    }
-}
+names!(
+    Interpolation { Nearest => "nearest", Bilinear => "bilinear", Bicubic => "bicubic", Lanczos => "lanczos" },
+    |text| "write nearest, bilinear, bicubic or lanczos".to_owned()
+);
 
 #[cfg(test)]
 mod tests {

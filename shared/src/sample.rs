@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::limits;
-use crate::{CoreSplit, Curve, ExceededMemory, Workload};
+use crate::names::names;
+use crate::{CoreSplit, Curve, ExceededMemory, SplitError, Workload};
 
 /// Version of the sample format; no other version is read.
 pub const SCHEMA: u32 = 1;
@@ -149,6 +150,23 @@ pub struct Accelerator {
 }
 
 impl Configuration {
+    /// Returns a configuration without accelerators.
+    pub fn new(split: CoreSplit, memory_per_executor_mib: u32, partition_size: u32) -> Self {
+        let CoreSplit { executors, cores_per_executor, total_cores } = split;
+        Self {
+            executors,
+            cores_per_executor,
+            total_cores,
+            memory_per_executor_mib,
+            partition_size,
+            accelerator: None,
+            shares_accelerators: false,
+            accelerators_per_executor: None,
+            machines: None,
+            extra: Map::new(),
+        }
+    }
+
     /// Returns how the cores are divided among the executors.
     pub fn split(&self) -> CoreSplit {
         CoreSplit::of_fields(self.executors, self.cores_per_executor, self.total_cores)
@@ -230,28 +248,27 @@ pub enum SampleError {
     },
 }
 
-impl Outcome {
-    /// Returns the name in the sample format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::OutOfMemory => "out_of_memory",
-            Self::TimedOut => "timed_out",
-            Self::Failed => "failed",
-        }
+impl From<SplitError> for SampleError {
+    fn from(SplitError { split, total }: SplitError) -> Self {
+        let must = format!(
+            "the total of an uneven split: at least executors, above executors × (cores_per_executor - 1) and below \
+             executors × cores_per_executor, here {} × {}",
+            split.executors, split.cores_per_executor
+        );
+        Self::Range { field: "configuration.total_cores", value: total.to_string(), must }
     }
 }
 
-impl Engine {
-    /// Returns the name in the sample format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::Spark => "spark",
-            Self::Command => "command",
-        }
-    }
+names!(Outcome {
+    Completed => "completed",
+    OutOfMemory => "out_of_memory",
+    TimedOut => "timed_out",
+    Failed => "failed",
+});
 
+names!(Engine { Local => "local", Spark => "spark", Command => "command" });
+
+impl Engine {
     /// Whether all executors of a run are on one machine, so that its processors and accelerators
     /// limit them.
     pub fn is_on_one_machine(self) -> bool {

@@ -1,6 +1,6 @@
 //! Spark properties of a configuration.
 
-use crate::Resources;
+use crate::{CoreSplit, Resources};
 
 /// Prefix of Foreglow's own Spark properties, set for the application (`--conf`) or for one job (as
 /// a local property).
@@ -21,11 +21,9 @@ pub const LEAST_SPARK_MEMORY_MIB: u32 = 450;
 /// documentation of Spark 3.5.
 ///
 /// ```
-/// # use foreglow_shared::{Resources, spark_properties};
+/// # use foreglow_shared::{CoreSplit, Resources, spark_properties};
 /// let resources = Resources {
-///     executors: 3,
-///     cores_per_executor: 2,
-///     total_cores: None,
+///     split: CoreSplit::even(3, 2),
 ///     memory_per_executor_mib: 2048,
 ///     accelerated: false,
 ///     shared_accelerators: None,
@@ -35,7 +33,8 @@ pub const LEAST_SPARK_MEMORY_MIB: u32 = 450;
 /// assert!(properties.contains(&("spark.executor.instances", "3".to_owned())));
 /// ```
 pub fn spark_properties(resources: Resources) -> Vec<(&'static str, String)> {
-    let Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated, .. } = resources;
+    let Resources { split, memory_per_executor_mib, accelerated, .. } = resources;
+    let CoreSplit { executors, cores_per_executor, .. } = split;
     let mut properties = vec![
         ("spark.dynamicAllocation.enabled", "false".to_owned()),
         ("spark.executor.instances", executors.to_string()),
@@ -54,11 +53,9 @@ pub fn spark_properties(resources: Resources) -> Vec<(&'static str, String)> {
 /// executor starts.
 ///
 /// ```
-/// # use foreglow_shared::{Resources, spark_submit_arguments};
+/// # use foreglow_shared::{CoreSplit, Resources, spark_submit_arguments};
 /// let resources = Resources {
-///     executors: 3,
-///     cores_per_executor: 2,
-///     total_cores: None,
+///     split: CoreSplit::even(3, 2),
 ///     memory_per_executor_mib: 2048,
 ///     accelerated: false,
 ///     shared_accelerators: None,

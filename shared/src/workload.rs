@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::names::names;
 use crate::{CommandTemplate, Fit, Interpolation, NO_IMAGE_PX, NumberFormat, Resizing, TextInput};
 
 /// The `data` of generated digits.
@@ -138,15 +139,7 @@ pub struct NetworkFile {
     pub fingerprint: String,
 }
 
-impl Mode {
-    /// Returns the name in the sample format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inference => "inference",
-            Self::Training => "training",
-        }
-    }
-}
+names!(Mode { Inference => "inference", Training => "training" }, |text| "write inference or training".to_owned());
 
 impl Workload {
     /// Returns a workload of one epoch in batches of one image, without optional fields.

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 const WAIT: Duration = Duration::from_secs(300);
-const PULSE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Spark's folder, as installed by `./setup.sh spark`.
 ///
@@ -233,7 +233,7 @@ fn wait_until(what: &str, check: impl Fn() -> anyhow::Result<bool>) -> anyhow::R
         if check().unwrap_or(false) {
             return Ok(());
         }
-        std::thread::sleep(PULSE);
+        std::thread::sleep(POLL_INTERVAL);
     }
     anyhow::bail!("waited {WAIT:?} for {what}")
 }

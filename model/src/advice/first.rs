@@ -89,18 +89,9 @@ fn suggestion(
     plan: &Plan,
     limits: &Limits,
 ) -> Suggestion {
-    let Setting { executors, cores_per_executor, total_cores, sampling_rate } = setting;
+    let Setting { executors, cores_per_executor, sampling_rate, .. } = setting;
     let memory_per_executor_mib = plan.space().memory_per_executor_mib.unwrap_or(fitted.memory_per_executor_mib);
-    let (machines, executors_per_machine) = (0, 0);
-    let placement = Placement {
-        arm,
-        executors,
-        cores_per_executor,
-        total_cores,
-        memory_per_executor_mib,
-        machines,
-        executors_per_machine,
-    };
+    let placement = Placement::new(arm, setting.split(), memory_per_executor_mib);
     let secs = rough_secs(job, setting);
     // How many machines of a catalog the run needs is not known yet.
     let is_priced = plan.pricing(arm).machine_type().is_none();

@@ -144,6 +144,6 @@ pub fn pack_split(machine: &MachineType, split: CoreSplit, size: ExecutorSize) -
         more + u64::from(machines - with_one_more) * room(each) >= u64::from(split.larger_executors())
     };
     let machines = (smaller.machines..equal.machines).find(is_enough);
-    let uneven = |machines: u32| Packing { machines, executors_per_machine: executors.div_ceil(machines) };
-    Ok(machines.map_or(equal, uneven))
+    let spread = |machines: u32| Packing { machines, executors_per_machine: executors.div_ceil(machines) };
+    Ok(machines.map_or(equal, spread))
 }

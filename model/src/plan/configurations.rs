@@ -16,13 +16,7 @@ const MEMORY_STEP_MIB: u32 = 256;
 /// Returns the executors and cores to compare on an arm.
 pub(super) fn configurations(predictor: &JointPredictor, index: usize, space: &Space) -> Vec<CoreSplit> {
     let (executors, cores) = counts(predictor, index, space);
-    if !space.total_cores.is_empty() {
-        let mut splits = CoreSplit::all(&executors, &distinct(&space.total_cores, None));
-        splits.sort();
-        splits.dedup();
-        return splits;
-    }
-    executors.iter().flat_map(|executors| cores.iter().map(|cores| CoreSplit::even(*executors, *cores))).collect()
+    space.splits(&executors, &cores)
 }
 
 /// Returns the numbers of executors and of cores per executor to compare on an arm, ascending.
@@ -71,20 +65,12 @@ pub(crate) fn place(
     pricing: &Pricing,
     space: &Space,
 ) -> Result<Placement, (Placement, Exclusion)> {
-    let CoreSplit { executors, cores_per_executor: cores, total_cores } = split;
+    let CoreSplit { executors, cores_per_executor: cores, .. } = split;
     let peak = expected_peak_mib(&fitted.memory.peaks, cores, fitted.partition_size);
     let least = if arm.engine == Engine::Spark { LEAST_SPARK_MEMORY_MIB } else { 0 };
     let enough = peak.map(|mib| ((mib * SPARE_MEMORY) as u32).max(least).div_ceil(MEMORY_STEP_MIB) * MEMORY_STEP_MIB);
     let memory = space.memory_per_executor_mib.or(enough).unwrap_or(fitted.memory_per_executor_mib);
-    let placement = Placement {
-        arm: 0,
-        executors,
-        cores_per_executor: cores,
-        total_cores,
-        memory_per_executor_mib: memory,
-        machines: 0,
-        executors_per_machine: 0,
-    };
+    let placement = Placement::new(0, split, memory);
     let footprint = Footprint {
         executors,
         cores_per_executor: cores,

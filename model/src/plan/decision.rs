@@ -109,10 +109,10 @@ impl Plan {
     }
 
     /// Returns the plan of the configurations that can be outstanding: all, but for a grid.
-    pub(crate) fn listed(&self, limits: &Limits) -> Listed<'_> {
+    pub(crate) fn listed(&self, limits: &Limits) -> PlanPart<'_> {
         match &self.grid {
-            Some(grid) => Listed::Outstanding(self.of_outstanding(outstanding(self, grid, limits))),
-            None => Listed::All(self),
+            Some(grid) => PlanPart::Outstanding(self.of_outstanding(outstanding(self, grid, limits))),
+            None => PlanPart::All(self),
         }
     }
 
@@ -384,12 +384,12 @@ impl Plan {
 }
 
 /// The plan of the configurations that can be outstanding.
-pub(crate) enum Listed<'a> {
+pub(crate) enum PlanPart<'a> {
     All(&'a Plan),
     Outstanding(Arc<Plan>),
 }
 
-impl Deref for Listed<'_> {
+impl Deref for PlanPart<'_> {
     type Target = Plan;
 
     fn deref(&self) -> &Plan {

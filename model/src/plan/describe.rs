@@ -21,23 +21,12 @@ impl Plan {
     /// Describes the machines of a configuration and their executors, and the averaging interval if
     /// several were measured: `3 × c5.xlarge, 2 executors of 2 cores each`.
     pub fn describe(&self, placement: Placement) -> String {
-        let Placement { executors, cores_per_executor, machines, executors_per_machine: full, .. } = placement;
-        let machine = &self.predictor.arms()[placement.arm].machine;
-        let is_in_catalog = machines > 0;
-        if placement.total_cores.is_some() {
-            let count = if is_in_catalog { format!("{machines} × ") } else { String::new() };
-            return format!("{count}{machine}, {}", placement.split());
-        }
-        let plural = |count: u32| if count == 1 { "" } else { "s" };
-        let cores = format!("{cores_per_executor} core{}", plural(cores_per_executor));
-        let counted = |count: u32| format!("{count} executor{} of {cores}", plural(count));
-        let text = match machines {
-            0 => format!("{machine}, {}", counted(executors)),
-            1 => format!("1 × {machine}, {}", counted(executors)),
-            _ if executors == machines * full => format!("{machines} × {machine}, {} each", counted(full)),
-            _ => {
-                let last = executors - (machines - 1) * full;
-                format!("{machines} × {machine}, {}, the last {last}", counted(full))
+        let (split, machine) = (placement.split(), &self.predictor.arms()[placement.arm].machine);
+        let text = match placement.machines {
+            0 => format!("{machine}, {split}"),
+            machines => {
+                let executors = split.describe_per_machine(machines, placement.executors_per_machine);
+                format!("{machines} × {machine}, {executors}")
             }
         };
         let arms = self.predictor.arms();

@@ -48,7 +48,7 @@ impl GridCounts {
         let ([arm], [pricing]) = (predictor.arms(), pricing) else { return Ok(None) };
         let fitted = predictor.fitted(0);
         let is_surface = fitted.own.is_some() && fitted.whole_job == 1.0 && !fitted.assumes_another_size();
-        let is_grid = space.total_cores.is_empty() && pricing.machine_type().is_none();
+        let is_grid = space.is_grid() && pricing.machine_type().is_none();
         if !(is_surface && is_grid && space.has(arm)) {
             return Ok(None);
         }
@@ -100,15 +100,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// Returns a configuration without regard to its memory.
     fn placement(&self, executors: u32, cores_per_executor: u32) -> Placement {
-        Placement {
-            arm: 0,
-            executors,
-            cores_per_executor,
-            total_cores: None,
-            memory_per_executor_mib: 0,
-            machines: 0,
-            executors_per_machine: 0,
-        }
+        Placement::new(0, CoreSplit::even(executors, cores_per_executor), 0)
     }
 }
 
@@ -159,13 +151,8 @@ fn scan(asked: &Asked, executors: &[u32], cores: &[u32]) -> Option<Scanned> {
     // Without prices no budget is met.
     let budget = if plan.objective() == Objective::Cost { limits.budget } else { limits.budget.map(|_| 0.0) };
     // An incomplete run overrides the prediction of its configuration.
-    let mut stopped: Vec<(u32, u32)> = fitted
-        .job
-        .incomplete
-        .iter()
-        .filter(|run| run.total_cores.is_none())
-        .map(|run| (run.executors, run.cores_per_executor))
-        .collect();
+    let mut stopped: Vec<(u32, u32)> =
+        fitted.job.incomplete.iter().filter_map(|run| run.split().equal_counts()).collect();
     let is_asked = |(e, c): &(u32, u32)| executors.binary_search(e).is_ok() && cores.binary_search(c).is_ok();
     stopped.retain(is_asked);
     let best = Best { near: Vec::new(), passed_over: &stopped };

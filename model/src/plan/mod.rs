@@ -25,7 +25,7 @@ mod trained;
 
 use std::sync::Arc;
 
-use foreglow_shared::{Catalog, CoreSplit, MachineType};
+use foreglow_shared::{Catalog, CoreSplit, MachineType, Resources};
 use serde::{Deserialize, Serialize};
 
 use self::cache::Cache;
@@ -69,6 +69,27 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// Returns a configuration on a machine outside the catalog.
+    pub fn new(arm: usize, split: CoreSplit, memory_per_executor_mib: u32) -> Self {
+        let CoreSplit { executors, cores_per_executor, total_cores } = split;
+        let (machines, executors_per_machine) = (0, 0);
+        Self {
+            arm,
+            executors,
+            cores_per_executor,
+            total_cores,
+            memory_per_executor_mib,
+            machines,
+            executors_per_machine,
+        }
+    }
+
+    /// Returns the resources of the executors.
+    pub fn resources(self, accelerated: bool, shared_accelerators: Option<u32>) -> Resources {
+        let (split, memory_per_executor_mib) = (self.split(), self.memory_per_executor_mib);
+        Resources { split, memory_per_executor_mib, accelerated, shared_accelerators }
+    }
+
     /// Returns how the cores are divided among the executors.
     pub fn split(self) -> CoreSplit {
         CoreSplit {

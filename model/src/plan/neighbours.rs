@@ -28,20 +28,14 @@ impl Neighbours {
 
 #[cfg(test)]
 mod tests {
+    use foreglow_shared::CoreSplit;
+
     use super::*;
     use crate::{Candidate, Objective, Placement, Prediction};
 
     fn candidate(executors: u32, secs: f64, cost: f64) -> Candidate {
         Candidate {
-            placement: Placement {
-                arm: 0,
-                executors,
-                cores_per_executor: 1,
-                total_cores: None,
-                memory_per_executor_mib: 1024,
-                machines: 0,
-                executors_per_machine: 0,
-            },
+            placement: Placement::new(0, CoreSplit::even(executors, 1), 1024),
             prediction: Prediction {
                 completion_time_secs: Some(secs),
                 interval: None,

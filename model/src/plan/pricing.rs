@@ -1,6 +1,6 @@
 //! Prices of an arm's configurations.
 
-use foreglow_shared::{MachineType, PriceSheet, Rate, Resources};
+use foreglow_shared::{MachineType, PriceSheet, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::Placement;
@@ -31,7 +31,7 @@ impl Pricing {
         match self {
             Self::Machines(machine) => machine.rate(placement.machines, spot, startup_secs),
             Self::Sheet { sheet, accelerated, shared_accelerators } => {
-                sheet.rate(resources(placement, *accelerated, *shared_accelerators))
+                sheet.rate(placement.resources(*accelerated, *shared_accelerators))
             }
             Self::Unknown => None,
         }
@@ -82,16 +82,5 @@ impl Pricing {
             Self::Sheet { sheet, .. } => Some(sheet),
             Self::Machines(_) | Self::Unknown => None,
         }
-    }
-}
-
-pub(super) fn resources(placement: Placement, accelerated: bool, shared_accelerators: Option<u32>) -> Resources {
-    Resources {
-        executors: placement.executors,
-        cores_per_executor: placement.cores_per_executor,
-        total_cores: placement.total_cores,
-        memory_per_executor_mib: placement.memory_per_executor_mib,
-        accelerated,
-        shared_accelerators,
     }
 }

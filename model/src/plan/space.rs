@@ -1,6 +1,8 @@
 //! The configurations and prices to choose from.
 
-use foreglow_shared::{Catalog, CatalogError, Job, PriceSheet, Question};
+use std::collections::BTreeSet;
+
+use foreglow_shared::{Catalog, CatalogError, CoreSplit, Job, PriceSheet, Question};
 
 use super::Pricing;
 use crate::{Arm, DecideError, JointPredictor};
@@ -70,6 +72,23 @@ impl Space {
             cores_per_executor: asked(space.cores_per_executor, &usual.cores_per_executor),
             ..space
         })
+    }
+
+    /// Whether all executors have equally many cores, so that the configurations are a grid of
+    /// executors and cores.
+    pub(super) fn is_grid(&self) -> bool {
+        self.total_cores.is_empty()
+    }
+
+    /// Returns the configurations of these numbers of executors: each with each number of cores, or
+    /// with each total, without duplicates.
+    pub(super) fn splits(&self, executors: &[u32], cores: &[u32]) -> Vec<CoreSplit> {
+        if self.is_grid() {
+            let with = |executors: u32| cores.iter().map(move |cores| CoreSplit::even(executors, *cores));
+            return executors.iter().copied().flat_map(with).collect();
+        }
+        let splits: BTreeSet<CoreSplit> = CoreSplit::all(executors, &self.total_cores).into_iter().collect();
+        splits.into_iter().collect()
     }
 
     /// Checks the counts and the prices.

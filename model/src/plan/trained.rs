@@ -1,10 +1,12 @@
 //! Training settings whose accuracy was measured, with their times.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Limits, Placement, Plan};
 use crate::Accuracy;
 
 /// A training setting whose accuracy was measured. The machine type does not affect the accuracy.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainedSetting {
     /// Executor processes, E.
     pub executors: u32,
@@ -15,11 +17,14 @@ pub struct TrainedSetting {
     /// The measured accuracy.
     pub accuracy: Accuracy,
     /// Whether it is at least the minimum of the limits.
+    #[serde(rename = "keeps_accuracy")]
     pub is_accurate: bool,
     /// The fastest configuration with this setting; `None` if the plan has no such
     /// configuration.
+    #[serde(skip)]
     pub fastest: Option<Placement>,
     /// Its predicted time, seconds.
+    #[serde(rename = "completion_time_secs")]
     pub secs: Option<f64>,
     /// Its cost; `None` if no price is known.
     pub cost: Option<f64>,

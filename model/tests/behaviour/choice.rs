@@ -242,7 +242,7 @@ proptest! {
 
         let accelerated = job.context.accelerator.is_some();
         let resources = |one: &Candidate| Resources {
-            executors: one.placement.executors, cores_per_executor: one.placement.cores_per_executor, total_cores: None,
+            split: one.split(),
             memory_per_executor_mib: one.placement.memory_per_executor_mib, accelerated, shared_accelerators: None,
         };
         let money = |one: &Candidate, secs: f64| question.prices.cost(resources(one), secs);

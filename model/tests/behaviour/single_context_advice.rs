@@ -1,7 +1,7 @@
 //! Advice on a single context: the right decision for few runs.
 
 use foreglow_model::{Advice, Predictor, Setting, Suggestion, Verdict};
-use foreglow_shared::{IncompleteOutcome, Observation, PriceSheet, Question, Resources};
+use foreglow_shared::{CoreSplit, IncompleteOutcome, Observation, PriceSheet, Question, Resources};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -81,9 +81,7 @@ fn regret(law: &Law, runs: &[Observation], question: &Question) -> f64 {
     let decision = decide(&predictor, &job(runs), question).unwrap();
     let cost = |e: u32, c: u32| {
         let resources = Resources {
-            executors: e,
-            cores_per_executor: c,
-            total_cores: None,
+            split: CoreSplit::even(e, c),
             memory_per_executor_mib: question.memory_per_executor_mib,
             accelerated: false,
             shared_accelerators: None,
@@ -104,9 +102,7 @@ fn regret(law: &Law, runs: &[Observation], question: &Question) -> f64 {
 fn collecting_cost(runs: &[Observation], question: &Question) -> f64 {
     let cost = |run: &Observation| {
         let resources = Resources {
-            executors: run.executors,
-            cores_per_executor: run.cores_per_executor,
-            total_cores: None,
+            split: run.split(),
             memory_per_executor_mib: question.memory_per_executor_mib,
             accelerated: false,
             shared_accelerators: None,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::{Device, ExecutionError, FloatDType};
 use foreglow_exit::unusable;
-use foreglow_machine::device::{Adapter, Place, UNSUPPORTED, processor};
+use foreglow_machine::device::{Adapter, DeviceId, UNSUPPORTED, processor};
 use foreglow_shared::NumberFormat;
 
 #[cfg(feature = "gpu")]
@@ -24,9 +24,9 @@ const NOT_ALLOCATED: &str = "Memory location was never initialized";
 ///
 /// # Errors
 /// The device does not exist, no longer exists, or this build has no GPU support.
-pub fn open(place: Place) -> anyhow::Result<Device> {
+pub fn open(place: DeviceId) -> anyhow::Result<Device> {
     match place {
-        Place::Cpu => Ok(Device::flex()),
+        DeviceId::Cpu => Ok(Device::flex()),
         place => graphics::open(place),
     }
 }
@@ -35,7 +35,7 @@ pub fn open(place: Place) -> anyhow::Result<Device> {
 ///
 /// # Errors
 /// As for [`open`], or the device does not compute in this format.
-pub fn open_in(place: Place, format: NumberFormat) -> anyhow::Result<Device> {
+pub fn open_in(place: DeviceId, format: NumberFormat) -> anyhow::Result<Device> {
     let mut device = open(place)?;
     let dtype = match format {
         NumberFormat::F32 => return Ok(device),
@@ -50,7 +50,7 @@ pub fn open_in(place: Place, format: NumberFormat) -> anyhow::Result<Device> {
 /// Gives the tuner of an opened device the measurements that an earlier process stored in this
 /// folder.
 #[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "the CPU has no tuner"))]
-pub fn recall_peaks(place: Place, folder: &Path) {
+pub fn recall_peaks(place: DeviceId, folder: &Path) {
     #[cfg(feature = "gpu")]
     peaks::recall(place, folder);
 }
@@ -60,7 +60,7 @@ pub fn recall_peaks(place: Place, folder: &Path) {
 /// # Errors
 /// The file cannot be written.
 #[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "the CPU has no tuner"))]
-pub fn keep_peaks(place: Place, folder: &Path) -> anyhow::Result<()> {
+pub fn keep_peaks(place: DeviceId, folder: &Path) -> anyhow::Result<()> {
     #[cfg(feature = "gpu")]
     peaks::keep(place, folder)?;
     Ok(())
@@ -119,7 +119,7 @@ mod tests {
     #[cfg(not(feature = "gpu"))]
     #[test]
     fn a_build_without_gpu_support_opens_no_gpu_and_says_why() {
-        for refused in [assigned("0").unwrap_err(), open(Place::DiscreteGpu(0)).unwrap_err()] {
+        for refused in [assigned("0").unwrap_err(), open(DeviceId::DiscreteGpu(0)).unwrap_err()] {
             assert!(refused.to_string().contains("no GPU support"), "{refused}");
         }
     }
@@ -127,6 +127,6 @@ mod tests {
     #[test]
     fn the_cpu_is_always_listed_first() {
         let found = probe();
-        assert_eq!((found[0].place, found[0].kind.as_str()), (Place::Cpu, "cpu"));
+        assert_eq!((found[0].place, found[0].kind.as_str()), (DeviceId::Cpu, "cpu"));
     }
 }

@@ -71,14 +71,14 @@ impl ConvNorm {
         convolve_and_normalise(&self.conv, &self.norm, x, None, Activation::None)
     }
 
-    /// Convolves, normalises and adds `beside`.
-    pub fn forward_beside(&self, x: Tensor<4>, beside: Tensor<4>) -> Tensor<4> {
-        convolve_and_normalise(&self.conv, &self.norm, x, Some(beside), Activation::None)
+    /// Convolves, normalises and adds `residual`.
+    pub fn forward_residual(&self, x: Tensor<4>, residual: Tensor<4>) -> Tensor<4> {
+        convolve_and_normalise(&self.conv, &self.norm, x, Some(residual), Activation::None)
     }
 
-    /// Convolves, normalises, adds `beside` and applies ReLU.
-    pub fn forward_beside_relu(&self, x: Tensor<4>, beside: Tensor<4>) -> Tensor<4> {
-        convolve_and_normalise(&self.conv, &self.norm, x, Some(beside), Activation::Relu)
+    /// Convolves, normalises, adds `residual` and applies ReLU.
+    pub fn forward_residual_relu(&self, x: Tensor<4>, residual: Tensor<4>) -> Tensor<4> {
+        convolve_and_normalise(&self.conv, &self.norm, x, Some(residual), Activation::Relu)
     }
 
     /// Convolves, normalises and applies ReLU.

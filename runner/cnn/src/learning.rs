@@ -3,6 +3,8 @@
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Gradients, Tensor};
 
+use crate::weights::{is_running, track_path};
+
 /// Constants of a step of Adam (Kingma and Ba, "Adam: A Method for Stochastic Optimization", ICLR
 /// 2015, algorithm 1).
 #[derive(Clone, Copy, Debug)]
@@ -55,10 +57,6 @@ fn flat<const D: usize>(tensor: Tensor<D>) -> Tensor<1> {
     tensor.reshape([count])
 }
 
-fn is_running(path: &[String]) -> bool {
-    path.last().is_some_and(|name| name.starts_with("running_"))
-}
-
 #[derive(Default)]
 struct Collect {
     numbers: StateDict,
@@ -66,13 +64,7 @@ struct Collect {
 }
 
 impl ModuleVisitor for Collect {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
+    track_path!();
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let list = if is_running(&self.path) { &mut self.numbers.running } else { &mut self.numbers.learned };
@@ -87,13 +79,7 @@ struct Replace<'a> {
 }
 
 impl ModuleMapper for Replace<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
+    track_path!();
 
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let is_running = is_running(&self.path);
@@ -115,13 +101,7 @@ struct Take<'a> {
 }
 
 impl ModuleVisitor for Take<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
+    track_path!();
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if !is_running(&self.path) {

@@ -93,7 +93,7 @@ impl Block {
             None => x.clone(),
         };
         let wide = self.depthwise.forward_relu6(wide);
-        if self.has_shortcut { self.project.forward_beside(wide, x) } else { self.project.forward(wide) }
+        if self.has_shortcut { self.project.forward_residual(wide, x) } else { self.project.forward(wide) }
     }
 
     fn trace(&self, trace: &mut Trace) {

@@ -117,12 +117,12 @@ impl Block {
         };
         let Some((last, convs)) = self.convs.split_last() else { return shortcut };
         let residual = convs.iter().fold(x, |x, conv| conv.forward_relu(x));
-        last.forward_beside_relu(residual, shortcut)
+        last.forward_residual_relu(residual, shortcut)
     }
 
     fn trace(&self, trace: &mut Trace) {
         if let Some(projection) = &self.projection {
-            trace.beside(|shortcut| projection.trace(shortcut));
+            trace.shortcut(|shortcut| projection.trace(shortcut));
         }
         for conv in &self.convs {
             conv.trace(trace);

@@ -92,12 +92,12 @@ impl Block {
                 Tensor::cat(vec![x, zeros], 1)
             }
         };
-        self.conv2.forward_beside_relu(self.conv1.forward_relu(x), shortcut)
+        self.conv2.forward_residual_relu(self.conv1.forward_relu(x), shortcut)
     }
 
     fn trace(&self, trace: &mut Trace) {
         if let Some(halve) = &self.halve {
-            trace.beside(|shortcut| {
+            trace.shortcut(|shortcut| {
                 shortcut.avg_pool(halve);
             });
         }

@@ -162,7 +162,7 @@ impl Trace {
     }
 
     /// Adds the operations of a shortcut; the shape stays that of the main path.
-    pub fn beside(&mut self, shortcut: impl FnOnce(&mut Self)) -> &mut Self {
+    pub fn shortcut(&mut self, shortcut: impl FnOnce(&mut Self)) -> &mut Self {
         let mut side = self.clone();
         shortcut(&mut side);
         (self.layers, self.most_alive) = (side.layers, side.most_alive);

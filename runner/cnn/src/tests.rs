@@ -93,7 +93,7 @@ fn an_image_has_the_same_scores_alone_and_in_a_batch() {
 #[test]
 fn a_graphics_adapter_gives_the_scores_of_the_cpu() {
     let adapters = device::probe();
-    let Some(adapter) = adapters.iter().find(|adapter| adapter.place != foreglow_machine::device::Place::Cpu) else {
+    let Some(adapter) = adapters.iter().find(|adapter| adapter.place != foreglow_machine::device::DeviceId::Cpu) else {
         eprintln!("SKIPPED: this machine has no Vulkan adapter; install mesa-vulkan-drivers to run this test");
         return;
     };

@@ -8,6 +8,25 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
 
+/// Keeps the names of the modules around a parameter in the `path` of a visitor or mapper.
+macro_rules! track_path {
+    () => {
+        fn enter_module(&mut self, name: &str, _container_type: &str) {
+            self.path.push(name.to_owned());
+        }
+
+        fn exit_module(&mut self, _name: &str, _container_type: &str) {
+            self.path.pop();
+        }
+    };
+}
+pub(crate) use track_path;
+
+/// Whether the parameter at this path is a running statistic of batch normalisation.
+pub(crate) fn is_running(path: &[String]) -> bool {
+    path.last().is_some_and(|name| name.starts_with("running_"))
+}
+
 /// Draws every weight and sets every bias to 0; the scales and statistics of batch normalisation
 /// stay 1 and 0.
 pub fn draw<M: Module>(module: M, seed: u64) -> M {
@@ -16,9 +35,11 @@ pub fn draw<M: Module>(module: M, seed: u64) -> M {
 
 /// Returns the number of learned parameters of a module.
 pub fn count<M: Module>(module: &M) -> usize {
-    let mut count = Count { parameters: 0, path: Vec::new() };
-    module.visit(&mut count);
-    count.parameters
+    // Burn counts the running statistics of batch normalisation as parameters, but they are not
+    // learned.
+    let mut list = List::default();
+    module.visit(&mut list);
+    list.learned.iter().map(|parameter| parameter.dims.iter().product::<usize>()).sum()
 }
 
 struct Draw {
@@ -27,13 +48,7 @@ struct Draw {
 }
 
 impl ModuleMapper for Draw {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
+    track_path!();
 
     /// He et al., "Delving Deep into Rectifiers" (ICCV 2015), eq. 10, uniform: a variance of 2 ÷
     /// fan-in keeps the scale of the activations through the layers.
@@ -83,40 +98,10 @@ struct List {
 }
 
 impl ModuleVisitor for List {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
+    track_path!();
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let is_running = self.path.last().is_some_and(|name| name.starts_with("running_"));
-        let list = if is_running { &mut self.running } else { &mut self.learned };
+        let list = if is_running(&self.path) { &mut self.running } else { &mut self.learned };
         list.push(Parameter { path: self.path.join("."), dims: param.lazy_shape().to_vec() });
-    }
-}
-
-struct Count {
-    parameters: usize,
-    path: Vec<String>,
-}
-
-impl ModuleVisitor for Count {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        // Burn counts the running statistics of batch normalisation as parameters, but they are not
-        // learned.
-        if self.path.last().is_none_or(|name| !name.starts_with("running_")) {
-            self.parameters += param.lazy_shape().num_elements();
-        }
     }
 }

@@ -105,14 +105,14 @@ impl Block {
         let first = if self.starts_with_relu { relu(x.clone()) } else { x.clone() };
         let out = convs.iter().fold(first, |out, conv| conv.forward_relu(out));
         match (&self.pool, &self.projection) {
-            (Some(pool), Some(projection)) => projection.forward_beside(x, max_pool(pool, last.forward(out))),
-            _ => last.forward_beside(out, x),
+            (Some(pool), Some(projection)) => projection.forward_residual(x, max_pool(pool, last.forward(out))),
+            _ => last.forward_residual(out, x),
         }
     }
 
     fn trace(&self, trace: &mut Trace) {
         if let Some(projection) = &self.projection {
-            trace.beside(|shortcut| projection.trace(shortcut));
+            trace.shortcut(|shortcut| projection.trace(shortcut));
         }
         for conv in &self.convs {
             conv.trace(trace);
@@ -139,8 +139,8 @@ impl Separable {
         self.pointwise.forward_relu(convolve(&self.depthwise, x))
     }
 
-    fn forward_beside(&self, x: Tensor<4>, beside: Tensor<4>) -> Tensor<4> {
-        self.pointwise.forward_beside(convolve(&self.depthwise, x), beside)
+    fn forward_residual(&self, x: Tensor<4>, residual: Tensor<4>) -> Tensor<4> {
+        self.pointwise.forward_residual(convolve(&self.depthwise, x), residual)
     }
 
     fn trace(&self, trace: &mut Trace) {

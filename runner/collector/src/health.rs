@@ -31,7 +31,7 @@ pub(super) async fn ready(State(shared): State<Shared>) -> Response {
 }
 
 async fn problem(shared: &Shared) -> Option<String> {
-    if shared.news.borrow().stopping {
+    if shared.changes.borrow().stopping {
         return Some("the collector is stopping".to_owned());
     }
     match tokio::time::timeout(PROBE_TIMEOUT, shared.storage.write(|store| store.probe())).await {

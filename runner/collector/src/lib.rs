@@ -41,7 +41,7 @@ use self::access::{Gate, Shares, sign_in};
 use self::answers::AnswerMemory;
 use self::body::BodyMemory;
 use self::connections::Connections;
-use self::events::{Events, News};
+use self::events::{Events, StoreChanges};
 pub use self::log::AccessLog;
 use self::metrics::Metrics;
 pub use self::samples::{Receipt, Rejection};
@@ -72,7 +72,7 @@ struct Shared {
     parsers: Arc<Semaphore>,
     gate: Arc<Gate>,
     shares: Arc<Shares>,
-    news: watch::Sender<News>,
+    changes: watch::Sender<StoreChanges>,
     events: Events,
     metrics: Arc<Metrics>,
     log: Option<AccessLog>,
@@ -181,7 +181,7 @@ impl Collector {
             parsers: Arc::new(Semaphore::new(PARSERS)),
             gate: Arc::new(gate),
             shares: Arc::new(Shares::new(most_connections)),
-            news: watch::Sender::new(News::default()),
+            changes: watch::Sender::new(StoreChanges::default()),
             events: Events::new(),
             metrics: Arc::new(Metrics::default()),
             log,
@@ -190,10 +190,11 @@ impl Collector {
             is_tls: tls.is_some(),
             keep,
         };
-        let news = shared.news.clone();
+        let changes = shared.changes.clone();
         let checks = tokio::spawn(damage_checks::keep_looking(shared.storage.clone()));
-        let others = tokio::spawn(foreglow_store::follow(location, move || news.send_modify(|news| news.posted += 1)));
-        let events = tokio::spawn(shared.events.clone().read(shared.storage.clone(), shared.news.subscribe()));
+        let others =
+            tokio::spawn(foreglow_store::follow(location, move || changes.send_modify(|changes| changes.posted += 1)));
+        let events = tokio::spawn(shared.events.clone().read(shared.storage.clone(), shared.changes.subscribe()));
         let upkeep = tokio::spawn(upkeep::keep_up(shared.clone(), tls.clone()));
         let (stop, stopping) = watch::channel(false);
         let open = Connections::new(most_connections);
@@ -205,7 +206,7 @@ impl Collector {
             () = told_to_stop => {}
         }
         // Event streams would otherwise never end.
-        shared.news.send_modify(|news| news.stopping = true);
+        shared.changes.send_modify(|changes| changes.stopping = true);
         stop.send_replace(true);
         // Grace period for requests in progress.
         let _ = tokio::time::timeout(STOP_TIMEOUT, server).await;

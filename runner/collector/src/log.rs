@@ -18,7 +18,7 @@ const QUEUE: usize = 4_096;
 
 /// Address of the client of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Client(pub(super) SocketAddr);
+pub(super) struct ClientAddress(pub(super) SocketAddr);
 
 /// A request that is being answered.
 pub(super) struct Entry {
@@ -34,7 +34,7 @@ impl Entry {
     pub(super) fn of(request: &Request) -> Self {
         Self {
             at: Timestamp::now(),
-            client: request.extensions().get().map(|Client(address)| *address),
+            client: request.extensions().get().map(|ClientAddress(address)| *address),
             token: None,
             method: request.method().to_string(),
             path: request.uri().path().to_owned(),

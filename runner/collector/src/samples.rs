@@ -110,7 +110,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> An
             receipt.conflicts = inserted.conflicts.into_iter().map(conflict).collect();
             shared.metrics.received(&receipt);
             if inserted.new > 0 {
-                shared.news.send_modify(|news| news.posted += 1);
+                shared.changes.send_modify(|changes| changes.posted += 1);
             }
             Ok(Json(receipt).into_response())
         }

@@ -9,7 +9,7 @@ use crate::catalog::CatalogArgs;
 use crate::grammar::{Counts, count, counts, large_count, money};
 use crate::progress::note;
 use crate::question::{QuestionArgs, read_prices};
-use crate::split::splits;
+use crate::split::TotalsOfCores;
 
 /// What to compare besides executors and cores.
 #[derive(Debug, Default, clap::Args)]
@@ -92,15 +92,15 @@ impl MachineArgs {
         Err(basis.needs_runs(option))
     }
 
-    /// Plans a job on all its configurations; `total_cores` are divided among every number of
-    /// executors, in place of the cores of the question. `joint` predicts a CNN that was never run.
+    /// Plans a job on all its configurations; `totals` are divided among every number of executors,
+    /// in place of the cores of the question. `joint` predicts a CNN that was never run.
     ///
     /// # Errors
     /// A file cannot be read, a machine type is in no catalog, or nothing can be fitted.
     pub fn plan(
         &self,
         question: &QuestionArgs,
-        total_cores: Option<&Counts>,
+        totals: &TotalsOfCores,
         mut group: JobGroup,
         joint: Option<JointPredictor>,
     ) -> anyhow::Result<Planned> {
@@ -119,22 +119,19 @@ impl MachineArgs {
             Prices::of(&group, machines, (catalog, is_built_in), given, self.rents_machines());
         note_prices(about);
         let list = |counts: Option<&Counts>| counts.map_or_else(Vec::new, |Counts(counts)| counts.clone());
-        let space = Space {
+        let mut space = Space {
             catalog: Some(catalog),
             sheet,
             keeps_sheet,
             machines: machines.clone(),
             executors: list(question.executors.as_ref()),
             cores_per_executor: list(question.cores.as_ref()),
-            total_cores: list(total_cores),
             memory_per_executor_mib: question.bill.memory,
             batch_sizes: list(batch_size.as_ref()),
             partition_size: *partition_size,
+            ..Space::default()
         };
-        if !space.total_cores.is_empty() {
-            let executors = if space.executors.is_empty() { &[1][..] } else { &space.executors };
-            splits(executors, &space.total_cores, group.definition.mode)?;
-        }
+        totals.add_to(&mut space, group.definition.mode)?;
         let runs: Vec<Observation> = group.jobs.iter().flat_map(|job| job.observations.iter().copied()).collect();
         let startup = Startup::of(&runs);
         let limits = Limits {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use foreglow_shared::{Sample, Uuid, format_count};
 use serde_json::{Map, Value};
 
-use crate::place::{Place, PlaceArgs};
+use crate::place::{Destination, DestinationArgs};
 
 /// Fields that make samples with one id contradict each other. The others say how a sample was
 /// recorded, and may change with the version of Foreglow.
@@ -15,7 +15,7 @@ const COMPARED: [&str; 8] =
 /// Adds samples to a destination, each id once.
 #[derive(Debug)]
 pub struct Imported {
-    place: Place,
+    place: Destination,
     /// All samples in the destination, in their order.
     kept: Vec<Sample>,
     /// Positions in `kept` by id, and whether the sample was imported.
@@ -29,7 +29,7 @@ pub struct Imported {
 
 impl Imported {
     /// Imports into a destination that has the samples `kept`.
-    pub fn new(place: Place, kept: Vec<Sample>) -> Self {
+    pub fn new(place: Destination, kept: Vec<Sample>) -> Self {
         let known = kept.iter().enumerate().map(|(position, sample)| (sample.id, (position, false))).collect();
         Self { place, kept, known, samples: Vec::new(), new: 0, contradicted: Vec::new(), difference: None }
     }
@@ -75,7 +75,7 @@ impl Imported {
     }
 
     /// Describes the samples that the destination has with other values, and how to replace them.
-    pub fn contradiction(&self, args: &PlaceArgs) -> Option<String> {
+    pub fn contradiction(&self, args: &DestinationArgs) -> Option<String> {
         let difference = self.difference.as_deref()?;
         Some(format!(
             "{} not imported, because {} has the same runs with other values; the first differs in {difference}. To \
@@ -120,7 +120,7 @@ mod tests {
     fn a_known_sample_with_other_values_is_named_and_not_counted() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("a.jsonl");
-        let args = PlaceArgs { output: Some(output.clone()), store: None };
+        let args = DestinationArgs { output: Some(output.clone()), store: None };
         let import = |samples: &[Sample]| {
             let (place, kept) = args.open().unwrap();
             let mut imported = Imported::new(place, kept);

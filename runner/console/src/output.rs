@@ -4,9 +4,14 @@ use std::io::{ErrorKind, Write as _};
 
 use anyhow::Context as _;
 use foreglow_exit::{OutputClosed, plain};
+use foreglow_shared::{Sample, write_csv, write_jsonl};
 use serde::Serialize;
+use serde_json::json;
 
-use crate::table::wrapped;
+use crate::table::{csv_of, wrapped};
+
+/// Version of the JSON of all answers.
+pub const SCHEMA: u32 = 1;
 
 /// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -31,6 +36,25 @@ impl Format {
                 text + "\n"
             }
             Self::Csv => csv(answer),
+        }
+    }
+
+    /// Renders a list: as this table, as JSON with the rows under `name`, or as CSV with these
+    /// columns of their JSON.
+    pub fn list<R: Serialize>(self, name: &str, rows: &[R], columns: &str, table: impl FnOnce() -> String) -> String {
+        match self {
+            Self::Table => table(),
+            Self::Json => format!("{:#}\n", json!({ "schema": SCHEMA, name: rows })),
+            Self::Csv => csv_of(columns, rows),
+        }
+    }
+
+    /// Renders samples: as this table, or in one of the formats of sample files.
+    pub fn samples(self, samples: &[Sample], table: impl FnOnce() -> String) -> String {
+        match self {
+            Self::Table => table(),
+            Self::Json => write_jsonl(samples),
+            Self::Csv => write_csv(samples),
         }
     }
 }

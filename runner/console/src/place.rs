@@ -13,7 +13,7 @@ use crate::samples_file::{SamplesFile, in_use};
 /// Arguments for the destination of samples.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Samples")]
-pub struct PlaceArgs {
+pub struct DestinationArgs {
     /// Save the samples in this JSON Lines file instead of the store
     #[arg(long, value_name = "FILE", conflicts_with = "store")]
     pub output: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub struct PlaceArgs {
 
 /// A destination that only this command writes to.
 #[derive(Debug)]
-pub enum Place {
+pub enum Destination {
     /// A sample file.
     File(SamplesFile),
     /// The store.
@@ -38,28 +38,28 @@ pub enum Place {
     },
 }
 
-impl PlaceArgs {
+impl DestinationArgs {
     /// Opens the destination and reads its samples.
     ///
     /// # Errors
     /// The destination cannot be written, contains something other than samples, or is in use by
     /// another measuring command.
-    pub fn open(&self) -> anyhow::Result<(Place, Vec<Sample>)> {
+    pub fn open(&self) -> anyhow::Result<(Destination, Vec<Sample>)> {
         if let Some(output) = &self.output {
             let (file, samples) = SamplesFile::open_alone(output)?;
-            return Ok((Place::File(file), samples));
+            return Ok((Destination::File(file), samples));
         }
         let store = Store::open(self.store.as_ref())?;
         let lock = store.location().file().map(lock).transpose()?;
         // With the lock held, no other command adds samples after this read.
         let samples = store.samples(&Filter::default())?;
-        Ok((Place::Store { store: Box::new(store), _lock: lock }, samples))
+        Ok((Destination::Store { store: Box::new(store), _lock: lock }, samples))
     }
 
     /// Reads the samples without creating anything.
     ///
     /// # Errors
-    /// As [`PlaceArgs::open`].
+    /// As [`DestinationArgs::open`].
     pub fn read(&self) -> anyhow::Result<Vec<Sample>> {
         match &self.output {
             Some(output) if !output.exists() => Ok(Vec::new()),
@@ -109,7 +109,7 @@ impl PlaceArgs {
     }
 }
 
-impl Place {
+impl Destination {
     /// Returns the place of the destination.
     pub fn location(&self) -> Location {
         match self {
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn two_commands_do_not_measure_into_one_store() {
         let folder = tempfile::tempdir().unwrap();
-        let place = PlaceArgs { output: None, store: Some(folder.path().join("samples.sqlite").into()) };
+        let place = DestinationArgs { output: None, store: Some(folder.path().join("samples.sqlite").into()) };
         let first = place.open().unwrap();
         assert!(place.open().unwrap_err().to_string().contains("another foreglow is measuring into"));
         assert_eq!(place.read().unwrap(), []);
@@ -173,8 +173,8 @@ mod tests {
     fn reading_a_place_creates_nothing() {
         let folder = tempfile::tempdir().unwrap();
         for place in [
-            PlaceArgs { output: Some(folder.path().join("a.jsonl")), store: None },
-            PlaceArgs { output: None, store: Some(folder.path().join("a.sqlite").into()) },
+            DestinationArgs { output: Some(folder.path().join("a.jsonl")), store: None },
+            DestinationArgs { output: None, store: Some(folder.path().join("a.sqlite").into()) },
         ] {
             assert_eq!(place.read().unwrap(), []);
         }
@@ -185,7 +185,7 @@ mod tests {
     fn the_next_command_names_the_place_and_asks_for_more_samples_where_they_are_too_few() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("my samples.jsonl");
-        let place = PlaceArgs { output: Some(output.clone()), store: None };
+        let place = DestinationArgs { output: Some(output.clone()), store: None };
         let sample: Sample = foreglow_shared::parse_line(
             r#"{"schema":1,"id":"01890000-0000-7000-8000-000000000001","workload":{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8},"configuration":{"executors":1,"cores_per_executor":1,"memory_per_executor_mib":1024,"partition_size":8},"sampling_rate":0.1,"outcome":"completed","completion_time_secs":2.5,"engine":"local","runner_version":"0.1.0","host":{},"started_at":"2026-11-21T10:00:00Z"}"#,
         )

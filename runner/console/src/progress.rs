@@ -18,7 +18,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub struct Progress {
     bar: ProgressBar,
     is_terminal: bool,
-    going: RefCell<Going>,
+    going: RefCell<RunProgress>,
     warned: RefCell<Vec<Warning>>,
     /// Plural noun for the items of the runs.
     noun: RefCell<String>,
@@ -26,7 +26,7 @@ pub struct Progress {
 
 /// State of a run.
 #[derive(Debug)]
-struct Going {
+struct RunProgress {
     since: Instant,
     done: u64,
     all: u64,
@@ -41,7 +41,7 @@ impl Default for Progress {
         let style = ProgressStyle::with_template("{spinner} {prefix} {bar:24} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(200));
-        let going = RefCell::new(Going { since: Instant::now(), done: 0, all: 1, using: None });
+        let going = RefCell::new(RunProgress { since: Instant::now(), done: 0, all: 1, using: None });
         Self {
             bar,
             is_terminal: std::io::stderr().is_terminal(),
@@ -95,7 +95,9 @@ impl Progress {
         let mut going = self.going.borrow_mut();
         match progress {
             engine::Progress::Starting => return self.show(0, 1, "starting".to_owned()),
-            engine::Progress::Images(0, all) => *going = Going { since: Instant::now(), done: 0, all, using: None },
+            engine::Progress::Images(0, all) => {
+                *going = RunProgress { since: Instant::now(), done: 0, all, using: None }
+            }
             engine::Progress::Images(done, all) => (going.done, going.all) = (done, all),
             engine::Progress::Using(using) => going.using = Some(using),
             // A sweep has too many epochs for a line each.
@@ -155,7 +157,7 @@ impl Drop for Progress {
     }
 }
 
-impl Going {
+impl RunProgress {
     /// Returns a text such as `120 of 320 images, 113 images/s, 2 s left, 1.9 processors, GPU 87 %,
     /// 1234 MiB`.
     fn describe(&self, noun: &str, since: Duration) -> String {
@@ -210,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_run_is_described_by_images_throughput_and_resource_use() {
-        let mut going = Going { since: Instant::now(), done: 0, all: 320, using: None };
+        let mut going = RunProgress { since: Instant::now(), done: 0, all: 320, using: None };
         assert_eq!(going.describe("images", Duration::ZERO), "0 of 320 images");
         going.done = 120;
         assert_eq!(going.describe("images", Duration::from_secs(2)), "120 of 320 images, 60 images/s, 3 s left");

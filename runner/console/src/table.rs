@@ -218,7 +218,8 @@ pub fn csv(header: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String 
 }
 
 /// Renders rows as CSV by their JSON. A column is the name of a field, or `NAME=PATH` for a field
-/// within others: `lower_secs=interval.lower_secs`. A missing value is an empty cell.
+/// within others: `lower_secs=interval.lower_secs`. A missing value is an empty cell, and a list of
+/// texts has spaces between them.
 pub fn csv_of<R: Serialize>(columns: &str, rows: impl IntoIterator<Item = R>) -> String {
     let columns: Vec<(&str, &str)> =
         columns.split(',').map(|column| column.split_once('=').unwrap_or((column, column))).collect();
@@ -226,6 +227,7 @@ pub fn csv_of<R: Serialize>(columns: &str, rows: impl IntoIterator<Item = R>) ->
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         Value::Number(float) if float.is_f64() => number(float.as_f64()),
+        Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
     };
     let cells = |row: R| {

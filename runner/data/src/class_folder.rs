@@ -112,12 +112,8 @@ impl DataSet for ClassFolder {
         self.files.len() as u64
     }
 
-    fn classes(&self) -> Option<u32> {
-        u32::try_from(self.classes.len()).ok().filter(|classes| *classes > 0)
-    }
-
-    fn class(&self, label: u32) -> Option<String> {
-        self.classes.get(label as usize).cloned()
+    fn class_names(&self) -> &[String] {
+        &self.classes
     }
 
     fn name(&self, number: u64) -> String {

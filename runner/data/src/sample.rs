@@ -149,14 +149,6 @@ mod tests {
             self.0.len() as u64
         }
 
-        fn classes(&self) -> Option<u32> {
-            None
-        }
-
-        fn class(&self, _label: u32) -> Option<String> {
-            None
-        }
-
         fn name(&self, number: u64) -> String {
             number.to_string()
         }

@@ -10,11 +10,20 @@ pub trait DataSet: Send + Sync {
     /// Returns the number of items.
     fn len(&self) -> u64;
 
+    /// Returns the names of the classes by label; empty if the format has none.
+    fn class_names(&self) -> &[String] {
+        &[]
+    }
+
     /// Returns the number of classes, if it is known without reading every item.
-    fn classes(&self) -> Option<u32>;
+    fn classes(&self) -> Option<u32> {
+        u32::try_from(self.class_names().len()).ok().filter(|classes| *classes > 0)
+    }
 
     /// Returns the name of the class with this label, if the format has names.
-    fn class(&self, label: u32) -> Option<String>;
+    fn class(&self, label: u32) -> Option<String> {
+        self.class_names().get(label as usize).cloned()
+    }
 
     /// Returns the location of an item for messages: its file, and its position in it.
     fn name(&self, number: u64) -> String;

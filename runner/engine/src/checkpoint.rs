@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Job;
-use super::course::Course;
+use super::training_history::TrainingHistory;
 
 const FORMAT: u32 = 1;
 
@@ -36,7 +36,7 @@ pub struct Kept {
     /// Time that training took so far, seconds.
     pub secs: f64,
     /// Loss and accuracy so far.
-    pub course: Course,
+    pub course: TrainingHistory,
 }
 
 impl Checkpoint {
@@ -89,7 +89,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn keep(&self, epochs_done: u32, secs: f64, course: &Course) -> anyhow::Result<()> {
+    pub fn keep(&self, epochs_done: u32, secs: f64, course: &TrainingHistory) -> anyhow::Result<()> {
         let before = read(&self.path).ok().flatten();
         let (job, course, replicas) = (self.job.clone(), course.clone(), self.replicas);
         let kept = Kept { foreglow_checkpoint: FORMAT, job, replicas, epochs_done, secs, course };
@@ -186,7 +186,7 @@ mod tests {
         assert!(checkpoint.kept().unwrap().is_none());
         for epochs in [1, 2] {
             checkpoint.files(epochs).iter().for_each(|file| std::fs::write(file, "numbers").unwrap());
-            checkpoint.keep(epochs, 2.5, &Course::default()).unwrap();
+            checkpoint.keep(epochs, 2.5, &TrainingHistory::default()).unwrap();
         }
         let kept = checkpoint.kept().unwrap().unwrap();
         assert_eq!((kept.epochs_done, kept.secs), (2, 2.5));
@@ -209,12 +209,12 @@ mod tests {
         let path = folder.path().join("a");
         let own = checkpoint(&path, 1);
         own.files(1).iter().for_each(|file| std::fs::write(file, "").unwrap());
-        own.keep(1, 1.0, &Course::default()).unwrap();
+        own.keep(1, 1.0, &TrainingHistory::default()).unwrap();
         let said = |checkpoint: Checkpoint| checkpoint.kept().err().unwrap().to_string();
         assert!(said(checkpoint(&path, 0)).contains("its seed is 1, and here it is 0"));
         std::fs::write(&path, "shopping list").unwrap();
         assert!(said(checkpoint(&path, 1)).contains("is not a checkpoint of Foreglow"));
-        own.keep(1, 1.0, &Course::default()).unwrap();
+        own.keep(1, 1.0, &TrainingHistory::default()).unwrap();
         let damaged = std::fs::read_to_string(&path).unwrap().replace("\"replicas\":2", "\"replicas\":4000000000");
         std::fs::write(&path, damaged).unwrap();
         assert!(said(checkpoint(&path, 1)).contains("is damaged"));

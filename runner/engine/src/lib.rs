@@ -1,22 +1,22 @@
 //! Engines that run a job on a configuration and measure its time: processes on this machine, an
 //! Apache Spark cluster, or the user's own program.
 
-mod account;
 mod checkpoint;
 mod command;
 mod control_group;
-mod course;
 mod cpu_quota;
-mod ending;
-mod fleet;
+mod executor_pool;
 pub mod follow;
 mod last_lines;
 mod local;
 mod monitor;
 mod partitions;
 mod processors;
+mod run_result;
+mod run_stats;
 pub mod spark;
 pub mod sweep;
+mod training_history;
 mod watch;
 
 use std::path::PathBuf;
@@ -32,14 +32,14 @@ use foreglow_protocol::{Assignment, Evaluation, Training};
 use foreglow_shared::{Configuration, CoreSplit, Host, Mode, Sample, Workload};
 use serde_json::{Map, Value, json};
 
-pub use self::account::broken_images;
-use self::account::describe_broken;
 pub use self::checkpoint::remove as remove_checkpoint;
 pub use self::command::{Command, Program, StopAfter, is_stopped};
-pub use self::course::{Epoch, Score};
 pub use self::cpu_quota::is_allowed as allows_cpu_quotas;
 pub use self::local::Local;
 pub use self::monitor::open as open_monitor;
+pub use self::run_stats::broken_images;
+use self::run_stats::describe_broken;
+pub use self::training_history::{Epoch, Score};
 
 /// A job to measure, independent of the configuration.
 #[derive(Clone, Debug)]
@@ -196,18 +196,12 @@ impl Job {
         partition_size: u32,
     ) -> Configuration {
         let Placement { split, accelerators_per_executor, machines } = placement.into();
-        let CoreSplit { executors, cores_per_executor, total_cores } = split;
         Configuration {
-            executors,
-            cores_per_executor,
-            total_cores,
-            memory_per_executor_mib: memory_mib,
-            partition_size,
             accelerator: self.device.accelerator().map(str::to_owned),
             shares_accelerators: self.device.is_shared(),
             accelerators_per_executor,
             machines,
-            extra: Map::new(),
+            ..Configuration::new(split, memory_mib, partition_size)
         }
     }
 

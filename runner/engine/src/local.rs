@@ -11,20 +11,20 @@ use foreglow_protocol::{BrokenImage, Report};
 use foreglow_shared::{Configuration, Engine as EngineName, Outcome, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
-use super::account::{Account, check_work};
-use super::course::Course;
-use super::ending::{Ending, Stop, failed, timed_out, unexpected};
-use super::fleet::{Event, Fleet};
+use super::executor_pool::{Event, ExecutorPool};
 use super::monitor::{self, Monitor};
 use super::partitions::Partitions;
+use super::run_result::{RunResult, Stop, failed, timed_out, unexpected};
+use super::run_stats::{RunStats, check_work};
+use super::training_history::TrainingHistory;
 use super::{Engine, Job, Progress, processors};
 
 /// Start-up timeout of an executor. The first start on a GPU compiles and tunes for minutes.
 const LONGEST_STARTUP: Duration = Duration::from_secs(900);
 /// Interval for checking interrupts.
-const PULSE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Interval for reporting resource use.
-const BREATH: Duration = Duration::from_millis(500);
+const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Executors are processes on this machine.
 pub struct Local;
@@ -70,16 +70,9 @@ fn measure(
     let monitor = match &job.monitor {
         None => Monitor::default(),
         Some(path) => {
-            let Configuration { executors, cores_per_executor, .. } = *configuration;
-            let mut run = json!({
-                "sample": id,
-                "executors": executors,
-                "cores_per_executor": cores_per_executor,
-                "sampling_rate": sampling_rate,
-            });
-            if let Some(total) = configuration.split().total_cores {
-                run["total_cores"] = json!(total);
-            }
+            let mut run = json!(configuration.split());
+            run["sample"] = json!(id);
+            run["sampling_rate"] = json!(sampling_rate);
             Monitor::writing_to(monitor::open(path)?, run)
         }
     };
@@ -93,15 +86,15 @@ fn measure(
         interrupt,
         progress,
         startup: None,
-        account: Account::default(),
+        stats: RunStats::default(),
         machine: None,
-        course: Course::default(),
+        history: TrainingHistory::default(),
         monitor,
         said: None,
         unfinished: None,
     };
     let ending = match run.execute() {
-        Ok(secs) => Ending::new(Outcome::Completed, Some(secs), None),
+        Ok(secs) => RunResult::new(Outcome::Completed, Some(secs), None),
         Err(Stop::Interrupted) => return Err(Interrupted::default().into()),
         Err(Stop::Ended(ending)) => ending,
     };
@@ -122,8 +115,8 @@ fn measure(
         host: job.host(),
         started_at,
         seed: Some(job.seed),
-        images_processed: Some(run.account.images_done),
-        peak_memory_mib: run.account.peak_memory_mib(),
+        images_processed: Some(run.stats.images_done),
+        peak_memory_mib: run.stats.peak_memory_mib(),
         extra: run.fields(),
     })
 }
@@ -136,9 +129,9 @@ struct Run<'a> {
     interrupt: &'a Interrupt,
     progress: &'a mut dyn FnMut(Progress),
     startup: Option<Duration>,
-    account: Account,
+    stats: RunStats,
     machine: Option<Machine>,
-    course: Course,
+    history: TrainingHistory,
     monitor: Monitor,
     /// Time of the last report on resource use.
     said: Option<Instant>,
@@ -160,51 +153,51 @@ impl Run<'_> {
         let slots = (f64::from(self.configuration.split().slots()) * self.job.core_share.unwrap_or(1.0)).ceil() as u32;
         self.machine = Some(Machine::before(slots, processors::of_all(&own), &self.job.device.pci_bus_ids()));
         let submitted = Instant::now();
-        let mut fleet =
-            Fleet::start(&assignments, self.job.core_share).map_err(|error| failed(format!("{error:#}")))?;
-        self.account.start(&assignments, fleet.memory_bounds());
-        let completion_time = self.drive(&mut fleet, submitted);
+        let mut pool =
+            ExecutorPool::start(&assignments, self.job.core_share).map_err(|error| failed(format!("{error:#}")))?;
+        self.stats.start(&assignments, pool.memory_bounds());
+        let completion_time = self.drive(&mut pool, submitted);
         if completion_time.is_ok() {
-            fleet.finish();
+            pool.finish();
         }
-        self.account.use_of(fleet.usages());
+        self.stats.use_of(pool.usages());
         completion_time
     }
 
     /// Runs from the start of the executors to the last result, and returns the completion time in
     /// seconds.
-    fn drive(&mut self, fleet: &mut Fleet, submitted: Instant) -> Result<f64, Stop> {
-        self.wait_until_ready(fleet, submitted)?;
-        self.connect(fleet, submitted)?;
+    fn drive(&mut self, pool: &mut ExecutorPool, submitted: Instant) -> Result<f64, Stop> {
+        self.wait_until_ready(pool, submitted)?;
+        self.connect(pool, submitted)?;
         self.startup = Some(submitted.elapsed());
 
         (self.progress)(Progress::Images(0, self.partitions.images));
-        let (load, own_secs) = (self.machine.as_ref().and_then(Machine::load), fleet.processor_secs());
+        let (load, own_secs) = (self.machine.as_ref().and_then(Machine::load), pool.processor_secs());
         let periods = self.machine.as_ref().and_then(Machine::quota_periods);
         // Start-up and evaluation run at full speed.
-        fleet.slow_down(true).map_err(|error| failed(format!("{error:#}")))?;
+        pool.slow_down(true).map_err(|error| failed(format!("{error:#}")))?;
         let clock = Instant::now();
         let result = match &self.job.training {
-            None => self.hand_out(fleet, clock).map(|()| clock.elapsed()),
-            Some(training) => self.train(fleet, clock, training),
+            None => self.hand_out(pool, clock).map(|()| clock.elapsed()),
+            Some(training) => self.train(pool, clock, training),
         };
         if let Some(machine) = &mut self.machine {
-            let own_secs = fleet.processor_secs() - own_secs;
+            let own_secs = pool.processor_secs() - own_secs;
             machine.note(load.zip(machine.load()).map(|(before, after)| after.since(before, own_secs)), periods);
-            if fleet.has_full_quotas() {
+            if pool.has_full_quotas() {
                 machine.note_full_quotas();
             }
         }
-        fleet.slow_down(false).map_err(|error| failed(format!("{error:#}")))?;
+        pool.slow_down(false).map_err(|error| failed(format!("{error:#}")))?;
         let completion_time = result?;
-        check_work(self.account.images_done, &self.account.broken, self.job.workload.noun()).map_err(failed)?;
-        self.evaluate(fleet)?;
-        self.save_weights(fleet)?;
+        check_work(self.stats.images_done, &self.stats.broken, self.job.workload.noun()).map_err(failed)?;
+        self.evaluate(pool)?;
+        self.save_weights(pool)?;
         // The system's clock may have a coarse resolution, and a completion time must not be zero.
         Ok(micros(completion_time).max(1e-6))
     }
 
-    fn wait_until_ready(&mut self, fleet: &mut Fleet, submitted: Instant) -> Result<(), Stop> {
+    fn wait_until_ready(&mut self, pool: &mut ExecutorPool, submitted: Instant) -> Result<(), Stop> {
         let mut starting = self.configuration.executors;
         while starting > 0 {
             self.check_interrupt()?;
@@ -212,7 +205,7 @@ impl Run<'_> {
                 let secs = LONGEST_STARTUP.as_secs();
                 return Err(failed(format!("{starting} executors were not ready {secs} s after their start")));
             }
-            match fleet.next(PULSE) {
+            match pool.next(POLL_INTERVAL) {
                 None => {}
                 Some((_, Event::Report(Report::Ready { images }))) if images == self.partitions.images => starting -= 1,
                 Some((_, Event::Report(Report::Ready { images }))) => {
@@ -221,37 +214,37 @@ impl Run<'_> {
                         "an executor finds {images} {noun} in the sample and the engine {expected}; do not change the data during a run"
                     )));
                 }
-                Some((executor, Event::Report(Report::Listening { port }))) => self.course.listens(executor, port),
-                Some((executor, event)) => return Err(unexpected(self.configuration, fleet, executor, event)),
+                Some((executor, Event::Report(Report::Listening { port }))) => self.history.listens(executor, port),
+                Some((executor, event)) => return Err(unexpected(self.configuration, pool, executor, event)),
             }
         }
         Ok(())
     }
 
     /// Assigns the next partition to each free slot until all results have arrived.
-    fn hand_out(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<(), Stop> {
+    fn hand_out(&mut self, pool: &mut ExecutorPool, clock: Instant) -> Result<(), Stop> {
         let mut left = self.partitions.total();
         let split = self.configuration.split();
         for slot in 0..split.cores_per_executor {
             for executor in (0..split.executors).filter(|executor| slot < split.cores_of(*executor)) {
                 if let Some(partition) = self.partitions.next() {
-                    fleet.hand_out(executor as usize, partition).map_err(not_sent)?;
+                    pool.hand_out(executor as usize, partition).map_err(not_sent)?;
                 }
             }
         }
         while left > 0 {
-            match self.next(fleet, Some(clock))? {
+            match self.next(pool, Some(clock))? {
                 None => {}
                 Some((executor, Event::Report(Report::Done { images, broken, phases, .. }))) => {
                     self.skip(broken)?;
                     if let Some(partition) = self.partitions.next() {
-                        fleet.hand_out(executor, partition).map_err(not_sent)?;
+                        pool.hand_out(executor, partition).map_err(not_sent)?;
                     }
                     left -= 1;
-                    self.account.done(executor, images, phases);
-                    (self.progress)(Progress::Images(self.account.images_done, self.partitions.images));
+                    self.stats.done(executor, images, phases);
+                    (self.progress)(Progress::Images(self.stats.images_done, self.partitions.images));
                 }
-                Some((executor, event)) => return Err(unexpected(self.configuration, fleet, executor, event)),
+                Some((executor, event)) => return Err(unexpected(self.configuration, pool, executor, event)),
             }
         }
         Ok(())
@@ -259,22 +252,22 @@ impl Run<'_> {
 
     /// Waits briefly for the next event, and checks for interrupts and the timeout. `clock` is when
     /// the measured time began; `None` while it does not pass.
-    fn next(&mut self, fleet: &mut Fleet, clock: Option<Instant>) -> Result<Option<(usize, Event)>, Stop> {
+    fn next(&mut self, pool: &mut ExecutorPool, clock: Option<Instant>) -> Result<Option<(usize, Event)>, Stop> {
         self.check_interrupt()?;
-        if self.said.is_none_or(|said| said.elapsed() >= BREATH) {
+        if self.said.is_none_or(|said| said.elapsed() >= REPORT_INTERVAL) {
             self.said = Some(Instant::now());
-            self.say_use(fleet.processors_in_use());
+            self.say_use(pool.processors_in_use());
         }
-        let Some(clock) = clock else { return Ok(fleet.next(PULSE)) };
+        let Some(clock) = clock else { return Ok(pool.next(POLL_INTERVAL)) };
         let accelerators = || self.machine.as_ref().map(Machine::each_accelerator_now).unwrap_or_default();
-        let look = || (fleet.processors_in_use(), fleet.memory_mib(), accelerators());
-        self.monitor.tick(clock, self.account.images_done, look);
+        let look = || (pool.processors_in_use(), pool.memory_mib(), accelerators());
+        self.monitor.tick(clock, self.stats.images_done, look);
         let longest = match self.job.timeout.map(|timeout| (timeout, timeout.saturating_sub(clock.elapsed()))) {
             Some((timeout, Duration::ZERO)) => return Err(timed_out(timeout)),
-            Some((_, rest)) => rest.min(PULSE),
-            None => PULSE,
+            Some((_, rest)) => rest.min(POLL_INTERVAL),
+            None => POLL_INTERVAL,
         };
-        Ok(fleet.next(longest))
+        Ok(pool.next(longest))
     }
 
     fn say_use(&mut self, processors: f64) {
@@ -284,10 +277,10 @@ impl Run<'_> {
 
     /// Returns the additional fields of the sample.
     fn fields(&self) -> Map<String, Value> {
-        let mut fields = self.account.fields();
+        let mut fields = self.stats.fields();
         fields.extend(self.job.normalisation_field());
         if let Some(training) = &self.job.training {
-            fields.insert("training".into(), self.course.to_json(training, self.job));
+            fields.insert("training".into(), self.history.to_json(training, self.job));
         }
         fields.extend(self.monitor.summary().map(|summary| ("usage".to_owned(), summary)));
         if let Some(machine) = &self.machine {
@@ -302,7 +295,7 @@ impl Run<'_> {
 
     /// Records unusable items, and ends a run that has too many of them.
     fn skip(&mut self, broken: Vec<BrokenImage>) -> Result<(), Stop> {
-        let all = &mut self.account.broken;
+        let all = &mut self.stats.broken;
         all.extend(broken);
         let limit = self.job.broken_limit.unwrap_or(self.partitions.images / 100);
         let Some(first) = all.first().filter(|_| all.len() as u64 > limit) else { return Ok(()) };

@@ -24,7 +24,7 @@ pub struct HistoryServer {
 }
 
 #[derive(Deserialize)]
-struct Listed {
+struct ListedApplication {
     id: String,
     name: String,
 }
@@ -72,10 +72,10 @@ impl HistoryServer {
         )))
     }
 
-    fn list(&self) -> anyhow::Result<Vec<Listed>> {
+    fn list(&self) -> anyhow::Result<Vec<ListedApplication>> {
         let mut body = self.get("/api/v1/applications?status=completed")?;
         let text = body.with_config().limit(1 << 30).read_to_string().context("the list of applications broke off")?;
-        let listed: Vec<Listed> = serde_json::from_str(&text).map_err(|_| self.no_server())?;
+        let listed: Vec<ListedApplication> = serde_json::from_str(&text).map_err(|_| self.no_server())?;
         if listed.is_empty() {
             return Err(unusable(format!("{} has no completed application", self.url)));
         }

@@ -6,7 +6,7 @@ mod data;
 mod loader;
 #[cfg(test)]
 #[cfg(feature = "gpu")]
-mod lost_device;
+mod lost_device_tests;
 mod slot;
 mod training;
 

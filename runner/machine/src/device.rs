@@ -19,7 +19,7 @@ pub const UNNAMED_GPU: &str = "gpu";
 /// A device, as encoded in an executor's assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum DeviceId {
     /// The CPU, through Burn's native device.
     Cpu,
     /// A discrete GPU, by its index among discrete GPUs.
@@ -54,7 +54,7 @@ pub struct Adapter {
     /// Number formats in which it computes.
     pub number_formats: Vec<NumberFormat>,
     /// Device for the executor's assignment.
-    pub place: Place,
+    pub place: DeviceId,
 }
 
 /// Limits of an adapter.
@@ -101,7 +101,7 @@ impl Chosen {
     }
 
     /// Returns the device of an executor, counted from 0.
-    pub fn place(&self, executor: usize) -> Place {
+    pub fn place(&self, executor: usize) -> DeviceId {
         self.alike[executor % self.alike.len()].place
     }
 
@@ -177,7 +177,7 @@ impl Chosen {
 
     /// Returns the name of the graphics adapter that runs the CNN, hardware or software.
     pub fn adapter_name(&self) -> Option<&str> {
-        (self.adapter.place != Place::Cpu).then_some(self.adapter.name.as_str())
+        (self.adapter.place != DeviceId::Cpu).then_some(self.adapter.name.as_str())
     }
 
     /// Returns the PCI bus addresses of the accelerators, as far as the driver reports them.
@@ -203,7 +203,7 @@ impl Chosen {
 
 /// Value of `--device`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Wish {
+pub enum DeviceChoice {
     /// A real GPU if there is one, otherwise the CPU.
     #[default]
     Auto,
@@ -215,7 +215,7 @@ pub enum Wish {
     Entry(String),
 }
 
-impl FromStr for Wish {
+impl FromStr for DeviceChoice {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -228,7 +228,7 @@ impl FromStr for Wish {
     }
 }
 
-impl fmt::Display for Wish {
+impl fmt::Display for DeviceChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Auto => "auto",
@@ -239,7 +239,7 @@ impl fmt::Display for Wish {
     }
 }
 
-impl Place {
+impl DeviceId {
     /// Returns whether the device is a hardware accelerator.
     pub fn is_gpu(self) -> bool {
         !matches!(self, Self::Cpu | Self::Software)
@@ -278,15 +278,15 @@ pub fn adapters() -> Vec<Adapter> {
 ///
 /// # Errors
 /// There is no such device; the message lists the available ones.
-pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
-    match wish {
+pub fn choose(choice: &DeviceChoice) -> anyhow::Result<Chosen> {
+    match choice {
         // Listing the adapters takes a moment, which the CPU does not need.
-        Wish::Cpu => Ok(Chosen::one(processor())),
+        DeviceChoice::Cpu => Ok(Chosen::one(processor())),
         _ => {
-            if let (Wish::Auto, Some(reason)) = (wish, UNSUPPORTED.filter(|_| is_gpu_out_of_reach())) {
+            if let (DeviceChoice::Auto, Some(reason)) = (choice, UNSUPPORTED.filter(|_| is_gpu_out_of_reach())) {
                 foreglow_exit::note(&format!("note: {reason}; the CNN runs on the CPU"));
             }
-            pick(wish, &adapters())
+            pick(choice, &adapters())
         }
     }
 }
@@ -295,16 +295,16 @@ pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
 ///
 /// # Errors
 /// A specific device of this machine was requested.
-pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
-    match wish {
-        Wish::Auto | Wish::Cpu => choose(&Wish::Cpu),
-        Wish::Gpu => {
-            let place = Place::DiscreteGpu(0);
+pub fn on_cluster(choice: &DeviceChoice) -> anyhow::Result<Chosen> {
+    match choice {
+        DeviceChoice::Auto | DeviceChoice::Cpu => choose(&DeviceChoice::Cpu),
+        DeviceChoice::Gpu => {
+            let place = DeviceId::DiscreteGpu(0);
             let adapter =
                 Adapter { name: UNNAMED_GPU.into(), kind: place.kind(), place, memory_mib: None, ..processor() };
             Ok(Chosen { is_assigned: true, ..Chosen::one(adapter) })
         }
-        Wish::Entry(entry) => Err(unusable(format!(
+        DeviceChoice::Entry(entry) => Err(unusable(format!(
             "--device {entry} is a device of this machine; on a cluster choose cpu, or gpu, which the cluster then assigns"
         ))),
     }
@@ -317,20 +317,20 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
 ///
 /// # Errors
 /// The machine has fewer GPUs, or the CPU was asked for together with GPUs.
-pub fn of_program(wish: &Wish, gpus: Option<u32>, is_here: bool) -> anyhow::Result<Chosen> {
-    program_device(wish, gpus, if is_here { installed() } else { Vec::new() })
+pub fn of_program(choice: &DeviceChoice, gpus: Option<u32>, is_here: bool) -> anyhow::Result<Chosen> {
+    program_device(choice, gpus, if is_here { installed() } else { Vec::new() })
 }
 
-fn program_device(wish: &Wish, gpus: Option<u32>, mut installed: Vec<Accelerator>) -> anyhow::Result<Chosen> {
-    let is_asked = gpus.is_some() || matches!(wish, Wish::Gpu | Wish::Entry(_));
-    if matches!(wish, Wish::Cpu) && gpus.is_some() {
+fn program_device(choice: &DeviceChoice, gpus: Option<u32>, mut installed: Vec<Accelerator>) -> anyhow::Result<Chosen> {
+    let is_asked = gpus.is_some() || matches!(choice, DeviceChoice::Gpu | DeviceChoice::Entry(_));
+    if matches!(choice, DeviceChoice::Cpu) && gpus.is_some() {
         return Err(unusable("--gpus are not for --device cpu; leave one of the two out"));
     }
-    if let Wish::Entry(name) = wish {
+    if let DeviceChoice::Entry(name) = choice {
         let name = name.to_ascii_lowercase();
         installed.retain(|gpu| gpu.name.to_ascii_lowercase().contains(&name));
     }
-    if matches!(wish, Wish::Cpu) || (!is_asked && installed.is_empty()) {
+    if matches!(choice, DeviceChoice::Cpu) || (!is_asked && installed.is_empty()) {
         return Ok(Chosen::one(processor()));
     }
     // Times on different GPUs are not comparable.
@@ -344,10 +344,10 @@ fn program_device(wish: &Wish, gpus: Option<u32>, mut installed: Vec<Accelerator
         )));
     }
     let named = |name: String| {
-        let place = Place::DiscreteGpu(0);
+        let place = DeviceId::DiscreteGpu(0);
         Adapter { name, kind: place.kind(), place, memory_mib: None, ..processor() }
     };
-    let unnamed = if let Wish::Entry(name) = wish { name.as_str() } else { UNNAMED_GPU };
+    let unnamed = if let DeviceChoice::Entry(name) = choice { name.as_str() } else { UNNAMED_GPU };
     let adapter = |(index, gpu): (usize, &Accelerator)| Adapter {
         index: index + 1,
         memory_mib: gpu.memory_mib,
@@ -365,20 +365,20 @@ fn program_device(wish: &Wish, gpus: Option<u32>, mut installed: Vec<Accelerator
 ///
 /// # Errors
 /// The requested device is not among them.
-pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
+pub fn pick(choice: &DeviceChoice, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
     let best_gpu = || {
         let rank = |adapter: &&Adapter| match adapter.place {
-            Place::DiscreteGpu(_) => 0,
-            Place::VirtualGpu(_) => 1,
+            DeviceId::DiscreteGpu(_) => 0,
+            DeviceId::VirtualGpu(_) => 1,
             _ => 2,
         };
         let is_fit = |adapter: &&Adapter| adapter.place.is_gpu() && adapter.shortcoming().is_none();
         adapters.iter().filter(is_fit).min_by_key(rank)
     };
-    let adapter = match wish {
-        Wish::Cpu => None,
-        Wish::Auto => best_gpu(),
-        Wish::Gpu => Some(best_gpu().ok_or_else(|| {
+    let adapter = match choice {
+        DeviceChoice::Cpu => None,
+        DeviceChoice::Auto => best_gpu(),
+        DeviceChoice::Gpu => Some(best_gpu().ok_or_else(|| {
             if let Some(reason) =
                 adapters.iter().filter(|adapter| adapter.place.is_gpu()).find_map(Adapter::shortcoming)
             {
@@ -389,7 +389,7 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
                 |reason| format!("{reason}; or use --device cpu"),
             ))
         })?),
-        Wish::Entry(entry) => Some(named(entry, adapters).ok_or_else(|| {
+        DeviceChoice::Entry(entry) => Some(named(entry, adapters).ok_or_else(|| {
             let names: Vec<_> = adapters.iter().map(|adapter| format!("{} {}", adapter.index, adapter.name)).collect();
             let reason = UNSUPPORTED.map_or_else(String::new, |reason| format!("; {reason}"));
             let names = names.join(", ");
@@ -422,7 +422,7 @@ fn named<'a>(entry: &str, adapters: &'a [Adapter]) -> Option<&'a Adapter> {
 
 /// Returns the CPU as an entry of the list.
 pub fn processor() -> Adapter {
-    let place = Place::Cpu;
+    let place = DeviceId::Cpu;
     Adapter {
         index: 0,
         name: processor_name().unwrap_or_else(|| "processor".into()),
@@ -441,7 +441,7 @@ pub fn processor() -> Adapter {
 mod tests {
     use super::*;
 
-    fn list(places: &[Place]) -> Vec<Adapter> {
+    fn list(places: &[DeviceId]) -> Vec<Adapter> {
         let mut all = vec![processor()];
         for (index, place) in places.iter().enumerate() {
             let name = format!("Adapter {place:?}");
@@ -452,37 +452,37 @@ mod tests {
 
     #[test]
     fn a_gpu_is_preferred_to_the_cpu_and_a_discrete_gpu_to_others() {
-        let both = list(&[Place::Software, Place::IntegratedGpu(0), Place::DiscreteGpu(0)]);
-        assert_eq!(pick(&Wish::Auto, &both).unwrap().place(0), Place::DiscreteGpu(0));
-        let integrated = list(&[Place::IntegratedGpu(0)]);
-        assert_eq!(pick(&Wish::Auto, &integrated).unwrap().place(0), Place::IntegratedGpu(0));
+        let both = list(&[DeviceId::Software, DeviceId::IntegratedGpu(0), DeviceId::DiscreteGpu(0)]);
+        assert_eq!(pick(&DeviceChoice::Auto, &both).unwrap().place(0), DeviceId::DiscreteGpu(0));
+        let integrated = list(&[DeviceId::IntegratedGpu(0)]);
+        assert_eq!(pick(&DeviceChoice::Auto, &integrated).unwrap().place(0), DeviceId::IntegratedGpu(0));
     }
 
     #[test]
     fn executors_share_the_gpus_of_one_model() {
-        let mut two = list(&[Place::DiscreteGpu(0), Place::DiscreteGpu(1)]);
-        let places = |wish: &Wish, all: &[Adapter]| {
-            pick(wish, all).unwrap().alike.iter().map(|adapter| adapter.place).collect::<Vec<Place>>()
+        let mut two = list(&[DeviceId::DiscreteGpu(0), DeviceId::DiscreteGpu(1)]);
+        let places = |choice: &DeviceChoice, all: &[Adapter]| {
+            pick(choice, all).unwrap().alike.iter().map(|adapter| adapter.place).collect::<Vec<DeviceId>>()
         };
-        assert_eq!(places(&Wish::Auto, &two), [Place::DiscreteGpu(0)], "two models");
+        assert_eq!(places(&DeviceChoice::Auto, &two), [DeviceId::DiscreteGpu(0)], "two models");
         two[2].name = two[1].name.clone();
-        let chosen = pick(&Wish::Auto, &two).unwrap();
-        assert_eq!([0, 1, 2].map(|executor| chosen.place(executor)), [0, 1, 0].map(Place::DiscreteGpu));
-        let second = Wish::Entry("2".into());
-        assert_eq!(places(&second, &two), [1, 0].map(Place::DiscreteGpu), "the one that was asked for comes first");
-        let named = Wish::Entry(two[1].name.clone());
-        for wish in [Wish::Auto, Wish::Gpu, Wish::Entry("1".into()), second, named] {
-            let same = pick(&wish, &two).unwrap();
-            assert_eq!(same.accelerators(), chosen.accelerators(), "{wish}");
+        let chosen = pick(&DeviceChoice::Auto, &two).unwrap();
+        assert_eq!([0, 1, 2].map(|executor| chosen.place(executor)), [0, 1, 0].map(DeviceId::DiscreteGpu));
+        let second = DeviceChoice::Entry("2".into());
+        assert_eq!(places(&second, &two), [1, 0].map(DeviceId::DiscreteGpu), "the one that was asked for comes first");
+        let named = DeviceChoice::Entry(two[1].name.clone());
+        for choice in [DeviceChoice::Auto, DeviceChoice::Gpu, DeviceChoice::Entry("1".into()), second, named] {
+            let same = pick(&choice, &two).unwrap();
+            assert_eq!(same.accelerators(), chosen.accelerators(), "{choice}");
             assert_eq!((same.accelerator(), same.adapter_name()), (chosen.accelerator(), chosen.adapter_name()));
         }
     }
 
     #[test]
     fn each_executor_holds_a_gpu_unless_they_may_share() {
-        let mut two = list(&[Place::DiscreteGpu(0), Place::DiscreteGpu(1)]);
+        let mut two = list(&[DeviceId::DiscreteGpu(0), DeviceId::DiscreteGpu(1)]);
         two[2].name = two[1].name.clone();
-        let chosen = pick(&Wish::Auto, &two).unwrap();
+        let chosen = pick(&DeviceChoice::Auto, &two).unwrap();
         assert_eq!(chosen.most_executors(), Some(2));
         assert!(chosen.check_executors(2).is_ok());
         let refused = chosen.check_executors(3).unwrap_err().to_string();
@@ -491,81 +491,82 @@ mod tests {
             "{refused}"
         );
         assert!(chosen.shared(true).unwrap().check_executors(3).is_ok());
-        let processor = pick(&Wish::Cpu, &two).unwrap().shared(true).unwrap();
+        let processor = pick(&DeviceChoice::Cpu, &two).unwrap().shared(true).unwrap();
         assert_eq!((processor.most_executors(), processor.is_shared()), (None, false));
     }
 
     #[test]
     fn a_software_adapter_is_used_only_on_request() {
-        let software = list(&[Place::Software]);
-        assert_eq!(pick(&Wish::Auto, &software).unwrap().place(0), Place::Cpu);
-        assert!(pick(&Wish::Gpu, &software).unwrap_err().to_string().contains("use --device cpu"));
+        let software = list(&[DeviceId::Software]);
+        assert_eq!(pick(&DeviceChoice::Auto, &software).unwrap().place(0), DeviceId::Cpu);
+        assert!(pick(&DeviceChoice::Gpu, &software).unwrap_err().to_string().contains("use --device cpu"));
         for entry in ["1", "adapter soft"] {
-            let chosen = pick(&Wish::Entry(entry.into()), &software).unwrap();
-            assert_eq!(chosen.place(0), Place::Software);
+            let chosen = pick(&DeviceChoice::Entry(entry.into()), &software).unwrap();
+            assert_eq!(chosen.place(0), DeviceId::Software);
             assert_eq!((chosen.accelerator(), chosen.adapter_name()), (None, Some("Adapter Software")));
         }
     }
 
     #[test]
     fn a_gpu_with_too_small_limits_is_refused_and_left_out_by_default() {
-        let mut one = list(&[Place::DiscreteGpu(0)]);
+        let mut one = list(&[DeviceId::DiscreteGpu(0)]);
         let limits =
             Limits { buffer_mib: 2048, binding_mib: 128, workgroup_invocations: 128, workgroup_memory_kib: 32 };
         one[1].limits = Some(limits);
         let sentence = "Adapter DiscreteGpu(0) allows 128 invocations per workgroup, and the kernels of the CNNs need 256; use --device cpu";
-        for wish in [Wish::Gpu, Wish::Entry("1".into())] {
-            assert_eq!(pick(&wish, &one).unwrap_err().to_string(), sentence);
+        for choice in [DeviceChoice::Gpu, DeviceChoice::Entry("1".into())] {
+            assert_eq!(pick(&choice, &one).unwrap_err().to_string(), sentence);
         }
-        assert_eq!(pick(&Wish::Auto, &one).unwrap().place(0), Place::Cpu);
+        assert_eq!(pick(&DeviceChoice::Auto, &one).unwrap().place(0), DeviceId::Cpu);
     }
 
     #[test]
     fn a_number_format_must_be_one_of_the_devices() {
-        let mut one = list(&[Place::DiscreteGpu(0)]);
+        let mut one = list(&[DeviceId::DiscreteGpu(0)]);
         one[1].number_formats.push(NumberFormat::F16);
-        let gpu = pick(&Wish::Gpu, &one).unwrap();
+        let gpu = pick(&DeviceChoice::Gpu, &one).unwrap();
         assert!(gpu.check_number_format(NumberFormat::F16).is_ok());
         let refused = gpu.check_number_format(NumberFormat::Bf16).unwrap_err().to_string();
         assert_eq!(refused, "--dtype bf16 is not supported by Adapter DiscreteGpu(0); choose f32 or f16");
-        let refused = pick(&Wish::Cpu, &one).unwrap().check_number_format(NumberFormat::F16).unwrap_err().to_string();
+        let refused =
+            pick(&DeviceChoice::Cpu, &one).unwrap().check_number_format(NumberFormat::F16).unwrap_err().to_string();
         assert!(refused.ends_with("; choose f32"), "{refused}");
     }
 
     #[test]
     fn a_program_has_the_gpus_that_it_asks_for() {
         let gpu = |name: &str| Accelerator { name: name.to_owned(), ..Accelerator::default() };
-        let of = |wish: &Wish, gpus, installed: &[&str]| {
-            program_device(wish, gpus, installed.iter().map(|name| gpu(name)).collect())
+        let of = |choice: &DeviceChoice, gpus, installed: &[&str]| {
+            program_device(choice, gpus, installed.iter().map(|name| gpu(name)).collect())
         };
         let two = ["A100", "A100", "T400"];
-        let chosen = of(&Wish::Auto, Some(2), &two).unwrap();
+        let chosen = of(&DeviceChoice::Auto, Some(2), &two).unwrap();
         assert_eq!((chosen.accelerator(), chosen.accelerators().len()), (Some("A100"), 2));
-        assert_eq!(of(&Wish::Auto, None, &two).unwrap().accelerator(), Some("A100"));
-        assert_eq!(of(&Wish::Entry("t400".into()), None, &two).unwrap().accelerators().len(), 1);
-        assert_eq!(of(&Wish::Cpu, None, &two).unwrap().accelerator(), None);
-        assert_eq!(of(&Wish::Auto, None, &[]).unwrap().accelerator(), None);
-        let refused = of(&Wish::Auto, Some(3), &two).unwrap_err().to_string();
+        assert_eq!(of(&DeviceChoice::Auto, None, &two).unwrap().accelerator(), Some("A100"));
+        assert_eq!(of(&DeviceChoice::Entry("t400".into()), None, &two).unwrap().accelerators().len(), 1);
+        assert_eq!(of(&DeviceChoice::Cpu, None, &two).unwrap().accelerator(), None);
+        assert_eq!(of(&DeviceChoice::Auto, None, &[]).unwrap().accelerator(), None);
+        let refused = of(&DeviceChoice::Auto, Some(3), &two).unwrap_err().to_string();
         assert_eq!(refused, "--gpus 3 exceeds the 2 GPUs (A100) of this machine; give 2 or less");
-        assert!(of(&Wish::Cpu, Some(1), &two).is_err());
-        let unnamed = of(&Wish::Auto, Some(8), &[]).unwrap();
+        assert!(of(&DeviceChoice::Cpu, Some(1), &two).is_err());
+        let unnamed = of(&DeviceChoice::Auto, Some(8), &[]).unwrap();
         assert_eq!((unnamed.accelerator(), unnamed.accelerators().len()), (Some(UNNAMED_GPU), 0));
-        assert_eq!(of(&Wish::Entry("Gaudi 3".into()), Some(8), &[]).unwrap().accelerator(), Some("Gaudi 3"));
+        assert_eq!(of(&DeviceChoice::Entry("Gaudi 3".into()), Some(8), &[]).unwrap().accelerator(), Some("Gaudi 3"));
     }
 
     #[test]
     fn a_missing_device_is_rejected_with_a_list_of_the_others() {
-        let error = pick(&Wish::Entry("9".into()), &list(&[Place::Software])).unwrap_err();
+        let error = pick(&DeviceChoice::Entry("9".into()), &list(&[DeviceId::Software])).unwrap_err();
         assert!(error.to_string().contains("1 Adapter Software"), "{error}");
     }
 
     #[cfg(not(feature = "gpu"))]
     #[test]
     fn a_build_without_gpu_support_says_so_wherever_a_gpu_is_asked_for() {
-        for wish in [Wish::Gpu, Wish::Entry("A100".into())] {
-            let sentence = choose(&wish).unwrap_err().to_string();
+        for choice in [DeviceChoice::Gpu, DeviceChoice::Entry("A100".into())] {
+            let sentence = choose(&choice).unwrap_err().to_string();
             assert!(sentence.contains("this build of foreglow has no GPU support"), "{sentence}");
         }
-        assert_eq!(choose(&Wish::Auto).unwrap().place(0), Place::Cpu);
+        assert_eq!(choose(&DeviceChoice::Auto).unwrap().place(0), DeviceId::Cpu);
     }
 }

@@ -1,11 +1,10 @@
 //! The dry run of a sweep: its runs with their expected time and cost.
 
 use foreglow_console::output::Format;
-use foreglow_console::split;
-use foreglow_console::table::{Align, narrowing_table, wrapped};
+use foreglow_console::table::{Align, csv, narrowing_table, wrapped};
 use foreglow_data::images_in_sample;
 use foreglow_engine::sweep::{Forecast, Run, cost};
-use foreglow_shared::{PriceSheet, format_count, format_duration, format_money, format_rate};
+use foreglow_shared::{CoreSplit, PriceSheet, format_count, format_duration, format_money, format_rate};
 
 /// Columns of the CSV.
 const NAMES: [&str; 12] = [
@@ -58,8 +57,12 @@ pub fn list(runs: &[Run], forecast: &Forecast, prices: &PriceSheet, format: Form
             wrapped(&format!("{}\n{}", sum(&planned, prices), narrowing_table(&columns, &optional, &rows)))
         }
         Format::Csv => {
-            let total = |planned: &Planned| planned.run.configuration.split().total_cores;
-            split::csv(&NAMES.join(","), planned.iter().map(|planned| (total(planned), planned.numbers())))
+            let total = CoreSplit::total_column(planned.iter().map(Planned::split));
+            let columns: Vec<&str> = NAMES.into_iter().chain(total).collect();
+            let row = |planned: &Planned| {
+                planned.numbers().into_iter().chain(total.map(|_| planned.split().total_cell())).collect()
+            };
+            csv(&columns.join(","), planned.iter().map(row))
         }
         Format::Json => planned.iter().map(Planned::json).collect(),
     }
@@ -73,6 +76,10 @@ impl<'a> Planned<'a> {
             secs: forecast.wall_secs(run),
             cost: forecast.completion_secs(run).and_then(|secs| cost(prices, run, secs)),
         }
+    }
+
+    fn split(&self) -> CoreSplit {
+        self.run.configuration.split()
     }
 
     fn numbers(&self) -> Vec<String> {
@@ -97,7 +104,7 @@ impl<'a> Planned<'a> {
     fn cells(&self, currency: &str) -> Vec<String> {
         let mut cells = self.numbers();
         cells.truncate(SHOWN);
-        cells[1] = self.run.configuration.split().cores();
+        cells[1] = self.split().cores();
         cells[4] = self.run.workload.input_size().0.to_string();
         cells[6] = format_rate(self.run.sampling_rate);
         cells[8] = (self.run.repetition + 1).to_string();

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use foreglow_console::grammar::{self, Counts, Mibs, Rates, duration_secs, mibs, money, rates, share};
 use foreglow_console::question::read_prices;
-use foreglow_console::split::splits;
+use foreglow_console::split::TotalsOfCores;
 use foreglow_engine::sweep::{Budget, Grid};
 use foreglow_engine::{Job, Program};
 use foreglow_exit::unusable;
-use foreglow_shared::{CoreSplit, PriceSheet, Workload};
+use foreglow_shared::{PriceSheet, Workload};
 
 use crate::DEFAULT_MEMORY_MIB;
 use crate::program::{ProgramArgs, usual_memory_mib};
@@ -34,10 +34,8 @@ pub struct GridArgs {
     #[arg(long, short = 'C', value_name = "LIST", value_parser = grammar::cores, allow_negative_numbers = true)]
     cores: Option<Counts>,
 
-    /// Threads of all executors together instead, divided as evenly as possible: 8 or 4-12; 8 for 3
-    /// executors are 3, 3 and 2. Fewer threads than executors are left out
-    #[arg(long, value_name = "LIST", conflicts_with = "cores", value_parser = grammar::total_cores, allow_negative_numbers = true)]
-    total_cores: Option<Counts>,
+    #[command(flatten)]
+    totals: TotalsOfCores,
 
     /// Memory limits of an executor: 2048 (MiB), 512m, 2g [default: 2048, and none for your own
     /// program]
@@ -134,9 +132,7 @@ impl GridArgs {
         };
         if let Some(Program { has_limited_memory, .. }) = &mut job.program {
             *has_limited_memory = self.memory.is_some();
-            if self.total_cores.is_some() {
-                return Err(unusable("--total-cores is for CNNs; give your own program --cores"));
-            }
+            self.totals.check_for_program()?;
             program.check_bound(job, &grid.sampling_rates)?;
             grid.placements = program.placements(job, executors, cores)?;
             if self.memory.is_none() {
@@ -146,11 +142,7 @@ impl GridArgs {
         }
         let executors = executors.map_or_else(|| default_executors(job), <[u32]>::to_vec);
         let cores = cores.unwrap_or(&USUAL_CORES);
-        let even = |executors: &u32| cores.iter().map(|cores| CoreSplit::even(*executors, *cores)).collect::<Vec<_>>();
-        let splits = match &self.total_cores {
-            None => executors.iter().flat_map(even).collect(),
-            Some(Counts(totals)) => splits(&executors, totals, job.workload.mode)?,
-        };
+        let splits = self.totals.splits(&executors, cores, job.workload.mode)?;
         grid.placements = splits.into_iter().map(Into::into).collect();
         for workload in &grid.workloads {
             check_sizes(&job.with(workload.clone()), &executors, &grid.partition_sizes)?;

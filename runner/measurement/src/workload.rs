@@ -15,7 +15,7 @@ use foreglow_data::{Drawing, Format};
 use foreglow_engine::{self as engine, Job};
 use foreglow_exit::{note, unusable};
 use foreglow_machine::control_group::Quota;
-use foreglow_machine::device::{self, Chosen, Wish};
+use foreglow_machine::device::{self, Chosen, DeviceChoice};
 use foreglow_shared::{Fit, Interpolation, NetworkFile, NumberFormat, TextInput, Workload};
 
 use self::checks::check_core_share;
@@ -127,8 +127,8 @@ pub struct WorkloadArgs {
     pub batch_size: Option<Counts>,
 
     /// Device: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
-    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto, help_heading = "Measurement")]
-    pub device: Wish,
+    #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Auto, help_heading = "Measurement")]
+    pub device: DeviceChoice,
 
     /// Number format in which the CNN computes: f32, f16 or bf16, as the device allows;
     /// `foreglow devices` lists its formats. Runs in different formats are not comparable
@@ -166,6 +166,19 @@ pub struct WorkloadArgs {
 }
 
 impl WorkloadArgs {
+    /// Returns the job of a network with the default of every other argument.
+    ///
+    /// # Errors
+    /// The name is not a valid argument.
+    pub fn of_model(model: &str) -> anyhow::Result<Self> {
+        #[derive(clap::Parser)]
+        struct Defaults {
+            #[command(flatten)]
+            workload: WorkloadArgs,
+        }
+        Ok(<Defaults as clap::Parser>::try_parse_from(["foreglow", "--model", model])?.workload)
+    }
+
     /// Checks the arguments and finds the device and the images, without generating any.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use foreglow_cnn::{device, typical};
 use foreglow_exit::{Interrupt, Interrupted, unusable};
 use foreglow_machine::bounds;
-use foreglow_machine::device::Place;
+use foreglow_machine::device::DeviceId;
 use foreglow_model::{Calibration, TimedLayer};
 use foreglow_shared::NumberFormat;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Order {
     /// Device.
-    pub place: Place,
+    pub place: DeviceId,
     /// Number format.
     #[serde(default)]
     pub number_format: NumberFormat,

@@ -23,7 +23,7 @@ const YEAR: u16 = 2025;
 #[command(next_help_heading = "Without samples")]
 pub struct PublicArgs {
     /// Work of a network that was never run here: inference or training [default: inference]
-    #[arg(long, value_name = "MODE", value_parser = mode)]
+    #[arg(long, value_name = "MODE")]
     pub mode: Option<Mode>,
 
     /// Number format: fp32, tf32, amp (mixed precision), fp16 or int8 [default: amp]
@@ -246,14 +246,6 @@ fn of_graph(name: &str, image_px: u32, costs: &Costs) -> NetworkCosts {
         parameters_m: (costs.parameters as f64).max(least) / 1e6,
         gmacs: (products as f64).max(least) / 1e9,
         activations_m: (activations as f64).max(least) / 1e6,
-    }
-}
-
-fn mode(text: &str) -> Result<Mode, String> {
-    match text {
-        "inference" => Ok(Mode::Inference),
-        "training" => Ok(Mode::Training),
-        _ => Err("write inference or training".to_owned()),
     }
 }
 

@@ -20,12 +20,12 @@ use std::path::PathBuf;
 
 use foreglow_data::Source;
 use foreglow_data::images::Normalisation;
-use foreglow_machine::device::Place;
+use foreglow_machine::device::DeviceId;
 use foreglow_shared::{Confusion, NetworkFile, NumberFormat, Resizing};
 use serde::{Deserialize, Serialize};
 
 pub use self::mini_batch::mini_batches;
-pub use self::training::{Deal, Optimizer, Schedule, Training};
+pub use self::training::{DataSharding, Optimizer, Schedule, Training};
 
 /// Job of an executor, sent before its first partition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub struct Assignment {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<u32>,
     /// Device that runs the CNN.
-    pub place: Place,
+    pub place: DeviceId,
     /// Location of the images.
     pub source: Source,
     /// Images of the whole job.
@@ -172,7 +172,7 @@ impl Evaluation {
 
 /// Accuracy and loss of a CNN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct EvaluationTotals {
     /// Images evaluated.
     pub images: u64,
     /// Sum of the cross-entropies, nats.
@@ -181,7 +181,7 @@ pub struct Tally {
     pub correct: u64,
 }
 
-impl std::ops::AddAssign for Tally {
+impl std::ops::AddAssign for EvaluationTotals {
     fn add_assign(&mut self, other: Self) {
         self.images += other.images;
         self.loss_sum += other.loss_sum;
@@ -244,7 +244,7 @@ pub enum Report {
         epoch: u64,
         /// Accuracy and loss on its images during training.
         #[serde(flatten)]
-        tally: Tally,
+        tally: EvaluationTotals,
         /// Images of the partition that could not be used.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         broken: Vec<BrokenImage>,
@@ -270,7 +270,7 @@ pub enum Report {
     Evaluated {
         /// Accuracy and loss.
         #[serde(flatten)]
-        tally: Tally,
+        tally: EvaluationTotals,
         /// Images that could not be used.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         broken: Vec<BrokenImage>,
@@ -408,7 +408,7 @@ mod tests {
             json(&Report::Trained { steps: 7, secs: 2.5, peak_memory_mib: Some(70), accelerator: None }),
             r#"{"trained":{"steps":7,"secs":2.5,"peak_memory_mib":70}}"#
         );
-        let tally = Tally { images: 8, loss_sum: 2.5, correct: 6 };
+        let tally = EvaluationTotals { images: 8, loss_sum: 2.5, correct: 6 };
         let phases = Phases { forward_secs: 1.0, backward_secs: 2.0, wait_secs: 0.5, ..Phases::default() };
         assert_eq!(
             json(&Report::Learned { epoch: 1, tally, broken: vec![], phases }),

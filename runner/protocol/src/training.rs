@@ -105,7 +105,7 @@ impl Training {
 /// Division of a sample's images among the executors in each epoch. A step is one mini-batch of
 /// every executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deal {
+pub struct DataSharding {
     /// Images of the sample.
     pub images: u64,
     /// Images in an executor's mini-batch.
@@ -114,7 +114,7 @@ pub struct Deal {
     pub executors: u64,
 }
 
-impl Deal {
+impl DataSharding {
     /// Returns the steps per epoch.
     pub fn steps(self) -> u64 {
         self.images.div_ceil(self.batch_size * self.executors).max(1)
@@ -143,26 +143,26 @@ mod tests {
     #[test]
     fn the_executors_mini_batches_cover_an_epoch_once() {
         for (images, batch_size, executors) in [(100, 8, 1), (100, 8, 3), (5, 8, 4), (1, 8, 2), (64, 8, 4)] {
-            let deal = Deal { images, batch_size, executors };
+            let sharding = DataSharding { images, batch_size, executors };
             let mut places = Vec::new();
-            for step in 0..deal.steps() {
+            for step in 0..sharding.steps() {
                 for executor in 0..executors {
-                    let mini_batch = deal.mini_batch(step, executor);
+                    let mini_batch = sharding.mini_batch(step, executor);
                     assert!(mini_batch.end - mini_batch.start <= batch_size);
                     places.extend(mini_batch);
                 }
             }
-            assert_eq!(places, (0..images).collect::<Vec<_>>(), "{deal:?}");
+            assert_eq!(places, (0..images).collect::<Vec<_>>(), "{sharding:?}");
         }
     }
 
     #[test]
     fn epochs_have_different_orders_that_the_seed_determines() {
-        let deal = Deal { images: 50, batch_size: 8, executors: 1 };
-        assert_eq!(deal.order(3, 1), deal.order(3, 1));
-        assert_ne!(deal.order(3, 0), deal.order(3, 1));
-        assert_ne!(deal.order(3, 0), deal.order(4, 0));
-        let mut sorted = deal.order(3, 0);
+        let sharding = DataSharding { images: 50, batch_size: 8, executors: 1 };
+        assert_eq!(sharding.order(3, 1), sharding.order(3, 1));
+        assert_ne!(sharding.order(3, 0), sharding.order(3, 1));
+        assert_ne!(sharding.order(3, 0), sharding.order(4, 0));
+        let mut sorted = sharding.order(3, 0);
         sorted.sort_unstable();
         assert_eq!(sorted, (0..50).collect::<Vec<_>>());
     }

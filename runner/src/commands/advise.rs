@@ -8,6 +8,7 @@ use foreglow_console::candidates::CandidateArgs;
 use foreglow_console::compare::{MachineArgs, Planned};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
+use foreglow_console::split::TotalsOfCores;
 use foreglow_exit::unusable;
 use foreglow_model::advise;
 use foreglow_shared::MachineType;
@@ -49,7 +50,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let place = place.as_ref().map(|(option, path)| (*option, path.as_str()));
     let samples = args.source.samples()?;
     let group = args.source.group(&samples, &|_| true)?;
-    let planned = args.machines.plan(&args.question, None, group, None)?;
+    let planned = args.machines.plan(&args.question, &TotalsOfCores::default(), group, None)?;
     output::print(&answer(args, &planned, place)?.render(args.format))
 }
 

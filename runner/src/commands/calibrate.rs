@@ -4,17 +4,16 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::Parser as _;
 use foreglow_cnn::Network;
 use foreglow_console::calibration;
-use foreglow_console::grammar;
+use foreglow_console::grammar::{self, Counts};
 use foreglow_console::output;
 use foreglow_console::progress::{Progress, note, result};
 use foreglow_console::samples_file::SamplesFile;
 use foreglow_console::table::{aligned, table};
 use foreglow_engine::{Engine as _, Job, Local};
 use foreglow_exit::{Interrupt, unusable};
-use foreglow_machine::device::Wish;
+use foreglow_machine::device::DeviceChoice;
 use foreglow_machine::warnings_of;
 use foreglow_measurement::DEFAULT_MEMORY_MIB;
 use foreglow_measurement::workload::{WorkloadArgs, default_partition_size, prepare};
@@ -61,8 +60,8 @@ pub struct Args {
     batch_size: u32,
 
     /// Device: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
-    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
-    device: Wish,
+    #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Auto)]
+    device: DeviceChoice,
 
     /// Slow each core down to this share of a processor by a CPU quota, 1% to 100%
     #[arg(long, value_name = "SHARE", value_parser = grammar::core_share, allow_negative_numbers = true)]
@@ -76,13 +75,6 @@ pub struct Args {
     /// CNN to leave out, to check how well the others predict it; can be given several times
     #[arg(long, value_name = "NAME")]
     without: Vec<String>,
-}
-
-/// The job of a probe.
-#[derive(Debug, clap::Parser)]
-struct Probe {
-    #[command(flatten)]
-    workload: WorkloadArgs,
 }
 
 /// A probe with its results.
@@ -182,11 +174,13 @@ impl Args {
     }
 
     fn job(&self, model: &str, image_px: u32) -> anyhow::Result<Job> {
-        let (px, batch_size, device) = (image_px.to_string(), self.batch_size.to_string(), self.device.to_string());
-        let words =
-            ["calibrate", "--model", model, "--image-px", &px, "--batch-size", &batch_size, "--device", &device];
-        let Probe { mut workload } = Probe::try_parse_from(words)?;
-        workload.core_share = self.core_share;
+        let workload = WorkloadArgs {
+            image_px: Some(Counts(vec![image_px])),
+            batch_size: Some(Counts(vec![self.batch_size])),
+            device: self.device.clone(),
+            core_share: self.core_share,
+            ..WorkloadArgs::of_model(model)?
+        };
         workload.job()
     }
 }
@@ -257,8 +251,7 @@ mod tests {
         for (model, image_px) in PROBES {
             let network = Network::named(model).unwrap();
             assert!(network.size(job_shape(model, image_px).unwrap()).unwrap().multiply_accumulates > 0, "{model}");
-            let words = ["calibrate", "--model", model, "--image-px", &image_px.to_string()];
-            assert!(Probe::try_parse_from(words).is_ok(), "{model}");
+            assert!(WorkloadArgs::of_model(model).is_ok(), "{model}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! `foreglow collect`: measures a grid of configurations.
 
 use foreglow_console::output::{self, Format};
-use foreglow_console::place::PlaceArgs;
+use foreglow_console::place::DestinationArgs;
 use foreglow_console::progress::{Progress, note};
 use foreglow_console::sample_table;
-use foreglow_engine::sweep::{self, Forecast, Grid, Limits, Run, Tally};
+use foreglow_engine::sweep::{self, Forecast, Grid, Limits, Run, SkippedRuns};
 use foreglow_engine::{self as engine, Engine, Job};
 use foreglow_exit::{Interrupt, Interrupted, unusable};
 use foreglow_machine::{Warning, warnings_of};
@@ -16,9 +16,7 @@ use foreglow_measurement::training::TrainingArgs;
 use foreglow_measurement::upload::UploadArgs;
 use foreglow_measurement::workload::{WorkloadArgs, prepare, warn};
 use foreglow_model::{FitError, Predictor, Repetitions};
-use foreglow_shared::{
-    Context, Outcome, Sample, Uuid, Workload, format_count, group_by_context, write_csv, write_jsonl,
-};
+use foreglow_shared::{Context, Outcome, Sample, Uuid, Workload, format_count, group_by_context};
 
 use super::samples::outliers;
 
@@ -46,7 +44,7 @@ pub struct Args {
     budget: BudgetArgs,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    place: DestinationArgs,
 
     #[command(flatten)]
     upload: UploadArgs,
@@ -145,7 +143,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     drop(progress);
     drop(engine);
     upload.finish();
-    let tally = match result {
+    let skipped = match result {
         Err(error) if error.is::<Interrupted>() => {
             return Err(Interrupted::with(format!(
                 "interrupted: {} of {} runs are saved in {shown}; the same command continues with the rest",
@@ -155,7 +153,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         other => other?,
     };
-    say(tally);
+    say(skipped);
     let disturbed = of_grid.iter().filter(|sample| sample.is_disturbed()).count();
     if disturbed > 0 {
         note(&format!(
@@ -165,14 +163,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             format_count(of_grid.len(), "run")
         ));
     }
-    output::print(&match args.format {
-        Format::Table => {
-            let repeated = sample_table::repeated(&combinations);
-            sample_table::many(&samples) + &repeated.map_or_else(String::new, |repeated| format!("\n{repeated}"))
-        }
-        Format::Json => write_jsonl(&samples),
-        Format::Csv => write_csv(&samples),
-    })?;
+    output::print(&args.format.samples(&samples, || {
+        let repeated = sample_table::repeated(&combinations);
+        sample_table::many(&samples) + &repeated.map_or_else(String::new, |repeated| format!("\n{repeated}"))
+    }))?;
     if let Some(sample) = of_grid.first() {
         let kept: Vec<Sample> = known.iter().chain(&samples).cloned().collect();
         warn_without_effect(&kept, &Context::of(sample));
@@ -186,7 +180,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 /// Refuses configurations that Spark cannot express.
 fn check_even(grid: &Grid) -> anyhow::Result<()> {
     let mut splits = grid.placements.iter().map(|placement| placement.split);
-    match splits.find(|split| split.total_cores.is_some()) {
+    match splits.find(|split| split.equal_counts().is_none()) {
         None => Ok(()),
         Some(split) => Err(unusable(format!(
             "Spark gives every executor of an application equally many cores, so it cannot run {split}; give --cores, or \
@@ -220,7 +214,7 @@ fn warn_without_effect(samples: &[Sample], context: &Context) {
 }
 
 /// Reports the runs that were not made.
-fn say(Tally { precise, over_budget }: Tally) {
+fn say(SkippedRuns { precise, over_budget }: SkippedRuns) {
     if precise > 0 {
         let runs = if precise == 1 { "run was" } else { "runs were" };
         note(&format!("{precise} {runs} skipped: the medians of their combinations are precise enough"));

@@ -2,8 +2,8 @@
 
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
-use foreglow_console::table::{aligned, csv, table};
-use foreglow_machine::device::{self, Adapter, Wish};
+use foreglow_console::table::{aligned, csv_of, table};
+use foreglow_machine::device::{self, Adapter, DeviceChoice};
 
 /// List the devices that can run a CNN, with their limits and the default
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let adapters = device::adapters();
-    let taken = device::pick(&Wish::Auto, &adapters)?.index();
+    let taken = device::pick(&DeviceChoice::Auto, &adapters)?.index();
     output::print(&match args.format {
         Format::Table => show(&adapters, taken),
         Format::Json => {
@@ -45,7 +45,7 @@ fn show(adapters: &[Adapter], taken: usize) -> String {
             number_formats(adapter),
             match adapter.place {
                 _ if adapter.index == taken => "by default".to_owned(),
-                device::Place::Software => "only on request".to_owned(),
+                device::DeviceId::Software => "only on request".to_owned(),
                 _ if adapter.shortcoming().is_some() => "limits too small".to_owned(),
                 _ => String::new(),
             },
@@ -59,21 +59,7 @@ fn number_formats(adapter: &Adapter) -> String {
 }
 
 fn write_csv(adapters: &[Adapter]) -> String {
-    let header = "index,name,kind,backend,memory_mib,driver,buffer_mib,binding_mib,number_formats";
-    let rows = adapters.iter().map(|adapter| {
-        let limit =
-            |of: fn(&device::Limits) -> u64| adapter.limits.as_ref().map_or_else(String::new, |l| of(l).to_string());
-        vec![
-            adapter.index.to_string(),
-            adapter.name.clone(),
-            adapter.kind.clone(),
-            adapter.backend.clone(),
-            adapter.memory_mib.map_or_else(String::new, |mib| mib.to_string()),
-            adapter.driver.clone().unwrap_or_default(),
-            limit(|limits| limits.buffer_mib),
-            limit(|limits| limits.binding_mib),
-            number_formats(adapter),
-        ]
-    });
-    csv(header, rows)
+    let columns = "index,name,kind,backend,memory_mib,driver,buffer_mib=limits.buffer_mib,\
+        binding_mib=limits.binding_mib,number_formats";
+    csv_of(columns, adapters)
 }

@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let answer = ScenarioTableAnswer::new(&job, &scenarios, Grid::Published, &show)?;
     drop(progress);
     let warnings = Predictor::fit_job(&job).map(|predictor| predictor.contradictions()).unwrap_or_default();
-    let answer = answer.beside(on_samples(&job)).warned(warnings);
+    let answer = answer.with_predictors(on_samples(&job)).warned(warnings);
     output::print(&answer.render(args.format))?;
     answer.check()
 }

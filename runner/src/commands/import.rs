@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use foreglow_console::grammar;
 use foreglow_console::imported::Imported;
 use foreglow_console::output::{self, Format};
-use foreglow_console::place::PlaceArgs;
+use foreglow_console::place::DestinationArgs;
 use foreglow_console::progress::note;
 use foreglow_console::sample_table;
 use foreglow_event_log::{LogFiles, find};
 use foreglow_exit::{Temporary, UnusableInput, complain, unusable};
 use foreglow_import::{Given, ImportError, import};
-use foreglow_shared::{Context, Engine, Labels, Timestamp, write_csv, write_jsonl};
+use foreglow_shared::{Context, Engine, Labels, Timestamp};
 
 /// Convert Spark event logs, finished jobs, CSV or JSON Lines to timing samples.
 ///
@@ -34,7 +34,7 @@ pub struct Args {
     application: Vec<String>,
 
     #[command(flatten)]
-    place: PlaceArgs,
+    place: DestinationArgs,
 
     /// Output format of the samples
     #[arg(long, value_enum, default_value_t)]
@@ -180,12 +180,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         note(&format!("Next: {}", args.place.next_command(&Context::of(sample), imported.kept())));
     }
     let samples = imported.samples();
-    output::print(&match args.format {
-        Format::Table if samples.is_empty() => String::new(),
-        Format::Table => sample_table::many(samples),
-        Format::Json => write_jsonl(samples),
-        Format::Csv => write_csv(samples),
-    })?;
+    let table = || if samples.is_empty() { String::new() } else { sample_table::many(samples) };
+    output::print(&args.format.samples(samples, table))?;
     match imported.contradiction(&args.place) {
         Some(sentence) => Err(unusable(sentence)),
         None => problems.result(),

@@ -7,7 +7,7 @@ use foreglow_cnn::Network;
 use foreglow_console::ask::read_files;
 use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
-use foreglow_console::table::{aligned, csv_of, narrowing_table};
+use foreglow_console::table::{aligned, narrowing_table};
 use foreglow_exit::{note, unusable};
 use foreglow_measurement::training::{ModeArg, OptimizerArg};
 use foreglow_model::{BatchMemory, Work};
@@ -188,17 +188,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return output::print(&layers.render(args.format)?);
     }
     let models: Vec<Model> = ALL.iter().map(|architecture| Model::of(architecture)).collect();
-    output::print(&match args.format {
-        Format::Table => show(&models),
-        Format::Json => {
-            format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "schema": 1, "models": models }))?)
-        }
-        Format::Csv => csv_of(
-            "name,source,channels,image_px,smallest_image_px,largest_image_px,classes,parameters,multiply_accumulates,\
-             words,fewest_words,most_words,vector_dims",
-            &models,
-        ),
-    })
+    let columns = "name,source,channels,image_px,smallest_image_px,largest_image_px,classes,parameters,\
+        multiply_accumulates,words,fewest_words,most_words,vector_dims";
+    output::print(&args.format.list("models", &models, columns, || show(&models)))
 }
 
 /// Returns the shape of the inputs for the layers and the largest batch.

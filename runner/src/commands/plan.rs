@@ -4,9 +4,10 @@
 use foreglow_console::answer::PlanAnswer;
 use foreglow_console::ask::{Source, alone};
 use foreglow_console::compare::MachineArgs;
-use foreglow_console::grammar::{Counts, count, total_cores};
+use foreglow_console::grammar::{Counts, count};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
+use foreglow_console::split::TotalsOfCores;
 use foreglow_exit::unusable;
 use foreglow_model::JointPredictor;
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
@@ -27,10 +28,8 @@ pub struct Args {
     #[command(flatten)]
     question: QuestionArgs,
 
-    /// Candidate total numbers of cores instead of --cores, each divided as evenly as possible
-    /// among every number of executors: 8 or 4-12; 8 for 3 executors are 3, 3 and 2
-    #[arg(long, value_name = "LIST", conflicts_with = "cores", help_heading = "Question", value_parser = total_cores, allow_negative_numbers = true)]
-    total_cores: Option<Counts>,
+    #[command(flatten, next_help_heading = "Question")]
+    totals: TotalsOfCores,
 
     #[command(flatten)]
     machines: MachineArgs,
@@ -87,22 +86,21 @@ fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
         return Err(unusable("--image-px is for a CNN that was never run here; name it with --model"));
     }
     let samples = args.source.samples()?;
-    let total_cores = args.total_cores.as_ref();
     if let Some(NeverRun { job, predictor, basis }) = never_run(&args.source, &samples, args.differences())? {
         args.machines.check_never_run(&basis)?;
         let joint = JointPredictor::from_predictor(predictor, &job);
-        let planned = args.machines.plan(&args.question, total_cores, alone(job), Some(joint))?;
+        let planned = args.machines.plan(&args.question, &args.totals, alone(job), Some(joint))?;
         return Ok(planned.answer()?.based_on(basis));
     }
     let is_of_size = |context: &Context| args.image_px.is_none_or(|px| px == context.workload.image_px);
     let group = args.source.group(&samples, &is_of_size)?;
-    args.machines.plan(&args.question, total_cores, group, None)?.answer()
+    args.machines.plan(&args.question, &args.totals, group, None)?.answer()
 }
 
 /// Plans a job without samples, from public measurements.
 fn without_samples(args: &Args, name: &str) -> anyhow::Result<PlanAnswer> {
     let PublicJob { group, predictor, basis, order } =
         public_job(name, args.image_px, &args.public, &args.machines, &args.question)?;
-    let planned = args.machines.plan(&args.question, None, group, Some(predictor))?;
+    let planned = args.machines.plan(&args.question, &TotalsOfCores::default(), group, Some(predictor))?;
     Ok(planned.answer()?.without_samples(basis, |machines, factor| order.is_faster(machines, factor)))
 }

@@ -7,7 +7,7 @@ use foreglow_console::ask::{Source, measured_jobs};
 use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::Bill;
-use foreglow_console::split::split;
+use foreglow_console::split::TotalCores;
 use foreglow_exit::unusable;
 use foreglow_model::Setting;
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
@@ -29,10 +29,8 @@ pub struct Args {
     #[arg(long, short = 'C', value_name = "C", help_heading = "Question", value_parser = grammar::one_cores, allow_negative_numbers = true)]
     cores: Option<u32>,
 
-    /// Cores of all executors together, divided as evenly as possible: 8 for 3 executors are 3, 3
-    /// and 2
-    #[arg(long, value_name = "T", help_heading = "Question", value_parser = grammar::one_total_cores, allow_negative_numbers = true)]
-    total_cores: Option<u32>,
+    #[command(flatten, next_help_heading = "Question")]
+    total: TotalCores,
 
     /// Share of the images that the job processes, above 0 and at most 1
     #[arg(long, value_name = "SR", help_heading = "Question", default_value_t = 1.0, value_parser = grammar::rate, allow_negative_numbers = true)]
@@ -91,7 +89,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     };
     let question = args.bill.about(&job)?;
-    let split = split(args.executors, args.cores.unwrap_or(1), args.total_cores, job.context.workload.mode)?;
+    let split = args.total.split(args.executors, args.cores.unwrap_or(1), job.context.workload.mode)?;
     let setting = Setting::at(split, args.sampling_rate);
     let answer = PredictionAnswer::new(&job, &predictor, setting, &question, args.partition_size).based_on(basis);
     output::print(&answer.render(args.format))?;
@@ -106,10 +104,7 @@ impl Args {
     fn measured(&self, samples: &[Sample]) -> anyhow::Result<Job> {
         let NeverRunArgs { image_px, batch_size, images } = self.never_run;
         let (executors, asked) = (self.executors, images.unwrap_or_default());
-        let cores = match (self.cores, self.total_cores) {
-            (_, Some(total)) => format!("--total-cores {total}"),
-            (cores, None) => format!("--cores {}", cores.unwrap_or(1)),
-        };
+        let cores = self.total.option(self.cores.unwrap_or(1));
         let by_layers = match self.source.model {
             Some(_) => "",
             None => "; with --model NAME other values are predicted from the costs of the layers",

@@ -7,7 +7,7 @@ use foreglow_console::output::{self, Format};
 use foreglow_console::progress::{Progress, note, result};
 use foreglow_console::sample_table;
 use foreglow_console::samples_file::SamplesFile;
-use foreglow_console::split::split;
+use foreglow_console::split::TotalCores;
 use foreglow_engine::{self as engine, Command, Engine, Job, Local};
 use foreglow_exit::{Interrupt, unusable};
 use foreglow_machine::warnings_of;
@@ -17,7 +17,7 @@ use foreglow_measurement::training::TrainingArgs;
 use foreglow_measurement::upload::UploadArgs;
 use foreglow_measurement::workload::{WorkloadArgs, check_sizes, default_partition_size, prepare, warn};
 use foreglow_networks::batch_memory;
-use foreglow_shared::{Configuration, Outcome, Sample, write_csv, write_jsonl};
+use foreglow_shared::{Configuration, Outcome, Sample};
 
 /// Default sampling rate.
 const USUAL_RATE: f64 = 0.1;
@@ -53,10 +53,8 @@ pub struct Args {
     #[arg(long, short = 'C', value_name = "C", help_heading = "Configuration", value_parser = grammar::one_cores, allow_negative_numbers = true)]
     cores: Option<u32>,
 
-    /// Threads of all executors together, divided as evenly as possible: 8 for 3 executors are 3,
-    /// 3 and 2
-    #[arg(long, value_name = "T", conflicts_with = "cores", help_heading = "Configuration", value_parser = grammar::one_total_cores, allow_negative_numbers = true)]
-    total_cores: Option<u32>,
+    #[command(flatten, next_help_heading = "Configuration")]
+    total: TotalCores,
 
     /// Memory limit of an executor: 2048 (MiB), 512m, 2g [default: 2048, and none for your own
     /// program]
@@ -123,15 +121,13 @@ impl Args {
     fn configuration(&self, job: &Job) -> anyhow::Result<Configuration> {
         let partition_size = self.partition_size.unwrap_or_else(|| default_partition_size(job));
         if job.program.is_some() {
-            if self.total_cores.is_some() {
-                return Err(unusable("--total-cores is for CNNs; give your own program --cores"));
-            }
+            self.total.check_for_program()?;
             let placement = self.program.placement(job, self.executors, self.cores)?;
             let memory_mib = self.memory.unwrap_or_else(|| usual_memory_mib(&[placement]));
             return Ok(job.configuration(placement, memory_mib, partition_size));
         }
         let (executors, cores) = (self.executors.unwrap_or(1), self.cores.unwrap_or(1));
-        let split = split(executors, cores, self.total_cores, job.workload.mode)?;
+        let split = self.total.split(executors, cores, job.workload.mode)?;
         check_sizes(job, &[executors], &[partition_size])?;
         Ok(job.configuration(split, self.memory.unwrap_or(DEFAULT_MEMORY_MIB), partition_size))
     }
@@ -178,11 +174,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     drop(progress);
 
-    let printed = output::print(&match args.format {
-        Format::Table => format!("{}{}", sample_table::one(&sample), sample_table::classes(&sample)),
-        Format::Json => write_jsonl([&sample]),
-        Format::Csv => write_csv(std::slice::from_ref(&sample)),
-    });
+    let table = || format!("{}{}", sample_table::one(&sample), sample_table::classes(&sample));
+    let printed = output::print(&args.format.samples(std::slice::from_ref(&sample), table));
     upload.finish();
     saved.and(removed).and_then(|()| args.end(&sample)).and(printed)
 }

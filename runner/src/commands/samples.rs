@@ -14,7 +14,7 @@ use foreglow_engine::sweep::Run;
 use foreglow_exit::unusable;
 use foreglow_machine::warnings_of;
 use foreglow_model::Repetitions;
-use foreglow_shared::{Outcome, Sample, Uuid, format_count, format_rate, write_csv, write_jsonl};
+use foreglow_shared::{Outcome, Sample, Uuid, format_count, format_rate};
 use foreglow_store::{Location, Store, user};
 
 /// Minimum number of trailing characters of an id in a list.
@@ -121,11 +121,7 @@ fn list(args: &ListArgs) -> anyhow::Result<()> {
                 || args.outliers && outliers.contains(&sample.id))
     };
     let samples: Vec<Sample> = all.iter().filter(is_wanted).cloned().collect();
-    output::print(&match args.format {
-        Format::Table => rows(&samples, &outliers),
-        Format::Json => write_jsonl(&samples),
-        Format::Csv => write_csv(&samples),
-    })
+    output::print(&args.format.samples(&samples, || rows(&samples, &outliers)))
 }
 
 fn show(args: &ShowArgs) -> anyhow::Result<()> {
@@ -134,11 +130,7 @@ fn show(args: &ShowArgs) -> anyhow::Result<()> {
     let ids: Vec<Uuid> = samples.iter().map(|sample| sample.id).collect();
     let id = find(&args.id, &ids)?;
     let Some(sample) = samples.iter().find(|sample| sample.id == id) else { return Ok(()) };
-    output::print(&match args.format {
-        Format::Table => sample_table::one(sample),
-        Format::Json => write_jsonl([sample]),
-        Format::Csv => write_csv(std::slice::from_ref(sample)),
-    })?;
+    output::print(&args.format.samples(std::slice::from_ref(sample), || sample_table::one(sample)))?;
     warnings_of(sample).iter().for_each(|warning| note(&format!("warning: {warning}")));
     Ok(())
 }

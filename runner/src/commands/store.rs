@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use foreglow_console::answer::SCHEMA;
 use foreglow_console::grammar::duration_secs;
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
-use foreglow_console::table::{aligned, csv, table};
+use foreglow_console::table::{aligned, table};
 use foreglow_exit::unusable;
 use foreglow_shared::{Timestamp, format_count};
 use foreglow_store::{AuditLine, Location, Store, restore, user};
@@ -125,18 +124,13 @@ fn prune(args: &PruneArgs) -> anyhow::Result<()> {
 }
 
 fn audit(lines: &[AuditLine], format: Format) -> String {
-    let cells = |line: &AuditLine| vec![format!("{:.0}", line.at), line.who.clone(), line.what.clone()];
-    match format {
-        Format::Table if lines.is_empty() => "nothing was removed, and no token was made\n".to_owned(),
-        Format::Table => {
-            let columns = aligned(["<time", "<who", "<what"]);
-            table(&columns, lines.iter().map(cells))
+    let row = |line: &AuditLine| json!({ "at": format!("{:.0}", line.at), "who": line.who, "what": line.what });
+    let rows: Vec<_> = lines.iter().map(row).collect();
+    format.list("audit", &rows, "at,who,what", || {
+        if lines.is_empty() {
+            return "nothing was removed, and no token was made\n".to_owned();
         }
-        Format::Json => {
-            let row = |line: &AuditLine| json!({ "at": format!("{:.0}", line.at), "who": line.who, "what": line.what });
-            let lines: Vec<_> = lines.iter().map(row).collect();
-            format!("{:#}\n", json!({ "schema": SCHEMA, "audit": lines }))
-        }
-        Format::Csv => csv("at,who,what", lines.iter().map(cells)),
-    }
+        let cells = |line: &AuditLine| vec![format!("{:.0}", line.at), line.who.clone(), line.what.clone()];
+        table(&aligned(["<time", "<who", "<what"]), lines.iter().map(cells))
+    })
 }

@@ -1,10 +1,9 @@
 //! `foreglow tokens`: creates, lists and revokes the tokens of a collector.
 
-use foreglow_console::answer::SCHEMA;
 use foreglow_console::grammar::{count, duration_secs};
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
-use foreglow_console::table::{aligned, csv, table};
+use foreglow_console::table::{aligned, table};
 use foreglow_exit::unusable;
 use foreglow_shared::Timestamp;
 use foreglow_store::token::{Hash, random};
@@ -138,51 +137,36 @@ fn revoke(args: &RevokeArgs) -> anyhow::Result<()> {
 fn list(tokens: &[Token], format: Format, now: Timestamp) -> String {
     let time = |time: Option<Timestamp>| time.map(|time| format!("{time:.0}"));
     let state = |token: &Token| if token.is_expired(now) { "expired" } else { "valid" };
-    let cells = |token: &Token| {
-        vec![
-            token.name.clone(),
-            token.roles.to_string(),
-            token.per_minute.to_string(),
-            time(Some(token.created_at)).unwrap_or_default(),
-            time(token.expires_at).unwrap_or_default(),
-            time(token.last_used_at).unwrap_or_default(),
-            state(token).to_owned(),
-        ]
+    let row = |token: &Token| {
+        json!({
+            "name": token.name,
+            "roles": token.roles.to_string(),
+            "requests_per_minute": token.per_minute,
+            "created_at": time(Some(token.created_at)),
+            "expires_at": time(token.expires_at),
+            "last_used_at": time(token.last_used_at),
+            "state": state(token),
+        })
     };
-    match format {
-        Format::Table if tokens.is_empty() => "no tokens; make one with `foreglow tokens create`\n".to_owned(),
-        Format::Table => {
-            let columns = aligned(["<name", "<roles", "requests/min", "<made", "<expires", "<last used", "<"]);
-            let shown = |token: &Token| {
-                let mut row = cells(token);
-                let never = |cell: &mut String| {
-                    if cell.is_empty() {
-                        "never".clone_into(cell);
-                    }
-                };
-                row[4..6].iter_mut().for_each(never);
-                row
-            };
-            table(&columns, tokens.iter().map(shown))
+    let rows: Vec<_> = tokens.iter().map(row).collect();
+    let columns = "name,roles,requests_per_minute,created_at,expires_at,last_used_at,state";
+    format.list("tokens", &rows, columns, || {
+        if tokens.is_empty() {
+            return "no tokens; make one with `foreglow tokens create`\n".to_owned();
         }
-        Format::Json => {
-            let row = |token: &Token| {
-                json!({
-                    "name": token.name,
-                    "roles": token.roles.to_string(),
-                    "requests_per_minute": token.per_minute,
-                    "created_at": time(Some(token.created_at)),
-                    "expires_at": time(token.expires_at),
-                    "last_used_at": time(token.last_used_at),
-                    "state": state(token),
-                })
-            };
-            let tokens: Vec<_> = tokens.iter().map(row).collect();
-            format!("{:#}\n", json!({ "schema": SCHEMA, "tokens": tokens }))
-        }
-        Format::Csv => {
-            let header = "name,roles,requests_per_minute,created_at,expires_at,last_used_at,state";
-            csv(header, tokens.iter().map(cells))
-        }
-    }
+        let or_never = |at: Option<Timestamp>| time(at).unwrap_or_else(|| "never".to_owned());
+        let cells = |token: &Token| {
+            vec![
+                token.name.clone(),
+                token.roles.to_string(),
+                token.per_minute.to_string(),
+                or_never(Some(token.created_at)),
+                or_never(token.expires_at),
+                or_never(token.last_used_at),
+                state(token).to_owned(),
+            ]
+        };
+        let columns = aligned(["<name", "<roles", "requests/min", "<made", "<expires", "<last used", "<"]);
+        table(&columns, tokens.iter().map(cells))
+    })
 }

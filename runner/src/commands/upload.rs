@@ -119,37 +119,28 @@ fn known(store: &Store, address: &str) -> anyhow::Result<String> {
 }
 
 fn waiting(collectors: &[Waiting], format: Format) -> String {
-    let cells = |kept: &Waiting| vec![kept.collector.clone(), kept.waiting.to_string(), kept.rejected.to_string()];
-    match format {
-        Format::Table if collectors.is_empty() => "no samples wait for a collector\n".to_owned(),
-        Format::Table => {
-            let columns = aligned(["<collector", "samples that wait", "rejected"]);
-            table(&columns, collectors.iter().map(cells))
+    let row = |Waiting { collector, waiting, rejected }: &Waiting| json!({ "collector": collector, "samples": waiting, "rejected": rejected });
+    let rows: Vec<_> = collectors.iter().map(row).collect();
+    format.list("waiting", &rows, "collector,samples,rejected", || {
+        if collectors.is_empty() {
+            return "no samples wait for a collector\n".to_owned();
         }
-        Format::Json => {
-            let row = |Waiting { collector, waiting, rejected }: &Waiting| json!({ "collector": collector, "samples": waiting, "rejected": rejected });
-            let waiting: Vec<_> = collectors.iter().map(row).collect();
-            format!("{:#}\n", json!({ "schema": SCHEMA, "waiting": waiting }))
-        }
-        Format::Csv => csv("collector,samples,rejected", collectors.iter().map(cells)),
-    }
+        let cells = |kept: &Waiting| vec![kept.collector.clone(), kept.waiting.to_string(), kept.rejected.to_string()];
+        table(&aligned(["<collector", "samples that wait", "rejected"]), collectors.iter().map(cells))
+    })
 }
 
 fn rejected(samples: &[Rejected], format: Format) -> String {
-    let cells = |sample: &Rejected| vec![sample.id.clone(), sample.collector.clone(), sample.reason.clone()];
-    match format {
-        Format::Table if samples.is_empty() => "no samples were rejected\n".to_owned(),
-        Format::Table => {
-            let columns = aligned(["<id", "<collector", "<reason"]);
-            table(&columns, samples.iter().map(cells))
+    let row =
+        |Rejected { collector, id, reason }: &Rejected| json!({ "id": id, "collector": collector, "reason": reason });
+    let rows: Vec<_> = samples.iter().map(row).collect();
+    format.list("rejected", &rows, "id,collector,reason", || {
+        if samples.is_empty() {
+            return "no samples were rejected\n".to_owned();
         }
-        Format::Json => {
-            let row = |Rejected { collector, id, reason }: &Rejected| json!({ "id": id, "collector": collector, "reason": reason });
-            let rejected: Vec<_> = samples.iter().map(row).collect();
-            format!("{:#}\n", json!({ "schema": SCHEMA, "rejected": rejected }))
-        }
-        Format::Csv => csv("id,collector,reason", samples.iter().map(cells)),
-    }
+        let cells = |sample: &Rejected| vec![sample.id.clone(), sample.collector.clone(), sample.reason.clone()];
+        table(&aligned(["<id", "<collector", "<reason"]), samples.iter().map(cells))
+    })
 }
 
 fn render(receipt: &Receipt, url: &str, format: Format) -> String {

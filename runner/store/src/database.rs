@@ -4,7 +4,7 @@
 //! (tables, inserts of many samples, connections) are in `sqlite` and `postgres`.
 
 use super::failure::{Failure, Outcome};
-use super::row::{Row, Value};
+use super::row::{Row, Value, collected};
 use super::transaction::Transaction;
 use super::{postgres, sqlite};
 
@@ -18,12 +18,7 @@ pub(super) enum Database {
 impl Database {
     /// Returns all rows of an answer.
     pub(super) fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
-        let mut rows = Vec::new();
-        self.each(sql, parameters, &mut |row| {
-            rows.push(row);
-            Ok(true)
-        })?;
-        Ok(rows)
+        collected(|visit| self.each(sql, parameters, visit))
     }
 
     /// Visits the rows of an answer one at a time, until `visit` returns `false`.

@@ -57,6 +57,16 @@ impl Row {
 }
 
 /// Returns a text as a parameter.
+/// Collects the rows that a query gives to its visitor.
+pub(super) fn collected(each: impl FnOnce(&mut dyn FnMut(Row) -> Outcome<bool>) -> Outcome<()>) -> Outcome<Vec<Row>> {
+    let mut rows = Vec::new();
+    each(&mut |row| {
+        rows.push(row);
+        Ok(true)
+    })?;
+    Ok(rows)
+}
+
 pub(super) fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
 }

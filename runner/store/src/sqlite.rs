@@ -13,7 +13,7 @@ use super::failure::sqlite::sentence;
 use super::failure::{Failure, Outcome};
 use super::figures::{AddedToJob, Sums};
 use super::newest::MOST_DIGITS;
-use super::row::{Row, Value};
+use super::row::{Row, Value, collected};
 use super::transaction::Writes;
 
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -132,12 +132,7 @@ impl Writes for FileTransaction<'_> {
     }
 
     fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
-        let mut rows = Vec::new();
-        each(&self.0, sql, parameters, &mut |row| {
-            rows.push(row);
-            Ok(true)
-        })?;
-        Ok(rows)
+        collected(|visit| each(&self.0, sql, parameters, visit))
     }
 
     fn execute_batch(&self, sql: &str) -> Outcome<()> {

@@ -1,6 +1,7 @@
 //! What the user says about the runs of a file.
 
-use foreglow_shared::{Engine, Labels, Timestamp};
+use foreglow_shared::{Engine, Labels, SCHEMA, Timestamp};
+use serde_json::{Value, json};
 
 use crate::ImportError;
 
@@ -21,6 +22,32 @@ pub struct Given {
 }
 
 impl Given {
+    /// Returns what the labels of a run tell, as the JSON of a sample without the run itself.
+    pub(crate) fn labelled(&self, labels: &Labels) -> Value {
+        let label = |name: &str| labels.get(name).map(str::trim);
+        let number = |name: &str| label(name).and_then(|text| text.parse::<u64>().ok());
+        json!({
+            "schema": SCHEMA,
+            "workload": {
+                "model": label("model"),
+                "mode": label("mode"),
+                "image_px": number("image_px"),
+                "images": number("images"),
+                "epochs": number("epochs").unwrap_or(1),
+                "batch_size": number("batch_size"),
+                "data": label("data"),
+            },
+            "configuration": {
+                "memory_per_executor_mib": number("memory_per_executor_mib"),
+                "partition_size": number("partition_size"),
+                "accelerator": label("accelerator"),
+            },
+            "engine": self.engine.map_or("local", |engine| engine.as_str()),
+            "runner_version": env!("CARGO_PKG_VERSION"),
+            "host": { "cpu": label("cpu"), "adapter": label("adapter") },
+        })
+    }
+
     /// Returns what the user says about each of the runs of a file, whose names `named` lists for
     /// the message.
     ///

@@ -3,7 +3,7 @@
 
 use crate::node::Node;
 use crate::node::{Attribute, Attributes};
-use crate::weight::{Place, Weight};
+use crate::weight::{Weight, WeightRange};
 
 /// Type of a 32-bit float in `TensorProto.DataType`.
 const FLOAT: i64 = 1;
@@ -119,7 +119,7 @@ impl Parts<'_> {
     /// Adds a constant number and returns its name.
     fn number(&mut self, number: f32) -> String {
         let name = format!("number {} of {}", self.weights.len(), self.node.title());
-        let place = Place::Here(number.to_le_bytes().to_vec());
+        let place = WeightRange::Here(number.to_le_bytes().to_vec());
         self.weights.push(Weight { name: name.clone(), dims: Vec::new(), place, data_type: FLOAT, is_neutral: false });
         name
     }

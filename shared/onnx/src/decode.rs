@@ -6,7 +6,7 @@ use std::io::{Read, Seek};
 use crate::network::{Dimension, Network};
 use crate::node::Node;
 use crate::node::{Attribute, Branch};
-use crate::weight::{Place, READ_WITH_GRAPH, Weight};
+use crate::weight::{READ_WITH_GRAPH, Weight, WeightRange};
 use crate::wire::{Payload, Wire};
 use crate::{Error, compose, known::MOST_KNOWN};
 
@@ -247,11 +247,11 @@ fn weight<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload, most_bytes: 
             (4 | 9 | 10, Payload::Bytes(len)) => {
                 let is_integer = matches!(data_type, 6 | 7) && len <= MOST_KNOWN as u64 * INTEGER;
                 place = Some(if len <= most_bytes || is_integer {
-                    Place::Here(wire.bytes(payload)?)
+                    WeightRange::Here(wire.bytes(payload)?)
                 } else {
                     let at = wire.at();
                     wire.skip(payload)?;
-                    Place::Inside(at, len)
+                    WeightRange::Inside(at, len)
                 });
             }
             (4, _) => wire.floats(payload, &mut floats)?,
@@ -267,14 +267,14 @@ fn weight<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload, most_bytes: 
     let place = match place {
         _ if is_external => outside(&name, &external)?,
         Some(place) => place,
-        None if !floats.is_empty() => Place::Here(floats.into_iter().flat_map(f32::to_le_bytes).collect()),
-        None if !ints.is_empty() => Place::Numbers(ints),
-        None => Place::Here(Vec::new()),
+        None if !floats.is_empty() => WeightRange::Here(floats.into_iter().flat_map(f32::to_le_bytes).collect()),
+        None if !ints.is_empty() => WeightRange::Numbers(ints),
+        None => WeightRange::Here(Vec::new()),
     };
     Ok(Weight { name, dims, place, data_type, is_neutral: false })
 }
 
-fn outside(name: &str, external: &[(String, String)]) -> Result<Place, Error> {
+fn outside(name: &str, external: &[(String, String)]) -> Result<WeightRange, Error> {
     let wrong = |why: String| Error::Weight { name: name.to_owned(), why };
     let entry = |key: &str| external.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     let number =
@@ -285,7 +285,7 @@ fn outside(name: &str, external: &[(String, String)]) -> Result<Place, Error> {
     if file.is_empty() || file.contains(['/', '\\', ':']) || file == ".." {
         return Err(wrong(format!("its file {file} is not in the folder of the network")));
     }
-    Ok(Place::Outside(file.to_owned(), number("offset").transpose()?.unwrap_or(0), number("length").transpose()?))
+    Ok(WeightRange::Outside(file.to_owned(), number("offset").transpose()?.unwrap_or(0), number("length").transpose()?))
 }
 
 fn entry<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<(String, String), Error> {

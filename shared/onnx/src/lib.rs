@@ -41,7 +41,7 @@ pub use self::plan::{Argument, Plan, Step, ValueId, WeightId};
 pub use self::random::Draw;
 pub use self::resample::{Filter, Resampling};
 pub use self::scan::CumSum;
-pub use self::weight::{Place, Weight};
+pub use self::weight::{Weight, WeightRange};
 
 /// Oldest and newest supported operator set.
 pub const OPSETS: std::ops::RangeInclusive<i64> = 7..=24;

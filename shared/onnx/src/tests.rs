@@ -157,7 +157,7 @@ fn weights_are_not_read_with_the_graph() {
     let bytes =
         model(18, &[0, 3, 7, 9], &[node("Relu", "a", &["images"], "scores", &[])], &[float_weight("w", &[2000])]);
     let network = read(&bytes).unwrap();
-    let Place::Inside(at, len) = network.weights[0].place else { panic!("{:?}", network.weights[0].place) };
+    let WeightRange::Inside(at, len) = network.weights[0].place else { panic!("{:?}", network.weights[0].place) };
     assert_eq!((len, bytes[at as usize..][..len as usize].iter().all(|byte| *byte == 0)), (8000, true));
 }
 

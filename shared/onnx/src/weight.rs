@@ -14,7 +14,7 @@ pub struct Weight {
     /// Length of each axis.
     pub dims: Vec<usize>,
     /// Location of the numbers.
-    pub place: Place,
+    pub place: WeightRange,
     /// Type of a number, by its number in `TensorProto.DataType`.
     pub(crate) data_type: i64,
     /// Whether it stands for a parameter that the network does not have.
@@ -23,7 +23,7 @@ pub struct Weight {
 
 /// Location of a weight's numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum WeightRange {
     /// Bytes that were read with the graph.
     Here(Vec<u8>),
     /// Numbers that were written one by one: integers, or the bits of short floats.
@@ -82,10 +82,10 @@ impl Weight {
             }));
         };
         let (there, expected) = match &self.place {
-            Place::Here(here) => (here.len() as u64, bytes),
-            Place::Numbers(numbers) => (numbers.len() as u64, self.len() as u64),
-            Place::Inside(_, len) | Place::Outside(_, _, Some(len)) => (*len, bytes),
-            Place::Outside(_, _, None) => (bytes, bytes),
+            WeightRange::Here(here) => (here.len() as u64, bytes),
+            WeightRange::Numbers(numbers) => (numbers.len() as u64, self.len() as u64),
+            WeightRange::Inside(_, len) | WeightRange::Outside(_, _, Some(len)) => (*len, bytes),
+            WeightRange::Outside(_, _, None) => (bytes, bytes),
         };
         if there != expected {
             let dims = &self.dims;
@@ -100,7 +100,7 @@ impl Weight {
     /// The bytes are too few, or a number is NaN or infinite.
     pub fn floats(&self, bytes: &[u8]) -> Result<Vec<f32>, Error> {
         let floats = match (&self.place, self.numbers(bytes)) {
-            (Place::Numbers(bits), _) => bits.iter().map(|bits| short(self.data_type, *bits as u16)).collect(),
+            (WeightRange::Numbers(bits), _) => bits.iter().map(|bits| short(self.data_type, *bits as u16)).collect(),
             (_, Numbers::Floats(floats)) => floats,
             (_, Numbers::Ints(ints)) => ints.into_iter().map(|int| int as f32).collect(),
         };
@@ -116,12 +116,12 @@ impl Weight {
     /// Returns the numbers if they were read with the graph.
     pub fn known(&self) -> Option<Known> {
         let numbers = match &self.place {
-            Place::Here(bytes) => self.numbers(bytes),
-            Place::Numbers(bits) if self.is_float() => {
+            WeightRange::Here(bytes) => self.numbers(bytes),
+            WeightRange::Numbers(bits) if self.is_float() => {
                 Numbers::Floats(bits.iter().map(|bits| short(self.data_type, *bits as u16)).collect())
             }
-            Place::Numbers(ints) => Numbers::Ints(ints.clone()),
-            Place::Inside(..) | Place::Outside(..) => return None,
+            WeightRange::Numbers(ints) => Numbers::Ints(ints.clone()),
+            WeightRange::Inside(..) | WeightRange::Outside(..) => return None,
         };
         Some(Known { dims: self.dims.clone(), numbers })
     }

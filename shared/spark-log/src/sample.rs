@@ -9,8 +9,8 @@ use crate::application::TaskTotals;
 use crate::outcome::Ending;
 use crate::run::Run;
 use foreglow_shared::{
-    Configuration, Engine, Host, LabelError, Labels, Mode, SCHEMA, Sample, SampleError, TextInput, Workload, number,
-    printable,
+    Configuration, CoreSplit, Engine, Host, LabelError, Labels, Mode, SCHEMA, Sample, SampleError, TextInput, Workload,
+    number, printable,
 };
 
 /// Labels that every sample needs and Spark does not record.
@@ -80,16 +80,12 @@ impl Run<'_> {
             id: text("run").and_then(|run| Uuid::parse_str(&run).ok()).unwrap_or_else(|| self.id()),
             workload: workload(&labels)?,
             configuration: Configuration {
-                executors,
-                cores_per_executor,
-                total_cores: None,
-                memory_per_executor_mib,
-                partition_size: labels.value("partition_size", COUNT)?,
                 accelerator: text("accelerator").or(resource),
-                shares_accelerators: false,
-                accelerators_per_executor: None,
-                machines: None,
-                extra: Map::new(),
+                ..Configuration::new(
+                    CoreSplit::even(executors, cores_per_executor),
+                    memory_per_executor_mib,
+                    labels.value("partition_size", COUNT)?,
+                )
             },
             sampling_rate: labels.read("sampling_rate", "a share above 0 and at most 1", number)?,
             outcome,

@@ -9,8 +9,8 @@ pub use self::field::Field;
 pub use self::mapping::{Extent, FieldSource, Mapping, TimeUnit};
 use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, RUN_SECS, SAMPLING_RATES};
 use crate::{
-    Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Table, TableError, TableRow, Workload,
-    number, share_of_percent, unambiguous_number,
+    Configuration, Context, CoreSplit, Host, IncompleteOutcome, IncompleteRun, Job, Observation, Table, TableError,
+    TableRow, Workload, number, share_of_percent, unambiguous_number,
 };
 
 /// Why the rows of a table are not runs.
@@ -106,30 +106,15 @@ impl MappedRow<'_> {
         }
         let partition_size = self.whole(Field::PartitionSize)?;
         let job = jobs.entry(context.key()).or_insert_with(|| Job::of_runs(context, Vec::new()));
-        let incomplete = |outcome, at_least_secs| IncompleteRun {
-            executors,
-            cores_per_executor,
-            total_cores: None,
-            memory_per_executor_mib,
-            partition_size,
-            sampling_rate,
-            outcome,
-            at_least_secs,
+        let split = CoreSplit::even(executors, cores_per_executor);
+        let configuration = Configuration::new(split, memory_per_executor_mib, partition_size);
+        let mut add_incomplete = |outcome, at_least_secs| {
+            job.incomplete.push(IncompleteRun::new(&configuration, sampling_rate, outcome, at_least_secs));
         };
         match self.text(Field::Outcome).to_ascii_lowercase().as_str() {
-            "completed" => job.observations.push(Observation {
-                executors,
-                cores_per_executor,
-                total_cores: None,
-                memory_per_executor_mib,
-                partition_size,
-                sampling_rate,
-                completion_time_secs: self.secs()?,
-                startup_secs: None,
-                disturbed: false,
-            }),
-            "out_of_memory" => job.incomplete.push(incomplete(IncompleteOutcome::OutOfMemory, None)),
-            "timed_out" => job.incomplete.push(incomplete(IncompleteOutcome::TimedOut, Some(self.secs()?))),
+            "completed" => job.observations.push(Observation::new(&configuration, sampling_rate, self.secs()?)),
+            "out_of_memory" => add_incomplete(IncompleteOutcome::OutOfMemory, None),
+            "timed_out" => add_incomplete(IncompleteOutcome::TimedOut, Some(self.secs()?)),
             "failed" => {}
             _ => return Err(self.cell(Field::Outcome, "completed, out_of_memory, timed_out or failed")),
         }
@@ -137,11 +122,7 @@ impl MappedRow<'_> {
     }
 
     fn context(&self) -> Result<Context, MappingError> {
-        let mode = match self.text(Field::Mode).to_ascii_lowercase().as_str() {
-            "inference" => Mode::Inference,
-            "training" => Mode::Training,
-            _ => return Err(self.cell(Field::Mode, "inference or training")),
-        };
+        let mode = self.text(Field::Mode).parse().map_err(|_| self.cell(Field::Mode, "inference or training"))?;
         let model = self.text(Field::Model).to_owned();
         if model.is_empty() {
             return Err(self.cell(Field::Model, "the name of a CNN"));

@@ -1,6 +1,6 @@
 //! Price sheets.
 
-use foreglow_shared::{PriceError, PriceSheet, Resources};
+use foreglow_shared::{CoreSplit, PriceError, PriceSheet, Resources};
 use proptest::prelude::*;
 
 fn sheet(rest: &str) -> Result<PriceSheet, PriceError> {
@@ -9,9 +9,7 @@ fn sheet(rest: &str) -> Result<PriceSheet, PriceError> {
 
 /// Two executors of 4 cores and 2 GiB each.
 const TWO: Resources = Resources {
-    executors: 2,
-    cores_per_executor: 4,
-    total_cores: None,
+    split: CoreSplit::even(2, 4),
     memory_per_executor_mib: 2048,
     accelerated: false,
     shared_accelerators: None,
@@ -39,7 +37,7 @@ fn an_accelerator_is_billed_if_there_is_one() {
 
 #[test]
 fn executors_that_share_accelerators_are_billed_for_these_once() {
-    let four = Resources { executors: 4, accelerated: true, ..TWO };
+    let four = Resources { split: CoreSplit::even(4, 4), accelerated: true, ..TWO };
     let sharing = |count: u32| Resources { shared_accelerators: Some(count), ..four };
     let parts = sheet(r#","executor_hour":1,"core_hour":0.5,"accelerator_hour":3"#).unwrap();
     assert_eq!(parts.cost(four, 3600.0), Some(4.0 * (1.0 + 2.0 + 3.0)));

@@ -91,13 +91,13 @@ pub struct Card {
 
 /// The element that holds a chart, and its size.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct ChartContainer {
     node: NodeRef<Div>,
     width: RwSignal<f64>,
     height: f64,
 }
 
-impl Place {
+impl ChartContainer {
     /// A place of this height, pixels.
     pub fn new(height: f64) -> Self {
         let node = NodeRef::new();
@@ -117,7 +117,7 @@ impl Place {
 }
 
 /// Draws a chart in its card.
-pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
+pub fn card(card: Card, place: ChartContainer, drawing: Drawn) -> AnyView {
     let planner = expect_context::<Planner>();
     let Card { id, title, says, switches, .. } = card;
     let pointed = RwSignal::new(None::<About>);

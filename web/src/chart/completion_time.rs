@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, legend_of, path, shade, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn};
+use crate::chart::card::{Card, ChartContainer, Drawing, card, drawn};
 use crate::chart::switch::{log_switch, spread};
 use crate::data::job::highest;
 use crate::data::switch::Switch;
@@ -68,7 +68,7 @@ struct Times {
 #[component]
 pub fn CompletionTimeChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let place = Place::new(HEIGHT_PX);
+    let place = ChartContainer::new(HEIGHT_PX);
     let (x, y) = (spread(Switch::CompletionExecutors), spread(Switch::CompletionTime));
     let times = Memo::new(move |_| Some(Arc::new(Times::of(&*planner.answer.charts.get()?))));
     let drawing = drawn(move || {

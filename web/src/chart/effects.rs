@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark, value_in_words};
 use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn};
+use crate::chart::card::{Card, ChartContainer, Drawing, card, drawn};
 use crate::chart::switch::{log_switch, spread};
 use crate::control::Later;
 use crate::data::switch::Switch;
@@ -67,7 +67,7 @@ pub fn EffectsCharts() -> impl IntoView {
 
 fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let place = Place::new(HEIGHT_PX);
+    let place = ChartContainer::new(HEIGHT_PX);
     let spread = spread(match feature {
         Feature::InverseExecutors => Switch::EffectExecutors,
         Feature::InverseCores => Switch::EffectCores,

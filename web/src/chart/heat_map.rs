@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn};
+use crate::chart::card::{Card, ChartContainer, Drawing, card, drawn};
 use crate::chart::switch::{chosen, switch};
 use crate::data::switch::Switch;
 use crate::plot::markup::{Attributes, Markup};
@@ -66,7 +66,7 @@ struct Counted {
 #[component]
 pub fn HeatMapChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let place = Place::new(HEIGHT_PX);
+    let place = ChartContainer::new(HEIGHT_PX);
     let measure = chosen(Switch::HeatMap, &[Measure::Time, Measure::Money, Measure::Chance]);
     let drawing = drawn(move || {
         let charts = planner.answer.charts.get()?;

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, keys, path, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn};
+use crate::chart::card::{Card, ChartContainer, Drawing, card, drawn};
 use crate::chart::switch::{log_switch, spread};
 use crate::data::switch::Switch;
 use crate::plot::markup::Markup;
@@ -50,7 +50,7 @@ pub fn ResidualsChart() -> impl IntoView {
 
 fn checked(upwards: Upwards, id: &'static str, title: &'static str) -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let place = Place::new(HEIGHT_PX);
+    let place = ChartContainer::new(HEIGHT_PX);
     let (axis, switch) = match upwards {
         Upwards::Predicted => ("axes", Switch::PredictedByMeasured),
         Upwards::Error => ("time", Switch::Residuals),

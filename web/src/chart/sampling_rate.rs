@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn};
+use crate::chart::card::{Card, ChartContainer, Drawing, card, drawn};
 use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
 use crate::plot::sheet::{Sheet, digits};
@@ -26,7 +26,7 @@ struct Shares {
 #[component]
 pub fn SamplingRateChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let place = Place::new(HEIGHT_PX);
+    let place = ChartContainer::new(HEIGHT_PX);
     let drawing = drawn(move || {
         let charts = planner.answer.charts.get()?;
         let whole = charts.grid.known().map(|known| known.cell.secs);

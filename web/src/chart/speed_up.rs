@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Beside, Frame, legend_of, looked_at, path, shade, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, drawn};
+use crate::chart::card::{Card, ChartContainer, Drawing, card, drawn};
 use crate::chart::switch::{chosen, log_switch, spread, switch};
 use crate::data::switch::Switch;
 use crate::plot::counts::{counts_of, lines_for, thinned};
@@ -58,7 +58,7 @@ struct SpeedUps {
 #[component]
 pub fn SpeedUpChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let place = Place::new(HEIGHT_PX);
+    let place = ChartContainer::new(HEIGHT_PX);
     let gain = chosen(Switch::SpeedUp, &[Gain::SpeedUp, Gain::Efficiency]);
     let over = chosen(Switch::SpeedUpOver, &[Over::Executors, Over::Cores]);
     let spread = spread(Switch::SpeedUpAxes);

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, keys, looked_at, path, x_axis, y_axis, y_name};
-use crate::chart::card::{Card, Drawing, Place, card, drawn};
+use crate::chart::card::{Card, ChartContainer, Drawing, card, drawn};
 use crate::chart::switch::{log_switch, spread};
 use crate::data::switch::Switch;
 use crate::plot::markup::Markup;
@@ -65,7 +65,7 @@ struct Point {
 #[component]
 pub fn TimeByMoneyChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let place = Place::new(HEIGHT_PX);
+    let place = ChartContainer::new(HEIGHT_PX);
     let (x, y) = (spread(Switch::CostByTimeTime), spread(Switch::CostByTimeCost));
     let plan = Memo::new(move |_| planner.answer.planned());
     let colours =

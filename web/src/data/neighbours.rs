@@ -4,14 +4,14 @@ use foreglow_shared::{format_duration, format_money};
 
 /// The completion time and the cost of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Taken {
+pub struct TimeCost {
     /// Completion time, seconds.
     pub secs: f64,
     /// Cost, in the price sheet's currency.
     pub cost: f64,
 }
 
-impl Taken {
+impl TimeCost {
     /// Formats the difference to another configuration: `15.10 s longer, USD 0.004 less`. Amounts
     /// that are equal as shown are omitted.
     pub fn beside(self, other: Self, currency: &str) -> String {
@@ -33,9 +33,9 @@ mod tests {
 
     #[test]
     fn a_trade_off_names_time_and_money_and_omits_what_is_equal() {
-        let own = Taken { secs: 21.0, cost: 1.1 };
-        assert_eq!(Taken { secs: 40.0, cost: 1.0 }.beside(own, "EUR"), "19.00 s longer, EUR 0.1000 less");
-        assert_eq!(Taken { secs: 21.0, cost: 1.3 }.beside(own, "EUR"), "EUR 0.2000 more");
+        let own = TimeCost { secs: 21.0, cost: 1.1 };
+        assert_eq!(TimeCost { secs: 40.0, cost: 1.0 }.beside(own, "EUR"), "19.00 s longer, EUR 0.1000 less");
+        assert_eq!(TimeCost { secs: 21.0, cost: 1.3 }.beside(own, "EUR"), "EUR 0.2000 more");
         assert_eq!(own.beside(own, "EUR"), "the same");
     }
 }

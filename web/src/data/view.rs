@@ -59,7 +59,7 @@ impl Tab {
 /// the charts. It is the part of the fragment after the link, `&view=trust&devices=gpu`. It is
 /// empty for the default state, so that such links equal those of earlier versions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shown {
+pub struct ViewSettings {
     /// The view.
     pub tab: Tab,
     /// The choice of machine types.
@@ -77,7 +77,7 @@ pub struct Shown {
     pub is_smallest_chosen: bool,
 }
 
-impl Shown {
+impl ViewSettings {
     /// The suffix of the fragment.
     pub fn suffix(&self) -> String {
         let mut suffix = String::new();
@@ -162,9 +162,9 @@ fn count(value: &str) -> Option<u32> {
 }
 
 /// Splits a fragment into the link and the state of the page.
-pub fn split(fragment: &str) -> (&str, Shown) {
+pub fn split(fragment: &str) -> (&str, ViewSettings) {
     let end = fragment.find('&').unwrap_or(fragment.len());
-    (&fragment[..end], Shown::read(&fragment[end..]))
+    (&fragment[..end], ViewSettings::read(&fragment[end..]))
 }
 
 #[cfg(test)]
@@ -178,20 +178,20 @@ mod tests {
     #[test]
     fn every_view_has_an_address_and_a_link_without_one_opens_the_first() {
         for tab in Tab::ALL {
-            let shown = Shown { tab, ..Shown::default() };
+            let shown = ViewSettings { tab, ..ViewSettings::default() };
             assert_eq!(split(&format!("v1.abc{}", shown.suffix())), ("v1.abc", shown));
         }
-        assert_eq!(split("v1.abc"), ("v1.abc", Shown::default()));
-        assert_eq!(split("v1.abc&view=later&x"), ("v1.abc", Shown::default()));
-        assert_eq!(Shown::default().suffix(), "");
+        assert_eq!(split("v1.abc"), ("v1.abc", ViewSettings::default()));
+        assert_eq!(split("v1.abc&view=later&x"), ("v1.abc", ViewSettings::default()));
+        assert_eq!(ViewSettings::default().suffix(), "");
     }
 
     #[test]
     fn the_size_of_a_job_survives_the_address() {
-        let shown = Shown { size: Some((32_000, 2)), ..Shown::default() };
+        let shown = ViewSettings { size: Some((32_000, 2)), ..ViewSettings::default() };
         assert_eq!(split(&format!("q1.abc{}", shown.suffix())), ("q1.abc", shown));
         for broken in ["&size=3", "&size=x2", "&size=3x0", "&size=-3x1"] {
-            assert_eq!(split(broken).1, Shown::default(), "{broken}");
+            assert_eq!(split(broken).1, ViewSettings::default(), "{broken}");
         }
     }
 
@@ -214,7 +214,7 @@ mod tests {
             counts: WhatIf { executors: 2, cores_per_executor: 4 },
             pick: MachinePick { batch_size: None, ..choice.pick.clone() },
         }];
-        let shown = Shown { tab: Tab::Explore, choice, pins, ..Shown::default() };
+        let shown = ViewSettings { tab: Tab::Explore, choice, pins, ..ViewSettings::default() };
         assert_eq!(split(&format!("v1.abc{}", shown.suffix())), ("v1.abc", shown));
         for broken in [
             "&without=%G1",
@@ -230,7 +230,7 @@ mod tests {
             "&pin=2x0:a:::",
             "&pin=2x4",
         ] {
-            assert_eq!(split(broken).1, Shown::default(), "{broken}");
+            assert_eq!(split(broken).1, ViewSettings::default(), "{broken}");
         }
     }
 
@@ -239,7 +239,7 @@ mod tests {
         for (place, switch) in Switch::ALL.into_iter().enumerate() {
             assert_eq!(switch as usize, place, "{switch:?}");
             for (option, name) in switch.options().iter().enumerate() {
-                let mut shown = Shown::default();
+                let mut shown = ViewSettings::default();
                 shown.switches.set(switch, option);
                 let suffix = shown.suffix();
                 assert_eq!(suffix.is_empty(), option == 0, "{suffix}");
@@ -255,7 +255,7 @@ mod tests {
         let (_, shown) = split("v1.abc&chart=speed-up-axes:log&view=explore&chart=speed-up:Efficiency&chart=later:on");
         assert_eq!(shown.suffix(), "&view=explore&chart=speed-up:Efficiency&chart=speed-up-axes:log");
         for broken in ["speed-up", "speed-up:", "speed-up:efficiency", ":Efficiency", "heat-map:log", "", "%e:log"] {
-            assert_eq!(split(&format!("&chart={broken}")).1, Shown::default(), "{broken}");
+            assert_eq!(split(&format!("&chart={broken}")).1, ViewSettings::default(), "{broken}");
         }
     }
 

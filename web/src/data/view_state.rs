@@ -11,7 +11,7 @@ use crate::data::job::{Limits, Space, same_job};
 use crate::data::left_out::Run;
 use crate::data::machine_choice::{MachineChoice, MachinePick, Selection};
 use crate::data::switch::Switches;
-use crate::data::view::{Shown, Tab, split};
+use crate::data::view::{Tab, ViewSettings, split};
 
 /// The what-if in the link of a page whose user has not chosen one.
 const UNCHOSEN: WhatIf = WhatIf { executors: 1, cores_per_executor: 1 };
@@ -47,7 +47,7 @@ pub struct ViewState {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     content: Content,
-    shown: Shown,
+    shown: ViewSettings,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -161,7 +161,7 @@ impl ViewState {
     /// the measured runs.
     pub fn fragment(&self, short: bool) -> Option<String> {
         let view = self.view()?;
-        let mut shown = Shown {
+        let mut shown = ViewSettings {
             tab: self.tab,
             choice: self.choice.clone(),
             switches: self.switches,

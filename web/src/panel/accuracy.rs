@@ -1,6 +1,7 @@
 //! The accuracy of a training job and its time: a table and a picture of the measured training
 //! settings.
 
+use foreglow_model::TrainedSetting;
 use foreglow_shared::{format_duration, format_percent, format_rate};
 use leptos::prelude::*;
 
@@ -10,7 +11,7 @@ use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
 use crate::plot::shade::shade;
 use crate::state::Planner;
-use crate::worker::plan::view::{PlanView, TrainedRow};
+use crate::worker::plan::view::PlanView;
 
 /// Size of the picture, in the units of its view box.
 const SIZE: (f64, f64) = (960.0, 300.0);
@@ -76,7 +77,7 @@ pub fn AccuracyByTime() -> impl IntoView {
     }
 }
 
-fn shown(plan: &PlanView, row: &TrainedRow) -> impl IntoView + use<> {
+fn shown(plan: &PlanView, row: &TrainedSetting) -> impl IntoView + use<> {
     let recommended =
         plan.row(plan.recommended).zip(plan.row(plan.recommended).and_then(|best| plan.arms.get(best.arm)));
     let is_recommended = recommended.is_some_and(|(best, arm)| {
@@ -117,20 +118,20 @@ fn described((batch, every): (u32, Option<u32>)) -> String {
 }
 
 /// The mini-batches and averaging intervals that share a colour.
-fn ways(trained: &[TrainedRow]) -> Vec<(u32, Option<u32>)> {
+fn ways(trained: &[TrainedSetting]) -> Vec<(u32, Option<u32>)> {
     let mut ways: Vec<(u32, Option<u32>)> = trained.iter().map(way).collect();
     ways.sort();
     ways.dedup();
     ways
 }
 
-fn way(row: &TrainedRow) -> (u32, Option<u32>) {
+fn way(row: &TrainedSetting) -> (u32, Option<u32>) {
     (row.batch_size, row.average_every)
 }
 
 /// Draws accuracy by time, with error bars; empty without a known time.
-fn picture(trained: &[TrainedRow], limits: Limits) -> Markup {
-    let points: Vec<(&TrainedRow, f64)> = trained.iter().filter_map(|row| Some((row, row.secs?))).collect();
+fn picture(trained: &[TrainedSetting], limits: Limits) -> Markup {
+    let points: Vec<(&TrainedSetting, f64)> = trained.iter().filter_map(|row| Some((row, row.secs?))).collect();
     let mut svg = Markup::new();
     if points.is_empty() {
         return svg;
@@ -140,7 +141,7 @@ fn picture(trained: &[TrainedRow], limits: Limits) -> Markup {
     };
     let (least, most) = range(&mut points.iter().map(|(_, secs)| *secs).chain(limits.deadline_secs));
     let x = Scale::new(Spread::Log, (least / 1.2, most * 1.2), ACROSS);
-    let ends = |row: &TrainedRow| {
+    let ends = |row: &TrainedSetting| {
         let accuracy = &row.accuracy;
         (accuracy.lower.unwrap_or(accuracy.mean) * 100.0, accuracy.upper.unwrap_or(accuracy.mean) * 100.0)
     };

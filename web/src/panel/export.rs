@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foreglow_shared::{Configuration, CoreSplit, View, collect_command};
+use foreglow_shared::{CoreSplit, View, collect_command};
 use leptos::prelude::*;
 use serde_json::json;
 
@@ -65,7 +65,8 @@ fn print() {
 /// The runs as CSV, with the column names of the sample format and whether each run is excluded.
 fn runs_csv(view: &View) -> String {
     let rows = rows(&view.job, &view.left_out);
-    let has_uneven = rows.iter().any(|row| row.features().0.total_cores.is_some());
+    let total = CoreSplit::total_column(rows.iter().map(|row| row.features().0));
+    let total = total.map(|name| format!("configuration.{name}"));
     let mut columns = vec![
         "configuration.executors",
         "configuration.cores_per_executor",
@@ -77,7 +78,7 @@ fn runs_csv(view: &View) -> String {
         "startup_secs",
         "left_out",
     ];
-    columns.extend(has_uneven.then_some("configuration.total_cores"));
+    columns.extend(total.as_deref());
     let fields = |row: &ListedRun| {
         let (split, memory, partition_size) = row.features();
         let (secs, startup) = times(row);
@@ -92,7 +93,7 @@ fn runs_csv(view: &View) -> String {
             digits(startup),
             row.left_out.to_string(),
         ];
-        fields.extend(has_uneven.then(|| split.total_cores.map(|total| total.to_string()).unwrap_or_default()));
+        fields.extend(total.is_some().then(|| split.total_cell()));
         fields
     };
     Sheet::new(&columns, rows.iter().map(fields)).to_csv()
@@ -176,26 +177,11 @@ fn everything(planner: Planner, view: &View) -> String {
 fn commands(view: &View) -> String {
     let mut commands: Vec<String> = Vec::new();
     for row in rows(&view.job, &view.left_out) {
-        let (CoreSplit { executors, cores_per_executor, total_cores }, memory_per_executor_mib, partition_size) =
-            row.features();
-        let configuration = Configuration {
-            executors,
-            cores_per_executor,
-            total_cores,
-            memory_per_executor_mib,
-            partition_size,
-            accelerator: view.job.context.accelerator.clone(),
-            shares_accelerators: view.job.context.shares_accelerators,
-            accelerators_per_executor: view.job.context.accelerators_per_executor,
-            machines: view.job.context.machines,
-            extra: serde_json::Map::new(),
-        };
-        let command = collect_command(
-            &view.job.context,
-            &configuration,
-            row.sampling_rate(),
-            Some(("--output", "samples.jsonl")),
-        );
+        let (split, memory_mib, partition_size) = row.features();
+        let context = &view.job.context;
+        let configuration = context.configuration(split, memory_mib, partition_size);
+        let output = Some(("--output", "samples.jsonl"));
+        let command = collect_command(context, &configuration, row.sampling_rate(), output);
         commands.extend(command.filter(|command| !commands.contains(command)));
     }
     let what = match commands.as_slice() {

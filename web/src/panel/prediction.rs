@@ -4,7 +4,7 @@ use foreglow_model::Interval;
 use foreglow_shared::{format_duration, format_money};
 use leptos::prelude::*;
 
-use crate::data::neighbours::Taken;
+use crate::data::neighbours::TimeCost;
 use crate::data::text::capitalised;
 use crate::worker::plan::view::Row;
 
@@ -27,8 +27,8 @@ pub fn all_digits(number: Option<f64>) -> Option<String> {
 }
 
 /// Time and cost of a row, if both are known.
-pub fn taken(row: &Row) -> Option<Taken> {
-    Some(Taken { secs: row.secs?, cost: row.cost? })
+pub fn taken(row: &Row) -> Option<TimeCost> {
+    Some(TimeCost { secs: row.secs?, cost: row.cost? })
 }
 
 /// Formats an interval as `90 % interval 11.20 s – 13.60 s`.

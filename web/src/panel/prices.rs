@@ -6,93 +6,60 @@ use leptos::prelude::*;
 
 use crate::state::Planner;
 
-/// One field of the sheet, with its format and the function for its input.
-struct Field {
-    label: &'static str,
-    kind: &'static str,
-    show: fn(&PriceSheet) -> String,
-    change: fn(&mut PriceSheet, &str) -> Result<(), String>,
+/// A field of the price sheet.
+#[derive(Clone, Copy)]
+enum Value {
+    Name,
+    Date,
+    Currency,
+    /// An amount of money or of seconds.
+    Number(fn(&mut PriceSheet) -> &mut f64),
+    /// The discount, percent.
+    Discount,
 }
 
-const FIELDS: [Field; 11] = [
-    Field {
-        label: "Name",
-        kind: "text",
-        show: |sheet| sheet.name.clone(),
-        change: |sheet, text| {
-            text.trim().clone_into(&mut sheet.name);
-            if sheet.name.is_empty() { Err("the price sheet needs a name".into()) } else { Ok(()) }
-        },
-    },
-    Field {
-        label: "Date",
-        kind: "date",
-        show: |sheet| sheet.date.to_string(),
-        change: |sheet, text| {
-            sheet.date = day(text.trim()).ok_or("write the date as 2026-01-31")?;
-            Ok(())
-        },
-    },
-    Field {
-        label: "Currency",
-        kind: "text",
-        show: |sheet| sheet.currency.clone(),
-        change: |sheet, text| {
-            sheet.currency = text.trim().to_ascii_uppercase();
-            Ok(())
-        },
-    },
-    Field {
-        label: "A core, per hour",
-        kind: "text",
-        show: |sheet| sheet.core_hour.to_string(),
-        change: |sheet, text| price(text).map(|price| sheet.core_hour = price),
-    },
-    Field {
-        label: "A GiB of memory, per hour",
-        kind: "text",
-        show: |sheet| sheet.gib_hour.to_string(),
-        change: |sheet, text| price(text).map(|price| sheet.gib_hour = price),
-    },
-    Field {
-        label: "An executor, per hour",
-        kind: "text",
-        show: |sheet| sheet.executor_hour.to_string(),
-        change: |sheet, text| price(text).map(|price| sheet.executor_hour = price),
-    },
-    Field {
-        label: "An accelerator, per hour",
-        kind: "text",
-        show: |sheet| sheet.accelerator_hour.to_string(),
-        change: |sheet, text| price(text).map(|price| sheet.accelerator_hour = price),
-    },
-    Field {
-        label: "Start of an executor",
-        kind: "text",
-        show: |sheet| sheet.executor_start.to_string(),
-        change: |sheet, text| price(text).map(|price| sheet.executor_start = price),
-    },
-    Field {
-        label: "Billed start-up, seconds",
-        kind: "text",
-        show: |sheet| sheet.startup_secs.to_string(),
-        change: |sheet, text| price(text).map(|price| sheet.startup_secs = price),
-    },
-    Field {
-        label: "Minimum billed, seconds",
-        kind: "text",
-        show: |sheet| sheet.minimum_secs.to_string(),
-        change: |sheet, text| price(text).map(|price| sheet.minimum_secs = price),
-    },
-    Field {
-        label: "Discount, %",
-        kind: "text",
-        show: |sheet| ((sheet.discount * 1e6).round() / 1e4).to_string(),
-        change: |sheet, text| {
-            price(text.trim().trim_end_matches('%')).map(|percent| sheet.discount = share_of_percent(percent))
-        },
-    },
+const FIELDS: [(&str, Value); 11] = [
+    ("Name", Value::Name),
+    ("Date", Value::Date),
+    ("Currency", Value::Currency),
+    ("A core, per hour", Value::Number(|sheet| &mut sheet.core_hour)),
+    ("A GiB of memory, per hour", Value::Number(|sheet| &mut sheet.gib_hour)),
+    ("An executor, per hour", Value::Number(|sheet| &mut sheet.executor_hour)),
+    ("An accelerator, per hour", Value::Number(|sheet| &mut sheet.accelerator_hour)),
+    ("Start of an executor", Value::Number(|sheet| &mut sheet.executor_start)),
+    ("Billed start-up, seconds", Value::Number(|sheet| &mut sheet.startup_secs)),
+    ("Minimum billed, seconds", Value::Number(|sheet| &mut sheet.minimum_secs)),
+    ("Discount, %", Value::Discount),
 ];
+
+impl Value {
+    fn show(self, sheet: &PriceSheet) -> String {
+        match self {
+            Self::Name => sheet.name.clone(),
+            Self::Date => sheet.date.to_string(),
+            Self::Currency => sheet.currency.clone(),
+            Self::Number(at) => at(&mut sheet.clone()).to_string(),
+            Self::Discount => ((sheet.discount * 1e6).round() / 1e4).to_string(),
+        }
+    }
+
+    /// Changes the sheet to what a user wrote.
+    ///
+    /// # Errors
+    /// The text is no such value.
+    fn change(self, sheet: &mut PriceSheet, text: &str) -> Result<(), String> {
+        let text = text.trim();
+        match self {
+            Self::Name if text.is_empty() => return Err("the price sheet needs a name".into()),
+            Self::Name => text.clone_into(&mut sheet.name),
+            Self::Date => sheet.date = day(text).ok_or("write the date as 2026-01-31")?,
+            Self::Currency => sheet.currency = text.to_ascii_uppercase(),
+            Self::Number(at) => *at(sheet) = price(text)?,
+            Self::Discount => sheet.discount = share_of_percent(price(text.trim_end_matches('%'))?),
+        }
+        Ok(())
+    }
+}
 
 fn price(text: &str) -> Result<f64, String> {
     let text = text.trim();
@@ -126,11 +93,12 @@ pub fn Prices() -> impl IntoView {
         };
         presets.iter().enumerate().map(option).collect_view()
     });
-    let fields = FIELDS.iter().map(|field| {
+    let fields = FIELDS.map(|(label, field)| {
+        let kind = if matches!(field, Value::Date) { "date" } else { "text" };
         let set = move |event| {
             let mut sheet = planner.prices.get_untracked();
             let name = sheet.name.clone();
-            let changed = (field.change)(&mut sheet, &event_target_value(&event));
+            let changed = field.change(&mut sheet, &event_target_value(&event));
             // Other prices are not those of the provider.
             if sheet.name == name && presets.with_value(|presets| presets.iter().any(|preset| preset.sheet.name == name)) {
                 sheet.name = "own prices".into();
@@ -145,8 +113,8 @@ pub fn Prices() -> impl IntoView {
         };
         view! {
             <label class="field">
-                <span>{field.label}</span>
-                <input type=field.kind autocomplete="off" prop:value=move || planner.prices.with(field.show) on:change=set />
+                <span>{label}</span>
+                <input type=kind autocomplete="off" prop:value=move || planner.prices.with(|sheet| field.show(sheet)) on:change=set />
             </label>
         }
     });
@@ -167,7 +135,7 @@ pub fn Prices() -> impl IntoView {
                     <span class="rates">{move || planner.prices.with(rates)}</span>
                     <span class="edit">"Edit"</span>
                 </summary>
-                <div class="sheet">{fields.collect_view()}</div>
+                <div class="sheet">{fields.into_iter().collect_view()}</div>
                 <p class="note wrong" role="status">
                     {move || mistake.get().map(|mistake| format!("{mistake}. The price sheet is unchanged."))}
                 </p>

@@ -63,7 +63,7 @@ fn row(scenario: &Scenario) -> impl IntoView + use<> {
     let seconds = |secs: f64, class: &'static str| {
         view! { <td class=class data-secs=secs.to_string()>{format_duration(secs)}</td> }
     };
-    // Shown instead of the columns on a narrow screen.
+    // ViewSettings instead of the columns on a narrow screen.
     let parts = format!("t1 {}, t2 {}", format_duration(scenario.t1_secs), format_duration(scenario.t2_secs));
     let accuracy = scenario.accuracy_percent.map_or_else(|| "unknown".into(), format_percent);
     let tested = match scenario.tested {

@@ -3,21 +3,20 @@
 /// A table with named columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
-    columns: Vec<&'static str>,
+    columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl Sheet {
     /// A table; each row has one field per column. Numbers keep all their digits.
-    pub fn new(columns: &[&'static str], rows: impl IntoIterator<Item = Vec<String>>) -> Self {
-        Self { columns: columns.to_vec(), rows: rows.into_iter().collect() }
+    pub fn new(columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Self {
+        Self { columns: columns.iter().map(|name| (*name).to_owned()).collect(), rows: rows.into_iter().collect() }
     }
 
     /// The table as CSV with a header line (RFC 4180).
     pub fn to_csv(&self) -> String {
-        let names: Vec<String> = self.columns.iter().map(|name| (*name).to_owned()).collect();
         let line = |fields: &Vec<String>| fields.iter().map(|field| quoted(field)).collect::<Vec<String>>().join(",");
-        std::iter::once(&names).chain(&self.rows).map(|fields| line(fields) + "\r\n").collect()
+        std::iter::once(&self.columns).chain(&self.rows).map(|fields| line(fields) + "\r\n").collect()
     }
 }
 

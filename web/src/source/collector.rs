@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::RequestCache;
 
-use crate::state::Listed;
+use crate::state::JobSummary;
 
 const JOBS: &str = "./api/v1/jobs";
 /// Limit on the listed jobs, those with the newest samples first.
@@ -29,7 +29,7 @@ pub struct Listing {
     /// Id of the newest sample, after which the events continue.
     pub last_id: Option<String>,
     /// The jobs, those with the newest samples first.
-    pub jobs: Vec<Listed>,
+    pub jobs: Vec<JobSummary>,
 }
 
 /// The runs of a job for the fit.

@@ -13,7 +13,7 @@ use web_sys::{Event, EventSource, MessageEvent};
 
 use super::add_jobs;
 use super::collector::{self, Failure, Listing, Runs};
-use crate::state::{Connection, Listed, Planner};
+use crate::state::{Connection, JobSummary, Planner};
 
 const EVENTS: &str = "./api/v1/events?of=jobs";
 /// Samples that arrive within this time are fitted together.
@@ -44,7 +44,7 @@ pub async fn load(planner: Planner, fingerprint: &str) {
 }
 
 /// Fetches and selects a listed job, unless the user chooses another one meanwhile.
-pub fn select(planner: Planner, listed: Listed) {
+pub fn select(planner: Planner, listed: JobSummary) {
     choose(planner, listed, |planner, job| {
         let job = planner.without_left_out(planner.as_shown(job));
         planner.choose();
@@ -72,7 +72,7 @@ pub fn show(planner: Planner) {
 }
 
 /// Fetches a job chosen by the user, and those for its comparison.
-fn choose(planner: Planner, listed: Listed, show: fn(Planner, Job)) {
+fn choose(planner: Planner, listed: JobSummary, show: fn(Planner, Job)) {
     let choice = planner.choose();
     spawn_local(async move {
         let fetched = fetch(planner, &listed.job).await;
@@ -232,17 +232,17 @@ pub async fn load_compared(planner: Planner) {
     let known = planner.jobs.get_untracked();
     let mut others = untrack(|| planner.others());
     others.retain(|other| other.context.workload.mode == definition.mode);
-    let is_own = |other: &Listed| JobDefinition::of(&other.context) == definition;
+    let is_own = |other: &JobSummary| JobDefinition::of(&other.context) == definition;
     if !others.iter().any(is_own) {
         // The contexts show the measured machines; a placeholder replaces their runs.
         let run = Observation { sampling_rate: 0.0, ..*run };
-        let stand_in = |other: &Listed| planner.as_shown(Job::of_runs(other.context.clone(), vec![run]));
+        let stand_in = |other: &JobSummary| planner.as_shown(Job::of_runs(other.context.clone(), vec![run]));
         let jobs: Vec<Job> = known.into_iter().chain(others.iter().map(stand_in)).collect();
         if measured_choices(&jobs, &shown.context) < 2 {
             return;
         }
     }
-    let (own, lenders): (Vec<Listed>, Vec<Listed>) = others.into_iter().partition(is_own);
+    let (own, lenders): (Vec<JobSummary>, Vec<JobSummary>) = others.into_iter().partition(is_own);
     let follows = planner.live.follows.get_untracked();
     let compared: Vec<String> = own.into_iter().chain(lenders).map(|other| other.job).take(MOST_COMPARED).collect();
     let loaded = fetch_all(planner, &compared).await;

@@ -3,7 +3,7 @@
 use foreglow_shared::{Context, Job};
 use leptos::prelude::*;
 
-use super::{Listed, Planner};
+use super::{JobSummary, Planner};
 use crate::data::left_out::Run;
 
 impl Planner {
@@ -62,9 +62,9 @@ impl Planner {
     }
 
     /// The jobs of the collector whose runs the page lacks; reactive.
-    pub fn others(&self) -> Vec<Listed> {
+    pub fn others(&self) -> Vec<JobSummary> {
         let known: Vec<Context> = self.jobs.with(|jobs| jobs.iter().map(|job| self.measured(&job.context)).collect());
-        let is_other = |listed: &&Listed| !known.contains(&listed.context);
+        let is_other = |listed: &&JobSummary| !known.contains(&listed.context);
         self.live.listed.with(|listed| listed.iter().filter(is_other).cloned().collect())
     }
 }

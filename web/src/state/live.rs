@@ -20,7 +20,7 @@ pub enum Connection {
 
 /// A job of the collector, whose runs the page may not have.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Listed {
+pub struct JobSummary {
     /// Fingerprint of its context.
     pub job: String,
     /// Context of its runs.
@@ -37,7 +37,7 @@ pub struct Live {
     /// Whether the page shows the collector's jobs, not a file or a link.
     pub follows: RwSignal<bool>,
     /// The jobs, those with the newest samples first.
-    pub listed: RwSignal<Vec<Listed>>,
+    pub listed: RwSignal<Vec<JobSummary>>,
     /// Jobs with more runs than the fit uses, and the numbers of their runs.
     pub larger: RwSignal<Vec<(Context, usize)>>,
     /// Id of the newest sample when the jobs were listed.

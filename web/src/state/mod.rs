@@ -17,7 +17,7 @@ use leptos::prelude::*;
 use self::import::Import;
 pub use self::import::Unmapped;
 use self::live::Live;
-pub use self::live::{Connection, Listed};
+pub use self::live::{Connection, JobSummary};
 use self::networks::Networks;
 pub use self::outcome::{Compared, Evaluated, Fit};
 pub use self::plan::Answer;

@@ -2,7 +2,7 @@
 
 use foreglow_model::{Advice, Objective, Suggestion, Verdict, advise};
 use foreglow_shared::{
-    Configuration, Context, Job, collect_command, format_duration, format_money, format_percent, format_probability,
+    Context, CoreSplit, Job, collect_command, format_duration, format_money, format_percent, format_probability,
     format_rate,
 };
 use serde::{Deserialize, Serialize};
@@ -100,18 +100,8 @@ impl AdviceRow {
 }
 
 fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
-    let configuration = Configuration {
-        executors: suggestion.executors,
-        cores_per_executor: suggestion.cores_per_executor,
-        total_cores: None,
-        memory_per_executor_mib: suggestion.memory_per_executor_mib,
-        partition_size: suggestion.partition_size,
-        accelerator: context.accelerator.clone(),
-        shares_accelerators: context.shares_accelerators,
-        accelerators_per_executor: context.accelerators_per_executor,
-        machines: context.machines,
-        extra: serde_json::Map::new(),
-    };
+    let split = CoreSplit::even(suggestion.executors, suggestion.cores_per_executor);
+    let configuration = context.configuration(split, suggestion.memory_per_executor_mib, suggestion.partition_size);
     collect_command(context, &configuration, suggestion.sampling_rate, Some(("--output", "samples.jsonl")))
 }
 

@@ -6,7 +6,7 @@ use crate::activation::limit;
 use crate::geometry::{Geometry, Portion};
 use crate::vectorised::vectorised;
 
-/// Element-wise operation on each output: `limit(x · scale + shift + beside, range)`.
+/// Element-wise operation on each output: `limit(x · scale + shift + residual, range)`.
 #[derive(Clone, Copy, Debug)]
 pub struct After<'a> {
     /// Factor of each output channel.
@@ -14,7 +14,7 @@ pub struct After<'a> {
     /// Summand of each output channel.
     pub shift: &'a [f32],
     /// Summand of each output, in the layout of the output.
-    pub beside: Option<&'a [f32]>,
+    pub residual: Option<&'a [f32]>,
     /// Lower and upper bound of the result.
     pub range: [f32; 2],
 }
@@ -151,11 +151,11 @@ impl After<'_> {
     #[inline(always)]
     pub fn apply(&self, channel: usize, numbers: &mut [f32], first: usize) {
         let (scale, shift) = (self.scale[channel], self.shift[channel]);
-        match self.beside {
+        match self.residual {
             None => numbers.iter_mut().for_each(|number| *number = limit(*number * scale + shift, self.range)),
-            Some(beside) => {
-                let both = numbers.iter_mut().zip(&beside[first..]);
-                both.for_each(|(number, beside)| *number = limit(*number * scale + shift + beside, self.range));
+            Some(residual) => {
+                let both = numbers.iter_mut().zip(&residual[first..]);
+                both.for_each(|(number, residual)| *number = limit(*number * scale + shift + residual, self.range));
             }
         }
     }

@@ -37,15 +37,15 @@ pub fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
     convolve_then(conv, images, None, Activation::None)
 }
 
-/// Convolves, adds `beside` if given, and applies the activation.
-pub fn convolve_then(conv: &Conv2d, images: Tensor<4>, beside: Option<&Tensor<4>>, then: Activation) -> Tensor<4> {
+/// Convolves, adds `residual` if given, and applies the activation.
+pub fn convolve_then(conv: &Conv2d, images: Tensor<4>, residual: Option<&Tensor<4>>, then: Activation) -> Tensor<4> {
     let after = |output: Tensor<4>| {
-        then.forward(match beside {
+        then.forward(match residual {
             None => output,
-            Some(beside) => output + beside.clone(),
+            Some(residual) => output + residual.clone(),
         })
     };
-    if let Some(output) = graphics::convolve(conv, &images, beside, then) {
+    if let Some(output) = graphics::convolve(conv, &images, residual, then) {
         return output;
     }
     let Some(work) = Work::of(conv, &images) else { return after(conv.forward(images)) };
@@ -59,42 +59,42 @@ pub fn convolve_then(conv: &Conv2d, images: Tensor<4>, beside: Option<&Tensor<4>
         });
     }
     let affine = match bias.map(numbers) {
-        None if beside.is_none() && then == Activation::None => Some(None),
+        None if residual.is_none() && then == Activation::None => Some(None),
         None => Some(Some((vec![1.0; channels], vec![0.0; channels]))),
         Some(None) => None,
         Some(Some(shift)) => Some(Some((vec![1.0; channels], shift))),
     };
     affine
-        .and_then(|affine| work.plain(conv, &images, affine.as_ref(), beside, then))
+        .and_then(|affine| work.plain(conv, &images, affine.as_ref(), residual, then))
         .unwrap_or_else(|| after(conv.forward(images)))
 }
 
-/// Convolves without bias, applies batch normalisation, adds `beside` if given, and applies the
+/// Convolves without bias, applies batch normalisation, adds `residual` if given, and applies the
 /// activation.
 pub fn convolve_and_normalise(
     conv: &Conv2d,
     norm: &BatchNorm,
     images: Tensor<4>,
-    beside: Option<Tensor<4>>,
+    residual: Option<Tensor<4>>,
     then: Activation,
 ) -> Tensor<4> {
-    if let Some(output) = graphics::convolve_and_normalise(conv, norm, &images, beside.as_ref(), then) {
+    if let Some(output) = graphics::convolve_and_normalise(conv, norm, &images, residual.as_ref(), then) {
         return output;
     }
     if conv.bias.is_none() && !images.device().is_autodiff() {
         let work = Work::of(conv, &images);
-        let output = work.and_then(|work| work.plain(conv, &images, Some(&as_affine(norm)?), beside.as_ref(), then));
+        let output = work.and_then(|work| work.plain(conv, &images, Some(&as_affine(norm)?), residual.as_ref(), then));
         if let Some(output) = output {
             return output;
         }
     }
     let output = convolve(conv, images);
-    if let Some(output) = graphics::normalise(norm, &output, beside.as_ref(), then) {
+    if let Some(output) = graphics::normalise(norm, &output, residual.as_ref(), then) {
         return output;
     }
-    match beside {
+    match residual {
         None => normalise(norm, output, then),
-        Some(beside) => then.forward(normalise(norm, output, Activation::None) + beside),
+        Some(residual) => then.forward(normalise(norm, output, Activation::None) + residual),
     }
 }
 
@@ -145,22 +145,22 @@ impl Work {
         conv: &Conv2d,
         images: &Tensor<4>,
         after: Option<&(Vec<f32>, Vec<f32>)>,
-        beside: Option<&Tensor<4>>,
+        residual: Option<&Tensor<4>>,
         then: Activation,
     ) -> Option<Tensor<4>> {
         let [n, channels] = [self.shape.images, self.shape.channels[1]];
         let out = [n, channels, self.shape.out[0], self.shape.out[1]];
-        if beside.is_some_and(|beside| self.is_depthwise || beside.dims() != out) {
+        if residual.is_some_and(|residual| self.is_depthwise || residual.dims() != out) {
             return None;
         }
         let plain = |tensor: Tensor<4>| on_processor(&tensor.try_into_primitive::<Flex>().ok()?);
         let [images, weights] = [images.clone(), conv.weight.val()].map(plain);
-        let beside = match beside.cloned() {
+        let residual = match residual.cloned() {
             None => None,
-            Some(beside) => Some(plain(beside)?),
+            Some(residual) => Some(plain(residual)?),
         };
-        let beside = beside.as_ref().map(slice);
-        let after = after.map(|(scale, shift)| After { scale, shift, beside, range: then.range() });
+        let residual = residual.as_ref().map(slice);
+        let after = after.map(|(scale, shift)| After { scale, shift, residual, range: then.range() });
         Some(Tensor::from_primitive::<Flex>(self.forward(&images?, &self.useful(weights?), after)))
     }
 

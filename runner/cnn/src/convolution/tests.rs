@@ -100,9 +100,9 @@ fn convolution_with_normalisation_equals_burns() {
             let what = format!("{:?}, then {then:?}", CASES[number]);
             let ours = convolve_and_normalise(&conv, &norm, images.clone(), None, then);
             assert_close(ours, then.forward(burns.clone()), &what);
-            let beside = Tensor::random(burns.dims(), Distribution::Normal(0.0, 1.0), &device);
-            let ours = convolve_and_normalise(&conv, &norm, images.clone(), Some(beside.clone()), then);
-            assert_close(ours, then.forward(burns.clone() + beside), &format!("{what}, beside another"));
+            let residual = Tensor::random(burns.dims(), Distribution::Normal(0.0, 1.0), &device);
+            let ours = convolve_and_normalise(&conv, &norm, images.clone(), Some(residual.clone()), then);
+            assert_close(ours, then.forward(burns.clone() + residual), &format!("{what}, with a residual"));
         }
     }
 }

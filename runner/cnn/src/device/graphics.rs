@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use burn::tensor::{Device, DeviceKind};
 use burn_wgpu::WgpuInitError;
 use foreglow_machine::accelerator_memory_mib;
-use foreglow_machine::device::{Adapter, Limits, Place};
+use foreglow_machine::device::{Adapter, DeviceId, Limits};
 use foreglow_shared::NumberFormat;
 use wgpu::{Backends, CooperativeScalarType, DeviceType, Features, Instance, InstanceDescriptor};
 
@@ -19,18 +19,18 @@ pub struct Matrices {
 }
 
 /// The matrix sizes of each adapter with matrix units.
-static MATRICES: OnceLock<Vec<(Place, Matrices)>> = OnceLock::new();
+static MATRICES: OnceLock<Vec<(DeviceId, Matrices)>> = OnceLock::new();
 
 /// Opens a device. Burn selects the graphics interface by the same rule as [`adapters`].
 ///
 /// # Errors
 /// The device does not exist or cannot be opened.
-pub fn open(place: Place) -> anyhow::Result<Device> {
+pub fn open(place: DeviceId) -> anyhow::Result<Device> {
     let kind = match place {
-        Place::Cpu | Place::Software => DeviceKind::Cpu,
-        Place::DiscreteGpu(index) => DeviceKind::DiscreteGpu(index),
-        Place::IntegratedGpu(index) => DeviceKind::IntegratedGpu(index),
-        Place::VirtualGpu(index) => DeviceKind::VirtualGpu(index),
+        DeviceId::Cpu | DeviceId::Software => DeviceKind::Cpu,
+        DeviceId::DiscreteGpu(index) => DeviceKind::DiscreteGpu(index),
+        DeviceId::IntegratedGpu(index) => DeviceKind::IntegratedGpu(index),
+        DeviceId::VirtualGpu(index) => DeviceKind::VirtualGpu(index),
     };
     // Burn would fall back to another device of the same kind, also through an older graphics
     // interface.
@@ -82,12 +82,12 @@ pub fn adapters() -> Vec<Adapter> {
 
 /// Returns the matrix sizes of an opened device for 16-bit floats with 32-bit sums; `None` without
 /// matrix units.
-pub fn matrices(place: Place) -> Option<Matrices> {
+pub fn matrices(place: DeviceId) -> Option<Matrices> {
     MATRICES.get()?.iter().find(|(known, _)| *known == place).map(|(_, matrices)| *matrices)
 }
 
 /// Returns the largest matrix size of each adapter whose subgroups have a fixed size.
-fn matrix_units() -> Vec<(Place, Matrices)> {
+fn matrix_units() -> Vec<(DeviceId, Matrices)> {
     let mut places = Places::default();
     let mut found = Vec::new();
     for adapter in of(Backends::VULKAN) {
@@ -123,13 +123,13 @@ struct Places {
 
 impl Places {
     /// Returns the place of the next adapter of this kind.
-    fn next(&mut self, kind: DeviceType) -> Option<Place> {
+    fn next(&mut self, kind: DeviceType) -> Option<DeviceId> {
         let next = |count: &mut usize| std::mem::replace(count, *count + 1);
         Some(match kind {
-            DeviceType::DiscreteGpu => Place::DiscreteGpu(next(&mut self.discrete)),
-            DeviceType::IntegratedGpu => Place::IntegratedGpu(next(&mut self.integrated)),
-            DeviceType::VirtualGpu => Place::VirtualGpu(next(&mut self.virtual_gpus)),
-            DeviceType::Cpu => Place::Software,
+            DeviceType::DiscreteGpu => DeviceId::DiscreteGpu(next(&mut self.discrete)),
+            DeviceType::IntegratedGpu => DeviceId::IntegratedGpu(next(&mut self.integrated)),
+            DeviceType::VirtualGpu => DeviceId::VirtualGpu(next(&mut self.virtual_gpus)),
+            DeviceType::Cpu => DeviceId::Software,
             DeviceType::Other => return None,
         })
     }

@@ -14,7 +14,7 @@ use cubecl::throughput::{
     working_set_sweep,
 };
 use cubecl::wgpu::{WgpuDevice, WgpuDeviceKind};
-use foreglow_machine::device::Place;
+use foreglow_machine::device::DeviceId;
 
 /// Largest working set of a probe, bytes; far above the memory of any device.
 const LARGEST: u64 = 1 << 44;
@@ -23,7 +23,7 @@ type Peaks = Vec<(ThroughputKey, ThroughputValue)>;
 
 /// Gives the tuner the peaks of an opened device that an earlier process stored in this folder.
 /// Without a readable file the tuner measures them.
-pub fn recall(place: Place, folder: &Path) {
+pub fn recall(place: DeviceId, folder: &Path) {
     let Some(client) = client(place) else { return };
     let Ok(text) = std::fs::read_to_string(file(&client, folder)) else { return };
     let Ok(peaks) = serde_json::from_str::<Peaks>(&text) else { return };
@@ -40,7 +40,7 @@ pub fn recall(place: Place, folder: &Path) {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn keep(place: Place, folder: &Path) -> anyhow::Result<()> {
+pub fn keep(place: DeviceId, folder: &Path) -> anyhow::Result<()> {
     let Some(client) = client(place) else { return Ok(()) };
     let (path, cache) = (file(&client, folder), ThroughputCache::get_for_device(client.name(), client.properties()));
     let known: Peaks = {
@@ -82,13 +82,13 @@ fn file(client: &Client, folder: &Path) -> PathBuf {
 }
 
 /// Returns the client of a device that is open.
-fn client(place: Place) -> Option<Client> {
+fn client(place: DeviceId) -> Option<Client> {
     let kind = match place {
-        Place::Cpu => return None,
-        Place::Software => WgpuDeviceKind::Cpu,
-        Place::DiscreteGpu(index) => WgpuDeviceKind::DiscreteGpu(index),
-        Place::IntegratedGpu(index) => WgpuDeviceKind::IntegratedGpu(index),
-        Place::VirtualGpu(index) => WgpuDeviceKind::VirtualGpu(index),
+        DeviceId::Cpu => return None,
+        DeviceId::Software => WgpuDeviceKind::Cpu,
+        DeviceId::DiscreteGpu(index) => WgpuDeviceKind::DiscreteGpu(index),
+        DeviceId::IntegratedGpu(index) => WgpuDeviceKind::IntegratedGpu(index),
+        DeviceId::VirtualGpu(index) => WgpuDeviceKind::VirtualGpu(index),
     };
     Some(Device::Wgpu(WgpuDevice::new(kind)).client())
 }

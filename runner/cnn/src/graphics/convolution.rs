@@ -9,40 +9,45 @@ use burn_cubecl::{Cube, kernel, tensor::CubeTensor};
 
 use super::convolution_kernel::{Affine, Epilogue};
 use super::layout::channels_last;
-use super::work::{Extras, Work};
+use super::work::{EpilogueArgs, Work};
 use super::{Differentiating, matrix_units};
 use crate::activation::Activation;
 
-/// Convolves, adds `beside` if given, and applies the activation; `None` if the images are not on a
+/// Convolves, adds `residual` if given, and applies the activation; `None` if the images are not on a
 /// graphics device, or the convolution has dilation, groups of several channels, or sizes that the
 /// kernels do not support.
-pub fn convolve(conv: &Conv2d, images: &Tensor<4>, beside: Option<&Tensor<4>>, then: Activation) -> Option<Tensor<4>> {
+pub fn convolve(
+    conv: &Conv2d,
+    images: &Tensor<4>,
+    residual: Option<&Tensor<4>>,
+    then: Activation,
+) -> Option<Tensor<4>> {
     let work = Work::of(conv, images.dims())?;
     let factors = Factors::of(conv);
     if !images.device().is_autodiff() {
-        return plain(work, factors, images, None, beside, then);
+        return plain(work, factors, images, None, residual, then);
     }
     let output = differentiable(work, factors, images.clone())?;
-    Some(then.forward(match beside {
+    Some(then.forward(match residual {
         None => output,
-        Some(beside) => output + beside.clone(),
+        Some(residual) => output + residual.clone(),
     }))
 }
 
-/// Convolves without bias, applies batch normalisation with the running statistics, adds `beside`
+/// Convolves without bias, applies batch normalisation with the running statistics, adds `residual`
 /// if given, and applies the activation; `None` as for [`convolve`], and if the images are on a
 /// device with autodiff.
 pub fn convolve_and_normalise(
     conv: &Conv2d,
     norm: &BatchNorm,
     images: &Tensor<4>,
-    beside: Option<&Tensor<4>>,
+    residual: Option<&Tensor<4>>,
     then: Activation,
 ) -> Option<Tensor<4>> {
     if conv.bias.is_some() || images.device().is_autodiff() {
         return None;
     }
-    plain(Work::of(conv, images.dims())?, Factors::of(conv), images, Some(norm), beside, then)
+    plain(Work::of(conv, images.dims())?, Factors::of(conv), images, Some(norm), residual, then)
 }
 
 /// Applies a fully connected layer to `[n, inputs]`; `None` if they are not on a graphics device,
@@ -87,7 +92,7 @@ fn plain(
     factors: Factors,
     images: &Tensor<4>,
     norm: Option<&BatchNorm>,
-    beside: Option<&Tensor<4>>,
+    residual: Option<&Tensor<4>>,
     then: Activation,
 ) -> Option<Tensor<4>> {
     let device = |tensor: Tensor<4>| tensor.try_into_primitive::<Cube>().ok();
@@ -97,17 +102,17 @@ fn plain(
     if !is_float || images.dtype != weights.dtype || !work.fits(&images.client, false) {
         return None;
     }
-    if work.is_depthwise && beside.is_some() {
+    if work.is_depthwise && residual.is_some() {
         return None;
     }
     let out = work.shape.out_dims();
     // The summand has no padding after its channels.
-    if beside.is_some() && !out[1].is_multiple_of(4) {
+    if residual.is_some() && !out[1].is_multiple_of(4) {
         return None;
     }
-    let beside = match beside {
+    let residual = match residual {
         None => None,
-        Some(beside) if beside.dims() == out => Some(channels_last(device(beside.clone())?)?),
+        Some(residual) if residual.dims() == out => Some(channels_last(device(residual.clone())?)?),
         Some(_) => return None,
     };
     let of_channels = |tensor: Tensor<1>| Some(kernel::into_contiguous(tensor.try_into_primitive::<Cube>().ok()?));
@@ -122,11 +127,11 @@ fn plain(
     };
     let numbers = numbers.into_iter().map(of_channels).collect::<Option<Vec<CubeTensor>>>()?;
     // The kernels read every buffer in the format of the images.
-    if numbers.iter().chain(&beside).any(|tensor| tensor.dtype != images.dtype) {
+    if numbers.iter().chain(&residual).any(|tensor| tensor.dtype != images.dtype) {
         return None;
     }
-    let epilogue = Epilogue { affine, has_beside: beside.is_some(), then };
-    let extras = Extras { numbers, beside, epsilon, epilogue };
+    let epilogue = Epilogue { affine, has_residual: residual.is_some(), then };
+    let extras = EpilogueArgs { numbers, residual, epsilon, epilogue };
     let output = match matrix_units::convolve(work, &images, &weights, &extras) {
         Some(output) => output,
         None => work.forward(&channels_last(images)?, &work.weights_in_memory(weights)?, &extras)?,
@@ -145,12 +150,12 @@ fn differentiable(work: Work, factors: Factors, images: Tensor<4>) -> Option<Ten
         return None;
     }
     let (extras, bias_node) = match factors.bias {
-        None => (Extras::none(), None),
+        None => (EpilogueArgs::none(), None),
         Some(bias) => {
             let (bias, node) = bias.try_into_primitive::<Differentiating>().ok()?.into_parts();
             let bias = kernel::into_contiguous(bias);
             let epilogue = Epilogue { affine: Affine::Bias, ..Epilogue::NONE };
-            (Extras { numbers: vec![bias.clone(), bias], epilogue, ..Extras::none() }, Some(node))
+            (EpilogueArgs { numbers: vec![bias.clone(), bias], epilogue, ..EpilogueArgs::none() }, Some(node))
         }
     };
     let images = channels_last(images)?;

@@ -67,7 +67,7 @@ pub struct Epilogue {
     /// Factor and summand of each channel.
     pub affine: Affine,
     /// Whether a tensor of the shape of the output is added.
-    pub has_beside: bool,
+    pub has_residual: bool,
     /// The activation.
     pub then: Activation,
 }
@@ -85,7 +85,7 @@ pub enum Affine {
 
 impl Epilogue {
     /// Writes the products unchanged.
-    pub const NONE: Self = Self { affine: Affine::None, has_beside: false, then: Activation::None };
+    pub const NONE: Self = Self { affine: Affine::None, has_residual: false, then: Activation::None };
 }
 
 /// Convolves, or computes the gradient of the images if `is_gradient`. The source is then the
@@ -106,7 +106,7 @@ pub fn convolution<F: Float>(
     beta: &[F],
     mean: &[F],
     variance: &[F],
-    beside: &[F],
+    residual: &[F],
     output: &mut [F],
     sizes: Sizes,
     epsilon: f32,
@@ -285,8 +285,8 @@ pub fn convolution<F: Float>(
                     if comptime!(epilogue.affine != Affine::None) {
                         value = fma(value, scales[j], shifts[j]);
                     }
-                    if comptime!(epilogue.has_beside) {
-                        value += f32::cast_from(beside[at]);
+                    if comptime!(epilogue.has_residual) {
+                        value += f32::cast_from(residual[at]);
                     }
                     output[at] = F::cast_from(activate(value, epilogue.then));
                 }

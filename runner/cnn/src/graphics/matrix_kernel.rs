@@ -211,7 +211,7 @@ impl MatrixKernel {
             Affine::Bias => vec!["beta"],
             Affine::Norm => vec!["gamma", "beta", "mean", "variance"],
         };
-        names.extend(self.epilogue.has_beside.then_some("beside"));
+        names.extend(self.epilogue.has_residual.then_some("residual"));
         names
     }
 
@@ -419,7 +419,7 @@ impl MatrixKernel {
 
     /// Writes the epilogue of eight sums and their store.
     fn store(&self, text: &mut String) {
-        let Epilogue { affine, has_beside, then } = self.epilogue;
+        let Epilogue { affine, has_residual, then } = self.epilogue;
         for half in 0..2 {
             line(text, format!("var value_{half} = stage[at + {half}u];"));
             match affine {
@@ -427,8 +427,8 @@ impl MatrixKernel {
                 Affine::Bias => line(text, format!("value_{half} += shift_{half};")),
                 Affine::Norm => line(text, format!("value_{half} = value_{half} * scale_{half} + shift_{half};")),
             }
-            if has_beside {
-                line(text, format!("value_{half} += {};", self.four("beside", "to", half)));
+            if has_residual {
+                line(text, format!("value_{half} += {};", self.four("residual", "to", half)));
             }
             // A comparison with NaN is false, so NaN stays.
             let mut limit = |bound: &str, is: &str| {

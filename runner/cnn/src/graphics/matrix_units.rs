@@ -10,12 +10,12 @@ use cubecl::prelude::*;
 use cubecl::server::{KernelArguments, MetadataBindingInfo};
 use cubecl::wgpu::WgpuDeviceKind;
 use cubecl::{CubeKernel, Device, PrecompiledSource};
-use foreglow_machine::device::Place;
+use foreglow_machine::device::DeviceId;
 
 use super::is_indexable;
 use super::layout::{channels_first, channels_last_in, empty};
 use super::matrix_kernel::{EIGHT, MatrixKernel, Tile, sizes};
-use super::work::{Extras, Work};
+use super::work::{EpilogueArgs, Work};
 use crate::device::{self, Matrices};
 
 /// Tiles in descending order; larger ones read less memory per product.
@@ -31,7 +31,7 @@ const BUSY: u32 = 132;
 /// Convolves images `[n, channels, height, width]` with weights
 /// `[outputs, channels, height, width]` as [`Work::forward`] does; `None` without
 /// matrix units, or for unsuitable sizes.
-pub fn convolve(work: Work, images: &CubeTensor, weights: &CubeTensor, extras: &Extras) -> Option<CubeTensor> {
+pub fn convolve(work: Work, images: &CubeTensor, weights: &CubeTensor, extras: &EpilogueArgs) -> Option<CubeTensor> {
     if work.is_depthwise || images.dtype != DType::F16 {
         return None;
     }
@@ -68,7 +68,7 @@ pub fn convolve(work: Work, images: &CubeTensor, weights: &CubeTensor, extras: &
     }
     let mut arguments = KernelArguments::new();
     let buffers = [&images, &weights, &output].into_iter().chain(&extras.numbers[extras.first_number()..]);
-    for buffer in buffers.chain(&extras.beside) {
+    for buffer in buffers.chain(&extras.residual) {
         arguments = arguments.with_buffer(buffer.handle.clone().binding());
     }
     arguments.info = MetadataBindingInfo::custom(sizes(&shape, channels, extras.epsilon));
@@ -101,10 +101,10 @@ fn choose(kernels: impl Iterator<Item = MatrixKernel>, rows: u32, outputs: u32) 
 fn of(device: &Device) -> Option<Matrices> {
     let Device::Wgpu(device) = device else { return None };
     let place = match device.kind {
-        WgpuDeviceKind::Cpu => Place::Software,
-        WgpuDeviceKind::DiscreteGpu(index) => Place::DiscreteGpu(index),
-        WgpuDeviceKind::IntegratedGpu(index) => Place::IntegratedGpu(index),
-        WgpuDeviceKind::VirtualGpu(index) => Place::VirtualGpu(index),
+        WgpuDeviceKind::Cpu => DeviceId::Software,
+        WgpuDeviceKind::DiscreteGpu(index) => DeviceId::DiscreteGpu(index),
+        WgpuDeviceKind::IntegratedGpu(index) => DeviceId::IntegratedGpu(index),
+        WgpuDeviceKind::VirtualGpu(index) => DeviceId::VirtualGpu(index),
         _ => return None,
     };
     device::matrices(place)
@@ -163,8 +163,8 @@ mod tests {
     fn the_text_of_every_kernel_is_valid() {
         let epilogues = [
             Epilogue::NONE,
-            Epilogue { affine: Affine::Bias, has_beside: false, then: Activation::Relu6 },
-            Epilogue { affine: Affine::Norm, has_beside: true, then: Activation::Relu },
+            Epilogue { affine: Affine::Bias, has_residual: false, then: Activation::Relu6 },
+            Epilogue { affine: Affine::Norm, has_residual: true, then: Activation::Relu },
         ];
         for (tile, matrices) in TILES.iter().flat_map(|tile| KNOWN.map(|matrices| (*tile, matrices))) {
             for (epilogue, is_whole) in epilogues.iter().flat_map(|epilogue| [(*epilogue, true), (*epilogue, false)]) {

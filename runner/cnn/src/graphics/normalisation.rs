@@ -22,13 +22,13 @@ const BUSY: usize = 512;
 /// Fewest rows of a part.
 const SMALLEST_PART: usize = 4 * SIDE;
 
-/// Normalises `[n, channels, height, width]` with the statistics of the mini-batch, adds `beside`
+/// Normalises `[n, channels, height, width]` with the statistics of the mini-batch, adds `residual`
 /// if given, and applies the activation; `None` if the images are not on a graphics device with
 /// autodiff, or the number of channels is not a multiple of four.
 pub fn normalise(
     norm: &BatchNorm,
     images: &Tensor<4>,
-    beside: Option<&Tensor<4>>,
+    residual: Option<&Tensor<4>>,
     then: Activation,
 ) -> Option<Tensor<4>> {
     if !images.device().is_autodiff() || !norm.training.is_enabled() {
@@ -36,15 +36,15 @@ pub fn normalise(
     }
     let [n, channels, height, width] = images.dims();
     let rows = n * height * width;
-    if !channels.is_multiple_of(4) || rows == 0 || beside.is_some_and(|beside| beside.dims() != images.dims()) {
+    if !channels.is_multiple_of(4) || rows == 0 || residual.is_some_and(|residual| residual.dims() != images.dims()) {
         return None;
     }
     let (images, images_node) = images.clone().try_into_primitive::<Differentiating>().ok()?.into_parts();
     let (gamma, gamma_node) = norm.gamma.val().try_into_primitive::<Differentiating>().ok()?.into_parts();
     let (beta, beta_node) = norm.beta.val().try_into_primitive::<Differentiating>().ok()?.into_parts();
-    let beside = match beside {
+    let residual = match residual {
         None => None,
-        Some(beside) => Some(beside.clone().try_into_primitive::<Differentiating>().ok()?.into_parts()),
+        Some(residual) => Some(residual.clone().try_into_primitive::<Differentiating>().ok()?.into_parts()),
     };
     if images.dtype != DType::F32 || !fits(&images.client) || !is_indexable(&images) {
         return None;
@@ -58,11 +58,11 @@ pub fn normalise(
     });
     let [Some(mean), Some(variance)] = running else { return None };
     let (found, followed) = work.statistics(&images, [&mean, &variance], norm.momentum as f32)?;
-    let (beside, beside_node) = match beside {
+    let (residual, residual_node) = match residual {
         None => (None, None),
-        Some((beside, node)) => (Some(channels_last(beside)?), Some(node)),
+        Some((residual, node)) => (Some(channels_last(residual)?), Some(node)),
     };
-    let output = work.normalise(&images, &found, [&gamma, &beta], beside.as_ref())?;
+    let output = work.normalise(&images, &found, [&gamma, &beta], residual.as_ref())?;
 
     let [mean, variance] = [0, 1].map(|place| {
         let one = kernel::slice(followed.clone(), &[place..place + 1, 0..channels]);
@@ -73,7 +73,7 @@ pub fn normalise(
 
     let state = State { work, images, statistics: found, gamma, output: output.clone() };
     let output = channels_first(output);
-    let output = match beside_node {
+    let output = match residual_node {
         None => {
             let nodes = [images_node, gamma_node, beta_node];
             match Backward::<Cube, 3>::prepare::<NoCheckpointing>(Normalisation, nodes).compute_bound().stateful() {
@@ -81,8 +81,8 @@ pub fn normalise(
                 OpsKind::UnTracked(prepared) => prepared.finish(output),
             }
         }
-        Some(beside_node) => {
-            let nodes = [images_node, gamma_node, beta_node, beside_node];
+        Some(residual_node) => {
+            let nodes = [images_node, gamma_node, beta_node, residual_node];
             match Backward::<Cube, 4>::prepare::<NoCheckpointing>(Normalisation, nodes).compute_bound().stateful() {
                 OpsKind::Tracked(prepared) => prepared.finish(state, output),
                 OpsKind::UnTracked(prepared) => prepared.finish(output),
@@ -175,13 +175,13 @@ impl Work {
         images: &CubeTensor,
         statistics: &CubeTensor,
         [gamma, beta]: [&CubeTensor; 2],
-        beside: Option<&CubeTensor>,
+        residual: Option<&CubeTensor>,
     ) -> Option<CubeTensor> {
         let shape: [usize; 4] = images.meta.shape().dims();
         let output = empty(images, shape);
         let cubes = one_by_one(&images.client, self.rows * self.fours())?;
         // SAFETY: a unit reads and writes only where its index is below `count`, the length of the
-        // images, the output and `beside`, and at channels below `fours`.
+        // images, the output and `residual`, and at channels below `fours`.
         #[allow(unsafe_code, reason = "unchecked indices")]
         unsafe {
             normalise_kernel::launch_unchecked(
@@ -192,12 +192,12 @@ impl Work {
                 statistics.clone().into_buffer_arg(),
                 gamma.clone().into_buffer_arg(),
                 beta.clone().into_buffer_arg(),
-                beside.unwrap_or(images).clone().into_buffer_arg(),
+                residual.unwrap_or(images).clone().into_buffer_arg(),
                 output.clone().into_buffer_arg(),
                 (self.rows * self.fours()) as u32,
                 self.fours() as u32,
                 self.epsilon,
-                beside.is_some(),
+                residual.is_some(),
                 self.then,
             );
         }
@@ -208,13 +208,13 @@ impl Work {
 /// Gradients from the backward pass; those of tensors in memory order.
 struct Found {
     images: CubeTensor,
-    beside: CubeTensor,
+    residual: CubeTensor,
     /// Of β and γ: `[2, channels]`.
     channels: CubeTensor,
 }
 
 impl State {
-    fn backward(&self, gradient: CubeTensor, has_beside: bool) -> Option<Found> {
+    fn backward(&self, gradient: CubeTensor, has_residual: bool) -> Option<Found> {
         let Self { work, images, statistics, gamma, output } = self;
         let gradient = channels_last(gradient)?;
         let ([part, many], fours) = (work.parts(), work.fours());
@@ -222,13 +222,13 @@ impl State {
         let channels = empty(images, [2, work.channels]);
         let shape: [usize; 4] = images.meta.shape().dims();
         let found = empty(images, shape);
-        let beside = if has_beside { empty(images, shape) } else { empty(images, [1, 1, 1, 4]) };
+        let residual = if has_residual { empty(images, shape) } else { empty(images, [1, 1, 1, 4]) };
         let groups = fours.div_ceil(SIDE);
         let client = &images.client;
         let (cubes, few) = (grid(client, [groups, many, 1])?, grid(client, [groups, 1, 1])?);
         let all = one_by_one(client, work.rows * fours)?;
         // SAFETY: the kernels read and write only below `rows`, `fours`, `many` and `count`, which
-        // are those of the tensors: all are contiguous with these shapes. `beside` is written only
+        // are those of the tensors: all are contiguous with these shapes. `residual` is written only
         // if it has that shape.
         #[allow(unsafe_code, reason = "unchecked indices")]
         unsafe {
@@ -268,19 +268,19 @@ impl State {
                 gamma.clone().into_buffer_arg(),
                 channels.clone().into_buffer_arg(),
                 found.clone().into_buffer_arg(),
-                beside.clone().into_buffer_arg(),
+                residual.clone().into_buffer_arg(),
                 (work.rows * fours) as u32,
                 fours as u32,
                 work.rows as f32,
                 work.epsilon,
-                has_beside,
+                has_residual,
                 work.then,
             );
         }
-        Some(Found { images: found, beside, channels })
+        Some(Found { images: found, residual, channels })
     }
 
-    /// Registers the gradients of the parents: images, γ, β and, if there are four, `beside`.
+    /// Registers the gradients of the parents: images, γ, β and, if there are four, `residual`.
     fn register<const N: usize>(self, ops: &Ops<Self, N>, grads: &mut Gradients) {
         let gradient = grads.consume::<Cube>(&ops.node);
         let found = self
@@ -298,7 +298,7 @@ impl State {
         set(0, &|| channels_first(found.images.clone()));
         set(1, &|| of_channels(1));
         set(2, &|| of_channels(0));
-        set(3, &|| channels_first(found.beside.clone()));
+        set(3, &|| channels_first(found.residual.clone()));
     }
 }
 

@@ -135,7 +135,7 @@ pub fn statistics(
     }
 }
 
-/// Normalises, adds `beside` if there is one, and applies the activation. `statistics` is
+/// Normalises, adds `residual` if there is one, and applies the activation. `statistics` is
 /// `[2, channels]`.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments, reason = "the buffers of a kernel are arguments")]
@@ -144,12 +144,12 @@ pub fn normalise(
     statistics: &[Four<f32>],
     gamma: &[Four<f32>],
     beta: &[Four<f32>],
-    beside: &[Four<f32>],
+    residual: &[Four<f32>],
     output: &mut [Four<f32>],
     count: u32,
     fours: u32,
     epsilon: f32,
-    #[comptime] has_beside: bool,
+    #[comptime] has_residual: bool,
     #[comptime] then: Activation,
 ) {
     let at = place();
@@ -166,8 +166,8 @@ pub fn normalise(
         let scale = gamma.extract(c) / f32::sqrt(deviation.extract(c));
         value.insert(c, fma(value.extract(c), scale, beta.extract(c)));
     }
-    if comptime!(has_beside) {
-        value += beside[at as usize];
+    if comptime!(has_residual) {
+        value += residual[at as usize];
     }
     #[unroll]
     for c in 0..4usize {
@@ -274,7 +274,7 @@ pub fn gradients_of_channels(
 }
 
 /// Computes the gradient of the images (Ioffe and Szegedy, "Batch Normalization", ICML 2015,
-/// section 3), and that of `beside` if there is one.
+/// section 3), and that of `residual` if there is one.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments, reason = "the buffers of a kernel are arguments")]
 pub fn images_gradient(
@@ -285,12 +285,12 @@ pub fn images_gradient(
     gamma: &[Four<f32>],
     of_channels: &[Four<f32>],
     output: &mut [Four<f32>],
-    beside: &mut [Four<f32>],
+    residual: &mut [Four<f32>],
     count: u32,
     fours: u32,
     rows: f32,
     epsilon: f32,
-    #[comptime] has_beside: bool,
+    #[comptime] has_residual: bool,
     #[comptime] then: Activation,
 ) {
     let at = place();
@@ -313,7 +313,7 @@ pub fn images_gradient(
         value.insert(c, gamma.extract(c) / deviation * centred);
     }
     output[at as usize] = value;
-    if comptime!(has_beside) {
-        beside[at as usize] = own;
+    if comptime!(has_residual) {
+        residual[at as usize] = own;
     }
 }

@@ -7,12 +7,12 @@ use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d};
 use burn::tensor::{DType, Device, Distribution, Tensor, TensorData};
 use burn_cubecl::Cube;
-use foreglow_machine::device::Place;
+use foreglow_machine::device::DeviceId;
 
 use super::convolution_kernel::{Affine, Epilogue};
 use super::layout::channels_last;
 use super::matrix_units;
-use super::work::{Extras, Work};
+use super::work::{EpilogueArgs, Work};
 
 use crate::activation::Activation;
 use crate::answer::Answer;
@@ -25,16 +25,17 @@ use crate::predictions::Predictions;
 /// Relative to the largest number; sums are in a different order.
 const TOLERANCE: f32 = 2e-5;
 
-static FOUND: OnceLock<Option<Place>> = OnceLock::new();
+static FOUND: OnceLock<Option<DeviceId>> = OnceLock::new();
 
 /// Returns the place of a GPU, or of the software adapter; `None` on a machine without either.
-fn found() -> Option<Place> {
+fn found() -> Option<DeviceId> {
     *FOUND.get_or_init(first)
 }
 
-fn first() -> Option<Place> {
-    let places: Vec<Place> = device::probe().iter().map(|adapter| adapter.place).collect();
-    let found = places.iter().find(|place| place.is_gpu()).or(places.iter().find(|place| **place == Place::Software));
+fn first() -> Option<DeviceId> {
+    let places: Vec<DeviceId> = device::probe().iter().map(|adapter| adapter.place).collect();
+    let found =
+        places.iter().find(|place| place.is_gpu()).or(places.iter().find(|place| **place == DeviceId::Software));
     if found.is_none() {
         eprintln!("skipped: this machine has no graphics adapter");
     }
@@ -140,11 +141,11 @@ fn a_normalised_convolution_adds_what_is_beside_it() {
     let (cpu, Some(gpu)) = (Device::flex(), adapter()) else { return };
     let case = CASES[2];
     let (conv, norm, images) = (case.conv(false, &cpu), case.norm(&cpu), case.images(&cpu));
-    let beside: Tensor<4> = random([IMAGES, case.channels[1], case.side, case.side], &cpu);
-    let right = convolve_and_normalise(&conv, &norm, images.clone(), Some(beside.clone()), Activation::Relu);
-    let (conv, norm, images, beside) = (conv.fork(&gpu), norm.fork(&gpu), to(&images, &gpu), to(&beside, &gpu));
-    let ours = super::convolve_and_normalise(&conv, &norm, &images, Some(&beside), Activation::Relu);
-    assert_same(&ours.expect("the kernels take this shape"), &right, "with a tensor beside it");
+    let residual: Tensor<4> = random([IMAGES, case.channels[1], case.side, case.side], &cpu);
+    let right = convolve_and_normalise(&conv, &norm, images.clone(), Some(residual.clone()), Activation::Relu);
+    let (conv, norm, images, residual) = (conv.fork(&gpu), norm.fork(&gpu), to(&images, &gpu), to(&residual, &gpu));
+    let ours = super::convolve_and_normalise(&conv, &norm, &images, Some(&residual), Activation::Relu);
+    assert_same(&ours.expect("the kernels take this shape"), &right, "with a residual it");
 }
 
 #[test]
@@ -158,19 +159,19 @@ fn matrix_units_give_what_the_cpu_gives() {
     for case in CASES.into_iter().filter(|case| case.groups == 1) {
         let (mut conv, norm, images) = (case.conv(false, &cpu), case.norm(&cpu), case.images(&cpu));
         let outputs = case.channels[1];
-        let beside = convolve_then(&conv, images.clone(), None, Activation::None);
-        let beside = outputs.is_multiple_of(4).then(|| beside.clone() * 0.5);
-        let right = convolve_and_normalise(&conv, &norm, images.clone(), beside.clone(), Activation::Relu);
+        let residual = convolve_then(&conv, images.clone(), None, Activation::None);
+        let residual = outputs.is_multiple_of(4).then(|| residual.clone() * 0.5);
+        let right = convolve_and_normalise(&conv, &norm, images.clone(), residual.clone(), Activation::Relu);
         conv.weight = Param::from_tensor(half(to(&conv.weight.val(), &gpu)));
         let numbers = [norm.gamma.val(), norm.beta.val(), norm.running_mean.value(), norm.running_var.value()];
         let numbers = numbers.map(|numbers| to(&numbers, &gpu).cast(DType::F16).try_into_primitive::<Cube>().unwrap());
-        let extras = Extras {
+        let extras = EpilogueArgs {
             numbers: numbers.into(),
-            beside: beside
+            residual: residual
                 .as_ref()
-                .map(|beside| channels_last(half(to(beside, &gpu)).try_into_primitive::<Cube>().unwrap()).unwrap()),
+                .map(|residual| channels_last(half(to(residual, &gpu)).try_into_primitive::<Cube>().unwrap()).unwrap()),
             epsilon: norm.epsilon as f32,
-            epilogue: Epilogue { affine: Affine::Norm, has_beside: beside.is_some(), then: Activation::Relu },
+            epilogue: Epilogue { affine: Affine::Norm, has_residual: residual.is_some(), then: Activation::Relu },
         };
         let work = Work::of(&conv, images.dims()).unwrap();
         let images = half(to(&images, &gpu)).try_into_primitive::<Cube>().unwrap();
@@ -274,18 +275,18 @@ fn an_answer_is_not_disturbed_by_later_work_or_by_one_that_nobody_waits_for() {
     assert_eq!(Answer::of(after, None).wait().unwrap().loss, None);
 }
 
-/// Output, running statistics, and gradients of the images, `beside`, the weights, γ and β.
+/// Output, running statistics, and gradients of the images, `residual`, the weights, γ and β.
 fn learned(case: Case, on: &Device, from: &(Conv2d, BatchNorm, Tensor<4>, Tensor<4>, Tensor<4>)) -> Vec<Tensor<1>> {
     let device = on.clone().autodiff();
-    let (conv, norm, images, beside, pull) = from;
+    let (conv, norm, images, residual, pull) = from;
     let [gamma, beta] = [&norm.gamma, &norm.beta].map(|numbers| to(&numbers.val(), &device).require_grad());
     // A copy would share its running statistics.
     let mut norm = BatchNormConfig::new(case.channels[1]).init(&device);
     (norm.gamma, norm.beta) = (Param::from_tensor(gamma), Param::from_tensor(beta));
     let mut conv = conv.clone();
     conv.weight = Param::from_tensor(to(&conv.weight.val(), &device).require_grad());
-    let [images, beside] = [images, beside].map(|tensor| to(tensor, &device).require_grad());
-    let given = (case.stride == 1 && case.groups == 1).then(|| beside.clone());
+    let [images, residual] = [images, residual].map(|tensor| to(tensor, &device).require_grad());
+    let given = (case.stride == 1 && case.groups == 1).then(|| residual.clone());
     let output = convolve_and_normalise(&conv, &norm, images.clone(), given, Activation::Relu);
     let mut gradients = (output.clone() * to(pull, &device)).sum().backward();
     let flat = |tensor: Tensor<4>| {
@@ -296,7 +297,7 @@ fn learned(case: Case, on: &Device, from: &(Conv2d, BatchNorm, Tensor<4>, Tensor
     let mut found = vec![flat(output.without_autodiff())];
     found.extend(running.map(Tensor::without_autodiff));
     found.push(flat(images.grad_remove(&mut gradients).unwrap()));
-    found.extend(beside.grad_remove(&mut gradients).map(flat));
+    found.extend(residual.grad_remove(&mut gradients).map(flat));
     found.push(flat(conv.weight.val().grad_remove(&mut gradients).unwrap()));
     found.push(norm.gamma.val().grad_remove(&mut gradients).unwrap());
     found.push(norm.beta.val().grad_remove(&mut gradients).unwrap());
@@ -309,8 +310,8 @@ fn a_convolution_with_batch_normalisation_learns_as_on_the_cpu() {
     for case in CASES {
         let (conv, norm, images) = (case.conv(false, &cpu), case.norm(&cpu), case.images(&cpu));
         let output = convolve_then(&conv, images.clone(), None, Activation::None).dims();
-        let (beside, pull) = (random(output, &cpu), random(output, &cpu));
-        let from = (conv, norm, images, beside, pull);
+        let (residual, pull) = (random(output, &cpu), random(output, &cpu));
+        let from = (conv, norm, images, residual, pull);
         let (ours, right) = (learned(case, &gpu, &from), learned(case, &cpu, &from));
         assert_eq!(ours.len(), right.len(), "{case:?}");
         for (place, (ours, right)) in ours.iter().zip(&right).enumerate() {

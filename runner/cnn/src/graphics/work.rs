@@ -23,21 +23,21 @@ const MOST_DEPTHWISE_TAPS: usize = 25;
 const SMALLEST_PART: usize = 256;
 
 /// Data for the epilogue of the kernel.
-pub struct Extras {
+pub struct EpilogueArgs {
     /// Empty; the bias twice; or γ, β, mean and variance.
     pub numbers: Vec<CubeTensor>,
     /// Summand of the output, in memory order.
-    pub beside: Option<CubeTensor>,
+    pub residual: Option<CubeTensor>,
     /// ε of batch normalisation.
     pub epsilon: f32,
     /// Operations on an output before it is written.
     pub epilogue: Epilogue,
 }
 
-impl Extras {
+impl EpilogueArgs {
     /// Writes the products unchanged.
     pub fn none() -> Self {
-        Self { numbers: Vec::new(), beside: None, epsilon: 0.0, epilogue: Epilogue::NONE }
+        Self { numbers: Vec::new(), residual: None, epsilon: 0.0, epilogue: Epilogue::NONE }
     }
 
     /// Returns the index of the first number that a kernel reads; the bias is stored twice.
@@ -118,7 +118,7 @@ impl Work {
 
     /// Convolves images `[n, height, width, channels]` with weights `[outputs, taps, channels]`,
     /// and returns `[n, outputs, height, width]`.
-    pub fn forward(self, images: &CubeTensor, weights: &CubeTensor, extras: &Extras) -> Option<CubeTensor> {
+    pub fn forward(self, images: &CubeTensor, weights: &CubeTensor, extras: &EpilogueArgs) -> Option<CubeTensor> {
         let [inputs, outputs] = self.shape.channels;
         let ([height, width], out) = (self.shape.side, self.shape.out);
         let (read, written) = ([height, width, inputs], [out[0], out[1], outputs]);
@@ -131,7 +131,7 @@ impl Work {
         let [inputs, outputs] = self.shape.channels;
         let ([height, width], out) = (self.shape.side, self.shape.out);
         let (read, written) = ([out[0], out[1], outputs], [height, width, inputs]);
-        self.product(gradient, weights, (read, written), &Extras::none(), true).map(channels_first)
+        self.product(gradient, weights, (read, written), &EpilogueArgs::none(), true).map(channels_first)
     }
 
     /// Returns the grid of the kernel for this destination; a gradient has a class of pixels for
@@ -157,7 +157,7 @@ impl Work {
         images: &CubeTensor,
         weights: &CubeTensor,
         (read, written): ([usize; 3], [usize; 3]),
-        extras: &Extras,
+        extras: &EpilogueArgs,
         is_gradient: bool,
     ) -> Option<CubeTensor> {
         if self.is_depthwise {
@@ -171,7 +171,7 @@ impl Work {
         let cubes = self.grid(&images.client, written, is_gradient)?;
         // The kernel does not read numbers that the epilogue lacks, so any buffer will do.
         let number = |place: usize| extras.numbers.get(place).unwrap_or(weights).clone().into_buffer_arg();
-        let beside = extras.beside.as_ref().unwrap_or(weights).clone();
+        let residual = extras.residual.as_ref().unwrap_or(weights).clone();
         // SAFETY: the kernel reads and writes only where a row, a column and a summand are within
         // `sizes`, which are those of the tensors: all are contiguous with these shapes.
         #[allow(unsafe_code, reason = "unchecked indices")]
@@ -186,7 +186,7 @@ impl Work {
                 number(1),
                 number(2),
                 number(3),
-                beside.into_buffer_arg(),
+                residual.into_buffer_arg(),
                 output.clone().into_buffer_arg(),
                 self.sizes(read, written),
                 extras.epsilon,
@@ -203,7 +203,7 @@ impl Work {
         images: &CubeTensor,
         weights: &CubeTensor,
         (read, written): ([usize; 3], [usize; 3]),
-        extras: &Extras,
+        extras: &EpilogueArgs,
         is_gradient: bool,
     ) -> Option<CubeTensor> {
         let [height, width, channels] = written;

@@ -13,7 +13,7 @@ use foreglow_onnx::{
     Window,
 };
 
-use super::value::{Operand, Value, six};
+use super::value::{Operand, Value, to_rank6};
 use crate::convolution::{convolve, max_pool};
 
 /// Computes an operation with one result, of this shape. The first source has `axes` axes.
@@ -104,7 +104,7 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
         Operation::MatMul => Value::shaped(matmul(next(), next()).any(), shape),
         Operation::Where => {
             let (condition, yes, no) = (next().any(), next().any(), next().any());
-            let dims = six(shape);
+            let dims = to_rank6(shape);
             let is_true = condition.not_equal_elem(0.0).expand(dims);
             Value::shaped(no.expand(dims).mask_where(is_true, yes.expand(dims)), shape)
         }
@@ -129,12 +129,12 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
             }
         }
         Operation::Reshape => Value::shaped(next().any(), shape),
-        Operation::Expand => Value::Any(next().any().expand(six(shape))),
+        Operation::Expand => Value::Any(next().any().expand(to_rank6(shape))),
         Operation::Transpose(order) => transpose(next(), order, shape),
         Operation::Slice(ranges) => Value::Any(slice(next().any(), ranges)),
-        Operation::Tile(times) => Value::shaped(next().any().repeat(&six(times)), shape),
+        Operation::Tile(times) => Value::shaped(next().any().repeat(&to_rank6(times)), shape),
         Operation::Rearrange(split, order) => {
-            let x = next().any().reshape(six(split));
+            let x = next().any().reshape(to_rank6(split));
             let order: [usize; MOST_AXES] = std::array::from_fn(|axis| order[axis]);
             Value::shaped(x.permute(order), shape)
         }
@@ -388,7 +388,7 @@ fn group_norm(x: Value, scale: Tensor<1>, bias: Tensor<1>, groups: usize, epsilo
     let normal = (centred / (variance + epsilon).sqrt()).reshape([images, channels, pixels]);
     let per_channel = |numbers: Tensor<1>| numbers.reshape([1, channels, 1]);
     let scaled = normal * per_channel(scale) + per_channel(bias);
-    Value::shaped(scaled.reshape(six(&[images, channels, pixels])), shape)
+    Value::shaped(scaled.reshape(to_rank6(&[images, channels, pixels])), shape)
 }
 
 fn matrix(x: Value, is_transposed: bool) -> Tensor<2> {

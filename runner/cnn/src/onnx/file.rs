@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use foreglow_exit::{unreadable, unusable};
-use foreglow_onnx::{Argument, Network, Place, Plan};
+use foreglow_onnx::{Argument, Network, Plan, WeightRange};
 use foreglow_shared::Fingerprint;
 
 /// A network in a file.
@@ -79,7 +79,7 @@ impl OnnxFile {
     fn outside(&self) -> BTreeMap<&str, PathBuf> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let names = self.network.weights.iter().filter_map(|weight| match &weight.place {
-            Place::Outside(name, ..) => Some(name.as_str()),
+            WeightRange::Outside(name, ..) => Some(name.as_str()),
             _ => None,
         });
         names.map(|name| (name, folder.join(name))).collect()
@@ -97,7 +97,7 @@ impl OnnxFile {
             lengths.insert(name, there.len());
         }
         for weight in &self.network.weights {
-            if let (Place::Outside(name, at, len), Some(bytes)) = (&weight.place, weight.bytes()) {
+            if let (WeightRange::Outside(name, at, len), Some(bytes)) = (&weight.place, weight.bytes()) {
                 let end = at.checked_add(len.unwrap_or(bytes));
                 if end.is_none_or(|end| end > lengths.get(name.as_str()).copied().unwrap_or(0)) {
                     return Err(unusable(format!("{name} is truncated: it ends before the weight {}", weight.name)));
@@ -154,12 +154,12 @@ impl Reader<'_> {
         let name = &self.file.name;
         let weight = &self.file.network.weights[weight];
         let bytes = match &weight.place {
-            Place::Here(bytes) => bytes.clone(),
-            Place::Numbers(_) => Vec::new(),
-            Place::Inside(at, len) => {
+            WeightRange::Here(bytes) => bytes.clone(),
+            WeightRange::Numbers(_) => Vec::new(),
+            WeightRange::Inside(at, len) => {
                 read(&mut self.source, *at, *len).with_context(|| format!("{name} cannot be read"))?
             }
-            Place::Outside(other, at, len) => {
+            WeightRange::Outside(other, at, len) => {
                 let path = self.file.path.with_file_name(other);
                 let file = match self.others.entry(path.clone()) {
                     std::collections::btree_map::Entry::Occupied(file) => file.into_mut(),

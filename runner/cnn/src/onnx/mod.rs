@@ -8,12 +8,12 @@
 mod compute;
 mod file;
 #[cfg(test)]
-mod operators;
+mod operators_tests;
 mod parameters;
 mod program;
 mod run;
 #[cfg(test)]
-mod settings;
+mod settings_tests;
 mod stored;
 #[cfg(test)]
 mod tests;

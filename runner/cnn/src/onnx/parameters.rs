@@ -8,7 +8,7 @@ use foreglow_onnx::{Argument, Operation, Step};
 
 use super::file::{OnnxFile, Reader};
 use super::program::Program;
-use super::value::six;
+use super::value::to_rank6;
 use crate::dropout::Dropout;
 
 /// Layers with weights, in the order of [`Program`]'s lists.
@@ -99,7 +99,7 @@ impl Load<'_> {
     }
 
     fn tensor(&mut self, weight: usize) -> anyhow::Result<Param<Tensor<6>>> {
-        let dims = six(&self.file.network.weights[weight].dims);
+        let dims = to_rank6(&self.file.network.weights[weight].dims);
         let floats = self.reader.floats(weight)?;
         Ok(Param::from_tensor(Tensor::from_data(TensorData::new(floats, dims), self.device)))
     }

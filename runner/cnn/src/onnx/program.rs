@@ -5,7 +5,7 @@ use foreglow_architectures::Shape;
 use foreglow_onnx::{Argument, Binary, Draw, Operation, Plan, Step, Unary, ValueId, WeightId};
 
 use super::file::OnnxFile;
-use super::value::six;
+use super::value::to_rank6;
 use crate::activation::Activation;
 
 /// Instructions in the order in which they run.
@@ -174,7 +174,7 @@ impl Program {
         if let Some(number) = known.scalar().filter(|_| takes_scalars) {
             return Ok(Source::Scalar(number));
         }
-        let tensor = Tensor::from_data(TensorData::new(known.floats(), six(&known.dims)), device);
+        let tensor = Tensor::from_data(TensorData::new(known.floats(), to_rank6(&known.dims)), device);
         self.constants.push(tensor.without_autodiff());
         Ok(Source::Constant(self.constants.len() - 1))
     }

@@ -6,7 +6,7 @@ use foreglow_onnx::Operation;
 use super::compute;
 use super::parameters::Parameters;
 use super::program::{Instruction, Program, Source, Work};
-use super::value::{Operand, Value, six};
+use super::value::{Operand, Value, to_rank6};
 use crate::convolution::{convolve_and_normalise, convolve_then};
 use crate::dropout;
 use crate::layers::connect;
@@ -70,10 +70,10 @@ fn step(
     match &instruction.work {
         Work::Conv { conv, norm, then } => {
             let (conv, images) = (&parameters.convs[*conv], first(&mut sources).image());
-            let beside = sources.next().map(|beside| beside.tensor().image());
+            let residual = sources.next().map(|residual| residual.tensor().image());
             vec![Value::Image(match norm {
-                Some(norm) => convolve_and_normalise(conv, &parameters.norms[*norm], images, beside, *then),
-                None => convolve_then(conv, images, beside.as_ref(), *then),
+                Some(norm) => convolve_and_normalise(conv, &parameters.norms[*norm], images, residual, *then),
+                None => convolve_then(conv, images, residual.as_ref(), *then),
             })]
         }
         Work::Norm { norm, then } => {
@@ -90,7 +90,7 @@ fn step(
             let dropout = &parameters.dropouts[*place];
             vec![match (first(&mut sources), mask.as_slice()) {
                 (Value::Image(image), [n, c, h, w]) => Value::Image(dropout.forward_along(image, [*n, *c, *h, *w])),
-                (other, mask) => Value::Any(dropout.forward_along(other.any(), six(mask))),
+                (other, mask) => Value::Any(dropout.forward_along(other.any(), to_rank6(mask))),
             }]
         }
         Work::Random(draw) => {
@@ -99,7 +99,7 @@ fn step(
                 true => dropout::draws(count, |uniform| draw.at(uniform) as f32),
                 false => vec![draw.mean() as f32; count],
             };
-            let tensor = Tensor::from_data(TensorData::new(numbers, six(shapes[0])), device);
+            let tensor = Tensor::from_data(TensorData::new(numbers, to_rank6(shapes[0])), device);
             vec![Value::shaped(tensor, shapes[0])]
         }
         Work::Other(Operation::Split(axis, lengths)) => compute::split(first(&mut sources), *axis, lengths, &shapes),

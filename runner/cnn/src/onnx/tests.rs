@@ -157,7 +157,7 @@ fn nan_weights_and_files_that_are_missing_or_cut_are_errors_of_one_sentence() {
     assert!(said(&whole[..whole.len() / 2]).starts_with("net.onnx: the file is truncated"));
     let network = file("mobilenet_v3");
     let large = network.network.weights.iter().find_map(|weight| match weight.place {
-        foreglow_onnx::Place::Inside(at, _) => Some((weight.name.clone(), at as usize)),
+        foreglow_onnx::WeightRange::Inside(at, _) => Some((weight.name.clone(), at as usize)),
         _ => None,
     });
     let (name, at) = large.expect("the export has a weight of more than 4 KiB");

@@ -13,7 +13,7 @@ pub enum Value {
 }
 
 /// Returns a shape with leading ones.
-pub fn six(shape: &[usize]) -> [usize; 6] {
+pub fn to_rank6(shape: &[usize]) -> [usize; 6] {
     let mut six = [1; MOST_AXES];
     six[MOST_AXES - shape.len()..].copy_from_slice(shape);
     six
@@ -24,7 +24,7 @@ impl Value {
     pub fn shaped(tensor: Tensor<6>, shape: &[usize]) -> Self {
         match *shape {
             [n, c, h, w] => Self::Image(tensor.reshape([n, c, h, w])),
-            _ => Self::Any(tensor.reshape(six(shape))),
+            _ => Self::Any(tensor.reshape(to_rank6(shape))),
         }
     }
 
@@ -124,7 +124,7 @@ impl Operand {
     pub fn tensor(self) -> Value {
         match self {
             Self::Tensor(value) => value,
-            Self::Scalar(_) => unreachable!("a program has single numbers only beside a tensor"),
+            Self::Scalar(_) => unreachable!("a program has single numbers only with a tensor"),
         }
     }
 }

@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
+use super::client::Client;
 use super::sign_in;
-use super::standing::Standing;
 use crate::log::Entry;
 use crate::{EVENTS, Shared, refusal};
 use foreglow_store::Roles;
@@ -130,52 +130,52 @@ async fn admit(
     if needs.is_none() && is_known_host {
         return Ok(());
     }
-    let standing = match shared.gate.standing(sent).await {
-        Ok(standing) => standing,
+    let client = match shared.gate.client(sent).await {
+        Ok(client) => client,
         Err(error) => return refuse(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}")),
     };
-    entry.token = standing.name().map(str::to_owned);
-    if standing == Standing::Unknown
+    entry.token = client.name().map(str::to_owned);
+    if client == Client::Unknown
         && let Err(delay) = shared.gate.rates.take(&wrong_from(entry), WRONG_PER_MINUTE, Instant::now())
     {
         let sentence = format!("{} has sent too many unknown tokens; send a valid one later", entry.holder());
         return Err(Box::new(too_many(delay, sentence)));
     }
     // Pages cannot set this header to a valid token, so it comes from a program.
-    let is_program = standing.name().is_some() && headers.contains_key(header::AUTHORIZATION);
+    let is_program = client.name().is_some() && headers.contains_key(header::AUTHORIZATION);
     if !is_known_host && !is_program {
         let sentence = "this collector does not know that name for itself; start it with --host NAME";
         return refuse(StatusCode::FORBIDDEN, sentence);
     }
     let Some((has_role, to_do)) = needs else { return Ok(()) };
-    match &standing {
-        Standing::Missing | Standing::Unknown if route == Route::Page => {
-            return Err(Box::new(sign_in::asked(standing == Standing::Unknown)));
+    match &client {
+        Client::Missing | Client::Unknown if route == Route::Page => {
+            return Err(Box::new(sign_in::asked(client == Client::Unknown)));
         }
-        Standing::Missing => {
+        Client::Missing => {
             let sentence =
                 "this collector requires a token; send it as `Authorization: Bearer TOKEN` (`--token`, FOREGLOW_TOKEN)";
             return Err(Box::new(unauthorized(sentence)));
         }
-        Standing::Unknown => {
+        Client::Unknown => {
             let sentence = "this collector requires a token, and the one that was sent is unknown, revoked or expired";
             return Err(Box::new(unauthorized(sentence)));
         }
-        Standing::Token { name, roles, .. } if !standing.may(has_role) => {
+        Client::Token { name, roles, .. } if !client.may(has_role) => {
             if route == Route::Page {
                 return Err(Box::new(sign_in::asked(true)));
             }
             let sentence = format!("the token {name} may not {to_do} (its role: {roles})");
             return refuse(StatusCode::FORBIDDEN, &sentence);
         }
-        Standing::Token { name, per_minute: Some(per_minute), .. } => {
+        Client::Token { name, per_minute: Some(per_minute), .. } => {
             if let Err(delay) = shared.gate.rates.take(name, *per_minute, Instant::now()) {
                 let sentence =
                     format!("the token {name} may send {per_minute} requests per minute; send it again later");
                 return Err(Box::new(too_many(delay, sentence)));
             }
         }
-        Standing::Token { .. } | Standing::Open => {}
+        Client::Token { .. } | Client::Open => {}
     }
     Ok(())
 }

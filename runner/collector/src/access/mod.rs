@@ -1,19 +1,19 @@
 //! Access control of the collector: roles, origins and rate limits.
 
+mod client;
 mod guard;
 mod origin;
 mod rate;
 mod shares;
 pub(super) mod sign_in;
-mod standing;
 
 use std::net::SocketAddr;
 
 use foreglow_exit::unusable;
 
+pub(super) use self::client::Gate;
 pub(super) use self::guard::{Credential, guard};
 pub(super) use self::shares::{Share, Shares, Turns};
-pub(super) use self::standing::Gate;
 use foreglow_store::token::Hash;
 use foreglow_store::{Store, Token};
 

@@ -63,8 +63,8 @@ pub(crate) async fn enter(State(shared): State<Shared>, request: Request) -> Res
         Err(refused) => return *refused,
     };
     let Some(token) = token_of_form(&form) else { return page(StatusCode::BAD_REQUEST, Some(REFUSED)) };
-    match shared.gate.standing(Some(Hash::of(&token))).await {
-        Ok(standing) if standing.name().is_some() && standing.may(|roles| roles.read) => {
+    match shared.gate.client(Some(Hash::of(&token))).await {
+        Ok(client) if client.name().is_some() && client.may(|roles| roles.read) => {
             to_planner(&cookie(&hex(token.as_bytes()), MAX_AGE_SECS, is_secure))
         }
         Ok(_) => page(StatusCode::UNAUTHORIZED, Some(REFUSED)),

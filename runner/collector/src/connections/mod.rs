@@ -28,7 +28,7 @@ use tokio_rustls::TlsAcceptor;
 pub(super) use self::places::{Connection, Connections};
 use self::stalled::DropStalled;
 use self::traffic::{Received, Sent};
-use super::log::Client;
+use super::log::ClientAddress;
 use super::metrics::Metrics;
 use super::tls::Tls;
 
@@ -75,10 +75,10 @@ pub(super) async fn serve(
                 let _ = stream.set_nodelay(true);
                 match encrypt(stream, tls, &connection).await {
                     Some(Stream::Plain(stream)) => {
-                        answer(stream, Client(client), router, connection, stopping).await;
+                        answer(stream, ClientAddress(client), router, connection, stopping).await;
                     }
                     Some(Stream::Encrypted(stream)) => {
-                        answer(*stream, Client(client), router, connection, stopping).await;
+                        answer(*stream, ClientAddress(client), router, connection, stopping).await;
                     }
                     None => {}
                 }
@@ -111,7 +111,7 @@ async fn encrypt(stream: TcpStream, tls: Option<Tls>, connection: &Arc<Connectio
 /// Answers the requests of a connection.
 async fn answer(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    client: Client,
+    client: ClientAddress,
     router: Router,
     connection: Arc<Connection>,
     mut stopping: watch::Receiver<bool>,

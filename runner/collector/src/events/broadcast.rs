@@ -9,7 +9,7 @@ use axum::body::Bytes;
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 
-use super::News;
+use super::StoreChanges;
 use super::part::{Of, Part};
 use crate::storage::Storage;
 
@@ -51,9 +51,9 @@ struct Kept {
     failures: u64,
 }
 
-/// Place of a listener in the events.
+/// StreamPosition of a listener in the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct StreamPosition {
     /// Position of the last sample of the parts that were sent completely.
     pub(super) after: i64,
     /// Bytes that were sent of the next part.
@@ -64,7 +64,7 @@ pub(super) struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Send this text and move to this place.
-    Send(Bytes, Place),
+    Send(Bytes, StreamPosition),
     /// Read the store up to this position, because the listener is far behind the buffer.
     Read(i64),
     /// Wait for a change.
@@ -73,7 +73,7 @@ pub(super) enum Next {
     End,
 }
 
-impl Place {
+impl StreamPosition {
     pub(super) fn after(position: i64) -> Self {
         Self { after: position, sent: 0 }
     }
@@ -85,15 +85,15 @@ impl Broadcast {
     }
 
     /// Reads new samples until the collector stops, and only while there are listeners.
-    pub(super) async fn read(&self, storage: &Storage, mut news: watch::Receiver<News>) {
-        while !news.borrow().stopping {
+    pub(super) async fn read(&self, storage: &Storage, mut changes: watch::Receiver<StoreChanges>) {
+        while !changes.borrow().stopping {
             if self.listeners() == 0 {
                 tokio::select! {
                     () = self.arrival.notified() => {}
-                    _ = news.wait_for(|news| news.stopping) => break,
+                    _ = changes.wait_for(|changes| changes.stopping) => break,
                 }
             }
-            if self.read_for_listeners(storage, &mut news).await.is_err() {
+            if self.read_for_listeners(storage, &mut changes).await.is_err() {
                 self.fail();
                 sleep(POLL_INTERVAL).await;
             }
@@ -103,10 +103,14 @@ impl Broadcast {
 
     /// # Errors
     /// The store cannot be read.
-    async fn read_for_listeners(&self, storage: &Storage, news: &mut watch::Receiver<News>) -> anyhow::Result<()> {
+    async fn read_for_listeners(
+        &self,
+        storage: &Storage,
+        changes: &mut watch::Receiver<StoreChanges>,
+    ) -> anyhow::Result<()> {
         let end = storage.read(|store| store.end()).await?;
         self.begin(end);
-        while self.listeners() > 0 && !news.borrow_and_update().stopping {
+        while self.listeners() > 0 && !changes.borrow_and_update().stopping {
             let (of, after) = (self.of, self.lock().end);
             match storage.read(move |store| of.read(store, after, i64::MAX)).await? {
                 Some(part) => {
@@ -117,7 +121,7 @@ impl Broadcast {
                     }
                 }
                 // The store is polled again in either case.
-                None => drop(timeout(POLL_INTERVAL, news.changed()).await),
+                None => drop(timeout(POLL_INTERVAL, changes.changed()).await),
             }
         }
         Ok(())
@@ -136,7 +140,7 @@ impl Broadcast {
     }
 
     /// Returns the next action of a listener at its place.
-    pub(super) fn next(&self, place: Place, failures: u64) -> Next {
+    pub(super) fn next(&self, place: StreamPosition, failures: u64) -> Next {
         let kept = self.lock();
         if kept.failures != failures {
             return Next::End;
@@ -162,7 +166,7 @@ impl Broadcast {
         drop(kept);
         let chunk = chunk(&text, place.sent);
         let sent = place.sent + chunk.len();
-        let place = if sent < text.len() { Place { sent, ..place } } else { Place::after(end) };
+        let place = if sent < text.len() { StreamPosition { sent, ..place } } else { StreamPosition::after(end) };
         Next::Send(chunk, place)
     }
 
@@ -222,23 +226,26 @@ mod tests {
     #[test]
     fn a_listener_gets_every_part_in_chunks_and_then_waits() {
         let broadcast = broadcast([part(10, 12, CHUNK_BYTES + 5), part(12, 13, 0), part(13, 20, 7)]);
-        let (mut place, mut lengths) = (Place::after(10), Vec::new());
+        let (mut place, mut lengths) = (StreamPosition::after(10), Vec::new());
         while let Next::Send(text, next) = broadcast.next(place, 0) {
             lengths.push(text.len());
             place = next;
         }
-        assert_eq!((lengths, place), (vec![CHUNK_BYTES, 5, 0, 7], Place::after(20)));
+        assert_eq!((lengths, place), (vec![CHUNK_BYTES, 5, 0, 7], StreamPosition::after(20)));
         assert_eq!(broadcast.next(place, 0), Next::Wait);
     }
 
     #[test]
     fn a_listener_that_is_behind_or_amid_a_part_reads_the_store_up_to_where_parts_begin() {
         let broadcast = broadcast([part(10, 12, 3), part(12, 20, 3)]);
-        assert_eq!(broadcast.next(Place::after(4), 0), Next::Read(10));
-        assert_eq!(broadcast.next(Place::after(15), 0), Next::Read(20));
-        assert_eq!(broadcast.next(Place::after(25), 0), Next::Wait, "its samples were not read yet");
+        assert_eq!(broadcast.next(StreamPosition::after(4), 0), Next::Read(10));
+        assert_eq!(broadcast.next(StreamPosition::after(15), 0), Next::Read(20));
+        assert_eq!(broadcast.next(StreamPosition::after(25), 0), Next::Wait, "its samples were not read yet");
         let empty = self::broadcast([]);
-        assert_eq!((empty.next(Place::after(4), 0), empty.next(Place::after(10), 0)), (Next::Read(10), Next::Wait));
+        assert_eq!(
+            (empty.next(StreamPosition::after(4), 0), empty.next(StreamPosition::after(10), 0)),
+            (Next::Read(10), Next::Wait)
+        );
     }
 
     #[test]
@@ -249,8 +256,12 @@ mod tests {
         assert!(bytes <= KEPT_BYTES && bytes > KEPT_BYTES / 2, "{bytes}");
         let first = kept.parts[0].after;
         drop(kept);
-        assert_eq!(broadcast.next(Place::after(500), 0), Next::Read(first));
-        assert_eq!(broadcast.next(Place { after: 500, sent: 1 }, 0), Next::End, "the rest of the part is gone");
+        assert_eq!(broadcast.next(StreamPosition::after(500), 0), Next::Read(first));
+        assert_eq!(
+            broadcast.next(StreamPosition { after: 500, sent: 1 }, 0),
+            Next::End,
+            "the rest of the part is gone"
+        );
         (0..100_000).for_each(|step| broadcast.add(part(1_000 + step, 1_001 + step, 0)));
         assert!(broadcast.lock().parts.len() <= KEPT_BYTES / PART_OVERHEAD);
     }
@@ -259,7 +270,7 @@ mod tests {
     fn a_failure_of_the_store_ends_the_listeners_that_were_there() {
         let broadcast = broadcast([part(10, 12, 3)]);
         broadcast.fail();
-        assert_eq!(broadcast.next(Place::after(10), 0), Next::End);
-        assert!(matches!(broadcast.next(Place::after(10), 1), Next::Send(..)));
+        assert_eq!(broadcast.next(StreamPosition::after(10), 0), Next::End);
+        assert!(matches!(broadcast.next(StreamPosition::after(10), 1), Next::Send(..)));
     }
 }

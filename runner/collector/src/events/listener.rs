@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, timeout};
 
-use super::broadcast::{Broadcast, Next, Place, chunk};
+use super::broadcast::{Broadcast, Next, StreamPosition, chunk};
 use super::part::Part;
 use crate::Shared;
 use crate::access::Credential;
@@ -29,7 +29,7 @@ pub(super) struct Listener {
     /// Failures of the store when the stream began.
     failures: u64,
     credential: Credential,
-    place: Place,
+    place: StreamPosition,
     own: Option<OwnPart>,
     is_greeted: bool,
     /// Time of the last text to the client.
@@ -56,7 +56,7 @@ impl Listener {
             changes,
             failures,
             credential,
-            place: Place::after(after),
+            place: StreamPosition::after(after),
             own: None,
             is_greeted: false,
             sent_at: now,
@@ -72,7 +72,7 @@ impl Listener {
             return Some(Bytes::from_static(GREETING));
         }
         loop {
-            if self.shared.news.borrow().stopping || !self.may_read().await {
+            if self.shared.changes.borrow().stopping || !self.may_read().await {
                 return None;
             }
             let text = match self.take_own() {
@@ -114,7 +114,7 @@ impl Listener {
         let (of, after) = (self.broadcast.of, self.place.after);
         match self.shared.storage.read(move |store| of.read(store, after, until)).await.ok()? {
             Some(part) => self.own = Some(OwnPart { part, sent: 0, _memory: memory }),
-            None => self.place = Place::after(until),
+            None => self.place = StreamPosition::after(until),
         }
         Some(())
     }
@@ -124,7 +124,7 @@ impl Listener {
         let text = chunk(&part.text, *sent);
         *sent += text.len();
         if text.is_empty() {
-            self.place = Place::after(part.end);
+            self.place = StreamPosition::after(part.end);
             self.own = None;
         }
         Some(text)

@@ -31,7 +31,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// State announced to the event streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct News {
+pub(super) struct StoreChanges {
     /// Number of requests that stored samples.
     pub(super) posted: u64,
     /// Whether the collector is stopping.
@@ -52,8 +52,8 @@ impl Events {
     }
 
     /// Reads new samples for the listeners until the collector stops.
-    pub(super) async fn read(self, storage: Storage, news: watch::Receiver<News>) {
-        tokio::join!(self.samples.read(&storage, news.clone()), self.jobs.read(&storage, news));
+    pub(super) async fn read(self, storage: Storage, changes: watch::Receiver<StoreChanges>) {
+        tokio::join!(self.samples.read(&storage, changes.clone()), self.jobs.read(&storage, changes));
     }
 
     /// Returns the number of open event streams.

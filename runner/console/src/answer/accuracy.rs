@@ -8,7 +8,7 @@ pub(super) struct Inaccuracy {
     /// The minimum.
     pub(super) least: f64,
     /// The other limits, such as `done within 15.00 s`.
-    pub(super) wish: Option<String>,
+    pub(super) limits: Option<String>,
     /// The fastest configuration that is accurate enough, and its time.
     pub(super) fastest: Option<(String, String)>,
     /// The configurations whose accuracy was measured.
@@ -22,9 +22,9 @@ impl Inaccuracy {
     pub(super) fn describe(self) -> String {
         let least = format_rate(self.least);
         if let Some((fastest, time)) = self.fastest {
-            let wish = self.wish.unwrap_or_else(|| "possible".to_owned());
+            let limits = self.limits.unwrap_or_else(|| "possible".to_owned());
             return format!(
-                "no configuration with an accuracy of at least {least} is {wish} with the required probability: the fastest \
+                "no configuration with an accuracy of at least {least} is {limits} with the required probability: the fastest \
                  of them, {fastest}, takes {time}; relax the limits or lower --min-accuracy"
             );
         }

@@ -5,7 +5,7 @@ use foreglow_shared::{format_duration, format_percent};
 use serde::Serialize;
 
 use super::SCHEMA;
-use crate::evaluation::{Evaluation, Standing};
+use crate::evaluation::{Evaluation, MethodResult};
 use crate::output::Format;
 use crate::table::{aligned, csv_of, table};
 
@@ -16,13 +16,13 @@ pub struct EvaluationAnswer {
     rows: usize,
     split: String,
     notes: Vec<String>,
-    predictors: Vec<Standing>,
+    predictors: Vec<MethodResult>,
 }
 
 impl EvaluationAnswer {
     /// Creates the answer from an evaluation.
     pub fn new(evaluation: Evaluation) -> Self {
-        let Evaluation { rows, split, notes, standings: predictors } = evaluation;
+        let Evaluation { rows, split, notes, results: predictors } = evaluation;
         Self { schema: SCHEMA, rows, split, notes, predictors }
     }
 
@@ -32,7 +32,7 @@ impl EvaluationAnswer {
     }
 
     fn table(&self) -> String {
-        let mut text = format!("{} rows: {}\n\n{}", self.rows, self.split, standings(&self.predictors));
+        let mut text = format!("{} rows: {}\n\n{}", self.rows, self.split, results(&self.predictors));
         if !self.notes.is_empty() {
             text.push('\n');
             self.notes.iter().for_each(|note| text.push_str(&format!("Note: {note}.\n")));
@@ -47,25 +47,25 @@ impl EvaluationAnswer {
 }
 
 /// Renders the predictors with their figures, followed by the reasons for missing figures.
-pub(super) fn standings(predictors: &[Standing]) -> String {
+pub(super) fn results(predictors: &[MethodResult]) -> String {
     let columns = aligned(["<predictor", "MAPE", "median error", "in 90 % interval", "tested", "fit"]);
     let percent = |value: Option<f64>| value.map_or_else(|| "–".into(), format_percent);
-    let cells = |standing: &Standing| {
+    let cells = |result: &MethodResult| {
         vec![
-            standing.name.to_owned(),
-            percent(standing.score.mape_percent),
-            percent(standing.score.median_ape_percent),
-            percent(standing.score.coverage_percent),
-            standing.score.tested.to_string(),
-            standing.fit_secs.map_or_else(|| "–".into(), format_duration),
+            result.name.to_owned(),
+            percent(result.score.mape_percent),
+            percent(result.score.median_ape_percent),
+            percent(result.score.coverage_percent),
+            result.score.tested.to_string(),
+            result.fit_secs.map_or_else(|| "–".into(), format_duration),
         ]
     };
-    let has_figures = |standing: &&Standing| standing.score.mape_percent.is_some();
+    let has_figures = |result: &&MethodResult| result.score.mape_percent.is_some();
     let mut text = table(&columns, predictors.iter().filter(has_figures).map(cells));
     predictors.iter().filter_map(covered).for_each(|line| text.push_str(&line));
     let reasons: String = predictors
         .iter()
-        .filter_map(|standing| Some(format!("  {}: {}\n", standing.name, standing.reason.as_ref()?)))
+        .filter_map(|result| Some(format!("  {}: {}\n", result.name, result.reason.as_ref()?)))
         .collect();
     if !reasons.is_empty() {
         text.push_str(&format!("\nMissing or partial figures:\n{reasons}"));
@@ -74,8 +74,8 @@ pub(super) fn standings(predictors: &[Standing]) -> String {
 }
 
 /// Returns a sentence about the coverage of a predictor's intervals.
-fn covered(standing: &Standing) -> Option<String> {
-    let coverage = standing.score.coverage?;
+fn covered(result: &MethodResult) -> Option<String> {
+    let coverage = result.score.coverage?;
     let parts = [(coverage.within, "within"), (coverage.beyond, "beyond")];
     let parts: Vec<String> = parts
         .iter()
@@ -87,5 +87,5 @@ fn covered(standing: &Standing) -> Option<String> {
             format!("{held} of {tested} {runs}{place} {ranges} ({percent})")
         })
         .collect();
-    Some(format!("\nThe 90 % intervals of {} held {}.\n", standing.name, parts.join(" and ")))
+    Some(format!("\nThe 90 % intervals of {} held {}.\n", result.name, parts.join(" and ")))
 }

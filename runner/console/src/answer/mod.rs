@@ -30,9 +30,7 @@ pub use self::scenario_table::ScenarioTableAnswer;
 pub use self::search::{Properties, SearchAnswer};
 pub use self::simulation::{Asked, SimulationAnswer};
 pub use self::watch::{JobState, WatchAnswer, WatchQuestion};
-
-/// Version of the JSON of every answer.
-pub const SCHEMA: u32 = 1;
+pub use crate::output::SCHEMA;
 
 /// Fits the predictor to a job's runs.
 ///

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{SCHEMA, cost_note, cost_unknown, notes, probability, range};
 use crate::answer::Basis;
 use crate::output::Format;
+use crate::split::with_total;
 use crate::table::csv_of;
 
 /// Prediction for a job on one configuration.
@@ -20,11 +21,9 @@ pub struct PredictionAnswer {
     /// Present if the CNN was never run.
     #[serde(skip_serializing_if = "Option::is_none")]
     never_run: Option<Basis>,
-    executors: u32,
-    cores_per_executor: u32,
-    /// Absent if all executors have the same number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_cores: Option<u32>,
+    /// Executors and cores; the total is absent if all executors have the same number.
+    #[serde(flatten)]
+    split: CoreSplit,
     memory_per_executor_mib: u32,
     sampling_rate: f64,
     /// Present if requested.
@@ -68,13 +67,11 @@ impl PredictionAnswer {
     ) -> Self {
         let Question { memory_per_executor_mib, ref prices, .. } = *question;
         let accelerator = job.context.accelerator.as_deref();
-        let Setting { executors, cores_per_executor, total_cores, sampling_rate } = setting;
+        let (split, sampling_rate) = (setting.split(), setting.sampling_rate);
         let Prediction { completion_time_secs, interval, mut warnings, .. } = predictor.predict(setting);
         warnings.extend(predictor.warnings());
         let resources = Resources {
-            executors,
-            cores_per_executor,
-            total_cores,
+            split,
             memory_per_executor_mib,
             accelerated: accelerator.is_some(),
             shared_accelerators: job.context.shared_accelerators(),
@@ -86,9 +83,7 @@ impl PredictionAnswer {
             context: job.context.clone(),
             predictor: Predictor::NAME,
             never_run: None,
-            executors,
-            cores_per_executor,
-            total_cores,
+            split,
             memory_per_executor_mib,
             sampling_rate,
             partition_size,
@@ -136,9 +131,7 @@ impl PredictionAnswer {
             line("cost", "unknown".into());
         }
         let memory = self.memory_per_executor_mib;
-        let Self { executors, cores_per_executor, total_cores, .. } = *self;
-        let split = CoreSplit { executors, cores_per_executor, total_cores };
-        line("configuration", format!("{split}, {memory} MiB per executor"));
+        line("configuration", format!("{}, {memory} MiB per executor", self.split));
         line("sampling rate", format_rate(self.sampling_rate));
         if let Some(size) = self.partition_size {
             line("partition size", size.to_string());
@@ -154,10 +147,9 @@ impl PredictionAnswer {
     }
 
     fn csv(&self) -> String {
-        let total = if self.total_cores.is_some() { ",total_cores" } else { "" };
         let columns = "executors,cores_per_executor,memory_per_executor_mib,sampling_rate,completion_time_secs,\
             lower_secs=interval.lower_secs,upper_secs=interval.upper_secs,probability=interval.probability,cost,\
             currency=prices.currency,predictor";
-        csv_of(&format!("{columns}{total}"), [self])
+        csv_of(&with_total(columns, [self.split]), [self])
     }
 }

@@ -6,9 +6,9 @@ use foreglow_model::{Grid, Scenario, ScenarioRow, Warning, scenario_row};
 use foreglow_shared::{Context, Job, format_duration, format_percent};
 use serde::Serialize;
 
-use super::evaluation::standings;
+use super::evaluation::results;
 use super::{SCHEMA, notes};
-use crate::evaluation::Standing;
+use crate::evaluation::MethodResult;
 use crate::output::Format;
 use crate::table::{aligned, csv_of, table};
 
@@ -20,7 +20,7 @@ pub struct ScenarioTableAnswer {
     pub(super) scenarios: Vec<ScenarioRow>,
     /// The default predictor and its rivals, if requested and a whole job was measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    predictors: Vec<Standing>,
+    predictors: Vec<MethodResult>,
     /// Samples that contradict each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
@@ -57,7 +57,7 @@ impl ScenarioTableAnswer {
     }
 
     /// Adds the default predictor and its rivals.
-    pub fn beside(self, predictors: Vec<Standing>) -> Self {
+    pub fn with_predictors(self, predictors: Vec<MethodResult>) -> Self {
         Self { predictors, ..self }
     }
 
@@ -89,7 +89,7 @@ impl ScenarioTableAnswer {
         let mut text = format!("{}\n\n{}", self.context.title(), self.body());
         if !self.predictors.is_empty() {
             text.push_str("\nFitted on samples of the images, tested on whole jobs:\n\n");
-            text.push_str(&standings(&self.predictors));
+            text.push_str(&results(&self.predictors));
         }
         text + &notes(&self.warnings)
     }

@@ -106,9 +106,7 @@ impl SimulationAnswer {
         let spark_submit =
             smallest.as_ref().zip(memory).map(|(smallest, memory_per_executor_mib): (&Candidate, u32)| {
                 spark_submit_arguments(Resources {
-                    executors: smallest.executors,
-                    cores_per_executor: smallest.cores_per_executor,
-                    total_cores: None,
+                    split: CoreSplit::even(smallest.executors, smallest.cores_per_executor),
                     memory_per_executor_mib,
                     accelerated: run.executors().any(|executor| !executor.resources.is_empty()),
                     shared_accelerators: None,

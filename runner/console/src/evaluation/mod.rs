@@ -1,8 +1,8 @@
 //! `foreglow evaluate --input`: accuracy of Foreglow's predictor and its rivals on any table of
 //! runs.
 
+mod benchmark;
 mod condition;
-mod contest;
 mod feature;
 mod input;
 mod plan;
@@ -11,7 +11,7 @@ mod samples;
 
 use foreglow_model::{Dataset, Ensemble, Roles, Warning};
 
-pub use self::contest::{Standing, hold};
+pub use self::benchmark::{MethodResult, benchmark};
 pub use self::samples::on_samples;
 
 use crate::progress::Progress;
@@ -25,7 +25,7 @@ pub struct Evaluation {
     /// Notes on the split.
     pub notes: Vec<String>,
     /// Foreglow first, then its rivals by MAPE.
-    pub standings: Vec<Standing>,
+    pub results: Vec<MethodResult>,
 }
 
 /// A table and how to evaluate it.
@@ -62,8 +62,8 @@ impl EvaluationArgs {
         plan.notes.extend(contradictions(&input.runs, &roles));
         drop(input);
         let progress = Progress::default();
-        let standings = hold(&plan.trials, &roles, |met, of| progress.trials(met, of));
+        let results = benchmark(&plan.trials, &roles, |met, of| progress.trials(met, of));
         drop(progress);
-        Ok(Some(Evaluation { rows, split: plan.split, notes: plan.notes, standings }))
+        Ok(Some(Evaluation { rows, split: plan.split, notes: plan.notes, results }))
     }
 }

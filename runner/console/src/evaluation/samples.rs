@@ -5,21 +5,21 @@ use std::time::Instant;
 use foreglow_model::{Answer, Outcome, Predictor, Setting, sample_trial, score};
 use foreglow_shared::{Job, Observation};
 
-use super::contest::{FOREGLOW, Standing, hold};
+use super::benchmark::{FOREGLOW, MethodResult, benchmark};
 
 /// Evaluates every predictor, fitted on the runs over a part of the images and tested on the runs
 /// over all images. Empty if there are no runs of either kind.
-pub fn on_samples(job: &Job) -> Vec<Standing> {
+pub fn on_samples(job: &Job) -> Vec<MethodResult> {
     let Ok((trial, roles)) = sample_trial(&job.observations) else { return Vec::new() };
-    let mut standings = hold(&[trial], &roles, |_, _| ());
+    let mut results = benchmark(&[trial], &roles, |_, _| ());
     // The predictor of a job also uses the machine, which a plain table does not contain.
-    if let Some((own, known)) = standings.iter_mut().find(|own| own.name == FOREGLOW).zip(of_job(job)) {
+    if let Some((own, known)) = results.iter_mut().find(|own| own.name == FOREGLOW).zip(of_job(job)) {
         *own = known;
     }
-    standings
+    results
 }
 
-fn of_job(job: &Job) -> Option<Standing> {
+fn of_job(job: &Job) -> Option<MethodResult> {
     let (samples, mut whole): (Vec<Observation>, Vec<Observation>) =
         job.observations.iter().partition(|run| run.sampling_rate < 1.0);
     let start = Instant::now();
@@ -38,7 +38,7 @@ fn of_job(job: &Job) -> Option<Standing> {
     };
     let outcomes: Vec<Outcome> = whole.chunk_by(|a, b| place(a) == place(b)).map(outcome).collect();
     let fit_secs = Some(start.elapsed().as_secs_f64());
-    Some(Standing { name: FOREGLOW, score: score(&outcomes), fit_secs, reason: None })
+    Some(MethodResult { name: FOREGLOW, score: score(&outcomes), fit_secs, reason: None })
 }
 
 fn place(run: &Observation) -> (u32, u32) {

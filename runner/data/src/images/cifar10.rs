@@ -81,8 +81,8 @@ impl DataSet for Cifar10 {
         Some(CLASSES)
     }
 
-    fn class(&self, label: u32) -> Option<String> {
-        self.classes.get(label as usize).cloned()
+    fn class_names(&self) -> &[String] {
+        &self.classes
     }
 
     fn name(&self, number: u64) -> String {

@@ -119,10 +119,6 @@ impl DataSet for Idx {
         self.classes
     }
 
-    fn class(&self, _label: u32) -> Option<String> {
-        None
-    }
-
     fn name(&self, number: u64) -> String {
         match self.place(number) {
             Some((part, own)) => format!("image {own} of {}", part.path.display()),

@@ -7,7 +7,7 @@ use foreglow_machine::bounds;
 use foreglow_shared::{Configuration, Outcome};
 
 use super::process::End;
-use crate::ending::Ending;
+use crate::run_result::RunResult;
 
 /// Exit code of a shell whose command was killed: 128 and the number of SIGKILL.
 const KILLED: i32 = 137;
@@ -33,14 +33,14 @@ const REMARKS: [(&str, &str); 4] = [
 ];
 
 /// Returns the end of a run whose program ended by itself after a time, seconds.
-pub fn of(end: &End, name: &str, configuration: &Configuration, secs: f64) -> Ending {
+pub fn of(end: &End, name: &str, configuration: &Configuration, secs: f64) -> RunResult {
     match end.status {
-        Some(status) if status.success() => Ending::new(Outcome::Completed, Some(secs), None),
+        Some(status) if status.success() => RunResult::new(Outcome::Completed, Some(secs), None),
         status => failure(end, status, name, configuration),
     }
 }
 
-fn failure(end: &End, status: Option<ExitStatus>, name: &str, configuration: &Configuration) -> Ending {
+fn failure(end: &End, status: Option<ExitStatus>, name: &str, configuration: &Configuration) -> RunResult {
     let how = status.map_or_else(|| "without a status".to_owned(), |status| status.to_string());
     let lower: Vec<String> = end.last_lines.iter().map(|line| line.to_ascii_lowercase()).collect();
     let find = |signs: &[&str]| lower.iter().rposition(|line| signs.iter().any(|sign| line.contains(sign)));
@@ -55,7 +55,7 @@ fn failure(end: &End, status: Option<ExitStatus>, name: &str, configuration: &Co
     let remark = REMARKS.iter().find(|(sign, _)| lower.iter().any(|line| line.contains(sign)));
     let remark = remark.map_or_else(String::new, |(_, remark)| format!("; {remark}"));
     if !is_out_of_memory {
-        return Ending::new(Outcome::Failed, None, Some(format!("{name} failed ({how}); {said}{remark}")));
+        return RunResult::new(Outcome::Failed, None, Some(format!("{name} failed ({how}); {said}{remark}")));
     }
     let is_of_accelerator = of_accelerator.is_some() && !end.is_out_of_memory;
     let whose = match (&configuration.accelerator, is_of_accelerator) {
@@ -63,15 +63,15 @@ fn failure(end: &End, status: Option<ExitStatus>, name: &str, configuration: &Co
         (None, true) => "the memory of the GPU is not enough".to_owned(),
         (_, false) => "the memory of the program is not enough".to_owned(),
     };
-    let ending = Ending::new(Outcome::OutOfMemory, None, Some(format!("{whose}: {name} ended ({how}); {said}")));
-    Ending { is_of_accelerator, ..ending }
+    let ending = RunResult::new(Outcome::OutOfMemory, None, Some(format!("{whose}: {name} ended ({how}); {said}")));
+    RunResult { is_of_accelerator, ..ending }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn end(wait_status: i32, lines: &[&str]) -> Ending {
+    fn end(wait_status: i32, lines: &[&str]) -> RunResult {
         let configuration = serde_json::from_str(
             r#"{"executors":1,"cores_per_executor":1,"memory_per_executor_mib":1024,"partition_size":1,"accelerator":"A10G"}"#,
         );

@@ -13,14 +13,14 @@ use serde_json::{Map, Value, json};
 use super::output::Output;
 use super::process::{End, Process};
 use super::{PROGRAM, Program, StopAfter, course, outcome, resources};
-use crate::ending::{Ending, Stop, failed, timed_out};
 use crate::monitor::{self, Monitor};
+use crate::run_result::{RunResult, Stop, failed, timed_out};
 use crate::{Job, Progress, processors};
 
 /// Interval for checking interrupts and the progress.
-const PULSE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Interval for reporting resource use.
-const BREATH: Duration = Duration::from_millis(500);
+const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Time in which a program that is to be stopped at some work has to report any.
 const SILENCE: Duration = Duration::from_secs(600);
 /// Variable with the file in which a program may report its progress.
@@ -62,7 +62,7 @@ pub fn measure(
     let mut fields = Map::new();
     let mut result = Measured::default();
     match Process::start(&template.filled(&run), &resources, output) {
-        Err(error) => result.ending = Some(Ending::new(Outcome::Failed, None, Some(not_started(template, &error)))),
+        Err(error) => result.ending = Some(RunResult::new(Outcome::Failed, None, Some(not_started(template, &error)))),
         Ok(process) => {
             let progress_file = File::open(&progress_file)?;
             let mut watched =
@@ -102,7 +102,7 @@ pub fn measure(
         fields.insert(WARNINGS.into(), json!(warnings));
     }
     let Measured { ending, startup_secs, curve, peak_memory_mib } = result;
-    let ending = ending.unwrap_or_else(|| Ending::new(Outcome::Failed, None, None));
+    let ending = ending.unwrap_or_else(|| RunResult::new(Outcome::Failed, None, None));
     let is_completed = ending.outcome == Outcome::Completed;
     Ok(Sample {
         schema: SCHEMA,
@@ -130,7 +130,7 @@ pub fn measure(
 /// What a run measured.
 #[derive(Default)]
 struct Measured {
-    ending: Option<Ending>,
+    ending: Option<RunResult>,
     startup_secs: Option<f64>,
     curve: Option<Curve>,
     peak_memory_mib: Option<u64>,
@@ -139,7 +139,7 @@ struct Measured {
 impl Measured {
     /// A program that ended by itself. Start-up is known if the program reports its
     /// progress.
-    fn ended(curve: Option<Curve>, mut ending: Ending, program: &Program) -> Self {
+    fn ended(curve: Option<Curve>, mut ending: RunResult, program: &Program) -> Self {
         let startup_secs = curve.as_ref().and_then(Curve::startup_secs);
         if let Some(secs) = &mut ending.completion_time_secs {
             *secs -= startup_secs.unwrap_or(0.0);
@@ -161,7 +161,7 @@ impl Measured {
         let startup_secs = curve.as_ref().and_then(Curve::startup_secs);
         let secs = secs - startup_secs.unwrap_or(0.0);
         Self {
-            ending: Some(Ending::new(Outcome::TimedOut, Some(secs), Some(reason))),
+            ending: Some(RunResult::new(Outcome::TimedOut, Some(secs), Some(reason))),
             startup_secs,
             curve,
             ..Self::default()
@@ -204,16 +204,16 @@ impl Watched<'_> {
             if let Some(halt) = self.halt(elapsed, done) {
                 return Some(halt);
             }
-            let until = |limit: Option<Duration>| limit.map_or(PULSE, |limit| limit.saturating_sub(elapsed));
+            let until = |limit: Option<Duration>| limit.map_or(POLL_INTERVAL, |limit| limit.saturating_sub(elapsed));
             let of_stop = match self.program.stop_after {
                 Some(StopAfter::Time(time)) => Some(time),
                 _ => None,
             };
-            if self.process.wait(PULSE.min(until(of_stop)).min(until(self.job.timeout))) {
+            if self.process.wait(POLL_INTERVAL.min(until(of_stop)).min(until(self.job.timeout))) {
                 return None;
             }
             let (tree, machine) = (self.process.tree(), self.machine);
-            if said.elapsed() >= BREATH {
+            if said.elapsed() >= REPORT_INTERVAL {
                 said = Instant::now();
                 if let Some(done) = done {
                     let curve = self.process.output().curve();
@@ -233,7 +233,7 @@ impl Watched<'_> {
         if self.process.exceeds_memory() {
             let Configuration { executors, memory_per_executor_mib, .. } = self.run.configuration;
             let reason = format!("the program needs more than its {executors} × {memory_per_executor_mib} MiB");
-            return Some(Halt::Stop(Stop::Ended(Ending::new(Outcome::OutOfMemory, None, Some(reason)))));
+            return Some(Halt::Stop(Stop::Ended(RunResult::new(Outcome::OutOfMemory, None, Some(reason)))));
         }
         if let Some(timeout) = self.job.timeout.filter(|timeout| elapsed >= *timeout) {
             return Some(Halt::Stop(timed_out(timeout)));

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use foreglow_data::Kind;
 use foreglow_exit::Interrupted;
-use foreglow_machine::device::{self, Wish};
+use foreglow_machine::device::{self, DeviceChoice};
 use foreglow_shared::{CoreSplit, ExceededMemory, Mode, Outcome, Workload};
 
 use super::*;
@@ -17,7 +17,7 @@ fn job(words: &[&str], units: u64) -> Job {
     Job {
         workload,
         source: Kind::Folder.at("."),
-        device: device::choose(&Wish::Cpu).unwrap(),
+        device: device::choose(&DeviceChoice::Cpu).unwrap(),
         program: Some(Program::default()),
         ..crate::sweep::tests::job()
     }

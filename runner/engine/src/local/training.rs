@@ -3,32 +3,32 @@
 use std::time::{Duration, Instant};
 
 use foreglow_exit::Temporary;
-use foreglow_protocol::{BrokenImage, Deal, Order, Report, Round, Tally};
+use foreglow_protocol::{BrokenImage, DataSharding, EvaluationTotals, Order, Report, Round};
 use foreglow_shared::{Confusion, Uuid};
 
 use super::super::checkpoint::Checkpoint;
-use super::super::course::Course;
-use super::super::fleet::{Event, Fleet};
+use super::super::executor_pool::{Event, ExecutorPool};
+use super::super::training_history::TrainingHistory;
 use super::super::{Progress, TrainingJob};
-use super::{LONGEST_STARTUP, PULSE, Run, not_sent};
-use crate::ending::{Stop, failed, unexpected};
+use super::{LONGEST_STARTUP, POLL_INTERVAL, Run, not_sent};
+use crate::run_result::{Stop, failed, unexpected};
 
 /// Time limit for finding the executor whose end made others fail.
 const LOOKING: Duration = Duration::from_secs(2);
 
 impl Run<'_> {
     /// Sends the executors each other's addresses and waits until all are connected.
-    pub fn connect(&mut self, fleet: &mut Fleet, submitted: Instant) -> Result<(), Stop> {
-        if self.course.ports.is_empty() {
+    pub fn connect(&mut self, pool: &mut ExecutorPool, submitted: Instant) -> Result<(), Stop> {
+        if self.history.ports.is_empty() {
             return Ok(());
         }
-        self.course.ports.sort_unstable();
-        let addresses: Vec<String> = self.course.ports.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
+        self.history.ports.sort_unstable();
+        let addresses: Vec<String> = self.history.ports.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
         // The time in each leaves 74 random bits.
         let token = format!("{}{}", Uuid::now_v7().simple(), Uuid::now_v7().simple());
         for rank in 0..self.configuration.executors {
             let (addresses, token) = (addresses.clone(), token.clone());
-            fleet.order(rank as usize, &Order::Peers { rank, addresses, token }).map_err(not_sent)?;
+            pool.order(rank as usize, &Order::Peers { rank, addresses, token }).map_err(not_sent)?;
         }
         let mut missing = self.configuration.executors;
         while missing > 0 {
@@ -36,10 +36,10 @@ impl Run<'_> {
             if submitted.elapsed() > LONGEST_STARTUP {
                 return Err(failed(format!("{missing} executors did not connect to the others")));
             }
-            match fleet.next(PULSE) {
+            match pool.next(POLL_INTERVAL) {
                 None => {}
                 Some((_, Event::Report(Report::Joined { .. }))) => missing -= 1,
-                Some((executor, event)) => return Err(self.cause(fleet, executor, event)),
+                Some((executor, event)) => return Err(self.cause(pool, executor, event)),
             }
         }
         Ok(())
@@ -48,12 +48,12 @@ impl Run<'_> {
     /// Trains all steps in every executor, and returns the time that training took. With validation
     /// or a checkpoint the executors stop after each epoch, and so does the clock, also that of the
     /// timeout.
-    pub fn train(&mut self, fleet: &mut Fleet, clock: Instant, training: &TrainingJob) -> Result<Duration, Stop> {
+    pub fn train(&mut self, pool: &mut ExecutorPool, clock: Instant, training: &TrainingJob) -> Result<Duration, Stop> {
         let settings = &training.settings;
         let images = self.all_images();
         (self.progress)(Progress::Images(0, images));
         if settings.validation.is_none() && training.checkpoint.is_none() {
-            self.round(fleet, Some(clock), &Round::default(), |_| Round::default())?;
+            self.round(pool, Some(clock), &Round::default(), |_| Round::default())?;
             return Ok(clock.elapsed());
         }
         let mut time = Duration::ZERO;
@@ -72,31 +72,31 @@ impl Run<'_> {
             let first_step = u64::from(first) * self.steps();
             let load = |rank: u32| vec![files[rank as usize % files.len()].clone()];
             let nothing = Round { first_step, steps: Some(0), ..Round::default() };
-            self.round(fleet, None, &nothing, |rank| Round { load: load(rank), ..Round::default() })?;
-            self.account.images_done += kept.course.images();
-            self.course.resume(kept.course, first);
+            self.round(pool, None, &nothing, |rank| Round { load: load(rank), ..Round::default() })?;
+            self.stats.images_done += kept.course.images();
+            self.history.resume(kept.course, first);
             (self.progress)(Progress::Resumed(first));
         }
         for epoch in first..settings.epochs {
             let (start, steps) = (Instant::now(), self.steps());
             let round = Round { first_step: u64::from(epoch) * steps, steps: Some(steps), ..Round::default() };
-            self.round(fleet, began(start, time), &round, |_| Round::default())?;
+            self.round(pool, began(start, time), &round, |_| Round::default())?;
             time += start.elapsed();
             if settings.validation.is_some() {
-                self.validate(fleet, epoch)?;
+                self.validate(pool, epoch)?;
             }
             self.say_epoch(u64::from(epoch));
             if let Some(checkpoint) = &checkpoint {
-                self.save(fleet, checkpoint, epoch + 1, time)?;
+                self.save(pool, checkpoint, epoch + 1, time)?;
             }
         }
         Ok(time)
     }
 
-    /// Saves the replicas and the course, and then updates the checkpoint.
+    /// Saves the replicas and the history, and then updates the checkpoint.
     fn save(
         &mut self,
-        fleet: &mut Fleet,
+        pool: &mut ExecutorPool,
         checkpoint: &Checkpoint,
         epochs_done: u32,
         time: Duration,
@@ -105,18 +105,15 @@ impl Run<'_> {
         // A round without steps only saves.
         let first_step = u64::from(epochs_done) * self.steps();
         let nothing = Round { first_step, steps: Some(0), ..Round::default() };
-        self.round(fleet, None, &nothing, |rank| Round {
-            save: files.get(rank as usize).cloned(),
-            ..Round::default()
-        })?;
-        checkpoint.keep(epochs_done, time.as_secs_f64(), &self.course).map_err(|error| failed(format!("{error:#}")))
+        self.round(pool, None, &nothing, |rank| Round { save: files.get(rank as usize).cloned(), ..Round::default() })?;
+        checkpoint.keep(epochs_done, time.as_secs_f64(), &self.history).map_err(|error| failed(format!("{error:#}")))
     }
 
     /// Returns the steps per epoch.
     fn steps(&self) -> u64 {
         let executors = u64::from(self.configuration.executors);
         let batch_size = u64::from(self.job.workload.batch_size);
-        Deal { images: self.partitions.images, batch_size, executors }.steps()
+        DataSharding { images: self.partitions.images, batch_size, executors }.steps()
     }
 
     fn all_images(&self) -> u64 {
@@ -128,7 +125,7 @@ impl Run<'_> {
     /// [`Self::next`].
     fn round(
         &mut self,
-        fleet: &mut Fleet,
+        pool: &mut ExecutorPool,
         clock: Option<Instant>,
         round: &Round,
         own: impl Fn(u32) -> Round,
@@ -136,26 +133,26 @@ impl Run<'_> {
         let images = self.all_images();
         for rank in 0..self.configuration.executors {
             let Round { load, save, .. } = own(rank);
-            fleet.order(rank as usize, &Order::Train(Round { rank, load, save, ..round.clone() })).map_err(not_sent)?;
+            pool.order(rank as usize, &Order::Train(Round { rank, load, save, ..round.clone() })).map_err(not_sent)?;
         }
         let mut left = self.configuration.executors;
         while left > 0 {
-            match self.next(fleet, clock)? {
+            match self.next(pool, clock)? {
                 None => {}
                 Some((executor, Event::Report(Report::Learned { epoch, tally, broken, phases }))) => {
                     let seen = tally.images + broken.len() as u64;
                     self.skip_once(broken)?;
-                    self.course.learn(epoch, tally);
-                    self.account.learned(executor, tally.images, phases);
-                    let is_over = self.course.see(epoch, seen) == self.partitions.images;
+                    self.history.learn(epoch, tally);
+                    self.stats.learned(executor, tally.images, phases);
+                    let is_over = self.history.see(epoch, seen) == self.partitions.images;
                     // Without rounds the epochs end one after the other during the training.
                     if is_over && round.steps.is_none() {
                         self.say_epoch(epoch);
                     }
-                    (self.progress)(Progress::Images(self.course.seen(), images));
+                    (self.progress)(Progress::Images(self.history.seen(), images));
                 }
                 Some((_, Event::Report(Report::Trained { .. }))) => left -= 1,
-                Some((executor, event)) => return Err(self.cause(fleet, executor, event)),
+                Some((executor, event)) => return Err(self.cause(pool, executor, event)),
             }
         }
         Ok(())
@@ -163,22 +160,22 @@ impl Run<'_> {
 
     fn say_epoch(&mut self, epoch: u64) {
         let of = self.job.training.as_ref().map_or(1, |training| training.settings.epochs);
-        if let Some(epoch) = self.course.epoch(epoch, of) {
+        if let Some(epoch) = self.history.epoch(epoch, of) {
             (self.progress)(Progress::Epoch(epoch));
         }
     }
 
     /// Evaluates the CNN on the validation images, divided among the executors.
-    fn validate(&mut self, fleet: &mut Fleet, epoch: u32) -> Result<(), Stop> {
+    fn validate(&mut self, pool: &mut ExecutorPool, epoch: u32) -> Result<(), Stop> {
         for rank in 0..self.configuration.executors {
-            fleet.order(rank as usize, &Order::Validate { rank }).map_err(not_sent)?;
+            pool.order(rank as usize, &Order::Validate { rank }).map_err(not_sent)?;
         }
-        self.course.start_validation(u64::from(epoch));
-        self.evaluated(fleet, |course, tally, confusion| course.validate(u64::from(epoch), tally, confusion))
+        self.history.start_validation(u64::from(epoch));
+        self.evaluated(pool, |history, tally, confusion| history.validate(u64::from(epoch), tally, confusion))
     }
 
     /// Saves the weights of the first replica; all replicas are equal at the end.
-    pub fn save_weights(&mut self, fleet: &mut Fleet) -> Result<(), Stop> {
+    pub fn save_weights(&mut self, pool: &mut ExecutorPool) -> Result<(), Stop> {
         let path = self.job.training.as_ref().and_then(|training| training.save_weights.clone());
         let Some(path) = path else { return Ok(()) };
         let path = std::path::absolute(&path).unwrap_or(path);
@@ -186,42 +183,46 @@ impl Run<'_> {
         let mut part = path.clone().into_os_string();
         part.push(".part");
         self.unfinished = Some(Temporary::at(part));
-        fleet.order(0, &Order::SaveWeights { path }).map_err(not_sent)?;
+        pool.order(0, &Order::SaveWeights { path }).map_err(not_sent)?;
         loop {
             self.check_interrupt()?;
-            match fleet.next(PULSE) {
+            match pool.next(POLL_INTERVAL) {
                 None => {}
                 Some((_, Event::Report(Report::SavedWeights { .. }))) => return Ok(()),
-                Some((executor, event)) => return Err(self.cause(fleet, executor, event)),
+                Some((executor, event)) => return Err(self.cause(pool, executor, event)),
             }
         }
     }
 
     /// Divides the held-out images among the executors, whose replicas are equal at the end.
-    pub fn evaluate(&mut self, fleet: &mut Fleet) -> Result<(), Stop> {
+    pub fn evaluate(&mut self, pool: &mut ExecutorPool) -> Result<(), Stop> {
         let Some(held_out) = self.job.training.as_ref().and_then(|training| training.held_out.clone()) else {
             return Ok(());
         };
         let executors = self.configuration.executors;
         for (executor, share) in held_out.shares(executors).enumerate() {
-            fleet.order(executor, &Order::Evaluate(share)).map_err(not_sent)?;
+            pool.order(executor, &Order::Evaluate(share)).map_err(not_sent)?;
         }
-        self.evaluated(fleet, Course::judge)
+        self.evaluated(pool, TrainingHistory::judge)
     }
 
     /// Waits until every executor has evaluated its share.
-    fn evaluated(&mut self, fleet: &mut Fleet, take: impl Fn(&mut Course, Tally, &Confusion)) -> Result<(), Stop> {
+    fn evaluated(
+        &mut self,
+        pool: &mut ExecutorPool,
+        take: impl Fn(&mut TrainingHistory, EvaluationTotals, &Confusion),
+    ) -> Result<(), Stop> {
         let mut left = self.configuration.executors;
         while left > 0 {
             self.check_interrupt()?;
-            match fleet.next(PULSE) {
+            match pool.next(POLL_INTERVAL) {
                 None => {}
                 Some((_, Event::Report(Report::Evaluated { tally, broken, confusion }))) => {
-                    self.account.skip_held_out(broken);
-                    take(&mut self.course, tally, &confusion);
+                    self.stats.skip_held_out(broken);
+                    take(&mut self.history, tally, &confusion);
                     left -= 1;
                 }
-                Some((executor, event)) => return Err(self.cause(fleet, executor, event)),
+                Some((executor, event)) => return Err(self.cause(pool, executor, event)),
             }
         }
         Ok(())
@@ -229,23 +230,23 @@ impl Run<'_> {
 
     /// Records unusable images once, although every epoch reads them again.
     fn skip_once(&mut self, mut broken: Vec<BrokenImage>) -> Result<(), Stop> {
-        broken.retain(|image| self.account.broken.iter().all(|known| known.name != image.name));
+        broken.retain(|image| self.stats.broken.iter().all(|known| known.name != image.name));
         self.skip(broken)
     }
 
     /// Returns why the run ends. If an executor dies, others fail because of it and may report
     /// first.
-    fn cause(&self, fleet: &mut Fleet, executor: usize, event: Event) -> Stop {
+    fn cause(&self, pool: &mut ExecutorPool, executor: usize, event: Event) -> Stop {
         if matches!(event, Event::Report(Report::Failed { .. })) {
             let end = Instant::now() + LOOKING;
             while Instant::now() < end {
-                let Some((other, Event::Gone)) = fleet.next(PULSE) else { continue };
-                if fleet.has_failed(other) {
-                    return unexpected(self.configuration, fleet, other, Event::Gone);
+                let Some((other, Event::Gone)) = pool.next(POLL_INTERVAL) else { continue };
+                if pool.has_failed(other) {
+                    return unexpected(self.configuration, pool, other, Event::Gone);
                 }
             }
         }
-        unexpected(self.configuration, fleet, executor, event)
+        unexpected(self.configuration, pool, executor, event)
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use foreglow_shared::Resources;
+use foreglow_shared::{CoreSplit, Resources};
 use serde::Deserialize;
 
 /// Timeout of the master's answer.
@@ -90,7 +90,7 @@ impl Cluster {
         let fit_now = alive()
             .map(|worker| fit(resources, worker.cores_free, worker.memory_free_mib, &worker.resources_free))
             .fold(0, u32::saturating_add);
-        if fit_now >= resources.executors {
+        if fit_now >= resources.split.executors {
             return Ok(());
         }
         let fit = alive()
@@ -102,7 +102,7 @@ impl Cluster {
 
 /// Returns the number of executors that fit on a worker.
 fn fit(resources: Resources, cores: u32, memory_mib: u64, accelerators: &Accelerators) -> u32 {
-    let by_cores = u64::from(cores / resources.cores_per_executor.max(1));
+    let by_cores = u64::from(cores / resources.split.cores_per_executor.max(1));
     let by_memory = memory_mib / u64::from(resources.memory_per_executor_mib.max(1));
     let by_accelerators = match resources.accelerated {
         true => accelerators.get("gpu").map_or(0, |gpus| gpus.addresses.len() as u64),
@@ -114,13 +114,14 @@ fn fit(resources: Resources, cores: u32, memory_mib: u64, accelerators: &Acceler
 impl Shortage {
     /// Whether the executors would fit on the cluster without other applications.
     pub fn may_pass(&self) -> bool {
-        self.fit >= self.resources.executors
+        self.fit >= self.resources.split.executors
     }
 }
 
 impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated, .. } = self.resources;
+        let Resources { split, memory_per_executor_mib, accelerated, .. } = self.resources;
+        let CoreSplit { executors, cores_per_executor, .. } = split;
         let gpu = if accelerated { ", a GPU" } else { "" };
         let (workers, fit, fit_now) = (self.workers, self.fit, self.fit_now);
         let asked =
@@ -154,15 +155,8 @@ mod tests {
     const DEAD: &str = r#"{"state":"DEAD","cores":60,"coresfree":60,"memory":40960,"memoryfree":40960}"#;
 
     fn asked(executors: u32, cores_per_executor: u32, memory_per_executor_mib: u32, accelerated: bool) -> Resources {
-        let (total_cores, shared_accelerators) = (None, None);
-        Resources {
-            executors,
-            cores_per_executor,
-            total_cores,
-            memory_per_executor_mib,
-            accelerated,
-            shared_accelerators,
-        }
+        let (split, shared_accelerators) = (CoreSplit::even(executors, cores_per_executor), None);
+        Resources { split, memory_per_executor_mib, accelerated, shared_accelerators }
     }
 
     #[test]

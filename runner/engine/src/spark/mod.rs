@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use foreglow_data::true_rate;
 use foreglow_exit::{Interrupt, Interrupted, Temporary, unusable};
-use foreglow_shared::{Configuration, Engine as EngineName, Host, Outcome, Sample, Workload};
+use foreglow_shared::{Configuration, Engine as EngineName, Host, Outcome, Resources, Sample, Workload};
 use rust_embed::RustEmbed;
 
 use self::application::Application;
@@ -28,7 +28,7 @@ use self::capacity::Cluster;
 pub use self::master::Master;
 use self::run::Run;
 use self::stop::Stop;
-use self::submission::{OF_MACHINES, Submission, resources};
+use self::submission::{OF_MACHINES, Submission};
 use super::{Engine, Job, Progress};
 
 /// Default port of a standalone master's web UI.
@@ -138,7 +138,9 @@ impl Engine for Spark {
             if let Some(key) = self.submission().taken(job, configuration) {
                 return Err(unusable(format!("{key} is set by Foreglow; leave it out of --spark-conf")));
             }
-            if let Some(Err(shortage)) = cluster.as_ref().map(|cluster| cluster.check(resources(configuration))) {
+            if let Some(Err(shortage)) =
+                cluster.as_ref().map(|cluster| cluster.check(Resources::from_configuration(configuration)))
+            {
                 return Err(unusable(shortage.to_string()));
             }
         }

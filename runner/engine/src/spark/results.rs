@@ -7,8 +7,8 @@ use foreglow_shared::Configuration;
 use serde_json::{Map, json};
 
 use super::rounds::Rounds;
-use crate::account::check_work;
-use crate::course::Course;
+use crate::run_stats::check_work;
+use crate::training_history::TrainingHistory;
 use crate::{Job, describe_broken};
 
 /// Reports of the executors so far.
@@ -25,7 +25,7 @@ pub struct Results {
     pub peak_memory_mib: Option<u64>,
     /// Time from the first step of each round to its last, summed over executors and rounds.
     pub learning_secs: f64,
-    course: Course,
+    course: TrainingHistory,
     /// Names of the GPUs that the cluster has assigned.
     accelerators: BTreeSet<String>,
     /// Images of the sample that could not be used.
@@ -154,7 +154,7 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
-    use foreglow_protocol::Tally;
+    use foreglow_protocol::EvaluationTotals;
     use foreglow_shared::Confusion;
 
     use super::*;
@@ -184,7 +184,7 @@ mod tests {
         let mut results = Results::of(1, 8);
         results.add(done(0, 8)).unwrap();
         let broken = vec![BrokenImage { name: "test/1.jpg".into(), why: "no image".into() }];
-        let tally = Tally { images: 3, loss_sum: 1.5, correct: 2 };
+        let tally = EvaluationTotals { images: 3, loss_sum: 1.5, correct: 2 };
         results.add(Report::Evaluated { tally, broken, confusion: Confusion::default() }).unwrap();
         results.check().unwrap();
         assert_eq!(results.broken, [], "--max-broken is for the images of the sample");

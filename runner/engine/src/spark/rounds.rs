@@ -1,7 +1,7 @@
 //! Training in rounds: one Spark job per average. Its tasks take the previous average, learn K
 //! mini-batches, and return their replicas to the driver, which computes the next average.
 
-use foreglow_protocol::{Deal, Phases};
+use foreglow_protocol::{DataSharding, Phases};
 use foreglow_shared::Configuration;
 use foreglow_spark_log::{Run, Stage};
 
@@ -29,8 +29,8 @@ impl Rounds {
         let settings = &job.training.as_ref()?.settings;
         let every = u64::from(settings.average_every);
         let executors = u64::from(configuration.executors);
-        let deal = Deal { images, batch_size: u64::from(job.workload.batch_size), executors };
-        (every > 1 && executors > 1).then(|| Self { steps: deal.steps() * u64::from(settings.epochs), every })
+        let sharding = DataSharding { images, batch_size: u64::from(job.workload.batch_size), executors };
+        (every > 1 && executors > 1).then(|| Self { steps: sharding.steps() * u64::from(settings.epochs), every })
     }
 
     /// Returns the number of Spark jobs, one per round.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use foreglow_data::images_in_sample;
 use foreglow_exit::Interrupt;
 use foreglow_protocol::{Assignment, BrokenImage, Evaluation, mini_batches};
-use foreglow_shared::{Configuration, Engine, Host, Outcome, SCHEMA, Sample, Timestamp, Uuid};
+use foreglow_shared::{Configuration, Engine, Host, Outcome, Resources, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
 use super::application::{Application, Line, Request, Task};
@@ -14,7 +14,6 @@ use super::capacity::Cluster;
 use super::results::Results;
 use super::rounds::{Rounds, averaging};
 use super::stop::{Stop, failed, failed_or_out_of_memory};
-use super::submission::resources;
 use super::what_ran::{completion_time, read_log, timed_run};
 use super::{Job, Progress, Running, Spark};
 
@@ -25,7 +24,7 @@ const LONGEST_RELEASE: Duration = Duration::from_secs(60);
 /// Limit on the delay of the event log after the end of the job.
 const LONGEST_LAG: Duration = Duration::from_secs(60);
 /// Interval for checking interrupts.
-const PULSE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Address for executors on other machines, which authenticate with a token.
 const EVERYWHERE: &str = "0.0.0.0";
 
@@ -110,9 +109,9 @@ impl<'a> Run<'a> {
         loop {
             self.check_interrupt()?;
             let cluster = Cluster::of(&ui).map_err(|error| failed(format!("{error:#}")))?;
-            match cluster.check(resources(self.configuration)) {
+            match cluster.check(Resources::from_configuration(self.configuration)) {
                 Ok(()) => return Ok(()),
-                Err(shortage) if shortage.may_pass() && Instant::now() < patience => std::thread::sleep(PULSE),
+                Err(shortage) if shortage.may_pass() && Instant::now() < patience => std::thread::sleep(POLL_INTERVAL),
                 Err(shortage) => return Err(failed(shortage.to_string())),
             }
         }
@@ -159,7 +158,7 @@ impl<'a> Run<'a> {
     fn next(&self, application: &mut Application, submitted: Instant) -> Result<Line, Stop> {
         loop {
             self.check_interrupt()?;
-            match application.next(PULSE) {
+            match application.next(POLL_INTERVAL) {
                 Some(Line::Failed(why)) => return Err(failed_or_out_of_memory(&why)),
                 Some(Line::Gone) => return Err(failed_or_out_of_memory(&application.last_words())),
                 Some(line) => return Ok(line),
@@ -190,7 +189,7 @@ impl<'a> Run<'a> {
                 let secs = timeout.as_secs_f64();
                 return Err(Stop::Ended(Outcome::TimedOut, Some(secs), format!("not finished after {secs} s")));
             }
-            match application.next(PULSE) {
+            match application.next(POLL_INTERVAL) {
                 Some(Line::Progress(tasks)) => {
                     (self.progress)(Progress::Images(tasks.saturating_mul(of_task).min(images), images));
                 }
@@ -240,7 +239,7 @@ impl<'a> Run<'a> {
             if Instant::now() > patience {
                 return Err(failed(format!("the event log {} does not contain the end of the run", log.display())));
             }
-            std::thread::sleep(PULSE);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 

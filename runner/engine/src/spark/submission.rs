@@ -33,18 +33,6 @@ pub struct Submission<'a> {
     pub program: Option<&'a Path>,
 }
 
-/// Returns the resources to request from Spark.
-pub fn resources(configuration: &Configuration) -> Resources {
-    Resources {
-        executors: configuration.executors,
-        cores_per_executor: configuration.cores_per_executor,
-        total_cores: configuration.split().total_cores,
-        memory_per_executor_mib: configuration.memory_per_executor_mib,
-        accelerated: configuration.accelerator.is_some(),
-        shared_accelerators: None,
-    }
-}
-
 impl Submission<'_> {
     /// Returns the arguments, with those of the driver last.
     pub fn arguments(&self, job: &Job, configuration: &Configuration) -> Vec<String> {
@@ -71,7 +59,7 @@ impl Submission<'_> {
 
     /// Returns the properties reserved for Foreglow.
     fn own_properties(&self, job: &Job, configuration: &Configuration) -> Vec<(String, String)> {
-        let mut properties = spark_properties(resources(configuration));
+        let mut properties = spark_properties(Resources::from_configuration(configuration));
         // A training executor has a single task, which uses all its cores.
         let task_cpus = if job.training.is_some() { configuration.cores_per_executor } else { 1 };
         if let Some((_, share)) = properties.iter_mut().find(|(key, _)| *key == GPU_OF_TASK && job.training.is_some()) {
@@ -139,10 +127,10 @@ mod tests {
     use super::*;
     use crate::TrainingJob;
     use foreglow_data::Kind;
-    use foreglow_machine::device::{Wish, on_cluster};
+    use foreglow_machine::device::{DeviceChoice, on_cluster};
     use foreglow_protocol::{Optimizer, Schedule, Training};
 
-    fn job(wish: &Wish) -> Job {
+    fn job(wish: &DeviceChoice) -> Job {
         Job {
             workload: Job::workload("resnet50", 224, 200_000, 32),
             source: Kind::Folder.at("/data/photos"),
@@ -162,7 +150,7 @@ mod tests {
 
     /// Spark averages the parameters and Adam's moments every 20 mini-batches.
     fn training() -> Job {
-        let mut job = job(&Wish::Cpu);
+        let mut job = job(&DeviceChoice::Cpu);
         job.workload.mode = Mode::Training;
         job.workload.epochs = 4;
         let settings = Training {
@@ -209,11 +197,14 @@ mod tests {
 
     #[test]
     fn the_arguments_of_each_kind_of_cluster_are_golden() {
-        insta::assert_snapshot!("standalone", arguments("spark://10.0.0.1:7077", &job(&Wish::Cpu), &[]));
+        insta::assert_snapshot!("standalone", arguments("spark://10.0.0.1:7077", &job(&DeviceChoice::Cpu), &[]));
         let queue = [property("spark.yarn.queue", "research"), property("spark.executor.memoryOverhead", "6g")];
-        insta::assert_snapshot!("yarn", arguments("yarn", &job(&Wish::Cpu), &queue));
+        insta::assert_snapshot!("yarn", arguments("yarn", &job(&DeviceChoice::Cpu), &queue));
         let image = [property("spark.kubernetes.container.image", "spark:3.5.9")];
-        insta::assert_snapshot!("kubernetes-gpu", arguments("k8s://https://10.0.0.1:6443", &job(&Wish::Gpu), &image));
+        insta::assert_snapshot!(
+            "kubernetes-gpu",
+            arguments("k8s://https://10.0.0.1:6443", &job(&DeviceChoice::Gpu), &image)
+        );
         let own = [property("spark.driver.memory", "6g"), property("spark.foreglow.cpu", "Some CPU")];
         insta::assert_snapshot!("training", arguments("spark://10.0.0.1:7077", &training(), &own));
     }

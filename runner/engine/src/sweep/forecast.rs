@@ -14,13 +14,13 @@ use crate::{Engine, Job};
 pub struct Forecast {
     /// Predictors of the workloads that had enough runs at the start.
     predictors: Vec<(foreglow_shared::Context, Predictor)>,
-    pace: Pace,
+    throughput: ThroughputEstimate,
 }
 
 /// Throughput of the runs so far, for workloads without a predictor: time is proportional to the
 /// pixels or words and inversely proportional to the slots that have a processor.
 #[derive(Default)]
-struct Pace {
+struct ThroughputEstimate {
     /// Processors shared by all slots; `None` if the slots do not share a machine.
     processors: Option<u32>,
     runs: u32,
@@ -38,18 +38,18 @@ impl Forecast {
         };
         let samples: Vec<Sample> =
             of_these_machines(engine, job, samples).into_iter().filter(of_job).cloned().collect();
-        let mut pace = Pace { processors: engine.processors(job), ..Pace::default() };
+        let mut throughput = ThroughputEstimate { processors: engine.processors(job), ..ThroughputEstimate::default() };
         for sample in &samples {
-            pace.add(&Run::of(sample), sample.startup_secs.unwrap_or(0.0), sample.completed_secs());
+            throughput.add(&Run::of(sample), sample.startup_secs.unwrap_or(0.0), sample.completed_secs());
         }
         let fit = |job: foreglow_shared::Job| Some((job.context.clone(), Predictor::fit_job(&job).ok()?));
-        Self { predictors: group_by_context(&samples).into_iter().filter_map(fit).collect(), pace }
+        Self { predictors: group_by_context(&samples).into_iter().filter_map(fit).collect(), throughput }
     }
 
     /// Adds a run that took `wall` in total.
     pub fn add(&mut self, run: &Run, wall: Duration, sample: &Sample) {
         let secs = sample.completed_secs();
-        self.pace.add(run, wall.as_secs_f64() - secs.unwrap_or(0.0), secs);
+        self.throughput.add(run, wall.as_secs_f64() - secs.unwrap_or(0.0), secs);
     }
 
     /// Returns the completion time of a run, seconds; `None` without any known run.
@@ -57,12 +57,12 @@ impl Forecast {
         let setting = Setting::at(run.configuration.split(), run.sampling_rate);
         let predictor = self.predictors.iter().find(|(context, _)| context.workload == run.workload);
         let predicted = predictor.and_then(|(_, predictor)| predictor.predict(setting).completion_time_secs);
-        predicted.or_else(|| self.pace.completion_secs(run))
+        predicted.or_else(|| self.throughput.completion_secs(run))
     }
 
     /// Returns the wall-clock time of a run including its start-up, seconds.
     pub fn wall_secs(&self, run: &Run) -> Option<f64> {
-        Some(self.completion_secs(run)? + self.pace.startup_secs / f64::from(self.pace.runs.max(1)))
+        Some(self.completion_secs(run)? + self.throughput.startup_secs / f64::from(self.throughput.runs.max(1)))
     }
 
     /// Returns the wall-clock time of consecutive runs; `None` if one of them is unknown.
@@ -72,7 +72,7 @@ impl Forecast {
     }
 }
 
-impl Pace {
+impl ThroughputEstimate {
     fn add(&mut self, run: &Run, startup_secs: f64, completion_secs: Option<f64>) {
         let Some(secs) = completion_secs else { return };
         self.runs += 1;
@@ -97,14 +97,5 @@ impl Pace {
 /// Returns the cost of a run of this duration, in the currency of the prices; `None` if they do not
 /// cover the hardware.
 pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> Option<f64> {
-    let configuration = &run.configuration;
-    let resources = Resources {
-        executors: configuration.executors,
-        cores_per_executor: configuration.cores_per_executor,
-        total_cores: configuration.split().total_cores,
-        memory_per_executor_mib: configuration.memory_per_executor_mib,
-        accelerated: configuration.accelerator.is_some(),
-        shared_accelerators: None,
-    };
-    prices.cost(resources, secs)
+    prices.cost(Resources::from_configuration(&run.configuration), secs)
 }

@@ -50,7 +50,7 @@ pub struct Step<'a> {
 
 /// Runs of a sweep that were not made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct SkippedRuns {
     /// Runs skipped because the median of their combination is precise enough.
     pub precise: usize,
     /// Runs skipped because they exceed the budget.
@@ -119,8 +119,8 @@ pub fn sweep(
     interrupt: &Interrupt,
     on_step: &mut dyn FnMut(Step<'_>),
     on_sample: &mut dyn FnMut(usize, &Run, Sample) -> anyhow::Result<()>,
-) -> anyhow::Result<Tally> {
-    let mut tally = Tally::default();
+) -> anyhow::Result<SkippedRuns> {
+    let mut skipped = SkippedRuns::default();
     let mut left: Vec<&Run> = runs.iter().collect();
     // On a cluster another configuration requires another application start.
     let can_choose = !engine.is_cluster();
@@ -128,8 +128,8 @@ pub fn sweep(
         let number = runs.len() - left.len();
         let run = left.remove(if can_choose { limits.next(&left) } else { 0 });
         match limits.verdict(run, &forecast) {
-            Verdict::Precise => tally.precise += 1,
-            Verdict::OverBudget => tally.over_budget += 1,
+            Verdict::Precise => skipped.precise += 1,
+            Verdict::OverBudget => skipped.over_budget += 1,
             Verdict::Make => {
                 let time_left = forecast.wall(left.iter().copied().chain([run]));
                 let start = Instant::now();
@@ -142,7 +142,7 @@ pub fn sweep(
             }
         }
     }
-    Ok(tally)
+    Ok(skipped)
 }
 
 #[cfg(test)]

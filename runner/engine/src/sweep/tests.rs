@@ -1,5 +1,5 @@
 use foreglow_data::Kind;
-use foreglow_machine::device::{self, Wish};
+use foreglow_machine::device::{self, DeviceChoice};
 use foreglow_shared::{CoreSplit, Outcome, PriceSheet};
 
 use super::*;
@@ -53,11 +53,11 @@ fn linear(is_cluster: bool) -> Simulated<impl FnMut(&Configuration, f64) -> Opti
 
 /// Makes the runs, and returns the samples, the numbers of the runs at each step, and the runs that
 /// were not made.
-fn swept(engine: &mut dyn Engine, runs: &[Run], limits: Limits) -> (Vec<Sample>, Vec<usize>, Tally) {
+fn swept(engine: &mut dyn Engine, runs: &[Run], limits: Limits) -> (Vec<Sample>, Vec<usize>, SkippedRuns) {
     let (mut samples, mut numbers) = (Vec::new(), Vec::new());
     let job = job();
     let plan = (Forecast::of(engine, &job, &[]), limits);
-    let tally = sweep(
+    let skipped = sweep(
         engine,
         &job,
         runs,
@@ -69,7 +69,7 @@ fn swept(engine: &mut dyn Engine, runs: &[Run], limits: Limits) -> (Vec<Sample>,
             Ok(())
         },
     );
-    (samples, numbers, tally.unwrap())
+    (samples, numbers, skipped.unwrap())
 }
 
 /// A job on the CPU.
@@ -77,7 +77,7 @@ pub(crate) fn job() -> Job {
     Job {
         workload: Job::workload("lenet5", 32, 1000, 8),
         source: Kind::Folder.at("images"),
-        device: device::choose(&Wish::Cpu).unwrap(),
+        device: device::choose(&DeviceChoice::Cpu).unwrap(),
         seed: 0,
         timeout: None,
         broken_limit: None,
@@ -314,9 +314,9 @@ fn an_uneven_split_is_a_configuration_of_its_own() {
 #[test]
 fn a_sweep_makes_every_run_in_order_and_reports_each_once() {
     let runs = grid(2).runs(&job());
-    let (samples, numbers, tally) = swept(&mut linear(false), &runs, Limits::none());
+    let (samples, numbers, skipped) = swept(&mut linear(false), &runs, Limits::none());
     assert_eq!(numbers, (0..8).collect::<Vec<_>>());
-    assert_eq!(tally, Tally::default());
+    assert_eq!(skipped, SkippedRuns::default());
     assert!(runs.iter().zip(&samples).all(|(run, sample)| run.is_of(sample)), "{samples:?}");
     let secs: Vec<f64> = samples.iter().filter_map(Sample::completed_secs).collect();
     assert_eq!(secs[..4], [0.4, 0.2, 4.0, 2.0]);
@@ -354,8 +354,8 @@ fn with_a_precision_this_machine_chooses_the_next_run_and_a_cluster_keeps_the_or
     let limits = || Limits::new(Some(0.02), Budget::default(), &[]);
     // Equal times: six runs of each of the four combinations make its median precise.
     for is_cluster in [false, true] {
-        let (samples, _, tally) = swept(&mut linear(is_cluster), &runs, limits());
-        assert_eq!((samples.len(), tally.precise), (24, 56), "is a cluster: {is_cluster}");
+        let (samples, _, skipped) = swept(&mut linear(is_cluster), &runs, limits());
+        assert_eq!((samples.len(), skipped.precise), (24, 56), "is a cluster: {is_cluster}");
     }
     // The first combination never completes, so it never becomes precise.
     let failing =

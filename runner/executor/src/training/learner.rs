@@ -7,7 +7,7 @@ use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use foreglow_cnn::device::failure;
 use foreglow_cnn::{Answer, Cnn, Network, StateDict, seed_dropout};
-use foreglow_protocol::{Phases, Tally};
+use foreglow_protocol::{EvaluationTotals, Phases};
 
 use super::super::data::Data;
 use super::super::loader::Loader;
@@ -67,7 +67,7 @@ impl BatchMetrics {
     ///
     /// # Errors
     /// The device fails, or the loss is not a number.
-    pub fn wait(self) -> anyhow::Result<(Tally, Vec<(i32, i64)>)> {
+    pub fn wait(self) -> anyhow::Result<(EvaluationTotals, Vec<(i32, i64)>)> {
         let unread = "the answer of the CNN could not be read";
         let grades = self.answer.wait().map_err(failure).context(unread)?;
         let loss = grades.loss.context(unread)?;
@@ -78,7 +78,7 @@ impl BatchMetrics {
         let images = self.labels.len() as u64;
         let pairs: Vec<(i32, i64)> = self.labels.into_iter().zip(grades.classes).collect();
         let correct = pairs.iter().filter(|(label, class)| i64::from(*label) == *class).count();
-        Ok((Tally { images, loss_sum: f64::from(loss) * images as f64, correct: correct as u64 }, pairs))
+        Ok((EvaluationTotals { images, loss_sum: f64::from(loss) * images as f64, correct: correct as u64 }, pairs))
     }
 }
 

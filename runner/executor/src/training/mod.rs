@@ -20,7 +20,7 @@ use anyhow::Context as _;
 use foreglow_cnn::Network;
 use foreglow_data::{Sample, open_held_out};
 use foreglow_machine::bounds::peak_memory_mib;
-use foreglow_protocol::{Assignment, Deal, Evaluation, Order, Phases, Report, Round, Training};
+use foreglow_protocol::{Assignment, DataSharding, Evaluation, Order, Phases, Report, Round, Training};
 
 use self::inbox::Inbox;
 use self::peers::Peers;
@@ -102,8 +102,8 @@ struct LocalProgress {
 }
 
 impl TrainingWorker<'_> {
-    fn deal(&self) -> Deal {
-        Deal {
+    fn sharding(&self) -> DataSharding {
+        DataSharding {
             images: self.sample.len(),
             batch_size: u64::from(self.job.batch_size),
             executors: u64::from(self.training.executors),
@@ -113,15 +113,17 @@ impl TrainingWorker<'_> {
     /// Runs warm-up passes. On the CPU one share per thread is enough to allocate the memory; other
     /// devices compile and tune a kernel for each size.
     fn warm_up(&mut self) -> anyhow::Result<()> {
-        let deal = self.deal();
-        let full = deal.mini_batch(0, 0);
+        let sharding = self.sharding();
+        let full = sharding.mini_batch(0, 0);
         let share = u64::from(self.training.share_size);
         if self.job.place.is_native() {
             return self.replica.warm_up(self.sample, share.min(full.end - full.start));
         }
         let mut sizes = Vec::new();
-        for (step, executor) in (0..deal.executors).flat_map(|executor| [(0, executor), (deal.steps() - 1, executor)]) {
-            let places = deal.mini_batch(step, executor);
+        for (step, executor) in
+            (0..sharding.executors).flat_map(|executor| [(0, executor), (sharding.steps() - 1, executor)])
+        {
+            let places = sharding.mini_batch(step, executor);
             let images = places.end - places.start;
             for size in [share.min(images), images % share] {
                 if size > 0 && !sizes.contains(&size) {
@@ -139,10 +141,10 @@ impl TrainingWorker<'_> {
 
     /// Trains the steps of a round, reports each partition, and returns the final report.
     fn train(&mut self, round: &Round) -> anyhow::Result<Report> {
-        let deal = self.deal();
+        let sharding = self.sharding();
         let rank = u64::from(round.rank);
-        anyhow::ensure!(rank < deal.executors, "there is no executor {} among {}", rank + 1, deal.executors);
-        let is_connected = deal.executors == 1 || self.peers.is_some();
+        anyhow::ensure!(rank < sharding.executors, "there is no executor {} among {}", rank + 1, sharding.executors);
+        let is_connected = sharding.executors == 1 || self.peers.is_some();
         anyhow::ensure!(
             is_connected || self.training.average_every > 1,
             "executors that average every mini-batch must be connected first"
@@ -155,10 +157,10 @@ impl TrainingWorker<'_> {
             let loaded = state::load(&round.load, round.rank as usize, &self.job.model, is_state_averaged)?;
             self.replica.take(&if round.resident { self.with_average(&loaded)? } else { loaded })?;
         }
-        let last = deal.steps() * u64::from(self.training.epochs);
+        let last = sharding.steps() * u64::from(self.training.epochs);
         let end = round.steps.map_or(last, |steps| round.first_step.saturating_add(steps).min(last));
-        let at_once = u64::from(self.job.partition_size).div_ceil(deal.batch_size).max(1);
-        let partitions = Partitions::new(deal, self.job.seed, rank, at_once, round.first_step..end);
+        let at_once = u64::from(self.job.partition_size).div_ceil(sharding.batch_size).max(1);
+        let partitions = Partitions::new(sharding, self.job.seed, rank, at_once, round.first_step..end);
         let mut local = LocalProgress::default();
         let start = Instant::now();
         // On the CPU the same threads decode and train. A graphics device trains while the threads
@@ -229,7 +231,7 @@ impl TrainingWorker<'_> {
         end: u64,
         before: &mut Option<Learned>,
     ) -> anyhow::Result<Learned> {
-        let mut partition = Learned::new(steps.start / self.deal().steps());
+        let mut partition = Learned::new(steps.start / self.sharding().steps());
         for step in steps {
             let reading = next()?;
             let mini_batch = reading.examples;
@@ -255,7 +257,7 @@ impl TrainingWorker<'_> {
             };
             let start = Instant::now();
             if learned > 0.0 {
-                let learning_rate = self.training.learning_rate(step, self.deal().steps());
+                let learning_rate = self.training.learning_rate(step, self.sharding().steps());
                 self.replica.step(passes, learning_rate)?;
             }
             if let Some(before) = before.take() {

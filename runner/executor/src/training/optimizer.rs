@@ -14,14 +14,14 @@ const EPSILON: f64 = 1e-8;
 
 /// Learning rate and number of a step.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct OptimizerStep {
     /// The learning rate.
     pub learning_rate: f64,
     /// Number of the step, from 1.
     pub step: u64,
 }
 
-impl Pace {
+impl OptimizerStep {
     /// Returns the bias corrections of Adam's two moments, which start at zero.
     fn biases(self) -> [f64; 2] {
         let step = i32::try_from(self.step).unwrap_or(i32::MAX);
@@ -32,15 +32,15 @@ impl Pace {
 /// Update rule of an optimiser.
 pub trait Update {
     /// Updates a parameter by its gradient, and its state, which starts at zero, on any device.
-    fn step(self, parameter: Tensor<1>, gradient: Tensor<1>, state: &mut [Tensor<1>], pace: Pace) -> Tensor<1>;
+    fn step(self, parameter: Tensor<1>, gradient: Tensor<1>, state: &mut [Tensor<1>], at: OptimizerStep) -> Tensor<1>;
 
     /// Like [`Self::step`], on slices in a single pass instead of one pass per tensor operation.
-    fn step_numbers(self, weights: &mut [f32], gradient: &[f32], state: &mut [&mut [f32]], pace: Pace);
+    fn step_numbers(self, weights: &mut [f32], gradient: &[f32], state: &mut [&mut [f32]], at: OptimizerStep);
 }
 
 impl Update for Optimizer {
-    fn step(self, parameter: Tensor<1>, gradient: Tensor<1>, state: &mut [Tensor<1>], pace: Pace) -> Tensor<1> {
-        let rate = pace.learning_rate;
+    fn step(self, parameter: Tensor<1>, gradient: Tensor<1>, state: &mut [Tensor<1>], at: OptimizerStep) -> Tensor<1> {
+        let rate = at.learning_rate;
         match (self, state) {
             // v ← μ·v + g, w ← w − η·v: PyTorch's form, without dampening.
             (Self::Sgd { momentum }, [velocity]) => {
@@ -53,14 +53,14 @@ impl Update for Optimizer {
             }
             (Self::Sgd { .. }, _) => parameter - gradient * rate,
             (Self::Adam, [mean, square]) => {
-                let step = AdamStep { rate, betas: [BETA_1, BETA_2], biases: pace.biases(), epsilon: EPSILON };
+                let step = AdamStep { rate, betas: [BETA_1, BETA_2], biases: at.biases(), epsilon: EPSILON };
                 if let Some([weights, new_mean, new_square]) = adam_step(&parameter, &gradient, [mean, square], step) {
                     (*mean, *square) = (new_mean, new_square);
                     return weights;
                 }
                 *mean = take(mean) * BETA_1 + gradient.clone() * (1.0 - BETA_1);
                 *square = take(square) * BETA_2 + gradient.square() * (1.0 - BETA_2);
-                let [mean_bias, square_bias] = pace.biases();
+                let [mean_bias, square_bias] = at.biases();
                 let spread = (square.clone() / square_bias).sqrt() + EPSILON;
                 parameter - (mean.clone() / spread) * (rate / mean_bias)
             }
@@ -69,8 +69,8 @@ impl Update for Optimizer {
         }
     }
 
-    fn step_numbers(self, weights: &mut [f32], gradient: &[f32], state: &mut [&mut [f32]], pace: Pace) {
-        let rate = pace.learning_rate as f32;
+    fn step_numbers(self, weights: &mut [f32], gradient: &[f32], state: &mut [&mut [f32]], at: OptimizerStep) {
+        let rate = at.learning_rate as f32;
         let both = weights.iter_mut().zip(gradient);
         match (self, state) {
             (Self::Sgd { momentum }, [velocity]) => {
@@ -84,9 +84,9 @@ impl Update for Optimizer {
             (Self::Adam, [mean, square]) => {
                 let [keep_mean, keep_square] = [BETA_1, BETA_2].map(|beta| beta as f32);
                 let [add_mean, add_square] = [BETA_1, BETA_2].map(|beta| (1.0 - beta) as f32);
-                let [mean_bias, square_bias] = pace.biases();
+                let [mean_bias, square_bias] = at.biases();
                 let (rate, square_bias, epsilon) =
-                    ((pace.learning_rate / mean_bias) as f32, square_bias as f32, EPSILON as f32);
+                    ((at.learning_rate / mean_bias) as f32, square_bias as f32, EPSILON as f32);
                 for (((weight, gradient), mean), square) in both.zip(mean.iter_mut()).zip(square.iter_mut()) {
                     *mean = *mean * keep_mean + gradient * add_mean;
                     *square = *square * keep_square + gradient * gradient * add_square;
@@ -113,16 +113,16 @@ mod tests {
 
     const GRADIENTS: [[f32; 3]; 4] = [[0.5, -1.0, 0.0], [0.25, -0.5, 1e-3], [-2.0, 0.1, 0.3], [0.0, 0.0, -4.0]];
 
-    fn paces() -> impl Iterator<Item = Pace> {
-        (1..).map(|step| Pace { learning_rate: 0.1, step })
+    fn steps() -> impl Iterator<Item = OptimizerStep> {
+        (1..).map(|step| OptimizerStep { learning_rate: 0.1, step })
     }
 
     fn with_tensors(optimizer: Optimizer) -> Vec<f32> {
         let device = Device::flex();
         let mut weights = Tensor::from_data([1.0, 2.0, 3.0], &device);
         let mut state = vec![Tensor::zeros([3], &device); optimizer.slots()];
-        for (gradient, pace) in GRADIENTS.into_iter().zip(paces()) {
-            weights = optimizer.step(weights, Tensor::from_data(gradient, &device), &mut state, pace);
+        for (gradient, at) in GRADIENTS.into_iter().zip(steps()) {
+            weights = optimizer.step(weights, Tensor::from_data(gradient, &device), &mut state, at);
         }
         weights.into_data().try_to_vec().unwrap()
     }
@@ -130,9 +130,9 @@ mod tests {
     fn with_numbers(optimizer: Optimizer) -> Vec<f32> {
         let mut weights = vec![1.0, 2.0, 3.0];
         let mut state = vec![[0.0; 3]; optimizer.slots()];
-        for (gradient, pace) in GRADIENTS.iter().zip(paces()) {
+        for (gradient, at) in GRADIENTS.iter().zip(steps()) {
             let mut state: Vec<&mut [f32]> = state.iter_mut().map(|slot| &mut slot[..]).collect();
-            optimizer.step_numbers(&mut weights, gradient, &mut state, pace);
+            optimizer.step_numbers(&mut weights, gradient, &mut state, at);
         }
         weights
     }

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use burn::backend::{Flex, flex::FlexTensor};
 use burn::tensor::{DType, Tensor};
 
-use super::team::{deal, together};
+use super::team::{sharding, together};
 
 /// Numbers per piece, so that all operands of a step fit into the cache.
 const PIECE: usize = 1 << 13;
@@ -66,7 +66,7 @@ pub fn change<W: Send>(
     parameters: &mut [Parameter],
     step: impl Fn(&mut [f32], &[f32], &mut [&mut [f32]]) + Sync,
 ) -> anyhow::Result<()> {
-    let pieces = deal(parameters.iter_mut().flat_map(Parameter::pieces).collect(), workers.len());
+    let pieces = sharding(parameters.iter_mut().flat_map(Parameter::pieces).collect(), workers.len());
     let work = |_: &mut W, pieces: Vec<Piece<'_>>| {
         pieces.into_iter().for_each(|piece| piece.change(&step));
         Ok(())

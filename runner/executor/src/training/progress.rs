@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use foreglow_protocol::{BrokenImage, Phases, Report, Tally};
+use foreglow_protocol::{BrokenImage, EvaluationTotals, Phases, Report};
 
 use super::learner::{BatchMetrics, Gradients};
 
@@ -10,7 +10,7 @@ use super::learner::{BatchMetrics, Gradients};
 #[derive(Default)]
 pub struct Learned {
     epoch: u64,
-    tally: Tally,
+    tally: EvaluationTotals,
     /// The pending answers of each step.
     unread: VecDeque<Vec<BatchMetrics>>,
     /// Images that cannot be used.

@@ -9,11 +9,11 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use foreglow_data::{Decoded, Decoder, ItemError, Sample};
-use foreglow_protocol::{BrokenImage, Deal, Phases};
+use foreglow_protocol::{BrokenImage, DataSharding, Phases};
 
 use super::super::data::Data;
 use super::super::slot::words;
-use super::team::{deal, together};
+use super::team::{sharding, together};
 
 /// Limit on the mini-batches decoded ahead of the device; more would only take memory.
 const AHEAD: usize = 2;
@@ -89,7 +89,7 @@ impl Reader {
 pub fn read(readers: &mut [Reader], sample: &Sample, mini_batches: &[Vec<u64>]) -> anyhow::Result<Vec<Reading>> {
     let places: Vec<u64> = mini_batches.iter().flatten().copied().collect();
     places.iter().for_each(|place| sample.expect(*place));
-    let parts = deal(places, readers.len());
+    let parts = sharding(places, readers.len());
     let read = together(readers, parts, |reader, places| {
         let mut phases = Phases::default();
         let read: Vec<_> = places.into_iter().map(|place| reader.read(sample, place, &mut phases)).collect();
@@ -118,7 +118,7 @@ pub fn read(readers: &mut [Reader], sample: &Sample, mini_batches: &[Vec<u64>]) 
 /// positions in the sample.
 #[derive(Clone)]
 pub struct Partitions {
-    deal: Deal,
+    sharding: DataSharding,
     seed: u64,
     rank: u64,
     /// Steps per partition.
@@ -130,8 +130,8 @@ pub struct Partitions {
 
 impl Partitions {
     /// Divides the steps of an executor into partitions that end at the latest with their epoch.
-    pub fn new(deal: Deal, seed: u64, rank: u64, at_once: u64, steps: Range<u64>) -> Self {
-        Self { deal, seed, rank, at_once, rest: steps, order: None }
+    pub fn new(sharding: DataSharding, seed: u64, rank: u64, at_once: u64, steps: Range<u64>) -> Self {
+        Self { sharding, seed, rank, at_once, rest: steps, order: None }
     }
 }
 
@@ -140,17 +140,17 @@ impl Iterator for Partitions {
 
     fn next(&mut self) -> Option<Self::Item> {
         let step = self.rest.next()?;
-        let (deal, rank) = (self.deal, self.rank);
-        let epoch = step / deal.steps();
+        let (sharding, rank) = (self.sharding, self.rank);
+        let epoch = step / sharding.steps();
         let order = match self.order.take() {
             Some((known, order)) if known == epoch => order,
-            _ => deal.order(self.seed, epoch),
+            _ => sharding.order(self.seed, epoch),
         };
-        let steps = step..(step + self.at_once).min(self.rest.end).min((epoch + 1) * deal.steps());
+        let steps = step..(step + self.at_once).min(self.rest.end).min((epoch + 1) * sharding.steps());
         self.rest.start = steps.end;
         let mini_batches = steps
             .clone()
-            .map(|step| deal.mini_batch(step % deal.steps(), rank))
+            .map(|step| sharding.mini_batch(step % sharding.steps(), rank))
             .map(|places| order[places.start as usize..places.end as usize].to_vec())
             .collect();
         self.order = Some((epoch, order));
@@ -215,15 +215,15 @@ mod tests {
 
     #[test]
     fn partitions_end_with_their_epoch_and_cover_every_step_once() {
-        let deal = Deal { images: 20, batch_size: 2, executors: 2 };
-        assert_eq!(deal.steps(), 5);
-        let all: Vec<_> = Partitions::new(deal, 3, 1, 2, 1..12).collect();
+        let sharding = DataSharding { images: 20, batch_size: 2, executors: 2 };
+        assert_eq!(sharding.steps(), 5);
+        let all: Vec<_> = Partitions::new(sharding, 3, 1, 2, 1..12).collect();
         let steps: Vec<Range<u64>> = all.iter().map(|(steps, _)| steps.clone()).collect();
         assert_eq!(steps, [1..3, 3..5, 5..7, 7..9, 9..10, 10..12]);
         for (steps, mini_batches) in all {
             for (step, mini_batch) in steps.zip(mini_batches) {
-                let places = deal.mini_batch(step % 5, 1);
-                let order = deal.order(3, step / 5);
+                let places = sharding.mini_batch(step % 5, 1);
+                let order = sharding.order(3, step / 5);
                 assert_eq!(mini_batch, order[places.start as usize..places.end as usize]);
             }
         }

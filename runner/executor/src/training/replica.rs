@@ -9,16 +9,16 @@ use foreglow_architectures::Shape;
 use foreglow_cnn::device::failure;
 use foreglow_cnn::{Network, StateDict};
 use foreglow_data::Sample;
-use foreglow_protocol::{Assignment, BrokenImage, Phases, Tally, Training};
+use foreglow_protocol::{Assignment, BrokenImage, EvaluationTotals, Phases, Training};
 use foreglow_shared::Confusion;
 
 use super::super::data::Data;
 use super::super::open_device;
 use super::learner::{BatchMetrics, Gradients, Learner, sum};
-use super::optimizer::{Pace, Update as _};
+use super::optimizer::{OptimizerStep, Update as _};
 use super::pieces::{Parameter, change};
 use super::reader::{self, Ahead, Example, Reader, Reading};
-use super::team::{deal, together};
+use super::team::{sharding, together};
 
 /// A replica: parameters, optimiser state and C threads.
 pub struct Replica {
@@ -118,7 +118,7 @@ impl Replica {
         let shares: Vec<(u64, Vec<&Example>)> =
             (0..).zip(mini_batch.chunks(size).map(|share| share.iter().collect())).collect();
         let (numbers, seed) = (&self.numbers, self.seed ^ step.wrapping_mul(0xD134_2543_DE82_EF95));
-        let parts = deal(shares, self.learners.len());
+        let parts = sharding(shares, self.learners.len());
         let passes = together(&mut self.learners, parts, |learner, shares| {
             let mut pass = Gradients::default();
             for (index, share) in shares {
@@ -197,20 +197,20 @@ impl Replica {
         if !running.is_empty() {
             self.numbers.running = running;
         }
-        let (optimizer, pace) = (self.training.optimizer, Pace { learning_rate, step: self.steps });
+        let (optimizer, at) = (self.training.optimizer, OptimizerStep { learning_rate, step: self.steps });
         let all = learned.into_iter().zip(gradients).zip(std::mem::take(&mut self.state));
         if self.is_native {
             let parameters = all.map(|((weights, gradients), state)| Parameter::new(weights, gradients, state));
             let mut parameters = parameters.collect::<anyhow::Result<Vec<_>>>()?;
             change(&mut self.learners, &mut parameters, |weights, gradient, state| {
-                optimizer.step_numbers(weights, gradient, state, pace);
+                optimizer.step_numbers(weights, gradient, state, at);
             })?;
             (self.numbers.learned, self.state) = parameters.into_iter().map(Parameter::into_tensors).unzip();
         } else {
             let step = |((weights, gradients), mut state): ((Tensor<1>, Vec<Tensor<1>>), Vec<Tensor<1>>)| {
                 let gradient = gradients.into_iter().reduce(|sum, gradient| sum + gradient);
                 let gradient = gradient.unwrap_or_else(|| weights.zeros_like());
-                (optimizer.step(weights, gradient, &mut state, pace), state)
+                (optimizer.step(weights, gradient, &mut state, at), state)
             };
             (self.numbers.learned, self.state) = all.map(step).unzip();
         }
@@ -223,7 +223,7 @@ impl Replica {
         sample: &Sample,
         places: &[u64],
         at_once: usize,
-    ) -> anyhow::Result<(Tally, Confusion, Vec<BrokenImage>)> {
+    ) -> anyhow::Result<(EvaluationTotals, Confusion, Vec<BrokenImage>)> {
         let mut metrics = Metrics::default();
         let readers = self.take_readers();
         let learner = self.learners.first_mut().context("a replica has a learner")?;
@@ -257,13 +257,13 @@ impl Replica {
         sample: &Sample,
         places: Vec<u64>,
         at_once: usize,
-    ) -> anyhow::Result<(Tally, Confusion, Vec<BrokenImage>)> {
+    ) -> anyhow::Result<(EvaluationTotals, Confusion, Vec<BrokenImage>)> {
         if !self.is_native {
             return self.evaluate_ahead(sample, &places, at_once);
         }
         let numbers = &self.numbers;
         let mut workers: Vec<_> = self.learners.iter_mut().zip(&mut self.readers).collect();
-        let parts = deal(places, workers.len());
+        let parts = sharding(places, workers.len());
         let metrics = together(&mut workers, parts, |(learner, reader), places| {
             let mut metrics = Metrics::default();
             for places in places.chunks(at_once) {
@@ -401,7 +401,7 @@ impl Replica {
 /// Quality of a CNN on held-out images.
 #[derive(Default)]
 struct Metrics {
-    tally: Tally,
+    tally: EvaluationTotals,
     confusion: Confusion,
     broken: Vec<BrokenImage>,
 }

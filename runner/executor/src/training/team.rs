@@ -39,7 +39,7 @@ pub fn together<W: Send, P: Send, R: Send>(
 }
 
 /// Divides a list into one contiguous run per worker, as evenly as possible.
-pub fn deal<T>(mut list: Vec<T>, workers: usize) -> Vec<Vec<T>> {
+pub fn sharding<T>(mut list: Vec<T>, workers: usize) -> Vec<Vec<T>> {
     let count = list.len();
     let mut parts: Vec<Vec<T>> = (0..workers).rev().map(|worker| list.split_off(worker * count / workers)).collect();
     parts.reverse();
@@ -52,9 +52,9 @@ mod tests {
 
     #[test]
     fn a_list_is_dealt_in_order_and_evenly() {
-        assert_eq!(deal((0..7).collect(), 3), [vec![0, 1], vec![2, 3], vec![4, 5, 6]]);
-        assert_eq!(deal(vec![1], 3), [Vec::new(), Vec::new(), vec![1]]);
-        assert_eq!(deal(Vec::<u8>::new(), 2), [Vec::<u8>::new(), Vec::new()]);
+        assert_eq!(sharding((0..7).collect(), 3), [vec![0, 1], vec![2, 3], vec![4, 5, 6]]);
+        assert_eq!(sharding(vec![1], 3), [Vec::new(), Vec::new(), vec![1]]);
+        assert_eq!(sharding(Vec::<u8>::new(), 2), [Vec::<u8>::new(), Vec::new()]);
     }
 
     #[test]

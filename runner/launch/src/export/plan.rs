@@ -32,10 +32,9 @@ struct Choice {
     /// Absent in plans of earlier versions.
     is_named: Option<bool>,
     machines: Option<u32>,
-    executors: u32,
+    #[serde(flatten)]
+    split: CoreSplit,
     executors_per_machine: Option<u32>,
-    cores_per_executor: u32,
-    total_cores: Option<u32>,
     memory_per_executor_mib: u32,
     batch_size: Option<u32>,
     average_every: Option<u32>,
@@ -116,8 +115,8 @@ impl Plan {
         // The local engine has all executors on one machine, unless the plan says otherwise.
         let nodes = choice.machines.or(context.machines).or(is_local.then_some(1));
         let together = match choice.executors_per_machine {
-            Some(count) => count.clamp(1, choice.executors.max(1)),
-            None if is_local => choice.executors.div_ceil(nodes.unwrap_or(1).max(1)),
+            Some(count) => count.clamp(1, choice.split.executors.max(1)),
+            None if is_local => choice.split.executors.div_ceil(nodes.unwrap_or(1).max(1)),
             None => 1,
         };
         let gpus = u32::from(context.accelerator.is_some()) * context.accelerators_per_executor.unwrap_or(1);
@@ -129,12 +128,12 @@ impl Plan {
                 choice.check_even(
                     "a task gives every process equally many; plan with --cores, or leave the command out",
                 )?;
-                let (cores, memory_mib) = (choice.cores_per_executor, choice.memory_per_executor_mib);
+                let (cores, memory_mib) = (choice.split.cores_per_executor, choice.memory_per_executor_mib);
                 let gpus = if shared_gpus > 0 { 0 } else { gpus };
                 // A launcher starts the executors of a machine itself.
                 let (processes, each) = match command.starts_processes() {
                     true => (nodes.unwrap_or(1), together),
-                    false => (choice.executors, 1),
+                    false => (choice.split.executors, 1),
                 };
                 let needs = Needs {
                     cores: cores.saturating_mul(each),
@@ -152,12 +151,13 @@ impl Plan {
                     ));
                 }
                 let needs = Needs {
-                    cores: choice.split().slots(),
+                    cores: choice.split.slots(),
                     memory_mib: choice
+                        .split
                         .executors
                         .saturating_mul(choice.memory_per_executor_mib)
                         .saturating_add(ENGINE_MIB),
-                    gpus: if shared_gpus > 0 { shared_gpus } else { gpus * choice.executors },
+                    gpus: if shared_gpus > 0 { shared_gpus } else { gpus * choice.split.executors },
                 };
                 let command = whole_job(&context, choice)?;
                 (1, needs, upload.map_or_else(|| command.clone(), |upload| sending(&command, upload)))
@@ -189,9 +189,7 @@ impl Plan {
         let (context, choice) = self.choice()?;
         choice.check_even("Spark gives every executor equally many; plan with --cores")?;
         Ok(spark_submit_arguments(Resources {
-            executors: choice.executors,
-            cores_per_executor: choice.cores_per_executor,
-            total_cores: None,
+            split: choice.split,
             memory_per_executor_mib: choice.memory_per_executor_mib,
             accelerated: context.accelerator.is_some(),
             shared_accelerators: None,
@@ -221,14 +219,6 @@ impl Plan {
 }
 
 impl Choice {
-    fn split(&self) -> CoreSplit {
-        CoreSplit {
-            executors: self.executors,
-            cores_per_executor: self.cores_per_executor,
-            total_cores: self.total_cores,
-        }
-    }
-
     /// Checks that every count is from 1 to its limit: a cluster reads 0 as the whole machine, as
     /// no limit, or as no job.
     ///
@@ -236,8 +226,8 @@ impl Choice {
     /// The first count that is out of range.
     fn check_counts(&self) -> Result<(), String> {
         let counts = [
-            ("executors", Some(self.executors), MOST_EXECUTORS),
-            ("cores_per_executor", Some(self.cores_per_executor), MOST_CORES),
+            ("executors", Some(self.split.executors), MOST_EXECUTORS),
+            ("cores_per_executor", Some(self.split.cores_per_executor), MOST_CORES),
             ("memory_per_executor_mib", Some(self.memory_per_executor_mib), MOST_MEMORY_MIB),
             ("machines", self.machines, MOST_EXECUTORS),
             ("executors_per_machine", self.executors_per_machine, MOST_EXECUTORS),
@@ -248,10 +238,7 @@ impl Choice {
         if let Some((field, Some(count), most)) = wrong {
             return Err(format!("{field} is {count}, and must be from 1 to {most}"));
         }
-        match self.total_cores.filter(|_| !self.split().is_consistent()) {
-            Some(total) => Err(format!("total_cores is {total}, which is no uneven split of the executors")),
-            None => Ok(()),
-        }
+        self.split.check().map_err(|error| error.to_string())
     }
 
     /// Returns the number of GPUs of a machine that its executors share.
@@ -262,9 +249,9 @@ impl Choice {
 
     /// Refuses an uneven split of cores if the target does not support it.
     fn check_even(&self, why: &str) -> anyhow::Result<()> {
-        match self.total_cores {
-            None => Ok(()),
-            Some(_) => Err(unusable(format!("the plan recommends {}, and {why}", self.split()))),
+        match self.split.equal_counts() {
+            Some(_) => Ok(()),
+            None => Err(unusable(format!("the plan recommends {}, and {why}", self.split))),
         }
     }
 }
@@ -277,7 +264,7 @@ fn machine(context: &Context) -> Option<String> {
 
 /// Returns the command that runs the whole job and records its time.
 fn whole_job(context: &Context, choice: &Choice) -> anyhow::Result<String> {
-    let command = collect_command(context, &configuration(context, choice, None)?, 1.0, None);
+    let command = collect_command(context, &configuration(context, choice, None), 1.0, None);
     command.ok_or_else(|| unusable("Foreglow does not run such a job; give its command after `--`"))
 }
 
@@ -288,7 +275,7 @@ fn filled(
     choice: &Choice,
     machines: Option<u32>,
 ) -> anyhow::Result<String> {
-    let configuration = configuration(context, choice, machines)?;
+    let configuration = configuration(context, choice, machines);
     let run = ProgramRun { workload: &context.workload, configuration: &configuration, sampling_rate: 1.0, seed: 0 };
     let is_open = |placeholder: &Placeholder| command.has(*placeholder) && run.value(*placeholder).is_none();
     if let Some(placeholder) = Placeholder::ALL.into_iter().find(is_open) {
@@ -304,21 +291,14 @@ fn filled(
     })
 }
 
-fn configuration(context: &Context, choice: &Choice, machines: Option<u32>) -> anyhow::Result<Configuration> {
+fn configuration(context: &Context, choice: &Choice, machines: Option<u32>) -> Configuration {
     let usual = match context.workload.mode {
         Mode::Inference => PARTITION_SIZE,
         Mode::Training => context.workload.batch_size,
     };
-    Ok(serde_json::from_value(json!({
-        "executors": choice.executors,
-        "cores_per_executor": choice.cores_per_executor,
-        "total_cores": choice.total_cores,
-        "memory_per_executor_mib": choice.memory_per_executor_mib,
-        "partition_size": choice.partition_size.unwrap_or(usual),
-        "accelerator": context.accelerator,
-        "accelerators_per_executor": context.accelerators_per_executor,
-        "machines": machines.or(context.machines),
-    }))?)
+    let partition_size = choice.partition_size.unwrap_or(usual);
+    let configuration = context.configuration(choice.split, choice.memory_per_executor_mib, partition_size);
+    Configuration { machines: machines.or(context.machines), ..configuration }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use foreglow_data::speed::{Shape, read_speed};
 use foreglow_data::{DataSet, Drawing, Format, Kind, Packing, Source, Split, draw, forget, images_in_sample, pack};
 use foreglow_engine::{Engine as _, Job, Local};
 use foreglow_exit::{Interrupt, Interrupted, Temporary, unusable};
-use foreglow_machine::device::Wish;
+use foreglow_machine::device::DeviceChoice;
 use foreglow_measurement::DEFAULT_MEMORY_MIB;
 use foreglow_measurement::workload::WorkloadArgs;
 use foreglow_shared::{CoreSplit, Workload};
@@ -74,8 +74,8 @@ pub struct Args {
     image_px: Option<u32>,
 
     /// Device of the CNN: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
-    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
-    device: Wish,
+    #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Auto)]
+    device: DeviceChoice,
 
     /// Seed of the order of the tests and of the images they read
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
@@ -151,35 +151,13 @@ impl Args {
     /// Returns the job for the CNN, on the first data set.
     fn cnn_job(&self) -> anyhow::Result<Job> {
         let workload = WorkloadArgs {
-            model: self.model.clone(),
-            classes: None,
-            weights: None,
-            images: None,
             data: self.data.first().cloned(),
             data_format: self.data_format,
-            max_broken: None,
-            draw: None,
             cache_dir: self.cache_dir.clone(),
-            vectors: None,
-            vocabulary: None,
             image_px: self.image_px.map(|px| Counts(vec![px])),
-            mean: None,
-            std: None,
-            pixel_range: None,
-            channel_order: None,
-            resize: None,
-            resize_px: None,
-            interpolation: None,
-            words: None,
-            batch_size: None,
             device: self.device.clone(),
-            dtype: foreglow_shared::NumberFormat::F32,
-            share_gpu: false,
-            core_share: None,
             seed: self.seed,
-            monitor: None,
-            machine: None,
-            timeout: None,
+            ..WorkloadArgs::of_model(&self.model)?
         };
         let network = workload.network()?;
         if let Input::Texts { .. } = network.input()? {

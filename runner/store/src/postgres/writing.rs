@@ -13,7 +13,7 @@ use crate::encoded::RunKey;
 use crate::failure::{Failure, Outcome};
 use crate::figures::{AddedToJob, Sums};
 use crate::newest::{MOST_DIGITS, MOST_EQUAL, Newest};
-use crate::row::{Row, Value};
+use crate::row::{Row, Value, collected};
 use crate::transaction::Writes;
 
 /// Lock of the writers of a database: `FGLW`. Without it, a sample could become visible after one
@@ -84,12 +84,7 @@ impl Writes for ServerTransaction<'_> {
     }
 
     fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
-        let mut rows = Vec::new();
-        self.session.each_once(sql, parameters, &mut |row| {
-            rows.push(row);
-            Ok(true)
-        })?;
-        Ok(rows)
+        collected(|visit| self.session.each_once(sql, parameters, visit))
     }
 
     fn execute_batch(&self, sql: &str) -> Outcome<()> {

@@ -5,7 +5,7 @@ use foreglow_exit::unusable;
 use crate::Location;
 use crate::failure::{Outcome, sentence};
 use crate::postgres::{self, ServerTransaction, Session};
-use crate::row::{Row, Value};
+use crate::row::{Row, Value, collected};
 use crate::transaction::Writes as _;
 
 /// Version of the tables below. Stores of other versions are refused.
@@ -84,12 +84,7 @@ fn version(query: impl Fn(&str) -> Outcome<i64>) -> Outcome<i64> {
 }
 
 fn query(session: &Session, sql: &str) -> Outcome<i64> {
-    let mut rows = Vec::new();
-    session.each(sql, &[], &mut |row| {
-        rows.push(row);
-        Ok(true)
-    })?;
-    first(&rows)
+    first(&collected(|visit| session.each(sql, &[], visit))?)
 }
 
 fn first(rows: &[Row]) -> Outcome<i64> {

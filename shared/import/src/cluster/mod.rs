@@ -6,8 +6,7 @@ mod slurm;
 
 use std::collections::BTreeSet;
 
-use foreglow_shared::{Labels, MachineType, Mode, Outcome, SCHEMA, Sample, Timestamp, Uuid, parse_line, printable};
-use serde_json::json;
+use foreglow_shared::{Labels, MachineType, Mode, Outcome, Sample, Timestamp, Uuid, parse_line, printable};
 
 pub use self::kubernetes::{KUBERNETES_LABEL, Kubernetes};
 pub use self::slurm::{SLURM_NAME, Slurm};
@@ -182,45 +181,24 @@ impl Finished {
             }
             _ => {}
         }
-        let engine = given.engine.map_or("local", |engine| engine.as_str());
-        let mut sample = json!({
-            "schema": SCHEMA,
-            "id": self.id().to_string(),
-            "workload": {
-                "model": label("model"),
-                "mode": label("mode"),
-                "image_px": number("image_px"),
-                "images": number("images"),
-                "epochs": number("epochs").unwrap_or(1),
-                "batch_size": number("batch_size"),
-            },
-            "configuration": {
-                "executors": self.executors,
-                "cores_per_executor": self.cores_per_executor,
-                "memory_per_executor_mib": memory,
-                "partition_size": number("partition_size"),
-                "accelerator": accelerator,
-            },
-            "sampling_rate": label("sampling_rate").and_then(foreglow_shared::number).unwrap_or(1.0),
-            "outcome": self.outcome.as_str(),
-            "completion_time_secs": self.secs,
-            "engine": engine,
-            "runner_version": env!("CARGO_PKG_VERSION"),
-            "host": { "cpu": label("cpu"), "adapter": label("adapter") },
-            "started_at": self.started_at.to_string(),
-        });
+        let mut sample = given.labelled(labels);
+        sample["id"] = self.id().to_string().into();
+        sample["sampling_rate"] = label("sampling_rate").and_then(foreglow_shared::number).unwrap_or(1.0).into();
+        sample["outcome"] = self.outcome.as_str().into();
+        sample["completion_time_secs"] = self.secs.into();
+        sample["started_at"] = self.started_at.to_string().into();
+        let configuration = &mut sample["configuration"];
+        configuration["executors"] = self.executors.into();
+        configuration["cores_per_executor"] = self.cores_per_executor.into();
+        configuration["memory_per_executor_mib"] = memory.into();
+        configuration["accelerator"] = accelerator.into();
+        configuration["shares_accelerators"] = self.shares_gpus.into();
         for (field, count) in
             [("accelerators_per_executor", self.gpus_per_executor), ("machines", self.nodes.unwrap_or(1))]
         {
             if count > 1 {
-                sample["configuration"][field] = count.into();
+                configuration[field] = count.into();
             }
-        }
-        if self.shares_gpus {
-            sample["configuration"]["shares_accelerators"] = true.into();
-        }
-        if let Some(data) = label("data") {
-            sample["workload"]["data"] = data.into();
         }
         if let Some(machine) = self.machine.as_ref().filter(|machine| MachineType::is_name(machine)) {
             sample["host"]["machine"] = machine.as_str().into();

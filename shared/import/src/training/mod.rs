@@ -6,7 +6,7 @@ mod mlflow;
 mod tensorboard;
 mod trainer;
 
-use foreglow_shared::{Curve, Labels, Outcome, RUN_SECS, SCHEMA, Timestamp, parse_line};
+use foreglow_shared::{Curve, Labels, Outcome, RUN_SECS, Timestamp, parse_line};
 use serde_json::json;
 
 pub use self::history::History;
@@ -71,8 +71,6 @@ impl Run {
         given: &Given,
         notes: &mut Vec<String>,
     ) -> Result<foreglow_shared::Sample, ImportError> {
-        let label = |name: &str| labels.get(name).map(str::trim);
-        let number = |name: &str| label(name).and_then(|text| text.parse::<u64>().ok());
         let (last_secs, done) = self.curve.last().ok_or_else(|| refused("it has no progress"))?;
         let at = |secs: f64| Timestamp::from_millisecond((secs * 1000.0) as i64).unwrap_or(Timestamp::UNIX_EPOCH);
         let recorded_start = self.started_at_secs.map(at);
@@ -89,37 +87,24 @@ impl Run {
         let startup_secs = self.curve.startup_secs().unwrap_or(0.0);
         let secs = self.finished_secs.unwrap_or(last_secs) - startup_secs;
         notes.push("it counts as a run of one executor with one core, because the file does not tell them".to_owned());
-        let sample = json!({
-            "schema": SCHEMA,
-            // A copy of the file, which is written later, has the same run.
-            "id": run_id(&format!("{:?}", self.curve), recorded_start.unwrap_or(Timestamp::UNIX_EPOCH)).to_string(),
-            "workload": {
-                "model": label("model"),
-                "mode": label("mode"),
-                "image_px": number("image_px"),
-                "images": number("images"),
-                "epochs": number("epochs").unwrap_or(1),
-                "batch_size": number("batch_size"),
-            },
-            "configuration": {
-                "executors": 1,
-                "cores_per_executor": 1,
-                "memory_per_executor_mib": number("memory_per_executor_mib"),
-                "partition_size": number("partition_size").or_else(|| number("batch_size")),
-                "accelerator": label("accelerator"),
-            },
-            "sampling_rate": 1.0,
-            "outcome": Outcome::TimedOut.as_str(),
-            "completion_time_secs": secs.max(*RUN_SECS.start()),
-            "startup_secs": startup_secs,
-            "engine": given.engine.map_or("local", |engine| engine.as_str()),
-            "runner_version": env!("CARGO_PKG_VERSION"),
-            "host": { "cpu": label("cpu"), "adapter": label("adapter") },
-            "started_at": started_at.to_string(),
-            "progress": self.curve,
-        });
+        let mut sample = given.labelled(labels);
+        // A copy of the file, which is written later, has the same run.
+        let dated = recorded_start.unwrap_or(Timestamp::UNIX_EPOCH);
+        sample["id"] = run_id(&format!("{:?}", self.curve), dated).to_string().into();
+        sample["sampling_rate"] = 1.0.into();
+        sample["outcome"] = Outcome::TimedOut.as_str().into();
+        sample["completion_time_secs"] = secs.max(*RUN_SECS.start()).into();
+        sample["startup_secs"] = startup_secs.into();
+        sample["started_at"] = started_at.to_string().into();
+        sample["progress"] = json!(self.curve);
+        let batch_size = sample["workload"]["batch_size"].clone();
+        let configuration = &mut sample["configuration"];
+        configuration["executors"] = 1.into();
+        configuration["cores_per_executor"] = 1.into();
+        if configuration["partition_size"].is_null() {
+            configuration["partition_size"] = batch_size;
+        }
         let mut sample = parse_line(&sample.to_string()).map_err(|error| refused(error.to_string()))?;
-        sample.workload.data = label("data").map(str::to_owned);
         let unit = &self.curve.unit;
         // Programs that count steps from 0 end one earlier.
         let uncounted = if unit == "epochs" { 0.0 } else { 1.0 };

@@ -1,9 +1,9 @@
 //! Configurations of a plan as rows.
 
-use foreglow_model::{Candidate, Decision, Limits, Plan, SizesFrom, TrainedSetting};
+use foreglow_model::{Candidate, Decision, Limits, Plan, SizesFrom};
 use foreglow_shared::WhatIf;
 
-use super::view::{ArmView, Row, TrainedRow};
+use super::view::{ArmView, Row};
 
 /// Describes the arms of a plan.
 pub fn arms(plan: &Plan) -> Vec<ArmView> {
@@ -76,18 +76,4 @@ fn remark(decision: &Decision, place: usize, limits: &Limits) -> &'static str {
         (_, true, true) => "fastest",
         _ => "",
     }
-}
-
-/// Describes the training settings whose accuracy was measured, the most accurate first.
-pub fn trained(plan: &Plan, limits: &Limits) -> Vec<TrainedRow> {
-    let row = |setting: TrainedSetting| TrainedRow {
-        executors: setting.executors,
-        batch_size: setting.batch_size,
-        average_every: setting.average_every,
-        accuracy: setting.accuracy,
-        is_accurate: setting.is_accurate,
-        secs: setting.secs,
-        cost: setting.cost,
-    };
-    plan.trained(limits).into_iter().map(row).collect()
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use foreglow_model::{Basis, Decision, JointPredictor, Limits, Neighbours, Plan, Prices, Space, median};
 use foreglow_shared::{
-    Catalog, Context, Devices, Engine, Job, JobDefinition, JobGroup, PriceSheet, Question, Resources, WhatIf,
-    group_jobs, spark_submit_arguments,
+    Catalog, Context, Devices, Engine, Job, JobDefinition, JobGroup, PriceSheet, Question, WhatIf, group_jobs,
+    spark_submit_arguments,
 };
 
 use super::charts::charts;
 use super::decided::Decided;
-use super::rows::{arms, rows, trained};
+use super::rows::{arms, rows};
 use super::verdict::{cost_unknown, prices, verdict};
 use super::view::{PlanView, TypePrice};
 use super::{PlanAnswer, PlanQuestion};
@@ -253,19 +253,12 @@ impl Session {
                 .unwrap_or_default(),
             spark_submit: best.and_then(|best| {
                 let arm = &plan.predictor().arms()[best.placement.arm];
-                let resources = Resources {
-                    executors: best.placement.executors,
-                    cores_per_executor: best.placement.cores_per_executor,
-                    total_cores: None,
-                    memory_per_executor_mib: best.placement.memory_per_executor_mib,
-                    accelerated: arm.accelerator.is_some(),
-                    shared_accelerators: None,
-                };
+                let resources = best.placement.resources(arm.accelerator.is_some(), None);
                 (arm.engine == Engine::Spark).then(|| spark_submit_arguments(resources))
             }),
             types: self.types.iter().map(priced).collect(),
             unmeasured: offered.map(str::to_owned).collect(),
-            trained: trained(plan, limits),
+            trained: plan.trained(limits),
             accuracy_unknown: unknown.map(|unknown| capitalised(&unknown.to_string())),
             omitted: plan.omissions().iter().map(|left| format!("{}: {}", left.machine, left.reason)).collect(),
         }

@@ -1,6 +1,6 @@
 //! What the page shows of a plan.
 
-use foreglow_model::{Accuracy, Interval, Setting};
+use foreglow_model::{Accuracy, Interval, Setting, TrainedSetting};
 use foreglow_shared::{Observation, WhatIf};
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,7 @@ pub struct PlanView {
     /// Names of the machine types of the catalog that were not measured.
     pub unmeasured: Vec<String>,
     /// The training settings whose accuracy was measured, the most accurate first.
-    pub trained: Vec<TrainedRow>,
+    pub trained: Vec<TrainedSetting>,
     /// Why the accuracy is unknown, if there is a minimum or it was measured on too few images.
     pub accuracy_unknown: Option<String>,
     /// Configurations that cannot be recommended, with the reasons; one sentence each.
@@ -110,25 +110,6 @@ pub struct TypePrice {
     pub is_accelerated: bool,
     /// Price per hour of a whole machine; `None` if the catalog lacks it.
     pub hourly_price: Option<f64>,
-}
-
-/// A training setting whose accuracy was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrainedRow {
-    /// Executor processes, E.
-    pub executors: u32,
-    /// Images of an executor's mini-batch.
-    pub batch_size: u32,
-    /// Mini-batches between two averages; `None` if the samples lack it.
-    pub average_every: Option<u32>,
-    /// The measured accuracy.
-    pub accuracy: Accuracy,
-    /// Whether it is at least the minimum of the limits.
-    pub is_accurate: bool,
-    /// Time of the fastest configuration with this setting, seconds.
-    pub secs: Option<f64>,
-    /// Its cost; `None` if no price is known.
-    pub cost: Option<f64>,
 }
 
 /// The configuration of the what-if.

@@ -52,14 +52,8 @@ impl Explained<'_> {
     fn resources(&self) -> Resources {
         let placement = self.candidate.placement;
         let predictor = self.plan.predictor();
-        Resources {
-            executors: placement.executors,
-            cores_per_executor: placement.cores_per_executor,
-            total_cores: placement.total_cores,
-            memory_per_executor_mib: placement.memory_per_executor_mib,
-            accelerated: predictor.arms()[placement.arm].accelerator.is_some(),
-            shared_accelerators: predictor.job(placement.arm).context.shared_accelerators(),
-        }
+        let accelerated = predictor.arms()[placement.arm].accelerator.is_some();
+        placement.resources(accelerated, predictor.job(placement.arm).context.shared_accelerators())
     }
 }
 
@@ -256,7 +250,7 @@ fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
         prices.cost(resources, secs).map_or_else(|| "unknown".to_owned(), |total| format_money(total, currency));
     lines.push(format!(
         "{} × ({hour:.6} × {billed:.2} s ÷ 3600{start}){off} = {total}",
-        match resources.executors {
+        match resources.split.executors {
             1 => "1 executor".to_owned(),
             count => format!("{count} executors"),
         }
@@ -267,7 +261,7 @@ fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
 
 #[cfg(test)]
 mod tests {
-    use foreglow_shared::{Context, Observation, Question};
+    use foreglow_shared::{Context, CoreSplit, Observation, Question};
 
     use super::*;
 
@@ -315,9 +309,7 @@ mod tests {
         assert!(reasons[0].parts.len() > 1);
         let cost = question.prices.cost(
             Resources {
-                executors: 2,
-                cores_per_executor: 1,
-                total_cores: None,
+                split: CoreSplit::even(2, 1),
                 memory_per_executor_mib: 2048,
                 accelerated: false,
                 shared_accelerators: None,

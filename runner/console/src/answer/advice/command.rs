@@ -4,7 +4,7 @@ use std::path::Path;
 
 use foreglow_architectures::{Architecture, Input};
 use foreglow_model::Suggestion;
-use foreglow_shared::{Configuration, Context, collect_command};
+use foreglow_shared::{Context, CoreSplit, collect_command};
 
 /// Advice for jobs of the user's own Spark program, for which the command does not apply.
 pub(super) const OWN_PROGRAM: &str = "\nIf the samples are from your own program, run it with this configuration \
@@ -33,17 +33,7 @@ pub(super) fn command(context: &Context, suggestion: &Suggestion, place: Option<
         return None;
     }
     let &Suggestion { executors, cores_per_executor, memory_per_executor_mib, partition_size, .. } = suggestion;
-    let configuration = Configuration {
-        executors,
-        cores_per_executor,
-        total_cores: None,
-        memory_per_executor_mib,
-        partition_size,
-        accelerator: context.accelerator.clone(),
-        shares_accelerators: context.shares_accelerators,
-        accelerators_per_executor: context.accelerators_per_executor,
-        machines: context.machines,
-        extra: serde_json::Map::new(),
-    };
+    let split = CoreSplit::even(executors, cores_per_executor);
+    let configuration = context.configuration(split, memory_per_executor_mib, partition_size);
     collect_command(context, &configuration, suggestion.sampling_rate, place)
 }

@@ -1,6 +1,6 @@
 //! Advice as text and CSV.
 
-use foreglow_model::{LEAST_SAVING, Objective, Verdict};
+use foreglow_model::{LEAST_SAVING, Objective, Suggestion, Verdict};
 use foreglow_shared::{format_duration, format_money, format_percent, format_probability, format_rate};
 use serde::Serialize;
 
@@ -134,8 +134,8 @@ impl AdviceAnswer {
             _ => return String::new(),
         };
         let mut text = String::new();
-        for of_machine in runs.chunk_by(|a, b| a.machine == b.machine) {
-            let ProposedRun { machine, is_new_machine, .. } = &of_machine[0];
+        for of_machine in runs.chunk_by(|a, b| a.run.machine == b.run.machine) {
+            let Suggestion { machine, is_new_machine, .. } = &of_machine[0].run;
             let never = if *is_new_machine { ", where the job never ran" } else { "" };
             let what = if of_machine.len() > 1 { "these" } else { "this" };
             text.push_str(&format!("\nRun {what} on {machine}{never}, then ask again:\n"));
@@ -150,7 +150,7 @@ impl AdviceAnswer {
             }
         }
         if let (Verdict::GoOn, [first, ..]) = (&self.verdict, runs) {
-            text.push_str(&self.why(first));
+            text.push_str(&self.why(&first.run));
         }
         if !runs.is_empty() {
             text.push_str(self.data_note.as_deref().unwrap_or_default());
@@ -162,7 +162,7 @@ impl AdviceAnswer {
     }
 
     /// Returns the expected cost and benefit of a run.
-    fn why(&self, run: &ProposedRun) -> String {
+    fn why(&self, run: &Suggestion) -> String {
         let time = run.secs.map_or_else(|| "an unknown time".to_owned(), format_duration);
         let cost = run.cost.map(|cost| format!(" and cost {}", format_money(cost, &self.currency)));
         let brings = match (run.expected_saving, self.recommended_secs) {
@@ -186,7 +186,7 @@ impl AdviceAnswer {
     }
 
     fn table_of_runs(&self) -> String {
-        let several = self.suggestions.iter().any(|run| run.average_every != self.suggestions[0].average_every);
+        let several = self.suggestions.iter().any(|row| row.run.average_every != self.suggestions[0].run.average_every);
         let brings = match (&self.verdict, &self.recommended) {
             (Verdict::First { .. }, _) => "",
             (_, Some(_)) => "expected saving",
@@ -203,8 +203,8 @@ impl AdviceAnswer {
             "cost",
             brings,
         ]);
-        let rows = self.suggestions.iter().take(FEW).map(|row| self.cells(row));
-        let order = match (&self.verdict, self.suggestions[0].cost) {
+        let rows = self.suggestions.iter().take(FEW).map(|row| self.cells(&row.run));
+        let order = match (&self.verdict, self.suggestions[0].run.cost) {
             (Verdict::First { .. }, _) => "",
             (_, Some(_)) => ", by what they bring for their cost",
             (_, None) => ", by what they bring for their time",
@@ -217,7 +217,7 @@ impl AdviceAnswer {
         text
     }
 
-    fn cells(&self, row: &ProposedRun) -> Vec<String> {
+    fn cells(&self, row: &Suggestion) -> Vec<String> {
         let unknown = || "unknown".to_owned();
         let saving = match &self.recommended {
             Some(_) => row.expected_saving.map(|share| format_percent(share * 100.0)),
@@ -245,7 +245,7 @@ impl AdviceAnswer {
 
 impl ProposedRun {
     fn configuration(&self) -> String {
-        let Self { executors, cores_per_executor, batch_size, sampling_rate, .. } = self;
+        let Suggestion { executors, cores_per_executor, batch_size, sampling_rate, .. } = &self.run;
         let images = format_rate(*sampling_rate);
         format!("--executors {executors} --cores {cores_per_executor}, batch size {batch_size}, {images} of the images")
     }

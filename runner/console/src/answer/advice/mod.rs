@@ -52,20 +52,8 @@ pub struct AdviceAnswer {
 /// A run to make.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct ProposedRun {
-    machine: String,
-    is_new_machine: bool,
-    executors: u32,
-    cores_per_executor: u32,
-    memory_per_executor_mib: u32,
-    batch_size: u32,
-    /// `None` unless the job trains.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    average_every: Option<u32>,
-    partition_size: u32,
-    sampling_rate: f64,
-    secs: Option<f64>,
-    cost: Option<f64>,
-    expected_saving: Option<f64>,
+    #[serde(flatten)]
+    run: Suggestion,
     /// `None` if this version cannot collect it.
     command: Option<String>,
 }
@@ -117,21 +105,7 @@ impl ProposedRun {
     fn of(run: Suggestion, place: Option<(&str, &str)>) -> Self {
         let command = run.context.as_ref().and_then(|context| command(context, &run, place));
 
-        Self {
-            machine: run.machine,
-            is_new_machine: run.is_new_machine,
-            executors: run.executors,
-            cores_per_executor: run.cores_per_executor,
-            memory_per_executor_mib: run.memory_per_executor_mib,
-            batch_size: run.batch_size,
-            average_every: run.average_every,
-            partition_size: run.partition_size,
-            sampling_rate: run.sampling_rate,
-            secs: run.secs,
-            cost: run.cost,
-            expected_saving: run.expected_saving,
-            command,
-        }
+        Self { run, command }
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{PlanAnswer, Row};
 use crate::answer::accuracy::accuracy_cell;
 use crate::answer::{probability, range};
+use crate::split::with_total;
 use crate::table::{Align, csv_of};
 
 /// Text of a configuration in a column.
@@ -37,8 +38,8 @@ impl PlanAnswer {
             }
         };
         add(has_machines, "machines", Left, Box::new(|row| row.description.clone()));
-        add(!has_machines, "executors", Right, Box::new(|row| row.executors.to_string()));
-        add(!has_machines, "cores", Right, Box::new(|row| row.split().cores()));
+        add(!has_machines, "executors", Right, Box::new(|row| row.split.executors.to_string()));
+        add(!has_machines, "cores", Right, Box::new(|row| row.split.cores()));
         add(vary(|arm| arm.batch_size), "batch", Right, Box::new(|row| row.batch_size.to_string()));
         add(vary(|arm| arm.partition_size), "partition", Right, Box::new(|row| row.partition_size.to_string()));
         let memory = |row: &Row| format!("{} MiB", row.memory_per_executor_mib);
@@ -73,7 +74,7 @@ impl PlanAnswer {
             success_probability,meets_deadline,within_budget,is_feasible,on_pareto_front,is_best_of_machine,\
             recommended,basis=name_of_basis,exclusion=why_excluded,accuracy=accuracy.mean,\
             accuracy_lower=accuracy.lower,accuracy_upper=accuracy.upper,accuracy_runs=accuracy.runs";
-        let is_uneven = self.candidates.iter().any(|row| row.total_cores.is_some());
+        let columns = with_total(columns, self.candidates.iter().map(|row| row.split));
         let rows = self.candidates.iter().map(|row| CsvRow {
             row,
             currency: &self.currency,
@@ -82,7 +83,7 @@ impl PlanAnswer {
             name_of_basis: row.basis.name(),
             why_excluded: row.exclusion.as_ref().map(ToString::to_string),
         });
-        csv_of(&format!("{columns}{}", if is_uneven { ",total_cores" } else { "" }), rows)
+        csv_of(&columns, rows)
     }
 }
 

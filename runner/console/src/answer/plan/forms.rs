@@ -48,13 +48,15 @@ impl PlanAnswer {
         let probability = format_probability(self.limits.probability);
         let best = self.best();
         let limited = format!("{}{}", self.on_machines(), with_accuracy(self.limits.min_accuracy));
-        let verdict = match (&self.recommended, self.wish()) {
+        let verdict = match (&self.recommended, self.describe_limits()) {
             _ if self.compared == 0 => "No configuration can be compared, for the reasons below.".to_owned(),
-            (Some(_), Some(wish)) => {
-                format!("The {best}{limited} that is {wish} with a probability of at least {probability}:")
+            (Some(_), Some(limits)) => {
+                format!("The {best}{limited} that is {limits} with a probability of at least {probability}:")
             }
             (Some(_), None) => format!("The {best}{limited}, at any speed:"),
-            (None, Some(wish)) => format!("No configuration{limited} is {wish} with a probability of {probability}."),
+            (None, Some(limits)) => {
+                format!("No configuration{limited} is {limits} with a probability of {probability}.")
+            }
             (None, None) if !limited.is_empty() => format!("No configuration{limited} is known."),
             (None, None) => "No configuration has a known time.".to_owned(),
         };

@@ -28,8 +28,8 @@ impl Inversion {
         let is_oversubscribed =
             |row: &Row| row.warnings.iter().any(|one| matches!(one, Warning::Oversubscribed { .. }));
         let times: Vec<((u32, u32), f64)> = rows
-            .filter(|row| !is_oversubscribed(row) && row.total_cores.is_none())
-            .filter_map(|row| Some(((row.executors, row.cores_per_executor), row.completion_time_secs?)))
+            .filter(|row| !is_oversubscribed(row))
+            .filter_map(|row| row.split.equal_counts().zip(row.completion_time_secs))
             .collect();
         let pairs = times.iter().flat_map(|larger| times.iter().map(move |smaller| (smaller, larger)));
         pairs

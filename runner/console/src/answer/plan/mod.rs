@@ -10,15 +10,15 @@ mod trained;
 
 use foreglow_exit::unusable;
 use foreglow_model::{
-    AccuracyUnknown, Arm, Basis as Source, Decision, Limits, Neighbours, Objective, Omission, Plan, Predictor, Warning,
+    AccuracyUnknown, Arm, Basis as Source, Decision, Limits, Neighbours, Objective, Omission, Plan, Predictor,
+    TrainedSetting, Warning,
 };
-use foreglow_shared::{Job, JobDefinition, PriceSheet, Question, WhatIf, format_duration, format_money};
+use foreglow_shared::{CoreSplit, Job, JobDefinition, PriceSheet, Question, WhatIf, format_duration, format_money};
 use serde::Serialize;
 
 use self::inversion::Inversion;
 pub(super) use self::row::Row;
 pub use self::startup::Startup;
-use self::trained::TrainedRow;
 use super::{Basis, Order, PublicBasis, SCHEMA};
 
 /// Number of machine types that the recommended one is compared with.
@@ -71,7 +71,7 @@ pub struct PlanAnswer {
     pareto: Vec<usize>,
     /// The training settings whose accuracy was measured, the most accurate first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    trained: Vec<TrainedRow>,
+    trained: Vec<TrainedSetting>,
     /// Why the accuracy is unknown; `None` if it is known.
     #[serde(skip)]
     accuracy_unknown: Option<AccuracyUnknown>,
@@ -137,7 +137,7 @@ impl PlanAnswer {
             compared: *compared,
             best_per_machine: best_per_machine.iter().map(|place| rows[*place].clone()).collect(),
             pareto: pareto.clone(),
-            trained: TrainedRow::all(plan, &limits),
+            trained: plan.trained(&limits),
             accuracy_unknown: joint.accuracy_unknown(),
             omitted: plan.omissions().to_vec(),
             measured: joint.arms().to_vec(),
@@ -183,7 +183,8 @@ impl PlanAnswer {
 
     /// Returns the configuration to look at first: the recommended one, or else the fastest.
     pub fn what_if(&self) -> Option<WhatIf> {
-        let Row { executors, cores_per_executor, .. } = *self.recommended.as_ref().or(self.fastest.as_ref())?;
+        let row = self.recommended.as_ref().or(self.fastest.as_ref())?;
+        let CoreSplit { executors, cores_per_executor, .. } = row.split;
         Some(WhatIf { executors, cores_per_executor })
     }
 
@@ -200,7 +201,7 @@ impl PlanAnswer {
 
     /// Returns the limits on time and cost, such as `done within 30 min for at most USD 5.00`;
     /// `None` without either.
-    fn wish(&self) -> Option<String> {
+    fn describe_limits(&self) -> Option<String> {
         let deadline = self.limits.deadline_secs.map(|secs| format!("done within {}", format_duration(secs)));
         let budget = self.limits.budget.map(|money| format!("at most {}", self.amount(money)));
         match (deadline, budget) {
@@ -228,7 +229,7 @@ impl PlanAnswer {
 
     /// Returns the configuration in a sentence: without its machine type if all have the same.
     fn name(&self, row: &Row) -> String {
-        if self.compares_arms() || row.machines.is_some() { row.description.clone() } else { row.split().to_string() }
+        if self.compares_arms() || row.machines.is_some() { row.description.clone() } else { row.split.to_string() }
     }
 }
 

@@ -18,13 +18,11 @@ pub(in crate::answer) struct Row {
     is_named: bool,
     /// Machines; `None` if the machine type is not in the catalog.
     pub(super) machines: Option<u32>,
-    pub(super) executors: u32,
+    /// Executors and cores; the total is absent if all executors have the same number.
+    #[serde(flatten)]
+    pub(super) split: CoreSplit,
     /// Executors of a full machine; `None` if the machine type is not in the catalog.
     pub(super) executors_per_machine: Option<u32>,
-    pub(super) cores_per_executor: u32,
-    /// Absent if all executors have the same number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) total_cores: Option<u32>,
     pub(super) memory_per_executor_mib: u32,
     pub(super) batch_size: u32,
     /// Mini-batches between two averages; `None` unless the job trains.
@@ -92,10 +90,8 @@ impl Row {
             machine: arm.machine.clone(),
             is_named: arm.is_named,
             machines: in_catalog(placement.machines),
-            executors: placement.executors,
+            split: placement.split(),
             executors_per_machine: in_catalog(placement.executors_per_machine),
-            cores_per_executor: placement.cores_per_executor,
-            total_cores: placement.total_cores,
             memory_per_executor_mib: placement.memory_per_executor_mib,
             batch_size: arm.batch_size,
             average_every: arm.average_every,
@@ -134,11 +130,6 @@ impl Row {
         }
     }
 
-    pub(super) fn split(&self) -> CoreSplit {
-        let Self { executors, cores_per_executor, total_cores, .. } = *self;
-        CoreSplit { executors, cores_per_executor, total_cores }
-    }
-
     /// Whether two configurations differ only in executors and cores.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         (&self.machine, self.batch_size, self.average_every, self.partition_size, self.engine)
@@ -160,11 +151,9 @@ impl Row {
 
     /// Returns the configuration as `spark-submit` arguments if Spark runs the job.
     pub(super) fn spark_submit(&self) -> Option<String> {
-        (self.engine == Engine::Spark && self.total_cores.is_none()).then(|| {
+        (self.engine == Engine::Spark && self.split.equal_counts().is_some()).then(|| {
             spark_submit_arguments(Resources {
-                executors: self.executors,
-                cores_per_executor: self.cores_per_executor,
-                total_cores: None,
+                split: self.split,
                 memory_per_executor_mib: self.memory_per_executor_mib,
                 accelerated: self.accelerator.is_some(),
                 shared_accelerators: None,

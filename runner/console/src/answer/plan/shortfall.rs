@@ -99,10 +99,10 @@ impl PlanAnswer {
                 self.money(cheapest)
             );
         }
-        let (machines, wish) = (self.on_machines(), self.wish().unwrap_or_else(|| "known".to_owned()));
+        let (machines, limits) = (self.on_machines(), self.describe_limits().unwrap_or_else(|| "known".to_owned()));
         if !self.candidates.iter().any(|row| self.is_predicted_to_keep(row)) {
             return format!(
-                "no configuration{machines} is predicted to be {wish}: the fastest, {}, takes {} and costs {}, the \
+                "no configuration{machines} is predicted to be {limits}: the fastest, {}, takes {} and costs {}, the \
                  cheapest, {}, takes {} and costs {}; allow more time or more money",
                 self.name(fastest),
                 fastest.time(),
@@ -116,14 +116,14 @@ impl PlanAnswer {
             Some((row, most)) => {
                 let (asked, most) = told_apart(self.limits.probability, most);
                 format!(
-                    "no configuration{machines} is {wish} with a probability of {asked}: the samples support at most \
+                    "no configuration{machines} is {limits} with a probability of {asked}: the samples support at most \
                      {most}, for {}; lower --probability, relax the limits, or collect more samples (`foreglow advise` \
                      says which)",
                     self.name(row)
                 )
             }
             None => format!(
-                "there are too few samples for the probability that a configuration is {wish}; collect more (`foreglow \
+                "there are too few samples for the probability that a configuration is {limits}; collect more (`foreglow \
                  advise` says which), or decide by the predicted time with --probability 0.5"
             ),
         }
@@ -147,7 +147,7 @@ impl PlanAnswer {
         let fastest = accurate.min_by(|a, b| secs(a).total_cmp(&secs(b)));
         let inaccuracy = Inaccuracy {
             least: self.limits.min_accuracy?,
-            wish: self.wish(),
+            limits: self.describe_limits(),
             fastest: fastest.map(|row| (self.name(row), row.time())),
             measured: possible().filter_map(measured).collect(),
             unknown: self.accuracy_unknown,

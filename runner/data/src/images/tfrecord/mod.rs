@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use foreglow_exit::unusable;
 
 use self::example::{Feature, features};
-use self::record::{FOOTER, Place};
+use self::record::{FOOTER, RecordRange};
 use crate::class_folder::files_in;
 use crate::file_part::{expect_part, read_part};
 use crate::set::{DataSet, Item, ItemError, Layout, missing};
@@ -34,7 +34,7 @@ struct Shard {
     file: File,
     /// Number of its first image.
     first: u64,
-    places: Vec<Place>,
+    places: Vec<RecordRange>,
 }
 
 impl TfRecords {
@@ -60,7 +60,7 @@ impl TfRecords {
         Ok(Self { shards, classes: classes.lines().map(str::to_owned).collect(), len })
     }
 
-    fn place(&self, number: u64) -> Option<(&Shard, Place)> {
+    fn place(&self, number: u64) -> Option<(&Shard, RecordRange)> {
         let shard = &self.shards[self.shards.partition_point(|shard| shard.first <= number).checked_sub(1)?];
         let place = usize::try_from(number - shard.first).ok()?;
         Some((shard, *shard.places.get(place)?))
@@ -72,12 +72,8 @@ impl DataSet for TfRecords {
         self.len
     }
 
-    fn classes(&self) -> Option<u32> {
-        u32::try_from(self.classes.len()).ok().filter(|classes| *classes > 0)
-    }
-
-    fn class(&self, label: u32) -> Option<String> {
-        self.classes.get(label as usize).cloned()
+    fn class_names(&self) -> &[String] {
+        &self.classes
     }
 
     fn name(&self, number: u64) -> String {

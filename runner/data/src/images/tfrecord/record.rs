@@ -16,7 +16,7 @@ pub const FOOTER: usize = 4;
 
 /// Position of a record's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordRange {
     /// First byte of the data.
     pub offset: u64,
     /// Bytes of the data.
@@ -27,7 +27,7 @@ pub struct Place {
 ///
 /// # Errors
 /// The file cannot be read, the checksum of a length is wrong, or the last record is truncated.
-pub fn index(path: &Path) -> anyhow::Result<Vec<Place>> {
+pub fn index(path: &Path) -> anyhow::Result<Vec<RecordRange>> {
     let shown = path.display();
     let unreadable = |error: io::Error| unusable(format!("the TFRecord file {shown} cannot be read: {error}"));
     let file = File::open(path).map_err(unreadable)?;
@@ -53,7 +53,7 @@ pub fn index(path: &Path) -> anyhow::Result<Vec<Place>> {
         };
         let after = len.checked_add((HEADER + FOOTER) as u64).and_then(|len| offset.checked_add(len));
         let after = after.filter(|after| *after <= end).ok_or_else(cut_short)?;
-        places.push(Place { offset: offset + HEADER as u64, len });
+        places.push(RecordRange { offset: offset + HEADER as u64, len });
         // A length inside the file fits into an i64.
         reader.seek_relative((len + FOOTER as u64).cast_signed()).map_err(unreadable)?;
         offset = after;

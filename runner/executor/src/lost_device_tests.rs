@@ -8,7 +8,7 @@ use burn::tensor::Device;
 use burn_wgpu::{WgpuSetup, wgpu};
 use foreglow_cnn::Network;
 use foreglow_data::{Drawing, Source};
-use foreglow_machine::device::Place;
+use foreglow_machine::device::DeviceId;
 use foreglow_protocol::{Assignment, Partition, Report};
 use foreglow_shared::{NumberFormat, Resizing};
 
@@ -74,7 +74,7 @@ fn a_lost_device_fails_every_later_partition_with_the_reason() {
         threads: 1,
         memory_mib: None,
         processors: Vec::new(),
-        place: Place::Software,
+        place: DeviceId::Software,
         source,
         images: 8,
         sampling_rate: 1.0,

@@ -13,14 +13,14 @@ pub(super) const FOREGLOW: &str = "foreglow";
 
 /// A predictor under evaluation.
 #[derive(Clone, Copy)]
-enum Contestant {
+enum Method {
     Foreglow,
     Rival(&'static dyn Rival),
 }
 
 /// Result of a predictor over all splits.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Standing {
+pub struct MethodResult {
     /// Name of the predictor.
     pub name: &'static str,
     /// Error statistics.
@@ -33,12 +33,12 @@ pub struct Standing {
     pub reason: Option<String>,
 }
 
-struct Bout {
+struct MethodRun {
     secs: f64,
     outcomes: Result<Vec<Outcome>, String>,
 }
 
-impl Contestant {
+impl Method {
     fn all() -> Vec<Self> {
         std::iter::once(Self::Foreglow).chain(RIVALS.iter().map(|rival| Self::Rival(*rival))).collect()
     }
@@ -50,13 +50,13 @@ impl Contestant {
         }
     }
 
-    fn meet(self, trial: &Trial, roles: &Roles) -> Bout {
+    fn run(self, trial: &Trial, roles: &Roles) -> MethodRun {
         let start = Instant::now();
         let outcomes = match self {
             Self::Foreglow => trial.outcomes(|fit, asked| foreglow(fit, asked, roles)),
             Self::Rival(rival) => trial.rival(rival, roles).map_err(|error| error.to_string()),
         };
-        Bout { secs: start.elapsed().as_secs_f64(), outcomes }
+        MethodRun { secs: start.elapsed().as_secs_f64(), outcomes }
     }
 }
 
@@ -73,47 +73,46 @@ fn foreglow(fit: &Dataset, asked: &Features, roles: &Roles) -> Result<Vec<Answer
 
 /// Evaluates every predictor on every trial, and calls `done(finished, total)` after each. Foreglow
 /// comes first, then the rivals by MAPE, then those without a MAPE.
-pub fn hold(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize)) -> Vec<Standing> {
-    let contestants = Contestant::all();
-    let bouts: Vec<(&Trial, Contestant)> =
-        trials.iter().flat_map(|trial| contestants.iter().map(move |contestant| (trial, *contestant))).collect();
-    let total = bouts.len();
+pub fn benchmark(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize)) -> Vec<MethodResult> {
+    let methods = Method::all();
+    let runs: Vec<(&Trial, Method)> =
+        trials.iter().flat_map(|trial| methods.iter().map(move |method| (trial, *method))).collect();
+    let total = runs.len();
     let (send, receive) = mpsc::channel();
-    let mut met: Vec<Bout> = Vec::new();
+    let mut done_runs: Vec<MethodRun> = Vec::new();
     rayon::in_place_scope(|scope| {
         scope.spawn(|_| {
-            // Times differ by a factor of thousands, so every bout can move to another thread.
-            let each = bouts.into_par_iter().with_max_len(1).map_with(send, |send, (trial, contestant)| {
-                let bout = contestant.meet(trial, roles);
+            // Times differ by a factor of thousands, so every run of a method can move to another thread.
+            let each = runs.into_par_iter().with_max_len(1).map_with(send, |send, (trial, method)| {
+                let run = method.run(trial, roles);
                 let _ = send.send(());
-                bout
+                run
             });
-            met = each.collect();
+            done_runs = each.collect();
         });
         for (count, ()) in receive.iter().enumerate() {
             done(count + 1, total);
         }
     });
-    let mut standings: Vec<Standing> = contestants
+    let mut results: Vec<MethodResult> = methods
         .iter()
         .enumerate()
-        .map(|(place, contestant)| {
-            let own = met.iter().skip(place).step_by(contestants.len());
-            standing(contestant.name(), &own.collect::<Vec<_>>(), trials)
+        .map(|(place, method)| {
+            let own = done_runs.iter().skip(place).step_by(methods.len());
+            result(method.name(), &own.collect::<Vec<_>>(), trials)
         })
         .collect();
-    let key = |standing: &Standing| standing.score.mape_percent.unwrap_or(f64::INFINITY);
-    standings.sort_by(|a, b| (a.name != FOREGLOW).cmp(&(b.name != FOREGLOW)).then(key(a).total_cmp(&key(b))));
-    standings
+    let key = |result: &MethodResult| result.score.mape_percent.unwrap_or(f64::INFINITY);
+    results.sort_by(|a, b| (a.name != FOREGLOW).cmp(&(b.name != FOREGLOW)).then(key(a).total_cmp(&key(b))));
+    results
 }
 
-fn standing(name: &'static str, bouts: &[&Bout], trials: &[Trial]) -> Standing {
-    let outcomes: Vec<Outcome> =
-        bouts.iter().filter_map(|bout| bout.outcomes.as_ref().ok()).flatten().copied().collect();
+fn result(name: &'static str, runs: &[&MethodRun], trials: &[Trial]) -> MethodResult {
+    let outcomes: Vec<Outcome> = runs.iter().filter_map(|run| run.outcomes.as_ref().ok()).flatten().copied().collect();
     let asked: usize = trials.iter().map(Trial::tested).sum();
     let mut score = score(&outcomes);
     score.unknown = asked - score.tested;
-    let error = bouts.iter().find_map(|bout| bout.outcomes.as_ref().err());
+    let error = runs.iter().find_map(|run| run.outcomes.as_ref().err());
     let reason = match (error, score.unknown) {
         (_, 0) => (score.mape_percent.is_none() && asked > 0).then(|| "its errors are too large for a mean".to_owned()),
         (Some(error), unknown) if unknown == asked => Some(error.clone()),
@@ -126,7 +125,7 @@ fn standing(name: &'static str, bouts: &[&Bout], trials: &[Trial]) -> Standing {
             Some(format!("{unknown} of {asked} runs are left out: {why}"))
         }
     };
-    let went_well: Vec<f64> = bouts.iter().filter(|bout| bout.outcomes.is_ok()).map(|bout| bout.secs).collect();
+    let went_well: Vec<f64> = runs.iter().filter(|run| run.outcomes.is_ok()).map(|run| run.secs).collect();
     let fit_secs = (score.tested > 0).then(|| went_well.iter().sum::<f64>() / went_well.len() as f64);
-    Standing { name, score, fit_secs, reason }
+    MethodResult { name, score, fit_secs, reason }
 }

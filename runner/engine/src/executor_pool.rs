@@ -1,4 +1,4 @@
-//! The executor processes of a run. Dropping the fleet ends all of them.
+//! The executor processes of a run. Dropping the pool ends all of them.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
@@ -25,7 +25,7 @@ const FULL_QUOTA: f64 = 0.9;
 const ENDING: Duration = Duration::from_secs(5);
 
 /// The executors of a run, numbered from 0.
-pub struct Fleet {
+pub struct ExecutorPool {
     executors: Vec<Executor>,
     events: Receiver<(usize, Event)>,
     watch: Watch,
@@ -73,10 +73,10 @@ struct Executor {
     group: Option<ControlGroup>,
 }
 
-impl Fleet {
+impl ExecutorPool {
     /// Starts an executor for each assignment, limits its memory, and sends it the assignment.
     /// `core_share` is the share of a processor that each task thread gets once
-    /// [`Fleet::slow_down`] is called.
+    /// [`ExecutorPool::slow_down`] is called.
     ///
     /// # Errors
     /// The system cannot start a process, or does not permit CPU quotas.

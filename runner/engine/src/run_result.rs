@@ -6,10 +6,10 @@ use foreglow_machine::bounds::is_out_of_memory;
 use foreglow_protocol::Report;
 use foreglow_shared::{Configuration, ExceededMemory, Outcome};
 
-use super::fleet::{End, Event, Fleet};
+use super::executor_pool::{End, Event, ExecutorPool};
 
 /// Outcome of a run in its sample.
-pub struct Ending {
+pub struct RunResult {
     pub outcome: Outcome,
     /// A lower bound if the run timed out.
     pub completion_time_secs: Option<f64>,
@@ -18,7 +18,7 @@ pub struct Ending {
     pub is_of_accelerator: bool,
 }
 
-impl Ending {
+impl RunResult {
     pub fn new(outcome: Outcome, completion_time_secs: Option<f64>, reason: Option<String>) -> Self {
         Self { outcome, completion_time_secs, reason, is_of_accelerator: false }
     }
@@ -36,22 +36,22 @@ pub enum Stop {
     /// The user interrupted the command; there is no sample.
     Interrupted,
     /// The run has ended with an outcome.
-    Ended(Ending),
+    Ended(RunResult),
 }
 
 /// Ends the run for a reason that is independent of the configuration.
 pub fn failed(reason: String) -> Stop {
-    Stop::Ended(Ending::new(Outcome::Failed, None, Some(reason)))
+    Stop::Ended(RunResult::new(Outcome::Failed, None, Some(reason)))
 }
 
 /// Ends the run at its timeout.
 pub fn timed_out(timeout: Duration) -> Stop {
     let secs = timeout.as_secs_f64();
-    Stop::Ended(Ending::new(Outcome::TimedOut, Some(secs), Some(format!("not finished after {secs} s"))))
+    Stop::Ended(RunResult::new(Outcome::TimedOut, Some(secs), Some(format!("not finished after {secs} s"))))
 }
 
 /// Ends the run because of an unexpected event of an executor.
-pub fn unexpected(configuration: &Configuration, fleet: &mut Fleet, executor: usize, event: Event) -> Stop {
+pub fn unexpected(configuration: &Configuration, pool: &mut ExecutorPool, executor: usize, event: Event) -> Stop {
     let named = format!("executor {} of {}", executor + 1, configuration.executors);
     match event {
         Event::Report(Report::Failed { reason, .. }) if is_out_of_memory(&reason) => {
@@ -59,7 +59,7 @@ pub fn unexpected(configuration: &Configuration, fleet: &mut Fleet, executor: us
         }
         Event::Report(Report::Failed { reason, .. }) => failed(reason),
         Event::Gone => {
-            let end = fleet.end_of(executor);
+            let end = pool.end_of(executor);
             let reason = format!("{named} {}", describe(&end));
             let is_out_of_memory = end.is_out_of_memory || is_out_of_memory(&reason);
             if is_out_of_memory { out_of_memory(configuration, &reason, end.is_out_of_memory) } else { failed(reason) }
@@ -80,8 +80,8 @@ fn out_of_memory(configuration: &Configuration, reason: &str, by_system: bool) -
         }
         None => format!("an executor needs more than its {memory_mib} MiB"),
     };
-    let ending = Ending::new(Outcome::OutOfMemory, None, Some(format!("{whose}: {reason}")));
-    Stop::Ended(Ending { is_of_accelerator: accelerator.is_some(), ..ending })
+    let ending = RunResult::new(Outcome::OutOfMemory, None, Some(format!("{whose}: {reason}")));
+    Stop::Ended(RunResult { is_of_accelerator: accelerator.is_some(), ..ending })
 }
 
 fn describe(end: &End) -> String {

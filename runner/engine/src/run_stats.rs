@@ -5,7 +5,7 @@ use foreglow_protocol::{Assignment, BrokenImage, Phases};
 use foreglow_shared::Sample;
 use serde_json::{Map, Value, json};
 
-use super::fleet::MemoryBound;
+use super::executor_pool::MemoryBound;
 use super::watch::Usage;
 
 /// Field of a sample with its broken images, and the limit on the listed ones.
@@ -14,18 +14,18 @@ const NAMED_BROKEN: usize = 10;
 
 /// Progress and resource use of a run.
 #[derive(Default)]
-pub struct Account {
+pub struct RunStats {
     /// Images that went through the CNN.
     pub images_done: u64,
     /// Images of the sample that could not be used.
     pub broken: Vec<BrokenImage>,
     /// Images that could not be used to evaluate the CNN.
     broken_held_out: Vec<BrokenImage>,
-    executors: Vec<Tally>,
+    executors: Vec<ExecutorTotals>,
 }
 
 /// Progress and resource use of an executor.
-struct Tally {
+struct ExecutorTotals {
     processors: Vec<u32>,
     bound: Option<MemoryBound>,
     partitions: u64,
@@ -34,10 +34,10 @@ struct Tally {
     usage: Usage,
 }
 
-impl Account {
+impl RunStats {
     /// Records the started executors with their assignments and memory limits.
     pub fn start(&mut self, assignments: &[Assignment], bounds: impl Iterator<Item = Option<MemoryBound>>) {
-        let tally = |(assignment, bound): (&Assignment, Option<MemoryBound>)| Tally {
+        let totals = |(assignment, bound): (&Assignment, Option<MemoryBound>)| ExecutorTotals {
             processors: assignment.processors.clone(),
             bound,
             partitions: 0,
@@ -45,7 +45,7 @@ impl Account {
             phases: Phases::default(),
             usage: Usage::default(),
         };
-        self.executors = assignments.iter().zip(bounds).map(tally).collect();
+        self.executors = assignments.iter().zip(bounds).map(totals).collect();
     }
 
     /// Records a finished partition.
@@ -56,9 +56,9 @@ impl Account {
 
     /// Records images used for training.
     pub fn learned(&mut self, executor: usize, images: u64, phases: Phases) {
-        let tally = &mut self.executors[executor];
-        tally.images += images;
-        tally.phases += phases;
+        let totals = &mut self.executors[executor];
+        totals.images += images;
+        totals.phases += phases;
         self.images_done += images;
     }
 
@@ -74,14 +74,14 @@ impl Account {
 
     /// Records the resource use of the executors.
     pub fn use_of(&mut self, usages: &[Usage]) {
-        for (tally, usage) in self.executors.iter_mut().zip(usages) {
-            tally.usage = *usage;
+        for (totals, usage) in self.executors.iter_mut().zip(usages) {
+            totals.usage = *usage;
         }
     }
 
     /// Returns the largest resident memory of an executor, MiB.
     pub fn peak_memory_mib(&self) -> Option<u64> {
-        self.executors.iter().filter_map(|tally| tally.usage.peak_memory_mib).max()
+        self.executors.iter().filter_map(|totals| totals.usage.peak_memory_mib).max()
     }
 
     /// Returns the fields of the sample.
@@ -90,17 +90,17 @@ impl Account {
         describe_broken(&self.broken, &self.broken_held_out, &mut fields);
         if self.images_done > 0 {
             let mut phases = Phases::default();
-            self.executors.iter().for_each(|tally| phases += tally.phases);
+            self.executors.iter().for_each(|totals| phases += totals.phases);
             fields.insert("phases".into(), json!(phases.rounded()));
         }
         if !self.executors.is_empty() {
-            fields.insert("executors".into(), self.executors.iter().map(Tally::to_json).collect());
+            fields.insert("executors".into(), self.executors.iter().map(ExecutorTotals::to_json).collect());
         }
         fields
     }
 }
 
-impl Tally {
+impl ExecutorTotals {
     fn to_json(&self) -> Value {
         json!({
             "processors": self.processors,

@@ -1,7 +1,7 @@
-//! Course of a training: loss and accuracy of each epoch, and the quality of the trained CNN.
+//! TrainingHistory of a training: loss and accuracy of each epoch, and the quality of the trained CNN.
 
 use foreglow_data::open_held_out;
-use foreglow_protocol::Tally;
+use foreglow_protocol::EvaluationTotals;
 use foreglow_shared::Confusion;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -11,9 +11,9 @@ use super::{Job, TrainingJob};
 /// Limit on the classes for a confusion matrix in a sample, which would be too large.
 const MOST_CLASSES: usize = 100;
 
-/// Course of a training.
+/// TrainingHistory of a training.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Course {
+pub struct TrainingHistory {
     /// Listening ports by executor.
     #[serde(skip)]
     pub(super) ports: Vec<(usize, u16)>,
@@ -21,7 +21,7 @@ pub struct Course {
     /// Classes of the validation images, predicted after the last epoch.
     validation: Confusion,
     #[serde(skip)]
-    held_out: Option<Tally>,
+    held_out: Option<EvaluationTotals>,
     #[serde(skip)]
     confusion: Confusion,
     /// Epochs that an earlier, interrupted run trained.
@@ -30,10 +30,10 @@ pub struct Course {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct EpochTally {
-    training: Tally,
+    training: EvaluationTotals,
     /// Images of the epoch so far, including broken ones.
     seen: u64,
-    validation: Option<Tally>,
+    validation: Option<EvaluationTotals>,
 }
 
 /// A finished epoch.
@@ -60,20 +60,20 @@ pub struct Score {
 
 impl Score {
     /// Returns the means; NaN without an image, of which neither is known.
-    fn of(tally: &Tally) -> Self {
+    fn of(tally: &EvaluationTotals) -> Self {
         let images = tally.images as f64;
         Self { loss: tally.loss_sum / images, accuracy: tally.correct as f64 / images }
     }
 }
 
-impl Course {
+impl TrainingHistory {
     /// Records the port on which an executor listens.
     pub fn listens(&mut self, executor: usize, port: u16) {
         self.ports.push((executor, port));
     }
 
     /// Records training images of an epoch.
-    pub fn learn(&mut self, epoch: u64, tally: Tally) {
+    pub fn learn(&mut self, epoch: u64, tally: EvaluationTotals) {
         self.at(epoch).training += tally;
     }
 
@@ -96,18 +96,18 @@ impl Course {
 
     /// Prepares for the validation after an epoch.
     pub fn start_validation(&mut self, epoch: u64) {
-        self.at(epoch).validation = Some(Tally::default());
+        self.at(epoch).validation = Some(EvaluationTotals::default());
         self.validation = Confusion::default();
     }
 
     /// Records evaluated validation images of an epoch.
-    pub fn validate(&mut self, epoch: u64, tally: Tally, confusion: &Confusion) {
+    pub fn validate(&mut self, epoch: u64, tally: EvaluationTotals, confusion: &Confusion) {
         *self.at(epoch).validation.get_or_insert_default() += tally;
         self.validation.merge(confusion);
     }
 
     /// Records evaluated held-out images.
-    pub fn judge(&mut self, tally: Tally, confusion: &Confusion) {
+    pub fn judge(&mut self, tally: EvaluationTotals, confusion: &Confusion) {
         *self.held_out.get_or_insert_default() += tally;
         self.confusion.merge(confusion);
     }
@@ -187,7 +187,7 @@ impl Course {
 
 /// Returns mean loss and accuracy. What is not finite, because the training diverged or no image
 /// was usable, becomes null.
-fn score(tally: &Tally) -> Value {
+fn score(tally: &EvaluationTotals) -> Value {
     let Score { loss, accuracy } = Score::of(tally);
     json!({ "images": tally.images, "loss": round(loss), "accuracy": round(accuracy) })
 }

@@ -1,6 +1,6 @@
 //! Operators of published networks against the formulas of their specification.
 
-use super::settings::{HEIGHT, WIDTH, assert_close, float, floats, images, number, run, text, with};
+use super::settings_tests::{HEIGHT, WIDTH, assert_close, float, floats, images, number, run, text, with};
 use super::writer::{self, Message, list, node};
 use super::*;
 

@@ -48,7 +48,7 @@ struct MayRead {
 
 /// Sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Client {
     /// No token is required.
     Open,
     /// The request has a valid token.
@@ -74,31 +74,31 @@ impl Gate {
         }
     }
 
-    /// Returns the standing of the sender of a request.
+    /// Returns the client of the sender of a request.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub(super) async fn standing(self: &Arc<Self>, sent: Option<Hash>) -> anyhow::Result<Standing> {
+    pub(super) async fn client(self: &Arc<Self>, sent: Option<Hash>) -> anyhow::Result<Client> {
         if let (Some(own), Some(sent)) = (&self.own, &sent)
             && own.is(sent)
         {
             return Ok(own_token());
         }
         if self.open && self.own.is_none() && sent.is_none() {
-            return Ok(Standing::Open);
+            return Ok(Client::Open);
         }
         let gate = Arc::clone(self);
         tokio::task::spawn_blocking(move || gate.look_up(sent)).await.context("a token could not be looked up")?
     }
 
-    fn look_up(&self, sent: Option<Hash>) -> anyhow::Result<Standing> {
+    fn look_up(&self, sent: Option<Hash>) -> anyhow::Result<Client> {
         let store = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.is_protected.load(Ordering::Relaxed) && !self.open && store.has_tokens()? {
             self.is_protected.store(true, Ordering::Relaxed);
         }
         let Some(sent) = sent else {
             let is_protected = self.is_protected.load(Ordering::Relaxed);
-            return Ok(if is_protected { Standing::Missing } else { Standing::Open });
+            return Ok(if is_protected { Client::Missing } else { Client::Open });
         };
         let found = store.token(sent)?;
         drop(store);
@@ -107,12 +107,12 @@ impl Gate {
             Some(token) => {
                 let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
                 used.insert(token.name.clone(), now);
-                Ok(Standing::Token { name: token.name, roles: token.roles, per_minute: Some(token.per_minute) })
+                Ok(Client::Token { name: token.name, roles: token.roles, per_minute: Some(token.per_minute) })
             }
             // Without protection an unknown token is ignored; it may be from the environment, for
             // another collector.
-            None if !self.is_protected.load(Ordering::Relaxed) => Ok(Standing::Open),
-            None => Ok(Standing::Unknown),
+            None if !self.is_protected.load(Ordering::Relaxed) => Ok(Client::Open),
+            None => Ok(Client::Unknown),
         }
     }
 
@@ -124,7 +124,7 @@ impl Gate {
             return known.answer;
         }
         // A temporary failure of the store does not end streams.
-        let answer = self.standing(sent).await.map_or(true, |standing| standing.may(|roles| roles.read));
+        let answer = self.client(sent).await.map_or(true, |client| client.may(|roles| roles.read));
         let mut listening = self.listening.lock().unwrap_or_else(PoisonError::into_inner);
         if listening.len() >= MOST_LISTENING {
             listening.clear();
@@ -140,12 +140,12 @@ impl Gate {
     }
 }
 
-fn own_token() -> Standing {
+fn own_token() -> Client {
     let roles = Roles { admin: true, ..Roles::default() };
-    Standing::Token { name: OWN_TOKEN.to_owned(), roles, per_minute: None }
+    Client::Token { name: OWN_TOKEN.to_owned(), roles, per_minute: None }
 }
 
-impl Standing {
+impl Client {
     /// Whether the sender has a role; true without protection.
     pub(super) fn may(&self, has: impl Fn(&Roles) -> bool) -> bool {
         match self {
