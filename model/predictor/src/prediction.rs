@@ -143,6 +143,20 @@ pub enum Warning {
         /// Accelerators of the host.
         accelerators: u32,
     },
+    /// Only the amount of work varies in the samples, the question has more of it, and the time did
+    /// not grow with it beyond the noise: the time is unknown.
+    TimeDoesNotGrow {
+        /// The amount of work.
+        feature: String,
+        /// The smallest measured value.
+        smallest: f64,
+        /// Its time, seconds.
+        smallest_secs: f64,
+        /// The largest measured value.
+        largest: f64,
+        /// Its time, seconds.
+        largest_secs: f64,
+    },
     /// The prediction is not a number of seconds above 0: the time is unknown.
     NotPositive,
     /// The configuration is invalid.
@@ -349,6 +363,15 @@ impl fmt::Display for Warning {
                 "{executors} executors exceed the {accelerators} GPUs of this machine, and each executor needs its own; \
                  choose at most {accelerators}, or measure with --share-gpu how several share one"
             ),
+            Self::TimeDoesNotGrow { feature, smallest, smallest_secs, largest, largest_secs } => {
+                let [smallest, largest] = [smallest, largest].map(|value| show(feature, *value));
+                let [shorter, longer] = [smallest_secs, largest_secs].map(|secs| format_duration(*secs));
+                write!(
+                    f,
+                    "{feature} {smallest} took {shorter} and {feature} {largest} took {longer}, so the samples are mostly \
+                     start-up and do not show the time of more work; collect a sample with more"
+                )
+            }
             Self::NotPositive => f.write_str(
                 "the predicted time is not above 0, so it is unknown; collect a sample closer to this configuration",
             ),

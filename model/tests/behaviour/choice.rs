@@ -60,7 +60,7 @@ fn a_job_that_was_stopped_at_the_deadline_has_no_chance_anywhere() {
 
 #[test]
 fn a_stopped_run_counts_where_too_few_runs_tell_a_probability() {
-    let two = [run(1, 1, 0.01, 2.0), run(1, 1, 0.1, 11.0)];
+    let two = [run(2, 1, 1.0, 51.0), run(4, 1, 1.0, 26.0)];
     let mut job = job(&two);
     let predictor = Predictor::fit_job(&job).unwrap();
     let (split, prediction) = (CoreSplit::even(1, 1), predictor.predict(crate::grid::whole(1, 1)));

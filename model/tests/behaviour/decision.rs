@@ -256,7 +256,7 @@ fn a_large_grid_knows_the_noise_of_repeated_runs_too() {
 
 #[test]
 fn without_a_spread_only_the_predicted_time_is_compared() {
-    let runs = [run(1, 1, 0.01, 2.0), run(1, 1, 0.1, 11.0)];
+    let runs = [run(1, 1, 1.0, 101.0), run(2, 1, 1.0, 51.0)];
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     let ask = |probability: f64| {
         let question = Question { deadline_secs: Some(1e4), probability, ..Question::about(&runs) };

@@ -1,8 +1,17 @@
-//! Laws that few runs hardly determine: the synchronisation of replicas.
+//! Laws that few runs hardly determine: a start-up that depends on the configuration, work that is a
+//! small part of every run, and the synchronisation of replicas.
 
-use foreglow_model::{Column, Dataset, Features, Meaning, Prediction, TablePredictor};
+use foreglow_model::{Column, Dataset, Features, Meaning, Prediction, Predictor, TablePredictor, Warning};
+use foreglow_shared::Observation;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::grid::{context, full, jitter, run, whole};
+
+const COUNTS: [u32; 3] = [1, 2, 4];
+
+/// Returns the time of a job by its executors, cores and sampling rate.
+type Law = fn(f64, f64, f64) -> f64;
 
 fn holds(prediction: &Prediction, secs: f64) -> bool {
     prediction.interval.is_some_and(|interval| (interval.lower_secs..=interval.upper_secs).contains(&secs))
@@ -49,4 +58,83 @@ fn two_counts_of_replicas_leave_both_laws_in_the_interval() {
             assert!(holds(&prediction, truth), "{prediction:?} for {truth}");
         }
     }
+}
+
+/// Predicts the whole jobs of a 3 × 3 grid from samples: each relative error, and whether the time
+/// is in the interval.
+fn whole_jobs(law: Law, samples: &[Observation]) -> Vec<(f64, bool)> {
+    let predictor = Predictor::fit(&context(None), samples).unwrap();
+    let outcome = |(executors, cores): (u32, u32)| {
+        let truth = law(f64::from(executors), f64::from(cores), 1.0);
+        let prediction = predictor.predict(whole(executors, cores));
+        ((prediction.completion_time_secs.unwrap() / truth - 1.0).abs(), holds(&prediction, truth))
+    };
+    COUNTS.into_iter().flat_map(|executors| COUNTS.map(|cores| (executors, cores))).map(outcome).collect()
+}
+
+/// Four draws of noise up to this share, each in another order of the runs.
+fn draws(samples: &[Observation], share: f64) -> [Vec<Observation>; 4] {
+    std::array::from_fn(|draw| {
+        let mut samples = samples.to_vec();
+        samples.rotate_left(5 * draw);
+        jitter(&samples, share)
+    })
+}
+
+/// Asserts the mean error and the share of the intervals that hold.
+fn assert_recovered(outcomes: &[(f64, bool)], most_error: f64, least_held: f64) {
+    let count = outcomes.len() as f64;
+    let error = outcomes.iter().map(|(error, _)| error).sum::<f64>() / count;
+    let held = outcomes.iter().filter(|(_, held)| *held).count() as f64 / count;
+    assert!(error <= most_error && held >= least_held, "error {error}, held {held}");
+}
+
+#[test]
+fn a_start_up_that_the_configuration_decides_is_recovered_from_small_samples() {
+    let laws: [Law; 5] = [
+        |e, c, s| 22.0 / e + 116.0 * s / (e * c),
+        |e, c, s| 22.0 / c + 116.0 * s / (e * c),
+        |e, c, s| 5.0 + 5.0 / e + 116.0 * s / (e * c),
+        |e, c, s| 22.0 + 116.0 * s / (e * c),
+        |e, c, s| 30.0 / (e * c).sqrt() + 80.0 * s / (e * c),
+    ];
+    for law in laws {
+        let of = |rates: [f64; 3]| draws(&full(&COUNTS, &COUNTS, &rates, law), 0.01).map(|runs| whole_jobs(law, &runs));
+        let outcomes = [of([0.01, 0.03, 0.1]), of([0.03, 0.05, 0.1])].concat().concat();
+        assert_recovered(&outcomes, 0.05, 0.87);
+    }
+}
+
+#[test]
+fn where_samples_are_mostly_start_up_the_interval_knows_that_their_growth_is_uncertain() {
+    let law: Law = |e, c, s| 60.0 + 116.0 * s / (e * c);
+    let samples = full(&COUNTS, &COUNTS, &[0.01, 0.1], law);
+    assert_recovered(&draws(&samples, 0.08).map(|runs| whole_jobs(law, &runs)).concat(), 0.25, 0.85);
+}
+
+#[test]
+fn one_configuration_gets_an_interval_and_repeats_that_differ_widen_it() {
+    let of = |repeats: &[f64]| {
+        let runs = repeats.iter().flat_map(|noise| [0.01, 0.1].map(|s| run(2, 2, s, noise * (4.0 + 100.0 * s))));
+        Predictor::fit(&context(None), &runs.collect::<Vec<Observation>>()).unwrap().predict(whole(2, 2))
+    };
+    let (one, repeated, noisy) = (of(&[1.0]), of(&[0.98, 1.0, 1.02]), of(&[0.7, 0.8, 1.0, 1.25, 1.4]));
+    let width =
+        |prediction: &Prediction| prediction.interval.unwrap().upper_secs / prediction.interval.unwrap().lower_secs;
+    assert!([&one, &repeated, &noisy].into_iter().all(|prediction| holds(prediction, 104.0)), "{one:?}");
+    assert!((one.completion_time_secs.unwrap() / 104.0 - 1.0).abs() < 0.1, "{one:?}");
+    assert!(width(&repeated) < 2.0 && width(&noisy) > 1.1 * width(&repeated), "{repeated:?} and {noisy:?}");
+}
+
+#[test]
+fn a_time_that_does_not_grow_with_the_work_is_said_and_not_extrapolated() {
+    let predictor = Predictor::fit(&context(None), &[run(1, 1, 0.01, 5.0), run(1, 1, 0.1, 5.2)]).unwrap();
+    let prediction = predictor.predict(whole(1, 1));
+    assert_eq!((prediction.completion_time_secs, prediction.interval), (None, None));
+    let [warning @ Warning::TimeDoesNotGrow { .. }] = &prediction.warnings[..] else { panic!("{prediction:?}") };
+    assert_eq!(
+        warning.to_string(),
+        "sampling rate 1 % took 5.00 s and sampling rate 10 % took 5.20 s, so the samples are mostly start-up and do not \
+         show the time of more work; collect a sample with more"
+    );
 }

@@ -1,6 +1,6 @@
 //! Prediction intervals.
 
-use foreglow_model::Predictor;
+use foreglow_model::{Predictor, Setting};
 use foreglow_shared::Observation;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -19,10 +19,15 @@ fn width(runs: &[Observation]) -> f64 {
 }
 
 #[test]
-fn two_rows_have_no_interval() {
+fn two_rows_have_an_interval_only_along_the_work() {
     let runs = [run(1, 1, 0.01, 2.0), run(1, 1, 0.1, 11.0)];
-    let prediction = Predictor::fit(&context(None), &runs).unwrap().predict(whole(1, 1));
-    assert!(prediction.completion_time_secs.is_some() && prediction.interval.is_none() && prediction.spread.is_none());
+    let predictor = Predictor::fit(&context(None), &runs).unwrap();
+    assert!(predictor.predict(whole(1, 1)).interval.is_some());
+    let within = predictor.predict(Setting::even(1, 1, 0.05));
+    assert!(within.completion_time_secs.is_some() && within.interval.is_none() && within.spread.is_none());
+    let runs = [run(1, 1, 1.0, 101.0), run(2, 1, 1.0, 51.0)];
+    let more_workers = Predictor::fit(&context(None), &runs).unwrap().predict(whole(4, 1));
+    assert!(more_workers.completion_time_secs.is_some() && more_workers.interval.is_none());
 }
 
 #[test]

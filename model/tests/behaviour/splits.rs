@@ -107,7 +107,7 @@ fn repeats_are_fitted_and_tested_by_their_median_or_each() {
 fn a_score_counts_errors_intervals_and_unknown_times() {
     let outcome = |measured_secs, secs, interval| Outcome {
         measured_secs,
-        answer: Answer { secs, interval, is_beyond: measured_secs > 15.0 },
+        answer: Answer { secs, interval, is_beyond: measured_secs > 15.0, ..Answer::default() },
     };
     let outcomes = [
         outcome(10.0, Some(11.0), Some((9.0, 12.0))),

@@ -7,6 +7,7 @@ use foreglow_model::{Outcome, RIVALS, Rival};
 use rayon::prelude::*;
 use serde_json::Value;
 
+use crate::calibration::Calibration;
 use crate::child;
 use crate::contestant::{Constants, FOREGLOW};
 use crate::figures::{Figures, PartOutcomes};
@@ -179,6 +180,7 @@ fn part_outcomes<'a>(slots: &[Slot], slowed: Slowed, part: usize, of: &impl Fn(u
             .filter(|place| of(*place).outcomes.is_err())
             .map(|place| slots[place].trial.tested())
             .sum(),
+        calibration: places(slowed).filter_map(|place| of(place).outcomes.as_deref().ok().map(Calibration::of)).sum(),
         clean: places(Slowed::None).filter(is_clean_twin).flat_map(outcomes).collect(),
         secs: places(slowed).filter(|place| of(*place).outcomes.is_ok()).map(|place| of(place).secs).collect(),
         reason: places(slowed).find_map(|place| of(place).outcomes.as_ref().err().cloned()),

@@ -57,8 +57,8 @@ pub fn outcomes(options: &Options, bout: &Bout, limit_secs: f64) -> Result<Vec<O
 /// Formats an answer for the parent process.
 pub fn print(outcomes: &Result<Vec<Outcome>, String>) -> Value {
     let outcome = |outcome: &Outcome| {
-        let Answer { secs, interval, is_beyond } = outcome.answer;
-        json!([outcome.measured_secs, secs, interval.map(|(lower, upper)| [lower, upper]), is_beyond])
+        let Answer { secs, interval, tenths, is_beyond } = outcome.answer;
+        json!([outcome.measured_secs, secs, interval.map(|(lower, upper)| [lower, upper]), is_beyond, tenths])
     };
     match outcomes {
         Ok(outcomes) => json!({ "outcomes": outcomes.iter().map(outcome).collect::<Vec<_>>() }),
@@ -73,7 +73,8 @@ fn read(value: &Value) -> Option<Result<Vec<Outcome>, String>> {
     }
     let outcome = |row: &Value| {
         let interval = row[2][0].as_f64().zip(row[2][1].as_f64());
-        let answer = Answer { secs: row[1].as_f64(), interval, is_beyond: row[3].as_bool()? };
+        let tenths = serde_json::from_value(row[4].clone()).ok()?;
+        let answer = Answer { secs: row[1].as_f64(), interval, tenths, is_beyond: row[3].as_bool()? };
         Some(Outcome { measured_secs: row[0].as_f64()?, answer })
     };
     value["outcomes"].as_array()?.iter().map(outcome).collect::<Option<Vec<_>>>().map(Ok)
@@ -85,7 +86,7 @@ mod tests {
 
     #[test]
     fn an_answer_survives_the_way_through_a_process() {
-        let answer = Answer { secs: Some(1.25), interval: Some((1.0, 2.5)), is_beyond: true };
+        let answer = Answer { secs: Some(1.25), interval: Some((1.0, 2.5)), tenths: Some([1.5; 4]), is_beyond: true };
         let outcomes =
             Ok(vec![Outcome { measured_secs: 1.5, answer }, Outcome { measured_secs: 2.0, answer: Answer::default() }]);
         assert_eq!(read(&print(&outcomes)), Some(outcomes));

@@ -40,7 +40,7 @@ pub fn answer_table(
     let is_beyond = |prediction: &Prediction| {
         prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }))
     };
-    Ok(predictions.iter().map(|prediction| answer(prediction, is_beyond(prediction))).collect())
+    Ok(predictions.iter().map(|prediction| Answer::of(prediction, is_beyond(prediction))).collect())
 }
 
 /// Returns the predictor's answers for runs of a job.
@@ -56,15 +56,7 @@ pub fn answer_job(job: &Job, asked: &[Observation], constants: &Constants) -> Re
         let most = job.observations.iter().map(|run| run.sampling_rate).fold(0.0, f64::max);
         let is_beyond = run.sampling_rate > most
             || prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }));
-        Outcome { measured_secs: run.completion_time_secs, answer: answer(&prediction, is_beyond) }
+        Outcome { measured_secs: run.completion_time_secs, answer: Answer::of(&prediction, is_beyond) }
     };
     Ok(asked.iter().map(outcome).collect())
-}
-
-fn answer(prediction: &Prediction, is_beyond: bool) -> Answer {
-    Answer {
-        secs: prediction.completion_time_secs,
-        interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
-        is_beyond,
-    }
 }

@@ -1,10 +1,12 @@
 //! The figures of a predictor over the parts of a protocol.
 
 use std::iter::Sum;
+use std::ops::Add;
 
 use foreglow_model::{Outcome, median, score};
 use serde_json::{Value, json};
 
+use crate::calibration::Calibration;
 use crate::slowed::Slowed;
 
 /// 1 − the nominal probability of the intervals.
@@ -16,6 +18,8 @@ pub struct PartOutcomes {
     pub outcomes: Vec<Outcome>,
     /// Tested runs of the trials on which the predictor could not be fitted.
     pub failed: usize,
+    /// Deadlines that were met, over all trials.
+    pub calibration: Calibration,
     /// The outcomes on the same trials without slow runs; empty without slow runs.
     pub clean: Vec<Outcome>,
     /// Seconds of each fit with its predictions.
@@ -47,6 +51,8 @@ pub struct Figures {
     pub within: Covered,
     /// The same beyond the fitted ranges.
     pub beyond: Covered,
+    /// How often deadlines were met.
+    pub calibration: Calibration,
     /// Mean width of the intervals, percent of the measured time.
     pub width_percent: Option<f64>,
     /// Median width of the intervals, percent of the measured time.
@@ -65,7 +71,7 @@ pub struct Figures {
 }
 
 /// Numbers of tested runs and of those inside their interval.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Covered {
     /// Runs inside.
     pub held: usize,
@@ -74,15 +80,28 @@ pub struct Covered {
 }
 
 impl Covered {
+    /// Counts one more run.
+    pub(crate) fn count(&mut self, is_held: bool) {
+        *self = *self + Self { held: usize::from(is_held), tested: 1 };
+    }
+
     /// Returns the share of the tested runs; `None` if there are none.
     pub fn percent(self) -> Option<f64> {
         (self.tested > 0).then(|| 100.0 * self.held as f64 / self.tested as f64)
     }
 }
 
+impl Add for Covered {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { held: self.held + other.held, tested: self.tested + other.tested }
+    }
+}
+
 impl Sum for Covered {
     fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
-        parts.fold(Self::default(), |sum, part| Self { held: sum.held + part.held, tested: sum.tested + part.tested })
+        parts.fold(Self::default(), Self::add)
     }
 }
 
@@ -118,6 +137,7 @@ impl Figures {
             left_out_mape_percent: None,
             within: covered(|coverage| coverage.within),
             beyond: covered(|coverage| coverage.beyond),
+            calibration: parts.iter().map(|part| part.calibration).sum(),
             width_percent: mean_of_all(parts.iter().map(|part| mean(part.outcomes.iter().filter_map(width)))),
             median_width_percent: median_of_any(
                 &parts.iter().flat_map(|part| part.outcomes.iter().filter_map(width)).collect::<Vec<f64>>(),
@@ -159,6 +179,7 @@ impl Figures {
             "interval_score_percent": self.interval_score_percent,
             "within": { "held": self.within.held, "tested": self.within.tested },
             "beyond": { "held": self.beyond.held, "tested": self.beyond.tested },
+            "calibration": self.calibration.json(),
             "tested": self.tested,
             "unknown": self.unknown,
             "fit_secs": self.fit_secs,
@@ -201,7 +222,7 @@ mod tests {
     use super::*;
 
     fn outcome(measured_secs: f64, secs: f64, interval: (f64, f64)) -> Outcome {
-        Outcome { measured_secs, answer: Answer { secs: Some(secs), interval: Some(interval), is_beyond: false } }
+        Outcome { measured_secs, answer: Answer { secs: Some(secs), interval: Some(interval), ..Answer::default() } }
     }
 
     #[test]
@@ -216,6 +237,7 @@ mod tests {
         let part = |outcomes: Vec<Outcome>, failed| PartOutcomes {
             outcomes,
             failed,
+            calibration: Calibration::default(),
             clean: vec![],
             secs: vec![],
             reason: None,

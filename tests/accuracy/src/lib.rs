@@ -3,6 +3,7 @@
 
 mod bouts;
 mod brackets;
+mod calibration;
 mod chance;
 mod child;
 mod contestant;
@@ -20,6 +21,7 @@ mod trial;
 
 pub use crate::bouts::{answer, rows};
 pub use crate::brackets::{BracketScore, bracket_scores};
+pub use crate::calibration::Calibration;
 pub use crate::chance::Chance;
 pub use crate::figures::{Covered, Figures};
 pub use crate::options::{HELP, Options, Task};

@@ -122,7 +122,7 @@ fn show(options: &Options, places: &Places, wanted: &[Protocol], rows: &[Figures
         let commands = wanted.iter().map(commands).collect::<anyhow::Result<Vec<_>>>()?;
         page::replace(page, &page::section(wanted, &commands, rows, options.trials))?;
     }
-    let text = summary(rows);
+    let text = summary(rows) + &page::calibration(rows);
     std::io::stdout().write_all(text.as_bytes()).context("the table could not be written to standard output")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use foreglow_shared::Timestamp;
 
+use crate::calibration::Calibration;
 use crate::contestant::FOREGLOW;
 use crate::figures::{Covered, Figures};
 use crate::protocol::Protocol;
@@ -48,6 +49,7 @@ pub fn section(
         }
     }
     text.push_str(&coverage(rows));
+    text.push_str(&calibration(rows));
     text
 }
 
@@ -157,6 +159,27 @@ fn coverage(rows: &[Figures]) -> String {
         let (within, beyond) = (own().map(|row| row.within).sum(), own().map(|row| row.beyond).sum());
         let _ = writeln!(text, "| {name} | {} | {} |", covered(within), covered(beyond));
     }
+    text
+}
+
+/// Returns how often deadlines were met, by the stated probability, over all protocols without slow
+/// runs.
+pub fn calibration(rows: &[Figures]) -> String {
+    let own = rows.iter().filter(|row| row.predictor == FOREGLOW && row.slowed == Slowed::None);
+    let Calibration { tenths, chosen } = own.map(|row| row.calibration).sum();
+    let mut text = String::from(
+        "\n## Is a 90 % chance 90 %?\n\nThe tested runs of a trial are configurations with a deadline, at 0.4 to 2.5 times the median of their \
+         predicted times. Chosen: the slowest one that meets it with a stated probability of 90 % or more.\n\n\
+         | stated probability | deadlines | met |\n|---|---:|---:|\n",
+    );
+    let mut line = |name: String, of: Covered| {
+        let met = of.percent().map_or_else(|| "–".into(), |percent| format!("{percent:.1} %"));
+        let _ = writeln!(text, "| {name} | {} | {met} |", of.tested);
+    };
+    for (tenth, of) in tenths.into_iter().enumerate() {
+        line(format!("{} to {} %", 10 * tenth, 10 * (tenth + 1)), of);
+    }
+    line("90 to 100 %, chosen".into(), chosen);
     text
 }
 

@@ -7,6 +7,7 @@ use foreglow_model::RIVALS;
 use serde_json::Value;
 
 use crate::bouts::SLOWED;
+use crate::calibration::Calibration;
 use crate::contestant::FOREGLOW;
 use crate::figures::{Covered, Figures};
 use crate::protocol::Protocol;
@@ -48,6 +49,7 @@ fn row(value: &Value, protocols: &[Protocol]) -> Option<Figures> {
         left_out_mape_percent: figure("left_out_mape_percent"),
         within: covered("within")?,
         beyond: covered("beyond")?,
+        calibration: Calibration::read(&value["calibration"]),
         width_percent: figure("width_percent"),
         median_width_percent: figure("median_width_percent"),
         interval_score_percent: figure("interval_score_percent"),
@@ -68,8 +70,14 @@ mod tests {
     fn a_row_is_read_as_it_was_written() {
         let protocols = protocols();
         let protocol = &protocols[0];
-        let part =
-            PartOutcomes { outcomes: vec![], failed: 3, clean: vec![], secs: vec![0.5], reason: Some("why".into()) };
+        let part = PartOutcomes {
+            outcomes: vec![],
+            failed: 3,
+            calibration: Calibration::default(),
+            clean: vec![],
+            secs: vec![0.5],
+            reason: Some("why".into()),
+        };
         let (set, name) = (protocol.set.name, protocol.name.clone());
         let written = Figures::new(set, name, Slowed::Settings(10), RIVALS[0].name(), &[part]).json();
         assert_eq!(row(&written, &protocols).map(|row| row.json()), Some(written));

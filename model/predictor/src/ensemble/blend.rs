@@ -28,7 +28,7 @@ pub(crate) struct Blend {
     /// Whether the fits dismiss rows whose runs agree.
     pub(crate) dismisses: bool,
     /// `None` if nothing could be held out.
-    errors: Option<Errors>,
+    pub(super) errors: Option<Errors>,
     /// Held-out rows and their log errors, measured less predicted.
     pub(crate) residuals: Vec<(usize, f64)>,
 }
@@ -65,9 +65,10 @@ impl Blend {
         fitted: &[f64],
     ) -> Self {
         let mut held_out: f64 = trials.iter().map(Trial::effective_rows).sum();
-        if trials.is_empty() && *situation.shape == Shape::Inside {
+        if trials.is_empty() && (situation.is_lawful || *situation.shape == Shape::Inside) {
             // With one or two settings, only the errors on the fitted rows show which candidate
-            // fits between them. Beyond them, the priors are more reliable.
+            // fits between them, and which start-up there is. Beyond them in other features, the
+            // priors are more reliable.
             held_out = FITTED_ROWS;
         }
         let judged = if kinds.contains(&Kind::Synchronised) { SHARE_OF_UNJUDGED } else { 1.0 };
@@ -91,10 +92,10 @@ impl Blend {
         }
     }
 
-    /// Widens the errors of questions beyond a context's range to those at its end, which `within`
-    /// has: extrapolation is never surer than interpolation.
-    pub(crate) fn widen(&mut self, within: &Self) {
-        if let (Some(errors), Some(within)) = (&mut self.errors, &within.errors) {
+    /// Widens the errors of questions beyond a range to those within it: extrapolation is never
+    /// surer than interpolation.
+    pub(super) fn widen(&mut self, within: Option<&Errors>) {
+        if let (Some(errors), Some(within)) = (&mut self.errors, within) {
             errors.widen(within);
         }
     }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::Training;
+use crate::dataset::{Points, Training};
 use crate::ensemble::folds::has_forward;
 use crate::ensemble::shape::{Extent, Shape};
 use crate::regression::Regression;
@@ -13,6 +13,7 @@ use crate::regression::gaussian_process::{GaussianProcess, RESIDUAL, WHOLE};
 use crate::regression::log_additive::LogAdditive;
 use crate::regression::plane::{Factored, Plane};
 use crate::regression::posynomial::law::{self, Costs};
+use crate::regression::posynomial::term::Term;
 use crate::regression::posynomial::{Posynomial, Prior, Problem};
 use crate::{Meaning, Tuning};
 
@@ -222,14 +223,14 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
             Kind::ThreeTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[2], noise)),
             Kind::LogAdditive => Member::LogAdditive(LogAdditive::fit(&reliable)),
             Kind::Law => {
-                let terms = law::terms(request.meanings, Costs::All, request.tuning).unwrap_or_default();
+                let terms = law_terms(training, request, Costs::All);
                 let law = problem.fit_law(&terms).law;
                 let beliefs = Beliefs { noise, ..RESIDUAL };
                 Member::Detrended(Detrended::over(training, &configurations(), law, &beliefs))
             }
             Kind::Synchronised => {
                 let problem = Problem::synchronised(training, &prior);
-                let terms = law::terms(request.meanings, Costs::Synchronised, request.tuning).unwrap_or_default();
+                let terms = law_terms(training, request, Costs::Synchronised);
                 let law = problem.fit_law(&terms).law;
                 let beliefs = Beliefs { noise, ..RESIDUAL };
                 // Nor does it bend the growth with the workers, for which this law is meant.
@@ -237,7 +238,7 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
                 Member::Detrended(Detrended::over(training, &points, law, &beliefs))
             }
             Kind::Proportional => {
-                let terms = law::terms(request.meanings, Costs::Proportional, request.tuning).unwrap_or_default();
+                let terms = law_terms(training, request, Costs::Proportional);
                 let law = problem.fit_law(&terms).law;
                 let beliefs = Beliefs { noise, ..WHOLE };
                 Member::Detrended(Detrended::over(training, &configurations(), law, &beliefs))
@@ -245,6 +246,19 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
         }
     };
     request.kinds.iter().map(&mut member).collect()
+}
+
+fn law_terms(training: &Training, request: &Request, costs: Costs) -> Vec<Term> {
+    law::terms(&training.points, request.meanings, costs, request.tuning).unwrap_or_default()
+}
+
+/// Returns the variance of ln t that the parameters of the law of all costs leave open at points.
+pub(super) fn law_variances(training: &Training, request: &Request) -> impl Fn(&Points) -> Vec<f64> {
+    let prior = Prior { meanings: request.meanings.to_vec(), noise: Some(request.noise), ..Prior::default() };
+    let problem = Problem::new(training, &prior);
+    let terms = law_terms(training, request, Costs::All);
+    let fit = problem.fit_law(&terms);
+    move |points: &Points| problem.variances(&fit, points)
 }
 
 /// Fits candidates for a first guess, without ties.

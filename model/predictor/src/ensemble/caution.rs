@@ -4,18 +4,20 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Warning;
-use crate::dataset::{Features, UNSEEN, Values};
+use crate::dataset::{Features, Training, UNSEEN, Values};
 use crate::ensemble::State;
 use crate::ensemble::axis::Axis;
 use crate::ensemble::canonical::{Group, Table};
 use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::Extent;
 use crate::prediction::show;
+use crate::{Meaning, Warning};
 use foreglow_numeric::{median, outliers, outlying_errors};
 
 /// Share of a feature's range within which a measured row counts as near a question.
 const NEAR: f64 = 0.25;
+/// Difference of two times that noise explains, in its standard deviations.
+const FLAT: f64 = 2.0;
 /// Correlation from which two features count as varying together.
 const TOGETHER: f64 = 0.9999;
 
@@ -79,6 +81,28 @@ pub(super) fn cautions(
         warnings.push(Warning::EmptyCell);
     }
     warnings
+}
+
+/// Returns the reason if the time of more work is unknown: only the work varies in the runs, and the
+/// time did not grow with it beyond the noise.
+pub(super) fn flat(State { table, extent, meanings, noise, .. }: &State, numeric: &[f64]) -> Option<Warning> {
+    let is_work = |column: &usize| meanings[*column] == Some(Meaning::Work) && extent.numeric[*column].varies();
+    let column = (0..numeric.len()).find(is_work).filter(|_| extent.varying() == 1)?;
+    let (smallest, largest) = (extent.numeric[column].smallest(), extent.numeric[column].largest());
+    if numeric[column] <= largest {
+        return None;
+    }
+    let Training { points, logs, .. } = &table.training;
+    let log = |value: f64| Some(logs[points.numeric.iter().position(|row| row[column] == value)?]);
+    let (least, most) = (log(smallest)?, log(largest)?);
+    let secs = |log: f64| libm::exp(table.mean_log + log);
+    (most - least < FLAT * noise * 2.0_f64.sqrt()).then(|| Warning::TimeDoesNotGrow {
+        feature: table.schema.numeric().nth(column).unwrap_or_default().to_owned(),
+        smallest,
+        smallest_secs: secs(least),
+        largest,
+        largest_secs: secs(most),
+    })
 }
 
 /// A run that disagrees with its repeats. The state stores this instead of the [`Warning`], because

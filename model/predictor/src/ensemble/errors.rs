@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::Spread;
 use crate::ensemble::distance::Distances;
 use crate::ensemble::margin::Margin;
+use crate::ensemble::parameters::Parameters;
 use crate::ensemble::shape::Shape;
 use crate::ensemble::slopes::{Slope, Slopes};
 
@@ -74,6 +75,8 @@ const UPPER: f64 = 0.95;
 /// Position of a question relative to the rows.
 pub(crate) struct Situation<'a> {
     pub(crate) shape: &'a Shape,
+    /// Variance that a law has beyond the range.
+    pub(crate) parameters: Parameters,
     /// Whether a forward hold-out was possible for the shape.
     pub(crate) has_forward: bool,
     /// Features that vary, per row.
@@ -178,17 +181,18 @@ pub(super) enum Errors {
         reach: f64,
         degrees: f64,
         slopes: Slopes,
+        parameters: Parameters,
         /// Least scale at distance 0.
         least: f64,
     },
 }
 
 impl Errors {
-    /// Estimates the distribution; `None` if nothing was held out.
+    /// Estimates the distribution; `None` if nothing was held out. Along a law it is then the prior.
     pub(super) fn of(situation: &Situation, folds: &[HeldOutFold]) -> Option<Self> {
         let Situation { shape, has_forward, .. } = *situation;
         let count: usize = folds.iter().map(|fold| fold.rows.len()).sum();
-        if count == 0 {
+        if count == 0 && !situation.is_lawful {
             return None;
         }
         let reach = match (situation.is_lawful, has_forward) {
@@ -236,7 +240,8 @@ impl Errors {
             _ => Slopes::EQUAL,
         };
         let reach = if matches!(shape, Shape::Inside | Shape::Few(..)) { REACH_OF_CONTEXT } else { reach };
-        Some(Self::Scaled { scale: mean * scale_of_mean(degrees), reach, degrees, slopes, least: 0.0 })
+        let parameters = situation.parameters;
+        Some(Self::Scaled { scale: mean * scale_of_mean(degrees), reach, degrees, slopes, parameters, least: 0.0 })
     }
 
     /// Makes the 90 % intervals at distance 0 no narrower than those of `other`. The part that
@@ -265,9 +270,10 @@ impl Errors {
     fn growth(&self) -> Margin {
         match self {
             Self::Ranked(_) => Margin::UNIT.growing(REACH_OF_CONTEXT),
-            Self::Scaled { scale, reach, slopes, least, .. } => Margin {
+            Self::Scaled { scale, reach, slopes, parameters, least, .. } => Margin {
                 least: (least / scale).max(1.0),
                 slopes: Slopes { variance: slopes.variance / (scale * scale), ..*slopes },
+                parameters: parameters.scaled(1.0 / (scale * scale)),
                 ..Margin::UNIT.growing(*reach)
             },
         }
@@ -318,6 +324,7 @@ mod tests {
         Errors::of(
             &Situation {
                 shape,
+                parameters: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row,
                 deviation: 0.5,
@@ -350,6 +357,7 @@ mod tests {
         let usual = |deviation| {
             Situation {
                 shape: &Shape::Inside,
+                parameters: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row: 0.5,
                 deviation,
@@ -387,6 +395,7 @@ mod tests {
         let half = |rows: usize, is_lawful: bool| {
             let situation = Situation {
                 shape: &beyond,
+                parameters: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row: 0.0,
                 deviation: 0.0,

@@ -13,6 +13,7 @@ use crate::ensemble::candidate::{Kind, Known, Member, Request};
 use crate::ensemble::canonical::Table;
 use crate::ensemble::errors::Situation;
 use crate::ensemble::folds::{Fold, folds, has_forward};
+use crate::ensemble::parameters::Parameters;
 use crate::ensemble::shape::Shape;
 use crate::ensemble::{State, candidate};
 use crate::regression::Regression;
@@ -110,8 +111,15 @@ impl Fitted {
         let is_work = |(column, _): &(usize, Side)| meanings[*column] == Some(Meaning::Work);
         let is_lawful = matches!(shape, Shape::Beyond(sides) if sides.iter().all(is_work));
         let explains = known.is_complete && agreed.is_empty() && (is_lawful || !matches!(shape, Shape::Beyond(_)));
+        let parameters = match shape {
+            Shape::Beyond(sides) if is_lawful => {
+                Parameters::of(table, extent, sides, candidate::law_variances(&training, &request(&[], false)))
+            }
+            _ => Parameters::KNOWN,
+        };
         let situation = Situation {
             shape,
+            parameters,
             has_forward: has_forward(extent, shape),
             features_per_row: extent.varying() as f64 / table.rows() as f64,
             deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
@@ -128,7 +136,9 @@ impl Fitted {
             &fitted,
         );
         if matches!(shape, Shape::BeyondOfContext(_)) {
-            blend.widen(&self.blend(state, &Shape::Inside));
+            blend.widen(self.blend(state, &Shape::Inside).errors.as_ref());
+        } else if trials.is_empty() && is_lawful {
+            blend.widen(state.repeats.as_ref());
         }
         blend
     }

@@ -1,6 +1,7 @@
 //! Distance in ln t from a prediction to a quantile, as a function of the distance beyond the
 //! ranges.
 
+use crate::ensemble::parameters::Parameters;
 use crate::ensemble::slopes::Slopes;
 
 /// Limit on the distance of a question, in ranges.
@@ -16,11 +17,14 @@ pub struct Margin {
     pub(super) per_square: f64,
     /// Growth of the square where contexts grow differently, in units of `unit`.
     pub(super) slopes: Slopes,
+    /// The least growth of the square, by the parameters of a law, in units of `unit`.
+    pub(super) parameters: Parameters,
 }
 
 impl Margin {
     /// 1 at any distance.
-    pub(super) const UNIT: Self = Self { unit: 1.0, least: 1.0, per_square: 0.0, slopes: Slopes::EQUAL };
+    pub(super) const UNIT: Self =
+        Self { unit: 1.0, least: 1.0, per_square: 0.0, slopes: Slopes::EQUAL, parameters: Parameters::KNOWN };
     /// Margin if nothing could be held out.
     pub(super) const UNKNOWN: Self = Self { unit: f64::INFINITY, ..Self::UNIT };
 
@@ -34,6 +38,8 @@ impl Margin {
     pub fn at(self, distance_squared: f64) -> f64 {
         const MOST: f64 = FARTHEST * FARTHEST;
         let counted = if distance_squared < MOST { distance_squared } else { MOST };
-        self.unit * (self.least * self.least + self.per_square * counted + self.slopes.at(counted)).sqrt()
+        let least = self.least * self.least;
+        let held_out = least + self.per_square * counted + self.slopes.at(counted);
+        self.unit * held_out.max(least + self.parameters.at(distance_squared)).sqrt()
     }
 }

@@ -10,6 +10,7 @@
 //! | weights | [`blend`] |
 //! | distance beyond the ranges | [`distance`] |
 //! | expected error | [`errors`] |
+//! | uncertainty of a law beyond the measured work | [`parameters`] |
 //! | noise of one run | [`noise`] |
 //! | differences in growth between contexts | [`slopes`] |
 //! | stopped runs (lower bounds) | [`censored`] |
@@ -30,6 +31,7 @@ mod fitted;
 mod folds;
 mod margin;
 mod noise;
+mod parameters;
 mod permutation;
 mod repeats;
 mod robust;
@@ -273,6 +275,7 @@ impl Ensemble {
     fn answer(&self, numeric: &[f64], category: &[u32], name: &dyn Fn(usize) -> String) -> Prediction {
         let State { table, extent, .. } = &self.state;
         let warnings = caution::unknown(&table.schema, extent, table, numeric, category, name);
+        let warnings: Vec<Warning> = warnings.into_iter().chain(caution::flat(&self.state, numeric)).collect();
         if !warnings.is_empty() {
             return Prediction::unknown(warnings);
         }

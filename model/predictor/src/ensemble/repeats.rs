@@ -7,6 +7,7 @@
 use crate::ensemble::canonical::Group;
 use crate::ensemble::distance::Distances;
 use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Situation};
+use crate::ensemble::parameters::Parameters;
 use crate::ensemble::shape::Shape;
 use foreglow_numeric::median;
 
@@ -24,6 +25,7 @@ pub(super) fn errors(groups: &[Group]) -> Option<Errors> {
     // The setting was measured, so no effect of a feature has to be estimated.
     let situation = Situation {
         shape: &Shape::Inside,
+        parameters: Parameters::KNOWN,
         has_forward: true,
         features_per_row: 0.0,
         deviation: 0.0,

@@ -48,7 +48,7 @@ pub(super) fn reliability(
     let closest = closeness(&training, meanings);
     training.weights.iter_mut().zip(&closest).for_each(|(weight, closeness)| *weight *= closeness);
     let rows = training.logs.len();
-    let terms = law::terms(meanings, Costs::All, tuning).filter(|_| rows > 2);
+    let terms = law::terms(&training.points, meanings, Costs::All, tuning).filter(|_| rows > 2);
     let (weights, predicted, noise) = match terms {
         Some(terms) => {
             let prior = Prior { meanings: meanings.to_vec(), ..Prior::default() };

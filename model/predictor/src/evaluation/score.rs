@@ -4,6 +4,8 @@ use serde::Serialize;
 
 use foreglow_numeric::median;
 
+use crate::Prediction;
+
 /// A prediction for one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
@@ -11,8 +13,23 @@ pub struct Answer {
     pub secs: Option<f64>,
     /// Lower and upper end of the interval, seconds.
     pub interval: Option<(f64, f64)>,
+    /// Ratios of the true to the predicted time that are not exceeded with the probabilities 0.6,
+    /// 0.7, 0.8 and 0.9; those of smaller ones are their inverses. `None` without a distribution.
+    pub tenths: Option<[f64; 4]>,
     /// Whether a numeric feature is outside the range of the training runs (extrapolation).
     pub is_beyond: bool,
+}
+
+impl Answer {
+    /// Returns the answer of a prediction.
+    pub fn of(prediction: &Prediction, is_beyond: bool) -> Self {
+        Self {
+            secs: prediction.completion_time_secs,
+            interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
+            tenths: prediction.spread.as_ref().map(|spread| [0.6, 0.7, 0.8, 0.9].map(|share| spread.quantile(share))),
+            is_beyond,
+        }
+    }
 }
 
 /// A prediction with the measured value.

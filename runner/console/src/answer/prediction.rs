@@ -50,6 +50,7 @@ fn is_why_unknown(warning: &Warning) -> bool {
             | Warning::NotAboveZero { .. }
             | Warning::Oversubscribed { .. }
             | Warning::TooFewAccelerators { .. }
+            | Warning::TimeDoesNotGrow { .. }
             | Warning::NotPositive
             | Warning::Impossible
     )

@@ -63,12 +63,10 @@ impl Method {
 fn foreglow(fit: &Dataset, asked: &Features, roles: &Roles) -> Result<Vec<Answer>, String> {
     let predictor = TablePredictor::fit(fit, &roles.meanings()).map_err(|error| error.to_string())?;
     let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
-    let answer = |prediction: foreglow_model::Prediction| Answer {
-        secs: prediction.completion_time_secs,
-        interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
-        is_beyond: prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. })),
+    let is_beyond = |prediction: &foreglow_model::Prediction| {
+        prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }))
     };
-    Ok(predictions.into_iter().map(answer).collect())
+    Ok(predictions.iter().map(|prediction| Answer::of(prediction, is_beyond(prediction))).collect())
 }
 
 /// Evaluates every predictor on every trial, and calls `done(finished, total)` after each. Foreglow

@@ -27,12 +27,8 @@ fn of_job(job: &Job) -> Option<MethodResult> {
     whole.sort_by(|a, b| place(a).cmp(&place(b)).then(a.completion_time_secs.total_cmp(&b.completion_time_secs)));
     let outcome = |repeats: &[Observation]| {
         let prediction = predictor.predict(Setting::of(&repeats[0]));
-        let answer = Answer {
-            secs: prediction.completion_time_secs,
-            interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
-            // A whole job is beyond the sampling rates of its samples.
-            is_beyond: true,
-        };
+        // A whole job is beyond the sampling rates of its samples.
+        let answer = Answer::of(&prediction, true);
         let middle = |place: usize| repeats[place].completion_time_secs;
         Outcome { measured_secs: (middle((repeats.len() - 1) / 2) + middle(repeats.len() / 2)) / 2.0, answer }
     };

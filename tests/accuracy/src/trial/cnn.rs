@@ -36,12 +36,7 @@ impl CnnTrial {
         let predictor = UnseenCnn::fit(&self.fit).ok_or("there is no run of another CNN")?;
         let outcome = |run: &CostedRun| {
             let prediction = predictor.predict(&run.costs, run.batch_size);
-            let interval = prediction.as_ref().and_then(|prediction| prediction.interval);
-            let answer = Answer {
-                secs: prediction.and_then(|prediction| prediction.completion_time_secs),
-                interval: interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
-                is_beyond: false,
-            };
+            let answer = prediction.map_or_else(Answer::default, |prediction| Answer::of(&prediction, false));
             Outcome { measured_secs: run.secs_per_image, answer }
         };
         Ok(self.test.iter().map(outcome).collect())

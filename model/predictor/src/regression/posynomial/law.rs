@@ -11,11 +11,19 @@
 //! large one needs evidence. Columns without a meaning scale every cost by a power, names by a
 //! factor.
 //!
+//! The start-up is a·Πⱼ wⱼ^βⱼ with βⱼ = 0, unless several configurations with several amounts of work
+//! each show otherwise. The priors of the costs that grow with the work are about the time without
+//! the start-up, which may be nearly the whole time of a small sample.
+//!
 //! Replicas of a network that average their gradients follow t = a + n·(b + c·(w − 1)/w)/w: a ring
 //! of w workers moves 2·(w − 1)/w of the gradients over each link (Patarasuk and Yuan, "Bandwidth
 //! optimal all-reduce algorithms for clusters of workstations", JPDC 69(2), 2009). Its cost starts
 //! with the second worker and saturates.
 
+use foreglow_numeric::{Cholesky, dot};
+
+use crate::dataset::Points;
+use crate::regression::posynomial::design::Row;
 use crate::regression::posynomial::marquardt::Noise;
 use crate::regression::posynomial::penalty::{FIXED, Penalty};
 use crate::regression::posynomial::term::{Normal, Term};
@@ -43,6 +51,8 @@ pub(crate) struct Fit {
     pub(crate) scale: f64,
     /// Twice the negative logarithm of the posterior density, up to a constant.
     loss: f64,
+    /// Priors of the coefficients.
+    penalty: Penalty,
 }
 
 /// Prior of the exponent with which communication grows with the workers.
@@ -64,6 +74,15 @@ const SYNCHRONISATION_OF_NAMES: f64 = 1.0;
 /// Effect of another column or a name on the start-up, as a share of its effect on the whole time,
 /// and the standard deviation; most effects leave the start-up unchanged.
 const START_UP_SHARE: (f64, f64) = (0.3, 0.5);
+/// Prior of the exponent with which the start-up depends on the workers, if it does: most jobs start
+/// as fast with any number of them, and some load their data in parallel.
+const START_UP_OF_WORKERS: Normal = Normal { centre: 0.0, deviation: 0.3 };
+/// Number of configurations with several amounts of work from which on the rows tell how the
+/// start-up depends on the workers.
+const LEAST_LINES: usize = 3;
+/// Gain in twice the logarithm of the posterior density from which on the start-up depends on the
+/// workers: more than two disturbed runs can give, about 10 each by their tails.
+const EVIDENCE: f64 = 20.0;
 /// Prior standard deviation of the noise, and its weight in rows.
 const NOISE: (f64, f64) = (0.05, 4.0);
 /// Lower bound on the standard deviation of the noise: no machine repeats better.
@@ -77,15 +96,18 @@ const STEPS: u32 = 30;
 /// Number of rows up to which one disturbed run can distort the fit; for each row, one start of the
 /// search leaves it out.
 const FEW_ROWS: usize = 12;
+/// Lower bound on the share of the time that is not the start-up.
+const LEAST_WORK: f64 = 1e-3;
 /// Weight of a row that a start leaves out.
 const LEFT_OUT: f64 = 0.01;
 
 /// Returns the costs of a law by the meaning of each numeric column; `None` if no column has a
 /// meaning that the costs need.
-pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) -> Option<Vec<Term>> {
+pub(crate) fn terms(points: &Points, meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) -> Option<Vec<Term>> {
     let workers: Vec<usize> =
         (0..meanings.len()).filter(|column| meanings[*column].is_some_and(Meaning::is_workers)).collect();
     let has_work = meanings.contains(&Some(Meaning::Work));
+    let lines = lines(points, meanings);
     let fixed = |centre: f64| Normal { centre, deviation: FIXED };
     // Creates a cost with these exponents of the work and of the workers.
     let term = |offset: Normal, (shares, shared_deviation): (f64, f64), work: f64, of: &dyn Fn(usize) -> Normal| {
@@ -95,7 +117,7 @@ pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) 
             None => None,
         };
         let exponents = meanings.iter().enumerate().map(exponent).collect();
-        Term { offset, synchronises: false, exponents, shares, shared_deviation }
+        Term { offset, grows: work > 0.0 || lines.is_empty(), synchronises: false, exponents, shares, shared_deviation }
     };
     let whole = (1.0, tuning.likeness);
     match costs {
@@ -115,7 +137,12 @@ pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) 
         Costs::All => {
             let mut terms = vec![term(SHARED, whole, 1.0, &|_| Normal { centre: -1.0, deviation: tuning.efficiency })];
             if has_work {
-                terms.push(term(START_UP, START_UP_SHARE, 0.0, &|_| fixed(0.0)));
+                let is_told = |column: usize| {
+                    let value = |row: &usize| points.numeric[*row][column];
+                    lines.iter().any(|row| value(row) != value(&lines[0]))
+                };
+                let start_up = |column| if is_told(column) { START_UP_OF_WORKERS } else { fixed(0.0) };
+                terms.push(term(START_UP, START_UP_SHARE, 0.0, &start_up));
             }
             if !workers.is_empty() {
                 terms.push(term(SERIAL, whole, 1.0, &|_| fixed(0.0)));
@@ -130,6 +157,23 @@ pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) 
             Some(terms)
         }
     }
+}
+
+/// Returns the configurations that were measured with several amounts of work, which show their
+/// start-up each; one row of each, by index. Empty if most rows are of other configurations, or if
+/// they are too few.
+fn lines(points: &Points, meanings: &[Option<Meaning>]) -> Vec<usize> {
+    let configuration = |row: usize| -> (Vec<u64>, &[u32]) {
+        let numbers = points.numeric[row].iter().zip(meanings).filter(|(_, of)| **of != Some(Meaning::Work));
+        (numbers.map(|(x, _)| x.to_bits()).collect(), &points.category[row])
+    };
+    let mut order: Vec<usize> = (0..points.numeric.len()).collect();
+    order.sort_by_cached_key(|row| configuration(*row));
+    // Rows are distinct, so that those of one configuration differ in the work.
+    let lines = order.chunk_by(|a, b| configuration(*a) == configuration(*b)).filter(|rows| rows.len() > 1);
+    let (first, rows): (Vec<usize>, Vec<usize>) = lines.map(|rows| (rows[0], rows.len())).unzip();
+    let are_enough = first.len() >= LEAST_LINES && 2 * rows.iter().sum::<usize>() >= order.len();
+    if are_enough { first } else { Vec::new() }
 }
 
 impl Problem {
@@ -153,14 +197,33 @@ impl Problem {
         left_out.map(without).fold(self.fit_law(terms), better)
     }
 
-    fn fit_law_from(&self, terms: &[Term], mut weights: Vec<f64>) -> Fit {
-        let penalty = Penalty::of_law(&self.design, terms, &self.single);
+    /// Fits from these weights of the rows, with a start-up that does not depend on the workers
+    /// unless the rows are far less probable then.
+    fn fit_law_from(&self, terms: &[Term], weights: Vec<f64>) -> Fit {
+        if terms.iter().all(|term| term.grows) {
+            return self.fit_terms(terms, weights);
+        }
+        let constant: Vec<Term> = terms.iter().map(Term::without_free_exponents).collect();
+        let simple = self.fit_terms(&constant, weights.clone());
+        if constant == terms {
+            return simple;
+        }
+        let free = self.fit_terms(terms, weights);
+        if simple.loss - free.loss > EVIDENCE { free } else { simple }
+    }
+
+    fn fit_terms(&self, terms: &[Term], mut weights: Vec<f64>) -> Fit {
+        let mut penalty = Penalty::of_law(&self.design, terms, &self.single, &self.single);
         let mut coefficients: Vec<f64> = (0..terms.len())
             .flat_map(|term| (0..self.single.len()).map(move |place| (term, place)))
             .map(|(term, place)| penalty.pulls(term, place, 0.0)[0].centre)
             .collect();
         let (mut scale, mut loss) = (NOISE.0 * 2.0, f64::INFINITY);
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
+            if round > 0 {
+                let work = self.without_start_up(&self.posynomial(coefficients.clone()), terms, &weights);
+                penalty = Penalty::of_law(&self.design, terms, &self.single, &work);
+            }
             let precisions: Vec<f64> =
                 weights.iter().zip(&self.own).map(|(weight, own)| weight * own / (scale * scale)).collect();
             let search = LeastSquares {
@@ -189,7 +252,57 @@ impl Problem {
             }
         }
         let weights = weights.into_iter().map(|weight| weight.min(1.0)).collect();
-        Fit { law: self.posynomial(coefficients), weights, scale, loss }
+        Fit { law: self.posynomial(coefficients), weights, scale, loss, penalty }
+    }
+
+    /// Returns the best single term of the time without the start-up of a law.
+    fn without_start_up(&self, law: &Posynomial, terms: &[Term], weights: &[f64]) -> Vec<f64> {
+        if terms.iter().all(|term| term.grows) {
+            return self.single.clone();
+        }
+        let work = |row: &Row| -> f64 {
+            let shares = law.shares(row);
+            let work: f64 = shares.iter().zip(terms).filter(|(_, term)| term.grows).map(|(share, _)| share).sum();
+            work.max(LEAST_WORK)
+        };
+        let work: Vec<f64> = self.rows.iter().map(work).collect();
+        let logs: Vec<f64> = self.logs.iter().zip(&work).map(|(log, work)| log + libm::log(*work)).collect();
+        // The noise of the whole time is a larger share of the rest.
+        let of_rows = self.precisions.iter().zip(&work).zip(weights);
+        let precisions: Vec<f64> = of_rows.map(|((own, work), weight)| own * work * work * weight).collect();
+        let noise = Noise::Independent(&precisions);
+        LeastSquares { rows: &self.rows, logs: &logs, penalty: &self.size, noise }.single()
+    }
+
+    /// Returns the variance of ln t that the parameters of a fitted law leave open at points: the
+    /// curvature of the posterior at its mode (Laplace's method; MacKay, "Information theory,
+    /// inference, and learning algorithms", 2003, §27). Empty if it is not positive definite.
+    pub(crate) fn variances(&self, fit: &Fit, points: &Points) -> Vec<f64> {
+        let weights: Vec<f64> = fit.weights.iter().zip(&self.own).map(|(weight, own)| weight * own).collect();
+        let variances = |variance: f64, rows: &[Row]| -> Vec<f64> {
+            let precisions: Vec<f64> = weights.iter().map(|weight| weight / variance).collect();
+            let search = LeastSquares {
+                rows: &self.rows,
+                logs: &self.logs,
+                penalty: &fit.penalty,
+                noise: Noise::Independent(&precisions),
+            };
+            let Some(factor) = Cholesky::of(search.curvature(&fit.law.terms)) else { return Vec::new() };
+            let of_row = |row: &Row| {
+                let along = factor.forward(&fit.law.gradient(row));
+                dot(&along, &along)
+            };
+            rows.iter().map(of_row).collect()
+        };
+        // The noise of the rows, without the parameters that follow it.
+        let usual = fit.scale * fit.scale;
+        let own = variances(usual, &self.rows);
+        let parameters: f64 = own.iter().zip(&weights).map(|(own, weight)| own * weight / usual).sum();
+        let residuals = self.residuals(&fit.law);
+        let squares: f64 = residuals.iter().zip(&weights).map(|(r, weight)| weight * r * r).sum();
+        let noise = (NOISE.0 * NOISE.0 + squares) / (1.0 + (residuals.len() as f64 - parameters).max(0.0));
+        let rows: Vec<Row> = points.numeric.iter().zip(&points.category).map(|(x, c)| self.design.row(x, c)).collect();
+        variances(noise.max(LEAST_NOISE * LEAST_NOISE), &rows)
     }
 
     /// Returns ln t less the law, one per row.

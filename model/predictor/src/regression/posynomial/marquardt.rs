@@ -82,6 +82,12 @@ impl LeastSquares<'_> {
         (state.objective, terms)
     }
 
+    /// Returns half the Hessian of the objective, in the Gauss–Newton approximation; only the lower
+    /// triangle is filled.
+    pub(crate) fn curvature(&self, terms: &[f64]) -> Matrix {
+        self.normal(terms, &self.state(terms)).curvature
+    }
+
     /// Returns the first step that lowers the objective, with increasing damping.
     fn step(&self, terms: &[f64], state: &State, normal: &Normal, damping: &mut f64) -> Option<(Vec<f64>, State)> {
         for _ in 0..FAILURES {

@@ -10,7 +10,7 @@ mod design;
 pub(crate) mod law;
 mod marquardt;
 mod penalty;
-mod term;
+pub(crate) mod term;
 #[cfg(test)]
 mod tests;
 
@@ -71,6 +71,8 @@ pub(crate) struct Problem {
     /// Precision of each row, 1/variance.
     precisions: Vec<f64>,
     penalty: Penalty,
+    /// Priors of size only.
+    size: Penalty,
     /// The best single term, with priors of size only.
     single: Vec<f64>,
 }
@@ -97,7 +99,7 @@ impl Problem {
         let single =
             LeastSquares { rows: &rows, logs: &logs, penalty: &size, noise: Noise::Independent(&precisions) }.single();
         let penalty = Penalty::of(&design, points, prior, &single[1..]);
-        Self { design, rows, centre, logs, own: training.weights.clone(), precisions, penalty, single }
+        Self { design, rows, centre, logs, own: training.weights.clone(), precisions, penalty, size, single }
     }
 
     /// Returns the best posynomials of one, two and three terms.
@@ -161,6 +163,26 @@ impl Posynomial {
     fn at(&self, row: &Row) -> f64 {
         let mut exponents: Vec<f64> = self.terms().map(|term| row.dot(term)).collect();
         log_sum(&mut exponents)
+    }
+
+    /// Returns the share of each term in the time of a row.
+    fn shares(&self, row: &Row) -> Vec<f64> {
+        let mut shares: Vec<f64> = self.terms().map(|term| row.dot(term)).collect();
+        log_sum(&mut shares);
+        shares
+    }
+
+    /// Returns the derivatives of ln t of a row by the coefficients.
+    fn gradient(&self, row: &Row) -> Vec<f64> {
+        let shares = self.shares(row);
+        let width = self.design.width();
+        let mut gradient = vec![0.0; self.terms.len()];
+        for (term, share) in shares.iter().enumerate() {
+            for (column, value) in row.columns.iter().zip(&row.values) {
+                gradient[term * width + column] = share * value;
+            }
+        }
+        gradient
     }
 
     /// Returns the K terms of p coefficients.

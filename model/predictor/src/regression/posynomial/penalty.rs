@@ -79,14 +79,16 @@ impl Penalty {
         Self { coefficients: design.coefficients(), exponents, law: Vec::new() }
     }
 
-    /// Returns the priors of the terms of a law; `single` holds the coefficients of the best single
-    /// term.
-    pub(crate) fn of_law(design: &Design, terms: &[Term], single: &[f64]) -> Self {
+    /// Returns the priors of the terms of a law; `whole` and `work` hold the coefficients of the best
+    /// single term of the time and of the time without the start-up.
+    pub(crate) fn of_law(design: &Design, terms: &[Term], whole: &[f64], work: &[f64]) -> Self {
         let pull =
             |normal: Normal| Pull { precision: 1.0 / (normal.deviation * normal.deviation), centre: normal.centre };
         let of_term = |term: &Term| -> Vec<Pull> {
+            let single = if term.grows { work } else { whole };
+            let offset = Normal { centre: term.offset.centre + (single[0] - whole[0]).min(0.0), ..term.offset };
             let of_coefficient = |(place, coefficient): (usize, &Coefficient)| match coefficient {
-                Coefficient::Offset => pull(term.offset),
+                Coefficient::Offset => pull(offset),
                 Coefficient::Exponent(numeric) => {
                     let column = design.encoding.numeric[*numeric].column;
                     let shared = Normal { centre: term.shares * single[place], deviation: term.shared_deviation };

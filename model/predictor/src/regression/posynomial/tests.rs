@@ -152,7 +152,7 @@ fn one_slow_run_of_seven_is_found_wherever_it_is() {
     let points: Vec<[f64; 2]> = settings.iter().map(|(e, c)| [*e, *c]).collect();
     let rows: Vec<(&[f64], &[u32])> = points.iter().map(|x| (x.as_slice(), [].as_slice())).collect();
     let meanings = vec![Some(Meaning::Workers); 2];
-    let terms = law::terms(&meanings, law::Costs::All, Tuning::default()).unwrap();
+    let terms = law::terms(&table(&rows, time).points, &meanings, law::Costs::All, Tuning::default()).unwrap();
     let prior = Prior { meanings, ..Prior::default() };
     let fits = |slow: usize| {
         let mut training = table(&rows, time);
@@ -171,7 +171,7 @@ fn replicas_synchronise_from_the_second_on_and_a_grid_has_the_times_of_its_point
     let time = |x: &[f64], _: &[u32]| 100.0 * (1.0 + 0.4 * (x[0] - 1.0) / x[0]) / x[0];
     let training = table(&[(&[1.0], &[]), (&[2.0], &[]), (&[4.0], &[])], time);
     let meanings = vec![Some(Meaning::Replicas)];
-    let terms = law::terms(&meanings, law::Costs::Synchronised, Tuning::default()).unwrap();
+    let terms = law::terms(&training.points, &meanings, law::Costs::Synchronised, Tuning::default()).unwrap();
     let law = Problem::synchronised(&training, &Prior { meanings, ..Prior::default() }).fit_law(&terms).law;
     let replicas = [1.0, 2.0, 8.0, 64.0];
     for count in replicas {
