@@ -35,7 +35,7 @@ impl Calibration {
         if known.is_empty() {
             return calibration;
         }
-        let usual = median(&known.iter().map(|(secs, ..)| *secs).collect::<Vec<f64>>());
+        let usual = median(known.iter().map(|(secs, ..)| *secs).collect::<Vec<f64>>());
         for deadline in DEADLINES.map(|share| share * usual) {
             let mut chosen: Option<(f64, bool)> = None;
             for (secs, tenths, measured) in &known {
