@@ -1,5 +1,5 @@
-//! Laws that few runs hardly determine: a start-up that depends on the configuration, work that is a
-//! small part of every run, and the synchronisation of replicas.
+//! Laws that few runs hardly determine: a start-up that depends on the configuration, work that is
+//! a small part of every run, and the synchronisation of replicas.
 
 use foreglow_model::{Column, Dataset, Features, Meaning, Prediction, Predictor, TablePredictor, Warning};
 use foreglow_shared::Observation;

@@ -83,8 +83,8 @@ pub(super) fn cautions(
     warnings
 }
 
-/// Returns the reason if the time of more work is unknown: only the work varies in the runs, and the
-/// time did not grow with it beyond the noise.
+/// Returns the reason if the time of more work is unknown: only the work varies in the runs, and
+/// the time did not grow with it beyond the noise.
 pub(super) fn flat(State { table, extent, meanings, noise, .. }: &State, numeric: &[f64]) -> Option<Warning> {
     let is_work = |column: &usize| meanings[*column] == Some(Meaning::Work) && extent.numeric[*column].varies();
     let column = (0..numeric.len()).find(is_work).filter(|_| extent.varying() == 1)?;

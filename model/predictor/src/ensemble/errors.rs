@@ -9,6 +9,9 @@
 //!   is more accurate. Where the growth with the distance is larger, it replaces this factor.
 //! - Where contexts grow differently beyond a range ([`slopes`](crate::ensemble::slopes)), the
 //!   error of a question that is farther than the held-out rows grows with the distance.
+//! - Along a law, the interval is at least as wide as its
+//!   [`parameters`](crate::ensemble::parameters) leave open. If nothing was held out, it is that of
+//!   the prior.
 //! - With few held-out errors, the distribution is Student's t, shrunk towards a prior that grows
 //!   with std(ln t) and with features per row: few errors underestimate the tails. The distribution
 //!   has two degrees of freedom; along a law each held-out row adds to them. Beyond the range of a
@@ -188,7 +191,8 @@ pub(super) enum Errors {
 }
 
 impl Errors {
-    /// Estimates the distribution; `None` if nothing was held out. Along a law it is then the prior.
+    /// Estimates the distribution; `None` if nothing was held out. Along a law it is then the
+    /// prior.
     pub(super) fn of(situation: &Situation, folds: &[HeldOutFold]) -> Option<Self> {
         let Situation { shape, has_forward, .. } = *situation;
         let count: usize = folds.iter().map(|fold| fold.rows.len()).sum();

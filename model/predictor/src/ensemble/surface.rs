@@ -8,6 +8,7 @@ use crate::dataset::Features;
 use crate::ensemble::Ensemble;
 use crate::ensemble::axis::Axis;
 use crate::ensemble::blend::Blend;
+use crate::ensemble::caution;
 use crate::ensemble::margin::Margin;
 use crate::ensemble::shape::{Extent, Shape};
 use crate::regression::Regression;
@@ -110,7 +111,7 @@ impl Ensemble {
         let answerable = (0..numeric.len()).filter(is_fixed).all(|column| answers(column, &[numeric[column]]))
             && answers(down_place, &down.values)
             && answers(across_place, &across.values);
-        if !answerable || extent.is_one_point() {
+        if !answerable || extent.is_one_point() || caution::flat(&self.state, numeric).is_some() {
             return None;
         }
         let context = extent.context(category);

@@ -11,9 +11,9 @@
 //! large one needs evidence. Columns without a meaning scale every cost by a power, names by a
 //! factor.
 //!
-//! The start-up is a·Πⱼ wⱼ^βⱼ with βⱼ = 0, unless several configurations with several amounts of work
-//! each show otherwise. The priors of the costs that grow with the work are about the time without
-//! the start-up, which may be nearly the whole time of a small sample.
+//! The start-up is a·Πⱼ wⱼ^βⱼ with βⱼ = 0, unless several configurations with several amounts of
+//! work each show otherwise. The priors of the costs that grow with the work are about the time
+//! without the start-up, which may be nearly the whole time of a small sample.
 //!
 //! Replicas of a network that average their gradients follow t = a + n·(b + c·(w − 1)/w)/w: a ring
 //! of w workers moves 2·(w − 1)/w of the gradients over each link (Patarasuk and Yuan, "Bandwidth
@@ -74,8 +74,8 @@ const SYNCHRONISATION_OF_NAMES: f64 = 1.0;
 /// Effect of another column or a name on the start-up, as a share of its effect on the whole time,
 /// and the standard deviation; most effects leave the start-up unchanged.
 const START_UP_SHARE: (f64, f64) = (0.3, 0.5);
-/// Prior of the exponent with which the start-up depends on the workers, if it does: most jobs start
-/// as fast with any number of them, and some load their data in parallel.
+/// Prior of the exponent with which the start-up depends on the workers, if it does: most jobs
+/// start as fast with any number of them, and some load their data in parallel.
 const START_UP_OF_WORKERS: Normal = Normal { centre: 0.0, deviation: 0.3 };
 /// Number of configurations with several amounts of work from which on the rows tell how the
 /// start-up depends on the workers.

@@ -79,8 +79,8 @@ impl Penalty {
         Self { coefficients: design.coefficients(), exponents, law: Vec::new() }
     }
 
-    /// Returns the priors of the terms of a law; `whole` and `work` hold the coefficients of the best
-    /// single term of the time and of the time without the start-up.
+    /// Returns the priors of the terms of a law; `whole` and `work` hold the coefficients of the
+    /// best single term of the time and of the time without the start-up.
     pub(crate) fn of_law(design: &Design, terms: &[Term], whole: &[f64], work: &[f64]) -> Self {
         let pull =
             |normal: Normal| Pull { precision: 1.0 / (normal.deviation * normal.deviation), centre: normal.centre };
