@@ -1,4 +1,4 @@
-//! TrainingHistory of a training: loss and accuracy of each epoch, and the quality of the trained CNN.
+//! The history of a training: loss and accuracy of each epoch, and the quality of the trained CNN.
 
 use foreglow_data::open_held_out;
 use foreglow_protocol::EvaluationTotals;

@@ -13,9 +13,9 @@ use super::work::{EpilogueArgs, Work};
 use super::{Differentiating, matrix_units};
 use crate::activation::Activation;
 
-/// Convolves, adds `residual` if given, and applies the activation; `None` if the images are not on a
-/// graphics device, or the convolution has dilation, groups of several channels, or sizes that the
-/// kernels do not support.
+/// Convolves, adds `residual` if given, and applies the activation; `None` if the images are not on
+/// a graphics device, or the convolution has dilation, groups of several channels, or sizes that
+/// the kernels do not support.
 pub fn convolve(
     conv: &Conv2d,
     images: &Tensor<4>,

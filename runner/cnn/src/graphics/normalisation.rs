@@ -228,8 +228,8 @@ impl State {
         let (cubes, few) = (grid(client, [groups, many, 1])?, grid(client, [groups, 1, 1])?);
         let all = one_by_one(client, work.rows * fours)?;
         // SAFETY: the kernels read and write only below `rows`, `fours`, `many` and `count`, which
-        // are those of the tensors: all are contiguous with these shapes. `residual` is written only
-        // if it has that shape.
+        // are those of the tensors: all are contiguous with these shapes. `residual` is written
+        // only if it has that shape.
         #[allow(unsafe_code, reason = "unchecked indices")]
         unsafe {
             gradient_sums::launch_unchecked(

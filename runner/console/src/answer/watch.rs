@@ -149,7 +149,7 @@ impl WatchAnswer {
         is_over || self.deadline_probability.is_some_and(|probability| probability < 0.5)
     }
 
-    /// Returns the state as one line for people, such as `120 of 1,000 steps, 12 %; left 1 h 12 min
+    /// Returns the state as one line of text, such as `120 of 1,000 steps, 12 %; left 1 h 12 min
     /// (1 h 8 min to 1 h 17 min)`.
     pub fn line(&self, currency: &str) -> String {
         let work = match (self.done, self.of, &self.unit) {

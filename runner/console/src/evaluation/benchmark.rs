@@ -80,7 +80,8 @@ pub fn benchmark(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, us
     let mut done_runs: Vec<MethodRun> = Vec::new();
     rayon::in_place_scope(|scope| {
         scope.spawn(|_| {
-            // Times differ by a factor of thousands, so every run of a method can move to another thread.
+            // Times differ by a factor of thousands, so every run of a method can move to another
+            // thread.
             let each = runs.into_par_iter().with_max_len(1).map_with(send, |send, (trial, method)| {
                 let run = method.run(trial, roles);
                 let _ = send.send(());

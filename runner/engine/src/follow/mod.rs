@@ -26,7 +26,7 @@ pub struct FollowedProgress {
     last_report: Option<(f64, Instant)>,
 }
 
-/// What is known of a followed job.
+/// The observed progress of a followed job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
     /// The progress: times since the job started, or since it was followed.

@@ -1,4 +1,4 @@
-//! A process that was started by somebody else.
+//! A process that Foreglow did not start.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Ticks per second in which Linux reports times to user space (`USER_HZ`).
 const TICKS_PER_SEC: f64 = 100.0;
 
-/// A running process, told apart from a later one with the same number by its start.
+/// A running process: its number and its start, because a later process may have the number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunningProcess {
     pid: u32,
@@ -16,7 +16,7 @@ pub struct RunningProcess {
 }
 
 impl RunningProcess {
-    /// Finds a process; `None` if there is none with this number, or the system has no `/proc`.
+    /// Finds a process; `None` without a process of this number, or without `/proc`.
     pub fn find(pid: u32) -> Option<Self> {
         Some(Self { pid, started_ticks: started_ticks(pid)? })
     }
