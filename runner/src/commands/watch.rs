@@ -12,7 +12,6 @@ use foreglow_console::output;
 use foreglow_console::progress::note;
 use foreglow_engine::follow::{FollowedCommand, FollowedProgress, GrowingFile, Observed, RunningProcess};
 use foreglow_exit::{Interrupt, unreadable, unusable};
-use foreglow_progress::Reader;
 use foreglow_shared::Timestamp;
 
 /// Time between two looks at a log or a process.
@@ -100,14 +99,12 @@ enum Source {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let reader = match &args.progress {
-        None => Reader::new(),
-        Some(pattern) => Reader::with_pattern(pattern).map_err(|error| unusable(format!("--progress: {error}")))?,
-    };
+    let progress =
+        FollowedProgress::new(args.progress.as_deref()).map_err(|error| unusable(format!("--progress: {error}")))?;
     let mut source = args.source()?;
     let mut watched = Watched {
         args,
-        streams: vec![FollowedProgress::new(reader); source.streams()],
+        streams: vec![progress; source.streams()],
         started: Instant::now(),
         age: source.age(),
         is_notified: false,

@@ -256,7 +256,7 @@ mod tests {
         assert!((answer.left_secs.unwrap() - 1799.0).abs() < 1e-6, "{answer:?}");
         assert!((answer.whole_secs.unwrap() - 2099.0).abs() < 1e-6);
         assert!(answer.deadline_probability.unwrap() > 0.99 && !answer.is_late(&question));
-        insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 29 min 59 s (29 min 59 s to 29 min 59 s); done at 2026-11-28T18:29:59Z; cost USD 0.30, at the end USD 2.099 (USD 2.099 to USD 2.099); meets the deadline with > 99 %");
+        insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 29 min 59 s (29 min 59 s to 29 min 59 s); done at 2026-11-28T18:29:59Z; cost USD 0.3000, at the end USD 2.10 (USD 2.10 to USD 2.10); meets the deadline with > 99 %");
         let late = WatchQuestion { deadline_secs: Some(2000.0), ..question };
         let answer = WatchAnswer::new(&late, Some(&observed(100, Some(1000.0))), 300.0, false, now());
         assert!(answer.is_late(&late) && answer.deadline_probability.unwrap() < 0.01);

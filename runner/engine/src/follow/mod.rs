@@ -6,7 +6,7 @@ mod process;
 
 use std::time::{Duration, Instant};
 
-use foreglow_progress::Reader;
+use foreglow_progress::{PatternError, Reader};
 use foreglow_shared::{Curve, Timestamp};
 
 pub use self::command::FollowedCommand;
@@ -51,9 +51,14 @@ impl Observed {
 }
 
 impl FollowedProgress {
-    /// Follows the output of a job from now on; `reader` reads its progress.
-    pub fn new(reader: Reader) -> Self {
-        Self { recorded: reader.clone(), live: reader, followed_since: Instant::now(), last_report: None }
+    /// Follows the output of a job from now on; `pattern` is the regular expression of the lines
+    /// with its progress, and `None` for all known forms.
+    ///
+    /// # Errors
+    /// The pattern is not a regular expression, or no group counts work.
+    pub fn new(pattern: Option<&str>) -> Result<Self, PatternError> {
+        let reader = pattern.map_or_else(|| Ok(Reader::new()), Reader::with_pattern)?;
+        Ok(Self { recorded: reader.clone(), live: reader, followed_since: Instant::now(), last_report: None })
     }
 
     /// Adds output that was there before the job was followed; `age` is the time since its end was
@@ -108,7 +113,7 @@ mod tests {
 
     #[test]
     fn lines_with_times_tell_the_progress_from_before() {
-        let mut followed = FollowedProgress::new(Reader::new());
+        let mut followed = FollowedProgress::new(None).unwrap();
         let line = |step| format!("2026-11-28 18:00:{step:02},000 INFO step {step}/100 loss 1.5\n");
         followed.push_history(&lines(1..=20, line), Duration::from_secs(5));
         let observed = followed.observed().unwrap();
@@ -119,7 +124,7 @@ mod tests {
 
     #[test]
     fn lines_without_times_have_those_at_which_they_arrive() {
-        let mut followed = FollowedProgress::new(Reader::new());
+        let mut followed = FollowedProgress::new(None).unwrap();
         assert_eq!(followed.observed(), None);
         let line = |step| format!("step {step}/100 loss 1.5\n");
         followed.push_history(&lines(1..=20, line), Duration::ZERO);

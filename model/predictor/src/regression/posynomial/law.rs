@@ -25,8 +25,8 @@ use foreglow_numeric::{Cholesky, dot};
 use crate::dataset::Points;
 use crate::regression::posynomial::design::Row;
 use crate::regression::posynomial::marquardt::Noise;
-use crate::regression::posynomial::penalty::{FIXED, Penalty};
-use crate::regression::posynomial::term::{Normal, Term};
+use crate::regression::posynomial::penalty::Penalty;
+use crate::regression::posynomial::term::{FIXED, Normal, Term};
 use crate::regression::posynomial::{LeastSquares, Posynomial, Problem};
 use crate::{Meaning, Tuning};
 

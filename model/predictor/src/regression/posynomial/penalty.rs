@@ -5,7 +5,7 @@ use crate::dataset::Points;
 use crate::regression::encoding::Numeric;
 use crate::regression::posynomial::Prior;
 use crate::regression::posynomial::design::{Coefficient, Design};
-use crate::regression::posynomial::term::{Normal, Term};
+use crate::regression::posynomial::term::{FIXED, Normal, Term};
 
 /// Standard deviation of the prior of an offset: a factor of e³ ≈ 20 in time.
 const OFFSET: f64 = 3.0;
@@ -29,9 +29,6 @@ const WRONG_SIGN: f64 = 0.05;
 const TIE_OF_TWO: f64 = 0.02;
 /// The same for three levels.
 const TIE_OF_THREE: f64 = 0.3;
-
-/// Standard deviation of a coefficient that is fixed.
-pub(crate) const FIXED: f64 = 1e-4;
 
 /// Penalty (value − centre)² · precision.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! Prior of a cost of a law, which is one term of its sum.
 
-use crate::regression::posynomial::penalty::FIXED;
+/// Standard deviation of a coefficient that is fixed.
+pub(crate) const FIXED: f64 = 1e-4;
 
 /// A normal prior.
 #[derive(Clone, Copy, Debug, PartialEq)]
