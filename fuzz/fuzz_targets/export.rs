@@ -3,6 +3,7 @@
 #![no_main]
 
 use foreglow_launch::export::{Plan, Site, System, Task};
+use foreglow_shared::CommandTemplate;
 use libfuzzer_sys::fuzz_target;
 use saphyr::{LoadableYamlNode as _, Yaml};
 
@@ -31,7 +32,8 @@ fuzz_target!(|text: &[u8]| {
     if let Ok(task) = &whole {
         check_quoting(&task.command);
     }
-    let own = plan.task(Some("./infer".into()), None, Some(60.0));
+    let own = CommandTemplate::new(vec!["./infer".into()]).ok();
+    let own = plan.task(own, None, Some(60.0));
     let sent = plan.task(None, Some("http://collector:8787"), None);
     for task in [whole, own, sent].into_iter().flatten() {
         // Slurm refuses some names of machine types.
