@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use clap::Parser;
 use foreglow_console::answer::SearchAnswer;
 use foreglow_console::ask::Source;
-use foreglow_console::candidates::TableArgs;
+use foreglow_console::candidates::CandidateArgs;
 use foreglow_console::compare::MachineArgs;
 use foreglow_console::output::Format;
 use foreglow_console::question::QuestionArgs;
@@ -33,7 +33,7 @@ struct Options {
     #[command(flatten)]
     machines: MachineArgs,
     #[command(flatten)]
-    table: TableArgs,
+    table: CandidateArgs,
     #[arg(long)]
     output: Option<PathBuf>,
 }

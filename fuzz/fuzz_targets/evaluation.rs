@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::Parser;
-use foreglow_console::evaluation::TableArgs;
+use foreglow_console::evaluation::EvaluationArgs;
 use foreglow_shared::Table;
 use libfuzzer_sys::fuzz_target;
 use tempfile::NamedTempFile;
@@ -24,7 +24,7 @@ static FILE: LazyLock<NamedTempFile> =
 #[derive(Parser)]
 struct Options {
     #[command(flatten)]
-    table: TableArgs,
+    table: EvaluationArgs,
     files: Vec<PathBuf>,
     #[arg(long)]
     store: Option<String>,

@@ -10,6 +10,7 @@ use foreglow_console::compare::{MachineArgs, Planned};
 use foreglow_console::grammar::Counts;
 use foreglow_console::output::Format;
 use foreglow_console::question::{Bill, QuestionArgs};
+use foreglow_console::split::TotalsOfCores;
 use foreglow_model::{Decision, Limits, Setting};
 use foreglow_shared::{Catalog, DEADLINE_SECS, Job, JobGroup, MONEY, Sample, group_by_definition};
 use libfuzzer_sys::arbitrary::{Arbitrary, Result, Unstructured};
@@ -55,7 +56,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn plan(group: JobGroup, question: &QuestionArgs, machines: &MachineArgs) -> anyhow::Result<()> {
-    let planned = machines.plan(question, None, group, None)?;
+    let planned = machines.plan(question, &TotalsOfCores::default(), group, None)?;
     let answer = planned.answer()?;
     print(|format| answer.render(format));
     let Planned { plan, limits, .. } = planned;
@@ -68,7 +69,7 @@ fn plan(group: JobGroup, question: &QuestionArgs, machines: &MachineArgs) -> any
 
 /// `advise`, with a machine type without samples.
 fn advise(group: JobGroup, question: &QuestionArgs, machines: &MachineArgs) -> anyhow::Result<()> {
-    let Planned { group, plan, limits, .. } = machines.plan(question, None, group, None)?;
+    let Planned { group, plan, limits, .. } = machines.plan(question, &TotalsOfCores::default(), group, None)?;
     let unmeasured = Catalog::built_in().find(UNMEASURED)?.clone();
     let advice = foreglow_model::advise(&group, &plan, &limits, &[unmeasured])?;
     let answer = AdviceAnswer::new(&plan, limits, advice, None, true);
