@@ -9,7 +9,7 @@ use std::ops::Add;
 use foreglow_model::{Outcome, median};
 use serde_json::{Value, json};
 
-use crate::figures::Covered;
+use crate::covered::Covered;
 
 /// Deadlines, in units of the median of the predicted times of a trial.
 const DEADLINES: [f64; 7] = [0.4, 0.6, 0.8, 1.0, 1.25, 1.7, 2.5];

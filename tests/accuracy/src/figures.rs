@@ -1,12 +1,10 @@
 //! The figures of a predictor over the parts of a protocol.
 
-use std::iter::Sum;
-use std::ops::Add;
-
 use foreglow_model::{Outcome, median, score};
 use serde_json::{Value, json};
 
 use crate::calibration::Calibration;
+use crate::covered::Covered;
 use crate::slowed::Slowed;
 
 /// 1 − the nominal probability of the intervals.
@@ -68,41 +66,6 @@ pub struct Figures {
     pub fit_secs: Option<f64>,
     /// Reason for missing figures.
     pub reason: Option<String>,
-}
-
-/// Numbers of tested runs and of those inside their interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Covered {
-    /// Runs inside.
-    pub held: usize,
-    /// All.
-    pub tested: usize,
-}
-
-impl Covered {
-    /// Counts one more run.
-    pub(crate) fn count(&mut self, is_held: bool) {
-        *self = *self + Self { held: usize::from(is_held), tested: 1 };
-    }
-
-    /// Returns the share of the tested runs; `None` if there are none.
-    pub fn percent(self) -> Option<f64> {
-        (self.tested > 0).then(|| 100.0 * self.held as f64 / self.tested as f64)
-    }
-}
-
-impl Add for Covered {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self { held: self.held + other.held, tested: self.tested + other.tested }
-    }
-}
-
-impl Sum for Covered {
-    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
-        parts.fold(Self::default(), Self::add)
-    }
 }
 
 impl Figures {

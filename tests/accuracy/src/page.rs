@@ -8,7 +8,8 @@ use foreglow_shared::Timestamp;
 
 use crate::calibration::Calibration;
 use crate::contestant::FOREGLOW;
-use crate::figures::{Covered, Figures};
+use crate::covered::Covered;
+use crate::figures::Figures;
 use crate::protocol::Protocol;
 use crate::slowed::Slowed;
 use crate::summary::best_rival;

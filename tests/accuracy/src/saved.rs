@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::bouts::SLOWED;
 use crate::calibration::Calibration;
 use crate::contestant::FOREGLOW;
-use crate::figures::{Covered, Figures};
+use crate::covered::Covered;
+use crate::figures::Figures;
 use crate::protocol::Protocol;
 use crate::slowed::Slowed;
 
