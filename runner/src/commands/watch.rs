@@ -11,7 +11,7 @@ use foreglow_console::grammar::{duration_secs, money, number};
 use foreglow_console::output;
 use foreglow_console::progress::note;
 use foreglow_engine::follow::{FollowedCommand, FollowedProgress, GrowingFile, Observed, RunningProcess};
-use foreglow_exit::{Interrupt, unreadable, unusable};
+use foreglow_exit::{Interrupt, Interrupted, unreadable, unusable};
 use foreglow_shared::Timestamp;
 
 /// Time between two looks at a log or a process.
@@ -116,6 +116,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return end(command, &interrupt);
     }
     match answer.state {
+        JobState::Starting | JobState::Running if interrupt.is_raised() => Err(Interrupted::default().into()),
         JobState::Ended => anyhow::bail!("the job ended before its work was done"),
         _ => Ok(()),
     }
@@ -297,6 +298,9 @@ fn end(command: &mut FollowedCommand, interrupt: &Interrupt) -> anyhow::Result<(
     let mut asked: Option<Instant> = None;
     loop {
         if let Some(status) = command.status().context("the end of the command is unknown")? {
+            if interrupt.is_raised() {
+                return Err(Interrupted::default().into());
+            }
             anyhow::ensure!(status.success(), "the command failed: {status}");
             return Ok(());
         }
@@ -310,6 +314,8 @@ fn end(command: &mut FollowedCommand, interrupt: &Interrupt) -> anyhow::Result<(
             }
             _ => {}
         }
-        std::thread::sleep(Duration::from_millis(20));
+        // While nobody reads its output, the command could not go on to its end.
+        command.read(Duration::from_millis(20), &mut |_, _| {});
+        std::thread::sleep(Duration::from_millis(1));
     }
 }

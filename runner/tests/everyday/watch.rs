@@ -81,6 +81,23 @@ fn a_command_keeps_its_output_and_its_end() {
     assert!(failed.stderr.contains("the command failed: exit status: 3"), "{}", failed.stderr);
 }
 
+#[test]
+fn a_command_that_writes_without_a_pause_is_followed_and_ends_with_an_interrupt() {
+    let home = Foreglow::new();
+    let mut command = home.command();
+    let mut watch = command
+        .args(["watch", "--every", "100ms", "--", "yes", "step 1/9"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let errors = std::io::BufReader::new(watch.stderr.take().unwrap());
+    let states = errors.lines().map_while(Result::ok).filter(|line| line.starts_with("foreglow: 1 of 9 steps"));
+    assert_eq!(states.take(3).count(), 3);
+    rustix::process::kill_process(rustix::process::Pid::from_child(&watch), rustix::process::Signal::INT).unwrap();
+    assert_eq!(watch.wait().unwrap().code(), Some(130));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_is_followed_to_its_end_by_the_file_of_its_output() {

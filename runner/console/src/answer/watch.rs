@@ -10,7 +10,7 @@ use super::SCHEMA;
 /// Time without a report that may be unusual, seconds.
 const LONG_SILENCE_SECS: f64 = 60.0;
 
-/// What a followed job is asked.
+/// The question about a followed job.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WatchQuestion {
     /// Units of the whole job; `None` for those that the job reports.
@@ -86,6 +86,9 @@ impl WatchAnswer {
         // Programs that count steps from 0 end one earlier.
         let uncounted = if curve.is_some_and(|curve| curve.unit == "epochs") { 0.0 } else { 1.0 };
         let is_complete = done.zip(of).is_some_and(|(done, of)| done + if has_ended { uncounted } else { 0.0 } >= of);
+        // The log of a job that has done its work may be old.
+        let since_the_end = observed.filter(|_| is_complete && !has_ended).map(|observed| observed.since_report_secs);
+        let elapsed_secs = elapsed_secs - since_the_end.unwrap_or(0.0);
         let mut answer = Self {
             schema: SCHEMA,
             state: match (is_complete, has_ended) {
@@ -279,7 +282,8 @@ mod tests {
         );
         let short = answer(Some(&observed(1, Some(9.0))), false);
         assert_eq!(short.line("USD"), "1 of 9 steps, 11 %; 2 reports so far; the time left needs some more");
-        assert_eq!(answer(Some(&observed(9, Some(9.0))), false).state, JobState::Finished);
+        let finished = answer(Some(&observed(9, Some(9.0))), false);
+        assert_eq!((finished.state, finished.elapsed_secs), (JobState::Finished, 59.0), "a second ago");
         assert_eq!(answer(Some(&observed(8, Some(9.0))), false).state, JobState::Running);
         assert_eq!(answer(Some(&observed(8, Some(9.0))), true).state, JobState::Finished, "steps from 0");
         let given = WatchQuestion { of: Some(100.0), ..question };

@@ -137,11 +137,11 @@ pub(crate) fn terms(points: &Points, meanings: &[Option<Meaning>], costs: Costs,
         Costs::All => {
             let mut terms = vec![term(SHARED, whole, 1.0, &|_| Normal { centre: -1.0, deviation: tuning.efficiency })];
             if has_work {
-                let is_told = |column: usize| {
+                let varies = |column: usize| {
                     let value = |row: &usize| points.numeric[*row][column];
                     lines.iter().any(|row| value(row) != value(&lines[0]))
                 };
-                let start_up = |column| if is_told(column) { START_UP_OF_WORKERS } else { fixed(0.0) };
+                let start_up = |column| if varies(column) { START_UP_OF_WORKERS } else { fixed(0.0) };
                 terms.push(term(START_UP, START_UP_SHARE, 0.0, &start_up));
             }
             if !workers.is_empty() {
