@@ -23,6 +23,7 @@ mod chance;
 mod cheapest;
 mod error;
 mod explain;
+mod hindsight;
 mod joint;
 mod line;
 mod machines;
@@ -47,6 +48,7 @@ pub use crate::advice::{Advice, BestSoFar, LEAST_SAVING, Suggestion, Verdict, ad
 pub use crate::chance::{at_least_secs, chance};
 pub use crate::error::{DecideError, PartitionSizeUnknown};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
+pub use crate::hindsight::{CheckedRun, Nearest, checked_runs};
 pub use crate::joint::{Arm, Basis, JointPredictor, SizesFrom};
 pub use crate::line::{Line, line_through};
 pub use crate::machines::{ExecutorSize, Packing, PackingError, SYSTEM_MIB, pack, pack_split};

@@ -148,7 +148,7 @@ impl Context {
 
     /// Returns a key by which contexts are grouped and sorted: their JSON. Optional and unknown
     /// fields of the workload are sorted together, as in earlier versions.
-    pub(crate) fn key(&self) -> String {
+    pub fn key(&self) -> String {
         let invariant = "a context holds only strings, numbers and maps with string keys";
         if self.workload.extra.is_empty() {
             return serde_json::to_string(self).expect(invariant);

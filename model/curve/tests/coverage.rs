@@ -101,6 +101,7 @@ fn intervals_hold_as_often_as_the_documentation_says() {
         ("memory 0.97", Kind { memory: 0.97, ..plain }),
         ("hiccups", Kind { hiccups: 0.02, ..plain }),
         ("evaluation", Kind { evaluation: (50, 20.0), ..plain }),
+        ("no end of an epoch seen", Kind { evaluation: (500, 25.0), ..plain }),
         ("evaluation, memory", Kind { evaluation: (50, 20.0), memory: 0.8, ..plain }),
         ("heat at once", Kind { heat: (0.1, 0.02), ..plain }),
         ("heat", Kind { heat: (0.1, 0.1), ..plain }),

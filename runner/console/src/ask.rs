@@ -47,13 +47,21 @@ impl Source {
         self.pick(&self.samples()?)
     }
 
-    /// Reads all samples.
+    /// Reads all samples. Runs that were stopped early and tell their progress count as runs of the
+    /// whole job.
     ///
     /// # Errors
     /// A file cannot be read, or does not hold samples.
     pub fn samples(&self) -> anyhow::Result<Vec<Sample>> {
-        let samples = if self.files.is_empty() { read_store(self.store.as_ref()) } else { read_files(&self.files) };
-        Ok(samples?.iter().map(extrapolated).collect())
+        Ok(self.measured_samples()?.iter().map(extrapolated).collect())
+    }
+
+    /// Reads all samples as they were measured.
+    ///
+    /// # Errors
+    /// A file cannot be read, or does not hold samples.
+    pub fn measured_samples(&self) -> anyhow::Result<Vec<Sample>> {
+        if self.files.is_empty() { read_store(self.store.as_ref()) } else { read_files(&self.files) }
     }
 
     /// Selects one job on everything that it ran on: machine types, batch sizes, averaging

@@ -47,7 +47,8 @@ fn whole(sample: &Sample) -> Option<String> {
     Some(match whole {
         Ok(job) => {
             let [secs, lower, upper] = [job.secs, job.lower_secs, job.upper_secs].map(format_duration);
-            format!("{secs} ({lower} to {upper})")
+            let unseen = if job.lacks_end_of_epoch { ", no end of an epoch was seen" } else { "" };
+            format!("{secs} ({lower} to {upper}{unseen})")
         }
         Err(error) => format!("unknown: {error}"),
     })

@@ -66,7 +66,7 @@ pub struct Args {
     partition_size: Option<u32>,
 
     /// Share of the images that the run processes, above 0 and at most 1 [default: 0.1, and 1 with
-    /// --stop-after]
+    /// --stop-after or for a program that always does the whole job]
     #[arg(long, value_name = "SR", help_heading = "Configuration", value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: Option<f64>,
 
@@ -134,7 +134,9 @@ impl Args {
 
     /// Returns the sampling rate of the run.
     fn rate(&self, job: &Job, configuration: &Configuration) -> anyhow::Result<f64> {
-        let usual = self.program.usual_rates(&[USUAL_RATE])[0];
+        // A program whose work nothing bounds does the whole job.
+        let is_unbound = job.program.is_some() && job.workload.bound().is_none();
+        let usual = if is_unbound { 1.0 } else { self.program.usual_rates(&[USUAL_RATE])[0] };
         let asked = self.sampling_rate.unwrap_or(usual);
         self.program.check_bound(job, &[asked])?;
         Ok(if job.program.is_some() { job.true_rate(&job.workload, configuration, asked) } else { asked })

@@ -1,9 +1,10 @@
-//! `foreglow samples`: lists, shows and removes samples.
+//! `foreglow samples`: lists, shows, checks and removes samples.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
+use foreglow_console::answer::HindsightAnswer;
 use foreglow_console::ask::Source;
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
@@ -13,7 +14,7 @@ use foreglow_console::table::{aligned, table};
 use foreglow_engine::sweep::Run;
 use foreglow_exit::unusable;
 use foreglow_machine::warnings_of;
-use foreglow_model::Repetitions;
+use foreglow_model::{Repetitions, checked_runs};
 use foreglow_shared::{Outcome, Sample, Uuid, format_count, format_rate};
 use foreglow_store::{Location, Store, user};
 
@@ -22,7 +23,7 @@ const FEWEST_SHOWN: usize = 8;
 /// Minimum number of characters of an id that a user must give.
 const FEWEST_LETTERS: usize = 4;
 
-/// List, show or remove samples
+/// List, show, check or remove samples
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -35,6 +36,8 @@ enum Command {
     List(ListArgs),
     /// Show one sample
     Show(ShowArgs),
+    /// Predict each whole job that was run from the runs before it, and compare
+    Check(CheckArgs),
     /// Remove samples
     Remove(RemoveArgs),
 }
@@ -60,6 +63,21 @@ struct ListArgs {
     /// List only outliers among the repetitions of a run
     #[arg(long)]
     outliers: bool,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+struct CheckArgs {
+    /// Sample files, JSON Lines or CSV; `-` for standard input [default: the store]
+    #[arg(value_name = "FILE", conflicts_with = "store")]
+    files: Vec<PathBuf>,
+
+    /// Store to read from [default: the user's store]
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<Location>,
 
     /// Output format
     #[arg(long, value_enum, default_value_t)]
@@ -106,13 +124,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         None => list(&ListArgs::default()),
         Some(Command::List(args)) => list(args),
         Some(Command::Show(args)) => show(args),
+        Some(Command::Check(args)) => check(args),
         Some(Command::Remove(args)) => remove(args),
     }
 }
 
 fn list(args: &ListArgs) -> anyhow::Result<()> {
-    let source = Source { files: args.files.clone(), store: args.store.clone(), ..Source::default() };
-    let all = source.samples()?;
+    let all = measured_samples(&args.files, args.store.as_ref())?;
     let outliers = outliers(&all);
     let is_wanted = |sample: &&Sample| {
         args.model.as_ref().is_none_or(|model| *model == sample.workload.model)
@@ -125,14 +143,23 @@ fn list(args: &ListArgs) -> anyhow::Result<()> {
 }
 
 fn show(args: &ShowArgs) -> anyhow::Result<()> {
-    let source = Source { files: args.files.clone(), store: args.store.clone(), ..Source::default() };
-    let samples = source.samples()?;
+    let samples = measured_samples(&args.files, args.store.as_ref())?;
     let ids: Vec<Uuid> = samples.iter().map(|sample| sample.id).collect();
     let id = find(&args.id, &ids)?;
     let Some(sample) = samples.iter().find(|sample| sample.id == id) else { return Ok(()) };
     output::print(&args.format.samples(std::slice::from_ref(sample), || sample_table::one(sample)))?;
     warnings_of(sample).iter().for_each(|warning| note(&format!("warning: {warning}")));
     Ok(())
+}
+
+fn check(args: &CheckArgs) -> anyhow::Result<()> {
+    let samples = measured_samples(&args.files, args.store.as_ref())?;
+    output::print(&HindsightAnswer::new(&checked_runs(&samples)).render(args.format))
+}
+
+/// Reads samples as they were measured.
+fn measured_samples(files: &[PathBuf], store: Option<&Location>) -> anyhow::Result<Vec<Sample>> {
+    Source { files: files.to_vec(), store: store.cloned(), ..Source::default() }.measured_samples()
 }
 
 fn remove(args: &RemoveArgs) -> anyhow::Result<()> {

@@ -11,7 +11,7 @@ use super::audit::record;
 use super::database::Database;
 use super::failure::sqlite::sentence;
 use super::schema::sqlite::{self as schema, is_store};
-use super::sqlite::BUSY_TIMEOUT;
+use super::sqlite::{BUSY_TIMEOUT, create_private};
 use super::{Location, Store};
 
 /// Files that SQLite keeps next to a store. SQLite reads a log or journal with such a name even if
@@ -52,6 +52,8 @@ impl Store {
 fn copy_to(from: &Connection, to: &Path, failed: impl Fn(rusqlite::Error) -> anyhow::Error) -> anyhow::Result<()> {
     remove(to).with_context(|| format!("{} cannot be replaced", to.display()))?;
     let copy = || -> rusqlite::Result<StepResult> {
+        // SQLite says why the copy cannot be written.
+        let _ = create_private(to);
         let mut copy = Connection::open(to)?;
         let result = Backup::new(from, &mut copy)?.step(-1)?;
         // Without WAL the copy is a single file. Opening a store turns WAL on again.

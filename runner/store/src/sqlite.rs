@@ -46,14 +46,30 @@ impl Identity {
     }
 }
 
+/// Creates a missing file that only its owner may read and write. SQLite gives the permissions of a
+/// file to its log.
+pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
 impl File {
-    /// Opens a file; with `create`, SQLite creates a missing one at the first write. `prepare`
-    /// checks or writes its tables.
+    /// Opens a file; with `create`, a missing one is created. `prepare` checks or writes its tables.
     pub(super) fn open(
         path: PathBuf,
         create: bool,
         prepare: impl FnOnce(&mut Connection, &Path) -> anyhow::Result<()>,
     ) -> anyhow::Result<Self> {
+        if create {
+            // SQLite says why the file cannot be written.
+            let _ = create_private(&path);
+        }
         let create = if create { OpenFlags::SQLITE_OPEN_CREATE } else { OpenFlags::empty() };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
         let failed = |error: rusqlite::Error| sentence(&path, &error);

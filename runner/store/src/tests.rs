@@ -55,6 +55,21 @@ fn a_foreign_file_is_not_changed() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
+#[cfg(unix)]
+#[test]
+fn only_the_owner_may_read_a_store_its_log_and_its_copies() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.insert(&[sample(0)]).unwrap();
+    let copy = folder.path().join("copy.sqlite");
+    store.back_up(&copy).unwrap();
+    let path = store.location().file().unwrap().to_owned();
+    for file in [path.clone(), path.with_extension("sqlite-wal"), copy] {
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{}", file.display());
+    }
+}
+
 #[test]
 fn opening_a_missing_store_gives_advice() {
     let folder = tempfile::tempdir().unwrap();

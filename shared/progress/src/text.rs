@@ -94,10 +94,25 @@ fn rate(line: &[u8]) -> Option<Rate<'_>> {
     })
 }
 
+/// Parts before a word that counts work, such as `global_step`. With any other part, or in the plural, it
+/// is the name of a setting, such as `max_iters = 5000`, `--save-step 500` or `Scheduled epochs: 40`.
+const PARTS_OF_COUNTERS: [&[u8]; 9] =
+    [b"", b"global_", b"current_", b"cur_", b"train_", b"training_", b"optimizer_", b"mini-", b"micro-"];
+
+/// Whether the word from `start` to `end` counts work.
+fn is_counter(line: &[u8], (start, end): (usize, usize)) -> bool {
+    let is_plural = line[start..end].ends_with(b"s");
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let part = &line[start - line[..start].iter().rev().take_while(is_part).count()..start];
+    !is_plural && PARTS_OF_COUNTERS.iter().any(|known| part.eq_ignore_ascii_case(known))
+}
+
 /// Reads `iter 100:`, `global_step=10` or tqdm's `450it [00:10, 44.5it/s]`.
 fn of_counter(line: &[u8], epoch: Option<Epoch>, rank: u64) -> Option<Reading> {
-    let of_stem =
-        |stem: &'static str| words(line, stem).filter_map(|(start, end)| Some((start, number_of_word(line, end)?.0)));
+    let of_stem = |stem: &'static str| {
+        let counters = words(line, stem).filter(|word| is_counter(line, *word));
+        counters.filter_map(|(start, end)| Some((start, number_of_word(line, end)?.0)))
+    };
     let is_global = |(start, _): &(usize, f64)| line[..*start].ends_with(b"global_");
     let named = of_stem("step").find(is_global);
     let named = named.or_else(|| ["iter", "step", "batch"].into_iter().find_map(|stem| of_stem(stem).next()));
@@ -135,7 +150,7 @@ fn is_epoch_word(word: &[u8]) -> bool {
 
 /// Returns the epoch of `Epoch: [0]`, `epoch=0/` or timm's `Train: 0 [`.
 fn epoch_number(line: &[u8]) -> Option<Epoch> {
-    let named = words(line, "epoch").find_map(|(_, end)| {
+    let named = words(line, "epoch").filter(|word| is_counter(line, *word)).find_map(|(_, end)| {
         // MMEngine writes `Epoch(train)  [1][50/7330]`.
         let end = end + line[end..].strip_prefix(b"(train)").map_or(0, |_| 7);
         number_of_word(line, end)

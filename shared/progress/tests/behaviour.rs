@@ -53,6 +53,28 @@ fn each_documented_form_has_its_count_total_and_unit() {
 }
 
 #[test]
+fn settings_that_a_program_prints_are_no_progress() {
+    let settings = [
+        "max_iters = 5000",
+        "lr_decay_iters = 5000 # make equal to max_iters usually",
+        "Overriding: eval_iters = 5",
+        "tokens per iteration will be: 512",
+        "launching: train.py --max-steps 6000 --save-steps=500",
+        "gradient_accumulation_steps: 4",
+        "Scheduled epochs: 40 (epochs + cooldown_epochs).",
+        "num_epoch: 40",
+    ];
+    let done = |line: &str| {
+        let mut reader = Reader::new();
+        reader.push(format!("{line}\n").as_bytes(), 1.0);
+        reader.done()
+    };
+    assert_eq!(settings.map(done), [None; 8]);
+    let counted = ["global_step=3", "train_step: 3", "mini-batch 3: loss 1.5", "step 3, lr 0.1"];
+    assert_eq!(counted.map(done), [Some(3.0); 4]);
+}
+
+#[test]
 fn the_epochs_of_a_bar_that_starts_again_are_added_up() {
     let keras = ["Epoch 1/3", "1/2 - 0s", "2/2 - 1s", "Epoch 2/3", "1/2 - 0s", "2/2 - 1s"];
     let curve = live(&keras);

@@ -24,10 +24,12 @@ pub fn whole(curve: &Curve, run: &ProgramRun<'_>) -> Option<f64> {
 }
 
 /// Whether the work at which to stop is done. `done` is in the unit of the curve, which is read
-/// only for a share.
+/// only if it may be. A count that was reported once may be a setting that the program prints, and shows
+/// no time: the work is done if another one follows.
 pub fn is_reached(stop: StopAfter, done: f64, curve: impl FnOnce() -> Option<Curve>, run: &ProgramRun<'_>) -> bool {
+    let curve = || curve().filter(|curve| curve.points.len() > 1);
     match stop {
-        StopAfter::Steps(steps) => done >= steps as f64,
+        StopAfter::Steps(steps) => done >= steps as f64 && curve().is_some(),
         StopAfter::Share(share) => curve().and_then(|curve| self::share(&curve, run)).is_some_and(|done| done >= share),
         StopAfter::Time(_) => false,
     }
@@ -77,5 +79,9 @@ mod tests {
         let reached = |stop| with_run(1000, "images", |run| is_reached(stop, 20.0, half, run));
         assert!(reached(StopAfter::Steps(20)) && !reached(StopAfter::Steps(21)));
         assert!(reached(StopAfter::Share(0.5)) && !reached(StopAfter::Share(0.6)));
+        let once = || Some(curve(r#"{"unit":"steps","of":40,"points":[[1,20]]}"#));
+        for stop in [StopAfter::Steps(20), StopAfter::Share(0.5)] {
+            assert!(!with_run(1000, "images", |run| is_reached(stop, 20.0, once, run)), "{stop}");
+        }
     }
 }
