@@ -48,6 +48,7 @@ Use
   run                      measures a CNN here, predicts the whole job, serves the planner
   build                    the binary with the planner: target/release/foreglow
   dist                     a release: a smaller binary as an archive and a .deb
+  wheel                    the binary and the Python module as a wheel for pip
 
 Develop
   check                    format, prose, lints and unit tests of changed crates
@@ -119,6 +120,11 @@ build: planner spark
 dist: planner spark
 	cargo build $(patsubst --release,--profile dist,$(CARGO_FLAGS)) --bin foreglow
 	packaging/package.sh
+
+# Packs the binary and the Python module as a wheel for pip.
+.PHONY: wheel
+wheel: build
+	FOREGLOW=$(abspath $(FOREGLOW)) python3 -m pip wheel --quiet --no-deps --wheel-dir target/packages ./python
 
 # Does nothing if the driver is up to date. Without a JDK or Spark the binary has no driver.
 spark:
@@ -399,6 +405,12 @@ bench-event-log: build
 .PHONY: bench-overhead
 bench-overhead: build
 	python3 bench/overhead/run.py
+
+# Measures and predicts whole jobs of public training programs; CLONES and PYTHON as
+# bench/programs/run.py says.
+.PHONY: bench-programs
+bench-programs: build
+	CLONES=$(CLONES) PYTHON=$(PYTHON) python3 bench/programs/run.py
 
 # Measures slow cores (--core-share) against whole processors.
 .PHONY: bench-core-share

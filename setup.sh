@@ -135,6 +135,18 @@ npm_package() {
     fail "npm could not fetch $package. Read its message above and run the same command again."
 }
 
+# python_packages FOLDER WHY PACKAGE…: installs packages from PyPI into a virtual environment.
+python_packages() {
+  local folder=$1 why=$2; shift 2
+  [ -e "$folder/installed" ] && return
+  python3 -c 'import ensurepip, venv' 2>/dev/null || install "Python's venv (for $why)" python3-venv
+  say "$why is missing; installing $* from PyPI into $folder"
+  python3 -m venv "$folder"
+  "$folder/bin/pip" install --quiet "$@" >&2 ||
+    fail "pip could not install $*. Read its message above and run the same command again."
+  touch "$folder/installed"
+}
+
 # --- Apache Spark ---------------------------------------------------------------------------------
 
 # Spark 3.5: a driver that is compiled for it and Java 8 runs on every later version too.
@@ -142,13 +154,7 @@ readonly PYSPARK=3.5.9
 
 for_spark() {
   have javac && have jar || install "a JDK (for the Spark engine)" default-jdk-headless
-  [ -e target/pyspark/installed ] && return
-  python3 -c 'import ensurepip, venv' 2>/dev/null || install "Python's venv (for Apache Spark)" python3-venv
-  say "Apache Spark is missing; installing pyspark $PYSPARK from PyPI into target/pyspark (about 330 MB)"
-  python3 -m venv target/pyspark
-  target/pyspark/bin/pip install --quiet "pyspark==$PYSPARK" >&2 ||
-    fail "pip could not install pyspark. Read its message above and run the same command again."
-  touch target/pyspark/installed
+  python_packages target/pyspark "Apache Spark (about 330 MB)" "pyspark==$PYSPARK"
 }
 
 for_lint() {
@@ -183,6 +189,8 @@ for_test() {
   # A Vulkan layer makes the software driver look like GPUs. Tests that need the layer are skipped
   # without the headers.
   [ -e /usr/include/vulkan/vk_layer.h ] || ! may_install || install "the Vulkan headers (for the tests of GPUs)" libvulkan-dev
+  # What builds the wheel, and a real training library for its callback and for the engine of programs.
+  python_packages target/python "Keras with JAX (about 700 MB, for programs to measure)" 'hatchling>=1.27,<2' 'keras>=3.5,<4' 'jax>=0.4.30'
   npm_package target/axe "$AXE" "checks the page's accessibility in the browser tests"
 }
 

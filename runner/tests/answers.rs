@@ -54,6 +54,23 @@ fn scaling_is_readable_in_every_format() {
 }
 
 #[test]
+fn whole_jobs_are_compared_with_what_the_runs_before_them_predict() {
+    let ask = |format| Foreglow::new().run(&["samples", "check", SAMPLES, "--format", format]);
+    golden("samples-check-table", &ask("table"));
+    let csv = ask("csv").stdout;
+    assert!(csv.starts_with("sample,job,started_at,executors,cores_per_executor,from,predicted_secs,"), "{csv}");
+    let answer: serde_json::Value = serde_json::from_str(&ask("json").stdout).unwrap();
+    let (runs, held) = (answer["runs"].as_array().unwrap(), answer["held"].as_array().unwrap());
+    assert_eq!((held[0]["from"].as_str(), held[0]["runs"].as_u64()), (Some("all"), Some(runs.len() as u64)));
+    assert_eq!(csv.lines().count(), runs.len() + 1);
+    let folder = tempfile::tempdir().unwrap();
+    let one = folder.path().join("one.jsonl");
+    std::fs::write(&one, std::fs::read_to_string(SAMPLES).unwrap().lines().next().unwrap()).unwrap();
+    let none = Foreglow::new().run(&["samples", "check", one.to_str().unwrap()]);
+    assert!(none.code == 0 && none.stdout.starts_with("No whole job can be checked"), "{none:?}");
+}
+
+#[test]
 fn a_plan_for_a_budget_is_readable() {
     golden("plan-budget", &lenet5(&["plan", "--budget", "0.000303"]));
     golden("plan-budget-and-deadline", &lenet5(&["plan", "--deadline", "15s", "--budget", "0.00028"]));

@@ -1,0 +1,120 @@
+//! The wheel in an environment of its own, and real training programs that report their progress with
+//! its module.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+use foreglow_tests::{foreglow, workspace_dir};
+use serde_json::Value;
+
+/// Interpreter with Keras, JAX and what builds the wheel; `./setup.sh test` installs it.
+fn python() -> PathBuf {
+    workspace_dir().join("target/python/bin/python")
+}
+
+/// Runs a command and returns its standard output.
+fn output(command: &mut Command) -> anyhow::Result<String> {
+    let output = command.output().with_context(|| format!("{command:?} cannot be started"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} failed:\n{errors}");
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Installs the wheel into a new environment and returns its folder of programs.
+fn installed(folder: &Path) -> anyhow::Result<PathBuf> {
+    let (wheels, environment) = (folder.join("wheels"), folder.join("environment"));
+    let pip = ["-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps", "--no-build-isolation"];
+    output(
+        Command::new(python())
+            .args(pip)
+            .arg("--wheel-dir")
+            .args([&wheels, &workspace_dir().join("python")])
+            .env("FOREGLOW", foreglow()?),
+    )?;
+    let wheel = std::fs::read_dir(&wheels)?.next().context("pip writes a wheel")??.path();
+    let name = wheel.file_name().context("a wheel has a name")?.to_string_lossy().into_owned();
+    ensure!(name.contains("-py3-none-manylinux_2_") && name.ends_with("_x86_64.whl"), "{name}");
+    output(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+    let bin = environment.join("bin");
+    output(Command::new(bin.join("pip")).args(["install", "--quiet", "--no-index"]).arg(wheel))?;
+    Ok(bin)
+}
+
+#[test]
+fn the_wheel_brings_the_program_and_the_module() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let bin = installed(folder.path())?;
+    let program = output(Command::new(bin.join("foreglow")).arg("--version"))?;
+    assert!(program.starts_with("foreglow "), "{program}");
+    let module = output(Command::new(bin.join("python")).args(["-m", "foreglow", "--version"]))?;
+    assert_eq!(module, program);
+
+    // The module reports the progress of a program that Foreglow stops after a tenth.
+    let script = "import foreglow, time\nfor batch in foreglow.track(range(2000), images=32): time.sleep(0.002)";
+    let samples = folder.path().join("samples.jsonl");
+    output(
+        Command::new(bin.join("foreglow"))
+            .args(["run", "--images", "64000", "--batch-size", "32", "--stop-after", "10%", "--output"])
+            .arg(&samples)
+            .arg("--")
+            .arg(bin.join("python"))
+            .args(["-c", script])
+            .env("FOREGLOW_STORE", folder.path().join("store.sqlite")),
+    )?;
+    let sample: Value = serde_json::from_str(&std::fs::read_to_string(samples)?)?;
+    let points = sample["progress"]["points"].as_array().context("the run has progress")?;
+    let done = points.last().and_then(|point| point[1].as_f64()).context("a point has units of work")?;
+    assert!((6400.0..32000.0).contains(&done), "{done}");
+    assert_eq!(sample["progress"]["unit"], "images");
+    Ok(())
+}
+
+#[test]
+fn the_module_and_its_callback_work_with_keras() -> anyhow::Result<()> {
+    let tests = workspace_dir().join("python/tests/test_progress.py");
+    let mut command = Command::new(python());
+    command.arg(tests).env("PYTHONPATH", workspace_dir().join("python")).env("KERAS_BACKEND", "jax");
+    let tested = command.output()?;
+    let report = String::from_utf8(tested.stderr)?;
+    assert!(tested.status.success() && report.contains("Ran 12 tests"), "{report}");
+    // Those of PyTorch's libraries.
+    assert!(report.contains("OK (skipped=2)"), "{report}");
+    Ok(())
+}
+
+#[test]
+fn a_keras_program_is_predicted_from_a_tenth_of_it() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let script = folder.path().join("train.py");
+    std::fs::write(&script, include_str!("train_keras.py"))?;
+    let run = |arguments: &[&str], file: &str| {
+        output(
+            Command::new(foreglow()?)
+                .args(["run", "--steps", "3000", "--cores", "1", "--output", file])
+                .args(arguments)
+                .arg("--")
+                .arg(python())
+                .arg(&script)
+                .arg("{steps}")
+                .env("KERAS_BACKEND", "jax")
+                .env("FOREGLOW_STORE", folder.path().join("store.sqlite"))
+                .current_dir(folder.path()),
+        )
+    };
+    run(&["--stop-after", "10%"], "tenth.jsonl")?;
+    run(&["--sampling-rate", "1"], "whole.jsonl")?;
+    let answer = output(
+        Command::new(foreglow()?)
+            .args(["predict", "tenth.jsonl", "--executors", "1", "--cores", "1", "--format", "json"])
+            .current_dir(folder.path()),
+    )?;
+    let answer: Value = serde_json::from_str(&answer)?;
+    let whole: Value = serde_json::from_str(&std::fs::read_to_string(folder.path().join("whole.jsonl"))?)?;
+    let (predicted, measured) = (&answer["completion_time_secs"], &whole["completion_time_secs"]);
+    let ratio = predicted.as_f64().context("a time")? / measured.as_f64().context("a time")?;
+    // A machine with other work changes its speed within the seconds of this job.
+    assert!((0.4..2.5).contains(&ratio), "predicted {predicted} s, measured {measured} s");
+    assert!(answer["interval"]["lower_secs"].as_f64() < predicted.as_f64(), "{answer}");
+    Ok(())
+}
