@@ -105,6 +105,10 @@ struct LabelArgs {
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
+    /// Machine type of the machines, such as g5.xlarge
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+
     /// Step of Slurm's jobs that did the work: its number, or batch for the script [default: the
     /// step of srun that took at least half of the job's time]
     #[arg(long, value_name = "STEP")]
@@ -135,6 +139,7 @@ impl LabelArgs {
             sampling_rates: self.sampling_rate.clone(),
             engine: self.engine.as_deref().map(|name| if name == "spark" { Engine::Spark } else { Engine::Local }),
             step: self.step.clone(),
+            machine: self.machine.clone(),
             written_at: None,
         }
     }

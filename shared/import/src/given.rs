@@ -1,6 +1,6 @@
 //! What the user says about the runs of a file.
 
-use foreglow_shared::{Engine, Labels, SCHEMA, Timestamp};
+use foreglow_shared::{Engine, Labels, SCHEMA, Sample, Timestamp};
 use serde_json::{Value, json};
 
 use crate::ImportError;
@@ -17,6 +17,8 @@ pub struct Given {
     pub engine: Option<Engine>,
     /// Step of Slurm's jobs that did the work: a number, or `batch`.
     pub step: Option<String>,
+    /// Machine type of the runs.
+    pub machine: Option<String>,
     /// When the file was last written: the end of a run whose file has no date.
     pub written_at: Option<Timestamp>,
 }
@@ -46,6 +48,28 @@ impl Given {
             "runner_version": env!("CARGO_PKG_VERSION"),
             "host": { "cpu": label("cpu"), "adapter": label("adapter") },
         })
+    }
+
+    /// Names the machine type of runs whose file does not.
+    ///
+    /// # Errors
+    /// A run has another machine type.
+    pub(crate) fn name_machine(&self, samples: &mut [Sample]) -> Result<(), ImportError> {
+        let Some(given) = &self.machine else { return Ok(()) };
+        for sample in samples {
+            let named = sample.host.machine.get_or_insert_with(|| given.clone());
+            if named != given {
+                let (value, given) = (format!("{named:?}"), given.clone());
+                return Err(ImportError::Contradiction {
+                    id: sample.id,
+                    label: "machine",
+                    value,
+                    flag: "--machine",
+                    given,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Returns what the user says about each of the runs of a file, whose names `named` lists for

@@ -15,6 +15,7 @@ mod cluster;
 mod compression;
 mod error;
 mod given;
+mod hyperfine;
 mod identity;
 mod input;
 mod samples;
@@ -32,10 +33,11 @@ pub use crate::spark::{application, notes};
 
 /// All importers. The first whose [`Importer::sniff`] accepts a file reads it; the last accepts
 /// every file.
-pub const IMPORTERS: [&dyn Importer; 9] = [
+pub const IMPORTERS: [&dyn Importer; 10] = [
     &spark::SparkLog,
     &cluster::Slurm,
     &cluster::Kubernetes,
+    &hyperfine::Hyperfine,
     &training::TrainerState,
     &training::TensorBoard,
     &training::MlflowMetric,
@@ -75,5 +77,7 @@ pub struct Import {
 pub fn import(mut input: Input<'_>, given: &Given) -> Result<Import, ImportError> {
     let start = input.start()?;
     let importer = IMPORTERS.into_iter().find(|importer| importer.sniff(&start)).unwrap_or(&samples::SampleFile);
-    importer.read(&mut input, given)
+    let mut import = importer.read(&mut input, given)?;
+    given.name_machine(&mut import.samples)?;
+    Ok(import)
 }
