@@ -172,8 +172,7 @@ impl Run<'_> {
         self.startup = Some(submitted.elapsed());
 
         (self.progress)(Progress::Images(0, self.partitions.images));
-        let (load, own_secs) = (self.machine.as_ref().and_then(Machine::load), pool.processor_secs());
-        let periods = self.machine.as_ref().and_then(Machine::quota_periods);
+        let (before, own_secs) = (self.machine.as_ref().map(Machine::counters), pool.processor_secs());
         // Start-up and evaluation run at full speed.
         pool.slow_down(true).map_err(|error| failed(format!("{error:#}")))?;
         let clock = Instant::now();
@@ -181,9 +180,8 @@ impl Run<'_> {
             None => self.hand_out(pool, clock).map(|()| clock.elapsed()),
             Some(training) => self.train(pool, clock, training),
         };
-        if let Some(machine) = &mut self.machine {
-            let own_secs = pool.processor_secs() - own_secs;
-            machine.note(load.zip(machine.load()).map(|(before, after)| after.since(before, own_secs)), periods);
+        if let (Some(machine), Some(before)) = (&mut self.machine, before) {
+            machine.note_since(before, pool.processor_secs() - own_secs);
             if pool.has_full_quotas() {
                 machine.note_full_quotas();
             }

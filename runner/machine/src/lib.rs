@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 pub use self::accelerator::{Accelerator, AcceleratorUse, accelerator_memory_mib};
 pub use self::cloud::machine_type;
 use self::control_group::{Periods, Quota};
-pub use self::load::{Load, SharedLoad};
+pub use self::load::SharedLoad;
 pub use self::processor::{machine_memory_mib, processor_name, processors};
 pub use self::warning::{Warning, warnings_of};
 
@@ -59,6 +59,15 @@ pub struct Machine {
     quota_periods: Option<Periods>,
 }
 
+/// Counters of a machine at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Counters {
+    /// CPU time of all processes.
+    load: Option<load::Load>,
+    /// Periods of this process's CPU quota; `None` without a quota.
+    periods: Option<Periods>,
+}
+
 impl Machine {
     /// Reads the state before executors with `slots` slots in total start on these processors and
     /// accelerators.
@@ -79,21 +88,17 @@ impl Machine {
         }
     }
 
-    /// Reads the CPU time of all processes so far.
-    pub fn load(&self) -> Option<Load> {
-        Load::of(&self.processors)
+    /// Reads the counters before a measurement.
+    pub fn counters(&self) -> Counters {
+        Counters { load: load::Load::of(&self.processors), periods: self.quota.as_ref().and_then(Quota::periods) }
     }
 
-    /// Reads the periods of this process's CPU quota so far; `None` without a quota.
-    pub fn quota_periods(&self) -> Option<Periods> {
-        self.quota.as_ref()?.periods()
-    }
-
-    /// Records the other load during the measurement, and the periods of the quota since an earlier
-    /// moment.
-    pub fn note(&mut self, load: Option<SharedLoad>, periods_before: Option<Periods>) {
-        self.load = load;
-        self.quota_periods = self.quota_periods().zip(periods_before).map(|(now, before)| now.since(before));
+    /// Records the other load during the measurement, and the periods of the quota, since the
+    /// counters were read. The own processes used `own_secs` of CPU time.
+    pub fn note_since(&mut self, before: Counters, own_secs: f64) {
+        let now = self.counters();
+        self.load = before.load.zip(now.load).map(|(before, now)| now.since(before, own_secs));
+        self.quota_periods = now.periods.zip(before.periods).map(|(now, before)| now.since(before));
     }
 
     /// Records that every executor got the CPU time of its quota despite the other load.

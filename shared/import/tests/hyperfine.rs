@@ -74,6 +74,6 @@ fn what_a_benchmark_cannot_tell_is_asked_for() {
         let error = read(&file, &given(&[])).unwrap_err();
         assert!(error.contains(expected), "{file}: {error}");
     }
-    let import = read(&file(r#"{"rate":"0.1"}"#, 1), &given(&[])).unwrap();
+    let import = read(file(r#"{"rate":"0.1"}"#, 1), &given(&[])).unwrap();
     assert!(import.samples.is_empty() && import.problems[0].contains("ended with 1"), "{:?}", import.problems);
 }

@@ -1,17 +1,18 @@
 //! One run of a program, from its start to its sample.
 
 use std::fs::File;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use foreglow_exit::{Interrupt, Interrupted, Temporary, note};
-use foreglow_machine::{MACHINE, Machine, Use, WARNINGS};
+use foreglow_machine::{Counters, MACHINE, Machine, Use, WARNINGS};
 use foreglow_shared::{
     CommandTemplate, Configuration, Curve, Engine as EngineName, Outcome, ProgramRun, SCHEMA, Sample, Timestamp, Uuid,
 };
 use serde_json::{Map, Value, json};
 
 use super::output::Output;
-use super::process::{End, Process};
+use super::process::{End, Process, Resources};
 use super::{PROGRAM, Program, StopAfter, course, outcome, resources};
 use crate::monitor::{self, Monitor};
 use crate::run_result::{RunResult, Stop, failed, timed_out};
@@ -39,7 +40,6 @@ pub fn measure(
     progress: &mut dyn FnMut(Progress),
 ) -> anyhow::Result<Sample> {
     let (started_at, id) = (Timestamp::now(), Uuid::now_v7());
-    let configuration = run.configuration;
     let monitor = match &job.monitor {
         None => Monitor::default(),
         Some(path) => Monitor::writing_to(monitor::open(path)?, monitored(id, &run)),
@@ -49,94 +49,64 @@ pub fn measure(
     let folder = Temporary::folder()?;
     let progress_file = folder.path().join("progress");
     File::create(&progress_file)?;
-    let is_here = configuration.machines.unwrap_or(1) == 1;
-    let mut resources = resources::of(&run, is_here, program.has_limited_memory);
-    resources.variables.push((PROGRESS_FILE.to_owned(), progress_file.to_string_lossy().into_owned()));
+    let resources = resources_of(&run, &program, &progress_file);
     let own = [resources.processors.clone()];
-    let mut machine =
-        Machine::before(configuration.split().slots(), processors::of_all(&own), &job.device.pci_bus_ids());
-    let (load, periods) = (machine.load(), machine.quota_periods());
+    let slots = run.configuration.split().slots();
+    let machine = Machine::before(slots, processors::of_all(&own), &job.device.pci_bus_ids());
+    let before = machine.counters();
     let output = Output::new(&program.reader, Instant::now());
-    let mut of_program = Map::from_iter([("processors".to_owned(), json!(resources.processors))]);
-    of_program.extend(program.stop_after.map(|stop| ("stop_after".to_owned(), json!(stop.to_string()))));
-    let mut fields = Map::new();
-    let mut result = Measured::default();
-    match Process::start(&template.filled(&run), &resources, output) {
-        Err(error) => result.ending = Some(RunResult::new(Outcome::Failed, None, Some(not_started(template, &error)))),
+    let (mut measured, machine) = match Process::start(&template.filled(&run), &resources, output) {
+        Err(error) => (Measured::failed(not_started(template, &error)), machine),
         Ok(process) => {
             let progress_file = File::open(&progress_file)?;
-            let mut watched =
-                Watched { job, program: &program, run: &run, process, machine: &machine, monitor, progress_file };
-            let stop = watched.wait(interrupt, progress);
-            let Watched { mut process, monitor, mut progress_file, .. } = watched;
-            // What a program reports while it ends is not part of the measured work.
-            let stopped_at = process.output().curve();
-            let secs = process.elapsed().as_secs_f64();
-            process.look();
-            let (own_secs, peak_memory_mib) = (process.tree().processor_secs(), process.tree().peak_memory_mib());
-            machine.note(load.zip(machine.load()).map(|(before, now)| now.since(before, own_secs)), periods);
-            of_program.extend(process.memory_bound().map(|bound| ("memory_bound".to_owned(), json!(bound))));
-            of_program.insert("processor_secs".to_owned(), json!(micros(own_secs)));
-            let output = process.output().clone();
-            let end = process.end();
-            output.read_file(&mut progress_file);
-            output.finish();
-            note_left_behind(&end, &template.name());
-            result = match stop {
-                Some(Halt::Stop(Stop::Interrupted)) => return Err(Interrupted::default().into()),
-                Some(Halt::Stop(Stop::Ended(ending))) => Measured { ending: Some(ending), curve: stopped_at, ..result },
-                Some(Halt::Enough) => Measured::stopped(stopped_at, program.stop_after, secs, &template.name()),
-                None => {
-                    Measured::ended(output.curve(), outcome::of(&end, &template.name(), configuration, secs), &program)
-                }
-            };
-            result.peak_memory_mib = peak_memory_mib;
-            fields.extend(monitor.summary().map(|summary| ("usage".to_owned(), summary)));
+            let watched = Watched { job, program: &program, run: &run, process, machine, monitor, progress_file };
+            watched.measure(before, &template.name(), interrupt, progress)?
         }
-    }
+    };
+    let mut of_program = Map::from_iter([("processors".to_owned(), json!(resources.processors))]);
+    of_program.extend(program.stop_after.map(|stop| ("stop_after".to_owned(), json!(stop.to_string()))));
+    of_program.append(&mut measured.of_program);
     of_program.extend(provenance);
-    fields.insert(PROGRAM.into(), Value::Object(of_program));
-    fields.insert(MACHINE.into(), machine.to_json());
+    measured.fields.insert(PROGRAM.into(), Value::Object(of_program));
+    measured.fields.insert(MACHINE.into(), machine.to_json());
     let warnings = machine.warnings();
     if !warnings.is_empty() {
-        fields.insert(WARNINGS.into(), json!(warnings));
+        measured.fields.insert(WARNINGS.into(), json!(warnings));
     }
-    let Measured { ending, startup_secs, curve, peak_memory_mib } = result;
-    let ending = ending.unwrap_or_else(|| RunResult::new(Outcome::Failed, None, None));
-    let is_completed = ending.outcome == Outcome::Completed;
-    Ok(Sample {
-        schema: SCHEMA,
-        id,
-        workload: job.workload.clone(),
-        configuration: configuration.clone(),
-        sampling_rate: run.sampling_rate,
-        outcome: ending.outcome,
-        exceeded_memory: ending.exceeded_memory(),
-        completion_time_secs: ending.completion_time_secs.map(micros),
-        startup_secs: startup_secs.map(|secs| (secs * 1e6).round() / 1e6),
-        reason: ending.reason,
-        engine: EngineName::Command,
-        runner_version: env!("CARGO_PKG_VERSION").to_owned(),
-        host: job.host(),
-        started_at,
-        seed: Some(job.seed),
-        images_processed: is_completed.then(|| images_processed(&run)),
-        peak_memory_mib: peak_memory_mib.map(|mib| mib.div_ceil(u64::from(configuration.executors.max(1)))),
-        progress: curve.filter(Curve::is_valid),
-        extra: fields,
-    })
+    Ok(measured.into_sample(job, &run, started_at, id))
+}
+
+/// Returns the resources of a run, with the file in which the program may report its progress.
+fn resources_of(run: &ProgramRun<'_>, program: &Program, progress_file: &Path) -> Resources {
+    let is_here = run.configuration.machines.unwrap_or(1) == 1;
+    let mut resources = resources::of(run, is_here, program.has_limited_memory);
+    resources.variables.push((PROGRESS_FILE.to_owned(), progress_file.to_string_lossy().into_owned()));
+    resources
 }
 
 /// What a run measured.
-#[derive(Default)]
 struct Measured {
-    ending: Option<RunResult>,
+    ending: RunResult,
     startup_secs: Option<f64>,
     curve: Option<Curve>,
+    /// Of all processes of the program.
     peak_memory_mib: Option<u64>,
+    /// Fields of the sample about the program.
+    of_program: Map<String, Value>,
+    /// Other fields of the sample.
+    fields: Map<String, Value>,
 }
 
 impl Measured {
+    fn new(ending: RunResult, startup_secs: Option<f64>, curve: Option<Curve>) -> Self {
+        let (of_program, fields) = Default::default();
+        Self { ending, startup_secs, curve, peak_memory_mib: None, of_program, fields }
+    }
+
+    fn failed(reason: String) -> Self {
+        Self::new(RunResult::new(Outcome::Failed, None, Some(reason)), None, None)
+    }
+
     /// A program that ended by itself. Start-up is known if the program reports its
     /// progress.
     fn ended(curve: Option<Curve>, mut ending: RunResult, program: &Program) -> Self {
@@ -147,7 +117,7 @@ impl Measured {
         if let Some(stop) = program.stop_after.filter(|_| ending.outcome == Outcome::Completed) {
             note(&format!("note: the program ended before it was to be stopped (--stop-after {stop})"));
         }
-        Self { ending: Some(ending), startup_secs, curve, ..Self::default() }
+        Self::new(ending, startup_secs, curve)
     }
 
     /// A program that was stopped after enough work: a lower bound of its run, whose progress shows
@@ -160,11 +130,33 @@ impl Measured {
         };
         let startup_secs = curve.as_ref().and_then(Curve::startup_secs);
         let secs = secs - startup_secs.unwrap_or(0.0);
-        Self {
-            ending: Some(RunResult::new(Outcome::TimedOut, Some(secs), Some(reason))),
-            startup_secs,
-            curve,
-            ..Self::default()
+        Self::new(RunResult::new(Outcome::TimedOut, Some(secs), Some(reason)), startup_secs, curve)
+    }
+
+    fn into_sample(self, job: &Job, run: &ProgramRun<'_>, started_at: Timestamp, id: Uuid) -> Sample {
+        let Self { ending, startup_secs, curve, peak_memory_mib, fields, .. } = self;
+        let configuration = run.configuration;
+        let is_completed = ending.outcome == Outcome::Completed;
+        Sample {
+            schema: SCHEMA,
+            id,
+            workload: job.workload.clone(),
+            configuration: configuration.clone(),
+            sampling_rate: run.sampling_rate,
+            outcome: ending.outcome,
+            exceeded_memory: ending.exceeded_memory(),
+            completion_time_secs: ending.completion_time_secs.map(micros),
+            startup_secs: startup_secs.map(|secs| (secs * 1e6).round() / 1e6),
+            reason: ending.reason,
+            engine: EngineName::Command,
+            runner_version: env!("CARGO_PKG_VERSION").to_owned(),
+            host: job.host(),
+            started_at,
+            seed: Some(job.seed),
+            images_processed: is_completed.then(|| images_processed(run)),
+            peak_memory_mib: peak_memory_mib.map(|mib| mib.div_ceil(u64::from(configuration.executors.max(1)))),
+            progress: curve.filter(Curve::is_valid),
+            extra: fields,
         }
     }
 }
@@ -183,13 +175,52 @@ struct Watched<'a> {
     program: &'a Program,
     run: &'a ProgramRun<'a>,
     process: Process,
-    machine: &'a Machine,
+    machine: Machine,
     monitor: Monitor,
     /// The file in which the program may report its progress.
     progress_file: File,
 }
 
 impl Watched<'_> {
+    /// Waits for the end of the program, or ends it. `before` are the machine's counters before the
+    /// start.
+    ///
+    /// # Errors
+    /// The run was interrupted.
+    fn measure(
+        mut self,
+        before: Counters,
+        name: &str,
+        interrupt: &Interrupt,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<(Measured, Machine)> {
+        let stop = self.wait(interrupt, progress);
+        let Self { program, run, mut process, mut machine, monitor, mut progress_file, .. } = self;
+        // What a program reports while it ends is not part of the measured work.
+        let stopped_at = process.output().curve();
+        let secs = process.elapsed().as_secs_f64();
+        process.look();
+        let (own_secs, peak_memory_mib) = (process.tree().processor_secs(), process.tree().peak_memory_mib());
+        machine.note_since(before, own_secs);
+        let memory_bound = process.memory_bound().map(|bound| json!(bound));
+        let output = process.output().clone();
+        let end = process.end();
+        output.read_file(&mut progress_file);
+        output.finish();
+        note_left_behind(&end, name);
+        let mut measured = match stop {
+            Some(Halt::Stop(Stop::Interrupted)) => return Err(Interrupted::default().into()),
+            Some(Halt::Stop(Stop::Ended(ending))) => Measured::new(ending, None, stopped_at),
+            Some(Halt::Enough) => Measured::stopped(stopped_at, program.stop_after, secs, name),
+            None => Measured::ended(output.curve(), outcome::of(&end, name, run.configuration, secs), program),
+        };
+        measured.peak_memory_mib = peak_memory_mib;
+        measured.of_program.extend(memory_bound.map(|bound| ("memory_bound".to_owned(), bound)));
+        measured.of_program.insert("processor_secs".to_owned(), json!(micros(own_secs)));
+        measured.fields.extend(monitor.summary().map(|summary| ("usage".to_owned(), summary)));
+        Ok((measured, machine))
+    }
+
     /// Waits for the end of the program. Returns the reason to end it; `None` if it ended by
     /// itself.
     fn wait(&mut self, interrupt: &Interrupt, progress: &mut dyn FnMut(Progress)) -> Option<Halt> {
@@ -212,7 +243,7 @@ impl Watched<'_> {
             if self.process.wait(POLL_INTERVAL.min(until(of_stop)).min(until(self.job.timeout))) {
                 return None;
             }
-            let (tree, machine) = (self.process.tree(), self.machine);
+            let (tree, machine) = (self.process.tree(), &self.machine);
             if said.elapsed() >= REPORT_INTERVAL {
                 said = Instant::now();
                 if let Some(done) = done {
