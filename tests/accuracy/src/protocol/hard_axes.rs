@@ -14,7 +14,6 @@ use crate::trial::{JobTrial, TableTrial, Trial};
 const START_UP: Set = Set { name: "Simulated start-up", is_development: true, source: Source::Project };
 const WORKERS: Set = Set { name: "Simulated workers", is_development: true, source: Source::Project };
 const TENSORFLOW: Set = Set { name: "TensorFlow 2017, 1 to 8 GPUs", is_development: true, source: Source::Shared };
-const ONE_PEER: Set = Set { name: "A device beside one other", is_development: true, source: Source::Shared };
 const GAVEL: Set = Set { name: "Gavel, 1 to 8 GPUs", is_development: true, source: Source::Shared };
 
 const DRAWS: u64 = 20;
@@ -248,20 +247,7 @@ fn public() -> Vec<Protocol> {
     let new_gpu = |own| Splits::NewValue { column: "gpu", own, draws: 3 };
     let beside_one = |own| {
         let only = [&only[..], &["gpu!=p100"]].concat();
-        let gavel = part("gavel.csv", "s_per_1000", &["gpu", "model", "batch", "gpus"], &only, new_gpu(own));
-        let profet = TablePart {
-            spec: Spec {
-                file: "profet/samples.csv".into(),
-                target: "batch_latency_s",
-                features: vec!["pixels", "batchsize", "instance_name", "model"],
-                only: ["instance_name!=g3s.xlarge".to_owned(), "instance_name!=p2.xlarge".to_owned()].into(),
-                ..Spec::default()
-            },
-            splits: Splits::NewValue { column: "instance_name", own, draws: 6 },
-            roles: Roles { batch_size: Some(Term::new("batchsize")), ..Roles::default() },
-            ..TablePart::default()
-        };
-        [gavel, profet]
+        part("gavel.csv", "s_per_1000", &["gpu", "model", "batch", "gpus"], &only, new_gpu(own))
     };
     let more = |most: u32, asked: u32| Splits::conditions(&[&format!("gpus<={most}")], &[&format!("gpus={asked}")]);
     let questions = [
@@ -273,13 +259,8 @@ fn public() -> Vec<Protocol> {
         (GAVEL, "new GPU type, 3 own runs", gavel(new_gpu(3))),
         (GAVEL, "new GPU type, 1 own run", gavel(new_gpu(1))),
         (GAVEL, "new GPU type, no own run", gavel(new_gpu(0))),
+        (GAVEL, "new GPU type beside one other, 3 own runs", beside_one(3)),
+        (GAVEL, "new GPU type beside one other, 1 own run", beside_one(1)),
     ];
-    let one_peer = [3, 1].into_iter().flat_map(|own| {
-        let runs = if own == 1 { "1 own run" } else { "3 own runs" };
-        ["Gavel's GPUs", "PROFET's machine types"].into_iter().zip(beside_one(own)).map(move |(of, part)| Protocol {
-            slowed_trials: 0,
-            ..Protocol::of_tables(ONE_PEER, &format!("{of}, {runs}"), vec![part])
-        })
-    });
-    questions.into_iter().map(|(set, name, part)| Protocol::of_tables(set, name, vec![part])).chain(one_peer).collect()
+    questions.into_iter().map(|(set, name, part)| Protocol::of_tables(set, name, vec![part])).collect()
 }
