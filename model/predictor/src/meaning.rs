@@ -14,8 +14,8 @@ pub enum Meaning {
     /// Workers that share the work: machines, executors, cores. Parallel work is divided among
     /// them, serial work is constant, and communication grows with them.
     Workers,
-    /// Cores or threads of one machine. They are workers whose last ones may bring nothing, because
-    /// they share a physical core, memory or a bus.
+    /// Cores or threads of one machine. They are workers whose last ones may give no speed-up,
+    /// because they share a physical core.
     Cores,
     /// Workers that hold replicas of a network and average their gradients at each step. The cost
     /// of that starts with the second worker and saturates.

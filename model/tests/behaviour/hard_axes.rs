@@ -72,7 +72,7 @@ fn both_laws_of_replicas_are_in_the_interval() {
 }
 
 #[test]
-fn more_cores_of_a_machine_may_bring_nothing() {
+fn more_cores_of_a_machine_may_give_no_speed_up() {
     for counts in [&[1.0, 2.0, 4.0][..], &[1.0, 2.0, 3.0, 4.0]] {
         let [cores, machines] =
             [Meaning::Cores, Meaning::Workers].map(|meaning| on_eight(hyper_threads, counts, meaning));

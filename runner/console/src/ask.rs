@@ -58,7 +58,8 @@ impl Source {
 
     /// Selects one job on everything that it ran on: machine types, batch sizes, averaging
     /// intervals, partition sizes and amounts of work, some of which may only have runs of other
-    /// CNNs, among the contexts that `is_wanted`. The largest amount is the whole job. With `--context` it is the job of this context alone.
+    /// CNNs, among the contexts that `is_wanted`. The largest amount is the whole job. With
+    /// `--context` it is the job of this context alone.
     ///
     /// # Errors
     /// As [`Source::job`].

@@ -9,7 +9,8 @@
 //!   is more accurate. Where the growth with the distance is larger, it replaces this factor.
 //! - Where contexts grow differently beyond a range ([`slopes`](crate::ensemble::slopes)), the
 //!   error of a question that is farther than the held-out rows grows with the distance.
-//! - Where candidates that fit the runs differ beyond the range, the variance between them is added.
+//! - Where candidates that fit the runs differ beyond the range, the variance between them is
+//!   added.
 //! - Along a law, the interval is at least as wide as its
 //!   [`parameters`](crate::ensemble::parameters) leave open. If nothing was held out, it is that of
 //!   the prior.
@@ -93,7 +94,8 @@ pub(crate) struct Situation<'a> {
     pub(crate) is_lawful: bool,
     /// Whether the question is beyond a range of workers.
     pub(crate) has_more_workers: bool,
-    /// Whether only laws are used, and the variance between them shows their error beyond the range.
+    /// Whether only laws are used, and the variance between them shows their error beyond the
+    /// range.
     pub(crate) has_laws_alone: bool,
 }
 

@@ -4,9 +4,9 @@
 //! and is nearly the whole time of a larger job. Held-out rows near the range do not show this. The
 //! variance of the law's parameters does, at rows moved beyond the range.
 //!
-//! For more replicas or more cores of a machine, candidates that all fit the runs differ. The variance between them
-//! is that of Bayesian model averaging (Draper, "Assessment and propagation of model uncertainty",
-//! JRSS B 57(1), 1995).
+//! For more replicas or more cores of a machine, candidates that all fit the runs differ. The
+//! variance between them is that of Bayesian model averaging (Draper, "Assessment and propagation
+//! of model uncertainty", JRSS B 57(1), 1995).
 
 use std::sync::Arc;
 
@@ -28,11 +28,11 @@ const ROWS: usize = 30;
 /// Degrees of freedom and probability of the upper end of a 90 % interval beyond a range.
 const UPPER_END: (f64, f64) = (2.0, 0.05);
 
-/// Hardware threads of a core on most processors: with all of them, the last doubling may bring
-/// nothing.
+/// Hardware threads of a core on most processors: with all of them, the last doubling may give
+/// no speed-up.
 const THREADS: f64 = 2.0;
-/// How much longer the synchronisation takes between nodes: PCIe 3.0 ×16 moves about 12 GB/s between
-/// the GPUs of a node, and 25 Gb/s Ethernet 3 GB/s between nodes.
+/// How much longer the synchronisation takes between nodes: PCIe 3.0 ×16 moves about 12 GB/s
+/// between the GPUs of a node, and 25 Gb/s Ethernet 3 GB/s between nodes.
 const SECOND_NODE: f64 = 4.0;
 
 /// Variance of ln t as a function of the distance beyond the range.
@@ -64,7 +64,7 @@ impl Parameters {
 
     /// Returns the variance between weighted candidates, and that of a change that no run shows:
     ///
-    /// - The last cores may be hardware threads of others, which bring nothing.
+    /// - The last cores may be hardware threads of others, which give no speed-up.
     /// - More replicas may be on a second node, where the synchronisation takes longer.
     ///
     /// The upper end of a 90 % interval is at least the time after the change.
@@ -75,8 +75,8 @@ impl Parameters {
         members: &[(Kind, Arc<Member>, f64)],
         are_cores: bool,
     ) -> Self {
-        // The mean of ln t over the rows, its variance between the candidates, and the mean increase
-        // on a second node.
+        // The mean of ln t over the rows, its variance between the candidates, and the mean
+        // increase on a second node.
         let moments = |distance: f64| {
             let points = moved(table, extent, sides, distance);
             let logs: Vec<Vec<f64>> = members.iter().map(|(_, member, _)| member.logs(&points)).collect();

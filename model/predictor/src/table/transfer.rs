@@ -6,8 +6,8 @@
 //! determines the shift alone. The shrinkage and the error are estimated by treating each peer in
 //! turn as the new machine type, with as many runs at the settings nearest to those of the new one.
 //!
-//! One peer does not show how machine types differ. Then ln t on the new machine type is that on the
-//! peer plus a shift, the mean ratio of its runs, and the error is Student's t of these ratios.
+//! One peer does not show how machine types differ. Then ln t on the new machine type is that on
+//! the peer plus a shift, the mean ratio of its runs, and the error is Student's t of these ratios.
 //!
 //! PARIS (Yadwadkar et al., SoCC 2017) and Scout (Hsu et al., 2018) predict a job on all machine
 //! types from its runs on few reference types in the same way; their reference types are chosen in
@@ -58,8 +58,8 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// Fits the runs of a new machine type; `rows` has those of each peer. `None` without a run or a
-    /// peer.
+    /// Fits the runs of a new machine type; `rows` has those of each peer. `None` without a run or
+    /// a peer.
     pub(super) fn fit(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Option<Self> {
         if rows.is_empty() || own.is_empty() {
             return None;
@@ -158,7 +158,8 @@ impl Transfer {
 
 /// Returns the runs of a new machine type that took much longer than its other runs suggest, with
 /// the ln t that these suggest. The peers' times and the differences between machine types set the
-/// threshold; one peer does not show it. Fewer than half of the runs count as slow, so one or two runs never do.
+/// threshold; one peer does not show it. Fewer than half of the runs count as slow, so one or two
+/// runs never do.
 pub(super) fn slow_runs(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Vec<(usize, f64)> {
     if rows.len() < 2 {
         return Vec::new();
