@@ -14,10 +14,16 @@ use foreglow_shared::{Context, Mode, format_count};
 use serde::{Deserialize, Serialize};
 
 use crate::range::Range;
-use crate::{Setting, Warning};
+use crate::{Meaning, Setting, Warning};
 
 /// Limit on the numbers of executors to compare; no machine has more processors.
 const MAX_EXECUTORS: u32 = 1 << 16;
+
+/// Returns the scaling law of the executors: replicas on accelerators average their gradients.
+pub(crate) fn meaning_of_executors(context: &Context) -> Meaning {
+    let are_replicas = context.workload.mode == Mode::Training && context.accelerator.is_some();
+    if are_replicas { Meaning::Replicas } else { Meaning::Workers }
+}
 
 /// Resources that all executors of a machine share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use foreglow_shared::{Context, CoreSplit, Job, Observation};
 use serde::{Deserialize, Serialize};
 
 use crate::at_rate::AtRate;
-use crate::capacity::Capacity;
+use crate::capacity::{Capacity, meaning_of_executors};
 use crate::measured_ratios::MeasuredRatios;
 use crate::range::Range;
 use crate::rates::Rates;
@@ -107,7 +107,7 @@ impl Predictor {
         let table = items.table(&kept)?;
         let known = [
             (Feature::SamplingRate.noun(), Meaning::Work),
-            (Feature::InverseExecutors.noun(), Meaning::Workers),
+            (Feature::InverseExecutors.noun(), meaning_of_executors(&job.context)),
             (Feature::InverseCores.noun(), Meaning::Workers),
         ];
         let ensemble = Ensemble::fit_tuned(&table, &known, tuning)?;

@@ -14,6 +14,9 @@ pub enum Meaning {
     /// Workers that share the work: machines, executors, cores. Parallel work is divided among
     /// them, serial work is constant, and communication grows with them.
     Workers,
+    /// Cores or threads of one machine. They are workers whose last ones may give no speed-up,
+    /// because they share a physical core.
+    Cores,
     /// Workers that hold replicas of a network and average their gradients at each step. The cost
     /// of that starts with the second worker and saturates.
     Replicas,
@@ -22,6 +25,6 @@ pub enum Meaning {
 impl Meaning {
     /// Whether the column counts workers of any kind.
     pub(crate) fn is_workers(self) -> bool {
-        matches!(self, Self::Workers | Self::Replicas)
+        matches!(self, Self::Workers | Self::Cores | Self::Replicas)
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use foreglow_shared::{Context, CoreSplit, Engine, IncompleteOutcome, Job, JobGroup};
 
 use super::arms::FittedArm;
+use crate::capacity::meaning_of_executors;
 use crate::{Column, Dataset, DatasetError, Feature, Features, Meaning};
 
 /// Limit on the rows of other jobs: the time of a fit is cubic in the rows.
@@ -24,6 +25,8 @@ pub(super) struct Columns {
     average_every: bool,
     partition_size: bool,
     memory: bool,
+    /// The scaling law of the executors.
+    executors: Meaning,
 }
 
 /// One run, or a question.
@@ -48,11 +51,15 @@ struct FeatureRow {
 impl Columns {
     const MACHINE: &str = "machine type";
     pub(super) const IMAGES: &str = "images processed";
-    pub(super) const MEANINGS: [(&str, Meaning); 3] = [
-        (Self::IMAGES, Meaning::Work),
-        (Feature::InverseExecutors.noun(), Meaning::Workers),
-        (Feature::InverseCores.noun(), Meaning::Workers),
-    ];
+
+    /// Returns the meanings of the numbers that every table has.
+    pub(super) fn meanings(&self) -> [(&'static str, Meaning); 3] {
+        [
+            (Self::IMAGES, Meaning::Work),
+            (Feature::InverseExecutors.noun(), self.executors),
+            (Feature::InverseCores.noun(), Meaning::Workers),
+        ]
+    }
 
     /// Whether the partition size is a column.
     pub(super) fn has_partition_size(&self) -> bool {
@@ -85,6 +92,8 @@ impl Columns {
                 of.len() > 1
             })
         };
+        let mut jobs = group.jobs.iter().chain(&group.lenders);
+        let are_replicas = jobs.all(|job| meaning_of_executors(&job.context) == Meaning::Replicas);
         let columns = Self {
             machine: machines.len() > 1,
             engine: varies(&|row| row.engine.to_owned()),
@@ -94,6 +103,7 @@ impl Columns {
             average_every: rows.iter().any(|row| row.average_every != rows[0].average_every),
             partition_size: varies(&|row| row.partition_size.to_string()),
             memory: varies(&|row| row.memory_mib.to_string()),
+            executors: if are_replicas { Meaning::Replicas } else { Meaning::Workers },
         };
         let features = columns.features(&rows).ok()?;
         let disturbed: Vec<bool> = rows.iter().map(|row| row.disturbed).collect();

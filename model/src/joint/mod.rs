@@ -152,7 +152,7 @@ impl JointPredictor {
     /// Returns the fit of all runs.
     fn joint(&self) -> Option<(&Columns, &TablePredictor)> {
         let (columns, table) = self.table.as_ref()?;
-        let joint = self.joint.get_or_init(|| TablePredictor::fit(table, &Columns::MEANINGS).ok());
+        let joint = self.joint.get_or_init(|| TablePredictor::fit(table, &columns.meanings()).ok());
         Some((columns, joint.as_ref()?))
     }
 

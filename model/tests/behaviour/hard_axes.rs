@@ -2,7 +2,7 @@
 //! a small part of every run, and the synchronisation of replicas.
 
 use foreglow_model::{Column, Dataset, Features, Meaning, Prediction, Predictor, TablePredictor, Warning};
-use foreglow_shared::Observation;
+use foreglow_shared::{Mode, Observation};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -17,21 +17,22 @@ fn holds(prediction: &Prediction, secs: f64) -> bool {
     prediction.interval.is_some_and(|interval| (interval.lower_secs..=interval.upper_secs).contains(&secs))
 }
 
-/// Predicts three networks on 8 replicas from 1 and 2 of them, with the true times.
-fn on_eight(law: fn(f64, f64) -> f64) -> Vec<(Prediction, f64)> {
+/// Predicts three networks on 8 workers from some counts of them, with the true times.
+fn on_eight(law: fn(f64, f64) -> f64, counts: &[f64], meaning: Meaning) -> Vec<(Prediction, f64)> {
     let features = |rows: &[(f64, f64)]| {
         let names = rows.iter().map(|(share, _)| format!("network {share}"));
-        let replicas = Column::numeric("replicas", rows.iter().map(|row| row.1).collect(), None);
-        Features::new(vec![Column::category("network", names), replicas]).unwrap()
+        let workers = Column::numeric("workers", rows.iter().map(|row| row.1).collect(), None);
+        Features::new(vec![Column::category("network", names), workers]).unwrap()
     };
     let shares = [0.1, 0.3, 0.5];
-    let rows: Vec<(f64, f64)> = shares.iter().flat_map(|share| [(*share, 1.0), (*share, 2.0)]).collect();
-    let secs = rows.iter().map(|(share, replicas)| 100.0 * law(*share, *replicas)).collect();
+    let rows: Vec<(f64, f64)> =
+        shares.iter().flat_map(|share| counts.iter().map(move |workers| (*share, *workers))).collect();
+    let secs = rows.iter().map(|(share, workers)| 100.0 * law(*share, *workers)).collect();
     let dataset = Dataset::new(features(&rows), secs, vec![false; rows.len()]).unwrap();
-    let predictor = TablePredictor::fit(&dataset, &[("replicas", Meaning::Replicas)]).unwrap();
+    let predictor = TablePredictor::fit(&dataset, &[("workers", meaning)]).unwrap();
     let asked = shares.map(|share| (share, 8.0));
     let predictions = predictor.predict(&features(&asked)).unwrap();
-    predictions.into_iter().zip(asked.map(|(share, replicas)| 100.0 * law(share, replicas))).collect()
+    predictions.into_iter().zip(asked.map(|(share, workers)| 100.0 * law(share, workers))).collect()
 }
 
 fn ring(share: f64, replicas: f64) -> f64 {
@@ -42,20 +43,60 @@ fn amdahl(share: f64, replicas: f64) -> f64 {
     0.5 * share + (1.0 - 0.5 * share) / replicas
 }
 
+/// Cores of which the last four are hardware threads of the first four.
+fn hyper_threads(share: f64, cores: f64) -> f64 {
+    let cores = cores.min(4.0) + 0.3 * (cores - 4.0).max(0.0);
+    0.2 * share + (1.0 - 0.2 * share) / cores
+}
+
 #[test]
-fn the_synchronisation_of_replicas_is_recovered_from_one_and_two_of_them() {
-    for (prediction, truth) in on_eight(ring) {
-        let ratio = prediction.completion_time_secs.unwrap() / truth;
-        assert!((ratio - 1.0).abs() < 0.15, "{ratio}");
-        assert!(holds(&prediction, truth), "{prediction:?} for {truth}");
+fn the_synchronisation_of_replicas_is_recovered_from_two_and_from_three_counts_of_them() {
+    for (counts, most) in [(&[1.0, 2.0][..], 0.15), (&[1.0, 2.0, 4.0], 0.05)] {
+        for (prediction, truth) in on_eight(ring, counts, Meaning::Replicas) {
+            let ratio = prediction.completion_time_secs.unwrap() / truth;
+            assert!((ratio - 1.0).abs() < most, "{ratio}");
+            assert!(holds(&prediction, truth), "{prediction:?} for {truth}");
+        }
     }
 }
 
 #[test]
-fn two_counts_of_replicas_leave_both_laws_in_the_interval() {
+fn both_laws_of_replicas_are_in_the_interval() {
     for law in [ring, amdahl] {
-        for (prediction, truth) in on_eight(law) {
-            assert!(holds(&prediction, truth), "{prediction:?} for {truth}");
+        for counts in [&[1.0, 2.0][..], &[1.0, 2.0, 4.0]] {
+            for (prediction, truth) in on_eight(law, counts, Meaning::Replicas) {
+                assert!(holds(&prediction, truth), "{prediction:?} for {truth}");
+            }
+        }
+    }
+}
+
+#[test]
+fn more_cores_of_a_machine_may_give_no_speed_up() {
+    for counts in [&[1.0, 2.0, 4.0][..], &[1.0, 2.0, 3.0, 4.0]] {
+        let [cores, machines] =
+            [Meaning::Cores, Meaning::Workers].map(|meaning| on_eight(hyper_threads, counts, meaning));
+        let upper = |prediction: &Prediction| prediction.interval.unwrap().upper_secs;
+        for ((prediction, truth), (other, _)) in cores.iter().zip(&machines) {
+            assert!(holds(prediction, *truth), "{prediction:?} for {truth}");
+            assert!(upper(prediction) > 1.2 * upper(other), "{prediction:?} and {other:?}");
+        }
+    }
+}
+
+#[test]
+fn samples_of_training_on_few_gpus_show_the_whole_job_on_more() {
+    let mut context = context(None);
+    context.workload.mode = Mode::Training;
+    context.accelerator = Some("a GPU".to_owned());
+    for (counts, most) in [(&[1, 2][..], 0.2), (&[1, 2, 4], 0.1)] {
+        for share in [0.1, 0.3, 0.5] {
+            let law = |gpus: f64, rate: f64| 10.0 + 1000.0 * rate * ring(share, gpus);
+            let samples = full(counts, &[1], &[0.01, 0.03, 0.1], |e, _, s| law(e, s));
+            let prediction = Predictor::fit(&context, &samples).unwrap().predict(whole(8, 1));
+            let (secs, truth) = (prediction.completion_time_secs.unwrap(), law(8.0, 1.0));
+            assert!((secs / truth - 1.0).abs() < most, "{share}: {secs} for {truth}");
+            assert!(holds(&prediction, truth), "{share}: {prediction:?} for {truth}");
         }
     }
 }

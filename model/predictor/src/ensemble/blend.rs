@@ -7,7 +7,6 @@ use crate::ensemble::candidate::Kind;
 use crate::ensemble::distance::Distances;
 use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Situation};
 use crate::ensemble::margin::Margin;
-use crate::ensemble::shape::Shape;
 
 /// Added to a loss (log units) before its power is taken: smaller differences are chance.
 const SAME_LOSS: f64 = 0.01;
@@ -17,8 +16,7 @@ const POWER: f64 = 6.0;
 const ROWS_OF_FOLD: f64 = 20.0;
 /// Weight of the error on the fitted rows, in held-out rows.
 const FITTED_ROWS: f64 = 3.0;
-/// Share of the power if held-out rows cannot tell the law of replicas from Amdahl's.
-const SHARE_OF_UNJUDGED: f64 = 0.67;
+
 /// Weights of the candidates for one shape of question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Blend {
@@ -54,42 +52,21 @@ pub(crate) struct Trial {
 }
 
 impl Blend {
-    /// Weighs candidates by their mean absolute log errors on held-out rows; `fitted` holds those
-    /// on the rows that each was fitted on.
-    pub(crate) fn weigh(
+    /// Creates the blend of candidates with these weights.
+    pub(crate) fn new(
         situation: &Situation,
-        (kinds, priors): (&[Kind], &[f64]),
-        held_out_rows: f64,
+        members: Vec<(Kind, f64)>,
         (ties, dismisses): (Vec<usize>, bool),
         trials: &[Trial],
-        fitted: &[f64],
     ) -> Self {
-        let mut held_out: f64 = trials.iter().map(Trial::effective_rows).sum();
-        if trials.is_empty() && (situation.is_lawful || *situation.shape == Shape::Inside) {
-            // With one or two settings, only the errors on the fitted rows show which candidate
-            // fits between them, and which start-up there is. Beyond them in other features, the
-            // priors are more reliable.
-            held_out = FITTED_ROWS;
-        }
-        let judged = if kinds.contains(&Kind::Synchronised) { SHARE_OF_UNJUDGED } else { 1.0 };
-        let power = judged * POWER * held_out / (held_out + held_out_rows);
-        let raw: Vec<f64> = (0..kinds.len())
-            .map(|place| libm::pow(loss(trials, place, fitted[place]) + SAME_LOSS, -power) * priors[place])
-            .collect();
-        let sum: f64 = raw.iter().sum();
-        let weights: Vec<f64> = raw.iter().map(|weight| weight / sum).collect();
+        let weights: Vec<f64> = members.iter().map(|(_, weight)| *weight).collect();
         let folds: Vec<HeldOutFold> = trials.iter().map(|trial| trial.held_out(&weights)).collect();
         let residuals = trials
             .iter()
             .zip(&folds)
             .flat_map(|(trial, fold)| trial.rows.iter().zip(&fold.rows).map(|(row, held_out)| (*row, held_out.error)));
-        Self {
-            members: kinds.iter().copied().zip(weights).collect(),
-            ties,
-            dismisses,
-            errors: Errors::of(situation, &folds),
-            residuals: residuals.collect(),
-        }
+        let residuals = residuals.collect();
+        Self { members, ties, dismisses, errors: Errors::of(situation, &folds), residuals }
     }
 
     /// Widens the errors of questions beyond a range to those within it: extrapolation is never
@@ -133,6 +110,38 @@ impl Trial {
         };
         HeldOutFold { rows: (0..self.rows.len()).map(error).collect(), fitted: self.fitted }
     }
+}
+
+/// Evidence about the candidates.
+pub(crate) struct Evidence<'a> {
+    pub(crate) trials: &'a [Trial],
+    /// Mean absolute log error of each candidate on the rows that it was fitted on.
+    pub(crate) fitted: &'a [f64],
+    /// Whether the fitted rows count as held out if there are no trials.
+    pub(crate) counts_fitted: bool,
+    /// Number of held-out rows at which a candidate's error counts half as much as with many.
+    pub(crate) held_out_rows: f64,
+}
+
+impl Evidence<'_> {
+    /// Weighs candidates with these prior weights by their mean absolute log errors on held-out
+    /// rows.
+    pub(crate) fn weights(&self, priors: &[f64]) -> Vec<f64> {
+        let mut held_out: f64 = self.trials.iter().map(Trial::effective_rows).sum();
+        if self.trials.is_empty() && self.counts_fitted {
+            held_out = FITTED_ROWS;
+        }
+        let power = POWER * held_out / (held_out + self.held_out_rows);
+        let loss = |place: usize| loss(self.trials, place, self.fitted[place]) + SAME_LOSS;
+        let raw = (0..priors.len()).map(|place| libm::pow(loss(place), -power) * priors[place]);
+        normalised(&raw.collect::<Vec<f64>>())
+    }
+}
+
+/// Returns weights with the sum 1.
+pub(crate) fn normalised(weights: &[f64]) -> Vec<f64> {
+    let sum: f64 = weights.iter().sum();
+    weights.iter().map(|weight| weight / sum).collect()
 }
 
 /// Returns the weighted mean absolute error over folds, shrunk towards the error on the fitted rows

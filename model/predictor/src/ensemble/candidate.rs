@@ -61,6 +61,8 @@ pub(super) struct Request<'a> {
     pub(super) tuning: Tuning,
     /// Whether separate runs agree on a time that the laws do not explain.
     pub(super) is_unexplained: bool,
+    /// Whether three counts of replicas were measured.
+    pub(super) has_three_counts: bool,
     /// Whether some rows are held out. A fold with only two values of a feature then does not tie
     /// its exponent.
     pub(super) validates: bool,
@@ -69,14 +71,18 @@ pub(super) struct Request<'a> {
 /// Prior weight of the laws if only the number of machines has a meaning. It is small, because such
 /// a job may not scale like a CNN.
 const LAW_OF_WORKERS: f64 = 0.02;
+/// Prior weight of Amdahl's law for more replicas, relative to the law of replicas. A candidate of
+/// this weight is at the end of a 90 % interval of the mixture.
+const AMDAHL_OF_REPLICAS: f64 = 0.05;
 
 /// Properties of a table that the prior weights depend on.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     /// Whether the amount of work varies.
     pub(super) work: bool,
-    /// Whether the only workers whose number varies are replicas.
-    pub(super) has_replicas: bool,
+    /// Whether the questions are about more replicas than were measured, and no other kind of
+    /// workers varies.
+    pub(super) has_more_replicas: bool,
     /// Number of kinds of workers whose number varies.
     pub(super) workers: usize,
     /// Features that vary, plus a constant, per row.
@@ -87,7 +93,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn of(extent: &Extent, meanings: &[Option<Meaning>], rows: usize) -> Self {
+    pub(super) fn of(extent: &Extent, shape: &Shape, meanings: &[Option<Meaning>], rows: usize) -> Self {
         let varying = |is: fn(Meaning) -> bool| {
             let columns = meanings.iter().zip(&extent.numeric);
             columns.filter(|(of, axis)| of.is_some_and(is) && axis.varies() && axis.log).count()
@@ -95,7 +101,9 @@ impl Known {
         let (work, workers) = (varying(|meaning| meaning == Meaning::Work), varying(Meaning::is_workers));
         Self {
             work: work > 0,
-            has_replicas: workers == 1 && varying(|meaning| meaning == Meaning::Replicas) == 1,
+            has_more_replicas: workers == 1
+                && varying(|meaning| meaning == Meaning::Replicas) == 1
+                && has_more_workers(shape, meanings),
             workers,
             is_complete: work > 0 && work + workers == extent.varying(),
             features_per_row: (1 + extent.varying()) as f64 / rows as f64,
@@ -108,6 +116,7 @@ impl Kind {
     /// per row.
     pub(super) fn prior(self, known: Known, tuning: Tuning) -> f64 {
         let coefficients = match self {
+            Self::Law if known.has_more_replicas => return AMDAHL_OF_REPLICAS,
             Self::Law if known.work || known.workers > 1 => return 1.0,
             Self::Proportional => return 1.0 / ((1.0 + known.features_per_row) * (1.0 + known.features_per_row)),
             Self::Synchronised => return 1.0,
@@ -131,19 +140,28 @@ impl Kind {
 /// (which soon returns to the mean) and log-additive lines (which cannot bend) are left out. If a
 /// feature has too few values for a forward hold-out, so is the other Gaussian process: only the
 /// forms with whole-number exponents are used.
-pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known, meanings: &[Option<Meaning>]) -> Vec<Kind> {
+///
+/// For more replicas, only the two laws that are known for them are used: with two counts, no
+/// held-out row shows how the time depends on more of them, and with three, one count does.
+pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
+    if known.has_more_replicas {
+        return vec![Kind::Law, Kind::Synchronised];
+    }
     let mut kinds = flexible(extent, shape);
     if known.work || known.workers > 0 {
         kinds.push(Kind::Law);
-    }
-    // With three counts of workers, held-out rows judge the other candidates where the question is.
-    if known.has_replicas && !has_forward(extent, shape) && has_more_workers(shape, meanings) {
-        kinds.push(Kind::Synchronised);
     }
     if known.work {
         kinds.push(Kind::Proportional);
     }
     kinds
+}
+
+/// Whether three counts of replicas were measured, so that held-out rows show how the time depends
+/// on more of them.
+pub(super) fn has_three_counts(extent: &Extent, meanings: &[Option<Meaning>]) -> bool {
+    let mut replicas = extent.numeric.iter().zip(meanings).filter(|(_, meaning)| **meaning == Some(Meaning::Replicas));
+    replicas.all(|(axis, _)| axis.levels.len() > 2)
 }
 
 /// Whether the questions are about more workers than were measured, of all contexts or of their
@@ -233,8 +251,9 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
                 let terms = law_terms(training, request, Costs::Synchronised);
                 let law = problem.fit_law(&terms).law;
                 let beliefs = Beliefs { noise, ..RESIDUAL };
-                // Nor does it bend the growth with the workers, for which this law is meant.
-                let points = without(&|meaning| is_lawful(meaning) || meaning.is_workers());
+                // Two counts do not show whether the residual of the larger one persists.
+                let is_fixed = |meaning: Meaning| meaning.is_workers() && !request.has_three_counts;
+                let points = without(&|meaning| is_lawful(meaning) || is_fixed(meaning));
                 Member::Detrended(Detrended::over(training, &points, law, &beliefs))
             }
             Kind::Proportional => {
@@ -267,6 +286,17 @@ pub(super) fn rough(training: &Training, meanings: &[Option<Meaning>]) -> Vec<Me
     let terms = Problem::new(training, &prior).fit();
     let smooth = Member::Smooth(GaussianProcess::fit(training, 2.0));
     terms.into_iter().skip(1).map(Member::Posynomial).chain([smooth]).collect()
+}
+
+impl Member {
+    /// Returns the share of the synchronisation in the time of each point, for a law of replicas.
+    pub(super) fn synchronisation(&self, points: &Points) -> Vec<f64> {
+        let share = |(numeric, category): (&Vec<f64>, &Vec<u32>)| match self {
+            Self::Detrended(member) => member.last_share(numeric, category),
+            _ => 0.0,
+        };
+        points.numeric.iter().zip(&points.category).map(share).collect()
+    }
 }
 
 impl Regression for Member {

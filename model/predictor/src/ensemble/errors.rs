@@ -9,6 +9,8 @@
 //!   is more accurate. Where the growth with the distance is larger, it replaces this factor.
 //! - Where contexts grow differently beyond a range ([`slopes`](crate::ensemble::slopes)), the
 //!   error of a question that is farther than the held-out rows grows with the distance.
+//! - Where candidates that fit the runs differ beyond the range, the variance between them is
+//!   added.
 //! - Along a law, the interval is at least as wide as its
 //!   [`parameters`](crate::ensemble::parameters) leave open. If nothing was held out, it is that of
 //!   the prior.
@@ -80,6 +82,8 @@ pub(crate) struct Situation<'a> {
     pub(crate) shape: &'a Shape,
     /// Variance that a law has beyond the range.
     pub(crate) parameters: Parameters,
+    /// Variance between the candidates beyond the range.
+    pub(crate) between: Parameters,
     /// Whether a forward hold-out was possible for the shape.
     pub(crate) has_forward: bool,
     /// Features that vary, per row.
@@ -90,6 +94,9 @@ pub(crate) struct Situation<'a> {
     pub(crate) is_lawful: bool,
     /// Whether the question is beyond a range of workers.
     pub(crate) has_more_workers: bool,
+    /// Whether only laws are used, and the variance between them shows their error beyond the
+    /// range.
+    pub(crate) has_laws_alone: bool,
 }
 
 impl Situation<'_> {
@@ -185,6 +192,8 @@ pub(super) enum Errors {
         degrees: f64,
         slopes: Slopes,
         parameters: Parameters,
+        /// Variance between the candidates.
+        between: Parameters,
         /// Least scale at distance 0.
         least: f64,
     },
@@ -199,7 +208,7 @@ impl Errors {
         if count == 0 && !situation.is_lawful {
             return None;
         }
-        let reach = match (situation.is_lawful, has_forward) {
+        let reach = match (situation.is_lawful || situation.has_laws_alone, has_forward) {
             (true, _) => REACH_OF_LAWS,
             (false, true) => REACH,
             (false, false) => REACH_OF_POWERS,
@@ -208,7 +217,16 @@ impl Errors {
         let shares_bias = is_beyond || matches!(shape, Shape::Few(..));
         // The growth with distance already corrects the errors of forward folds for the missing
         // rows.
-        let by_rows = |fold: &HeldOutFold| if is_beyond && has_forward { 1.0 } else { fold.fitted.sqrt() };
+        let is_unseen = matches!(shape, Shape::Unseen(columns) if columns.len() == 1);
+        let by_rows = |fold: &HeldOutFold| {
+            if is_beyond && has_forward {
+                1.0
+            } else if is_unseen {
+                by_names(fold.fitted)
+            } else {
+                fold.fitted.sqrt()
+            }
+        };
         let sizes_of = |fold: &HeldOutFold, size: Size| -> Vec<f64> {
             fold.rows.iter().map(|row| size(row, by_rows(fold), reach)).collect()
         };
@@ -218,8 +236,12 @@ impl Errors {
             let (of_medians, of_runs) = (all(HeldOut::size), all(HeldOut::size_of_run));
             // Noise of a run makes all ranks larger, those of small errors too.
             let larger = of_runs.iter().sum::<f64>() / of_medians.iter().sum::<f64>();
-            let sizes =
+            let mut sizes: Vec<f64> =
                 if larger.is_finite() { of_medians.iter().map(|size| size * larger).collect() } else { of_runs };
+            if is_unseen {
+                let groups: usize = folds.iter().map(HeldOutFold::contexts).sum();
+                add_group(&mut sizes, groups);
+            }
             return Spread::conformal(sizes).ok().map(Self::Ranked);
         }
         let (mut sum, mut rows) = (situation.usual() * USUAL_ROWS, USUAL_ROWS);
@@ -236,7 +258,8 @@ impl Errors {
         }
         let learnt = if situation.is_lawful { DEGREES_PER_ROW * (rows - USUAL_ROWS) } else { 0.0 };
         let degrees = DEGREES_OF_FREEDOM + learnt;
-        let mean = sum / rows * if situation.has_more_workers { MORE_WORKERS } else { 1.0 };
+        let is_unknown = situation.has_more_workers && !situation.has_laws_alone;
+        let mean = sum / rows * if is_unknown { MORE_WORKERS } else { 1.0 };
         let slopes = match shape {
             Shape::Beyond(_) if has_forward => {
                 Slopes::of(&folds.iter().map(HeldOutFold::slopes).collect::<Vec<Vec<Slope>>>())
@@ -244,8 +267,9 @@ impl Errors {
             _ => Slopes::EQUAL,
         };
         let reach = if matches!(shape, Shape::Inside | Shape::Few(..)) { REACH_OF_CONTEXT } else { reach };
-        let parameters = situation.parameters;
-        Some(Self::Scaled { scale: mean * scale_of_mean(degrees), reach, degrees, slopes, parameters, least: 0.0 })
+        let Situation { parameters, between, .. } = *situation;
+        let scale = mean * scale_of_mean(degrees);
+        Some(Self::Scaled { scale, reach, degrees, slopes, parameters, between, least: 0.0 })
     }
 
     /// Makes the 90 % intervals at distance 0 no narrower than those of `other`. The part that
@@ -274,10 +298,11 @@ impl Errors {
     fn growth(&self) -> Margin {
         match self {
             Self::Ranked(_) => Margin::UNIT.growing(REACH_OF_CONTEXT),
-            Self::Scaled { scale, reach, slopes, parameters, least, .. } => Margin {
+            Self::Scaled { scale, reach, slopes, parameters, between, least, .. } => Margin {
                 least: (least / scale).max(1.0),
                 slopes: Slopes { variance: slopes.variance / (scale * scale), ..*slopes },
                 parameters: parameters.scaled(1.0 / (scale * scale)),
+                between: between.scaled(1.0 / (scale * scale)),
                 ..Margin::UNIT.growing(*reach)
             },
         }
@@ -296,6 +321,21 @@ impl Errors {
         };
         Margin { unit, ..self.growth() }
     }
+}
+
+/// Returns the correction of an error of a new name by the share of the names that were fitted. Its
+/// own difference from the others, which dominates, has the variance 1 + 1/names.
+fn by_names(fitted: f64) -> f64 {
+    (1.0 - (1.0 - fitted) * (1.0 - fitted)).sqrt()
+}
+
+/// Adds the errors of one more group of rows, all as large as the largest. Errors of one group are
+/// correlated, so that the groups count and not the rows (Lee, Barber and Willett,
+/// "Distribution-free inference with hierarchical data", 2023).
+pub(crate) fn add_group(errors: &mut Vec<f64>, groups: usize) {
+    let largest = errors.iter().copied().fold(0.0, f64::max);
+    let more = errors.len() / groups.max(1);
+    errors.extend(std::iter::repeat_n(largest, more));
 }
 
 /// Returns the scale of Student's t in units of the mean absolute error: 1 at the least degrees of
@@ -329,11 +369,13 @@ mod tests {
             &Situation {
                 shape,
                 parameters: Parameters::KNOWN,
+                between: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row,
                 deviation: 0.5,
                 is_lawful: false,
                 has_more_workers: false,
+                has_laws_alone: false,
             },
             folds,
         )
@@ -362,11 +404,13 @@ mod tests {
             Situation {
                 shape: &Shape::Inside,
                 parameters: Parameters::KNOWN,
+                between: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row: 0.5,
                 deviation,
                 is_lawful: false,
                 has_more_workers: false,
+                has_laws_alone: false,
             }
             .usual()
         };
@@ -400,11 +444,13 @@ mod tests {
             let situation = Situation {
                 shape: &beyond,
                 parameters: Parameters::KNOWN,
+                between: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row: 0.0,
                 deviation: 0.0,
                 is_lawful,
                 has_more_workers: false,
+                has_laws_alone: false,
             };
             let errors = Errors::of(&situation, &[fold(&vec![0.04; rows], 0.0, 0.5)]).unwrap();
             errors.margin(0.95).at(0.0)

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::Meaning;
 use crate::dataset::{Points, Training};
 use crate::ensemble::axis::Side;
-use crate::ensemble::blend::{Blend, Trial};
+use crate::ensemble::blend::{Blend, Evidence, Trial, normalised};
 use crate::ensemble::candidate::{Kind, Known, Member, Request};
 use crate::ensemble::canonical::Table;
 use crate::ensemble::errors::Situation;
 use crate::ensemble::folds::{Fold, folds, has_forward};
 use crate::ensemble::parameters::Parameters;
-use crate::ensemble::shape::Shape;
+use crate::ensemble::shape::{self, Shape};
 use crate::ensemble::{State, candidate};
 use crate::regression::Regression;
 
@@ -60,13 +60,14 @@ impl Fitted {
 
     fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
         let State { table, extent, meanings, noise, tuning, agreed, beyond_medians, .. } = state;
-        let known = Known::of(extent, meanings, table.rows());
-        let kinds = candidate::kinds(extent, shape, known, meanings);
+        let known = Known::of(extent, shape, meanings, table.rows());
+        let kinds = candidate::kinds(extent, shape, known);
         let ties = candidate::ties(extent, shape);
         let dismisses = !agreed.is_empty() && is_more_work(shape, meanings);
         let mut training = table.training.clone();
         agreed.iter().filter(|_| dismisses).for_each(|(row, weight)| training.weights[*row] = *weight);
         let key = |kind: &Kind| key(*kind, &ties, dismisses);
+        let has_three_counts = candidate::has_three_counts(extent, meanings);
         let request = |kinds, validates| Request {
             kinds,
             ties: &ties,
@@ -74,16 +75,22 @@ impl Fitted {
             noise: *noise,
             tuning: *tuning,
             is_unexplained: !agreed.is_empty() && !dismisses,
+            has_three_counts,
             validates,
         };
         let trial = |fold: &Fold| {
             let fits = candidate::fit(&training.select(&fold.fit), &request(&kinds, true));
             let test = training.select(&fold.test);
-            let mut names: Vec<&Vec<u32>> = test.points.category.iter().collect();
+            // Rows with the same new names are one group.
+            let group = |row: &Vec<u32>| match shape {
+                Shape::Unseen(columns) => shape::names(row, columns),
+                _ => row.clone(),
+            };
+            let groups: Vec<Vec<u32>> = test.points.category.iter().map(group).collect();
+            let mut names = groups.clone();
             names.sort();
             names.dedup();
-            let number = |own: &Vec<u32>| names.binary_search(&own).unwrap_or_else(|place| place);
-            let contexts = test.points.category.iter().map(number).collect();
+            let contexts = groups.iter().map(|own| names.binary_search(own).unwrap_or_else(|place| place)).collect();
             Trial {
                 rows: fold.test.clone(),
                 predicted: fits.iter().map(|member| member.logs(&test.points)).collect(),
@@ -117,30 +124,61 @@ impl Fitted {
             }
             _ => Parameters::KNOWN,
         };
+        let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
+        // Held-out rows within the range do not tell laws apart beyond it.
+        let is_unjudged = known.has_more_replicas && !has_three_counts;
+        let weights = if is_unjudged {
+            normalised(&priors)
+        } else {
+            // With one or two settings, only the errors on the fitted rows show which candidate
+            // fits between them, and which start-up there is. Beyond them in other features, the
+            // priors are more reliable.
+            let counts_fitted = is_lawful || *shape == Shape::Inside;
+            let held_out_rows = tuning.held_out_rows;
+            Evidence { trials: &trials, fitted: &fitted, counts_fitted, held_out_rows }.weights(&priors)
+        };
+        let members: Vec<(Kind, f64)> = kinds.iter().copied().zip(weights).collect();
         let situation = Situation {
             shape,
             parameters,
+            between: self.between(state, shape, &members, &ties, dismisses),
             has_forward: has_forward(extent, shape),
             features_per_row: extent.varying() as f64 / table.rows() as f64,
             deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
             is_lawful,
             has_more_workers: candidate::has_more_workers(shape, meanings),
+            has_laws_alone: is_unjudged,
         };
-        let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
-        let mut blend = Blend::weigh(
-            &situation,
-            (&kinds, &priors),
-            tuning.held_out_rows,
-            (ties.clone(), dismisses),
-            &trials,
-            &fitted,
-        );
+        let mut blend = Blend::new(&situation, members, (ties.clone(), dismisses), &trials);
         if matches!(shape, Shape::BeyondOfContext(_)) {
             blend.widen(self.blend(state, &Shape::Inside).errors.as_ref());
         } else if trials.is_empty() && is_lawful {
             blend.widen(state.repeats.as_ref());
         }
         blend
+    }
+
+    /// Returns the variance of ln t between the candidates for more replicas, or more cores of a
+    /// machine, where they differ although all fit the runs.
+    fn between(
+        &self,
+        State { table, extent, meanings, .. }: &State,
+        shape: &Shape,
+        members: &[(Kind, f64)],
+        ties: &[usize],
+        dismisses: bool,
+    ) -> Parameters {
+        let Shape::Beyond(sides) = shape else { return Parameters::KNOWN };
+        let more =
+            |of: Meaning| sides.iter().all(|(column, side)| meanings[*column] == Some(of) && *side == Side::Above);
+        let are_cores = more(Meaning::Cores);
+        if !are_cores && !more(Meaning::Replicas) {
+            return Parameters::KNOWN;
+        }
+        let member = |kind: Kind| self.members.get(&key(kind, ties, dismisses)).map(Arc::clone);
+        let members: Vec<(Kind, Arc<Member>, f64)> =
+            members.iter().filter_map(|(kind, weight)| Some((*kind, member(*kind)?, *weight))).collect();
+        Parameters::between(table, extent, sides, &members, are_cores)
     }
 }
 

@@ -19,12 +19,20 @@ pub struct Margin {
     pub(super) slopes: Slopes,
     /// The least growth of the square, by the parameters of a law, in units of `unit`.
     pub(super) parameters: Parameters,
+    /// Growth of the square by the variance between candidates, in units of `unit`.
+    pub(super) between: Parameters,
 }
 
 impl Margin {
     /// 1 at any distance.
-    pub(super) const UNIT: Self =
-        Self { unit: 1.0, least: 1.0, per_square: 0.0, slopes: Slopes::EQUAL, parameters: Parameters::KNOWN };
+    pub(super) const UNIT: Self = Self {
+        unit: 1.0,
+        least: 1.0,
+        per_square: 0.0,
+        slopes: Slopes::EQUAL,
+        parameters: Parameters::KNOWN,
+        between: Parameters::KNOWN,
+    };
     /// Margin if nothing could be held out.
     pub(super) const UNKNOWN: Self = Self { unit: f64::INFINITY, ..Self::UNIT };
 
@@ -40,6 +48,7 @@ impl Margin {
         let counted = if distance_squared < MOST { distance_squared } else { MOST };
         let least = self.least * self.least;
         let held_out = least + self.per_square * counted + self.slopes.at(counted);
-        self.unit * held_out.max(least + self.parameters.at(distance_squared)).sqrt()
+        let known = held_out.max(least + self.parameters.at(distance_squared));
+        self.unit * (known + self.between.at(distance_squared)).sqrt()
     }
 }

@@ -52,6 +52,7 @@ use crate::ensemble::censored::Bound;
 use crate::ensemble::contradiction::Contradiction;
 pub(crate) use crate::ensemble::contradiction::LEAST_CONTRADICTION;
 use crate::ensemble::errors::Errors;
+pub(crate) use crate::ensemble::errors::add_group;
 pub use crate::ensemble::explain::{Explanation, HeldOutRow, Part};
 use crate::ensemble::fitted::Fitted;
 pub use crate::ensemble::margin::Margin;

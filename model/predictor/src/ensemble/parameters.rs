@@ -1,22 +1,41 @@
-//! How uncertain a law is beyond the measured amounts of work.
+//! How uncertain a prediction is beyond the measured ranges, where held-out rows do not show it.
 //!
 //! Where the start-up takes most of the time of every run, the slope along the work is uncertain,
 //! and is nearly the whole time of a larger job. Held-out rows near the range do not show this. The
 //! variance of the law's parameters does, at rows moved beyond the range.
+//!
+//! For more replicas or more cores of a machine, candidates that all fit the runs differ. The
+//! variance between them is that of Bayesian model averaging (Draper, "Assessment and propagation
+//! of model uncertainty", JRSS B 57(1), 1995).
 
+use std::sync::Arc;
+
+use foreglow_numeric::student_t;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Points;
 use crate::ensemble::axis::{Axis, Side};
+use crate::ensemble::candidate::{Kind, Member};
 use crate::ensemble::canonical::Table;
 use crate::ensemble::shape::Extent;
+use crate::regression::Regression;
 
 /// Distances at which the variance is measured, in units of the range: at its end, and beyond.
 const DISTANCES: [f64; 3] = [0.0, 1.0, 2.0];
 /// Limit on the rows that are moved.
 const ROWS: usize = 30;
 
-/// Variance of ln t from the parameters of a law.
+/// Degrees of freedom and probability of the upper end of a 90 % interval beyond a range.
+const UPPER_END: (f64, f64) = (2.0, 0.05);
+
+/// Hardware threads of a core on most processors: with all of them, the last doubling may give
+/// no speed-up.
+const THREADS: f64 = 2.0;
+/// How much longer the synchronisation takes between nodes: PCIe 3.0 ×16 moves about 12 GB/s
+/// between the GPUs of a node, and 25 Gb/s Ethernet 3 GB/s between nodes.
+const SECOND_NODE: f64 = 4.0;
+
+/// Variance of ln t as a function of the distance beyond the range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Parameters {
     /// At each of [`DISTANCES`], beyond that at the end of the range.
@@ -41,6 +60,49 @@ impl Parameters {
         let [end, near, far] = DISTANCES.map(mean);
         let near = (near - end).max(0.0);
         Self { variances: [0.0, near, (far - end).max(near)] }
+    }
+
+    /// Returns the variance between weighted candidates, and that of a change that no run shows:
+    ///
+    /// - The last cores may be hardware threads of others, which give no speed-up.
+    /// - More replicas may be on a second node, where the synchronisation takes longer.
+    ///
+    /// The upper end of a 90 % interval is at least the time after the change.
+    pub(super) fn between(
+        table: &Table,
+        extent: &Extent,
+        sides: &[(usize, Side)],
+        members: &[(Kind, Arc<Member>, f64)],
+        are_cores: bool,
+    ) -> Self {
+        // The mean of ln t over the rows, its variance between the candidates, and the mean
+        // increase on a second node.
+        let moments = |distance: f64| {
+            let points = moved(table, extent, sides, distance);
+            let logs: Vec<Vec<f64>> = members.iter().map(|(_, member, _)| member.logs(&points)).collect();
+            let weighted = |of: &dyn Fn(&[f64]) -> f64| -> f64 {
+                logs.iter().zip(members).map(|(logs, (_, _, weight))| weight * of(logs)).sum()
+            };
+            let replicas = members.iter().filter(|(kind, ..)| *kind == Kind::Synchronised);
+            let shares = replicas.flat_map(|(_, member, _)| member.synchronisation(&points));
+            let second_node = shares.map(|share| libm::log(1.0 + (SECOND_NODE - 1.0) * share)).sum::<f64>();
+            let (mut mean, mut variance) = (0.0, 0.0);
+            for row in 0..points.rows() {
+                let of_row = weighted(&|logs| logs[row]);
+                mean += of_row / points.rows() as f64;
+                variance += weighted(&|logs| (logs[row] - of_row) * (logs[row] - of_row)) / points.rows() as f64;
+            }
+            (mean, variance, second_node / points.rows() as f64)
+        };
+        let [end, near, far] = DISTANCES.map(moments);
+        let quantile = student_t::exceeded_with(UPPER_END.1, UPPER_END.0);
+        let beyond = |(mean, variance, second_node): (f64, f64, f64)| {
+            let threads = if are_cores { (end.0 - mean).clamp(0.0, libm::log(THREADS)) } else { 0.0 };
+            let change = threads.max(second_node) / quantile;
+            (variance - end.1).max(0.0) + change * change
+        };
+        let near = beyond(near);
+        Self { variances: [0.0, near, beyond(far).max(near)] }
     }
 
     /// Returns the same variance in another unit.

@@ -26,11 +26,13 @@ pub(super) fn errors(groups: &[Group]) -> Option<Errors> {
     let situation = Situation {
         shape: &Shape::Inside,
         parameters: Parameters::KNOWN,
+        between: Parameters::KNOWN,
         has_forward: true,
         features_per_row: 0.0,
         deviation: 0.0,
         is_lawful: false,
         has_more_workers: false,
+        has_laws_alone: false,
     };
     Errors::of(&situation, &folds)
 }

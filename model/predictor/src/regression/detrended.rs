@@ -58,6 +58,13 @@ impl Detrended {
     }
 }
 
+impl Detrended {
+    /// Returns the share of the last term of the trend in the time of a point.
+    pub(crate) fn last_share(&self, numeric: &[f64], category: &[u32]) -> f64 {
+        self.trend.last_share(numeric, category)
+    }
+}
+
 impl Regression for Detrended {
     fn log(&self, numeric: &[f64], category: &[u32]) -> f64 {
         self.trend.log(numeric, category) + self.process.log(numeric, category)

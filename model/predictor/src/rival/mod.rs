@@ -70,19 +70,28 @@ pub struct Roles {
 
 /// Words in the name of a column that counts GPUs.
 const GPU_COLUMNS: [&str; 2] = ["gpu", "accelerator"];
+/// Words in the name of a column that counts the cores or threads of one machine.
+const CORE_COLUMNS: [&str; 4] = ["core", "thread", "cpu", "processor"];
 
 impl Roles {
     /// Returns the meaning of each column that is named as work or as workers. If a column has
     /// several roles, the first counts. Machines with a batch size train replicas of a network, and
-    /// so do GPUs.
+    /// so do GPUs. Cores alone are those of one machine.
     pub fn meanings(&self) -> Vec<(&str, Meaning)> {
         let work = self.data_size.iter().chain(&self.iterations).flat_map(Term::columns);
+        let workers = || self.machines.iter().flat_map(Term::columns);
+        let is_alone = workers().count() == 1;
         let of_workers = |column: &str| {
-            let is_gpu = GPU_COLUMNS.iter().any(|word| column.to_lowercase().contains(word));
-            if is_gpu || self.batch_size.is_some() { Meaning::Replicas } else { Meaning::Workers }
+            let is_named = |words: &[&str]| words.iter().any(|word| column.to_lowercase().contains(word));
+            if is_alone && is_named(&CORE_COLUMNS) {
+                Meaning::Cores
+            } else if is_named(&GPU_COLUMNS) || self.batch_size.is_some() {
+                Meaning::Replicas
+            } else {
+                Meaning::Workers
+            }
         };
-        let workers = self.machines.iter().flat_map(Term::columns);
-        work.map(|column| (column, Meaning::Work)).chain(workers.map(|column| (column, of_workers(column)))).collect()
+        work.map(|column| (column, Meaning::Work)).chain(workers().map(|column| (column, of_workers(column)))).collect()
     }
 }
 

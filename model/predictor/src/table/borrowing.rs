@@ -18,8 +18,6 @@ const FULL_SHARE: f64 = 0.25;
 const MOST_PEERS: usize = 12;
 /// Limit on the rows of a peer for measuring errors.
 const MOST_ROWS: usize = 400;
-/// Minimum number of peers: the variance between names cannot be estimated from one.
-const LEAST_PEERS: usize = 2;
 
 /// Predicts the names of a category with few rows by a regression on the fits of the fully measured
 /// names.
@@ -92,8 +90,7 @@ impl Clone for Borrowing {
 }
 
 impl Borrowing {
-    /// Prepares for a category; `None` if no name has few rows, or fewer than two are fully
-    /// measured.
+    /// Prepares for a category; `None` if no name has few rows, or none is fully measured.
     pub(super) fn of(dataset: &Dataset, known: &[(&str, Meaning)], tuning: Tuning, category: &str) -> Option<Self> {
         let rows = rows_of(dataset.features(), category).ok()?;
         let mut borrowing = Self {
@@ -120,7 +117,7 @@ impl Borrowing {
         }
         full.sort_by_key(|(settings, _)| *settings);
         borrowing.full = full.into_iter().map(|(_, rows)| rows).take(MOST_PEERS).collect();
-        (!borrowing.few.is_empty() && borrowing.full.len() >= LEAST_PEERS).then_some(borrowing)
+        (!borrowing.few.is_empty() && !borrowing.full.is_empty()).then_some(borrowing)
     }
 
     /// Replaces the predictions of names with few rows by their mean with the regression's.

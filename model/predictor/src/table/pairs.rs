@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::transfer::{SLOW, half_width_of, spread_of};
-use crate::ensemble::{Group, measured};
+use crate::ensemble::{Group, add_group, measured};
 use crate::{Dataset, DatasetError, Features, Prediction, Spread, Values};
 use foreglow_numeric::GroupedProcess;
 
@@ -247,7 +247,8 @@ impl Rows<'_> {
     fn correction(self) -> Option<Correction> {
         let cnns = self.cnns;
         let process = (self.rows.len() >= LEAST_ROWS).then(|| self.process())??;
-        let errors = with_one_more(process.errors(), cnns);
+        let mut errors = process.errors().to_vec();
+        add_group(&mut errors, cnns);
         Some(Correction { process, errors })
     }
 
@@ -281,15 +282,6 @@ fn mean_with(prediction: &Prediction, (log, spread): Answer) -> Answer {
     let square = |log: f64, width: f64| width * width + (log - mean) * (log - mean);
     let half_width = (share * square(log_of_fit, width_of_fit) + (1.0 - share) * square(log, width)).sqrt();
     (mean, spread_of(half_width))
-}
-
-/// Returns the errors of some CNNs and those of one more, all as large as the largest. Errors of
-/// one CNN are correlated, so that the CNNs count and not the rows (Lee, Barber and Willett,
-/// "Distribution-free inference with hierarchical data", 2023).
-fn with_one_more(errors: &[f64], cnns: usize) -> Vec<f64> {
-    let largest = errors.iter().copied().fold(0.0, f64::max);
-    let more = errors.len() / cnns.max(1);
-    errors.iter().copied().chain(std::iter::repeat_n(largest, more)).collect()
 }
 
 /// Returns the names that occur in a column, sorted; empty for a numeric column.

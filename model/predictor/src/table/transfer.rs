@@ -6,11 +6,14 @@
 //! determines the shift alone. The shrinkage and the error are estimated by treating each peer in
 //! turn as the new machine type, with as many runs at the settings nearest to those of the new one.
 //!
+//! One peer does not show how machine types differ. Then ln t on the new machine type is that on
+//! the peer plus a shift, the mean ratio of its runs, and the error is Student's t of these ratios.
+//!
 //! PARIS (Yadwadkar et al., SoCC 2017) and Scout (Hsu et al., 2018) predict a job on all machine
 //! types from its runs on few reference types in the same way; their reference types are chosen in
 //! advance, and their regression is a forest.
 
-use foreglow_numeric::{Cholesky, MEDIAN_OF_NORMAL, median};
+use foreglow_numeric::{Cholesky, MEDIAN_OF_NORMAL, median, student_t};
 
 use crate::Spread;
 
@@ -22,6 +25,9 @@ const SHIFT: f64 = 10.0;
 /// Least standard deviation of the noise between equal runs, in ln t.
 const LEAST_NOISE: f64 = 0.02;
 const DEGREES_OF_FREEDOM: f64 = 4.0;
+/// Prior standard deviation of ln of the ratio of two machine types about its mean, and its degrees
+/// of freedom. They were chosen on the pairs of PROFET's and of TrimTuner's machine types.
+const RATIO: (f64, f64) = (0.2, 2.0);
 /// Error of a slow run in units of the usual error: from here on the weight by Student's t with 2
 /// degrees of freedom, 3 ÷ (2 + z²), is at most that of an outlier, a quarter.
 pub(super) const SLOW: f64 = 3.162;
@@ -52,12 +58,14 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// Fits the runs of a new machine type; `rows` has those of each peer. `None` without a run, or
-    /// with fewer than two peers, from which the variance between machine types cannot be
-    /// estimated.
+    /// Fits the runs of a new machine type; `rows` has those of each peer. `None` without a run or
+    /// a peer.
     pub(super) fn fit(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Option<Self> {
-        if rows.len() < 2 || own.is_empty() {
+        if rows.is_empty() || own.is_empty() {
             return None;
+        }
+        if rows.len() == 1 {
+            return Some(Self::shifted(own));
         }
         let all: Vec<usize> = (0..rows.len()).collect();
         let noise = noise(rows);
@@ -79,6 +87,19 @@ impl Transfer {
         let few = 1.0 + 1.0 / rows.len() as f64;
         fitted.half_width = few * quantile(errors, 2.0 * UPPER - 1.0).max(noise);
         Some(fitted)
+    }
+
+    /// Shifts the times on the only peer by the mean ratio of the runs.
+    fn shifted(own: &[TransferRow]) -> Self {
+        let count = own.len() as f64;
+        let ratios = || own.iter().map(|run| run.log - run.on_peers[0]);
+        let shift = ratios().sum::<f64>() / count;
+        let (prior, weight) = RATIO;
+        let degrees = weight + count - 1.0;
+        let squares: f64 = ratios().map(|ratio| (ratio - shift) * (ratio - shift)).sum();
+        let variance = (weight * prior * prior + squares) / degrees * (1.0 + 1.0 / count);
+        let half_width = student_t::exceeded_with(1.0 - UPPER, degrees) * variance.sqrt();
+        Self { peers: vec![0], centre: 0.0, offsets: vec![0.0], coefficients: vec![shift, 0.0, 0.0], half_width }
     }
 
     fn weighed(
@@ -137,8 +158,12 @@ impl Transfer {
 
 /// Returns the runs of a new machine type that took much longer than its other runs suggest, with
 /// the ln t that these suggest. The peers' times and the differences between machine types set the
-/// threshold. Fewer than half of the runs count as slow, so one or two runs never do.
+/// threshold; one peer does not show it. Fewer than half of the runs count as slow, so one or two
+/// runs never do.
 pub(super) fn slow_runs(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Vec<(usize, f64)> {
+    if rows.len() < 2 {
+        return Vec::new();
+    }
     let all: Vec<usize> = (0..rows.len()).collect();
     let beyond = |runs: &[TransferRow], peers: &[usize]| -> Vec<f64> {
         let levels: Vec<f64> = runs.iter().map(|run| run.log - mean_on(&run.on_peers, peers)).collect();
@@ -250,11 +275,22 @@ mod tests {
     }
 
     #[test]
-    fn two_peers_are_needed_and_one_run() {
+    fn a_peer_is_needed_and_a_run() {
         let run = TransferRow { on_peers: on_peers(1.0), log: 0.0 };
-        assert!(Transfer::fit(std::slice::from_ref(&run), &rows()[..1]).is_none());
+        assert!(Transfer::fit(std::slice::from_ref(&run), &[]).is_none());
         assert!(Transfer::fit(&[], &rows()).is_none());
         assert!(Transfer::fit(&[run], &rows()).is_some());
+    }
+
+    #[test]
+    fn one_peer_gives_the_times_up_to_the_ratio_of_the_runs() {
+        let run = |x: f64, noise: f64| TransferRow { on_peers: vec![x], log: x + 0.7 + noise };
+        let fit = |runs: &[TransferRow]| Transfer::fit(runs, &[rows()[0].clone()]).unwrap();
+        let (one, three) = (fit(&[run(1.0, 0.0)]), fit(&[run(0.0, 0.01), run(1.0, 0.0), run(2.0, -0.01)]));
+        assert!((three.log(&vec![4.0]) - 4.7).abs() < 1e-9);
+        assert!(three.half_width() < one.half_width());
+        let scattered = fit(&[run(0.0, 0.5), run(1.0, 0.0), run(2.0, -0.5)]);
+        assert!(scattered.half_width() > 1.5 * three.half_width());
     }
 
     #[test]

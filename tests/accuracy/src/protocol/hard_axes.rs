@@ -2,7 +2,7 @@
 //! start-up depends on the configuration, and training on more GPUs than measured.
 
 use foreglow_model::{Column, Dataset, Features, Repeats, Roles, Term};
-use foreglow_shared::Observation;
+use foreglow_shared::{Mode, Observation};
 
 use crate::chance::Chance;
 use crate::protocol::simulated::{configurations, runs};
@@ -35,6 +35,16 @@ enum Scaling {
     Ring { node: f64 },
     /// Cores, of which the last four are hardware threads of the first four.
     HyperThreads,
+}
+
+impl Scaling {
+    /// Returns the name of the workers.
+    fn workers(self) -> &'static str {
+        match self {
+            Self::Ring { .. } => "gpus",
+            Self::HyperThreads => "cores",
+        }
+    }
 }
 
 /// Returns every protocol.
@@ -71,16 +81,22 @@ pub fn protocols() -> Vec<Protocol> {
         ("hyper-threads", Scaling::HyperThreads),
     ];
     for (name, law) in scaling {
+        let workers = law.workers();
         for counts in [&[1.0, 2.0][..], &[1.0, 2.0, 4.0]] {
             let most = counts[counts.len() - 1];
             protocols.push(Protocol {
                 slowed_trials: 0,
                 quick_trials: 5,
-                ..of_draws(WORKERS, format!("{name}: 1 to {most} → 8 workers"), move || {
+                ..of_draws(WORKERS, format!("{name}: 1 to {most} → 8 {workers}"), move || {
                     vec![(0..DRAWS).map(|draw| more_workers(law, counts, draw)).collect()]
                 })
             });
         }
+    }
+    for (counts, name) in [(&[1, 2][..], "1 and 2"), (&[1, 2, 4], "1, 2 and 4")] {
+        let name = format!("training, samples on {name} GPUs → whole job on 8");
+        let trials = move || (0..2 * DRAWS).map(|draw| samples_on_gpus(counts, draw)).collect();
+        protocols.push(of_draws(WORKERS, name, move || vec![trials()]));
     }
     protocols.extend(public());
     protocols
@@ -108,17 +124,7 @@ fn whole_jobs(start_up: StartUp, noise: f64, rates: &[f64], draw: u64, is_job: b
         let (e, c) = (f64::from(executors), f64::from(cores));
         let fixed = start_up.constant + start_up.divided / if start_up.by_executors { e } else { c };
         let secs = (fixed + WORK * rate / (e * c)) * libm::exp(noise * chance.normal());
-        Observation {
-            executors,
-            cores_per_executor: cores,
-            total_cores: None,
-            memory_per_executor_mib: 4096,
-            partition_size: 8,
-            sampling_rate: rate,
-            completion_time_secs: secs,
-            startup_secs: None,
-            disturbed: false,
-        }
+        observation((executors, cores), rate, secs)
     };
     let mut fit = Vec::new();
     for configuration in configurations() {
@@ -147,6 +153,7 @@ fn whole_jobs(start_up: StartUp, noise: f64, rates: &[f64], draw: u64, is_job: b
 fn more_workers(law: Scaling, counts: &[f64], draw: u64) -> anyhow::Result<Trial> {
     let mut chance = Chance::new(&[22, draw, counts.len() as u64]);
     let node = chance.between(0.1, 0.6);
+    let column = law.workers();
     let (mut fit, mut test) = (Vec::new(), Vec::new());
     for job in 0..6 {
         let compute = libm::exp(chance.between(0.0, 3.0));
@@ -169,12 +176,44 @@ fn more_workers(law: Scaling, counts: &[f64], draw: u64) -> anyhow::Result<Trial
     let table = |rows: &[(i32, f64, f64)]| -> anyhow::Result<Dataset> {
         let features = Features::new(vec![
             Column::category("job", rows.iter().map(|row| format!("job {}", row.0))),
-            Column::numeric("workers", rows.iter().map(|row| row.1).collect(), None),
+            Column::numeric(column, rows.iter().map(|row| row.1).collect(), None),
         ])?;
         Ok(Dataset::new(features, rows.iter().map(|row| row.2).collect(), vec![false; rows.len()])?)
     };
-    let roles = Roles { machines: Some(Term::new("workers")), ..Roles::default() };
+    let roles = Roles { machines: Some(Term::new(column)), ..Roles::default() };
     Ok(Trial::Table(TableTrial { fit: table(&fit)?, test: table(&test)?, repeats: Repeats::Median, roles }))
+}
+
+/// A training job on few GPUs: samples of three sizes, tested on the whole job on 8 GPUs.
+fn samples_on_gpus(counts: &[u32], draw: u64) -> anyhow::Result<Trial> {
+    let mut chance = Chance::new(&[23, draw, counts.len() as u64]);
+    let (start_up, compute) = (chance.between(2.0, 20.0), libm::exp(chance.between(5.0, 8.0)));
+    let share = chance.between(0.02, 0.5);
+    let mut run = |gpus: u32, sampling_rate: f64| {
+        let w = f64::from(gpus);
+        let secs = start_up + sampling_rate * compute * (1.0 + share * (w - 1.0) / w) / w;
+        observation((gpus, 1), sampling_rate, secs * libm::exp(0.02 * chance.normal()))
+    };
+    let fit = counts.iter().flat_map(|gpus| [0.01, 0.03, 0.1].map(|rate| (*gpus, rate)));
+    let fit: Vec<Observation> = fit.map(|(gpus, rate)| run(gpus, rate)).collect();
+    let mut job = runs(fit);
+    job.context.workload.mode = Mode::Training;
+    job.context.accelerator = Some("a GPU".to_owned());
+    Ok(Trial::Job(JobTrial { job, test: vec![run(8, 1.0)], repeats: Repeats::Median }))
+}
+
+fn observation((executors, cores_per_executor): (u32, u32), sampling_rate: f64, secs: f64) -> Observation {
+    Observation {
+        executors,
+        cores_per_executor,
+        total_cores: None,
+        memory_per_executor_mib: 4096,
+        partition_size: 8,
+        sampling_rate,
+        completion_time_secs: secs,
+        startup_secs: None,
+        disturbed: false,
+    }
 }
 
 /// Public measurements: more GPUs, and a new type of GPU.
@@ -205,8 +244,12 @@ fn public() -> Vec<Protocol> {
         "model!=Recommendation",
     ];
     let gavel = |splits| part("gavel.csv", "s_per_1000", &["gpu", "model", "batch", "gpus"], &only, splits);
-    let more = |most: u32, asked: u32| Splits::conditions(&[&format!("gpus<={most}")], &[&format!("gpus={asked}")]);
     let new_gpu = |own| Splits::NewValue { column: "gpu", own, draws: 3 };
+    let beside_one = |own| {
+        let only = [&only[..], &["gpu!=p100"]].concat();
+        part("gavel.csv", "s_per_1000", &["gpu", "model", "batch", "gpus"], &only, new_gpu(own))
+    };
+    let more = |most: u32, asked: u32| Splits::conditions(&[&format!("gpus<={most}")], &[&format!("gpus={asked}")]);
     let questions = [
         (TENSORFLOW, "1 and 2 GPUs → 8", tensorflow(more(2, 8))),
         (TENSORFLOW, "1, 2 and 4 GPUs → 8", tensorflow(more(4, 8))),
@@ -216,6 +259,8 @@ fn public() -> Vec<Protocol> {
         (GAVEL, "new GPU type, 3 own runs", gavel(new_gpu(3))),
         (GAVEL, "new GPU type, 1 own run", gavel(new_gpu(1))),
         (GAVEL, "new GPU type, no own run", gavel(new_gpu(0))),
+        (GAVEL, "new GPU type beside one other, 3 own runs", beside_one(3)),
+        (GAVEL, "new GPU type beside one other, 1 own run", beside_one(1)),
     ];
     questions.into_iter().map(|(set, name, part)| Protocol::of_tables(set, name, vec![part])).collect()
 }

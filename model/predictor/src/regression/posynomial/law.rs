@@ -113,7 +113,7 @@ pub(crate) fn terms(points: &Points, meanings: &[Option<Meaning>], costs: Costs,
     let term = |offset: Normal, (shares, shared_deviation): (f64, f64), work: f64, of: &dyn Fn(usize) -> Normal| {
         let exponent = |(column, meaning): (usize, &Option<Meaning>)| match meaning {
             Some(Meaning::Work) => Some(fixed(work)),
-            Some(Meaning::Workers | Meaning::Replicas) => Some(of(column)),
+            Some(Meaning::Workers | Meaning::Cores | Meaning::Replicas) => Some(of(column)),
             None => None,
         };
         let exponents = meanings.iter().enumerate().map(exponent).collect();

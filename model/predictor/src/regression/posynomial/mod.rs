@@ -172,6 +172,11 @@ impl Posynomial {
         shares
     }
 
+    /// Returns the share of the last term in the time of a point.
+    pub(crate) fn last_share(&self, numeric: &[f64], category: &[u32]) -> f64 {
+        self.shares(&self.design.row(numeric, category)).last().copied().unwrap_or_default()
+    }
+
     /// Returns the derivatives of ln t of a row by the coefficients.
     fn gradient(&self, row: &Row) -> Vec<f64> {
         let shares = self.shares(row);

@@ -67,7 +67,7 @@ impl Penalty {
     pub(crate) fn of_size(design: &Design, meanings: &[Option<Meaning>]) -> Self {
         let size = |column: usize| match meanings.get(column).copied().flatten() {
             Some(Meaning::Work) => WORK,
-            Some(Meaning::Workers | Meaning::Replicas) => WORKERS,
+            Some(Meaning::Workers | Meaning::Cores | Meaning::Replicas) => WORKERS,
             None if meanings.iter().any(Option::is_some) => OTHER,
             None => EXPONENT,
         };
