@@ -129,21 +129,19 @@ impl Gpus {
         is_called(&self.0[place], &words(name))
     }
 
-    /// Returns up to three similar names, the most similar first.
     fn similar(&self, asked: &[String]) -> Vec<String> {
-        let asked = asked.concat();
-        let mut near: Vec<(usize, String)> = self
-            .0
-            .iter()
-            .map(|gpu| {
-                let called = short_name(gpu);
-                (distance(&asked, &words(&called).concat()), called)
-            })
-            .collect();
-        near.sort();
-        near.dedup_by(|later, first| later.1 == first.1);
-        near.into_iter().take(3).map(|(_, name)| name).collect()
+        similar_names(&asked.concat(), self.0.iter().map(short_name))
     }
+}
+
+/// Returns up to three names that are similar to another one, the most similar first.
+pub fn similar_names(asked: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    let asked = words(asked).concat();
+    let mut near: Vec<(usize, String)> =
+        names.map(|name| (distance(&asked, &words(&name).concat()), name)).collect();
+    near.sort();
+    near.dedup_by(|later, first| later.1 == first.1);
+    near.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
 /// The form of a GPU that is meant by a name of several: the one that clouds rent.

@@ -37,6 +37,19 @@ impl Measurements {
         })
     }
 
+    /// Reads the tables from one text, in which an empty line separates them: sources, networks and
+    /// measurements.
+    ///
+    /// # Errors
+    /// As [`Measurements::read`], or a table is missing.
+    pub fn read_joined(text: &str) -> Result<Self, PublicError> {
+        let tables: Vec<&str> = text.split("\n\n").collect();
+        let [sources, networks, measurements] = tables.as_slice() else {
+            return Err(PublicError::Table(format!("there are {} tables, not 3", tables.len())));
+        };
+        Self::read(sources, networks, measurements)
+    }
+
     /// Reads the tables of sources, networks and measurements.
     ///
     /// # Errors
