@@ -80,5 +80,5 @@ pub use foreglow_predictor::{
 };
 pub use foreglow_public::{
     BuiltInNetwork, GraphSums, Gpus, Measurements, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind,
-    StepMemory, Variances, short_name,
+    Source, StepMemory, Variances, short_name,
 };

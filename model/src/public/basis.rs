@@ -28,6 +28,9 @@ pub struct PublicBasis {
     pub number_format: &'static str,
     /// Kind of the user's software; `None` if unknown.
     pub software: Option<&'static str>,
+    /// Memory that a step needs on a GPU, bytes; `None` if the graph of the network is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_per_gpu: Option<f64>,
     /// Number of the user's own speeds.
     pub known: usize,
     /// Machine types that cannot run the job, with the reasons.
@@ -61,6 +64,7 @@ impl PublicBasis {
             sources: table.sources.len(),
             number_format: asked.precision.name(),
             software: asked.software.map(SoftwareKind::name),
+            bytes_per_gpu: asked.bytes_per_gpu,
             known: asked.known.len(),
             left_out: Vec::new(),
             order: Vec::new(),

@@ -1,6 +1,6 @@
 //! The messages between the page and its workers.
 
-use foreglow_model::{Effects, ScenarioRow};
+use foreglow_model::{Effects, ScenarioRow, UnmeasuredJob};
 use foreglow_shared::{Job, Mapping};
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +9,25 @@ use crate::worker::import::Imported;
 use crate::worker::network::NetworkHtml;
 use crate::worker::plan::{PlanAnswer, PlanQuestion};
 
-/// A request to the planning worker: its number, the jobs if they changed since the last request,
-/// and the question. The number distinguishes a late answer to an earlier request from the current
+/// What a plan is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Subject {
+    /// Measured jobs.
+    Jobs(Vec<Job>),
+    /// A job without samples.
+    Unmeasured(UnmeasuredJob),
+}
+
+/// A request to the planning worker: its number, its subject if it changed since the last request,
+/// and the question. The tables of public measurements accompany the first request about a job
+/// without samples. The number distinguishes a late answer to an earlier request from the current
 /// answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlanRequest {
     /// Number of the fit to which the question belongs.
     pub fit: u64,
-    /// The jobs to fit; `None` to ask about those of the last fit.
-    pub jobs: Option<Vec<Job>>,
+    /// What to fit; `None` to ask about the last fit.
+    pub subject: Option<Subject>,
     /// The question.
     pub question: PlanQuestion,
 }
@@ -29,6 +39,8 @@ pub enum PlanResponse {
     Ready,
     /// The answer to a question about the fit with this number; an error if it failed.
     Answer(u64, Result<Box<PlanAnswer>, String>),
+    /// The names of all networks that a job without samples can have.
+    Networks(Vec<String>),
     /// The worker failed, with the reason.
     Broken(String),
 }

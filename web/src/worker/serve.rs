@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::panic::PanicHookInfo;
 
+use foreglow_model::PublicData;
 use js_sys::{Array, Uint8Array};
 use serde::Serialize;
 use wasm_bindgen::prelude::Closure;
@@ -11,10 +12,10 @@ use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
 
 use crate::worker::advice::AdviceText;
 use crate::worker::import::import;
-use crate::worker::messages::{PlanRequest, PlanResponse, Request, Response};
+use crate::worker::messages::{PlanRequest, PlanResponse, Request, Response, Subject};
 use crate::worker::network::NetworkHtml;
 use crate::worker::open_file::OpenFile;
-use crate::worker::plan::Session;
+use crate::worker::plan::{Session, public_data};
 use crate::worker::published::{compare, evaluate};
 
 const MILLIS_PER_SEC: f64 = 1000.0;
@@ -25,15 +26,27 @@ const BROKEN: &str = r#"{"Broken":"a bug stopped the worker"}"#;
 thread_local! {
     /// The fit that this worker answers from, or why it failed.
     static SESSION: RefCell<Option<Result<Session, String>>> = const { RefCell::new(None) };
+    /// The public measurements, or why they cannot be read; missing until the page sends them.
+    static PUBLIC: RefCell<Result<PublicData, String>> = RefCell::new(Err("they are missing".to_owned()));
 }
 
 /// Serves the questions about a plan.
 pub fn serve_plans(scope: &DedicatedWorkerGlobalScope) {
-    serve(scope, |scope, message, _, _| {
-        let Ok(PlanRequest { fit, jobs, question }) = parse(message) else { return };
+    serve(scope, |scope, message, file, _| {
+        let Ok(PlanRequest { fit, subject, question }) = parse(message) else { return };
+        if let Some(tables) = file.dyn_ref::<Uint8Array>() {
+            take_tables(scope, &tables.to_vec());
+        }
         SESSION.with_borrow_mut(|session| {
-            if let Some(jobs) = jobs {
-                *session = Some(Session::new(jobs, &question.context));
+            match subject {
+                Some(Subject::Jobs(jobs)) => *session = Some(Session::new(jobs, question.context.as_ref())),
+                Some(Subject::Unmeasured(job)) => {
+                    *session = Some(PUBLIC.with_borrow_mut(|public| match public {
+                        Ok(data) => Session::unmeasured(&job, data),
+                        Err(reason) => Err(format!("the public measurements cannot be used: {reason}")),
+                    }));
+                }
+                None => {}
             }
             let answer = match session {
                 Some(Ok(session)) => Ok(Box::new(session.answer(question))),
@@ -43,6 +56,15 @@ pub fn serve_plans(scope: &DedicatedWorkerGlobalScope) {
             say(scope, &PlanResponse::Answer(fit, answer));
         });
     });
+}
+
+/// Reads the public measurements and tells the page the names of their networks.
+fn take_tables(scope: &DedicatedWorkerGlobalScope, tables: &[u8]) {
+    let data = public_data(tables);
+    if let Ok(data) = &data {
+        say(scope, &PlanResponse::Networks(data.networks()));
+    }
+    PUBLIC.set(data);
 }
 
 /// Serves the module `foreglow-reader`: imports, advice and the published scenarios.
