@@ -6,7 +6,7 @@ use foreglow_shared::{format_duration, format_probability};
 use leptos::either::EitherOf4;
 use leptos::prelude::*;
 
-use crate::control::WhyButton;
+use crate::control::{Command, WhyButton};
 use crate::data::text::{capitalised, counted};
 use crate::panel::prediction::{all_digits, interval_text, money_of, time_of, warnings};
 use crate::state::{Fit, Planner};
@@ -23,7 +23,7 @@ pub fn Recommended() -> impl IntoView {
             Some(row) => EitherOf4::B(answer(planner, &plan, row)),
             None => EitherOf4::C(none_meets(planner, &plan)),
         },
-        (_, None) => EitherOf4::D(view! { <p class="hush" role="status">"Fitting the predictor to the runs…"</p> }),
+        (_, None) => EitherOf4::D(view! { <p class="hush" role="status">{if planner.is_unmeasured() { "Loading the public measurements…" } else { "Fitting the predictor to the runs…" }}</p> }),
     };
     view! {
         <section class="card recommended" aria-labelledby="recommended-title">
@@ -75,9 +75,13 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
     });
     let basis = plan.arms.get(row.arm).and_then(|arm| arm.borrowed_from.clone());
     let looked = selection.clone();
+    let hardware = plan.arms.get(row.arm).and_then(|arm| arm.hardware.clone());
+    let is_measured = hardware.is_none();
+    let gpus = hardware.as_ref().map(|hardware| format!("{}, {}", hardware.gpus, hardware.place));
     view! {
         <p class="reason" data-testid="recommended-reason">{plan.verdict.clone()}</p>
         <Configuration row=row.clone() machines=(plan.compares() || row.name.contains(',')).then(|| row.name.clone()) />
+        {gpus.map(|gpus| view! { <p class="beside">{gpus}</p> })}
         <dl class="figures" class:three=has_chance>
             <div>
                 <dt>"Time"</dt>
@@ -110,11 +114,17 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
             <p class="beside">"For spark-submit: " <code data-testid="spark-submit">{arguments}</code></p>
         })}
         <p class="acts">
-            <button type="button" class="quiet" on:click=move |_| planner.look_at(looked.clone())>
-                "Show it in the what-if"
-            </button>
+            {is_measured.then(|| view! {
+                <button type="button" class="quiet" on:click=move |_| planner.look_at(looked.clone())>
+                    "Show it in the what-if"
+                </button>
+            })}
             <WhyButton configuration=Signal::stored(selection) />
         </p>
+        {hardware.map(|hardware| view! {
+            <p class="beside">"Next step, with your own program after the two dashes:"</p>
+            <Command command=hardware.command />
+        })}
     }
 }
 

@@ -4,6 +4,7 @@ use leptos::html::Dialog;
 use leptos::prelude::*;
 
 use crate::data::text::named;
+use crate::control::Command;
 use crate::state::Planner;
 use crate::worker::plan::why::Reason;
 
@@ -61,7 +62,7 @@ pub fn WhySheet() -> impl IntoView {
 }
 
 fn shown(reason: Reason) -> impl IntoView {
-    let Reason { title, lines, parts } = reason;
+    let Reason { title, lines, parts, command } = reason;
     let lines = lines.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
     let parts = (!parts.is_empty()).then(|| {
         let rows = parts.into_iter().map(|[name, weight, secs]| {
@@ -91,6 +92,7 @@ fn shown(reason: Reason) -> impl IntoView {
             <h3>{title}</h3>
             {lines}
             {parts}
+            {command.map(|command| view! { <Command command /> })}
         </section>
     }
 }

@@ -1,5 +1,6 @@
 //! ONNX files that the user dropped or picked. A worker reads them; they never leave the browser.
 
+use foreglow_model::NetworkSource;
 use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 use web_sys::File;
@@ -47,6 +48,12 @@ fn start(planner: Planner, name: String, file: File) {
             match read {
                 Ok(html) => {
                     planner.alert.set(None);
+                    if let Some(network) = html.network.clone().filter(|_| untrack(|| planner.is_unmeasured())) {
+                        planner.change(|state| {
+                            state.unmeasured.network = NetworkSource::File(network);
+                            state.unmeasured.image_px = None;
+                        });
+                    }
                     networks.shown.update(|shown| match shown.iter_mut().find(|(of, _)| *of == name) {
                         Some((_, earlier)) => *earlier = html,
                         None => shown.push((name.clone(), html)),
