@@ -137,7 +137,7 @@ $(SPARK_CLASSES): | setup-test
 planner: $(PLANNER)/index.html
 
 # Bundled again only after a change, because the binary embeds these files and is linked again.
-$(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARED) index.html $(wildcard web/assets/* bench/paper/samples/*.jsonl web/bundle/src/* web/bundle/Cargo.*)
+$(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARED) index.html $(wildcard web/assets/* model/public/data/*.csv bench/paper/samples/*.jsonl web/bundle/src/* web/bundle/Cargo.*)
 	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) \
 	  --reader $(READER) $(if $(COMPARED),--comparison $(COMPARISON)) --out $(PLANNER)
 

@@ -194,18 +194,21 @@ fn shown(planner: Planner, listed: ListedRow) -> impl IntoView {
     let explained = pinnable.clone();
     let (place, gpus, from, acts) = match hardware {
         None => (None, None, None, None),
-        Some((Hardware { gpus, place, memory, command }, basis)) => (
+        Some((Hardware { gpus, place, memory, command }, basis)) => {
+            let title = command.clone();
+            (
             Some(view! { <span class="beside place">{place}</span> }),
             Some(view! { <td>{gpus}</td> <td class="wide">{memory}</td> }),
             Some(view! { <td class="wide from">{basis}</td> }),
             Some(view! {
                 <WhyButton configuration=Signal::stored(explained) />
                 " "
-                <span title=command.clone()>
+                <span title=title>
                     <CopyButton text=Signal::stored(command) label="Copy its measuring command" testid="copy-measure" />
                 </span>
             }),
-        ),
+            )
+        }
     };
     let is_unmeasured = acts.is_some();
     view! {
