@@ -137,7 +137,7 @@ $(SPARK_CLASSES): | setup-test
 planner: $(PLANNER)/index.html
 
 # Bundled again only after a change, because the binary embeds these files and is linked again.
-$(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARED) index.html $(wildcard web/assets/* model/public/data/*.csv bench/paper/samples/*.jsonl web/bundle/src/* web/bundle/Cargo.*)
+$(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARED) index.html $(wildcard web/assets/* bench/paper/samples/*.jsonl web/bundle/src/* web/bundle/Cargo.*)
 	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) \
 	  --reader $(READER) $(if $(COMPARED),--comparison $(COMPARISON)) --out $(PLANNER)
 
@@ -323,10 +323,15 @@ accuracy-reference:
 # the errors of their fit, with each source, GPU type and network left out, and writes
 # target/public-accuracy.json; `public-accuracy-check` compares them with
 # tests/public/reference.csv.
-.PHONY: public-measurements public-accuracy public-accuracy-check
+.PHONY: public-measurements pack-public-measurements public-accuracy public-accuracy-check
 PUBLIC := cargo build --release --locked -p foreglow-public-measurements && target/release/public-measurements
 public-measurements:
 	$(PUBLIC) table $(DATA)
+	$(MAKE) --no-print-directory pack-public-measurements
+
+# Packs the tables of model/public/data for the page, after any change of them.
+pack-public-measurements:
+	$(PUBLIC) pack
 
 public-accuracy:
 	$(PUBLIC) accuracy $(DATA)

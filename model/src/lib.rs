@@ -79,6 +79,6 @@ pub use foreglow_predictor::{
     Term, TermError, Transform, Trial, Tuning, Values, Warning, draw, replay, sample_trial, score,
 };
 pub use foreglow_public::{
-    BuiltInNetwork, GraphSums, Gpus, Measurements, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind,
+    BuiltInNetwork, Gpus, GraphSums, Measurements, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind,
     Source, StepMemory, Variances, short_name,
 };

@@ -42,11 +42,7 @@ impl StepMemory {
     /// Returns the memory with images of a multiple of the pixels.
     fn with_pixels(self, scale: f64) -> Self {
         let scaled = |bytes: u64| (bytes as f64 * scale).round() as u64;
-        Self {
-            inference_bytes: scaled(self.inference_bytes),
-            training_bytes: scaled(self.training_bytes),
-            ..self
-        }
+        Self { inference_bytes: scaled(self.inference_bytes), training_bytes: scaled(self.training_bytes), ..self }
     }
 }
 

@@ -13,6 +13,7 @@ mod gpu;
 mod learning;
 mod measurement;
 mod moments;
+mod packed;
 mod speed;
 mod table;
 mod variances;

@@ -1,6 +1,5 @@
 //! The public measurements, with the fit for the last network.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use foreglow_public::{
@@ -23,7 +22,6 @@ const MOST_REASONS: usize = 3;
 /// The public measurements, with the fit for the last network.
 pub struct PublicData {
     table: Arc<Measurements>,
-    built_in: Vec<BuiltInNetwork>,
     /// The fit, and the network whose own rows it has.
     fitted: Option<(String, Arc<PublicModel>)>,
 }
@@ -82,7 +80,7 @@ pub enum UnmeasuredError {
 impl PublicData {
     /// Takes tables.
     pub fn new(table: Measurements) -> Self {
-        Self { table: Arc::new(table), built_in: BuiltInNetwork::all(), fitted: None }
+        Self { table: Arc::new(table), fitted: None }
     }
 
     /// Returns the built-in tables.
@@ -97,8 +95,11 @@ impl PublicData {
 
     /// Returns the names of all networks, ascending.
     pub fn networks(&self) -> Vec<String> {
-        let names = self.table.networks.iter().chain(self.built_in.iter().map(|network| &network.costs));
-        names.map(|network| network.name.clone()).collect::<BTreeSet<String>>().into_iter().collect()
+        let names = self.table.networks.iter().chain(self.table.built_in.iter().map(|network| &network.costs));
+        let mut names: Vec<String> = names.map(|network| network.name.clone()).collect();
+        names.sort();
+        names.dedup();
+        names
     }
 
     /// Whether a network has this name.
@@ -106,8 +107,16 @@ impl PublicData {
         self.find(name).is_some() || self.table.costs(name, USUAL_PX).is_some()
     }
 
+    /// Whether a network is of a file or has a known name.
+    pub fn knows(&self, network: &NetworkSource) -> bool {
+        match network {
+            NetworkSource::Named(name) => self.has_network(name),
+            NetworkSource::File(_) => true,
+        }
+    }
+
     fn find(&self, name: &str) -> Option<&BuiltInNetwork> {
-        self.built_in.iter().find(|network| network.costs.name == name)
+        self.table.built_in.iter().find(|network| network.costs.name == name)
     }
 
     /// Predicts a job on each of these machine types with all its GPUs, or with each of these

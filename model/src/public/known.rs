@@ -21,8 +21,7 @@ impl FromStr for OwnSpeed {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || "write a GPU and its images per second, such as 'RTX 3090=812/s' or '8xA100=9500/s'".to_owned();
+        let wrong = || "write a GPU and its images per second, such as 'RTX 3090=812/s' or '8xA100=9500/s'".to_owned();
         let (gpu, speed) = text.split_once('=').ok_or_else(wrong)?;
         let speed = speed.trim().trim_end_matches("images/s").trim_end_matches("/s").trim();
         let images_per_sec: f64 = speed.parse().map_err(|_| wrong())?;

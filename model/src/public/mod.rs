@@ -14,6 +14,6 @@ mod unmeasured;
 pub use self::basis::{Comparison, PublicBasis, SpeedOrder};
 pub use self::data::{PublicData, PublicJob, UnmeasuredError};
 pub use self::known::OwnSpeed;
-pub(crate) use self::question::{PublicArm, PublicTimes};
 pub use self::question::{PublicAnswer, PublicQuestion, Refusal};
+pub(crate) use self::question::{PublicArm, PublicTimes};
 pub use self::unmeasured::{NetworkFromFile, NetworkSource, UnmeasuredJob};

@@ -221,12 +221,13 @@ impl PublicQuestion {
             .collect();
         let images = self.workload.images as f64 * f64::from(self.workload.epochs);
         let speeds = model.speeds(&cases, known, self.software);
-        let times = counts.iter().zip(speeds).filter_map(|(count, speed)| {
-            let speed = speed?;
+        let mut times = BTreeMap::new();
+        for (count, speed) in counts.iter().zip(speeds).filter_map(|(count, speed)| Some((*count, speed?))) {
             let spread = Spread::student_t(speed.log_deviation / DEVIATION, DEGREES_OF_FREEDOM).ok();
-            Some((*count, Prediction::of_log(libm::log(images) - speed.log_mean, spread)?))
-        });
-        let times = PublicTimes(times.collect());
+            let prediction = Prediction::of_log(libm::log(images) - speed.log_mean, spread);
+            times.extend(prediction.map(|prediction| (count, prediction)));
+        }
+        let times = PublicTimes(times);
         let gpu = Accelerator {
             name: accelerators.name.clone(),
             memory_mib: accelerators.memory_mib.map(u64::from),

@@ -110,10 +110,9 @@ impl UnmeasuredJob {
     /// program of the user's own.
     pub fn measuring_command(&self, machine: &str, gpus: u32) -> String {
         let (epochs, program) = match self.mode {
-            Mode::Training => (
-                format!(" --epochs {}", self.epochs),
-                "torchrun --nproc_per_node={gpus} train.py --max-steps {steps}",
-            ),
+            Mode::Training => {
+                (format!(" --epochs {}", self.epochs), "torchrun --nproc_per_node={gpus} train.py --max-steps {steps}")
+            }
             Mode::Inference => (String::new(), "torchrun --nproc_per_node={gpus} predict.py --images {images}"),
         };
         format!(

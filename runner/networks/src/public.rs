@@ -7,7 +7,7 @@ use foreglow_console::grammar::Counts;
 use foreglow_console::question::QuestionArgs;
 use foreglow_exit::unusable;
 use foreglow_model::{
-    GraphSums, Gpus, NetworkCosts, NetworkFromFile, NetworkSource, OwnSpeed, Precision, PublicData, PublicJob,
+    Gpus, GraphSums, NetworkCosts, NetworkFromFile, NetworkSource, OwnSpeed, Precision, PublicData, PublicJob,
     SoftwareKind, StepMemory, UnmeasuredJob,
 };
 use foreglow_shared::{MachineType, Mode};

@@ -25,13 +25,6 @@ const COMPARISON: &str = "foreglow-comparison";
 const STUDY: &str = "study.jsonl";
 const STUDY_SAMPLES: &str = "bench/paper/samples";
 
-/// The tables of public measurements in one compressed file, which the page fetches for a question
-/// without samples; compressed here, because not every file host compresses.
-const PUBLIC: &str = "public-measurements.bin";
-const PUBLIC_TABLES: [&str; 3] = ["sources", "networks", "measurements"];
-const PUBLIC_FOLDER: &str = "model/public/data";
-const COMPRESSION_LEVEL: u8 = 10;
-
 /// The parsed command line.
 struct Arguments {
     wasm: PathBuf,
@@ -70,7 +63,6 @@ fn main() -> Result<()> {
     }
     write(&arguments.out.join(page::STYLE), &style)?;
     write(&arguments.out.join(STUDY), &joined_samples(&root.join(STUDY_SAMPLES))?)?;
-    write_public(root, &arguments.out.join(PUBLIC))?;
     write(&arguments.out.join("index.html"), &page.html())?;
     write(&arguments.out.join(page::START_SCRIPT), &page.start_script())?;
     // Last, because it lists all other files. The service worker caches the reader at once, so that
@@ -111,14 +103,6 @@ fn joined_samples(folder: &Path) -> Result<String> {
     files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
     files.sort();
     files.iter().map(|file| read(file)).collect()
-}
-
-/// Writes the tables of public measurements; an empty line separates them.
-fn write_public(root: &Path, path: &Path) -> Result<()> {
-    let table = |name: &&str| read(&root.join(PUBLIC_FOLDER).join(format!("{name}.csv")));
-    let tables: Vec<String> = PUBLIC_TABLES.iter().map(table).collect::<Result<_>>()?;
-    let compressed = miniz_oxide::deflate::compress_to_vec_zlib(tables.join("\n").as_bytes(), COMPRESSION_LEVEL);
-    fs::write(path, compressed).with_context(|| format!("writing {}", path.display()))
 }
 
 fn read(path: &Path) -> Result<String> {

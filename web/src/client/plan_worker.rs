@@ -18,16 +18,17 @@ use crate::worker::serve::parse;
 /// The script that starts the page's own module as a worker.
 const WORKER: &str = "./fit-worker.js";
 
-/// What the worker has of the tables of public measurements.
-enum Tables {
-    /// They were not needed yet, or could not be fetched.
-    Missing,
-    /// The page fetches them.
-    Awaited,
-    /// The page has them.
-    Fetched(Uint8Array),
-    /// The worker has them.
-    Sent,
+/// The state of the tables of public measurements: of the usual networks, or of all.
+#[derive(Default)]
+struct Tables {
+    /// Whether the usual ones, and all, were requested.
+    requested: Cell<[bool; 2]>,
+    /// Fetched ones that the worker has not received yet, and whether these are all.
+    fetched: RefCell<Option<(Uint8Array, bool)>>,
+    /// Whether the page has all.
+    has_all: Cell<bool>,
+    /// Whether the worker has those that the question needs.
+    is_ready: Cell<bool>,
 }
 
 /// A handle on the planning worker.
@@ -40,8 +41,10 @@ pub struct PlanWorker {
     fit: Cell<u64>,
     /// The subject that the worker has not received yet.
     subject: RefCell<Option<Subject>>,
+    /// The last subject and question, which are repeated if they need other tables.
+    last: RefCell<Option<(Subject, PlanQuestion)>>,
     /// The tables of public measurements.
-    tables: RefCell<Tables>,
+    tables: Tables,
     /// Receives every answer.
     on_answer: Rc<dyn Fn(Result<PlanAnswer, String>)>,
     /// The latest question while the worker is busy; earlier ones are obsolete.
@@ -76,6 +79,7 @@ impl PlanWorker {
                             on_answer(answer.map(|answer| *answer));
                         }
                         Ok(PlanResponse::Networks(names)) => on_networks(names),
+                        Ok(PlanResponse::NeedsAll(fit)) if fit == this.fit.get() => this.repeat_with_all(),
                         Ok(PlanResponse::Broken(reason)) | Err(reason) => on_answer(Err(reason)),
                         // The worker is ready, or the answer is obsolete.
                         Ok(_) => {}
@@ -89,7 +93,8 @@ impl PlanWorker {
                 is_busy: Cell::new(true),
                 fit: Cell::new(0),
                 subject: RefCell::new(None),
-                tables: RefCell::new(Tables::Missing),
+                last: RefCell::new(None),
+                tables: Tables::default(),
                 on_answer,
                 waiting: RefCell::new(None),
             }
@@ -99,29 +104,51 @@ impl PlanWorker {
     /// Replaces the subject; answers about the earlier one are dropped.
     pub fn take(self: &Rc<Self>, subject: Subject) {
         if matches!(subject, Subject::Unmeasured(_)) {
-            self.fetch_tables();
+            self.fetch_tables(false);
         }
         self.fit.set(self.fit.get() + 1);
         *self.subject.borrow_mut() = Some(subject);
         *self.waiting.borrow_mut() = None;
     }
 
-    /// Fetches the tables of public measurements, unless this has happened.
-    pub fn fetch_tables(self: &Rc<Self>) {
-        if !matches!(*self.tables.borrow(), Tables::Missing) {
+    /// Fetches the tables of public measurements of the usual networks or of all, unless this has
+    /// happened.
+    pub fn fetch_tables(self: &Rc<Self>, all: bool) {
+        let mut requested = self.tables.requested.get();
+        if std::mem::replace(&mut requested[usize::from(all)], true) {
             return;
         }
-        *self.tables.borrow_mut() = Tables::Awaited;
+        self.tables.requested.set(requested);
         let this = Rc::clone(self);
         spawn_local(async move {
-            let fetched = tables::fetch().await;
-            *this.tables.borrow_mut() = fetched.as_ref().map_or(Tables::Missing, |bytes| Tables::Fetched(bytes.clone()));
-            match fetched {
-                Ok(_) => this.send(),
-                Err(reason) if this.is_about_tables() => (this.on_answer)(Err(reason)),
-                Err(_) => {}
+            let tables = &this.tables;
+            match tables::fetch(all).await {
+                Ok(_) if !all && tables.has_all.get() => {}
+                Ok(bytes) => {
+                    tables.has_all.set(all);
+                    *tables.fetched.borrow_mut() = Some((bytes, all));
+                    this.send();
+                }
+                Err(reason) => {
+                    // The next question tries again.
+                    tables.requested.set([tables.is_ready.get(), false]);
+                    if this.is_about_tables() {
+                        (this.on_answer)(Err(reason));
+                    }
+                }
             }
         });
+    }
+
+    /// Asks the last question again once the worker has the tables of all networks.
+    fn repeat_with_all(self: &Rc<Self>) {
+        if let Some((subject, question)) = self.last.borrow_mut().take() {
+            *self.subject.borrow_mut() = Some(subject);
+            self.waiting.borrow_mut().get_or_insert(question);
+        }
+        self.tables.is_ready.set(self.tables.has_all.get());
+        self.fetch_tables(true);
+        self.send();
     }
 
     /// Whether the next subject needs the tables.
@@ -136,27 +163,29 @@ impl PlanWorker {
     }
 
     fn send(&self) {
-        let lacks_tables = matches!(*self.tables.borrow(), Tables::Missing | Tables::Awaited);
-        if self.is_busy.get() || (lacks_tables && self.is_about_tables()) {
+        if self.is_busy.get() {
+            return;
+        }
+        if let Some((bytes, all)) = self.tables.fetched.borrow_mut().take() {
+            self.is_busy.set(true);
+            self.tables.is_ready.set(true);
+            // Booleans and byte arrays can always be cloned to the worker.
+            let _ = self.worker.post_message(&Array::of2(&JsValue::from_bool(all), &bytes));
+            return;
+        }
+        if !self.tables.is_ready.get() && self.is_about_tables() {
             return;
         }
         let Some(question) = self.waiting.borrow_mut().take() else { return };
-        let tables = match &mut *self.tables.borrow_mut() {
-            known if self.is_about_tables() => match std::mem::replace(known, Tables::Sent) {
-                Tables::Fetched(bytes) => Some(bytes),
-                _ => None,
-            },
-            _ => None,
-        };
-        let request = PlanRequest { fit: self.fit.get(), subject: self.subject.borrow_mut().take(), question };
+        let subject = self.subject.borrow_mut().take();
+        if let Some(subject @ Subject::Unmeasured(_)) = &subject {
+            *self.last.borrow_mut() = Some((subject.clone(), question.clone()));
+        }
+        let request = PlanRequest { fit: self.fit.get(), subject, question };
         if let Ok(message) = serde_json::to_string(&request) {
             self.is_busy.set(true);
-            let message = JsValue::from_str(&message);
-            // Strings and byte arrays can always be cloned to the worker.
-            let _ = match tables {
-                Some(bytes) => self.worker.post_message(&Array::of2(&message, &bytes)),
-                None => self.worker.post_message(&message),
-            };
+            // A string can always be cloned to the worker.
+            let _ = self.worker.post_message(&JsValue::from_str(&message));
         }
     }
 }

@@ -1,17 +1,18 @@
-//! The tables of public measurements, fetched when the first question without samples is asked.
+//! The tables of public measurements, fetched when a question without samples needs them.
 
 use js_sys::Uint8Array;
 
-/// The compressed tables.
-const TABLES: &str = "./public-measurements.bin";
+/// The tables of the usual networks, and those of all.
+const USUAL: &str = "./public-measurements.bin";
+const ALL: &str = "./public-networks.bin";
 
-/// Fetches the tables.
+/// Fetches the tables of the usual networks, or of all.
 ///
 /// # Errors
 /// The server does not respond; one sentence.
-pub async fn fetch() -> Result<Uint8Array, String> {
-    let response = gloo_net::http::Request::get(TABLES).send().await.ok().filter(gloo_net::http::Response::ok);
-    let bytes = match response {
+pub async fn fetch(all: bool) -> Result<Uint8Array, String> {
+    let response = gloo_net::http::Request::get(if all { ALL } else { USUAL }).send().await.ok();
+    let bytes = match response.filter(gloo_net::http::Response::ok) {
         Some(response) => response.binary().await.ok(),
         None => None,
     };

@@ -2,7 +2,9 @@
 //! `network=resnet50&mode=training&images=1281167&epochs=90&dtype=amp&deadline=24h`. The names are
 //! those of the options of `foreglow plan`.
 
-use foreglow_model::{NetworkCosts, NetworkFromFile, NetworkSource, Precision, SoftwareKind, StepMemory, UnmeasuredJob};
+use foreglow_model::{
+    NetworkCosts, NetworkFromFile, NetworkSource, Precision, SoftwareKind, StepMemory, UnmeasuredJob,
+};
 use foreglow_shared::{
     DEADLINE_SECS, DEFAULT_PROBABILITY, MONEY, Mode, PROBABILITIES, compact_duration, decoded, encoded, number,
     parse_duration,

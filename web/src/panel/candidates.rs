@@ -61,7 +61,9 @@ pub fn Candidates() -> impl IntoView {
     let public = Memo::new(move |_| plan.with(|plan| plan.as_ref()?.public.clone()));
     let is_public = Memo::new(move |_| planner.is_unmeasured());
     let places = Memo::new(move |_| {
-        plan.with(|plan| plan.as_ref().map(|plan| list.with(|list| list.places(plan, only_best.get()))).unwrap_or_default())
+        plan.with(|plan| {
+            plan.as_ref().map(|plan| list.with(|list| list.places(plan, only_best.get()))).unwrap_or_default()
+        })
     });
     let rows = Memo::new(move |_| {
         let limit = if all.get() { MOST } else { FEW };
@@ -197,16 +199,16 @@ fn shown(planner: Planner, listed: ListedRow) -> impl IntoView {
         Some((Hardware { gpus, place, memory, command }, basis)) => {
             let title = command.clone();
             (
-            Some(view! { <span class="beside place">{place}</span> }),
-            Some(view! { <td>{gpus}</td> <td class="wide">{memory}</td> }),
-            Some(view! { <td class="wide from">{basis}</td> }),
-            Some(view! {
-                <WhyButton configuration=Signal::stored(explained) />
-                " "
-                <span title=title>
-                    <CopyButton text=Signal::stored(command) label="Copy its measuring command" testid="copy-measure" />
-                </span>
-            }),
+                Some(view! { <span class="beside place">{place}</span> }),
+                Some(view! { <td>{gpus}</td> <td class="wide">{memory}</td> }),
+                Some(view! { <td class="wide from">{basis}</td> }),
+                Some(view! {
+                    <WhyButton configuration=Signal::stored(explained) />
+                    " "
+                    <span title=title>
+                        <CopyButton text=Signal::stored(command) label="Copy its measuring command" testid="copy-measure" />
+                    </span>
+                }),
             )
         }
     };

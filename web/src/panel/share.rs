@@ -51,9 +51,8 @@ pub fn Share() -> impl IntoView {
         // The focused element was in the sheet.
         request_animation_frame(|| refocus("#share"));
     };
-    let is = move |is: fn(&str) -> bool| {
-        text.with(|text| text.split_once('#').is_some_and(|(_, fragment)| is(fragment)))
-    };
+    let is =
+        move |is: fn(&str) -> bool| text.with(|text| text.split_once('#').is_some_and(|(_, fragment)| is(fragment)));
     let explanation = move || match is(is_short) {
         _ if is(is_unmeasured) => {
             "It holds the question. Whoever opens it on a copy of this page of the same version sees the same answer."

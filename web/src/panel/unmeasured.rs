@@ -8,13 +8,8 @@ use super::question::{Budget, Deadline, Probability};
 use crate::data::text::capitalised;
 use crate::state::{Fit, Planner};
 
-const PRECISIONS: [(&str, &str); 5] = [
-    ("amp", "mixed (amp, bf16)"),
-    ("fp32", "fp32"),
-    ("tf32", "tf32"),
-    ("fp16", "fp16"),
-    ("int8", "int8"),
-];
+const PRECISIONS: [(&str, &str); 5] =
+    [("amp", "mixed (amp, bf16)"), ("fp32", "fp32"), ("tf32", "tf32"), ("fp16", "fp16"), ("int8", "int8")];
 const SOFTWARE: [(&str, &str); 4] = [
     ("", "not known"),
     ("plain", "plain framework code"),
@@ -85,7 +80,7 @@ fn NetworkField() -> impl IntoView {
         }
     };
     let unknown = Memo::new(move |_| {
-        let is_unknown = planner.network_names.with(|names| !names.is_empty() && !names.contains(&name.get()));
+        let is_unknown = planner.network_names.with(|names| !names.contains(&name.get()));
         let is_file = planner.unmeasured.with(|job| matches!(job.network, NetworkSource::File(_)));
         let failure = planner.fit.with(|fit| if let Fit::Failed(reason) = fit { Some(reason.clone()) } else { None });
         failure.filter(|_| is_unknown && !is_file)
@@ -109,16 +104,15 @@ fn NetworkField() -> impl IntoView {
                 aria-describedby="network-note"
                 aria-invalid=move || unknown.with(Option::is_some).to_string()
                 prop:value=name
+                // The names of the less usual networks are fetched before the user chooses one.
+                on:focus=move |_| planner.expect_no_samples(true)
                 on:change=set
             />
             <datalist id="network-names">{options}</datalist>
             <p id="network-note" class="note" class:wrong=move || unknown.with(Option::is_some) role="status">
                 {move || match unknown.get() {
                     Some(reason) => capitalised(&reason),
-                    None => match planner.network_names.with(Vec::len) {
-                        0 => "or drop an ONNX file".into(),
-                        count => format!("{count} known; or drop an ONNX file"),
-                    },
+                    None => "or drop an ONNX file".into(),
                 }}
             </p>
         </div>
@@ -267,12 +261,14 @@ fn KnownSpeed() -> impl IntoView {
             Err(reason) => mistake.set(Some(reason)),
         }
     };
-    let notes = move || planner.answer.planned().and_then(|plan| plan.public.clone()).map(|public| public.notes.join(". "));
+    let notes =
+        move || planner.answer.planned().and_then(|plan| plan.public.clone()).map(|public| public.notes.join(". "));
     let note = Memo::new(move |_| {
         let contradiction = notes().filter(|notes| !notes.is_empty());
         mistake.get().or(contradiction).map(|text| capitalised(&text))
     });
-    let names = Gpus::built_in().all().iter().map(|gpu| view! { <option value=short_name(gpu)></option> }).collect_view();
+    let names =
+        Gpus::built_in().all().iter().map(|gpu| view! { <option value=short_name(gpu)></option> }).collect_view();
     view! {
         <div class="field known" role="group" aria-labelledby="known-title">
             <span id="known-title">"My speed"</span>

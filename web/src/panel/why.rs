@@ -3,8 +3,8 @@
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
-use crate::data::text::named;
 use crate::control::Command;
+use crate::data::text::named;
 use crate::state::Planner;
 use crate::worker::plan::why::Reason;
 

@@ -35,7 +35,7 @@ const SIGN_IN: &str = "The collector shows its samples to those who have signed 
 pub fn open(planner: Planner) {
     let fragment = address::fragment();
     if fragment.as_deref().is_none_or(is_unmeasured) {
-        planner.expect_no_samples();
+        planner.expect_no_samples(false);
     }
     let mut link = None;
     match fragment.as_deref().map(Link::read) {
@@ -87,7 +87,8 @@ async fn ask_collector(planner: Planner, wanted: Option<&str>) {
             live::take_list(planner, listing);
             let shown = || untrack(|| planner.job().map(|job| planner.measured(&job.context).fingerprint()));
             let newest = || {
-                let newest = planner.live.listed.with_untracked(|listed| listed.first().map(|listed| listed.job.clone()));
+                let newest =
+                    planner.live.listed.with_untracked(|listed| listed.first().map(|listed| listed.job.clone()));
                 newest.filter(|_| is_free)
             };
             if let Some(job) = wanted.map(str::to_owned).or_else(shown).or_else(newest) {

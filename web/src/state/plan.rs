@@ -9,9 +9,9 @@ use super::{Fit, Planner};
 use crate::client::PlanWorker;
 use crate::data::job::related;
 use crate::data::machine_choice::{MachinePick, Selection};
+use crate::worker::messages::Subject;
 use crate::worker::plan::view::{ChartView, PlanView, Row, WhatIfView};
 use crate::worker::plan::why::Reason;
-use crate::worker::messages::Subject;
 use crate::worker::plan::{PlanAnswer, PlanQuestion};
 
 /// What the page shows of the last answer.
@@ -120,10 +120,10 @@ impl Planner {
         }
     }
 
-    /// Fetches the public measurements before they are needed.
-    pub fn expect_no_samples(self) {
+    /// Fetches the public measurements of the usual networks, or of all, before they are needed.
+    pub fn expect_no_samples(self, all: bool) {
         if let Some(worker) = self.worker.get_value() {
-            worker.fetch_tables();
+            worker.fetch_tables(all);
         }
     }
 

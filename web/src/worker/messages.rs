@@ -19,8 +19,8 @@ pub enum Subject {
 }
 
 /// A request to the planning worker: its number, its subject if it changed since the last request,
-/// and the question. The tables of public measurements accompany the first request about a job
-/// without samples. The number distinguishes a late answer to an earlier request from the current
+/// and the question. The tables of public measurements precede the first request about a job without
+/// samples, in a message of their own. The number distinguishes a late answer to an earlier request from the current
 /// answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlanRequest {
@@ -39,8 +39,10 @@ pub enum PlanResponse {
     Ready,
     /// The answer to a question about the fit with this number; an error if it failed.
     Answer(u64, Result<Box<PlanAnswer>, String>),
-    /// The names of all networks that a job without samples can have.
+    /// The worker has read tables of public measurements, with the names of their networks.
     Networks(Vec<String>),
+    /// The request with this number is about a network that the tables of the usual networks lack.
+    NeedsAll(u64),
     /// The worker failed, with the reason.
     Broken(String),
 }

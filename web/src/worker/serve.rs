@@ -26,25 +26,33 @@ const BROKEN: &str = r#"{"Broken":"a bug stopped the worker"}"#;
 thread_local! {
     /// The fit that this worker answers from, or why it failed.
     static SESSION: RefCell<Option<Result<Session, String>>> = const { RefCell::new(None) };
-    /// The public measurements, or why they cannot be read; missing until the page sends them.
-    static PUBLIC: RefCell<Result<PublicData, String>> = RefCell::new(Err("they are missing".to_owned()));
+    /// The public measurements of the usual networks or of all, or why they cannot be read; missing
+    /// until the page sends them.
+    static PUBLIC: RefCell<(Result<PublicData, String>, Tables)> =
+        RefCell::new((Err("they are missing".to_owned()), Tables::Usual));
 }
 
 /// Serves the questions about a plan.
 pub fn serve_plans(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, file, _| {
-        let Ok(PlanRequest { fit, subject, question }) = parse(message) else { return };
-        if let Some(tables) = file.dyn_ref::<Uint8Array>() {
-            take_tables(scope, &tables.to_vec());
+        if let Some(bytes) = file.dyn_ref::<Uint8Array>() {
+            let tables = if message.is_truthy() { Tables::All } else { Tables::Usual };
+            return take_tables(scope, &bytes.to_vec(), tables);
         }
+        let Ok(PlanRequest { fit, subject, question }) = parse(message) else { return };
         SESSION.with_borrow_mut(|session| {
             match subject {
                 Some(Subject::Jobs(jobs)) => *session = Some(Session::new(jobs, question.context.as_ref())),
                 Some(Subject::Unmeasured(job)) => {
-                    *session = Some(PUBLIC.with_borrow_mut(|public| match public {
-                        Ok(data) => Session::unmeasured(&job, data),
-                        Err(reason) => Err(format!("the public measurements cannot be used: {reason}")),
-                    }));
+                    let fitted = PUBLIC.with_borrow_mut(|(public, tables)| match public {
+                        Ok(data) if *tables == Tables::Usual && !data.knows(&job.network) => None,
+                        Ok(data) => Some(Session::unmeasured(&job, data)),
+                        Err(reason) => Some(Err(format!("the public measurements cannot be used: {reason}"))),
+                    });
+                    *session = fitted;
+                    if session.is_none() {
+                        return say(scope, &PlanResponse::NeedsAll(fit));
+                    }
                 }
                 None => {}
             }
@@ -58,13 +66,18 @@ pub fn serve_plans(scope: &DedicatedWorkerGlobalScope) {
     });
 }
 
-/// Reads the public measurements and tells the page the names of their networks.
-fn take_tables(scope: &DedicatedWorkerGlobalScope, tables: &[u8]) {
-    let data = public_data(tables);
-    if let Ok(data) = &data {
-        say(scope, &PlanResponse::Networks(data.networks()));
-    }
-    PUBLIC.set(data);
+/// The networks of tables of public measurements.
+#[derive(Clone, Copy, PartialEq)]
+enum Tables {
+    Usual,
+    All,
+}
+
+/// Reads public measurements and tells the page the names of their networks.
+fn take_tables(scope: &DedicatedWorkerGlobalScope, bytes: &[u8], tables: Tables) {
+    let data = public_data(bytes);
+    say(scope, &PlanResponse::Networks(data.as_ref().map_or_else(|_| Vec::new(), PublicData::networks)));
+    PUBLIC.set((data, tables));
 }
 
 /// Serves the module `foreglow-reader`: imports, advice and the published scenarios.

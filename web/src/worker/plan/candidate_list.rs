@@ -104,7 +104,8 @@ mod tests {
 
     #[test]
     fn a_filter_finds_configurations_and_remarks() {
-        let of = |filter: &str| CandidateList { filter: filter.into(), ..CandidateList::default() }.places(&plan(), false);
+        let of =
+            |filter: &str| CandidateList { filter: filter.into(), ..CandidateList::default() }.places(&plan(), false);
         assert_eq!(of("2x2"), [1, 3]);
         assert_eq!(of("Late"), [0]);
         assert_eq!(of("late 3x2"), [0usize; 0]);

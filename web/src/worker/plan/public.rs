@@ -9,7 +9,7 @@ use foreglow_shared::{Catalog, JobGroup, MachineType, Mode, format_count, format
 use super::view::{Hardware, PublicView};
 use super::why::{Explained, Reason, reasons};
 
-/// Limit on the size of the tables, bytes; they have a quarter of it.
+/// Limit on the size of the tables, bytes, far above that of the built-in ones.
 const MOST_BYTES: usize = 4 << 20;
 const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 
@@ -18,10 +18,9 @@ const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 /// # Errors
 /// They are damaged or of another version; a clause.
 pub fn public_data(compressed: &[u8]) -> Result<PublicData, String> {
-    let text = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(compressed, MOST_BYTES)
+    let packed = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(compressed, MOST_BYTES)
         .map_err(|_| "they are damaged")?;
-    let text = String::from_utf8(text).map_err(|_| "they are not text")?;
-    Measurements::read_joined(&text).map(PublicData::new).map_err(|error| error.to_string())
+    Measurements::unpack(&packed).map(PublicData::new).map_err(|error| error.to_string())
 }
 
 /// What a session knows of the public measurements.
@@ -39,10 +38,7 @@ impl Public {
     ///
     /// # Errors
     /// As [`PublicData::predict`].
-    pub fn predict(
-        job: &UnmeasuredJob,
-        data: &mut PublicData,
-    ) -> Result<(JobGroup, JointPredictor, Self), String> {
+    pub fn predict(job: &UnmeasuredJob, data: &mut PublicData) -> Result<(JobGroup, JointPredictor, Self), String> {
         let catalog = Catalog::built_in();
         let machines: Vec<&MachineType> =
             catalog.machines.iter().filter(|machine| machine.accelerators.is_some()).collect();
@@ -161,12 +157,13 @@ mod tests {
     use crate::data::machine_choice::MachineChoice;
     use crate::data::view_state::ViewState;
 
-    /// The tables as the page gets them.
+    /// The tables of the usual networks as the page gets them.
+    const USUAL: &[u8] = include_bytes!("../../../assets/public-measurements.bin");
+    /// Those of all networks.
+    const ALL: &[u8] = include_bytes!("../../../assets/public-networks.bin");
+
     fn data() -> PublicData {
-        let folder = format!("{}/../model/public/data", env!("CARGO_MANIFEST_DIR"));
-        let tables = ["sources", "networks", "measurements"]
-            .map(|name| std::fs::read_to_string(format!("{folder}/{name}.csv")).unwrap());
-        public_data(&miniz_oxide::deflate::compress_to_vec_zlib(tables.join("\n").as_bytes(), 1)).unwrap()
+        public_data(USUAL).unwrap()
     }
 
     fn question() -> PlanQuestion {
@@ -186,10 +183,12 @@ mod tests {
 
     #[test]
     fn the_tables_of_the_page_are_those_of_the_command_line() {
-        let (page, built_in) = (data(), PublicData::built_in());
-        assert_eq!(page.table().write(), built_in.table().write());
-        assert_eq!(page.table().gpus.all(), built_in.table().gpus.all());
+        let built_in = PublicData::built_in();
+        assert_eq!(data().table(), &built_in.table().of_usual_networks(), "run `make pack-public-measurements`");
+        assert_eq!(public_data(ALL).unwrap().table(), built_in.table(), "run `make pack-public-measurements`");
         assert!(public_data(b"no tables").is_err());
+        // The first visit fetches only the usual ones.
+        assert!(USUAL.len() < 40_000 && ALL.len() < 100_000, "{} and {} bytes", USUAL.len(), ALL.len());
     }
 
     #[test]
@@ -247,7 +246,8 @@ mod tests {
     #[test]
     fn unusable_questions_are_refused_with_similar_names() {
         let refused = |job: UnmeasuredJob| Session::unmeasured(&job, &mut data()).err().unwrap();
-        let named = |name: &str| UnmeasuredJob { network: NetworkSource::Named(name.into()), ..UnmeasuredJob::default() };
+        let named =
+            |name: &str| UnmeasuredJob { network: NetworkSource::Named(name.into()), ..UnmeasuredJob::default() };
         assert!(refused(named("resnet5")).contains("resnet50"));
         assert!(refused(UnmeasuredJob { image_px: Some(8), ..named("lenet5") }).contains("32 to 32 px"));
         let known = vec!["RTX 3O90=812/s".parse().unwrap()];
