@@ -134,7 +134,7 @@ fn WithoutSamples() -> impl IntoView {
                     <Recommended />
                 </aside>
                 <div class="views">
-                    <Candidates />
+                    <Candidates is_public=true />
                     <Later>
                         <MachineTypes />
                     </Later>

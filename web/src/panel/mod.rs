@@ -9,6 +9,7 @@ mod export;
 mod header;
 mod import;
 mod keys;
+mod listed_row;
 mod live;
 mod machines;
 mod messages;

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use crate::control::{Command, WhyButton};
 use crate::data::text::{capitalised, counted};
-use crate::panel::prediction::{all_digits, interval_text, money_of, time_of, warnings};
+use crate::panel::prediction::{all_digits, interval_text, money_of, roughly, roughly_between, time_of, warnings};
 use crate::state::{Fit, Planner};
 use crate::worker::plan::view::{PlanView, Row};
 
@@ -79,6 +79,11 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
     let looked = selection.clone();
     let hardware = plan.arms.get(row.arm).and_then(|arm| arm.hardware.clone());
     let is_measured = hardware.is_none();
+    let shown_time = if is_measured { time_of(row.secs) } else { row.secs.map(roughly).unwrap_or_default() };
+    let interval = match row.interval.as_ref().filter(|_| !is_measured) {
+        Some(interval) => format!("90 % interval {}", roughly_between(interval)),
+        None => interval_text(row.interval.as_ref()),
+    };
     let gpus = hardware.as_ref().map(|hardware| format!("{}, {}", hardware.gpus, hardware.place));
     view! {
         <p class="reason" data-testid="recommended-reason">{plan.verdict.clone()}</p>
@@ -88,7 +93,7 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
             <div>
                 <dt>"Time"</dt>
                 <dd class="figure" data-testid="recommended-time" data-secs=all_digits(row.secs)>
-                    {time_of(row.secs)}
+                    {shown_time}
                 </dd>
             </div>
             <div>
@@ -107,7 +112,7 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
                 }
             })}
         </dl>
-        <p class="beside">{interval_text(row.interval.as_ref())}</p>
+        <p class="beside">{interval}</p>
         {accuracy}
         {basis.map(|basis| view! { <p class="beside">{format!("Predicted from {basis}.")}</p> })}
         <p class="beside" data-testid="recommended-prices">{plan.prices.clone()}</p>

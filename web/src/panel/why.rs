@@ -4,7 +4,6 @@ use leptos::html::Dialog;
 use leptos::prelude::*;
 
 use crate::control::Command;
-use crate::data::text::named;
 use crate::state::Planner;
 use crate::worker::plan::why::Reason;
 
@@ -22,10 +21,10 @@ pub fn WhySheet() -> impl IntoView {
         }
     });
     let content = move || {
-        let counts = explained.get()?.counts;
+        let title = format!("Why these numbers for {}?", planner.called(&explained.get()?));
         let reasons = planner.answer.reasons.get().map(|reasons| reasons.iter().cloned().map(shown).collect_view());
         Some(view! {
-            <h2 id="why-title">{format!("Why these numbers for {}?", named(counts))}</h2>
+            <h2 id="why-title">{title}</h2>
             {reasons}
         })
     };

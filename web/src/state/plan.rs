@@ -9,6 +9,7 @@ use super::{Fit, Planner};
 use crate::client::PlanWorker;
 use crate::data::job::related;
 use crate::data::machine_choice::{MachinePick, Selection};
+use crate::data::text::named;
 use crate::worker::messages::Subject;
 use crate::worker::plan::view::{ChartView, PlanView, Row, WhatIfView};
 use crate::worker::plan::why::Reason;
@@ -180,6 +181,15 @@ impl Planner {
     /// Shows other executors and cores on the machine type of the what-if.
     pub fn look_at_counts(self, counts: WhatIf) {
         self.look_at(untrack(|| self.selection_of(counts)));
+    }
+
+    /// The name of a configuration: its executors and cores, or the machine type whose GPUs all work;
+    /// reactive.
+    pub fn called(self, selection: &Selection) -> String {
+        match selection.pick.machine.clone().filter(|_| self.is_unmeasured()) {
+            Some(machine) => machine,
+            None => named(selection.counts),
+        }
     }
 
     /// The configuration of the what-if; reactive.
