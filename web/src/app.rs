@@ -129,7 +129,7 @@ fn WithoutSamples() -> impl IntoView {
             </section>
             {later(mark_interactive)}
             <InShort />
-            <div class="desk">
+            <div class="desk machine-types">
                 <aside class="rail" aria-label="Answer">
                     <Recommended />
                 </aside>

@@ -3,7 +3,6 @@
 use std::ops::RangeInclusive;
 
 use foreglow_shared::Mode;
-use serde::{Deserialize, Serialize};
 
 use crate::columns::read_rows;
 use crate::{GraphSums, NetworkCosts, Precision, PublicError};
@@ -16,7 +15,7 @@ const NETWORKS: &str = include_str!("../data/built_in.csv");
 const FLOAT: u64 = 4;
 
 /// What determines the memory of a step, in 32-bit floats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepMemory {
     /// Learned numbers.
     pub parameters: u64,

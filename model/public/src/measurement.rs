@@ -1,10 +1,9 @@
 //! Measurements: a network on a GPU, with a number format and software.
 
 use foreglow_shared::Mode;
-use serde::{Deserialize, Serialize};
 
 /// The number format of most operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Precision {
     /// 32-bit floating point.
     Fp32,
@@ -54,7 +53,7 @@ impl Precision {
 }
 
 /// How much work went into the speed of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SoftwareKind {
     /// Ordinary code of a framework.
     Plain,
@@ -84,7 +83,7 @@ impl SoftwareKind {
 }
 
 /// A network by the costs of its graph for one image.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NetworkCosts {
     /// Name, such as `resnet50`.
     pub name: String,

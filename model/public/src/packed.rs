@@ -185,7 +185,8 @@ impl Unpacker<'_> {
     fn texts(&mut self) -> Option<Vec<String>> {
         let length = self.count()?;
         let mut text = || {
-            let (text, rest) = self.0.split_at_checked(usize::try_from(self.count()?).ok()?)?;
+            let length = usize::try_from(self.count()?).ok()?;
+            let (text, rest) = self.0.split_at_checked(length)?;
             self.0 = rest;
             String::from_utf8(text.to_vec()).ok()
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foreglow_public::{
-    BuiltInNetwork, Measurements, NetworkCosts, Precision, PublicError, PublicModel, StepMemory, Variances,
+    BuiltInNetwork, Measurements, NetworkCosts, Precision, PublicError, PublicModel, StepMemory, Variances, short_name,
     similar_names,
 };
 use foreglow_shared::{Job, JobGroup, MachineType, Mode};
@@ -100,6 +100,11 @@ impl PublicData {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// Returns the short names of all GPUs.
+    pub fn gpus(&self) -> Vec<String> {
+        self.table.gpus.all().iter().map(short_name).collect()
     }
 
     /// Whether a network has this name.

@@ -2,12 +2,11 @@
 
 use foreglow_public::{NetworkCosts, Precision, SoftwareKind, StepMemory};
 use foreglow_shared::{Mode, Workload, shell_word};
-use serde::{Deserialize, Serialize};
 
 use super::OwnSpeed;
 
 /// A job that was never run: the fields of the page, and options of the command line.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct UnmeasuredJob {
     /// The network.
     pub network: NetworkSource,
@@ -30,7 +29,7 @@ pub struct UnmeasuredJob {
 }
 
 /// Where a network comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum NetworkSource {
     /// A built-in network, or one of the public measurements.
     Named(String),
@@ -39,7 +38,7 @@ pub enum NetworkSource {
 }
 
 /// A network by the costs of the graph in a file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NetworkFromFile {
     /// Costs; the name is that of the file.
     pub costs: NetworkCosts,

@@ -53,13 +53,14 @@ pub struct PlanWorker {
 
 impl PlanWorker {
     /// Starts the worker. `on_answer` receives every answer about the latest subject, or the reason
-    /// for its failure; `on_networks` the names of the networks of the public measurements.
+    /// for its failure; `on_names` the names of the networks and GPUs of
+    /// the public measurements.
     ///
     /// # Errors
     /// The browser does not support module workers.
     pub fn start(
         on_answer: impl Fn(Result<PlanAnswer, String>) + 'static,
-        on_networks: impl Fn(Vec<String>) + 'static,
+        on_names: impl Fn([Vec<String>; 2]) + 'static,
     ) -> Result<Rc<Self>, String> {
         let worker = spawn(WORKER)?;
         // Sends the compiled module, so that the worker neither fetches nor compiles it again. A
@@ -78,7 +79,7 @@ impl PlanWorker {
                         Ok(PlanResponse::Answer(fit, answer)) if fit == this.fit.get() => {
                             on_answer(answer.map(|answer| *answer));
                         }
-                        Ok(PlanResponse::Networks(names)) => on_networks(names),
+                        Ok(PlanResponse::Names(names)) => on_names(names),
                         Ok(PlanResponse::NeedsAll(fit)) if fit == this.fit.get() => this.repeat_with_all(),
                         Ok(PlanResponse::Broken(reason)) | Err(reason) => on_answer(Err(reason)),
                         // The worker is ready, or the answer is obsolete.

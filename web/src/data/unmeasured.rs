@@ -103,15 +103,15 @@ fn count(value: &str) -> Option<u32> {
 }
 
 /// Writes the costs and the memory of a network of a file.
-fn costs_text(NetworkFromFile { costs, memory }: &NetworkFromFile) -> String {
+pub fn costs_text(NetworkFromFile { costs, memory }: &NetworkFromFile) -> String {
     let NetworkCosts { image_px, parameters_m, gmacs, activations_m, is_convolutional, .. } = costs;
     let StepMemory { parameters, inference_bytes, training_bytes } = memory;
     let kind = if *is_convolutional { "cnn" } else { "other" };
     format!("{image_px}:{parameters_m}:{gmacs}:{activations_m}:{kind}:{parameters}:{inference_bytes}:{training_bytes}")
 }
 
-/// Reads [`costs_text`].
-fn costs(name: &str, text: &str) -> Option<NetworkFromFile> {
+/// Reads [`costs_text`]; `None` if it is invalid.
+pub fn costs(name: &str, text: &str) -> Option<NetworkFromFile> {
     let parts: Vec<&str> = text.split(':').collect();
     let [px, parameters_m, gmacs, activations_m, kind, parameters, inference, training] = parts.as_slice() else {
         return None;

@@ -1,6 +1,6 @@
 //! The question about a job without samples.
 
-use foreglow_model::{Gpus, NetworkSource, OwnSpeed, Precision, SoftwareKind, UnmeasuredJob, short_name};
+use foreglow_model::{NetworkSource, OwnSpeed, Precision, SoftwareKind, UnmeasuredJob};
 use foreglow_shared::Mode;
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::data::text::capitalised;
 use crate::state::{Fit, Planner};
 
 const PRECISIONS: [(&str, &str); 5] =
-    [("amp", "mixed (amp, bf16)"), ("fp32", "fp32"), ("tf32", "tf32"), ("fp16", "fp16"), ("int8", "int8")];
+    [("amp", "mixed (amp)"), ("fp32", "fp32"), ("tf32", "tf32"), ("fp16", "fp16"), ("int8", "int8")];
 const SOFTWARE: [(&str, &str); 4] = [
     ("", "not known"),
     ("plain", "plain framework code"),
@@ -80,7 +80,7 @@ fn NetworkField() -> impl IntoView {
         }
     };
     let unknown = Memo::new(move |_| {
-        let is_unknown = planner.network_names.with(|names| !names.contains(&name.get()));
+        let is_unknown = planner.public_names.with(|[names, _]| !names.contains(&name.get()));
         let is_file = planner.unmeasured.with(|job| matches!(job.network, NetworkSource::File(_)));
         let failure = planner.fit.with(|fit| if let Fit::Failed(reason) = fit { Some(reason.clone()) } else { None });
         failure.filter(|_| is_unknown && !is_file)
@@ -88,7 +88,7 @@ fn NetworkField() -> impl IntoView {
     // More names than a user scrolls through, so that the browser's own list filters them.
     let options = move || {
         let option = |name: &String| view! { <option value=name.clone()></option> };
-        planner.network_names.with(|names| names.iter().map(option).collect_view())
+        planner.public_names.with(|[names, _]| names.iter().map(option).collect_view())
     };
     view! {
         <div class="field network">
@@ -242,11 +242,11 @@ fn KnownSpeed() -> impl IntoView {
     });
     let ask = move || {
         let (gpu, speed) = (gpu.get_untracked().trim().to_owned(), speed.get_untracked().trim().to_owned());
-        let known = match (gpu.is_empty(), speed.is_empty()) {
+        let known: Result<Option<OwnSpeed>, String> = match (gpu.is_empty(), speed.is_empty()) {
             (true, true) => Ok(None),
             // The other field follows.
             (true, false) | (false, true) => return mistake.set(None),
-            (false, false) => checked(&gpu, &speed).map(Some),
+            (false, false) => format!("{gpu}={speed}").parse().map(Some).map_err(|_: String| KNOWN_MISTAKE.to_owned()),
         };
         match known {
             Ok(known) => {
@@ -265,10 +265,18 @@ fn KnownSpeed() -> impl IntoView {
         move || planner.answer.planned().and_then(|plan| plan.public.clone()).map(|public| public.notes.join(". "));
     let note = Memo::new(move |_| {
         let contradiction = notes().filter(|notes| !notes.is_empty());
-        mistake.get().or(contradiction).map(|text| capitalised(&text))
+        let refusal = planner.fit.with(|fit| match fit {
+            Fit::Failed(reason) if first.with(|own| own.as_ref().is_some_and(|own| reason.contains(&own.gpu))) => {
+                Some(reason.clone())
+            }
+            _ => None,
+        });
+        mistake.get().or(refusal).or(contradiction).map(|text| capitalised(&text))
     });
-    let names =
-        Gpus::built_in().all().iter().map(|gpu| view! { <option value=short_name(gpu)></option> }).collect_view();
+    let names = move || {
+        let option = |name: &String| view! { <option value=name.clone()></option> };
+        planner.public_names.with(|[_, names]| names.iter().map(option).collect_view())
+    };
     view! {
         <div class="field known" role="group" aria-labelledby="known-title">
             <span id="known-title">"My speed"</span>
@@ -312,11 +320,4 @@ fn KnownSpeed() -> impl IntoView {
             </p>
         </div>
     }
-}
-
-/// Reads a known speed, and checks that its GPU is known.
-fn checked(gpu: &str, speed: &str) -> Result<OwnSpeed, String> {
-    let own: OwnSpeed = format!("{gpu}={speed}").parse().map_err(|_| KNOWN_MISTAKE.to_owned())?;
-    Gpus::built_in().find(&own.gpu, None).map_err(|error| error.to_string())?;
-    Ok(own)
 }

@@ -6,6 +6,7 @@ use wasm_bindgen::JsValue;
 use web_sys::File;
 
 use crate::client::{READER, RunningRequest};
+use crate::data::unmeasured::costs;
 use crate::state::Planner;
 use crate::worker::messages::{Request, Response};
 
@@ -48,7 +49,8 @@ fn start(planner: Planner, name: String, file: File) {
             match read {
                 Ok(html) => {
                     planner.alert.set(None);
-                    if let Some(network) = html.network.clone().filter(|_| untrack(|| planner.is_unmeasured())) {
+                    let network = html.network.as_deref().and_then(|text| costs(&name, text));
+                    if let Some(network) = network.filter(|_| untrack(|| planner.is_unmeasured())) {
                         planner.change(|state| {
                             state.unmeasured.network = NetworkSource::File(network);
                             state.unmeasured.image_px = None;

@@ -2,14 +2,14 @@
 
 use std::convert::Infallible;
 
-use foreglow_shared::{JobDefinition, View};
+use foreglow_model::UnmeasuredJob;
+use foreglow_shared::{Job, JobDefinition, View};
 use leptos::prelude::*;
 
 use super::Planner;
 use crate::data::job::{Limits, related};
 use crate::data::machine_choice::{MachineChoice, MachinePick};
 use crate::data::view_state::{Link, Rest, Step, ViewState};
-use crate::worker::messages::Subject;
 
 impl Planner {
     /// The state of the page; reactive.
@@ -111,9 +111,9 @@ impl Planner {
         set(self.switches, &before.switches, &after.switches);
         set(self.list, &before.list, &after.list);
         let context = |state: &ViewState| state.job().map(|job| job.context.clone());
-        let fitted = |state: &ViewState| match context(state) {
-            Some(context) => (Some(JobDefinition::of(&context)), Subject::Jobs(related(&state.jobs, &context))),
-            None => (None, Subject::Unmeasured(state.unmeasured.clone())),
+        let fitted = |state: &ViewState| -> Result<(JobDefinition, Vec<Job>), UnmeasuredJob> {
+            let context = context(state).ok_or_else(|| state.unmeasured.clone())?;
+            Ok((JobDefinition::of(&context), related(&state.jobs, &context)))
         };
         if before.job() != after.job() {
             self.forget_published();

@@ -55,8 +55,9 @@ pub struct Planner {
     pub selected: RwSignal<usize>,
     /// The job without samples, which the page is about if there are no others.
     pub unmeasured: RwSignal<UnmeasuredJob>,
-    /// The names of the networks of the public measurements; empty until they are loaded.
-    pub network_names: RwSignal<Vec<String>>,
+    /// The names of the networks and of the GPUs of the public measurements; empty until they are
+    /// loaded.
+    pub public_names: RwSignal<[Vec<String>; 2]>,
     /// Deadline, seconds.
     pub deadline_secs: RwSignal<Option<f64>>,
     /// Budget, in the price sheet's currency.
@@ -141,7 +142,7 @@ impl Planner {
             jobs,
             selected,
             unmeasured: RwSignal::new(UnmeasuredJob::default()),
-            network_names: RwSignal::new(Vec::new()),
+            public_names: RwSignal::new(Default::default()),
             deadline_secs,
             budget,
             min_accuracy,

@@ -10,6 +10,7 @@ use crate::client::PlanWorker;
 use crate::data::job::related;
 use crate::data::machine_choice::{MachinePick, Selection};
 use crate::data::text::named;
+use crate::data::unmeasured;
 use crate::worker::messages::Subject;
 use crate::worker::plan::view::{ChartView, PlanView, Row, WhatIfView};
 use crate::worker::plan::why::Reason;
@@ -65,7 +66,7 @@ impl Planner {
     /// Starts the planning worker, which answers every question of the page, or shows why it cannot
     /// be started.
     pub fn follow_plan(self) {
-        match PlanWorker::start(move |answer| self.take_answer(answer), move |names| self.network_names.set(names)) {
+        match PlanWorker::start(move |answer| self.take_answer(answer), move |names| self.public_names.set(names)) {
             Ok(worker) => self.worker.set_value(Some(worker)),
             Err(reason) => self.alert.set(Some(reason)),
         }
@@ -108,7 +109,9 @@ impl Planner {
         }
         let subject = match untrack(|| self.job()) {
             Some(job) => Subject::Jobs(self.jobs.with_untracked(|jobs| related(jobs, &job.context))),
-            None if untrack(|| self.is_unmeasured()) => Subject::Unmeasured(self.unmeasured.get_untracked()),
+            None if untrack(|| self.is_unmeasured()) => {
+                Subject::Unmeasured(unmeasured::fragment(&self.unmeasured.get_untracked(), untrack(|| self.limits())))
+            }
             None => {
                 self.fit.set(Fit::None);
                 return;

@@ -1,6 +1,6 @@
 //! The messages between the page and its workers.
 
-use foreglow_model::{Effects, ScenarioRow, UnmeasuredJob};
+use foreglow_model::{Effects, ScenarioRow};
 use foreglow_shared::{Job, Mapping};
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +14,8 @@ use crate::worker::plan::{PlanAnswer, PlanQuestion};
 pub enum Subject {
     /// Measured jobs.
     Jobs(Vec<Job>),
-    /// A job without samples.
-    Unmeasured(UnmeasuredJob),
+    /// A job without samples, in the form of the address.
+    Unmeasured(String),
 }
 
 /// A request to the planning worker: its number, its subject if it changed since the last request,
@@ -39,8 +39,8 @@ pub enum PlanResponse {
     Ready,
     /// The answer to a question about the fit with this number; an error if it failed.
     Answer(u64, Result<Box<PlanAnswer>, String>),
-    /// The worker has read tables of public measurements, with the names of their networks.
-    Networks(Vec<String>),
+    /// The worker has read tables of public measurements, with the names of their networks and GPUs.
+    Names([Vec<String>; 2]),
     /// The request with this number is about a network that the tables of the usual networks lack.
     NeedsAll(u64),
     /// The worker failed, with the reason.

@@ -9,6 +9,7 @@ use foreglow_shared::format_integer;
 use serde::{Deserialize, Serialize};
 
 use crate::data::text::escaped;
+use crate::data::unmeasured::costs_text;
 
 /// Batch sizes of the table of memory.
 pub const BATCHES: [u64; 4] = [1, 8, 32, 128];
@@ -26,8 +27,9 @@ pub struct NetworkHtml {
     pub layers: String,
     /// Whether the file leaves the size of its images open.
     pub is_open: bool,
-    /// Its costs and memory, for a question about it; `None` if its images are not square.
-    pub network: Option<NetworkFromFile>,
+    /// Its costs and memory in the form of the address, for a question about it; `None` if its images
+    /// are not square.
+    pub network: Option<String>,
 }
 
 impl NetworkHtml {
@@ -46,7 +48,7 @@ impl NetworkHtml {
         let costs = network.costs(&network.plan([1, channels, height, width])?);
         let is_open = network.input.iter().skip(2).any(|side| matches!(side, Dimension::Open(_)));
         let side = u32::try_from(height).ok().filter(|_| height == width);
-        let network = side.map(|side| of_graph(name, side, &costs));
+        let network = side.map(|side| costs_text(&of_graph(name, side, &costs)));
         let name = escaped(name);
         Ok(Self {
             network,

@@ -10,6 +10,7 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
 
+use crate::data::unmeasured;
 use crate::worker::advice::AdviceText;
 use crate::worker::import::import;
 use crate::worker::messages::{PlanRequest, PlanResponse, Request, Response, Subject};
@@ -43,7 +44,8 @@ pub fn serve_plans(scope: &DedicatedWorkerGlobalScope) {
         SESSION.with_borrow_mut(|session| {
             match subject {
                 Some(Subject::Jobs(jobs)) => *session = Some(Session::new(jobs, question.context.as_ref())),
-                Some(Subject::Unmeasured(job)) => {
+                Some(Subject::Unmeasured(fragment)) => {
+                    let Ok((job, _)) = unmeasured::read(&fragment) else { return };
                     let fitted = PUBLIC.with_borrow_mut(|(public, tables)| match public {
                         Ok(data) if *tables == Tables::Usual && !data.knows(&job.network) => None,
                         Ok(data) => Some(Session::unmeasured(&job, data)),
@@ -73,10 +75,11 @@ enum Tables {
     All,
 }
 
-/// Reads public measurements and tells the page the names of their networks.
+/// Reads public measurements and tells the page the names in them.
 fn take_tables(scope: &DedicatedWorkerGlobalScope, bytes: &[u8], tables: Tables) {
     let data = public_data(bytes);
-    say(scope, &PlanResponse::Networks(data.as_ref().map_or_else(|_| Vec::new(), PublicData::networks)));
+    let names = data.as_ref().map(|data| [data.networks(), data.gpus()]);
+    say(scope, &PlanResponse::Names(names.unwrap_or_default()));
     PUBLIC.set((data, tables));
 }
 
