@@ -46,7 +46,9 @@ pub fn InShort() -> impl IntoView {
         Some(match plan.row(plan.recommended) {
             Some(row) => {
                 let money = row.cost.map_or_else(|| "cost unknown".into(), |cost| money_of(Some(cost), &plan.currency));
-                format!("Recommended: {} · {} · {money}{limit}", name(&plan, row), time_of(row.secs))
+                let time = row.secs.filter(|_| plan.public.is_some()).map(roughly);
+                let time = time.unwrap_or_else(|| time_of(row.secs));
+                format!("Recommended: {} · {time} · {money}{limit}", name(&plan, row))
             }
             None => format!("No configuration is recommended{limit}"),
         })
