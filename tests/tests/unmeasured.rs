@@ -152,7 +152,10 @@ async fn fields_order_and_filter_are_in_the_address_and_back_returns_to_the_last
     let (_host, browser) = open("").await?;
     answered(&browser).await?;
     let first = browser.address().await?;
-    assert!(first.ends_with("#network=resnet50&mode=training&images=1281167&epochs=90&dtype=amp&deadline=24h"), "{first}");
+    assert!(
+        first.ends_with("#network=resnet50&mode=training&images=1281167&epochs=90&dtype=amp&deadline=24h"),
+        "{first}"
+    );
     let value = async |test_id: &str| anyhow::Ok(browser.element(test_id).await?.value().await?.unwrap_or_default());
     browser.set("images", "2,000,000").await?;
     browser.set("mode", "inference").await?;
@@ -163,7 +166,11 @@ async fn fields_order_and_filter_are_in_the_address_and_back_returns_to_the_last
     browser.wait_until("the question before", async |_| Ok(value("mode").await? == "training")).await?;
     assert_eq!(value("images").await?, "2000000");
 
-    script(&browser, "[...document.querySelectorAll('button.sort')].find(b => b.textContent.startsWith('Time')).click()").await?;
+    script(
+        &browser,
+        "[...document.querySelectorAll('button.sort')].find(b => b.textContent.startsWith('Time')).click()",
+    )
+    .await?;
     browser.set("candidates-filter", "aws").await?;
     let listed = browser.address().await?;
     assert!(listed.ends_with("&sort=time&filter=aws"), "{listed}");
@@ -241,11 +248,21 @@ async fn each_row_explains_its_figures_and_names_the_command_that_measures_it() 
     row.click().await?;
     says(&browser, "why-sheet", "Next step").await?;
     let text = browser.text("why-sheet").await?;
-    for part in ["g6.xlarge", "images/s", "public measurements of the runs of others", "Sources", "github.com/", "aws us-east-1"] {
+    for part in [
+        "g6.xlarge",
+        "images/s",
+        "public measurements of the runs of others",
+        "Sources",
+        "github.com/",
+        "aws us-east-1",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let command = script(&browser, "return document.querySelector('dialog [data-testid=command]').textContent").await?;
-    assert!(command.as_str().is_some_and(|text| text.starts_with("foreglow collect --machine g6.xlarge --gpus 1 ")), "{command}");
+    assert!(
+        command.as_str().is_some_and(|text| text.starts_with("foreglow collect --machine g6.xlarge --gpus 1 ")),
+        "{command}"
+    );
     browser.close().await
 }
 

@@ -81,8 +81,12 @@ impl Planner {
     fn plan_question(self) -> Option<PlanQuestion> {
         let selected = self.selected.get();
         let context = self.jobs.with(|jobs| jobs.get(selected).map(|job| job.context.clone()));
-        if context.is_none() && !self.is_unmeasured() {
-            return None;
+        if context.is_none() {
+            if !self.is_unmeasured() {
+                return None;
+            }
+            // Another job without samples is another question in the same form.
+            self.unmeasured.track();
         }
         Some(PlanQuestion {
             context,
