@@ -19,7 +19,7 @@ async fn main() -> anyhow::Result<()> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
     browser.page.goto(&host.url).await?;
-    browser.answered().await?;
+    browser.answered_without_samples().await?;
     for (name, scheme, width, height) in PICTURES {
         browser.prefer(scheme).await?;
         browser.screen(width, height).await?;
