@@ -80,7 +80,7 @@ async fn the_page_opens_with_an_answer_and_the_digits_of_the_command_line() -> a
     says(&browser, "basis", "Nothing was measured here").await?;
     has_digits_of_command_line(&browser, &["--deadline", "24h"]).await?;
     let from = "return [...document.querySelectorAll('tr[data-machine]')].every(row =>
-        row.querySelector('.from').textContent === 'public measurements of other people’s runs')";
+        row.querySelector('.from').textContent === 'public measurements of the runs of others')";
     assert_eq!(script(&browser, from).await?, json!(true));
     let measured = script(&browser, "return document.querySelector('main').textContent").await?.to_string();
     assert!(!measured.contains("Measured:") && measured.contains("GiB"), "{measured}");

@@ -123,7 +123,7 @@ fn WithoutSamples() -> impl IntoView {
             <section class="asked" aria-labelledby="asked-title">
                 <h1 id="asked-title">"How long will the whole job take, and what will it cost?"</h1>
                 <p class="hush">
-                    "An answer before the first run, on the GPUs of the catalog: from public measurements of other people’s runs."
+                    "An answer before the first run, on the GPUs of the catalog: from public measurements of the runs of others."
                 </p>
                 <UnmeasuredQuestion />
             </section>

@@ -317,8 +317,8 @@ impl ViewState {
         })
     }
 
-    /// Asks about a job without samples in place of all others. The limits and the user's own prices
-    /// stay.
+    /// Asks about a job without samples in place of all others. The limits and the user's own
+    /// prices stay.
     pub fn ask_without_samples(&mut self, job: UnmeasuredJob) {
         let usual = Self::default();
         self.unmeasured = job;

@@ -190,8 +190,8 @@ impl Planner {
         self.look_at(untrack(|| self.selection_of(counts)));
     }
 
-    /// The name of a configuration: its executors and cores, or the machine type whose GPUs all work;
-    /// reactive.
+    /// The name of a configuration: its executors and cores, or the machine type whose GPUs all
+    /// work; reactive.
     pub fn called(self, selection: &Selection) -> String {
         match selection.pick.machine.clone().filter(|_| self.is_unmeasured()) {
             Some(machine) => machine,

@@ -19,9 +19,9 @@ pub enum Subject {
 }
 
 /// A request to the planning worker: its number, its subject if it changed since the last request,
-/// and the question. The tables of public measurements precede the first request about a job without
-/// samples, in a message of their own. The number distinguishes a late answer to an earlier request from the current
-/// answer.
+/// and the question. The number distinguishes a late answer to an earlier request from the current
+/// answer. The tables of public measurements precede the first request about a job without samples,
+/// in a message of their own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlanRequest {
     /// Number of the fit to which the question belongs.
@@ -39,7 +39,8 @@ pub enum PlanResponse {
     Ready,
     /// The answer to a question about the fit with this number; an error if it failed.
     Answer(u64, Result<Box<PlanAnswer>, String>),
-    /// The worker has read tables of public measurements, with the names of their networks and GPUs.
+    /// The worker has read tables of public measurements, with the names of their networks and
+    /// GPUs.
     Names([Vec<String>; 2]),
     /// The request with this number is about a network that the tables of the usual networks lack.
     NeedsAll(u64),

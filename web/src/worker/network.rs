@@ -27,8 +27,8 @@ pub struct NetworkHtml {
     pub layers: String,
     /// Whether the file leaves the size of its images open.
     pub is_open: bool,
-    /// Its costs and memory in the form of the address, for a question about it; `None` if its images
-    /// are not square.
+    /// Its costs and memory in the form of the address, for a question about it; `None` if its
+    /// images are not square.
     pub network: Option<String>,
 }
 

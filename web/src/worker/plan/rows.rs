@@ -6,7 +6,7 @@ use foreglow_shared::WhatIf;
 use super::view::{ArmView, Row};
 
 /// The basis of a plan without samples.
-const OTHERS_RUNS: &str = "public measurements of other people’s runs";
+const OTHERS_RUNS: &str = "public measurements of the runs of others";
 
 /// Describes the arms of a plan.
 pub fn arms(plan: &Plan) -> Vec<ArmView> {
