@@ -194,7 +194,7 @@ async fn unusable_questions_are_explained_with_similar_names() -> anyhow::Result
     browser.set("network", "resnet50").await?;
     answered(&browser).await?;
     browser.set("precision", "int8").await?;
-    says(&browser, "no-recommendation", "int8 is for inference").await?;
+    says(&browser, "no-recommendation", "Int8 is for inference").await?;
     browser.set("precision", "amp").await?;
     answered(&browser).await?;
     browser.set("known-gpu", "RTX 3O90").await?;
