@@ -329,10 +329,15 @@ accuracy-reference:
 # the errors of their fit, with each source, GPU type and network left out, and writes
 # target/public-accuracy.json; `public-accuracy-check` compares them with
 # tests/public/reference.csv.
-.PHONY: public-measurements public-accuracy public-accuracy-check
+.PHONY: public-measurements pack-public-measurements public-accuracy public-accuracy-check
 PUBLIC := cargo build --release --locked -p foreglow-public-measurements && target/release/public-measurements
 public-measurements:
 	$(PUBLIC) table $(DATA)
+	$(MAKE) --no-print-directory pack-public-measurements
+
+# Packs the tables of model/public/data for the page, after any change of them.
+pack-public-measurements:
+	$(PUBLIC) pack
 
 public-accuracy:
 	$(PUBLIC) accuracy $(DATA)

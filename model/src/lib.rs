@@ -58,7 +58,10 @@ pub use crate::plan::{
     Pricing, Space, TrainedSetting, pareto_front,
 };
 pub use crate::predictor::Predictor;
-pub use crate::public::{OwnSpeed, PublicAnswer, PublicQuestion};
+pub use crate::public::{
+    Comparison, NetworkFromFile, NetworkSource, OwnSpeed, PublicAnswer, PublicBasis, PublicData, PublicJob,
+    PublicQuestion, Refusal, SpeedOrder, UnmeasuredError, UnmeasuredJob,
+};
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::repetitions::Repetitions;
 pub use crate::scaling::{Gain, Measured, Scaling, ScalingRow, WeakScaling, efficiency, speed_up};
@@ -78,5 +81,6 @@ pub use foreglow_predictor::{
     Term, TermError, Transform, Trial, Tuning, Values, Warning, draw, replay, sample_trial, score,
 };
 pub use foreglow_public::{
-    Gpus, Measurements, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind, Variances, short_name,
+    BuiltInNetwork, Gpus, GraphSums, Measurements, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind,
+    Source, StepMemory, Variances, short_name,
 };

@@ -1,4 +1,5 @@
-//! Takes the screenshots of the planner for docs/, on its first example: `make screenshots`.
+//! Takes the screenshots of the planner for docs/, without samples and on its first example: `make
+//! screenshots`.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -18,6 +19,13 @@ async fn main() -> anyhow::Result<()> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
     browser.page.goto(&host.url).await?;
+    browser.answered_without_samples().await?;
+    for (name, scheme, width, height) in PICTURES {
+        browser.prefer(scheme).await?;
+        browser.screen(width, height).await?;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        browser.page.screenshot(&folder.join(format!("planner-first-{name}.png"))).await?;
+    }
     browser.element("example-study").await?.click().await?;
     browser.answered().await?;
     for (name, scheme, width, height) in PICTURES {

@@ -92,14 +92,26 @@ impl Browser {
         self.page.query(by).wait(WAIT, Duration::from_millis(50)).first().await
     }
 
-    /// Waits until the page has an answer and its view is complete: the charts and tables follow
-    /// piece by piece.
+    /// Waits until the page has an answer from samples and its view is complete: the charts and
+    /// tables follow piece by piece.
     ///
     /// # Errors
     /// There is no answer in time.
     pub async fn answered(&self) -> anyhow::Result<()> {
+        let complete = By::Css("[data-testid=complete]:not([data-view=unmeasured])");
+        self.find(complete).await.context("the page shows no samples")?;
         self.element("recommended-time").await?;
-        self.element("complete").await?;
+        Ok(())
+    }
+
+    /// Waits until the page has an answer without samples and is complete.
+    ///
+    /// # Errors
+    /// There is no answer in time.
+    pub async fn answered_without_samples(&self) -> anyhow::Result<()> {
+        let complete = By::Css("[data-testid=complete][data-view=unmeasured]");
+        self.find(complete).await.context("the page shows samples")?;
+        self.element("recommended-time").await?;
         Ok(())
     }
 

@@ -13,9 +13,9 @@ use crate::chart::{
 use crate::control::{Later, later};
 use crate::data::view::Tab;
 use crate::panel::{
-    AccuracyByTime, Alert, Candidates, Compare, DataPanel, EmptyPage, Export, Header, ImportPanel, InShort, JobTitle,
-    LiveStatus, MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, QuestionPanel, Recommended, Samples,
-    Scenarios, Tabs, WhatIfPanel, WhySheet, tab_id,
+    AccuracyByTime, Alert, Candidates, Compare, DataPanel, Export, Header, ImportPanel, InShort, JobTitle, LiveStatus,
+    MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, OwnSamples, QuestionPanel, Recommended, Samples,
+    Scenarios, Tabs, UnmeasuredQuestion, WhatIfPanel, WhySheet, tab_id,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
@@ -71,11 +71,8 @@ fn App() -> impl IntoView {
                     <LiveStatus />
                     <ImportPanel />
                     <MonitorPanel />
-                    <NetworkPanel />
-                    <Show
-                        when=move || !empty.get()
-                        fallback=|| view! { <EmptyPage /> {later(mark_interactive)} }
-                    >
+                    <Show when=move || !empty.get() fallback=|| view! { <WithoutSamples /> }>
+                        <NetworkPanel />
                         <InShort />
                         <div class="desk">
                             <aside class="rail" aria-label="Question and answer">
@@ -110,6 +107,48 @@ fn App() -> impl IntoView {
                 </footer>
             </Later>
         </div>
+    }
+}
+
+/// The page without samples: the question and its answer from public measurements; below, the ways
+/// to an answer from samples.
+#[component]
+fn WithoutSamples() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    view! {
+        <Show
+            when=move || !planner.loading.get()
+            fallback=|| view! { <p class="boot" role="status">"Asking the collector for samples…"</p> }
+        >
+            <section class="asked" aria-labelledby="asked-title">
+                <h1 id="asked-title">"How long will the whole job take, and what will it cost?"</h1>
+                <p class="hush">
+                    "An answer before the first run, on the GPUs of the catalog: from public measurements of the runs of others."
+                </p>
+                <UnmeasuredQuestion />
+            </section>
+            {later(mark_interactive)}
+            <InShort />
+            <div class="desk machine-types">
+                <aside class="rail" aria-label="Answer">
+                    <Recommended />
+                </aside>
+                <div class="views">
+                    <Candidates is_public=true />
+                    <Later>
+                        <MachineTypes />
+                    </Later>
+                    <Later>
+                        <TimeByMoneyChart />
+                    </Later>
+                </div>
+            </div>
+            <Later>
+                <NetworkPanel />
+                <OwnSamples />
+                <span hidden data-testid="complete" data-view="unmeasured"></span>
+            </Later>
+        </Show>
     }
 }
 

@@ -1,6 +1,6 @@
 //! The fit of public measurements.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use foreglow_numeric::dot;
 use libm::log;
@@ -129,13 +129,27 @@ struct Names {
 
 impl Names {
     fn of(table: &Measurements) -> Self {
-        let distinct = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
-        let stacks: BTreeSet<(usize, &str)> = table.rows.iter().map(|row| (row.source, row.stack.as_str())).collect();
+        let distinct = |mut names: Vec<String>| {
+            names.sort();
+            names.dedup();
+            names
+        };
+        // Inserted one by one: few of the rows have another software than those before.
+        let mut stacks: BTreeMap<(usize, String), usize> = BTreeMap::new();
+        let mut last = None;
+        for row in &table.rows {
+            let key = (row.source, row.stack.as_str());
+            if last != Some(key) {
+                stacks.entry((key.0, key.1.to_owned())).or_default();
+            }
+            last = Some(key);
+        }
+        stacks.values_mut().enumerate().for_each(|(index, place)| *place = index);
         Self {
-            networks: distinct(table.networks.iter().map(|network| network.name.as_str()).collect()),
-            families: distinct(table.networks.iter().map(|network| network.family.as_str()).collect()),
-            generations: distinct(table.gpus.all().iter().map(|gpu| gpu.architecture.as_str()).collect()),
-            stacks: (0..).zip(stacks).map(|(index, (source, stack))| ((source, stack.to_owned()), index)).collect(),
+            networks: distinct(table.networks.iter().map(|network| network.name.clone()).collect()),
+            families: distinct(table.networks.iter().map(|network| network.family.clone()).collect()),
+            generations: distinct(table.gpus.all().iter().map(|gpu| gpu.architecture.clone()).collect()),
+            stacks,
         }
     }
 

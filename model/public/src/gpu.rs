@@ -17,7 +17,7 @@ pub struct Gpu {
     pub architecture: String,
     /// Peak rates in tera-operations per second: fp32, TF32, fp16 and int8; `None` if the GPU has
     /// no units for the format.
-    rates: [Option<f64>; 4],
+    pub(crate) rates: [Option<f64>; 4],
     /// Memory, GiB.
     pub memory_gib: f64,
     /// Memory bandwidth, GB/s.
@@ -51,10 +51,14 @@ impl Gpu {
 }
 
 /// The known GPUs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Gpus(Vec<Gpu>);
 
 impl Gpus {
+    pub(crate) fn new(gpus: Vec<Gpu>) -> Self {
+        Self(gpus)
+    }
+
     /// Returns the built-in data sheets.
     pub fn built_in() -> Self {
         // A test checks that the built-in text is valid.
@@ -129,21 +133,24 @@ impl Gpus {
         is_called(&self.0[place], &words(name))
     }
 
-    /// Returns up to three similar names, the most similar first.
     fn similar(&self, asked: &[String]) -> Vec<String> {
-        let asked = asked.concat();
-        let mut near: Vec<(usize, String)> = self
-            .0
-            .iter()
-            .map(|gpu| {
-                let called = short_name(gpu);
-                (distance(&asked, &words(&called).concat()), called)
-            })
-            .collect();
-        near.sort();
-        near.dedup_by(|later, first| later.1 == first.1);
-        near.into_iter().take(3).map(|(_, name)| name).collect()
+        similar_names(&asked.concat(), self.0.iter().map(short_name))
     }
+}
+
+/// Number of similar names in a message.
+const MOST_SIMILAR: usize = 3;
+
+/// Returns up to three names that are similar to another one, the most similar first.
+pub fn similar_names(asked: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    let asked = words(asked).concat();
+    let mut near: Vec<(usize, String)> = names.map(|name| (distance(&asked, &words(&name).concat()), name)).collect();
+    let mut similar = Vec::new();
+    while let Some(nearest) = near.iter().min().cloned().filter(|_| similar.len() < MOST_SIMILAR) {
+        near.retain(|(_, name)| *name != nearest.1);
+        similar.push(nearest.1);
+    }
+    similar
 }
 
 /// The form of a GPU that is meant by a name of several: the one that clouds rent.

@@ -5,6 +5,7 @@
 //! solves it once; [`PublicModel::speeds`] predicts questions, given numbers of the user's own
 //! ([`KnownSpeed`]), which share the effects of the user's software with the questions.
 
+mod built_in;
 mod columns;
 mod effects;
 mod fit;
@@ -12,14 +13,16 @@ mod gpu;
 mod learning;
 mod measurement;
 mod moments;
+mod packed;
 mod speed;
 mod table;
 mod variances;
 
+pub use crate::built_in::{BuiltInNetwork, StepMemory};
 pub use crate::effects::Case;
 pub use crate::fit::{PublicModel, learn, years};
-pub use crate::gpu::{Gpu, Gpus, short_name};
-pub use crate::measurement::{Conditions, Measurement, NetworkCosts, Precision, SoftwareKind, Source};
+pub use crate::gpu::{Gpu, Gpus, short_name, similar_names};
+pub use crate::measurement::{Conditions, GraphSums, Measurement, NetworkCosts, Precision, SoftwareKind, Source};
 pub use crate::speed::{KnownSpeed, Speed};
 pub use crate::table::Measurements;
 pub use crate::variances::Variances;
@@ -35,7 +38,7 @@ pub enum PublicError {
     #[error("{0:?} is in no table")]
     Unknown(String),
     /// The GPU cannot compute in the number format.
-    #[error("{gpu} has no units for {format}; give another --dtype")]
+    #[error("{gpu} has no units for {format}; choose another number format")]
     NoFormat {
         /// The GPU.
         gpu: String,

@@ -32,9 +32,14 @@ impl Precision {
         }
     }
 
-    /// Returns the format with this name.
+    /// Returns the format with this name, or with one that other programs use for it.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
+        match name {
+            "bf16" => Some(Self::Mixed),
+            "f32" => Some(Self::Fp32),
+            "f16" => Some(Self::Fp16),
+            _ => Self::ALL.into_iter().find(|format| format.name() == name),
+        }
     }
 
     /// Returns the size of a number, bytes.
@@ -96,7 +101,47 @@ pub struct NetworkCosts {
     pub activations_m: f64,
 }
 
+/// The sums over the layers of a graph for one image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GraphSums {
+    /// Learned numbers.
+    pub parameters: u64,
+    /// Multiply-accumulates of all layers.
+    pub multiply_accumulates: u64,
+    /// Multiply-accumulates of convolutions.
+    pub convolved: u64,
+    /// Outputs of the layers that multiply.
+    pub activations: u64,
+}
+
+impl GraphSums {
+    /// Adds a layer: its multiply-accumulates, its outputs, and whether it is a convolution.
+    pub fn add(&mut self, multiply_accumulates: u64, outputs: u64, is_convolution: bool) {
+        self.multiply_accumulates += multiply_accumulates;
+        if multiply_accumulates > 0 {
+            self.activations += outputs;
+        }
+        if is_convolution {
+            self.convolved += multiply_accumulates;
+        }
+    }
+}
+
 impl NetworkCosts {
+    /// Returns the costs of a graph that no table has.
+    pub fn of_graph(name: &str, image_px: u32, sums: GraphSums) -> Self {
+        let in_units = |count: u64, unit: f64| (count as f64).max(1.0) / unit;
+        Self {
+            name: name.to_owned(),
+            family: String::new(),
+            is_convolutional: 2 * sums.convolved >= sums.multiply_accumulates,
+            image_px,
+            parameters_m: in_units(sums.parameters, 1e6),
+            gmacs: in_units(sums.multiply_accumulates, 1e9),
+            activations_m: in_units(sums.activations, 1e6),
+        }
+    }
+
     /// Returns the costs at another image size: those of convolutions grow with the pixels.
     pub fn at(&self, image_px: u32) -> Self {
         let scale = crate::squared(f64::from(image_px) / f64::from(self.image_px));

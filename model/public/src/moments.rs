@@ -38,7 +38,10 @@ pub(crate) struct Coefficients(pub(crate) BTreeMap<Key, usize>);
 
 impl Coefficients {
     pub(crate) fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Self {
-        let mut keys: BTreeMap<Key, usize> = rows.flat_map(|row| &row.columns).map(|(key, _)| (*key, 0)).collect();
+        let mut keys: BTreeMap<Key, usize> = BTreeMap::new();
+        for (key, _) in rows.flat_map(|row| &row.columns) {
+            keys.entry(*key).or_default();
+        }
         keys.values_mut().enumerate().for_each(|(index, place)| *place = index);
         Self(keys)
     }

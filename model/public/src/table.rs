@@ -6,19 +6,23 @@ use std::fmt::Write as _;
 use foreglow_shared::Mode;
 
 use crate::columns::read_rows;
-use crate::{Conditions, Gpus, Measurement, NetworkCosts, Precision, PublicError, SoftwareKind, Source};
+use crate::{
+    BuiltInNetwork, Conditions, Gpus, Measurement, NetworkCosts, Precision, PublicError, SoftwareKind, Source,
+};
 
 const SOURCES: &str = include_str!("../data/sources.csv");
 const NETWORKS: &str = include_str!("../data/networks.csv");
 const MEASUREMENTS: &str = include_str!("../data/measurements.csv");
 
 /// Public measurements, with their sources and networks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
     /// Who published them.
     pub sources: Vec<Source>,
     /// The networks.
     pub networks: Vec<NetworkCosts>,
+    /// The built-in networks.
+    pub built_in: Vec<BuiltInNetwork>,
     /// The GPUs.
     pub gpus: Gpus,
     /// The speeds.
@@ -32,6 +36,7 @@ impl Measurements {
         Self::read(SOURCES, NETWORKS, MEASUREMENTS).unwrap_or_else(|_| Self {
             sources: Vec::new(),
             networks: Vec::new(),
+            built_in: Vec::new(),
             gpus: Gpus::built_in(),
             rows: Vec::new(),
         })
@@ -90,7 +95,7 @@ impl Measurements {
                 is_base: columns.text(row, "fit")? == EVERY,
             })
         })?;
-        Ok(Self { sources, networks, gpus, rows })
+        Ok(Self { sources, networks, built_in: BuiltInNetwork::all(), gpus, rows })
     }
 
     /// Returns the costs of a network at an image size: those of the table, or those of the nearest

@@ -107,7 +107,8 @@ fn machine_types_whose_gpus_cannot_hold_a_step_are_left_out() {
     let machines: Vec<&MachineType> =
         public.catalog.machines.iter().filter(|machine| machine.accelerators.is_some()).collect();
     let answer = question.answer(&public.model, &public.table.gpus, &machines, &[]).unwrap();
-    let reason = |name: &str| answer.refused.iter().find(|(machine, _)| machine == name).map(|(_, reason)| reason);
+    let reason =
+        |name: &str| answer.refused.iter().find(|(machine, _)| machine == name).map(|(_, reason)| reason.to_string());
     assert!(reason("g4dn.xlarge").unwrap().contains("needs about 19 GiB"));
     assert_eq!(reason("a2-highgpu-1g"), None);
 }

@@ -9,9 +9,9 @@ use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::split::TotalsOfCores;
 use foreglow_exit::unusable;
-use foreglow_model::JointPredictor;
+use foreglow_model::{JointPredictor, PublicJob};
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
-use foreglow_networks::public::{PublicArgs, PublicJob, is_network, public_job};
+use foreglow_networks::public::{PublicArgs, is_network, public_job};
 use foreglow_shared::Context;
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
@@ -99,8 +99,10 @@ fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
 
 /// Plans a job without samples, from public measurements.
 fn without_samples(args: &Args, name: &str) -> anyhow::Result<PlanAnswer> {
-    let PublicJob { group, predictor, basis, order } =
+    let PublicJob { group, predictor, mut basis, comparison } =
         public_job(name, args.image_px, &args.public, &args.machines, &args.question)?;
     let planned = args.machines.plan(&args.question, &TotalsOfCores::default(), group, Some(predictor))?;
-    Ok(planned.answer()?.without_samples(basis, |machines, factor| order.is_faster(machines, factor)))
+    let decision = planned.plan.decide(&planned.limits).map_err(|error| unusable(error.to_string()))?;
+    basis.order = comparison.order(&planned.plan, &decision);
+    Ok(planned.answer()?.without_samples(basis))
 }

@@ -9,14 +9,20 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use foreglow_public::Measurements;
 
 const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../model/public/data");
+/// Where the page finds the packed tables.
+const ASSETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/assets");
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reference.csv");
 const FIGURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/public-accuracy.json");
 
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let task = arguments.next().unwrap_or_default();
+    if task == "pack" {
+        return table::pack(&Measurements::built_in(), Path::new(ASSETS));
+    }
     let data = PathBuf::from(arguments.next().context("give a task and the folder of the public data sets")?);
     let prepared = prepare::prepare(&data.join("public"))?;
     if task == "table" {
@@ -30,6 +36,6 @@ fn main() -> anyhow::Result<()> {
         "accuracy" => Ok(()),
         "check" => score::check(&figures, Path::new(REFERENCE)),
         "reference" => score::write_reference(&figures, Path::new(REFERENCE)),
-        _ => anyhow::bail!("the task is {task:?}; give table, accuracy, check or reference"),
+        _ => anyhow::bail!("the task is {task:?}; give pack, table, accuracy, check or reference"),
     }
 }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context as _;
-use foreglow_public::{Conditions, Gpus, Measurement, Measurements, NetworkCosts, Precision, SoftwareKind, Source};
+use foreglow_public::{
+    BuiltInNetwork, Conditions, Gpus, Measurement, Measurements, NetworkCosts, Precision, SoftwareKind, Source,
+};
 use foreglow_shared::Mode;
 
 /// A line of a file, by column.
@@ -200,7 +202,7 @@ fn gathered(cells: BTreeMap<Cell, Vec<CellRow>>, costs: &Costs, gpus: Gpus) -> P
         .collect();
     let base = base(&cells);
     let mut prepared = Prepared {
-        table: Measurements { sources, networks: Vec::new(), gpus, rows: Vec::new() },
+        table: Measurements { sources, networks: Vec::new(), built_in: BuiltInNetwork::all(), gpus, rows: Vec::new() },
         is_shippable: Vec::new(),
         is_largest: Vec::new(),
     };

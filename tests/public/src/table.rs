@@ -6,9 +6,11 @@ use std::path::Path;
 use anyhow::Context as _;
 use foreglow_public::{Conditions, Measurement, Measurements, Precision, PublicModel, SoftwareKind, Variances, learn};
 use foreglow_shared::Mode;
+use miniz_oxide::deflate::compress_to_vec_zlib;
 
 use crate::prepare::Prepared;
 
+const COMPRESSION_LEVEL: u8 = 10;
 /// Steps of learning the variances.
 const STEPS: usize = 60;
 /// Software of the rows of timm that only questions about their network fit.
@@ -32,6 +34,17 @@ pub fn write(prepared: &Prepared, folder: &Path) -> anyhow::Result<()> {
     for (name, text) in files {
         let file = folder.join(name);
         std::fs::write(&file, text).with_context(|| format!("{} cannot be written", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Packs tables into the files that the page fetches.
+pub fn pack(table: &Measurements, folder: &Path) -> anyhow::Result<()> {
+    let files = [("public-measurements.bin", &table.of_usual_networks()), ("public-networks.bin", table)];
+    for (name, table) in files {
+        let file = folder.join(name);
+        let packed = compress_to_vec_zlib(&table.pack(), COMPRESSION_LEVEL);
+        std::fs::write(&file, packed).with_context(|| format!("{} cannot be written", file.display()))?;
     }
     Ok(())
 }
@@ -76,6 +89,7 @@ fn used(table: &Measurements, mut rows: Vec<Measurement>) -> Measurements {
     Measurements {
         sources: sources.iter().map(|source| table.sources[*source].clone()).collect(),
         networks: networks.iter().map(|network| table.networks[*network].clone()).collect(),
+        built_in: table.built_in.clone(),
         gpus: table.gpus.clone(),
         rows,
     }

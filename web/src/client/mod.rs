@@ -2,6 +2,7 @@
 
 mod plan_worker;
 mod request;
+mod tables;
 mod worker;
 
 pub use self::plan_worker::PlanWorker;

@@ -13,6 +13,20 @@ pub async fn copy(text: &str) -> bool {
     JsFuture::from(window.navigator().clipboard().write_text(text)).await.is_ok()
 }
 
+/// A command of the terminal, with a button that copies it.
+#[component]
+pub fn Command(
+    /// The command.
+    command: String,
+) -> impl IntoView {
+    view! {
+        <p class="command-line">
+            <code data-testid="command">{command.clone()}</code>
+            <CopyButton text=Signal::stored(command) label="Copy" testid="copy-command" />
+        </p>
+    }
+}
+
 /// A button that copies a text and shows whether that succeeded.
 #[component]
 pub fn CopyButton(

@@ -6,7 +6,7 @@ mod focus;
 mod later;
 mod why_button;
 
-pub use self::clipboard::{CopyButton, copy};
+pub use self::clipboard::{Command, CopyButton, copy};
 pub use self::download::download;
 pub use self::focus::refocus;
 pub use self::later::{Later, later};

@@ -3,7 +3,6 @@
 use leptos::prelude::*;
 
 use crate::data::machine_choice::Selection;
-use crate::data::text::named;
 use crate::state::Planner;
 
 /// The button that opens the explanation of a figure.
@@ -19,7 +18,7 @@ pub fn WhyButton(
             type="button"
             class="why"
             data-testid="why"
-            aria-label=move || format!("Why these numbers for {}?", named(configuration.with(|selection| selection.counts)))
+            aria-label=move || format!("Why these numbers for {}?", planner.called(&configuration.get()))
             on:click=move |_| planner.explained.set(Some(configuration.get_untracked()))
         >
             "Why?"

@@ -1,5 +1,6 @@
 //! Data of the page: jobs, questions, views, and their texts. All modules are tested natively.
 
+pub mod candidate_list;
 pub mod edits;
 pub mod example;
 pub mod job;
@@ -9,6 +10,7 @@ pub mod neighbours;
 pub mod run_table;
 pub mod switch;
 pub mod text;
+pub mod unmeasured;
 pub mod view;
 pub mod view_state;
 pub mod workload;

@@ -2,6 +2,7 @@
 
 use foreglow_shared::{LinkSetting, LinkSettings, MONEY, decoded, encoded, number};
 
+use crate::data::candidate_list::CandidateList;
 use crate::data::machine_choice::{MachineChoice, Selection};
 use crate::data::switch::Switches;
 
@@ -66,6 +67,8 @@ pub struct ViewSettings {
     pub choice: MachineChoice,
     /// The switches of the charts.
     pub switches: Switches,
+    /// Order and filter of the list of configurations.
+    pub list: CandidateList,
     /// The images and epochs of the question about the job of a short link, if it was measured with
     /// others. A full link holds them.
     pub size: Option<(u64, u32)>,
@@ -107,6 +110,7 @@ impl ViewSettings {
         for switch in self.switches.unusual() {
             add(&format!("chart={switch}"));
         }
+        self.list.parts().iter().for_each(|part| add(part));
         suffix
     }
 
@@ -147,7 +151,7 @@ impl ViewSettings {
             "pin" => self.pins.extend(Selection::from_address(value)),
             "what-if" => self.is_smallest_chosen = value == "smallest",
             "chart" => self.switches.read(value),
-            _ => {}
+            _ => self.list.read(name, value),
         }
     }
 }

@@ -1,16 +1,19 @@
 //! The state of the page: what links, reloads, the history, files and messages read and write.
 
+use foreglow_model::UnmeasuredJob;
 use foreglow_shared::{
     Context, Job, JobDefinition, LinkError, MOST_RUNS_IN_LINK, Observation, PriceSheet, Question, SHORT_PREFIX,
     ShortLink, View, WhatIf,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::data::candidate_list::CandidateList;
 use crate::data::edits::{Edits, resized};
 use crate::data::job::{Limits, Space, same_job};
 use crate::data::left_out::Run;
 use crate::data::machine_choice::{MachineChoice, MachinePick, Selection};
 use crate::data::switch::Switches;
+use crate::data::unmeasured::{self, USUAL_DEADLINE_SECS, is_unmeasured};
 use crate::data::view::{Tab, ViewSettings, split};
 
 /// The what-if in the link of a page whose user has not chosen one.
@@ -19,8 +22,11 @@ const UNCHOSEN: WhatIf = WhatIf { executors: 1, cores_per_executor: 1 };
 /// The state of the page, without what follows from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewState {
-    /// The measured jobs, sorted by descending number of runs, in the size of the question.
+    /// The measured jobs, sorted by descending number of runs, in the size of the question. Without
+    /// any, the question is about the job without samples.
     pub jobs: Vec<Job>,
+    /// The job without samples.
+    pub unmeasured: UnmeasuredJob,
     /// Index of the selected job.
     pub selected: usize,
     /// The excluded runs, and the jobs in another size than the measured one.
@@ -41,6 +47,8 @@ pub struct ViewState {
     pub tab: Tab,
     /// The switches of the charts.
     pub switches: Switches,
+    /// Order and filter of the list of configurations.
+    pub list: CandidateList,
 }
 
 /// A link: the address of the page without the part before `#`.
@@ -56,6 +64,8 @@ enum Content {
     Full(Box<View>),
     /// The question about a job that the collector or session storage has.
     Short(Box<ShortLink>),
+    /// The question about a job without samples.
+    Unmeasured(Box<(UnmeasuredJob, Limits)>),
 }
 
 /// The part of the state that a link lacks.
@@ -76,6 +86,8 @@ pub struct Rest {
 pub struct Step {
     /// The selected job, in the size of the question.
     pub context: Option<Context>,
+    /// The job without samples, if there is no other.
+    pub unmeasured: Option<UnmeasuredJob>,
     /// The limits, and the required probability of meeting them.
     pub limits: Limits,
     /// Memory of each executor, MiB.
@@ -95,6 +107,10 @@ impl Link {
     /// The link is damaged, or of a newer version.
     pub fn read(fragment: &str) -> Result<Self, LinkError> {
         let (link, shown) = split(fragment);
+        if is_unmeasured(link) {
+            let asked = unmeasured::read(fragment).map_err(LinkError::Form)?;
+            return Ok(Self { content: Content::Unmeasured(Box::new(asked)), shown });
+        }
         let content = match is_short(link) {
             true => Content::Short(Box::new(ShortLink::from_fragment(link)?)),
             false => Content::Full(Box::new(View::from_link(link)?)),
@@ -105,7 +121,7 @@ impl Link {
     /// The fingerprint of the job of a short link.
     pub fn short_job(&self) -> Option<&str> {
         match &self.content {
-            Content::Full(_) => None,
+            Content::Full(_) | Content::Unmeasured(_) => None,
             Content::Short(link) => Some(&link.job),
         }
     }
@@ -117,14 +133,15 @@ pub fn is_short(fragment: &str) -> bool {
 }
 
 impl Default for ViewState {
-    /// An empty page.
+    /// A page without samples, with the usual question.
     fn default() -> Self {
         let question = Question::about(&[]);
         Self {
             jobs: Vec::new(),
+            unmeasured: UnmeasuredJob::default(),
             selected: 0,
             edits: Edits::default(),
-            limits: Limits::of(&question),
+            limits: Limits { deadline_secs: Some(USUAL_DEADLINE_SECS), ..Limits::of(&question) },
             space: Space::of(&question),
             prices: question.prices,
             what_if: None,
@@ -132,6 +149,7 @@ impl Default for ViewState {
             choice: MachineChoice::default(),
             tab: Tab::default(),
             switches: Switches::default(),
+            list: CandidateList::default(),
         }
     }
 }
@@ -156,15 +174,21 @@ impl ViewState {
         Some(view.comparing(&self.jobs))
     }
 
-    /// The fragment of the link to the page; `None` without a job. It contains the runs, unless it
-    /// should be `short` or there are too many of them: the collector or session storage then has
-    /// the measured runs.
-    pub fn fragment(&self, short: bool) -> Option<String> {
-        let view = self.view()?;
+    /// The fragment of the link to the page. It contains the runs, unless it should be `short` or
+    /// there are too many of them: the collector or session storage then has the measured runs.
+    /// Without samples it is the question alone.
+    pub fn fragment(&self, short: bool) -> String {
+        let Some(view) = self.view() else {
+            // What the user looks at is a row of the list, which has no place in the question.
+            let choice = MachineChoice { pick: MachinePick::default(), ..self.choice.clone() };
+            let shown = ViewSettings { choice, list: self.list.clone(), ..ViewSettings::default() };
+            return unmeasured::fragment(&self.unmeasured, self.limits) + &shown.suffix();
+        };
         let mut shown = ViewSettings {
             tab: self.tab,
             choice: self.choice.clone(),
             switches: self.switches,
+            list: self.list.clone(),
             size: None,
             pins: self.pins.iter().filter(|pin| pin.pick != MachinePick::default()).cloned().collect(),
             is_smallest_chosen: self.what_if == Some(UNCHOSEN),
@@ -177,13 +201,14 @@ impl ViewState {
         } else {
             view.to_fragment()
         };
-        Some(link + &shown.suffix())
+        link + &shown.suffix()
     }
 
     /// The part of the state whose changes are steps of the history.
     pub fn step(&self) -> Step {
         Step {
             context: self.job().map(|job| job.context.clone()),
+            unmeasured: self.jobs.is_empty().then(|| self.unmeasured.clone()),
             limits: self.limits,
             memory_per_executor_mib: self.space.memory_per_executor_mib,
             prices: self.prices.clone(),
@@ -201,6 +226,12 @@ impl ViewState {
         let question = match content {
             Content::Full(view) => self.open_view(*view),
             Content::Short(link) => self.open_short(*link, shown.size)?,
+            Content::Unmeasured(asked) => {
+                let (job, limits) = *asked;
+                self.ask_without_samples(job);
+                (self.limits, self.choice, self.list) = (limits, shown.choice, shown.list);
+                return Ok(());
+            }
         };
         self.what_if = Some(question.what_if).filter(|what_if| *what_if != UNCHOSEN || shown.is_smallest_chosen);
         self.limits = Limits::of(&question);
@@ -209,6 +240,7 @@ impl ViewState {
         let known = self.pins.clone();
         self.pins.extend(shown.pins.into_iter().filter(|pin| !known.contains(pin)));
         (self.tab, self.choice, self.switches) = (shown.tab, shown.choice, shown.switches);
+        self.list = shown.list;
         Ok(())
     }
 
@@ -283,6 +315,17 @@ impl ViewState {
             edits: self.edits.as_jobs(),
             pinned: self.pins.clone(),
         })
+    }
+
+    /// Asks about a job without samples in place of all others. The limits and the user's own
+    /// prices stay.
+    pub fn ask_without_samples(&mut self, job: UnmeasuredJob) {
+        let usual = Self::default();
+        self.unmeasured = job;
+        (self.jobs, self.selected, self.edits) = (usual.jobs, usual.selected, usual.edits);
+        (self.space, self.what_if, self.pins) = (usual.space, usual.what_if, usual.pins);
+        self.limits.min_accuracy = None;
+        self.choice.pick = MachinePick::default();
     }
 
     /// Replaces all jobs, as by a file, and asks the default question about one of them. The
@@ -386,6 +429,7 @@ mod tests {
     use foreglow_shared::Devices;
 
     use super::*;
+    use crate::data::candidate_list::SortBy;
     use crate::data::job::jobs_of;
     use crate::data::switch::Switch;
 
@@ -416,7 +460,7 @@ mod tests {
     }
 
     fn reload(state: &ViewState, short: bool) -> ViewState {
-        let link = Link::read(&state.fragment(short).unwrap()).unwrap();
+        let link = Link::read(&state.fragment(short)).unwrap();
         let kept = serde_json::to_string(&state.rest().unwrap()).unwrap();
         ViewState::reopened(link, serde_json::from_str(&kept).unwrap()).unwrap()
     }
@@ -438,7 +482,7 @@ mod tests {
 
     #[test]
     fn a_full_link_shows_its_job_on_any_page_and_another_page_keeps_its_other_jobs() {
-        let (sent, link) = (used(), Link::read(&used().fragment(false).unwrap()).unwrap());
+        let (sent, link) = (used(), Link::read(&used().fragment(false)).unwrap());
         let mut other = ViewState::default();
         other.take_jobs(vec![jobs().remove(0)], 0);
         let kept = other.jobs[0].clone();
@@ -455,10 +499,10 @@ mod tests {
 
     #[test]
     fn a_short_link_without_its_job_is_refused_and_so_is_a_damaged_link() {
-        let short = used().fragment(true).unwrap();
+        let short = used().fragment(true);
         let error = ViewState::default().open(Link::read(&short).unwrap()).unwrap_err();
         assert!(error.contains("its job is unknown here"), "{error}");
-        let full = used().fragment(false).unwrap();
+        let full = used().fragment(false);
         assert!(Link::read(&full[..full.len() / 2]).is_err());
         assert!(matches!(Link::read("v9.AAAA"), Err(LinkError::Newer(9))));
     }
@@ -493,6 +537,23 @@ mod tests {
         state.take_jobs(jobs(), 0);
         let asked = Limits { probability: 0.8, ..Limits::of(&Question::about(&[])) };
         assert_eq!((state.limits, &state.prices), (asked, &prices));
+    }
+
+    #[test]
+    fn a_page_without_samples_is_its_question_and_samples_replace_it() {
+        let mut state = ViewState::default();
+        state.unmeasured.images = 5_000_000;
+        state.choice.spot = true;
+        state.list = CandidateList { by: SortBy::Time, descending: true, filter: "A100".into(), ..state.list };
+        let link = Link::read(&state.fragment(false)).unwrap();
+        assert_eq!(ViewState::reopened(link.clone(), Rest::default()), Ok(state.clone()));
+        assert_eq!((state.rest(), state.step().unmeasured.as_ref()), (None, Some(&state.unmeasured)));
+        let mut used = used();
+        used.open(link).unwrap();
+        assert_eq!((used.jobs.len(), &used.unmeasured, used.limits), (0, &state.unmeasured, state.limits));
+        used.take_jobs(jobs(), 0);
+        assert_eq!((used.limits.deadline_secs, used.step().unmeasured), (None, None));
+        assert!(Link::read("network=resnet50&images=0").is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use leptos::html::Input;
 use leptos::prelude::*;
 
 use crate::data::example::Example;
+use crate::data::view_state::ViewState;
 use crate::panel::saved::Saved;
 use crate::source::saved::list;
 use crate::source::{open_example, read_file};
@@ -33,48 +34,41 @@ pub fn OpenFile(
     }
 }
 
-/// The instructions on a page without data.
+/// The ways from the answer without samples to one from samples.
 #[component]
-pub fn EmptyPage() -> impl IntoView {
-    let planner = expect_context::<Planner>();
+pub fn OwnSamples() -> impl IntoView {
     view! {
-        <section class="empty">
-            <Show
-                when=move || !planner.loading.get()
-                fallback=|| view! { <p role="status">"Asking the collector for samples…"</p> }
-            >
-                <h1>"How long will the whole job take, and what will it cost?"</h1>
-                <p class="lead">
-                    "Foreglow measures a CNN job on a few of its images and predicts the rest: on every number of executors and \
-                     cores, with an interval and a price."
+        <section class="empty" aria-labelledby="samples-title">
+            <h2 id="samples-title">"A narrower answer, from samples of your own job"</h2>
+            <p class="hush">
+                "Foreglow measures a job on a small sample of its data and predicts the rest: on every machine type and number of \
+                 executors and cores, with an interval and a price. Samples take the place of the answer above."
+            </p>
+            <Examples />
+            <div class="drop">
+                <p>
+                    <strong>"Drop a file of samples here"</strong>
+                    " (JSON Lines, CSV, a table of another tool, a Spark event log), or an ONNX file as the network, or "
                 </p>
-                <Examples />
-                <div class="drop">
-                    <p>
-                        <strong>"Drop a file of samples here"</strong>
-                        " (JSON Lines, CSV, a table of another tool, a Spark event log), or an ONNX file to see what its network costs, or "
-                    </p>
-                    <OpenFile label="Open a file" />
-                    <p class="hush">"Nothing leaves this browser."</p>
-                </div>
-                {(!list().is_empty()).then(|| view! { <h2>"Saved scenarios"</h2><Saved /> })}
-                <h2>"No samples yet?"</h2>
-                <dl class="commands">
-                    <dt>
-                        <code>"foreglow demo"</code>
-                    </dt>
-                    <dd>"measures a real CNN on your machine in a few minutes and opens this page with the result."</dd>
-                    <dt>
-                        <code>"foreglow collect"</code>
-                    </dt>
-                    <dd>"measures your own job on a grid of configurations, with small samples of its images."</dd>
-                    <dt>
-                        <code>"foreglow serve"</code>
-                    </dt>
-                    <dd>"shows this page with every sample that was collected."</dd>
-                </dl>
-                <p class="hush">"Did you receive a link? Open it in full, with everything after the #."</p>
-            </Show>
+                <OpenFile label="Open a file" />
+                <p class="hush">"Nothing leaves this browser."</p>
+            </div>
+            {(!list().is_empty()).then(|| view! { <h2>"Saved scenarios"</h2><Saved /> })}
+            <dl class="commands">
+                <dt>
+                    <code>"foreglow collect -- COMMAND"</code>
+                </dt>
+                <dd>"measures your own program on a grid of configurations, with small samples of its data."</dd>
+                <dt>
+                    <code>"foreglow demo"</code>
+                </dt>
+                <dd>"measures a real CNN on your machine in a few minutes and opens this page with the result."</dd>
+                <dt>
+                    <code>"foreglow serve"</code>
+                </dt>
+                <dd>"shows this page with every sample that was collected."</dd>
+            </dl>
+            <p class="hush">"Did you receive a link? Open it in full, with everything after the #."</p>
         </section>
     }
 }
@@ -82,6 +76,12 @@ pub fn EmptyPage() -> impl IntoView {
 /// The panel at the end of the page to open other data.
 #[component]
 pub fn DataPanel() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let ask = move |_| {
+        planner.choose();
+        planner.live.follows.set(false);
+        planner.change(|state| *state = ViewState::default());
+    };
     view! {
         <section class="card data">
             <div class="drop">
@@ -92,6 +92,11 @@ pub fn DataPanel() -> impl IntoView {
                 <OpenFile label="Open a file" />
                 <Examples />
                 <p class="hush">"Nothing leaves this browser."</p>
+                <p>
+                    <button type="button" class="quiet" data-testid="without-samples" on:click=ask>
+                        "Ask about a job without samples"
+                    </button>
+                </p>
             </div>
         </section>
     }

@@ -14,7 +14,6 @@ use crate::state::Planner;
 #[component]
 pub fn Header() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let empty = Memo::new(move |_| planner.jobs.with(Vec::is_empty));
     view! {
         <header class="top">
             <div class="mark">
@@ -25,13 +24,13 @@ pub fn Header() -> impl IntoView {
                 </svg>
                 <div>
                     <p class="name">"Foreglow"</p>
-                    <p class="claim">"How long a CNN job takes and what it costs on every configuration, predicted from short runs."</p>
+                    <p class="claim">"How long a job takes and what it costs on every machine, before you run all of it."</p>
                 </div>
             </div>
             <div class="actions">
                 <Keys />
                 <OpenFile label="Open a file" />
-                <Show when=move || !empty.get()>
+                <Show when=move || !planner.loading.get()>
                     <Share />
                 </Show>
             </div>

@@ -71,7 +71,11 @@ pub fn MachineTypes() -> impl IntoView {
         view! {
             <section class="card machines" aria-labelledby="machines-title" data-testid="machines">
                 <h2 id="machines-title">"Machine types"</h2>
-                <div class="switch" role="group" aria-label="Devices">{DEVICES.map(button).into_iter().collect_view()}</div>
+                {(!planner.is_unmeasured()).then(|| view! {
+                    <div class="switch" role="group" aria-label="Devices">
+                        {DEVICES.map(button).into_iter().collect_view()}
+                    </div>
+                })}
                 {omitted}
                 <details class="more">
                     <summary data-testid="machine-choice">

@@ -51,6 +51,21 @@ pub fn interval_ends(interval: Option<&Interval>) -> String {
     )
 }
 
+/// A time with two digits, where more would suggest a precision that the answer lacks: `6.5 h`.
+pub fn roughly(secs: f64) -> String {
+    const UNITS: [(f64, &str); 3] = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min")];
+    // Up to two days in hours.
+    let unit = UNITS.into_iter().find(|(unit, name)| secs >= *unit * if *name == "d" { 2.0 } else { 1.0 });
+    let (unit, name) = unit.unwrap_or((1.0, "s"));
+    let amount = secs / unit;
+    if amount < 9.95 { format!("{amount:.1} {name}") } else { format!("{amount:.0} {name}") }
+}
+
+/// The ends of an interval with two digits: `1.7 h – 25 h`.
+pub fn roughly_between(interval: &Interval) -> String {
+    format!("{} – {}", roughly(interval.lower_secs), roughly(interval.upper_secs))
+}
+
 /// The list of warnings.
 pub fn warnings(sentences: &[String]) -> impl IntoView + use<> {
     let items = sentences.iter().map(|sentence| view! { <li>{capitalised(sentence)}</li> }).collect_view();

@@ -37,8 +37,9 @@ pub fn QuestionPanel() -> impl IntoView {
     }
 }
 
+/// The deadline.
 #[component]
-fn Deadline() -> impl IntoView {
+pub(super) fn Deadline() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let mistake = RwSignal::new(None::<String>);
     // Another job has its own deadline.
@@ -195,8 +196,9 @@ fn NumberField(
     }
 }
 
+/// The budget.
 #[component]
-fn Budget() -> impl IntoView {
+pub(super) fn Budget() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let set = |planner: Planner, money: Option<f64>| {
         let is_valid = money.is_none_or(|money| MONEY.contains(&money));
@@ -217,8 +219,9 @@ fn Budget() -> impl IntoView {
     }
 }
 
+/// The probability of meeting each limit.
 #[component]
-fn Probability() -> impl IntoView {
+pub(super) fn Probability() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let set = |planner: Planner, percent: Option<f64>| {
         let probability = percent.map(share_of_percent).filter(|share| PROBABILITIES.contains(share));

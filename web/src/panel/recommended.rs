@@ -6,9 +6,9 @@ use foreglow_shared::{format_duration, format_probability};
 use leptos::either::EitherOf4;
 use leptos::prelude::*;
 
-use crate::control::WhyButton;
+use crate::control::{Command, WhyButton};
 use crate::data::text::{capitalised, counted};
-use crate::panel::prediction::{all_digits, interval_text, money_of, time_of, warnings};
+use crate::panel::prediction::{all_digits, interval_text, money_of, roughly, roughly_between, time_of, warnings};
 use crate::state::{Fit, Planner};
 use crate::worker::plan::view::{PlanView, Row};
 
@@ -23,7 +23,9 @@ pub fn Recommended() -> impl IntoView {
             Some(row) => EitherOf4::B(answer(planner, &plan, row)),
             None => EitherOf4::C(none_meets(planner, &plan)),
         },
-        (_, None) => EitherOf4::D(view! { <p class="hush" role="status">"Fitting the predictor to the runs…"</p> }),
+        (_, None) => EitherOf4::D(
+            view! { <p class="hush" role="status">{if planner.is_unmeasured() { "Loading the public measurements…" } else { "Fitting the predictor to the runs…" }}</p> },
+        ),
     };
     view! {
         <section class="card recommended" aria-labelledby="recommended-title">
@@ -44,7 +46,9 @@ pub fn InShort() -> impl IntoView {
         Some(match plan.row(plan.recommended) {
             Some(row) => {
                 let money = row.cost.map_or_else(|| "cost unknown".into(), |cost| money_of(Some(cost), &plan.currency));
-                format!("Recommended: {} · {} · {money}{limit}", name(&plan, row), time_of(row.secs))
+                let time = row.secs.filter(|_| plan.public.is_some()).map(roughly);
+                let time = time.unwrap_or_else(|| time_of(row.secs));
+                format!("Recommended: {} · {time} · {money}{limit}", name(&plan, row))
             }
             None => format!("No configuration is recommended{limit}"),
         })
@@ -75,14 +79,23 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
     });
     let basis = plan.arms.get(row.arm).and_then(|arm| arm.borrowed_from.clone());
     let looked = selection.clone();
+    let hardware = plan.arms.get(row.arm).and_then(|arm| arm.hardware.clone());
+    let is_measured = hardware.is_none();
+    let shown_time = if is_measured { time_of(row.secs) } else { row.secs.map(roughly).unwrap_or_default() };
+    let interval = match row.interval.as_ref().filter(|_| !is_measured) {
+        Some(interval) => format!("90 % interval {}", roughly_between(interval)),
+        None => interval_text(row.interval.as_ref()),
+    };
+    let gpus = hardware.as_ref().map(|hardware| format!("{}, {}", hardware.gpus, hardware.place));
     view! {
         <p class="reason" data-testid="recommended-reason">{plan.verdict.clone()}</p>
         <Configuration row=row.clone() machines=(plan.compares() || row.name.contains(',')).then(|| row.name.clone()) />
+        {gpus.map(|gpus| view! { <p class="beside">{gpus}</p> })}
         <dl class="figures" class:three=has_chance>
             <div>
                 <dt>"Time"</dt>
                 <dd class="figure" data-testid="recommended-time" data-secs=all_digits(row.secs)>
-                    {time_of(row.secs)}
+                    {shown_time}
                 </dd>
             </div>
             <div>
@@ -101,7 +114,7 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
                 }
             })}
         </dl>
-        <p class="beside">{interval_text(row.interval.as_ref())}</p>
+        <p class="beside">{interval}</p>
         {accuracy}
         {basis.map(|basis| view! { <p class="beside">{format!("Predicted from {basis}.")}</p> })}
         <p class="beside" data-testid="recommended-prices">{plan.prices.clone()}</p>
@@ -110,11 +123,17 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
             <p class="beside">"For spark-submit: " <code data-testid="spark-submit">{arguments}</code></p>
         })}
         <p class="acts">
-            <button type="button" class="quiet" on:click=move |_| planner.look_at(looked.clone())>
-                "Show it in the what-if"
-            </button>
+            {is_measured.then(|| view! {
+                <button type="button" class="quiet" on:click=move |_| planner.look_at(looked.clone())>
+                    "Show it in the what-if"
+                </button>
+            })}
             <WhyButton configuration=Signal::stored(selection) />
         </p>
+        {hardware.map(|hardware| view! {
+            <p class="beside">"Next step, with your own program after the two dashes:"</p>
+            <Command command=hardware.command />
+        })}
     }
 }
 

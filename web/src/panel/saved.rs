@@ -19,9 +19,8 @@ pub fn Saved() -> impl IntoView {
     };
     let keep = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
-        let Some((field, fragment)) = field.get_untracked().zip(untrack(|| planner.state()).fragment(false)) else {
-            return;
-        };
+        let Some(field) = field.get_untracked() else { return };
+        let fragment = untrack(|| planner.state()).fragment(false);
         let name = field.value().trim().to_owned();
         if name.is_empty() {
             mistake.set(Some("Give the scenario a name.".into()));
@@ -52,7 +51,7 @@ pub fn Saved() -> impl IntoView {
         }
     };
     view! {
-        <form class="saved" hidden=move || planner.jobs.with(Vec::is_empty) on:submit=keep>
+        <form class="saved" on:submit=keep>
             <label>
                 <span>"Save in this browser as"</span>
                 <input type="text" maxlength="80" autocomplete="off" data-testid="saved-name" node_ref=field />

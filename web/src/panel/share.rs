@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::control::{copy, refocus};
+use crate::data::unmeasured::is_unmeasured;
 use crate::data::view_state::is_short;
 use crate::panel::qr::qr_code;
 use crate::panel::saved::Saved;
@@ -20,10 +21,11 @@ pub fn Share() -> impl IntoView {
     let note = RwSignal::new("");
     let field = NodeRef::<Input>::new();
     // A short link needs a collector with the runs.
-    let has_collector = Memo::new(move |_| planner.live.connection.get() != Connection::None);
+    let has_collector =
+        Memo::new(move |_| planner.live.connection.get() != Connection::None && !planner.jobs.with(Vec::is_empty));
     let text = Memo::new(move |_| {
         // Encodes the link only while the sheet is open, to keep the sliders fast.
-        let fragment = open.get().then(|| planner.state().fragment(short.get() && has_collector.get())).flatten();
+        let fragment = open.get().then(|| planner.state().fragment(short.get() && has_collector.get()));
         fragment.map(|fragment| page_address() + "#" + &fragment).unwrap_or_default()
     });
     let copied = move || {
@@ -49,9 +51,12 @@ pub fn Share() -> impl IntoView {
         // The focused element was in the sheet.
         request_animation_frame(|| refocus("#share"));
     };
-    let explanation = move || match text
-        .with(|text| text.split_once('#').is_some_and(|(_, fragment)| is_short(fragment)))
-    {
+    let is =
+        move |is: fn(&str) -> bool| text.with(|text| text.split_once('#').is_some_and(|(_, fragment)| is(fragment)));
+    let explanation = move || match is(is_short) {
+        _ if is(is_unmeasured) => {
+            "It holds the question. Whoever opens it on a copy of this page of the same version sees the same answer."
+        }
         true => {
             "It holds the question but not the runs: it opens where the same collector, or this tab, has them, with the runs \
                  at that time."

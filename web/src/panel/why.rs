@@ -3,7 +3,7 @@
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
-use crate::data::text::named;
+use crate::control::Command;
 use crate::state::Planner;
 use crate::worker::plan::why::Reason;
 
@@ -21,10 +21,10 @@ pub fn WhySheet() -> impl IntoView {
         }
     });
     let content = move || {
-        let counts = explained.get()?.counts;
+        let title = format!("Why these numbers for {}?", planner.called(&explained.get()?));
         let reasons = planner.answer.reasons.get().map(|reasons| reasons.iter().cloned().map(shown).collect_view());
         Some(view! {
-            <h2 id="why-title">{format!("Why these numbers for {}?", named(counts))}</h2>
+            <h2 id="why-title">{title}</h2>
             {reasons}
         })
     };
@@ -61,7 +61,7 @@ pub fn WhySheet() -> impl IntoView {
 }
 
 fn shown(reason: Reason) -> impl IntoView {
-    let Reason { title, lines, parts } = reason;
+    let Reason { title, lines, parts, command } = reason;
     let lines = lines.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
     let parts = (!parts.is_empty()).then(|| {
         let rows = parts.into_iter().map(|[name, weight, secs]| {
@@ -91,6 +91,7 @@ fn shown(reason: Reason) -> impl IntoView {
             <h3>{title}</h3>
             {lines}
             {parts}
+            {command.map(|command| view! { <Command command /> })}
         </section>
     }
 }

@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 
 use crate::data::view_state::Step;
+use crate::source::session;
 use crate::state::{AddressState, Planner};
 
 /// Delay before the address changes within a step: browsers throttle a page that does so at every
@@ -41,6 +42,7 @@ pub fn follow(planner: Planner) {
         // Tracks the content of the fragment without encoding it, which would slow the sliders
         // down.
         planner.track_state();
+        planner.loading.track();
         let step = step.get();
         let pause = if before.as_ref() == Some(&step) { PAUSE } else { Duration::ZERO };
         (set_timeout_with_handle(move || write(planner), pause).ok(), step)
@@ -52,7 +54,12 @@ pub fn follow(planner: Planner) {
         if current.as_deref() == Some(fragment.as_str()) {
             return;
         }
-        match planner.open(&fragment) {
+        // A page without samples has lost those of the other steps, which the tab keeps.
+        let opened = match planner.jobs.with_untracked(Vec::is_empty) {
+            true => planner.reopen(&fragment, session::rest()),
+            false => planner.open(&fragment),
+        };
+        match opened {
             Ok(()) => settle(planner),
             Err(error) => {
                 planner.alert.set(Some(format!("That link cannot be opened: {error}. The page is unchanged.")));
@@ -68,7 +75,9 @@ pub fn follow(planner: Planner) {
 
 fn of_page(planner: Planner) -> AddressState {
     let state = untrack(|| planner.state());
-    AddressState { fragment: state.fragment(false), step: Some(state.step()) }
+    // A page that is still loading must not replace the link that it opens.
+    let has_content = !state.jobs.is_empty() || !planner.loading.get_untracked();
+    AddressState { fragment: has_content.then(|| state.fragment(false)), step: Some(state.step()) }
 }
 
 fn write(planner: Planner) {

@@ -23,6 +23,7 @@ pub use self::message::follow as follow_messages;
 pub use self::network::with_px as networks_with_px;
 pub use self::session::follow as follow_session;
 use crate::data::job::same_job;
+use crate::data::unmeasured::is_unmeasured;
 use crate::data::view_state::{Link, ViewState};
 use crate::state::Planner;
 
@@ -33,20 +34,33 @@ const SIGN_IN: &str = "The collector shows its samples to those who have signed 
 /// wants to show its content.
 pub fn open(planner: Planner) {
     let fragment = address::fragment();
+    if fragment.as_deref().is_none_or(is_unmeasured) {
+        planner.expect_no_samples(false);
+    }
     let mut link = None;
     match fragment.as_deref().map(Link::read) {
         None => {}
         Some(Err(error)) => refuse(planner, &error.to_string()),
         Some(Ok(read)) => match ViewState::reopened(read.clone(), session::rest()) {
-            Ok(state) => {
-                planner.change(|shown| *shown = state);
-                address::settle(planner);
-            }
+            Ok(state) => planner.change(|shown| *shown = state),
             // The collector may have the job of a short link.
             Err(_) => link = Some(read),
         },
     }
-    planner.loading.set(planner.jobs.with_untracked(Vec::is_empty));
+    // Only a link with samples, or with the question without samples, needs no collector.
+    let has_content = !is_empty(planner) || link.is_none() && fragment.as_deref().is_some_and(is_unmeasured);
+    let end_loading = {
+        let has_link = fragment.is_some();
+        move || {
+            planner.end_loading();
+            if has_link {
+                address::settle(planner);
+            }
+        }
+    };
+    if has_content {
+        end_loading();
+    }
     spawn_local(async move {
         ask_collector(planner, link.as_ref().and_then(Link::short_job)).await;
         if let Some(link) = link.filter(|_| planner.live.follows.get_untracked() || is_empty(planner))
@@ -54,10 +68,9 @@ pub fn open(planner: Planner) {
         {
             refuse(planner, &error);
         }
-        if planner.loading.get_untracked() && fragment.is_some() {
-            address::settle(planner);
+        if planner.loading.get_untracked() {
+            end_loading();
         }
-        planner.loading.set(false);
         live::load_compared(planner).await;
     });
 }
@@ -65,15 +78,19 @@ pub fn open(planner: Planner) {
 /// Loads the collector's jobs: the wanted one, that on the page, or the newest.
 async fn ask_collector(planner: Planner, wanted: Option<&str>) {
     let listing = collector::jobs().await;
-    // The user may have dropped a file before the collector answered.
-    let is_free = is_empty(planner);
+    // The page may have a question without samples, and the user may have dropped a file before the
+    // collector answered.
+    let is_free = is_empty(planner) && planner.loading.get_untracked();
     match listing {
         Ok(listing) => {
             planner.live.follows.set(is_free);
             live::take_list(planner, listing);
             let shown = || untrack(|| planner.job().map(|job| planner.measured(&job.context).fingerprint()));
-            let newest =
-                || planner.live.listed.with_untracked(|listed| listed.first().map(|listed| listed.job.clone()));
+            let newest = || {
+                let newest =
+                    planner.live.listed.with_untracked(|listed| listed.first().map(|listed| listed.job.clone()));
+                newest.filter(|_| is_free)
+            };
             if let Some(job) = wanted.map(str::to_owned).or_else(shown).or_else(newest) {
                 live::load(planner, &job).await;
             }

@@ -1,10 +1,12 @@
 //! ONNX files that the user dropped or picked. A worker reads them; they never leave the browser.
 
+use foreglow_model::NetworkSource;
 use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 use web_sys::File;
 
 use crate::client::{READER, RunningRequest};
+use crate::data::unmeasured::costs;
 use crate::state::Planner;
 use crate::worker::messages::{Request, Response};
 
@@ -47,6 +49,13 @@ fn start(planner: Planner, name: String, file: File) {
             match read {
                 Ok(html) => {
                     planner.alert.set(None);
+                    let network = html.network.as_deref().and_then(|text| costs(&name, text));
+                    if let Some(network) = network.filter(|_| untrack(|| planner.is_unmeasured())) {
+                        planner.change(|state| {
+                            state.unmeasured.network = NetworkSource::File(network);
+                            state.unmeasured.image_px = None;
+                        });
+                    }
                     networks.shown.update(|shown| match shown.iter_mut().find(|(of, _)| *of == name) {
                         Some((_, earlier)) => *earlier = html,
                         None => shown.push((name.clone(), html)),

@@ -2,13 +2,14 @@
 
 use std::convert::Infallible;
 
-use foreglow_shared::{JobDefinition, View};
+use foreglow_model::UnmeasuredJob;
+use foreglow_shared::{Job, JobDefinition, View};
 use leptos::prelude::*;
 
 use super::Planner;
 use crate::data::job::{Limits, related};
 use crate::data::machine_choice::{MachineChoice, MachinePick};
-use crate::data::view_state::{Link, Step, ViewState};
+use crate::data::view_state::{Link, Rest, Step, ViewState};
 
 impl Planner {
     /// The state of the page; reactive.
@@ -16,6 +17,7 @@ impl Planner {
         ViewState {
             jobs: self.jobs.get(),
             selected: self.selected.get(),
+            unmeasured: self.unmeasured.get(),
             edits: self.edits.get(),
             limits: self.limits(),
             space: self.space.get(),
@@ -25,6 +27,7 @@ impl Planner {
             choice: self.machine_choice.get(),
             tab: self.tab.get(),
             switches: self.switches.get(),
+            list: self.list.get(),
         }
     }
 
@@ -52,6 +55,7 @@ impl Planner {
         let selected = self.selected.get();
         Step {
             context: self.jobs.with(|jobs| jobs.get(selected).map(|job| job.context.clone())),
+            unmeasured: self.jobs.with(Vec::is_empty).then(|| self.unmeasured.get()),
             limits: self.limits(),
             memory_per_executor_mib: self.space.with(|space| space.memory_per_executor_mib),
             prices: self.prices.get(),
@@ -69,6 +73,7 @@ impl Planner {
         self.pins.track();
         self.machine_choice.track();
         self.switches.track();
+        self.list.track();
     }
 
     /// Changes the state and refits if the runs of the selected job changed.
@@ -91,6 +96,7 @@ impl Planner {
         // Only the signals of what changed, because each redraws a part of the page.
         set(self.jobs, &before.jobs, &after.jobs);
         set(self.selected, &before.selected, &after.selected);
+        set(self.unmeasured, &before.unmeasured, &after.unmeasured);
         set(self.edits, &before.edits, &after.edits);
         set(self.deadline_secs, &before.limits.deadline_secs, &after.limits.deadline_secs);
         set(self.budget, &before.limits.budget, &after.limits.budget);
@@ -103,10 +109,11 @@ impl Planner {
         set(self.machine_choice, &before.choice, &after.choice);
         set(self.tab, &before.tab, &after.tab);
         set(self.switches, &before.switches, &after.switches);
+        set(self.list, &before.list, &after.list);
         let context = |state: &ViewState| state.job().map(|job| job.context.clone());
-        let fitted = |state: &ViewState| {
-            let context = context(state)?;
-            Some((JobDefinition::of(&context), related(&state.jobs, &context)))
+        let fitted = |state: &ViewState| -> Result<(JobDefinition, Vec<Job>), UnmeasuredJob> {
+            let context = context(state).ok_or_else(|| state.unmeasured.clone())?;
+            Ok((JobDefinition::of(&context), related(&state.jobs, &context)))
         };
         if before.job() != after.job() {
             self.forget_published();
@@ -123,6 +130,19 @@ impl Planner {
     /// One sentence without its full stop.
     pub fn open(&self, fragment: &str) -> Result<(), String> {
         self.open_link(Link::read(fragment).map_err(|error| error.to_string())?)
+    }
+
+    /// Opens the fragment of a link with what this tab kept. An invalid one changes nothing.
+    ///
+    /// # Errors
+    /// As [`Planner::open`].
+    pub fn reopen(&self, fragment: &str, rest: Rest) -> Result<(), String> {
+        let link = Link::read(fragment).map_err(|error| error.to_string())?;
+        let state = ViewState::reopened(link, rest)?;
+        self.change(|shown| *shown = state);
+        self.choose();
+        self.alert.set(None);
+        Ok(())
     }
 
     /// Opens a link. One whose job is unknown changes nothing.

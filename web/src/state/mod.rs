@@ -11,6 +11,7 @@ mod published;
 
 use std::rc::Rc;
 
+use foreglow_model::UnmeasuredJob;
 use foreglow_shared::{Job, MonitoredRun, PriceSheet, Question, WhatIf};
 use leptos::prelude::*;
 
@@ -22,10 +23,12 @@ use self::networks::Networks;
 pub use self::outcome::{Compared, Evaluated, Fit};
 pub use self::plan::Answer;
 use crate::client::{PlanWorker, RunningRequest};
+use crate::data::candidate_list::CandidateList;
 use crate::data::edits::Edits;
 use crate::data::job::Space;
 use crate::data::machine_choice::{MachineChoice, Selection};
 use crate::data::switch::Switches;
+use crate::data::unmeasured::USUAL_DEADLINE_SECS;
 use crate::data::view::Tab;
 use crate::data::view_state::Step;
 
@@ -50,6 +53,11 @@ pub struct Planner {
     pub jobs: RwSignal<Vec<Job>>,
     /// Index of the selected job.
     pub selected: RwSignal<usize>,
+    /// The job without samples, which the page is about if there are no others.
+    pub unmeasured: RwSignal<UnmeasuredJob>,
+    /// The names of the networks and of the GPUs of the public measurements; empty until they are
+    /// loaded.
+    pub public_names: RwSignal<[Vec<String>; 2]>,
     /// Deadline, seconds.
     pub deadline_secs: RwSignal<Option<f64>>,
     /// Budget, in the price sheet's currency.
@@ -80,6 +88,8 @@ pub struct Planner {
     pub machine_choice: RwSignal<MachineChoice>,
     /// The switches of the charts.
     pub switches: RwSignal<Switches>,
+    /// Order and filter of the list of configurations.
+    pub list: RwSignal<CandidateList>,
     /// State of the evaluation of the published scenarios.
     pub evaluated: RwSignal<Evaluated>,
     /// State of the comparison of the published scenarios with all learners.
@@ -114,7 +124,7 @@ impl Planner {
     pub fn new() -> Self {
         let question = Question::about(&[]);
         let fit = RwSignal::new(Fit::None);
-        let deadline_secs = RwSignal::new(None);
+        let deadline_secs = RwSignal::new(Some(USUAL_DEADLINE_SECS));
         let budget = RwSignal::new(None);
         let min_accuracy = RwSignal::new(None);
         let probability = RwSignal::new(question.probability);
@@ -131,6 +141,8 @@ impl Planner {
         Self {
             jobs,
             selected,
+            unmeasured: RwSignal::new(UnmeasuredJob::default()),
+            public_names: RwSignal::new(Default::default()),
             deadline_secs,
             budget,
             min_accuracy,
@@ -147,6 +159,7 @@ impl Planner {
             evaluated: RwSignal::new(Evaluated::None),
             machine_choice: RwSignal::new(MachineChoice::default()),
             switches: RwSignal::new(Switches::default()),
+            list: RwSignal::new(CandidateList::default()),
             alert: RwSignal::new(None),
             newer: RwSignal::new(None),
             loading: RwSignal::new(true),
@@ -167,6 +180,11 @@ impl Planner {
     /// The selected job; reactive.
     pub fn job(&self) -> Option<Job> {
         self.jobs.with(|jobs| jobs.get(self.selected.get()).cloned())
+    }
+
+    /// Whether the page is about a job without samples; reactive.
+    pub fn is_unmeasured(&self) -> bool {
+        !self.loading.get() && self.jobs.with(Vec::is_empty)
     }
 
     /// The current question with a placeholder for the what-if; reactive, but not to the what-if.

@@ -9,6 +9,9 @@ use super::{Fit, Planner};
 use crate::client::PlanWorker;
 use crate::data::job::related;
 use crate::data::machine_choice::{MachinePick, Selection};
+use crate::data::text::named;
+use crate::data::unmeasured;
+use crate::worker::messages::Subject;
 use crate::worker::plan::view::{ChartView, PlanView, Row, WhatIfView};
 use crate::worker::plan::why::Reason;
 use crate::worker::plan::{PlanAnswer, PlanQuestion};
@@ -63,7 +66,7 @@ impl Planner {
     /// Starts the planning worker, which answers every question of the page, or shows why it cannot
     /// be started.
     pub fn follow_plan(self) {
-        match PlanWorker::start(move |answer| self.take_answer(answer)) {
+        match PlanWorker::start(move |answer| self.take_answer(answer), move |names| self.public_names.set(names)) {
             Ok(worker) => self.worker.set_value(Some(worker)),
             Err(reason) => self.alert.set(Some(reason)),
         }
@@ -77,8 +80,16 @@ impl Planner {
     /// The current question; reactive.
     fn plan_question(self) -> Option<PlanQuestion> {
         let selected = self.selected.get();
+        let context = self.jobs.with(|jobs| jobs.get(selected).map(|job| job.context.clone()));
+        if context.is_none() {
+            if !self.is_unmeasured() {
+                return None;
+            }
+            // Another job without samples is another question in the same form.
+            self.unmeasured.track();
+        }
         Some(PlanQuestion {
-            context: self.jobs.with(|jobs| jobs.get(selected).map(|job| job.context.clone()))?,
+            context,
             question: self.question_without_what_if(),
             choice: self.machine_choice.get(),
             chosen: self.chosen.get(),
@@ -90,7 +101,8 @@ impl Planner {
     /// The jobs that the plan is fitted to, and the question of advice; reactive.
     pub fn advice_question(self) -> Option<(Vec<foreglow_shared::Job>, PlanQuestion)> {
         let question = PlanQuestion { chosen: None, pins: Vec::new(), explained: None, ..self.plan_question()? };
-        Some((self.jobs.with(|jobs| related(jobs, &question.context)), question))
+        let jobs = self.jobs.with(|jobs| question.context.as_ref().map(|context| related(jobs, context)))?;
+        Some((jobs, question))
     }
 
     /// Fits the selected job on all its machine types again. The answer about the same job stays
@@ -99,14 +111,35 @@ impl Planner {
         if !is_same {
             self.answer.clear();
         }
-        let Some(job) = untrack(|| self.job()) else {
-            self.fit.set(Fit::None);
-            return;
+        let subject = match untrack(|| self.job()) {
+            Some(job) => Subject::Jobs(self.jobs.with_untracked(|jobs| related(jobs, &job.context))),
+            None if untrack(|| self.is_unmeasured()) => {
+                Subject::Unmeasured(unmeasured::fragment(&self.unmeasured.get_untracked(), untrack(|| self.limits())))
+            }
+            None => {
+                self.fit.set(Fit::None);
+                return;
+            }
         };
         self.fit.set(Fit::Running);
         match self.worker.get_value() {
-            Some(worker) => worker.take_jobs(self.jobs.with_untracked(|jobs| related(jobs, &job.context))),
+            Some(worker) => worker.take(subject),
             None => self.fit.set(Fit::Failed("this browser cannot run the fit in a worker; try a current one".into())),
+        }
+    }
+
+    /// Fetches the public measurements of the usual networks, or of all, before they are needed.
+    pub fn expect_no_samples(self, all: bool) {
+        if let Some(worker) = self.worker.get_value() {
+            worker.fetch_tables(all);
+        }
+    }
+
+    /// Ends the loading of the page: without samples, it asks about the job without samples.
+    pub fn end_loading(self) {
+        self.loading.set(false);
+        if self.jobs.with_untracked(Vec::is_empty) {
+            self.refit(false);
         }
     }
 
@@ -155,6 +188,15 @@ impl Planner {
     /// Shows other executors and cores on the machine type of the what-if.
     pub fn look_at_counts(self, counts: WhatIf) {
         self.look_at(untrack(|| self.selection_of(counts)));
+    }
+
+    /// The name of a configuration: its executors and cores, or the machine type whose GPUs all
+    /// work; reactive.
+    pub fn called(self, selection: &Selection) -> String {
+        match selection.pick.machine.clone().filter(|_| self.is_unmeasured()) {
+            Some(machine) => machine,
+            None => named(selection.counts),
+        }
     }
 
     /// The configuration of the what-if; reactive.

@@ -46,7 +46,7 @@ impl AdviceText {
     /// # Errors
     /// No run completed, or the question has no configurations; one sentence.
     pub fn new(jobs: Vec<Job>, question: &PlanQuestion) -> Result<Self, String> {
-        let mut session = Session::new(jobs, &question.context)?;
+        let mut session = Session::new(jobs, question.context.as_ref())?;
         let group = session.group().clone();
         let (plan, limits) = session.plan(question)?;
         let advice = advise(&group, plan, &limits, &[]).map_err(|error| error.to_string())?;

@@ -9,15 +9,25 @@ use crate::worker::import::Imported;
 use crate::worker::network::NetworkHtml;
 use crate::worker::plan::{PlanAnswer, PlanQuestion};
 
-/// A request to the planning worker: its number, the jobs if they changed since the last request,
+/// What a plan is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Subject {
+    /// Measured jobs.
+    Jobs(Vec<Job>),
+    /// A job without samples, in the form of the address.
+    Unmeasured(String),
+}
+
+/// A request to the planning worker: its number, its subject if it changed since the last request,
 /// and the question. The number distinguishes a late answer to an earlier request from the current
-/// answer.
+/// answer. The tables of public measurements precede the first request about a job without samples,
+/// in a message of their own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlanRequest {
     /// Number of the fit to which the question belongs.
     pub fit: u64,
-    /// The jobs to fit; `None` to ask about those of the last fit.
-    pub jobs: Option<Vec<Job>>,
+    /// What to fit; `None` to ask about the last fit.
+    pub subject: Option<Subject>,
     /// The question.
     pub question: PlanQuestion,
 }
@@ -29,6 +39,11 @@ pub enum PlanResponse {
     Ready,
     /// The answer to a question about the fit with this number; an error if it failed.
     Answer(u64, Result<Box<PlanAnswer>, String>),
+    /// The worker has read tables of public measurements, with the names of their networks and
+    /// GPUs.
+    Names([Vec<String>; 2]),
+    /// The request with this number is about a network that the tables of the usual networks lack.
+    NeedsAll(u64),
     /// The worker failed, with the reason.
     Broken(String),
 }

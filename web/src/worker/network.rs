@@ -3,11 +3,13 @@
 
 use std::io::{Read, Seek};
 
+use foreglow_model::{GraphSums, NetworkCosts, NetworkFromFile, StepMemory};
 use foreglow_onnx::{Costs, Dimension, Error, LayerCost, Network};
 use foreglow_shared::format_integer;
 use serde::{Deserialize, Serialize};
 
 use crate::data::text::escaped;
+use crate::data::unmeasured::costs_text;
 
 /// Batch sizes of the table of memory.
 pub const BATCHES: [u64; 4] = [1, 8, 32, 128];
@@ -25,6 +27,9 @@ pub struct NetworkHtml {
     pub layers: String,
     /// Whether the file leaves the size of its images open.
     pub is_open: bool,
+    /// Its costs and memory in the form of the address, for a question about it; `None` if its
+    /// images are not square.
+    pub network: Option<String>,
 }
 
 impl NetworkHtml {
@@ -42,14 +47,28 @@ impl NetworkHtml {
         let [channels, height, width] = shape;
         let costs = network.costs(&network.plan([1, channels, height, width])?);
         let is_open = network.input.iter().skip(2).any(|side| matches!(side, Dimension::Open(_)));
+        let side = u32::try_from(height).ok().filter(|_| height == width);
+        let network = side.map(|side| costs_text(&of_graph(name, side, &costs)));
         let name = escaped(name);
         Ok(Self {
+            network,
             costs: costs_row(&name, shape, &costs),
             memory: memory_rows(&name, &costs),
             layers: layers(&name, &costs),
             is_open,
         })
     }
+}
+
+/// Returns the costs and the memory of a graph.
+fn of_graph(name: &str, image_px: u32, costs: &Costs) -> NetworkFromFile {
+    let mut sums = GraphSums { parameters: costs.parameters, ..GraphSums::default() };
+    for layer in &costs.layers {
+        sums.add(layer.multiply_accumulates, layer.activations, layer.convolution.is_some());
+    }
+    let Costs { parameters, inference_bytes, training_bytes, .. } = *costs;
+    let memory = StepMemory { parameters, inference_bytes, training_bytes };
+    NetworkFromFile { costs: NetworkCosts::of_graph(name, image_px, sums), memory }
 }
 
 fn cell(number: u64) -> String {

@@ -3,18 +3,20 @@
 use std::cell::RefCell;
 use std::panic::PanicHookInfo;
 
+use foreglow_model::PublicData;
 use js_sys::{Array, Uint8Array};
 use serde::Serialize;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
 
+use crate::data::unmeasured;
 use crate::worker::advice::AdviceText;
 use crate::worker::import::import;
-use crate::worker::messages::{PlanRequest, PlanResponse, Request, Response};
+use crate::worker::messages::{PlanRequest, PlanResponse, Request, Response, Subject};
 use crate::worker::network::NetworkHtml;
 use crate::worker::open_file::OpenFile;
-use crate::worker::plan::Session;
+use crate::worker::plan::{Session, public_data};
 use crate::worker::published::{compare, evaluate};
 
 const MILLIS_PER_SEC: f64 = 1000.0;
@@ -25,15 +27,36 @@ const BROKEN: &str = r#"{"Broken":"a bug stopped the worker"}"#;
 thread_local! {
     /// The fit that this worker answers from, or why it failed.
     static SESSION: RefCell<Option<Result<Session, String>>> = const { RefCell::new(None) };
+    /// The public measurements of the usual networks or of all, or why they cannot be read; missing
+    /// until the page sends them.
+    static PUBLIC: RefCell<(Result<PublicData, String>, Tables)> =
+        RefCell::new((Err("they are missing".to_owned()), Tables::Usual));
 }
 
 /// Serves the questions about a plan.
 pub fn serve_plans(scope: &DedicatedWorkerGlobalScope) {
-    serve(scope, |scope, message, _, _| {
-        let Ok(PlanRequest { fit, jobs, question }) = parse(message) else { return };
+    serve(scope, |scope, message, file, _| {
+        if let Some(bytes) = file.dyn_ref::<Uint8Array>() {
+            let tables = if message.is_truthy() { Tables::All } else { Tables::Usual };
+            return take_tables(scope, &bytes.to_vec(), tables);
+        }
+        let Ok(PlanRequest { fit, subject, question }) = parse(message) else { return };
         SESSION.with_borrow_mut(|session| {
-            if let Some(jobs) = jobs {
-                *session = Some(Session::new(jobs, &question.context));
+            match subject {
+                Some(Subject::Jobs(jobs)) => *session = Some(Session::new(jobs, question.context.as_ref())),
+                Some(Subject::Unmeasured(fragment)) => {
+                    let Ok((job, _)) = unmeasured::read(&fragment) else { return };
+                    let fitted = PUBLIC.with_borrow_mut(|(public, tables)| match public {
+                        Ok(data) if *tables == Tables::Usual && !data.knows(&job.network) => None,
+                        Ok(data) => Some(Session::unmeasured(&job, data)),
+                        Err(reason) => Some(Err(format!("the public measurements cannot be used: {reason}"))),
+                    });
+                    *session = fitted;
+                    if session.is_none() {
+                        return say(scope, &PlanResponse::NeedsAll(fit));
+                    }
+                }
+                None => {}
             }
             let answer = match session {
                 Some(Ok(session)) => Ok(Box::new(session.answer(question))),
@@ -43,6 +66,21 @@ pub fn serve_plans(scope: &DedicatedWorkerGlobalScope) {
             say(scope, &PlanResponse::Answer(fit, answer));
         });
     });
+}
+
+/// The networks of tables of public measurements.
+#[derive(Clone, Copy, PartialEq)]
+enum Tables {
+    Usual,
+    All,
+}
+
+/// Reads public measurements and tells the page the names in them.
+fn take_tables(scope: &DedicatedWorkerGlobalScope, bytes: &[u8], tables: Tables) {
+    let data = public_data(bytes);
+    let names = data.as_ref().map(|data| [data.networks(), data.gpus()]);
+    say(scope, &PlanResponse::Names(names.unwrap_or_default()));
+    PUBLIC.set((data, tables));
 }
 
 /// Serves the module `foreglow-reader`: imports, advice and the published scenarios.

@@ -26,7 +26,6 @@ pub use self::evaluation::EvaluationAnswer;
 pub use self::hindsight::HindsightAnswer;
 pub use self::plan::{PlanAnswer, Startup};
 pub use self::prediction::PredictionAnswer;
-pub use self::public::{Order, PublicBasis};
 pub use self::scaling::ScalingAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 pub use self::search::{Properties, SearchAnswer};

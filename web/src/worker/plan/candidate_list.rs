@@ -3,45 +3,22 @@
 use std::cmp::Ordering;
 
 use super::view::{PlanView, Row};
-
-/// A column to sort by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SortBy {
-    /// Those that meet the limits first, then by cost (executor-hours without prices) and time.
-    #[default]
-    Money,
-    /// Completion time.
-    Time,
-    /// Executors, then cores; by machine type if there are several.
-    Configuration,
-    /// Probability of meeting the limits.
-    Probability,
-}
-
-/// The order and the filter.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CandidateList {
-    /// The column to sort by.
-    pub by: SortBy,
-    /// Whether the order is reversed.
-    pub descending: bool,
-    /// Words that a configuration must contain.
-    pub filter: String,
-    /// Whether only the best configuration of each machine type is listed.
-    pub only_best: bool,
-}
+use crate::data::candidate_list::{CandidateList, SortBy};
 
 impl CandidateList {
-    /// Returns the places of the listed rows; unknown values come last.
-    pub fn places(&self, plan: &PlanView) -> Vec<usize> {
+    /// Returns the places of the listed rows, of all or of the best of each machine type; unknown
+    /// values come last.
+    pub fn places(&self, plan: &PlanView, only_best: bool) -> Vec<usize> {
         let words: Vec<String> = self.filter.to_lowercase().split_whitespace().map(str::to_owned).collect();
-        let all: Vec<usize> = match self.only_best {
+        let all: Vec<usize> = match only_best {
             true => plan.best_per_machine.clone(),
             false => (0..plan.rows.len()).collect(),
         };
         let is_listed = |place: &usize| {
             let row = &plan.rows[*place];
-            let text = format!("{} {} {}", row.name, short(row), row.remark).to_lowercase();
+            let hardware = plan.arms.get(row.arm).and_then(|arm| arm.hardware.as_ref());
+            let hardware = hardware.map(|one| format!("{} {}", one.gpus, one.place)).unwrap_or_default();
+            let text = format!("{} {} {} {hardware}", row.name, short(row), row.remark).to_lowercase();
             words.iter().all(|word| text.contains(word.as_str()))
         };
         let mut places: Vec<usize> = all.into_iter().filter(is_listed).collect();
@@ -113,14 +90,13 @@ mod tests {
 
     #[test]
     fn the_list_starts_with_the_cheapest_that_meets_the_limits() {
-        assert_eq!(CandidateList::default().places(&plan()), [2, 1, 3, 0]);
-        let best = CandidateList { only_best: true, ..CandidateList::default() };
-        assert_eq!(best.places(&plan()), [1]);
+        assert_eq!(CandidateList::default().places(&plan(), false), [2, 1, 3, 0]);
+        assert_eq!(CandidateList::default().places(&plan(), true), [1]);
     }
 
     #[test]
     fn unknown_times_come_last_and_the_order_can_be_reversed() {
-        let by = |by, descending| CandidateList { by, descending, ..CandidateList::default() }.places(&plan());
+        let by = |by, descending| CandidateList { by, descending, ..CandidateList::default() }.places(&plan(), false);
         assert_eq!(by(SortBy::Time, false), [3, 1, 0, 2]);
         assert_eq!(by(SortBy::Configuration, false), [0, 1, 2, 3]);
         assert_eq!(by(SortBy::Configuration, true), [3, 2, 1, 0]);
@@ -128,7 +104,8 @@ mod tests {
 
     #[test]
     fn a_filter_finds_configurations_and_remarks() {
-        let of = |filter: &str| CandidateList { filter: filter.into(), ..CandidateList::default() }.places(&plan());
+        let of =
+            |filter: &str| CandidateList { filter: filter.into(), ..CandidateList::default() }.places(&plan(), false);
         assert_eq!(of("2x2"), [1, 3]);
         assert_eq!(of("Late"), [0]);
         assert_eq!(of("late 3x2"), [0usize; 0]);

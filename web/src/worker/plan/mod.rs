@@ -4,6 +4,7 @@
 pub mod candidate_list;
 mod charts;
 mod decided;
+mod public;
 mod rows;
 mod session;
 mod verdict;
@@ -14,6 +15,7 @@ pub mod why;
 use foreglow_shared::{Context, Job, Question, WhatIf};
 use serde::{Deserialize, Serialize};
 
+pub use self::public::public_data;
 pub use self::session::Session;
 use self::view::{ChartView, PlanView, Row, WhatIfView};
 use self::why::Reason;
@@ -22,8 +24,8 @@ use crate::data::machine_choice::{MachineChoice, Selection};
 /// A question about a job on all its machine types.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanQuestion {
-    /// The context of the selected job.
-    pub context: Context,
+    /// The context of the selected job; `None` for a job without samples.
+    pub context: Option<Context>,
     /// Limits, executors, cores, memory and prices. Its what-if is not used.
     pub question: Question,
     /// The machine types to compare, the user's prices, and the machine type of the what-if.
@@ -40,7 +42,7 @@ impl PlanQuestion {
     /// The default question about a job.
     pub fn about(job: &Job) -> Self {
         Self {
-            context: job.context.clone(),
+            context: Some(job.context.clone()),
             question: Question::about_job(job),
             choice: MachineChoice::default(),
             chosen: None,

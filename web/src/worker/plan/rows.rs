@@ -1,9 +1,12 @@
 //! Configurations of a plan as rows.
 
-use foreglow_model::{Candidate, Decision, Limits, Plan, SizesFrom};
+use foreglow_model::{Basis, Candidate, Decision, Limits, Plan, SizesFrom};
 use foreglow_shared::WhatIf;
 
 use super::view::{ArmView, Row};
+
+/// The basis of a plan without samples.
+const OTHERS_RUNS: &str = "public measurements of the runs of others";
 
 /// Describes the arms of a plan.
 pub fn arms(plan: &Plan) -> Vec<ArmView> {
@@ -12,7 +15,9 @@ pub fn arms(plan: &Plan) -> Vec<ArmView> {
         batch_size: arm.batch_size,
         average_every: arm.average_every,
         partition_size: arm.partition_size,
+        hardware: None,
         borrowed_from: arm.basis.borrowed_from().map(|basis| match arm.sizes_from {
+            _ if arm.basis == Basis::Public => OTHERS_RUNS.to_owned(),
             SizesFrom::Own | SizesFrom::OtherMachines => basis.to_owned(),
             SizesFrom::OtherDevices => format!("{basis}, memory as on other devices"),
         }),
@@ -34,6 +39,11 @@ pub fn is_alone(plan: &Plan) -> bool {
     plan.predictor().arms().len() == 1 && plan.pricing(0).machine_type().is_none()
 }
 
+/// Whether the job has no samples.
+pub fn is_public(plan: &Plan) -> bool {
+    plan.predictor().arms().iter().all(|arm| arm.basis == Basis::Public)
+}
+
 /// Describes a candidate; by its executors and cores only if nothing else varies.
 pub fn row(plan: &Plan, candidate: &Candidate, is_alone: bool) -> Row {
     let placement = candidate.placement;
@@ -44,6 +54,11 @@ pub fn row(plan: &Plan, candidate: &Candidate, is_alone: bool) -> Row {
         memory_per_executor_mib: placement.memory_per_executor_mib,
         name: match is_alone {
             true => format!("{} × {}", counts.executors, counts.cores_per_executor),
+            // All GPUs of the machines are used, and nothing else varies.
+            false if is_public(plan) => match placement.machines {
+                1 => plan.predictor().arms()[placement.arm].machine.clone(),
+                count => format!("{count} × {}", plan.predictor().arms()[placement.arm].machine),
+            },
             false => plan.describe_with_sizes(placement),
         },
         secs: candidate.prediction.completion_time_secs,

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use foreglow_model::{Basis, Decision, JointPredictor, Limits, Neighbours, Plan, Prices, Space, median};
+use foreglow_model::{
+    Basis, Decision, JointPredictor, Limits, Neighbours, Plan, Prices, PublicData, Space, UnmeasuredJob, median,
+};
 use foreglow_shared::{
     Catalog, Context, Devices, Engine, Job, JobDefinition, JobGroup, PriceSheet, Question, WhatIf, group_jobs,
     spark_submit_arguments,
@@ -11,6 +13,7 @@ use foreglow_shared::{
 
 use super::charts::charts;
 use super::decided::Decided;
+use super::public::Public;
 use super::rows::{arms, rows};
 use super::verdict::{cost_unknown, prices, verdict};
 use super::view::{PlanView, TypePrice};
@@ -24,6 +27,8 @@ const MOST_RUNS: usize = 5_000;
 /// The fit of a job on all its machine types, and the answer to the last question.
 pub struct Session {
     pub(super) group: JobGroup,
+    /// The public measurements of a job without samples.
+    pub(super) public: Option<Public>,
     types: Vec<TypePrice>,
     /// Whole machines are billed while executors start.
     startup_secs: f64,
@@ -53,7 +58,7 @@ struct Priced {
 /// The part of a question that the decision depends on.
 #[derive(Clone, PartialEq)]
 struct Asked {
-    context: Context,
+    context: Option<Context>,
     question: Question,
     choice: MachineChoice,
 }
@@ -80,8 +85,8 @@ impl Session {
     ///
     /// # Errors
     /// No predictor can be fitted to these runs; one sentence with the reason.
-    pub fn new(jobs: Vec<Job>, context: &Context) -> Result<Self, String> {
-        let definition = JobDefinition::of(context);
+    pub fn new(jobs: Vec<Job>, context: Option<&Context>) -> Result<Self, String> {
+        let definition = JobDefinition::of(context.ok_or("the question names no job")?);
         let group = group_jobs(jobs).into_iter().find(|group| group.definition == definition);
         let group = group.ok_or("the job has no runs")?;
         let runs = group.jobs.iter().map(|job| job.observations.len()).max().unwrap_or_default();
@@ -91,19 +96,34 @@ impl Session {
                  or run `foreglow plan` on them"
             ));
         }
-        let predictor = Arc::new(JointPredictor::fit(&group).map_err(|error| error.to_string())?);
+        let predictor = JointPredictor::fit(&group).map_err(|error| error.to_string())?;
+        Ok(Self::of_predictor(group, predictor))
+    }
+
+    /// Predicts a job without samples on all machine types of the catalog that have GPUs.
+    ///
+    /// # Errors
+    /// The network, a GPU or the number format is unknown or unsuitable; one sentence with the
+    /// reason.
+    pub fn unmeasured(job: &UnmeasuredJob, data: &mut PublicData) -> Result<Self, String> {
+        let (group, predictor, public) = Public::predict(job, data)?;
+        Ok(Self { public: Some(public), ..Self::of_predictor(group, predictor) })
+    }
+
+    fn of_predictor(group: JobGroup, predictor: JointPredictor) -> Self {
         let runs = group.jobs.iter().flat_map(|job| &job.observations);
-        Ok(Self {
+        Self {
             types: types(&group),
+            public: None,
             startup_secs: median(runs.filter_map(|run| run.startup_secs)),
-            predictor,
+            predictor: Arc::new(predictor),
             of_size: None,
             plan: None,
             some: None,
             decided: None,
             last: None,
             group,
-        })
+        }
     }
 
     /// The job on all machine types that it was measured on.
@@ -225,14 +245,23 @@ impl Session {
         let is_measured = |name: &str| self.types.iter().any(|kind| kind.machine == name);
         let names = || catalog.machines.iter().map(|machine| machine.name.as_str());
         // Unmeasured machine types of the catalog are offered only if a measured one is in it.
-        let offered = names().filter(|name| !is_measured(name) && names().any(is_measured));
+        let offers = self.public.is_none() && names().any(is_measured);
+        let offered = names().filter(|name| offers && !is_measured(name));
         let unknown = plan.predictor().accuracy_unknown();
         let unknown = unknown.filter(|unknown| unknown.is_partial() || limits.min_accuracy.is_some());
         let cost_unknown = cost_unknown(plan);
+        let warnings = best.map(|best| best.prediction.warnings.iter().map(ToString::to_string));
+        let mut omitted: Vec<String> =
+            plan.omissions().iter().map(|left| format!("{}: {}", left.machine, left.reason)).collect();
+        let mut arms = arms(plan);
+        if let Some(public) = &self.public {
+            arms.iter_mut().for_each(|arm| arm.hardware = public.hardware(&arm.machine, catalog));
+            omitted.extend(public.left_out());
+        }
         PlanView {
             currency: plan.currency().to_owned(),
             compared: decision.compared,
-            arms: arms(plan),
+            arms,
             rows: rows(plan, decision, limits),
             recommended: decision.recommended,
             fastest: decision.fastest,
@@ -248,9 +277,7 @@ impl Session {
                 (None, None) => String::new(),
             },
             cost_unknown,
-            warnings: best
-                .map(|best| best.prediction.warnings.iter().map(ToString::to_string).collect())
-                .unwrap_or_default(),
+            warnings: warnings.into_iter().flatten().collect(),
             spark_submit: best.and_then(|best| {
                 let arm = &plan.predictor().arms()[best.placement.arm];
                 let resources = best.placement.resources(arm.accelerator.is_some(), None);
@@ -260,7 +287,8 @@ impl Session {
             unmeasured: offered.map(str::to_owned).collect(),
             trained: plan.trained(limits),
             accuracy_unknown: unknown.map(|unknown| capitalised(&unknown.to_string())),
-            omitted: plan.omissions().iter().map(|left| format!("{}: {}", left.machine, left.reason)).collect(),
+            omitted,
+            public: self.public.as_ref().map(|public| public.view(plan, decision)),
         }
     }
 
@@ -268,7 +296,7 @@ impl Session {
     /// asked for.
     fn space(&self, asked: &Asked) -> Space {
         let question = &asked.question;
-        let own = self.group.jobs.iter().find(|job| job.context == asked.context);
+        let own = self.group.jobs.iter().find(|job| Some(&job.context) == asked.context.as_ref());
         let usual = own.map_or_else(|| Question::about(&[]), Question::about_job);
         let mut catalog = Catalog::built_in();
         for (name, price) in &asked.choice.prices {
@@ -348,7 +376,7 @@ mod tests {
     }
 
     fn answer(jobs: &[Job], question: &PlanQuestion) -> PlanAnswer {
-        Session::new(jobs.to_vec(), &question.context).unwrap().answer(question.clone())
+        Session::new(jobs.to_vec(), question.context.as_ref()).unwrap().answer(question.clone())
     }
 
     fn recommended(answer: &PlanAnswer) -> Option<Row> {
@@ -360,7 +388,7 @@ mod tests {
     fn a_kept_fit_answers_every_question_as_a_new_one_does() {
         let jobs = jobs();
         let mut asked = PlanQuestion::about(&jobs[0]);
-        let mut kept = Session::new(jobs.clone(), &asked.context).unwrap();
+        let mut kept = Session::new(jobs.clone(), asked.context.as_ref()).unwrap();
         kept.answer(asked.clone());
         let choices = [
             MachineChoice { prices: vec![("c5.4xlarge".into(), 0.001)], ..MachineChoice::default() },
@@ -388,7 +416,7 @@ mod tests {
         let jobs = jobs();
         let mut asked = PlanQuestion::about(&jobs[0]);
         asked.question.deadline_secs = Some(500.0);
-        let mut session = Session::new(jobs, &asked.context).unwrap();
+        let mut session = Session::new(jobs, asked.context.as_ref()).unwrap();
         let first = session.answer(asked.clone());
         let (best, view) = (recommended(&first).unwrap(), first.what_if.unwrap());
         assert!(view.is_neutral && view.verdict.is_none());
@@ -405,7 +433,7 @@ mod tests {
     fn every_row_can_be_selected_and_has_the_figures_of_its_own_plan() {
         for jobs in [jobs(), jobs()[..1].to_vec()] {
             let mut asked = PlanQuestion::about(&jobs[0]);
-            let mut session = Session::new(jobs, &asked.context).unwrap();
+            let mut session = Session::new(jobs, asked.context.as_ref()).unwrap();
             let plan = session.answer(asked.clone()).plan.unwrap().unwrap();
             assert_eq!(plan.compares(), plan.types.len() == 2);
             for row in plan.rows.iter().filter(|row| row.exclusion.is_none()) {

@@ -3,7 +3,7 @@
 use foreglow_model::{Candidate, Decision, Limits, Objective, Plan};
 use foreglow_shared::{format_duration, format_money, format_probability};
 
-use super::rows::{is_alone, row};
+use super::rows::{is_alone, is_public, row};
 
 /// Explains a decision in one or two sentences.
 pub fn verdict(plan: &Plan, decision: &Decision, limits: &Limits) -> String {
@@ -68,11 +68,11 @@ fn shortfall(plan: &Plan, decision: &Decision, limits: &Limits) -> String {
     let is_late = |deadline: &f64| fastest.prediction.completion_time_secs > Some(*deadline);
     if let Some(deadline) = limits.deadline_secs.filter(is_late) {
         return format!(
-            "No configuration meets {}. The fastest, {}, takes {}. Extend the deadline, or allow more executors and \
-             cores.",
+            "No configuration meets {}. The fastest, {}, takes {}. Extend the deadline{}.",
             format_duration(deadline),
             name(plan, fastest),
             time(fastest),
+            if is_public(plan) { "" } else { ", or allow more executors and cores" },
         );
     }
     let money = |amount: f64| format_money(amount, plan.currency());
@@ -97,10 +97,11 @@ fn shortfall(plan: &Plan, decision: &Decision, limits: &Limits) -> String {
     match at(decision.likeliest).and_then(|candidate| Some((candidate, candidate.success_probability?))) {
         Some((candidate, most)) => format!(
             "No configuration meets the limits with a probability of {}. The likeliest, {}, does with {}. Relax the \
-             limits, or collect more samples.",
+             limits, or {}.",
             format_probability(limits.probability),
             name(plan, candidate),
             format_probability(most),
+            if is_public(plan) { "give a speed that you know" } else { "collect more samples" },
         ),
         None if limits.max_hourly_cost.is_some() => format!(
             "No configuration meets all limits. The fastest is {}: {}. Relax the limits.",

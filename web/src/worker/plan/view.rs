@@ -52,6 +52,21 @@ pub struct PlanView {
     pub accuracy_unknown: Option<String>,
     /// Configurations that cannot be recommended, with the reasons; one sentence each.
     pub omitted: Vec<String>,
+    /// What a plan without samples says about its basis; `None` with samples.
+    pub public: Option<PublicView>,
+}
+
+/// The basis of a plan without samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PublicView {
+    /// The basis, in a sentence.
+    pub basis: String,
+    /// How sure the recommended machine type costs less than the next ones, in a sentence.
+    pub order: Option<String>,
+    /// What contradicts the user's own speeds; one sentence each.
+    pub notes: Vec<String>,
+    /// The command that gives the same answer, up to the limits.
+    pub command: String,
 }
 
 /// The choices besides executors and cores.
@@ -67,6 +82,21 @@ pub struct ArmView {
     pub partition_size: u32,
     /// The runs from which the times are predicted, if not only those of the arm.
     pub borrowed_from: Option<String>,
+    /// The hardware of a machine type that was not measured.
+    pub hardware: Option<Hardware>,
+}
+
+/// The hardware of a machine type of the catalog, and the next step there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hardware {
+    /// `8 × A100`.
+    pub gpus: String,
+    /// Provider and region: `aws us-east-1`.
+    pub place: String,
+    /// Memory that a step needs on a GPU: `11 of 40 GiB`.
+    pub memory: String,
+    /// The command that measures the job there.
+    pub command: String,
 }
 
 /// A configuration.

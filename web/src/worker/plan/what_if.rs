@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foreglow_model::{Candidate, JointPredictor, Limits, Plan, Space, at_least_secs, chance};
-use foreglow_shared::{format_duration, format_probability};
+use foreglow_shared::{Context, format_duration, format_probability};
 
 use super::PlanQuestion;
 use super::charts::lines;
@@ -80,7 +80,11 @@ impl Session {
         let selection = self.resolved(selection, question, usual, decided);
         match self.answered(&selection, decided) {
             Ok(Answered { plan, candidate, .. }) => {
-                reasons(&Explained { plan: &plan, candidate: &candidate, limits: &decided.limits })
+                let explained = Explained { plan: &plan, candidate: &candidate, limits: &decided.limits };
+                match &self.public {
+                    Some(public) => public.reasons(&explained),
+                    None => reasons(&explained),
+                }
             }
             Err(reason) => vec![Reason::new("No prediction".into(), vec![reason])],
         }
@@ -98,9 +102,12 @@ impl Session {
         let arms = &decided.view.arms;
         let usual = usual.and_then(|row| arms.get(row.arm));
         let machine = pick.machine.clone().or(usual.map(|arm| arm.machine.clone()));
-        let machine = machine.unwrap_or_else(|| question.context.machine_name());
+        let machine = machine
+            .or_else(|| question.context.as_ref().map(Context::machine_name))
+            .or_else(|| arms.first().map(|arm| arm.machine.clone()))
+            .unwrap_or_default();
         let on_it = || arms.iter().filter(|arm| arm.machine == machine);
-        let own = question.context.workload.batch_size;
+        let own = question.context.as_ref().map_or(1, |context| context.workload.batch_size);
         let preferred = [usual.map(|arm| arm.batch_size), Some(own), on_it().next().map(|arm| arm.batch_size)];
         let measured = preferred.into_iter().flatten().find(|size| on_it().any(|arm| arm.batch_size == *size));
         let batch_size = pick.batch_size.or(measured).unwrap_or(own);

@@ -20,11 +20,13 @@ pub struct Reason {
     pub lines: Vec<String>,
     /// The blended parts: name, weight and own prediction.
     pub parts: Vec<[String; 3]>,
+    /// A command to copy.
+    pub command: Option<String>,
 }
 
 impl Reason {
     pub(super) fn new(title: String, lines: Vec<String>) -> Self {
-        Self { title, lines, parts: Vec::new() }
+        Self { title, lines, parts: Vec::new(), command: None }
     }
 }
 
@@ -128,7 +130,7 @@ fn time(predictor: &Predictor, job: &Job, setting: Setting, secs: f64) -> Reason
     });
     lines.push("The blend is the weighted mean of the logarithms of their predictions:".into());
     let row = |part: foreglow_model::Part| [part.name, format_percent(part.weight * 100.0), format_duration(part.secs)];
-    Reason { title, lines, parts: parts.into_iter().map(row).collect() }
+    Reason { parts: parts.into_iter().map(row).collect(), ..Reason::new(title, lines) }
 }
 
 /// The prediction as the time of 1 × 1 times one factor per feature.

@@ -11,7 +11,7 @@ mod trained;
 use foreglow_exit::unusable;
 use foreglow_model::{
     AccuracyUnknown, Arm, Basis as Source, Decision, Limits, Neighbours, Objective, Omission, Plan, Predictor,
-    TrainedSetting, Warning,
+    PublicBasis, TrainedSetting, Warning,
 };
 use foreglow_shared::{CoreSplit, Job, JobDefinition, PriceSheet, Question, WhatIf, format_duration, format_money};
 use serde::Serialize;
@@ -19,10 +19,7 @@ use serde::Serialize;
 use self::inversion::Inversion;
 pub(super) use self::row::Row;
 pub use self::startup::Startup;
-use super::{Basis, Order, PublicBasis, SCHEMA};
-
-/// Number of machine types that the recommended one is compared with.
-const MOST_ORDERS: usize = 3;
+use super::{Basis, SCHEMA};
 
 /// Answer to a question about a job: which configuration to choose.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -165,19 +162,8 @@ impl PlanAnswer {
         Self { never_run: Some(basis), ..self }
     }
 
-    /// Adds the note that the job has no samples, with the basis of the predictions. `is_faster` is
-    /// the probability that one machine type is more than a number of times as fast as another.
-    pub fn without_samples(self, mut basis: PublicBasis, is_faster: impl Fn([&str; 2], f64) -> Option<f64>) -> Self {
-        if let Some(best) = self.recommended.as_ref().filter(|_| self.objective == Objective::Cost) {
-            let others = self.best_per_machine.iter().filter(|row| row.machine != best.machine && row.cost > best.cost);
-            let order = |other: &Row| {
-                let machine_hours = |row: &Row| Some(row.hourly_cost? / f64::from(row.machines?));
-                let factor = machine_hours(best)? / machine_hours(other)?;
-                let probability = is_faster([&best.machine, &other.machine], factor)?;
-                Some(Order { machine: best.machine.clone(), than: other.machine.clone(), probability })
-            };
-            basis.order = others.take(MOST_ORDERS).filter_map(order).collect();
-        }
+    /// Adds the note that the job has no samples, with the basis of the predictions.
+    pub fn without_samples(self, basis: PublicBasis) -> Self {
         Self { public_measurements: Some(basis), ..self }
     }
 

@@ -1,7 +1,4 @@
-//! Jobs without samples, predicted from public measurements of the runs of others.
-//!
-//! Each machine type with known GPUs is an arm. Its times follow from the joint fit of the public
-//! speeds, `foreglow-public`, and from numbers of the user's own if there are any.
+//! A question about a job that was never run, with the costs of its network.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +7,7 @@ use foreglow_public::{
 };
 use foreglow_shared::{Accelerator, Context, Engine, Host, MachineType, Workload};
 
+use super::OwnSpeed;
 use crate::{Prediction, Spread};
 
 /// Degrees of freedom of the log error of a time: the tails of held-out errors are heavier than
@@ -42,26 +40,43 @@ pub struct PublicQuestion {
     pub known: Vec<OwnSpeed>,
 }
 
-/// A speed of the job's network that the user knows.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OwnSpeed {
-    /// Name of the GPU.
-    pub gpu: String,
-    /// Number of GPUs of the run.
-    pub gpus: u32,
-    /// Images per second on all of them.
-    pub images_per_sec: f64,
-}
-
 /// Machine types with the times of a job on all their GPUs.
 #[derive(Clone, Debug)]
 pub struct PublicAnswer {
     /// The arms.
     pub(crate) arms: Vec<PublicArm>,
     /// Machine types that cannot run the job, with the reasons.
-    pub refused: Vec<(String, String)>,
+    pub refused: Vec<(String, Refusal)>,
     /// What the user has to know about the own numbers.
     pub notes: Vec<String>,
+}
+
+/// Why a machine type cannot run a job.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It has no GPU.
+    #[error("it has no GPU")]
+    NoGpu,
+    /// No data sheet has its GPU.
+    #[error(transparent)]
+    Unknown(#[from] PublicError),
+    /// Its GPU cannot compute in the number format.
+    #[error("its GPU has no units for {0}")]
+    NoFormat(&'static str),
+    /// Its GPUs cannot hold a step.
+    #[error(
+        "a batch of {batch_size} needs about {needed_gib:.0} GiB on a GPU, and its GPUs have {gib:.0} GiB; choose a \
+         smaller batch"
+    )]
+    Memory {
+        /// Images of a step on one GPU.
+        batch_size: u32,
+        /// Memory that a step needs, GiB.
+        needed_gib: f64,
+        /// Memory of a GPU, GiB.
+        gib: f64,
+    },
 }
 
 /// A machine type with the times of the whole job by number of GPUs.
@@ -189,18 +204,15 @@ impl PublicQuestion {
         gpus: &Gpus,
         machine: &MachineType,
         (known, executors): (&[KnownSpeed<'_>], &[u32]),
-    ) -> Result<PublicArm, String> {
-        let accelerators = machine.accelerators.as_ref().ok_or("it has no GPU")?;
-        let gpu = gpus.place(&accelerators.name, accelerators.memory_mib).map_err(|error| error.to_string())?;
+    ) -> Result<PublicArm, Refusal> {
+        let accelerators = machine.accelerators.as_ref().ok_or(Refusal::NoGpu)?;
+        let gpu = gpus.place(&accelerators.name, accelerators.memory_mib)?;
         if !gpus.all()[gpu].has(self.precision) {
-            return Err(format!("its GPU has no units for {}", self.precision.name()));
+            return Err(Refusal::NoFormat(self.precision.name()));
         }
         let (gib, batch_size) = (gpus.all()[gpu].memory_gib, self.workload.batch_size);
-        if let Some(need) = self.bytes_per_gpu.map(|bytes| bytes / BYTES_PER_GIB).filter(|need| *need > gib) {
-            return Err(format!(
-                "a batch of {batch_size} needs about {need:.0} GiB on a GPU, and its GPUs have {gib:.0} GiB; give a \
-                 smaller --batch-size"
-            ));
+        if let Some(needed_gib) = self.bytes_per_gpu.map(|bytes| bytes / BYTES_PER_GIB).filter(|need| *need > gib) {
+            return Err(Refusal::Memory { batch_size, needed_gib, gib });
         }
         let counts = if executors.is_empty() { std::slice::from_ref(&accelerators.count) } else { executors };
         let cases: Vec<Case<'_>> = counts
@@ -209,12 +221,13 @@ impl PublicQuestion {
             .collect();
         let images = self.workload.images as f64 * f64::from(self.workload.epochs);
         let speeds = model.speeds(&cases, known, self.software);
-        let times = counts.iter().zip(speeds).filter_map(|(count, speed)| {
-            let speed = speed?;
+        let mut times = BTreeMap::new();
+        for (count, speed) in counts.iter().zip(speeds).filter_map(|(count, speed)| Some((*count, speed?))) {
             let spread = Spread::student_t(speed.log_deviation / DEVIATION, DEGREES_OF_FREEDOM).ok();
-            Some((*count, Prediction::of_log(libm::log(images) - speed.log_mean, spread)?))
-        });
-        let times = PublicTimes(times.collect());
+            let prediction = Prediction::of_log(libm::log(images) - speed.log_mean, spread);
+            times.extend(prediction.map(|prediction| (count, prediction)));
+        }
+        let times = PublicTimes(times);
         let gpu = Accelerator {
             name: accelerators.name.clone(),
             memory_mib: accelerators.memory_mib.map(u64::from),

@@ -1,0 +1,142 @@
+//! Public measurements on which the answer about a job without samples is based.
+
+use std::fmt;
+use std::sync::Arc;
+
+use foreglow_public::{Measurements, PublicModel, SoftwareKind};
+use foreglow_shared::{Catalog, format_count, format_probability};
+use serde::Serialize;
+
+use super::PublicQuestion;
+use crate::{Candidate, Decision, Objective, Plan};
+
+/// Number of machine types that the recommended one is compared with.
+const MOST_ORDERS: usize = 3;
+
+/// Public measurements on which the answer about a job without samples is based.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PublicBasis {
+    /// Name of the network.
+    pub network: String,
+    /// Public speeds that were fitted for every question.
+    pub measurements: usize,
+    /// Public speeds of the network itself; 0 if it is predicted from the costs of its graph.
+    pub rows_of_network: usize,
+    /// Number of their sources.
+    pub sources: usize,
+    /// Number format.
+    pub number_format: &'static str,
+    /// Kind of the user's software; `None` if unknown.
+    pub software: Option<&'static str>,
+    /// Memory that a step needs on a GPU, bytes; `None` if the graph of the network is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_per_gpu: Option<f64>,
+    /// Number of the user's own speeds.
+    pub known: usize,
+    /// Machine types that cannot run the job, with the reasons.
+    pub left_out: Vec<(String, String)>,
+    /// How sure the recommended machine type costs less than the next ones, which is surer than the
+    /// times.
+    pub order: Vec<SpeedOrder>,
+    /// What contradicts the own speeds.
+    pub notes: Vec<String>,
+}
+
+/// How sure one machine type costs less than another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpeedOrder {
+    /// The machine type that costs less as predicted.
+    pub machine: String,
+    /// The other one.
+    pub than: String,
+    /// Probability that the first costs less.
+    pub probability: f64,
+}
+
+impl PublicBasis {
+    pub(super) fn new(table: &Measurements, asked: &PublicQuestion) -> Self {
+        let name = &asked.network.name;
+        let is_of_network = |network: usize| table.networks[network].name == *name;
+        Self {
+            network: name.clone(),
+            measurements: table.rows.iter().filter(|row| row.is_base).count(),
+            rows_of_network: table.rows.iter().filter(|row| is_of_network(row.conditions.network)).count(),
+            sources: table.sources.len(),
+            number_format: asked.precision.name(),
+            software: asked.software.map(SoftwareKind::name),
+            bytes_per_gpu: asked.bytes_per_gpu,
+            known: asked.known.len(),
+            left_out: Vec::new(),
+            order: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Returns how sure the recommended machine type costs less than the next ones, in a sentence.
+    pub fn describe_order(&self) -> Option<String> {
+        let first = self.order.first()?;
+        let than = |order: &SpeedOrder| format!("than {} with {}", order.than, format_probability(order.probability));
+        let others: Vec<String> = self.order.iter().map(than).collect();
+        Some(format!("{} costs less {}.", first.machine, others.join(", ")))
+    }
+}
+
+/// Writes a sentence on the basis.
+impl fmt::Display for PublicBasis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = match self.known {
+            0 => String::new(),
+            count => format!(" and {} of your own", format_count(count, "number")),
+        };
+        let network = match self.rows_of_network {
+            0 => format!("; {} itself is in none of them, only the costs of its graph are known", self.network),
+            _ => String::new(),
+        };
+        write!(
+            f,
+            "Nothing was measured here: predicted from public measurements of the runs of others ({} of {}){own}, with \
+             {}{network}.",
+            format_count(self.measurements, "speed"),
+            format_count(self.sources, "source"),
+            self.number_format,
+        )
+    }
+}
+
+/// Compares machine types: the ratio of two times is surer than the times.
+#[derive(Clone)]
+pub struct Comparison {
+    pub(super) model: Arc<PublicModel>,
+    pub(super) table: Arc<Measurements>,
+    pub(super) asked: PublicQuestion,
+}
+
+impl Comparison {
+    /// Returns how sure the recommended machine type costs less than the next ones.
+    pub fn order(&self, plan: &Plan, decision: &Decision) -> Vec<SpeedOrder> {
+        let at = |place: usize| decision.candidates.get(place);
+        let machine = |one: &Candidate| plan.predictor().arms()[one.placement.arm].machine.clone();
+        let best = decision.recommended.and_then(at).filter(|_| decision.objective == Objective::Cost);
+        let (Some(best), Some(catalog)) = (best, plan.space().catalog.as_ref()) else { return Vec::new() };
+        let name = machine(best);
+        let others = decision.best_per_machine.iter().filter_map(|place| at(*place));
+        let others = others.filter(|other| machine(other) != name && other.cost > best.cost);
+        let order = |other: &Candidate| {
+            let machine_hours = |one: &Candidate| match one.placement.machines {
+                0 => None,
+                machines => Some(one.hourly_cost? / f64::from(machines)),
+            };
+            let (than, factor) = (machine(other), machine_hours(best)? / machine_hours(other)?);
+            let probability = self.is_faster(catalog, [&name, &than], factor)?;
+            Some(SpeedOrder { machine: name.clone(), than, probability })
+        };
+        others.take(MOST_ORDERS).filter_map(order).collect()
+    }
+
+    /// Returns the probability that the first machine type is more than `factor` times as fast as
+    /// the second one.
+    fn is_faster(&self, catalog: &Catalog, machines: [&str; 2], factor: f64) -> Option<f64> {
+        let [Ok(one), Ok(other)] = machines.map(|name| catalog.find(name)) else { return None };
+        self.asked.is_faster(&self.model, &self.table.gpus, [one, other], factor)
+    }
+}

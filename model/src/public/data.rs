@@ -1,0 +1,206 @@
+//! The public measurements, with the fit for the last network.
+
+use std::sync::Arc;
+
+use foreglow_public::{
+    BuiltInNetwork, Measurements, NetworkCosts, Precision, PublicError, PublicModel, StepMemory, Variances, short_name,
+    similar_names,
+};
+use foreglow_shared::{Job, JobGroup, MachineType, Mode};
+
+use super::basis::Comparison;
+use super::{NetworkFromFile, NetworkSource, PublicAnswer, PublicBasis, PublicQuestion, UnmeasuredJob};
+use crate::JointPredictor;
+
+/// Year of the software of a question: that of the latest measurements.
+const YEAR: u16 = 2025;
+/// Side of the images of most networks in the table, pixels.
+const USUAL_PX: u32 = 224;
+/// Number of reasons in the message that no machine type can run a job.
+const MOST_REASONS: usize = 3;
+
+/// The public measurements, with the fit for the last network.
+pub struct PublicData {
+    table: Arc<Measurements>,
+    /// The fit, and the network whose own rows it has.
+    fitted: Option<(String, Arc<PublicModel>)>,
+}
+
+/// A job without samples, with its predictor and what the answer has to say about it.
+pub struct PublicJob {
+    /// The job on every machine type.
+    pub group: JobGroup,
+    /// Its predictor.
+    pub predictor: JointPredictor,
+    /// Basis of the predictions.
+    pub basis: PublicBasis,
+    /// Compares machine types.
+    pub comparison: Comparison,
+}
+
+/// Why a job without samples cannot be predicted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnmeasuredError {
+    /// The network is unknown.
+    #[error("no network is called {name:?}; similar names: {}; an ONNX file has the costs of any other", similar.join(", "))]
+    UnknownNetwork {
+        /// The name.
+        name: String,
+        /// Similar names.
+        similar: Vec<String>,
+    },
+    /// The network takes no images of this size.
+    #[error("{name} takes images of {least} to {most} px; choose another image size")]
+    ImageSize {
+        /// Its name.
+        name: String,
+        /// Least side, pixels.
+        least: u32,
+        /// Largest side, pixels.
+        most: u32,
+    },
+    /// The number format is only for inference.
+    #[error("int8 is for inference; choose another number format or inference")]
+    TrainingWithIntegers,
+    /// A count is 0.
+    #[error("images, epochs and the batch must be at least 1")]
+    Zero,
+    /// No machine type can run the job.
+    #[error("no machine type can run this job ({0})")]
+    NoMachine(String),
+    /// A GPU or a number format is unusable.
+    #[error(transparent)]
+    Public(#[from] PublicError),
+    /// The table is empty.
+    #[error("the public measurements cannot be fitted")]
+    NoFit,
+}
+
+impl PublicData {
+    /// Takes tables.
+    pub fn new(table: Measurements) -> Self {
+        Self { table: Arc::new(table), fitted: None }
+    }
+
+    /// Returns the built-in tables.
+    pub fn built_in() -> Self {
+        Self::new(Measurements::built_in())
+    }
+
+    /// Returns the tables.
+    pub fn table(&self) -> &Measurements {
+        &self.table
+    }
+
+    /// Returns the names of all networks, ascending.
+    pub fn networks(&self) -> Vec<String> {
+        let names = self.table.networks.iter().chain(self.table.built_in.iter().map(|network| &network.costs));
+        let mut names: Vec<String> = names.map(|network| network.name.clone()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Returns the short names of all GPUs.
+    pub fn gpus(&self) -> Vec<String> {
+        self.table.gpus.all().iter().map(short_name).collect()
+    }
+
+    /// Whether a network has this name.
+    pub fn has_network(&self, name: &str) -> bool {
+        self.find(name).is_some() || self.table.costs(name, USUAL_PX).is_some()
+    }
+
+    /// Whether a network is of a file or has a known name.
+    pub fn knows(&self, network: &NetworkSource) -> bool {
+        match network {
+            NetworkSource::Named(name) => self.has_network(name),
+            NetworkSource::File(_) => true,
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&BuiltInNetwork> {
+        self.table.built_in.iter().find(|network| network.costs.name == name)
+    }
+
+    /// Predicts a job on each of these machine types with all its GPUs, or with each of these
+    /// numbers of GPUs on as few machines as hold them.
+    ///
+    /// # Errors
+    /// The network, a GPU or the number format is unknown or unsuitable, or no machine type can run
+    /// the job.
+    pub fn predict(
+        &mut self,
+        job: &UnmeasuredJob,
+        machines: &[&MachineType],
+        executors: &[u32],
+    ) -> Result<PublicJob, UnmeasuredError> {
+        if [job.images, job.epochs.into(), job.batch_size.into()].contains(&0) {
+            return Err(UnmeasuredError::Zero);
+        }
+        if job.mode == Mode::Training && job.precision == Precision::Int8 {
+            return Err(UnmeasuredError::TrainingWithIntegers);
+        }
+        let (network, memory) = self.network(job)?;
+        let asked = PublicQuestion {
+            bytes_per_gpu: memory.map(|memory| memory.bytes(job.batch_size, job.mode, job.precision)),
+            workload: job.workload(&network),
+            precision: job.precision,
+            software: job.software,
+            year: YEAR,
+            known: job.known.clone(),
+            network,
+        };
+        let model = self.fit(&asked.network.name).ok_or(UnmeasuredError::NoFit)?;
+        let answer = asked.answer(&model, &self.table.gpus, machines, executors)?;
+        let PublicAnswer { refused, notes, .. } = &answer;
+        let left_out = refused.iter().map(|(machine, reason)| (machine.clone(), reason.to_string())).collect();
+        let basis = PublicBasis { left_out, notes: notes.clone(), ..PublicBasis::new(&self.table, &asked) };
+        let predictor = JointPredictor::from_public(answer).ok_or_else(|| {
+            let reasons = basis.left_out.iter().map(|(machine, reason)| format!("{machine}: {reason}"));
+            UnmeasuredError::NoMachine(reasons.take(MOST_REASONS).collect::<Vec<_>>().join("; "))
+        })?;
+        let contexts = predictor.contexts().into_iter().cloned();
+        let jobs = contexts.map(|context| Job::of_runs(context, Vec::new())).collect();
+        let group = JobGroup { definition: predictor.definition().clone(), jobs, lenders: Vec::new() };
+        let comparison = Comparison { model, table: Arc::clone(&self.table), asked };
+        Ok(PublicJob { group, predictor, basis, comparison })
+    }
+
+    /// Returns the fit of the rows that every fit has and those of a network.
+    fn fit(&mut self, network: &str) -> Option<Arc<PublicModel>> {
+        // All networks without rows of their own have the same fit.
+        let own = if self.table.costs(network, USUAL_PX).is_some() { network } else { "" };
+        if let Some((_, model)) = self.fitted.as_ref().filter(|(known, _)| known == own) {
+            return Some(Arc::clone(model));
+        }
+        let model = Arc::new(self.table.model_for(own, &Variances::built_in())?);
+        self.fitted = Some((own.to_owned(), Arc::clone(&model)));
+        Some(model)
+    }
+
+    /// Returns the costs of a network, those of the public table if it has the name, which its
+    /// measurements refer to, else those of its graph; and its memory if its graph is known.
+    fn network(&self, job: &UnmeasuredJob) -> Result<(NetworkCosts, Option<StepMemory>), UnmeasuredError> {
+        let name = match &job.network {
+            NetworkSource::File(NetworkFromFile { costs, memory }) => return Ok((costs.clone(), Some(*memory))),
+            NetworkSource::Named(name) => name,
+        };
+        let graph = self.find(name);
+        if let Some(costs) = self.table.costs(name, job.image_px.unwrap_or(USUAL_PX)) {
+            let memory = graph.map(|graph| graph.memory_at(costs.image_px));
+            return Ok((costs, memory));
+        }
+        let Some(graph) = graph else {
+            let similar = similar_names(name, self.networks().into_iter());
+            return Err(UnmeasuredError::UnknownNetwork { name: name.clone(), similar });
+        };
+        let side = job.image_px.unwrap_or(graph.costs.image_px);
+        if !graph.px.contains(&side) {
+            let (least, most) = (*graph.px.start(), *graph.px.end());
+            return Err(UnmeasuredError::ImageSize { name: name.clone(), least, most });
+        }
+        Ok((graph.costs_at(side), Some(graph.memory_at(side))))
+    }
+}

@@ -1,0 +1,201 @@
+//! The question about a job without samples, as the fragment of an address:
+//! `network=resnet50&mode=training&images=1281167&epochs=90&dtype=amp&deadline=24h`. The names are
+//! those of the options of `foreglow plan`.
+
+use foreglow_model::{
+    NetworkCosts, NetworkFromFile, NetworkSource, Precision, SoftwareKind, StepMemory, UnmeasuredJob,
+};
+use foreglow_shared::{
+    DEADLINE_SECS, DEFAULT_PROBABILITY, MONEY, Mode, PROBABILITIES, compact_duration, decoded, encoded, number,
+    parse_duration,
+};
+
+use crate::data::job::Limits;
+
+/// The beginning of such a fragment.
+pub const PREFIX: &str = "network=";
+/// The deadline of the question of an empty page, seconds.
+pub const USUAL_DEADLINE_SECS: f64 = 86_400.0;
+
+/// Whether a fragment is the question about a job without samples.
+pub fn is_unmeasured(fragment: &str) -> bool {
+    fragment.starts_with(PREFIX)
+}
+
+/// Writes a question. What has its usual value is omitted, except for the four parts that everyone
+/// asks about.
+pub fn fragment(job: &UnmeasuredJob, limits: Limits) -> String {
+    let UnmeasuredJob { network, image_px, mode, images, epochs, batch_size, precision, software, known } = job;
+    let mut fragment = format!("{PREFIX}{}", encoded(network.name()));
+    let mut add = |name: &str, value: String| fragment.push_str(&format!("&{name}={value}"));
+    add("mode", mode.to_string());
+    add("images", images.to_string());
+    add("epochs", epochs.to_string());
+    add("dtype", precision.name().to_owned());
+    if let Some(secs) = limits.deadline_secs {
+        let text = compact_duration(secs);
+        let is_exact = parse_duration(&text) == Some(secs);
+        add("deadline", if is_exact { encoded(&text) } else { format!("{secs}s") });
+    }
+    if let Some(budget) = limits.budget {
+        add("budget", budget.to_string());
+    }
+    if limits.probability != DEFAULT_PROBABILITY {
+        add("probability", limits.probability.to_string());
+    }
+    if let Some(px) = image_px {
+        add("image-px", px.to_string());
+    }
+    if *batch_size != UnmeasuredJob::default().batch_size {
+        add("batch-size", batch_size.to_string());
+    }
+    if let Some(kind) = software {
+        add("software", kind.name().to_owned());
+    }
+    known.iter().for_each(|known| add("known", encoded(&known.to_string())));
+    if let NetworkSource::File(file) = network {
+        add("costs", costs_text(file));
+    }
+    fragment
+}
+
+/// Reads what [`fragment`] writes. Unknown names are ignored, so that links of newer versions open;
+/// missing ones have their usual value.
+///
+/// # Errors
+/// A value is invalid; one sentence without its full stop.
+pub fn read(fragment: &str) -> Result<(UnmeasuredJob, Limits), String> {
+    let mut job = UnmeasuredJob { known: Vec::new(), ..UnmeasuredJob::default() };
+    let mut limits = Limits { deadline_secs: None, budget: None, min_accuracy: None, probability: DEFAULT_PROBABILITY };
+    for part in fragment.split('&') {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        set(&mut job, &mut limits, name, value).ok_or_else(|| format!("{name} is {value:?}"))?;
+    }
+    Ok((job, limits))
+}
+
+/// Sets a part of the question; `None` if its value is invalid.
+fn set(job: &mut UnmeasuredJob, limits: &mut Limits, name: &str, value: &str) -> Option<()> {
+    let text = || decoded(value).filter(|text| !text.is_empty());
+    match name {
+        "network" => job.network = NetworkSource::Named(text()?),
+        "costs" => job.network = NetworkSource::File(costs(job.network.name(), value)?),
+        "mode" => job.mode = value.parse::<Mode>().ok()?,
+        "images" => job.images = value.parse().ok().filter(|images| *images > 0)?,
+        "epochs" => job.epochs = count(value)?,
+        "image-px" => job.image_px = Some(count(value)?),
+        "batch-size" => job.batch_size = count(value)?,
+        "dtype" => job.precision = Precision::named(value)?,
+        "software" => job.software = Some(SoftwareKind::named(value)?),
+        "known" => job.known.push(text()?.parse().ok()?),
+        "deadline" => {
+            limits.deadline_secs = Some(parse_duration(&text()?).filter(|secs| DEADLINE_SECS.contains(secs))?);
+        }
+        "budget" => limits.budget = Some(number(value).filter(|money| MONEY.contains(money))?),
+        "probability" => limits.probability = number(value).filter(|share| PROBABILITIES.contains(share))?,
+        _ => {}
+    }
+    Some(())
+}
+
+fn count(value: &str) -> Option<u32> {
+    value.parse().ok().filter(|count| *count > 0)
+}
+
+/// Writes the costs and the memory of a network of a file.
+pub fn costs_text(NetworkFromFile { costs, memory }: &NetworkFromFile) -> String {
+    let NetworkCosts { image_px, parameters_m, gmacs, activations_m, is_convolutional, .. } = costs;
+    let StepMemory { parameters, inference_bytes, training_bytes } = memory;
+    let kind = if *is_convolutional { "cnn" } else { "other" };
+    format!("{image_px}:{parameters_m}:{gmacs}:{activations_m}:{kind}:{parameters}:{inference_bytes}:{training_bytes}")
+}
+
+/// Reads [`costs_text`]; `None` if it is invalid.
+pub fn costs(name: &str, text: &str) -> Option<NetworkFromFile> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let [px, parameters_m, gmacs, activations_m, kind, parameters, inference, training] = parts.as_slice() else {
+        return None;
+    };
+    let positive = |text: &str| number(text).filter(|number| *number > 0.0);
+    let costs = NetworkCosts {
+        name: name.to_owned(),
+        family: String::new(),
+        is_convolutional: *kind == "cnn",
+        image_px: count(px)?,
+        parameters_m: positive(parameters_m)?,
+        gmacs: positive(gmacs)?,
+        activations_m: positive(activations_m)?,
+    };
+    let memory = StepMemory {
+        parameters: parameters.parse().ok()?,
+        inference_bytes: inference.parse().ok()?,
+        training_bytes: training.parse().ok()?,
+    };
+    Some(NetworkFromFile { costs, memory })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> Limits {
+        Limits { deadline_secs: Some(5400.5), budget: Some(12.5), min_accuracy: None, probability: 0.8 }
+    }
+
+    #[test]
+    fn a_question_without_samples_survives_the_address() {
+        let file = NetworkFromFile {
+            costs: NetworkCosts {
+                name: "my net & co.onnx".into(),
+                family: String::new(),
+                is_convolutional: false,
+                image_px: 96,
+                parameters_m: 1.25,
+                gmacs: 0.1 + 0.2,
+                activations_m: 3.5,
+            },
+            memory: StepMemory { parameters: 1_250_000, inference_bytes: 5, training_bytes: 17 },
+        };
+        let named = UnmeasuredJob {
+            known: vec!["RTX 3090=812/s".parse().unwrap(), "8xA100=9500.25/s".parse().unwrap()],
+            software: Some(SoftwareKind::Example),
+            image_px: Some(160),
+            batch_size: 64,
+            precision: Precision::Fp32,
+            mode: Mode::Inference,
+            ..UnmeasuredJob::default()
+        };
+        let of_file = UnmeasuredJob { network: NetworkSource::File(file), ..named.clone() };
+        for job in [named, of_file, UnmeasuredJob::default()] {
+            assert_eq!(read(&fragment(&job, limits())), Ok((job, limits())));
+        }
+    }
+
+    #[test]
+    fn the_usual_question_is_short_and_unknown_parts_are_ignored() {
+        let usual = Limits { deadline_secs: Some(USUAL_DEADLINE_SECS), budget: None, probability: 0.9, ..limits() };
+        let text = "network=resnet50&mode=training&images=1281167&epochs=90&dtype=amp&deadline=24h";
+        assert_eq!(fragment(&UnmeasuredJob::default(), usual), text);
+        assert_eq!(read(&format!("{text}&view=trust&later=1")), Ok((UnmeasuredJob::default(), usual)));
+    }
+
+    #[test]
+    fn an_invalid_part_is_named() {
+        for part in [
+            "images=0",
+            "epochs=x",
+            "mode=learning",
+            "dtype=fp64",
+            "known=L4",
+            "deadline=soon",
+            "budget=-1",
+            "probability=2",
+            "software=fast",
+            "costs=1:2",
+        ] {
+            let error = read(&format!("network=resnet50&{part}")).unwrap_err();
+            assert!(error.starts_with(part.split('=').next().unwrap()), "{part}: {error}");
+        }
+        assert!(read("network=").is_err());
+    }
+}
