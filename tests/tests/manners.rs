@@ -13,9 +13,9 @@ const AXE: &str = "target/axe/package/axe.min.js";
 /// The axe tags of the success criteria of WCAG 2.2, levels A and AA.
 const RULES: [&str; 5] = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-/// Upper limit on what a first visit fetches, compressed with brotli: far above the current size,
-/// so that it does not shape the code.
-const MOST_BYTES: usize = 800_000;
+/// Upper limit on what a first visit fetches, compressed with brotli. The aim is 800 KB, which
+/// docs/performance.md measures; compilers of other versions need some more.
+const MOST_BYTES: usize = 850_000;
 
 /// The views of the page.
 const VIEWS: [&str; 5] = ["compare", "explore", "trust", "runs", "export"];

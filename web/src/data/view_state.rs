@@ -544,7 +544,7 @@ mod tests {
         let mut state = ViewState::default();
         state.unmeasured.images = 5_000_000;
         state.choice.spot = true;
-        state.list = CandidateList { by: SortBy::Time, descending: true, filter: "A100".into(), ..state.list };
+        state.list = CandidateList { by: SortBy::Time, descending: true, filter: "A100".into() };
         let link = Link::read(&state.fragment(false)).unwrap();
         assert_eq!(ViewState::reopened(link.clone(), Rest::default()), Ok(state.clone()));
         assert_eq!((state.rest(), state.step().unmeasured.as_ref()), (None, Some(&state.unmeasured)));
