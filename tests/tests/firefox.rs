@@ -14,7 +14,9 @@ const SECS: &str = "const [executors, cores] = arguments;
     const shown = (name) => document.querySelector(`[data-testid=${name}]`);
     const is_shown = shown('what-if-executors')?.value === executors && shown('what-if-cores')?.value === cores;
     return is_shown ? shown('what-if-time')?.dataset.secs ?? null : null";
-const ANSWERED: &str = "return document.querySelector('[data-testid=recommended-time]')?.dataset.secs ? true : null";
+/// The answer without samples has no what-if.
+const ANSWERED: &str = "const shown = (name) => document.querySelector(`[data-testid=${name}]`);
+    return shown('what-if-executors') && shown('recommended-time')?.dataset.secs ? true : null";
 const CLICK: &str = "const button = document.querySelector(`[data-testid=${arguments[0]}]`);
     button?.click(); return button ? true : null";
 const SET: &str = "const [name, value] = arguments;

@@ -58,6 +58,14 @@ fn App() -> impl IntoView {
     source::follow_messages(planner);
     let dragging = accept_drops(planner);
     let empty = Memo::new(move |_| planner.jobs.with(Vec::is_empty));
+    // Opened samples begin at the top of the page, wherever the button was that opened them.
+    Effect::new(move |was_without: Option<bool>| {
+        let is_without = empty.get() && !planner.loading.get();
+        if was_without == Some(true) && !is_without {
+            window().scroll_to_with_x_and_y(0.0, 0.0);
+        }
+        is_without
+    });
 
     view! {
         <div class="page" class:dragging=dragging>
