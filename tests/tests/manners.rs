@@ -221,7 +221,7 @@ async fn without_scripts_the_page_says_what_it_needs_and_its_policy_blocks_every
 }
 
 #[tokio::test]
-async fn a_first_visit_fetches_at_most_800_kilobytes() -> anyhow::Result<()> {
+async fn a_first_visit_fetches_at_most_850_kilobytes() -> anyhow::Result<()> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
     browser.page.goto(&host.url).await?;

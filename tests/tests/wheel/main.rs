@@ -103,6 +103,7 @@ fn a_keras_program_is_predicted_from_a_tenth_of_it() -> anyhow::Result<()> {
                 .current_dir(folder.path()),
         )
     };
+    run(&["--sampling-rate", "0.02"], "small.jsonl")?;
     run(&["--stop-after", "10%"], "tenth.jsonl")?;
     run(&["--sampling-rate", "1"], "whole.jsonl")?;
     let answer = output(
