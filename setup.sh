@@ -189,7 +189,7 @@ for_test() {
   # A Vulkan layer makes the software driver look like GPUs. Tests that need the layer are skipped
   # without the headers.
   [ -e /usr/include/vulkan/vk_layer.h ] || ! may_install || install "the Vulkan headers (for the tests of GPUs)" libvulkan-dev
-  # What builds the wheel, and a real training library for its callback and for the engine of programs.
+  # What builds the wheel, and a training library for its callback and for programs to measure.
   python_packages target/python "Keras with JAX (about 700 MB, for programs to measure)" 'hatchling>=1.27,<2' 'keras>=3.5,<4' 'jax>=0.4.30'
   npm_package target/axe "$AXE" "checks the page's accessibility in the browser tests"
 }

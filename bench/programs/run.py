@@ -42,7 +42,7 @@ class Program:
     name: str
     folder: str
     words: list
-    # Options of Foreglow that tell the size of the job; none if the program cannot be told its work.
+    # Options of Foreglow for the size of the job; empty if the program has no argument for it.
     size: list = field(default_factory=list)
     env: dict = field(default_factory=dict)
 

@@ -8,7 +8,8 @@ use crate::{Predictor, Setting, extrapolated};
 /// Most whole jobs that are checked, the newest ones: each needs a fit.
 const MOST_CHECKED: usize = 500;
 
-/// A whole job that was run, and its prediction from the runs of its context that started before it.
+/// A whole job that was run, and its prediction from the runs of its context that started before
+/// it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedRun {
     /// The sample of the whole job.
@@ -72,10 +73,10 @@ impl CheckedRun {
     }
 }
 
-/// Predicts each completed whole job of these samples from the runs of the same context that started
-/// before it, and returns those that can be predicted, in the order of their start; at most the 500
-/// newest ones. A run that was stopped early counts as an earlier run of the whole job, and is not
-/// checked itself.
+/// Predicts each completed whole job of these samples from the runs of the same context that
+/// started before it, and returns those that can be predicted, in the order of their start; at most
+/// the 500 newest ones. A run that was stopped early counts as an earlier run of the whole job, and
+/// is not checked itself.
 pub fn checked_runs(samples: &[Sample]) -> Vec<CheckedRun> {
     let mut samples: Vec<&Sample> = samples.iter().collect();
     samples.sort_by_key(|sample| (sample.started_at, sample.id));

@@ -28,8 +28,8 @@ pub struct WholeJob {
     pub secs_per_unit: f64,
     /// Periodic pauses for evaluation or checkpoints.
     pub pauses: Option<Pauses>,
-    /// Whether epochs are counted and none has ended yet, so that the evaluations and checkpoints at
-    /// their ends are usual ones, not those of the job.
+    /// Whether epochs are counted and none has ended yet, so that the evaluations and checkpoints
+    /// at their ends are usual ones, not those of the job.
     pub lacks_end_of_epoch: bool,
     /// Time of the whole job, start-up included, seconds.
     pub secs: f64,
@@ -149,9 +149,10 @@ impl Rest {
 }
 
 impl Pauses {
-    /// Evaluations and checkpoints at the ends of epochs, of which none was seen. An evaluation of a
-    /// tenth as many units as the epoch has, without the backward pass, takes about 3 % of its time;
-    /// of a quarter as many, and with a slow checkpoint, three times that. These are assumptions.
+    /// Evaluations and checkpoints at the ends of epochs, of which none was seen. An evaluation of
+    /// a tenth as many units as the epoch has, without the backward pass, takes about 3 % of its
+    /// time; of a quarter as many, and with a slow checkpoint, three times that. These are
+    /// assumptions.
     fn usual_at_the_end_of(units: f64, secs_per_unit: f64) -> Self {
         const SHARE: f64 = 0.03;
         const DEVIATION: f64 = 0.05;

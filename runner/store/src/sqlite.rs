@@ -60,7 +60,8 @@ pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
 }
 
 impl File {
-    /// Opens a file; with `create`, a missing one is created. `prepare` checks or writes its tables.
+    /// Opens a file; with `create`, a missing one is created. `prepare` checks or writes its
+    /// tables.
     pub(super) fn open(
         path: PathBuf,
         create: bool,

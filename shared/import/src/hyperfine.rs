@@ -150,7 +150,7 @@ impl Benchmark {
     fn labels(&self, given: &Labels) -> Result<Labels, ImportError> {
         if let Some((name, _)) = self.parameters.iter().find(|(name, _)| Role::of(name).is_none()) {
             return Err(refused(format!(
-                "the parameter {name} is none that a configuration has; name it executors, cores, gpus, batch_size, rate \
+                "no configuration has the parameter {name}; name it executors, cores, gpus, batch_size, rate \
                  or images, or import the benchmarks of each {name} separately"
             )));
         }

@@ -1,5 +1,6 @@
-//! Benchmarks of hyperfine. `hyperfine/scan.json` and `scan.csv` were written by hyperfine 1.15 here:
-//! `hyperfine --parameter-list cores 1,2 --parameter-list rate 0.1,0.5 'sleep $(echo {rate}/{cores} | bc -l)'`.
+//! Benchmarks of hyperfine. `hyperfine/scan.json` and `scan.csv` were written by hyperfine 1.15:
+//! `hyperfine --runs 3 --parameter-list cores 1,2 --parameter-list rate 0.1,0.5 'sleep $(echo
+//! {rate}/{cores} | bc -l)'`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -67,7 +68,7 @@ fn what_a_benchmark_cannot_tell_is_asked_for() {
     };
     for (file, expected) in [
         (file("{}", 0), "give --sampling-rate"),
-        (file(r#"{"lr":"0.1"}"#, 0), "the parameter lr is none that a configuration has"),
+        (file(r#"{"lr":"0.1"}"#, 0), "no configuration has the parameter lr"),
         (file(r#"{"cores":"all","rate":"0.1"}"#, 0), "the parameter cores is \"all\""),
         (file(r#"{"images":"10"}"#, 0), "give that of the whole job with --images"),
     ] {

@@ -94,8 +94,9 @@ fn rate(line: &[u8]) -> Option<Rate<'_>> {
     })
 }
 
-/// Parts before a word that counts work, such as `global_step`. With any other part, or in the plural, it
-/// is the name of a setting, such as `max_iters = 5000`, `--save-step 500` or `Scheduled epochs: 40`.
+/// Parts before a word that counts work, such as `global_step`. With any other part, or in the
+/// plural, it is the name of a setting, such as `max_iters = 5000`, `--save-step 500` or
+/// `Scheduled epochs: 40`.
 const PARTS_OF_COUNTERS: [&[u8]; 9] =
     [b"", b"global_", b"current_", b"cur_", b"train_", b"training_", b"optimizer_", b"mini-", b"micro-"];
 

@@ -1,5 +1,5 @@
-//! The wheel in an environment of its own, and real training programs that report their progress with
-//! its module.
+//! The wheel in an environment of its own, and real training programs that report their progress
+//! with its module.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -83,7 +83,8 @@ fn the_module_and_its_callback_work_with_keras() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Predicts a job from a run of 2 % of its steps and one that is stopped at a tenth of its progress.
+/// Predicts a job from a run of 2 % of its steps and one that is stopped at a tenth of its
+/// progress.
 #[test]
 fn a_keras_program_is_predicted_from_a_tenth_of_it() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;

@@ -24,8 +24,8 @@ pub fn whole(curve: &Curve, run: &ProgramRun<'_>) -> Option<f64> {
 }
 
 /// Whether the work at which to stop is done. `done` is in the unit of the curve, which is read
-/// only if it may be. A count that was reported once may be a setting that the program prints, and shows
-/// no time: the work is done if another one follows.
+/// only if it may be. A count that was reported once may be a setting that the program prints, and
+/// shows no time: the work is done if another one follows.
 pub fn is_reached(stop: StopAfter, done: f64, curve: impl FnOnce() -> Option<Curve>, run: &ProgramRun<'_>) -> bool {
     let curve = || curve().filter(|curve| curve.points.len() > 1);
     match stop {
