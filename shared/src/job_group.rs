@@ -44,12 +44,6 @@ impl JobDefinition {
         self.images as f64 * f64::from(self.epochs)
     }
 
-    /// Whether another job is this one with another amount of work: other images or epochs.
-    fn is_of_other_amount(&self, other: &Self) -> bool {
-        let amount = Workload { images: self.images, epochs: self.epochs, ..other.0.clone() };
-        amount == self.0
-    }
-
     /// Returns a one-line title: `resnet18 inference, 2000 images of 32 px`.
     pub fn title(&self) -> String {
         let mut title = format!("{}, {}", self.describe_job(), self.describe_data());
@@ -138,24 +132,6 @@ impl JobGroup {
         let own: Vec<&Job> = self.jobs.iter().filter(|job| !job.observations.is_empty()).collect();
         other_machines(&own, &self.lenders.iter().collect::<Vec<_>>())
     }
-}
-
-/// Joins the groups of one job with several amounts of work: numbers of images or of epochs. The
-/// largest amount is the whole job; runs of the others are runs of a share of it.
-pub fn join_amounts(groups: Vec<JobGroup>) -> Vec<JobGroup> {
-    let mut joined: Vec<JobGroup> = Vec::new();
-    for group in groups {
-        let Some(known) = joined.iter_mut().find(|known| known.definition.is_of_other_amount(&group.definition)) else {
-            joined.push(group);
-            continue;
-        };
-        if group.definition.images_processed() > known.definition.images_processed() {
-            known.definition = group.definition;
-        }
-        known.lenders.retain(|job| !known.definition.is_of_other_amount(&JobDefinition::of(&job.context)));
-        known.jobs.extend(group.jobs);
-    }
-    joined
 }
 
 fn other_machines<'a>(own: &[&Job], lenders: &[&'a Job]) -> Vec<&'a Job> {

@@ -68,9 +68,7 @@ pub use crate::format::{
     printable,
 };
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
-pub use crate::job_group::{
-    Hardware, JobDefinition, JobGroup, group_by_definition, group_jobs, join_amounts, measured_choices,
-};
+pub use crate::job_group::{Hardware, JobDefinition, JobGroup, group_by_definition, group_jobs, measured_choices};
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::labels::{LABELS, Label, LabelError, Labels, WORKLOAD_LABELS};
 pub use crate::limits::{

@@ -1,6 +1,6 @@
 //! A job without samples, as a user describes it.
 
-use foreglow_public::{NetworkCosts, Precision, SoftwareKind, StepMemory};
+use foreglow_public::{GraphSums, NetworkCosts, Precision, SoftwareKind, StepMemory};
 use foreglow_shared::{Mode, Workload, shell_word};
 
 use super::OwnSpeed;
@@ -44,6 +44,23 @@ pub struct NetworkFromFile {
     pub costs: NetworkCosts,
     /// Memory.
     pub memory: StepMemory,
+}
+
+impl NetworkFromFile {
+    /// Creates the network of a graph from its layers: for an image, multiply-accumulates and
+    /// activations, and whether they are those of a convolution.
+    pub fn of_layers(
+        name: &str,
+        image_px: u32,
+        memory: StepMemory,
+        layers: impl IntoIterator<Item = (u64, u64, bool)>,
+    ) -> Self {
+        let mut sums = GraphSums { parameters: memory.parameters, ..GraphSums::default() };
+        for (multiply_accumulates, activations, is_convolution) in layers {
+            sums.add(multiply_accumulates, activations, is_convolution);
+        }
+        Self { costs: NetworkCosts::of_graph(name, image_px, sums), memory }
+    }
 }
 
 impl NetworkSource {

@@ -10,7 +10,7 @@ use foreglow_exit::{unreadable, unusable};
 use foreglow_model::extrapolated;
 use foreglow_shared::{
     Context, Job, JobDefinition, JobGroup, ReadError, Sample, Table, Uuid, decode, format_count, group_by_context,
-    group_by_definition, join_amounts, read_repeated_samples,
+    group_by_definition, read_repeated_samples,
 };
 use foreglow_store::{Filter, Location, Store};
 
@@ -65,9 +65,8 @@ impl Source {
     }
 
     /// Selects one job on everything that it ran on: machine types, batch sizes, averaging
-    /// intervals, partition sizes and amounts of work, some of which may only have runs of other
-    /// CNNs, among the contexts that `is_wanted`. The largest amount is the whole job. With
-    /// `--context` it is the job of this context alone.
+    /// intervals and partition sizes, some of which may only have runs of other CNNs, among the
+    /// contexts that `is_wanted`. With `--context` it is the job of this context alone.
     ///
     /// # Errors
     /// As [`Source::job`].
@@ -85,7 +84,6 @@ impl Source {
                 && self.is_of_model(&group.definition.model)
                 && group.jobs.iter().any(|job| is_wanted(&job.context))
         });
-        let mut groups = join_amounts(groups);
         match (groups.pop(), groups.is_empty()) {
             (Some(group), true) => Ok(group),
             _ => pick(),

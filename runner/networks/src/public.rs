@@ -7,8 +7,8 @@ use foreglow_console::grammar::Counts;
 use foreglow_console::question::QuestionArgs;
 use foreglow_exit::unusable;
 use foreglow_model::{
-    Gpus, GraphSums, NetworkCosts, NetworkFromFile, NetworkSource, OwnSpeed, Precision, PublicData, PublicJob,
-    SoftwareKind, StepMemory, UnmeasuredJob,
+    Gpus, NetworkFromFile, NetworkSource, OwnSpeed, Precision, PublicData, PublicJob, SoftwareKind, StepMemory,
+    UnmeasuredJob,
 };
 use foreglow_shared::{MachineType, Mode};
 
@@ -146,13 +146,11 @@ fn takes_texts(name: &str) -> anyhow::Error {
 
 /// Returns the costs and the memory of a graph.
 fn of_graph(name: &str, image_px: u32, costs: &Costs) -> NetworkFromFile {
-    let mut sums = GraphSums { parameters: costs.parameters, ..GraphSums::default() };
-    for layer in &costs.layers {
-        sums.add(layer.multiply_accumulates, layer.activations, layer.convolution.is_some());
-    }
     let Costs { parameters, inference_bytes, training_bytes, .. } = *costs;
     let memory = StepMemory { parameters, inference_bytes, training_bytes };
-    NetworkFromFile { costs: NetworkCosts::of_graph(name, image_px, sums), memory }
+    let layers = costs.layers.iter();
+    let layers = layers.map(|layer| (layer.multiply_accumulates, layer.activations, layer.convolution.is_some()));
+    NetworkFromFile::of_layers(name, image_px, memory, layers)
 }
 
 fn precision(text: &str) -> Result<Precision, String> {

@@ -37,20 +37,15 @@ enum Command {
     /// Show one sample
     Show(ShowArgs),
     /// Predict each whole job that was run from the runs before it, and compare
-    Check(CheckArgs),
+    Check(SampleArgs),
     /// Remove samples
     Remove(RemoveArgs),
 }
 
 #[derive(Debug, Default, clap::Args)]
 struct ListArgs {
-    /// Sample files, JSON Lines or CSV; `-` for standard input [default: the store]
-    #[arg(value_name = "FILE", conflicts_with = "store")]
-    files: Vec<PathBuf>,
-
-    /// Store to read from [default: the user's store]
-    #[arg(long, value_name = "FILE|URL")]
-    store: Option<Location>,
+    #[command(flatten)]
+    samples: SampleArgs,
 
     /// List only the samples of this CNN
     #[arg(long, value_name = "NAME")]
@@ -63,14 +58,11 @@ struct ListArgs {
     /// List only outliers among the repetitions of a run
     #[arg(long)]
     outliers: bool,
-
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
 }
 
-#[derive(Debug, clap::Args)]
-struct CheckArgs {
+/// The samples to read, and the format of the answer.
+#[derive(Debug, Default, clap::Args)]
+struct SampleArgs {
     /// Sample files, JSON Lines or CSV; `-` for standard input [default: the store]
     #[arg(value_name = "FILE", conflicts_with = "store")]
     files: Vec<PathBuf>,
@@ -90,17 +82,8 @@ struct ShowArgs {
     #[arg(value_name = "ID")]
     id: String,
 
-    /// Sample files; `-` for standard input [default: the store]
-    #[arg(value_name = "FILE", conflicts_with = "store")]
-    files: Vec<PathBuf>,
-
-    /// Store to read from [default: the user's store]
-    #[arg(long, value_name = "FILE|URL")]
-    store: Option<Location>,
-
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    samples: SampleArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -118,6 +101,13 @@ struct RemoveArgs {
     store: Option<Location>,
 }
 
+impl SampleArgs {
+    /// Reads the samples as they were measured.
+    fn read(&self) -> anyhow::Result<Vec<Sample>> {
+        Source { files: self.files.clone(), store: self.store.clone(), ..Source::default() }.measured_samples()
+    }
+}
+
 /// Runs the subcommand.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
@@ -130,7 +120,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn list(args: &ListArgs) -> anyhow::Result<()> {
-    let all = measured_samples(&args.files, args.store.as_ref())?;
+    let all = args.samples.read()?;
     let outliers = outliers(&all);
     let is_wanted = |sample: &&Sample| {
         args.model.as_ref().is_none_or(|model| *model == sample.workload.model)
@@ -139,27 +129,21 @@ fn list(args: &ListArgs) -> anyhow::Result<()> {
                 || args.outliers && outliers.contains(&sample.id))
     };
     let samples: Vec<Sample> = all.iter().filter(is_wanted).cloned().collect();
-    output::print(&args.format.samples(&samples, || rows(&samples, &outliers)))
+    output::print(&args.samples.format.samples(&samples, || rows(&samples, &outliers)))
 }
 
 fn show(args: &ShowArgs) -> anyhow::Result<()> {
-    let samples = measured_samples(&args.files, args.store.as_ref())?;
+    let samples = args.samples.read()?;
     let ids: Vec<Uuid> = samples.iter().map(|sample| sample.id).collect();
     let id = find(&args.id, &ids)?;
     let Some(sample) = samples.iter().find(|sample| sample.id == id) else { return Ok(()) };
-    output::print(&args.format.samples(std::slice::from_ref(sample), || sample_table::one(sample)))?;
+    output::print(&args.samples.format.samples(std::slice::from_ref(sample), || sample_table::one(sample)))?;
     warnings_of(sample).iter().for_each(|warning| note(&format!("warning: {warning}")));
     Ok(())
 }
 
-fn check(args: &CheckArgs) -> anyhow::Result<()> {
-    let samples = measured_samples(&args.files, args.store.as_ref())?;
-    output::print(&HindsightAnswer::new(&checked_runs(&samples)).render(args.format))
-}
-
-/// Reads samples as they were measured.
-fn measured_samples(files: &[PathBuf], store: Option<&Location>) -> anyhow::Result<Vec<Sample>> {
-    Source { files: files.to_vec(), store: store.cloned(), ..Source::default() }.measured_samples()
+fn check(args: &SampleArgs) -> anyhow::Result<()> {
+    output::print(&HindsightAnswer::new(&checked_runs(&args.read()?)).render(args.format))
 }
 
 fn remove(args: &RemoveArgs) -> anyhow::Result<()> {

@@ -61,31 +61,3 @@ fn several_jobs_of_one_cnn_are_told_apart_by_their_number_alone() {
         }
     }
 }
-
-#[test]
-fn whole_jobs_of_two_sizes_are_one_job() {
-    let home = Foreglow::new();
-    // Whole jobs of 40,000 and of 80,000 images, the larger as two epochs.
-    let run = |index: usize, executors: usize, epochs: usize| {
-        let secs = 20.0 + 400.0 * epochs as f64 / executors as f64;
-        format!(
-            r#"{{"schema":1,"id":"019aa6d3-0000-7000-8000-{index:012x}","workload":{{"model":"resnet18","mode":"inference","image_px":64,"images":40000,"epochs":{epochs},"batch_size":8}},"configuration":{{"executors":{executors},"cores_per_executor":1,"memory_per_executor_mib":1024,"partition_size":8,"accelerator":null}},"sampling_rate":1.0,"outcome":"completed","completion_time_secs":{secs},"engine":"local","runner_version":"0.1.0","host":{{"cpu":"Four-core example","processors":4}},"started_at":"2026-11-21T10:13:00Z"}}"#
-        ) + "\n"
-    };
-    let runs = [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2)].into_iter().enumerate();
-    let file = home.write("sizes.jsonl", &runs.map(|(i, (e, epochs))| run(i + 1, e, epochs)).collect::<String>());
-    let ask = |more: &[&str]| -> serde_json::Value {
-        let answer = home.run(&[&["plan", &file, "--format", "json"], more].concat());
-        assert_eq!(answer.code, 0, "{answer:?}");
-        serde_json::from_str(&answer.stdout).unwrap()
-    };
-    let secs = |answer: &serde_json::Value, executors: u64| -> f64 {
-        let of = |candidate: &&serde_json::Value| candidate["executors"] == executors;
-        answer["candidates"].as_array().unwrap().iter().find(of).unwrap()["completion_time_secs"].as_f64().unwrap()
-    };
-    let (whole, half) = (ask(&[]), ask(&["--images", "40000", "--epochs", "1"]));
-    assert_eq!((&whole["job"]["images"], &whole["job"]["epochs"]), (&40000.into(), &2.into()), "{whole}");
-    // Only one epoch was measured on four executors.
-    assert!((secs(&whole, 4) / 220.0 - 1.0).abs() < 0.15, "{}", secs(&whole, 4));
-    assert!((secs(&half, 2) / 220.0 - 1.0).abs() < 0.1, "{}", secs(&half, 2));
-}

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Seek};
 
-use foreglow_model::{GraphSums, NetworkCosts, NetworkFromFile, StepMemory};
+use foreglow_model::{NetworkFromFile, StepMemory};
 use foreglow_onnx::{Costs, Dimension, Error, LayerCost, Network};
 use foreglow_shared::format_integer;
 use serde::{Deserialize, Serialize};
@@ -62,13 +62,11 @@ impl NetworkHtml {
 
 /// Returns the costs and the memory of a graph.
 fn of_graph(name: &str, image_px: u32, costs: &Costs) -> NetworkFromFile {
-    let mut sums = GraphSums { parameters: costs.parameters, ..GraphSums::default() };
-    for layer in &costs.layers {
-        sums.add(layer.multiply_accumulates, layer.activations, layer.convolution.is_some());
-    }
     let Costs { parameters, inference_bytes, training_bytes, .. } = *costs;
     let memory = StepMemory { parameters, inference_bytes, training_bytes };
-    NetworkFromFile { costs: NetworkCosts::of_graph(name, image_px, sums), memory }
+    let layers = costs.layers.iter();
+    let layers = layers.map(|layer| (layer.multiply_accumulates, layer.activations, layer.convolution.is_some()));
+    NetworkFromFile::of_layers(name, image_px, memory, layers)
 }
 
 fn cell(number: u64) -> String {

@@ -5,7 +5,7 @@ use foreglow_model::{Column, Dataset, Features, Repeats, Roles, Term};
 use foreglow_shared::{Mode, Observation};
 
 use crate::chance::Chance;
-use crate::protocol::simulated::{configurations, runs};
+use crate::protocol::simulated::{configurations, observation, runs};
 use crate::protocol::splits::{Splits, TablePart};
 use crate::protocol::{Part, Protocol, Set, Source};
 use crate::table::Spec;
@@ -200,20 +200,6 @@ fn samples_on_gpus(counts: &[u32], draw: u64) -> anyhow::Result<Trial> {
     job.context.workload.mode = Mode::Training;
     job.context.accelerator = Some("a GPU".to_owned());
     Ok(Trial::Job(JobTrial { job, test: vec![run(8, 1.0)], repeats: Repeats::Median }))
-}
-
-fn observation((executors, cores_per_executor): (u32, u32), sampling_rate: f64, secs: f64) -> Observation {
-    Observation {
-        executors,
-        cores_per_executor,
-        total_cores: None,
-        memory_per_executor_mib: 4096,
-        partition_size: 8,
-        sampling_rate,
-        completion_time_secs: secs,
-        startup_secs: None,
-        disturbed: false,
-    }
 }
 
 /// Public measurements: more GPUs, and a new type of GPU.

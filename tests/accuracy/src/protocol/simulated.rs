@@ -128,17 +128,22 @@ impl Simulated {
         chance: &mut Chance,
     ) -> Observation {
         let secs = self.secs(executors, cores_per_executor, sampling_rate) * libm::exp(NOISE * chance.normal());
-        Observation {
-            executors,
-            cores_per_executor,
-            total_cores: None,
-            memory_per_executor_mib: 4096,
-            partition_size: 8,
-            sampling_rate,
-            completion_time_secs: secs,
-            startup_secs: None,
-            disturbed: false,
-        }
+        observation((executors, cores_per_executor), sampling_rate, secs)
+    }
+}
+
+/// Returns a run of a simulated job.
+pub(super) fn observation((executors, cores_per_executor): (u32, u32), sampling_rate: f64, secs: f64) -> Observation {
+    Observation {
+        executors,
+        cores_per_executor,
+        total_cores: None,
+        memory_per_executor_mib: 4096,
+        partition_size: 8,
+        sampling_rate,
+        completion_time_secs: secs,
+        startup_secs: None,
+        disturbed: false,
     }
 }
 
