@@ -1,5 +1,6 @@
 """Callback for Keras 3::
 
+    import foreglow.keras
     model.fit(x, y, epochs=10, callbacks=[foreglow.keras.ProgressCallback()])
 """
 

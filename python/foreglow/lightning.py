@@ -1,5 +1,6 @@
 """Callback for Lightning 2::
 
+    import foreglow.lightning
     Trainer(callbacks=[foreglow.lightning.ProgressCallback()])
 """
 

@@ -1,5 +1,6 @@
 """Callback for the Trainer of Hugging Face::
 
+    import foreglow.transformers
     Trainer(..., callbacks=[foreglow.transformers.ProgressCallback()])
 """
 
