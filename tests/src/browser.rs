@@ -1,12 +1,16 @@
 //! A headless Chromium with a fresh profile.
 
 use std::{
+    os::unix::process::CommandExt as _,
+    path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
 use anyhow::Context as _;
+use rustix::process::{Pid, Signal, kill_process_group};
 use thirtyfour::{ChromiumLikeCapabilities as _, DesiredCapabilities, WebDriver, prelude::*};
+use tokio::net::TcpStream;
 
 const FLAGS: [&str; 9] = [
     "--headless",
@@ -22,6 +26,9 @@ const FLAGS: [&str; 9] = [
 // Time limit against hanging tests; long, because a fit takes half a minute on a machine busy with
 // other tests.
 const WAIT: Duration = Duration::from_secs(120);
+/// Time limit of the start of a browser, and the number of starts.
+const STARTED: Duration = Duration::from_secs(60);
+const STARTS: usize = 3;
 /// Several times the delay before the page writes the address.
 const SETTLED: Duration = Duration::from_millis(600);
 
@@ -35,9 +42,13 @@ pub struct Browser {
     _profile: tempfile::TempDir,
 }
 
-/// A chromedriver process, killed on drop.
+/// A chromedriver process in a process group of its own, to which its browser belongs too; all are
+/// killed on drop.
 #[derive(Debug)]
-struct Driver(Child);
+struct Driver {
+    process: Child,
+    port: u16,
+}
 
 impl Browser {
     /// Starts chromedriver on a free port, and a browser.
@@ -53,23 +64,18 @@ impl Browser {
     /// # Errors
     /// As [`Browser::start`].
     pub async fn start_with(preferences: serde_json::Value) -> anyhow::Result<Self> {
-        let profile = tempfile::tempdir()?;
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let driver = Command::new("chromedriver")
-            .arg(format!("--port={port}"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map(Driver)
-            .context("chromedriver cannot be started; ./setup.sh test installs it")?;
-        let mut capabilities = DesiredCapabilities::chrome();
-        for flag in FLAGS {
-            capabilities.add_arg(flag)?;
+        let mut failure = None;
+        for _ in 0..STARTS {
+            // A new profile each time: a browser that hung while it started holds the locks of its own.
+            let profile = tempfile::tempdir()?;
+            let driver = Driver::start()?;
+            let started = tokio::time::timeout(STARTED, driver.open(profile.path(), preferences.clone())).await;
+            match started.context("Chromium hung while it started").flatten() {
+                Ok(page) => return Ok(Self { page, _driver: driver, _profile: profile }),
+                Err(error) => failure = Some(error),
+            }
         }
-        capabilities.add_arg(&format!("--user-data-dir={}", profile.path().display()))?;
-        capabilities.add_experimental_option("prefs", preferences)?;
-        let page = connect(&format!("http://127.0.0.1:{port}"), capabilities).await?;
-        Ok(Self { page, _driver: driver, _profile: profile })
+        Err(failure.context("the loop ran")?).context("Chromium cannot be started; ./setup.sh test installs it")
     }
 
     /// The element with this `data-testid`, once it exists.
@@ -215,22 +221,36 @@ impl Browser {
     }
 }
 
-impl Drop for Driver {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+impl Driver {
+    /// Starts chromedriver on a free port.
+    fn start() -> anyhow::Result<Self> {
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let mut command = Command::new("chromedriver");
+        command.arg(format!("--port={port}")).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let process = command.spawn().context("chromedriver cannot be started; ./setup.sh test installs it")?;
+        Ok(Self { process, port })
+    }
+
+    /// Opens a browser with this profile, once chromedriver listens.
+    async fn open(&self, profile: &Path, preferences: serde_json::Value) -> anyhow::Result<WebDriver> {
+        let mut capabilities = DesiredCapabilities::chrome();
+        for flag in FLAGS {
+            capabilities.add_arg(flag)?;
+        }
+        capabilities.add_arg(&format!("--user-data-dir={}", profile.display()))?;
+        capabilities.add_experimental_option("prefs", preferences)?;
+        while TcpStream::connect(("127.0.0.1", self.port)).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(WebDriver::new(&format!("http://127.0.0.1:{}", self.port), capabilities).await?)
     }
 }
 
-/// Opens a session, once chromedriver listens.
-async fn connect(server: &str, capabilities: thirtyfour::ChromeCapabilities) -> anyhow::Result<WebDriver> {
-    let mut last = None;
-    for _ in 0..100 {
-        match WebDriver::new(server, capabilities.clone()).await {
-            Ok(page) => return Ok(page),
-            Err(error) => last = Some(error),
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if let Some(group) = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        let _ = self.process.wait();
     }
-    Err(last.context("the loop ran")?).context("Chromium cannot be started; ./setup.sh test installs it")
 }
