@@ -78,7 +78,8 @@ pub use foreglow_predictor::{
     Answer, Column, Coverage, Dataset, DatasetError, Ensemble, Explanation, Feature, Features, FitError, Held,
     HeldOutErrors, Interval, Meaning, Outcome, Part, Prediction, Probe, Proposal, RIVALS, Repeats, Replay, Rival,
     RivalError, Roles, Score, SearchTable, Setting, Settings, Split, Spread, SpreadError, Strategy, TablePredictor,
-    Term, TermError, Transform, Trial, Tuning, Values, Warning, draw, replay, sample_trial, score,
+    Term, TermError, Transform, Trial, Tuning, Values, Warning, draw, format_cost, format_time, replay, sample_trial,
+    score,
 };
 pub use foreglow_public::{
     BuiltInNetwork, Gpus, GraphSums, Measurements, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind,

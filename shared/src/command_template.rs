@@ -196,6 +196,12 @@ impl CommandTemplate {
         self.words.iter().any(is_named)
     }
 
+    /// Returns whether the command is told its executors, GPUs or machines. One that is not does the
+    /// same on any number of them, unless it reads the environment itself.
+    pub fn scales_out(&self) -> bool {
+        [Placeholder::Executors, Placeholder::Gpus, Placeholder::Nodes].into_iter().any(|one| self.has(one))
+    }
+
     /// Returns the placeholder that bounds the work of a run; `None` if the command always does the
     /// whole job.
     pub fn bound(&self) -> Option<Placeholder> {

@@ -15,6 +15,7 @@ mod dataset;
 pub mod ensemble;
 mod error;
 mod evaluation;
+mod interval;
 mod meaning;
 mod prediction;
 mod regression;
@@ -31,8 +32,9 @@ pub use crate::error::FitError;
 pub use crate::evaluation::{
     Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,
 };
+pub use crate::interval::{Interval, format_cost, format_time};
 pub use crate::meaning::Meaning;
-pub use crate::prediction::{Interval, Prediction, Warning};
+pub use crate::prediction::{Prediction, Warning};
 pub use crate::rival::{RIVALS, Rival, RivalError, Roles, Term, TermError};
 pub use crate::search::{Probe, Proposal, Replay, SearchTable, Strategy, replay};
 pub use crate::setting::{Feature, Setting};

@@ -5,7 +5,7 @@ use std::fmt;
 use foreglow_shared::{format_count, format_duration, format_rate};
 use serde::{Deserialize, Serialize};
 
-use crate::{Feature, Spread};
+use crate::{Feature, Interval, Spread};
 
 /// A predicted completion time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,17 +20,6 @@ pub struct Prediction {
     pub spread: Option<Spread>,
     /// Reasons to trust the prediction less.
     pub warnings: Vec<Warning>,
-}
-
-/// Prediction interval with its nominal probability. `docs/accuracy.md` has the measured coverage.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    /// Lower end, seconds, 0 or more.
-    pub lower_secs: f64,
-    /// Upper end, seconds.
-    pub upper_secs: f64,
-    /// Nominal probability.
-    pub probability: f64,
 }
 
 /// Why a prediction deserves less trust. `Display` gives one sentence that says what to do.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use foreglow_shared::{CoreSplit, MachineType, Observation, Rate};
 
 use super::belief::{Location, Point};
-use super::pool::{RATES, thinned, was_made};
+use super::pool::{RATES, most_executors, thinned, was_made};
 use super::site::{Site, sites};
 use super::{NOISE, ONE_DEVIATION, USUAL_NOISE};
 use crate::capacity::Capacity;
@@ -215,8 +215,9 @@ impl<'a> Experiments<'a> {
             given => thinned(given),
         };
         // On a cluster, executors take more machines.
-        let most_executors = processors.filter(|_| arm.engine.is_on_one_machine());
-        let executors = counts(&space.executors, measured(|run| run.executors), most_executors);
+        let most = processors.filter(|_| arm.engine.is_on_one_machine());
+        let most = most_executors(&fitted.job).or(most);
+        let executors = counts(&space.executors, measured(|run| run.executors), most);
         let cores = counts(&space.cores_per_executor, measured(|run| run.cores_per_executor), processors);
         // A run that oversubscribes its machine tells little of others.
         let capacity = Capacity::of(&fitted.job.context).filter(|_| site.pricing.machine_type().is_none());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use foreglow_numeric::median;
 use foreglow_shared::{Job, JobGroup};
 
-use super::pool::{partition_size, settings};
+use super::pool::{most_executors, partition_size, settings};
 use super::{Advice, Suggestion, Verdict};
 use crate::joint::FittedArm;
 use crate::{Arm, DecideError, Limits, Objective, Placement, Plan, Setting, Space};
@@ -46,8 +46,10 @@ fn counts(arm: &Arm, job: &Job, space: &Space) -> (Vec<u32>, Vec<u32>) {
         [] => (1..=processors.or(measured).unwrap_or(1)).collect(),
         given => given.to_vec(),
     };
+    let most = most_executors(job).filter(|_| space.executors.is_empty()).unwrap_or(u32::MAX);
+    let executors = counts(&space.executors, largest(|run| run.executors));
     (
-        counts(&space.executors, largest(|run| run.executors)),
+        executors.into_iter().filter(|executors| *executors <= most).collect(),
         counts(&space.cores_per_executor, largest(|run| run.cores_per_executor)),
     )
 }

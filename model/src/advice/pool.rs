@@ -58,6 +58,15 @@ pub(super) fn settings(job: &Job, executors: &[u32], cores: &[u32], memory_per_e
     settings
 }
 
+/// Returns the most executors that are worth trying; `None` without a limit. A program of the user
+/// that is told neither its executors nor its GPUs nor its machines does the same on several as on
+/// one, unless runs on several were made.
+pub(super) fn most_executors(job: &Job) -> Option<u32> {
+    let command = job.context.workload.command.as_ref()?;
+    let measured = job.observations.iter().map(|run| run.executors).max();
+    (!command.scales_out()).then_some(measured.unwrap_or(1))
+}
+
 /// Whether a run of this configuration and sampling rate completed or was stopped.
 pub(super) fn was_made(job: &Job, split: CoreSplit, sampling_rate: f64) -> bool {
     let is_equal = |of: CoreSplit, rate: f64| of == split && (rate / sampling_rate - 1.0).abs() < 1e-6;

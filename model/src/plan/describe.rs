@@ -1,6 +1,7 @@
 //! Descriptions of configurations for users.
 
 use super::{Placement, Plan};
+use crate::Basis;
 
 impl Plan {
     /// Describes a configuration like [`Plan::describe`], with its batch size and its
@@ -19,8 +20,19 @@ impl Plan {
     }
 
     /// Describes the machines of a configuration and their executors, and the averaging interval if
-    /// several were measured: `3 × c5.xlarge, 2 executors of 2 cores each`.
+    /// several were measured: `3 × c5.xlarge, 2 executors of 2 cores each`. Of public measurements,
+    /// whose programs use all GPUs of a machine, these: `p4d.24xlarge (8 × A100)`.
     pub fn describe(&self, placement: Placement) -> String {
+        if self.predictor.arms()[placement.arm].basis == Basis::Public
+            && let Some(machine) = self.pricing(placement.arm).machine_type()
+            && let Some(gpus) = &machine.accelerators
+        {
+            let machines = match placement.machines {
+                1 => machine.name.clone(),
+                machines => format!("{machines} × {}", machine.name),
+            };
+            return format!("{machines} ({} × {})", gpus.count * placement.machines.max(1), gpus.name);
+        }
         let (split, machine) = (placement.split(), &self.predictor.arms()[placement.arm].machine);
         let text = match placement.machines {
             0 => format!("{machine}, {split}"),

@@ -107,6 +107,11 @@ impl PublicData {
         self.table.gpus.all().iter().map(short_name).collect()
     }
 
+    /// Returns the names of networks that are similar to a name.
+    pub fn similar_networks(&self, name: &str) -> Vec<String> {
+        similar_names(name, self.networks().into_iter())
+    }
+
     /// Whether a network has this name.
     pub fn has_network(&self, name: &str) -> bool {
         self.find(name).is_some() || self.table.costs(name, USUAL_PX).is_some()
@@ -193,7 +198,7 @@ impl PublicData {
             return Ok((costs, memory));
         }
         let Some(graph) = graph else {
-            let similar = similar_names(name, self.networks().into_iter());
+            let similar = self.similar_networks(name);
             return Err(UnmeasuredError::UnknownNetwork { name: name.clone(), similar });
         };
         let side = job.image_px.unwrap_or(graph.costs.image_px);

@@ -2,7 +2,7 @@
 
 use foreglow_engine::sweep::Run;
 use foreglow_model::{Repetitions, whole_job};
-use foreglow_shared::{Confusion, Outcome, Sample, format_duration, format_rate, printable};
+use foreglow_shared::{Confusion, Estimate, Outcome, Sample, format_duration, format_rate, printable};
 
 use crate::table::{Align, aligned, table};
 
@@ -46,7 +46,9 @@ fn whole(sample: &Sample) -> Option<String> {
     let whole = whole_job(sample).filter(|_| sample.outcome == Outcome::TimedOut)?;
     Some(match whole {
         Ok(job) => {
-            let [secs, lower, upper] = [job.secs, job.lower_secs, job.upper_secs].map(format_duration);
+            let error = (job.upper_secs - job.lower_secs) / 2.0;
+            let [secs, lower, upper] =
+                [job.secs, job.lower_secs, job.upper_secs].map(|secs| Estimate::new(secs, error).duration());
             let unseen = if job.lacks_end_of_epoch { ", no end of an epoch was seen" } else { "" };
             format!("{secs} ({lower} to {upper}{unseen})")
         }

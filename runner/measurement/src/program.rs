@@ -259,6 +259,13 @@ impl ProgramArgs {
                 "no number of --gpus can be divided among the --executors; leave --executors out for one GPU each",
             ));
         }
+        let is_told = job.workload.command.as_ref().is_none_or(CommandTemplate::scales_out);
+        if !is_told && holders.iter().any(|(executors, ..)| *executors > 1) {
+            foreglow_exit::note(
+                "warning: the command has none of {executors}, {gpus} and {nodes}; unless it reads FOREGLOW_EXECUTORS, \
+                 several executors do the same as one",
+            );
+        }
         let most = holders.iter().map(|(executors, _, machines)| executors.div_ceil(*machines)).max().unwrap_or(1);
         let usual = usual_cores(most, has_gpus);
         let cores = cores.unwrap_or(&usual);

@@ -60,6 +60,16 @@ pub fn is_network(word: &str) -> bool {
             && (Architecture::named(word).is_some() || PublicData::built_in().has_network(word))
 }
 
+/// Returns why a word that may be a network's name is neither one nor a file; `None` for the path of
+/// a file and for a known network.
+pub fn unknown_word(word: &str) -> Option<anyhow::Error> {
+    if word == "-" || word.contains(['.', '/', '\\']) || std::path::Path::new(word).exists() || is_network(word) {
+        return None;
+    }
+    let similar = PublicData::built_in().similar_networks(word).join(", ");
+    Some(unusable(format!("there is no file {word}, and no network of this name; similar networks are {similar}")))
+}
+
 /// Predicts a network on the machine types of the catalog.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use foreglow_console::split::TotalsOfCores;
 use foreglow_exit::unusable;
 use foreglow_model::{JointPredictor, PublicJob};
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
-use foreglow_networks::public::{PublicArgs, is_network, public_job};
+use foreglow_networks::public::{PublicArgs, is_network, public_job, unknown_word};
 use foreglow_shared::Context;
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
@@ -74,6 +74,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
+    if let [word] = args.source.files.as_slice()
+        && let Some(error) = word.to_str().and_then(unknown_word)
+    {
+        return Err(error);
+    }
     if let Some(name) = args.network_without_samples() {
         return without_samples(args, name);
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use foreglow_console::answer::{JobState, WatchAnswer, WatchQuestion};
+use foreglow_console::answer::{JobEnd, JobState, WatchAnswer, WatchQuestion};
 use foreglow_console::grammar::{duration_secs, money, number};
 use foreglow_console::output;
 use foreglow_console::progress::note;
@@ -186,10 +186,17 @@ impl Source {
         }
     }
 
-    /// Reads what arrives within a time. Returns whether the job has ended.
-    fn read(&mut self, within: Duration, on_bytes: &mut dyn FnMut(usize, &[u8])) -> anyhow::Result<bool> {
+    /// Reads what arrives within a time. Returns how the job ended, once it has.
+    fn read(&mut self, within: Duration, on_bytes: &mut dyn FnMut(usize, &[u8])) -> anyhow::Result<Option<JobEnd>> {
         if let Self::Command(command) = self {
-            return Ok(!command.read(within, on_bytes));
+            if command.read(within, on_bytes) {
+                return Ok(None);
+            }
+            let status = command.status().context("the end of the command is unknown")?;
+            if status.is_none() {
+                std::thread::sleep(within);
+            }
+            return Ok(status.map(|status| if status.success() { JobEnd::Succeeded } else { JobEnd::Failed }));
         }
         // Read after the end is known: what the process wrote last is then in its files.
         std::thread::sleep(within);
@@ -202,7 +209,7 @@ impl Source {
         for (stream, file) in files.iter_mut().enumerate() {
             file.read(&mut |bytes| on_bytes(stream, bytes)).context("the log cannot be read")?;
         }
-        Ok(has_ended)
+        Ok(has_ended.then_some(JobEnd::Unknown))
     }
 }
 
@@ -222,15 +229,16 @@ impl Watched<'_> {
     /// Follows the job to its end, and prints a line from time to time. Returns the last state.
     fn follow(&mut self, source: &mut Source, interrupt: &Interrupt) -> anyhow::Result<WatchAnswer> {
         let idle = source.idle();
-        let mut has_ended =
+        let mut end =
             source.read(Duration::ZERO, &mut |stream, bytes| self.streams[stream].push_history(bytes, idle))?;
         let every = Duration::try_from_secs_f64(self.args.every).unwrap_or(Duration::MAX);
         let mut printed: Option<Instant> = None;
         loop {
-            let answer = self.answer(has_ended);
-            let is_over = self.args.once || has_ended || answer.state == JobState::Finished || interrupt.is_raised();
+            let answer = self.answer(end);
+            let is_over =
+                self.args.once || end.is_some() || answer.state == JobState::Finished || interrupt.is_raised();
             // A command that has done its work may still save its results.
-            let is_over = is_over && !(matches!(source, Source::Command(_)) && !has_ended && !interrupt.is_raised());
+            let is_over = is_over && !(matches!(source, Source::Command(_)) && end.is_none() && !interrupt.is_raised());
             if is_over || printed.is_none_or(|at| at.elapsed() >= every) {
                 printed = Some(Instant::now());
                 self.print(&answer, matches!(source, Source::Command(_)))?;
@@ -239,14 +247,14 @@ impl Watched<'_> {
             if is_over {
                 return Ok(answer);
             }
-            has_ended = source.read(LOOK, &mut |stream, bytes| {
+            end = source.read(LOOK, &mut |stream, bytes| {
                 self.is_within_line = !bytes.ends_with(b"\n");
                 self.streams[stream].push(bytes);
             })?;
         }
     }
 
-    fn answer(&self, has_ended: bool) -> WatchAnswer {
+    fn answer(&self, end: Option<JobEnd>) -> WatchAnswer {
         let observed = Observed::of_streams(&self.streams);
         let now = Timestamp::now();
         let elapsed = match (self.age, observed.as_ref().and_then(|observed| observed.started_at)) {
@@ -255,7 +263,7 @@ impl Watched<'_> {
             (None, Some(_)) => observed.as_ref().map_or(0.0, Observed::elapsed_secs),
             (None, None) => self.started.elapsed().as_secs_f64(),
         };
-        WatchAnswer::new(&self.args.question(), observed.as_ref(), elapsed, has_ended, now)
+        WatchAnswer::new(&self.args.question(), observed.as_ref(), elapsed, end, now)
     }
 
     fn print(&mut self, answer: &WatchAnswer, is_command: bool) -> anyhow::Result<()> {

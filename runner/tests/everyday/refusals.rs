@@ -39,6 +39,8 @@ const INVALID: [(&[&str], &str); 55] = [
     (&["run", "--data", "/no/such/folder"], "does not exist; give an existing folder"),
     (&["run", "--model", "lenet5", "--image-px", "64"], "leave --image-px out: it takes 32 px"),
     (&["run", "--classes", "1"], "write a number from 2 to 100000, or own"),
+    (&["plan", "resnet5O"], "no network of this name; similar networks are resnet50"),
+    (&["plan", "jobs.jsonl"], "there is no file jobs.jsonl; check its name"),
     (&["run", "--weights", "none.safetensors"], "none.safetensors; check its name"),
     (&["run", "--weights", SAMPLES], "is not a complete safetensors file"),
     (&["run", "--checkpoint", "a"], "--checkpoint is for training; add --mode training"),

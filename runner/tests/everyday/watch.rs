@@ -76,8 +76,12 @@ fn a_command_keeps_its_output_and_its_end() {
         answer.stderr.lines().filter_map(|line| line.split_once("foreglow: ")).map(|(_, state)| state).collect();
     let states = states(&of_foreglow.join("\n"));
     assert_eq!(states.last().unwrap()["state"], "finished", "{}", answer.stderr);
+    // The last report of a program comes before its end.
+    let done = home.run(&["watch", "--", "sh", "-c", "for i in 10 20 30; do echo step $i/40; done"]);
+    assert!(done.code == 0 && done.stderr.contains("foreglow: finished: 30 of 40 steps, 75 %"), "{}", done.stderr);
     let failed = home.run(&["watch", "--", "sh", "-c", "echo step 1/9; exit 3"]);
     assert_eq!((failed.code, failed.stdout.as_str()), (1, "step 1/9\n"));
+    assert!(failed.stderr.contains("foreglow: ended early: 1 of 9 steps"), "{}", failed.stderr);
     assert!(failed.stderr.contains("the command failed: exit status: 3"), "{}", failed.stderr);
 }
 

@@ -88,6 +88,25 @@ fn a_program_is_collected_planned_advised_and_exported() {
 }
 
 #[test]
+fn a_program_that_is_not_told_its_executors_is_advised_on_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (script, output) = (train(&folder), folder.path().join("a.jsonl"));
+    let (program, output) = (["--", "python3", &script, "{steps}", "1"], text(&output));
+    let grid = ["collect", "--cores", "1,2", "--sampling-rate", "2%,10%", "--steps", "1000", "--output", output];
+    let (code, _, err) = answer(&[&grid[..], &program].concat());
+    assert!(code == 0 && !err.contains("{executors}"), "{err}");
+    let (code, advice, err) = answer(&["advise", output, "--deadline", "1h", "--format", "json"]);
+    assert_eq!(code, 0, "{err}");
+    let advice: serde_json::Value = serde_json::from_str(&advice).unwrap();
+    let suggestions = advice["suggestions"].as_array().unwrap();
+    assert!(!suggestions.is_empty() && suggestions.iter().all(|run| run["executors"] == 1), "{advice}");
+
+    let several = [&grid[..], &["--executors", "2", "--dry-run"], &program].concat();
+    let (code, _, err) = answer(&several);
+    assert!(code == 0 && err.contains("unless it reads FOREGLOW_EXECUTORS"), "{err}");
+}
+
+#[test]
 fn the_wall_clock_of_sleep_is_that_of_the_system() {
     // Nothing bounds its work, so that it is a run of the whole job.
     let (code, sample) = sample(&["run", "--format", "json", "--", "sleep", "0.5"]);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use foreglow_model::{Feature, Setting};
-use foreglow_shared::{WhatIf, format_duration, format_money, format_percent, format_rate};
+use foreglow_model::{Feature, Interval, Setting, format_cost, format_time};
+use foreglow_shared::{WhatIf, format_duration, format_percent, format_rate};
 use leptos::prelude::*;
 
 use crate::data::machine_choice::Selection;
@@ -85,15 +85,14 @@ impl About {
         match self {
             Self::Configuration(configuration) => {
                 let cell = planner.answer.charts.with(|charts| charts.as_ref()?.grid.get(configuration));
-                let figures = cell.map(|cell| (cell.secs, cell.interval_secs, cell.cost));
+                let figures = cell.map(|cell| (cell.secs, cell.interval, cell.cost));
                 Some(described(planner, &named(configuration), configuration, figures))
             }
             Self::Row(place) => {
                 let plan = planner.answer.planned()?;
                 let row = plan.row(Some(place))?;
                 let name = if plan.compares() { row.name.clone() } else { named(row.counts) };
-                let ends = row.interval.map(|interval| (interval.lower_secs, interval.upper_secs));
-                Some(described(planner, &name, row.counts, row.secs.map(|secs| (secs, ends, row.cost))))
+                Some(described(planner, &name, row.counts, row.secs.map(|secs| (secs, row.interval, row.cost))))
             }
             Self::Run { setting, measured_secs, held_out_secs } => {
                 let predicted = match held_out_secs {
@@ -123,18 +122,16 @@ impl About {
 pub fn in_short(planner: Planner) -> Option<String> {
     let row = planner.answer.looked_at()?;
     let WhatIf { executors, cores_per_executor } = row.counts;
-    Some(format!(
-        "What if {executors} × {cores_per_executor}: {}{}.",
-        format_duration(row.secs?),
-        money(planner, row.cost)
-    ))
+    let figures = (row.secs?, row.interval, row.cost);
+    let time = format_time(row.secs, row.interval.as_ref());
+    Some(format!("What if {executors} × {cores_per_executor}: {time}{}.", money(planner, figures)))
 }
 
 /// Returns `, USD 0.12`; empty if the cost is unknown.
-fn money(planner: Planner, cost: Option<f64>) -> String {
-    let plan = planner.answer.planned();
-    let text = |(cost, plan): (f64, Arc<PlanView>)| format!(", {}", format_money(cost, &plan.currency));
-    cost.zip(plan).map(text).unwrap_or_default()
+fn money(planner: Planner, (secs, interval, cost): Figures) -> String {
+    let plan = planner.answer.planned().filter(|_| cost.is_some());
+    let text = |plan: Arc<PlanView>| format_cost(cost, Some(secs), interval.as_ref(), &plan.currency);
+    plan.map_or_else(String::new, |plan| format!(", {}", text(plan)))
 }
 
 /// `4 cores`, `10 % of the images`.
@@ -149,17 +146,17 @@ pub fn value_in_words(feature: Feature, value: f64) -> String {
 }
 
 /// Time, interval and cost.
-type Figures = (f64, Option<(f64, f64)>, Option<f64>);
+type Figures = (f64, Option<Interval>, Option<f64>);
 
 fn described(planner: Planner, name: &str, configuration: WhatIf, figures: Option<Figures>) -> String {
     let mut text = format!("{name}: ");
     match figures {
-        Some((secs, interval, cost)) => {
-            text.push_str(&format_duration(secs));
-            if let Some((lower, upper)) = interval {
-                text.push_str(&format!(" ({} – {})", format_duration(lower), format_duration(upper)));
+        Some(figures @ (secs, interval, _)) => {
+            text.push_str(&format_time(Some(secs), interval.as_ref()));
+            if let Some(interval) = interval {
+                text.push_str(&format!(" ({})", interval.ends().join(" – ")));
             }
-            text.push_str(&money(planner, cost));
+            text.push_str(&money(planner, figures));
         }
         None => text.push_str("unknown"),
     }

@@ -1,6 +1,6 @@
 //! Trade-offs between configurations, in words.
 
-use foreglow_shared::{format_duration, format_money};
+use foreglow_shared::Estimate;
 
 /// The completion time and the cost of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,14 +15,15 @@ impl TimeCost {
     /// Formats the difference to another configuration: `15.10 s longer, USD 0.004 less`. Amounts
     /// that are equal as shown are omitted.
     pub fn beside(self, other: Self, currency: &str) -> String {
-        let time = difference(self.secs, other.secs, format_duration, ["longer", "shorter"]);
-        let money = difference(self.cost, other.cost, |money| format_money(money, currency), ["more", "less"]);
+        let time = difference(self.secs, other.secs, |rough| rough.duration(), ["longer", "shorter"]);
+        let money = difference(self.cost, other.cost, |rough| rough.money(currency), ["more", "less"]);
         let words: Vec<String> = [time, money].into_iter().flatten().collect();
         if words.is_empty() { "the same".into() } else { words.join(", ") }
     }
 }
 
-fn difference(own: f64, other: f64, format: impl Fn(f64) -> String, words: [&str; 2]) -> Option<String> {
+fn difference(own: f64, other: f64, format: impl Fn(Estimate) -> String, words: [&str; 2]) -> Option<String> {
+    let format = |amount: f64| format(Estimate::rough(amount));
     (format(own) != format(other))
         .then(|| format!("{} {}", format((own - other).abs()), words[usize::from(own < other)]))
 }
@@ -34,8 +35,8 @@ mod tests {
     #[test]
     fn a_trade_off_names_time_and_money_and_omits_what_is_equal() {
         let own = TimeCost { secs: 21.0, cost: 1.1 };
-        assert_eq!(TimeCost { secs: 40.0, cost: 1.0 }.beside(own, "EUR"), "19.00 s longer, EUR 0.1000 less");
-        assert_eq!(TimeCost { secs: 21.0, cost: 1.3 }.beside(own, "EUR"), "EUR 0.2000 more");
+        assert_eq!(TimeCost { secs: 40.0, cost: 1.0 }.beside(own, "EUR"), "19 s longer, EUR 0.10 less");
+        assert_eq!(TimeCost { secs: 21.0, cost: 1.3 }.beside(own, "EUR"), "EUR 0.20 more");
         assert_eq!(own.beside(own, "EUR"), "the same");
     }
 }

@@ -1,12 +1,12 @@
 //! The accuracy of a training job and its time: a table and a picture of the measured training
 //! settings.
 
-use foreglow_model::TrainedSetting;
+use foreglow_model::{TrainedSetting, format_cost};
 use foreglow_shared::{format_duration, format_percent, format_rate};
 use leptos::prelude::*;
 
 use crate::data::job::Limits;
-use crate::panel::prediction::{all_digits, money_of};
+use crate::panel::prediction::all_digits;
 use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
 use crate::plot::shade::shade;
@@ -103,7 +103,7 @@ fn shown(plan: &PlanView, row: &TrainedSetting) -> impl IntoView + use<> {
             <td class="number" data-secs=all_digits(row.secs)>
                 {row.secs.map_or_else(|| "unknown".to_owned(), format_duration)}
             </td>
-            <td class="number">{money_of(row.cost, &plan.currency)}</td>
+            <td class="number">{format_cost(row.cost, None, None, &plan.currency)}</td>
             <td class="wide remark">{remark}</td>
         </tr>
     }

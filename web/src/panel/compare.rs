@@ -153,9 +153,9 @@ fn shown(planner: Planner, plan: &PlanView, compared: ComparedRow, limits: bool)
                     {row.name.clone()}
                 </button>
             </td>
-            <td class="number strong" data-secs=all_digits(row.secs)>{time_of(row.secs)}</td>
+            <td class="number strong" data-secs=all_digits(row.secs)>{time_of(&row)}</td>
             <td class="number wide hush">{interval_ends(row.interval.as_ref())}</td>
-            <td class="number strong" data-cost=all_digits(row.cost)>{money_of(row.cost, &plan.currency)}</td>
+            <td class="number strong" data-cost=all_digits(row.cost)>{money_of(&row, &plan.currency)}</td>
             {limits.then(|| view! { <td class="number" data-testid="chance">{chance}</td> })}
             <td class="beside">{row.exclusion.unwrap_or(beside)}</td>
             <td class="acts">

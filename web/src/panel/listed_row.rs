@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::control::{CopyButton, WhyButton};
 use crate::data::machine_choice::Selection;
-use crate::panel::prediction::{all_digits, interval_ends, money_of, roughly, roughly_between, time_of};
+use crate::panel::prediction::{all_digits, interval_ends, money_of, time_of};
 use crate::state::Planner;
 use crate::worker::plan::view::{Hardware, PlanView, Row};
 
@@ -32,7 +32,7 @@ impl ListedRow {
             selection: plan.selection(&row),
             machine: arm.map(|arm| arm.machine.clone()).unwrap_or_default(),
             hardware: arm.and_then(|arm| Some((arm.hardware.clone()?, arm.borrowed_from.clone()?))),
-            money: money_of(row.cost, &plan.currency),
+            money: money_of(&row, &plan.currency),
             is_recommended: plan.recommended == Some(place),
             is_on_front: plan.front.contains(&place),
             row,
@@ -67,6 +67,7 @@ impl ListedRow {
         let chance = row.success_probability.map(format_probability);
         let (looked, pinned, pinnable) = (selection.clone(), selection.clone(), selection);
         let pin_label = format!("Pin {}", row.name);
+        let time = time_of(&row);
         view! {
             <th scope="row">
                 <button type="button" class="pick" title="Show it in the what-if" on:click=move |_| planner.look_at(looked.clone())>
@@ -74,7 +75,7 @@ impl ListedRow {
                 </button>
                 {is_on_front.then(front_mark)}
             </th>
-            <td class="number" data-secs=all_digits(row.secs)>{time_of(row.secs)}</td>
+            <td class="number" data-secs=all_digits(row.secs)>{time}</td>
             <td class="number wide">{row.interval.map(|interval| interval_ends(Some(&interval)))}</td>
             <td class="number" data-cost=all_digits(row.cost)>{money}</td>
             <td class="number wide">{chance}</td>
@@ -97,7 +98,7 @@ impl ListedRow {
     fn of_machine(self, planner: Planner, hardware: Hardware, basis: String) -> impl IntoView {
         let Self { row, selection, money, is_on_front, .. } = self;
         let Hardware { gpus, place, memory, command } = hardware;
-        let title = command.clone();
+        let (title, time) = (command.clone(), time_of(&row));
         let looked = selection.clone();
         view! {
             <th scope="row">
@@ -108,8 +109,8 @@ impl ListedRow {
             </th>
             <td class="wide">{gpus} <span class="second">{memory}</span></td>
             <td class="number" data-secs=all_digits(row.secs)>
-                {row.secs.map(roughly)}
-                <span class="second">{row.interval.map(|interval| roughly_between(&interval))}</span>
+                {time}
+                <span class="second">{interval_ends(row.interval.as_ref())}</span>
             </td>
             <td class="number" data-cost=all_digits(row.cost)>{money}</td>
             <td class="number">

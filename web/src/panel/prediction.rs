@@ -1,7 +1,6 @@
 //! Text of predictions, shared by all panels.
 
-use foreglow_model::Interval;
-use foreglow_shared::{format_duration, format_money};
+use foreglow_model::{Interval, format_cost, format_time};
 use leptos::prelude::*;
 
 use crate::data::neighbours::TimeCost;
@@ -11,14 +10,14 @@ use crate::worker::plan::view::Row;
 /// Placeholder until there is an answer.
 pub const PENDING: &str = "–";
 
-/// A time as text for users.
-pub fn time_of(secs: Option<f64>) -> String {
-    secs.map_or_else(|| "unknown".into(), format_duration)
+/// The time of a row as text for users.
+pub fn time_of(row: &Row) -> String {
+    format_time(row.secs, row.interval.as_ref())
 }
 
-/// A cost as text for users.
-pub fn money_of(cost: Option<f64>, currency: &str) -> String {
-    cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, currency))
+/// The cost of a row as text for users.
+pub fn money_of(row: &Row, currency: &str) -> String {
+    format_cost(row.cost, row.secs, row.interval.as_ref(), currency)
 }
 
 /// A number with all digits, for `data-secs` and `data-cost`.
@@ -34,36 +33,19 @@ pub fn taken(row: &Row) -> Option<TimeCost> {
 /// Formats an interval as `90 % interval 11.20 s – 13.60 s`.
 pub fn interval_text(interval: Option<&Interval>) -> String {
     match interval {
-        Some(Interval { lower_secs, upper_secs, probability }) => {
-            // Without more digits, because a nominal probability is not precise.
-            let percent = probability * 100.0;
-            format!("{percent:.0} % interval {} – {}", format_duration(*lower_secs), format_duration(*upper_secs))
-        }
+        // Without more digits, because a nominal probability is not precise.
+        Some(interval) => format!("{:.0} % interval {}", interval.probability * 100.0, between(interval)),
         None => "no interval: too few runs".into(),
     }
 }
 
 /// Formats an interval's ends as `11.20 s – 13.60 s`, or `unknown`.
 pub fn interval_ends(interval: Option<&Interval>) -> String {
-    interval.map_or_else(
-        || "unknown".into(),
-        |interval| format!("{} – {}", format_duration(interval.lower_secs), format_duration(interval.upper_secs)),
-    )
+    interval.map_or_else(|| "unknown".into(), between)
 }
 
-/// A time with two digits, where more would suggest a precision that the answer lacks: `6.5 h`.
-pub fn roughly(secs: f64) -> String {
-    const UNITS: [(f64, &str); 3] = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min")];
-    // Up to two days in hours.
-    let unit = UNITS.into_iter().find(|(unit, name)| secs >= *unit * if *name == "d" { 2.0 } else { 1.0 });
-    let (unit, name) = unit.unwrap_or((1.0, "s"));
-    let amount = secs / unit;
-    if amount < 9.95 { format!("{amount:.1} {name}") } else { format!("{amount:.0} {name}") }
-}
-
-/// The ends of an interval with two digits: `1.7 h – 25 h`.
-pub fn roughly_between(interval: &Interval) -> String {
-    format!("{} – {}", roughly(interval.lower_secs), roughly(interval.upper_secs))
+fn between(interval: &Interval) -> String {
+    interval.ends().join(" – ")
 }
 
 /// The list of warnings.

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use crate::control::{Command, WhyButton};
 use crate::data::text::{capitalised, counted};
-use crate::panel::prediction::{all_digits, interval_text, money_of, roughly, roughly_between, time_of, warnings};
+use crate::panel::prediction::{all_digits, interval_text, money_of, time_of, warnings};
 use crate::state::{Fit, Planner};
 use crate::worker::plan::view::{PlanView, Row};
 
@@ -45,10 +45,8 @@ pub fn InShort() -> impl IntoView {
         let limit = limit.unwrap_or_default();
         Some(match plan.row(plan.recommended) {
             Some(row) => {
-                let money = row.cost.map_or_else(|| "cost unknown".into(), |cost| money_of(Some(cost), &plan.currency));
-                let time = row.secs.filter(|_| plan.public.is_some()).map(roughly);
-                let time = time.unwrap_or_else(|| time_of(row.secs));
-                format!("Recommended: {} · {time} · {money}{limit}", name(&plan, row))
+                let money = row.cost.map_or_else(|| "cost unknown".into(), |_| money_of(row, &plan.currency));
+                format!("Recommended: {} · {} · {money}{limit}", name(&plan, row), time_of(row))
             }
             None => format!("No configuration is recommended{limit}"),
         })
@@ -80,12 +78,7 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
     let basis = plan.arms.get(row.arm).and_then(|arm| arm.borrowed_from.clone());
     let looked = selection.clone();
     let hardware = plan.arms.get(row.arm).and_then(|arm| arm.hardware.clone());
-    let is_measured = hardware.is_none();
-    let shown_time = if is_measured { time_of(row.secs) } else { row.secs.map(roughly).unwrap_or_default() };
-    let interval = match row.interval.as_ref().filter(|_| !is_measured) {
-        Some(interval) => format!("90 % interval {}", roughly_between(interval)),
-        None => interval_text(row.interval.as_ref()),
-    };
+    let interval = interval_text(row.interval.as_ref());
     let gpus = hardware.as_ref().map(|hardware| format!("{}, {}", hardware.gpus, hardware.place));
     view! {
         <p class="reason" data-testid="recommended-reason">{plan.verdict.clone()}</p>
@@ -95,13 +88,13 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
             <div>
                 <dt>"Time"</dt>
                 <dd class="figure" data-testid="recommended-time" data-secs=all_digits(row.secs)>
-                    {shown_time}
+                    {time_of(row)}
                 </dd>
             </div>
             <div>
                 <dt>"Cost"</dt>
                 <dd class="figure" data-testid="recommended-cost" data-cost=all_digits(row.cost)>
-                    {money_of(row.cost, &plan.currency)}
+                    {money_of(row, &plan.currency)}
                 </dd>
             </div>
             {sure.map(|sure| {
@@ -123,7 +116,7 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
             <p class="beside">"For spark-submit: " <code data-testid="spark-submit">{arguments}</code></p>
         })}
         <p class="acts">
-            {is_measured.then(|| view! {
+            {hardware.is_none().then(|| view! {
                 <button type="button" class="quiet" on:click=move |_| planner.look_at(looked.clone())>
                     "Show it in the what-if"
                 </button>

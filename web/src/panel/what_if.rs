@@ -24,7 +24,7 @@ pub fn WhatIfPanel() -> impl IntoView {
     let currency = Memo::new(move |_| planner.answer.planned().map(|plan| plan.currency.clone()).unwrap_or_default());
     let measured = Memo::new(move |_| planner.job().map_or((1, 1), |job| measured_up_to(&job)));
     let compares = Memo::new(move |_| planner.answer.planned().is_some_and(|plan| plan.compares()));
-    let money = move || row.with(|row| row.as_ref().map(|row| money_of(row.cost, &currency.get())));
+    let money = move || row.with(|row| row.as_ref().map(|row| money_of(row, &currency.get())));
     let name =
         move || compares.get().then(|| of_row(|row| format!("{}, {} MiB each", row.name, row.memory_per_executor_mib)));
     view! {
@@ -55,7 +55,7 @@ pub fn WhatIfPanel() -> impl IntoView {
                         data-testid="what-if-time"
                         data-secs=move || row.with(|row| all_digits(row.as_ref()?.secs))
                     >
-                        {move || of_row(|row| time_of(row.secs)).unwrap_or_else(pending)}
+                        {move || of_row(time_of).unwrap_or_else(pending)}
                     </dd>
                     <dd class="beside">{move || of_row(|row| interval_text(row.interval.as_ref()))}</dd>
                 </div>

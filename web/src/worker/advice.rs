@@ -1,10 +1,7 @@
 //! Samples to measure next, as text. A worker writes it, so that the page needs no code for it.
 
 use foreglow_model::{Advice, Objective, Suggestion, Verdict, advise};
-use foreglow_shared::{
-    Context, CoreSplit, Job, collect_command, format_duration, format_money, format_percent, format_probability,
-    format_rate,
-};
+use foreglow_shared::{Context, CoreSplit, Estimate, Job, collect_command, format_probability, format_rate};
 use serde::{Deserialize, Serialize};
 
 use crate::worker::plan::{PlanQuestion, Session};
@@ -62,7 +59,7 @@ impl AdviceText {
 
 /// The verdict and its reason, in the same words as `foreglow advise`.
 fn headline(advice: &Advice) -> String {
-    let saving = advice.expected_saving.map(|share| format_percent(share * 100.0));
+    let saving = advice.expected_saving.map(|share| Estimate::rough(share * 100.0).percent());
     let what = match advice.saves {
         Objective::Cost => "cost",
         Objective::ExecutorHours => "executor-hours",
@@ -87,12 +84,13 @@ impl AdviceRow {
     fn of(suggestion: &Suggestion, has_best: bool, currency: &str) -> Self {
         let &Suggestion { executors, cores_per_executor, sampling_rate, secs, cost, expected_saving, .. } = suggestion;
         let unknown = || "unknown".to_owned();
-        let saves = |share: f64| if has_best { format_percent(share * 100.0) } else { format_probability(share) };
+        let saves =
+            |share: f64| if has_best { Estimate::rough(share * 100.0).percent() } else { format_probability(share) };
         Self {
             configuration: format!("{executors} × {cores_per_executor}"),
             images: format_rate(sampling_rate),
-            takes: secs.map_or_else(unknown, format_duration),
-            costs: cost.map_or_else(unknown, |cost| format_money(cost, currency)),
+            takes: secs.map_or_else(unknown, |secs| Estimate::rough(secs).duration()),
+            costs: cost.map_or_else(unknown, |cost| Estimate::rough(cost).money(currency)),
             saves: expected_saving.map_or_else(unknown, saves),
             command: suggestion.context.as_ref().and_then(|context| command(context, suggestion)),
         }

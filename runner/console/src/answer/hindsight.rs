@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foreglow_model::{CheckedRun, Interval, Nearest, median};
+use foreglow_model::{CheckedRun, Interval, Nearest, format_time, median};
 use foreglow_shared::{CoreSplit, Timestamp, Uuid, format_count, format_duration};
 use serde::Serialize;
 
@@ -157,7 +157,7 @@ impl Run {
         vec![
             self.split.short(),
             self.from.to_owned(),
-            format_duration(self.predicted_secs),
+            format_time(Some(self.predicted_secs), self.interval.as_ref()),
             self.interval.as_ref().map_or_else(String::new, range),
             format_duration(self.completion_time_secs),
             format!("{:+.1} %", self.error_percent),

@@ -17,7 +17,7 @@ mod watch;
 
 use foreglow_exit::unusable;
 use foreglow_model::{FitError, Interval, Predictor, Warning};
-use foreglow_shared::{Job, PriceSheet, format_duration};
+use foreglow_shared::{Job, PriceSheet};
 
 pub use self::advice::AdviceAnswer;
 pub use self::basis::Basis;
@@ -30,7 +30,7 @@ pub use self::scaling::ScalingAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 pub use self::search::{Properties, SearchAnswer};
 pub use self::simulation::{Asked, SimulationAnswer};
-pub use self::watch::{JobState, WatchAnswer, WatchQuestion};
+pub use self::watch::{JobEnd, JobState, WatchAnswer, WatchQuestion};
 pub use crate::output::SCHEMA;
 
 /// Fits the predictor to a job's runs.
@@ -43,7 +43,7 @@ pub fn fit(job: &Job) -> anyhow::Result<Predictor> {
 
 /// Formats an interval, such as `11.20 s to 13.50 s`.
 fn range(interval: &Interval) -> String {
-    format!("{} to {}", format_duration(interval.lower_secs), format_duration(interval.upper_secs))
+    interval.ends().join(" to ")
 }
 
 /// Formats the probability of an interval, such as `90 %`.

@@ -1,9 +1,7 @@
 //! Predicted completion time of one configuration.
 
-use foreglow_model::{Exclusion, Interval, Prediction, Predictor, Setting, Warning};
-use foreglow_shared::{
-    Context, CoreSplit, Job, PriceSheet, Question, Resources, format_duration, format_money, format_rate,
-};
+use foreglow_model::{Exclusion, Interval, Prediction, Predictor, Setting, Warning, format_cost, format_time};
+use foreglow_shared::{Context, CoreSplit, Job, PriceSheet, Question, Resources, format_rate};
 use serde::Serialize;
 
 use super::{SCHEMA, cost_note, cost_unknown, notes, probability, range};
@@ -121,13 +119,14 @@ impl PredictionAnswer {
     fn table(&self) -> String {
         let mut text = format!("{}\n\n", self.context.title());
         let mut line = |name: &str, value: String| text.push_str(&format!("{name:<17} {value}\n"));
-        line("completion time", self.completion_time_secs.map_or_else(|| "unknown".into(), format_duration));
+        line("completion time", format_time(self.completion_time_secs, self.interval.as_ref()));
         if let Some(interval) = &self.interval {
             line("interval", format!("{} ({} of jobs)", range(interval), probability(interval)));
         }
-        if let Some(cost) = self.cost {
+        if self.cost.is_some() {
             let prices = &self.prices;
-            line("cost", format!("{} ({}, {})", format_money(cost, &prices.currency), prices.name, prices.date));
+            let cost = format_cost(self.cost, self.completion_time_secs, self.interval.as_ref(), &prices.currency);
+            line("cost", format!("{cost} ({}, {})", prices.name, prices.date));
         } else if self.cost_unknown.is_some() {
             line("cost", "unknown".into());
         }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use foreglow_exit::unusable;
-use foreglow_model::{Exclusion, Gain, Interval, Measured, Predictor, Scaling, ScalingRow, Warning, WeakScaling};
+use foreglow_model::{
+    Exclusion, Gain, Interval, Measured, Predictor, Scaling, ScalingRow, Warning, WeakScaling, format_time,
+};
 use foreglow_shared::{
     Context, CoreSplit, Job, PriceSheet, Question, WhatIf, format_count, format_duration, format_integer, format_money,
 };
@@ -224,7 +226,7 @@ impl Scaled {
         });
         let bounds = self.speed_up_interval.map(|Bounds { lower, upper }| format!("{lower:.2} to {upper:.2}"));
         [
-            self.completion_time_secs.map_or_else(unknown, format_duration),
+            format_time(self.completion_time_secs, self.interval.as_ref()),
             self.interval.as_ref().map_or_else(unknown, range),
             measured.unwrap_or_default(),
             self.speed_up.map_or_else(unknown, times),

@@ -2,7 +2,7 @@
 
 use foreglow_engine::follow::Observed;
 use foreglow_model::{CurveError, INTERVAL_PROBABILITY, Interval, WholeJob};
-use foreglow_shared::{Timestamp, format_count, format_duration, format_money, format_probability};
+use foreglow_shared::{Curve, Timestamp, format_count, format_duration, format_money, format_probability};
 use serde::Serialize;
 
 use super::SCHEMA;
@@ -35,6 +35,17 @@ pub enum JobState {
     Finished,
     /// It has ended before.
     Ended,
+}
+
+/// How a followed job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobEnd {
+    /// With success: its work is done, whatever it reported last.
+    Succeeded,
+    /// With an error.
+    Failed,
+    /// Not known, as of the process of another program.
+    Unknown,
 }
 
 /// A line of `foreglow watch`.
@@ -77,15 +88,16 @@ impl WatchAnswer {
         question: &WatchQuestion,
         observed: Option<&Observed>,
         elapsed_secs: f64,
-        has_ended: bool,
+        end: Option<JobEnd>,
         now: Timestamp,
     ) -> Self {
         let curve = observed.map(|observed| &observed.curve);
         let done = curve.and_then(|curve| Some(curve.last()?.1));
         let of = curve.and_then(|curve| question.of.or_else(|| curve.whole(question.epochs)));
-        // Programs that count steps from 0 end one earlier.
-        let uncounted = if curve.is_some_and(|curve| curve.unit == "epochs") { 0.0 } else { 1.0 };
-        let is_complete = done.zip(of).is_some_and(|(done, of)| done + if has_ended { uncounted } else { 0.0 } >= of);
+        let unreported = curve.filter(|_| end == Some(JobEnd::Unknown)).map_or(0.0, unreported_at_the_end);
+        let is_complete =
+            end == Some(JobEnd::Succeeded) || done.zip(of).is_some_and(|(done, of)| done + unreported >= of);
+        let has_ended = end.is_some();
         // The log of a job that has done its work may be old.
         let since_the_end = observed.filter(|_| is_complete && !has_ended).map(|observed| observed.since_report_secs);
         let elapsed_secs = elapsed_secs - since_the_end.unwrap_or(0.0);
@@ -202,6 +214,17 @@ impl WatchAnswer {
     }
 }
 
+/// Returns the units that an ended job may have done after its last report: as many as between its
+/// last two reports, and at least one, because some programs count from 0. An epoch is too much to
+/// assume.
+fn unreported_at_the_end(curve: &Curve) -> f64 {
+    match curve.points.as_slice() {
+        _ if curve.unit == "epochs" => 0.0,
+        [.., (_, before), (_, last)] => (last - before).max(1.0),
+        _ => 1.0,
+    }
+}
+
 /// Returns the whole job, or why it is unknown.
 fn whole_job(observed: Option<&Observed>, of: Option<f64>) -> Result<(WholeJob, &Observed), String> {
     let observed = observed.ok_or("waiting for the first line with progress")?;
@@ -237,8 +260,6 @@ fn rounded(secs: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use foreglow_shared::Curve;
-
     use super::*;
 
     fn observed(steps: u32, of: Option<f64>) -> Observed {
@@ -254,39 +275,41 @@ mod tests {
     #[test]
     fn the_time_left_counts_from_now() {
         let question = WatchQuestion { deadline_secs: Some(3000.0), hourly_price: Some(3.6), ..Default::default() };
-        let answer = WatchAnswer::new(&question, Some(&observed(100, Some(1000.0))), 300.0, false, now());
+        let answer = WatchAnswer::new(&question, Some(&observed(100, Some(1000.0))), 300.0, None, now());
         // 900 steps of 2 s, one second of which has passed.
         assert!((answer.left_secs.unwrap() - 1799.0).abs() < 1e-6, "{answer:?}");
         assert!((answer.whole_secs.unwrap() - 2099.0).abs() < 1e-6);
         assert!(answer.deadline_probability.unwrap() > 0.99 && !answer.is_late(&question));
         insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 29 min 59 s (29 min 59 s to 29 min 59 s); done at 2026-11-28T18:29:59Z; cost USD 0.3000, at the end USD 2.10 (USD 2.10 to USD 2.10); meets the deadline with > 99 %");
         let late = WatchQuestion { deadline_secs: Some(2000.0), ..question };
-        let answer = WatchAnswer::new(&late, Some(&observed(100, Some(1000.0))), 300.0, false, now());
+        let answer = WatchAnswer::new(&late, Some(&observed(100, Some(1000.0))), 300.0, None, now());
         assert!(answer.is_late(&late) && answer.deadline_probability.unwrap() < 0.01);
     }
 
     #[test]
     fn a_job_whose_size_or_progress_is_unknown_says_so() {
         let question = WatchQuestion::default();
-        let answer =
-            |observed: Option<&Observed>, has_ended| WatchAnswer::new(&question, observed, 60.0, has_ended, now());
-        assert_eq!(answer(None, false).line("USD"), "no progress yet; waiting for the first line with progress");
-        let unknown = answer(Some(&observed(50, None)), false);
+        let answer = |observed: Option<&Observed>, end| WatchAnswer::new(&question, observed, 60.0, end, now());
+        assert_eq!(answer(None, None).line("USD"), "no progress yet; waiting for the first line with progress");
+        let unknown = answer(Some(&observed(50, None)), None);
         assert_eq!(
             unknown.line("USD"),
             "50 steps; the progress does not tell how many steps the whole job has; give --of"
         );
         assert_eq!(
-            (unknown.state, answer(Some(&observed(50, None)), true).state),
+            (unknown.state, answer(Some(&observed(50, None)), Some(JobEnd::Failed)).state),
             (JobState::Starting, JobState::Ended)
         );
-        let short = answer(Some(&observed(1, Some(9.0))), false);
+        let short = answer(Some(&observed(1, Some(9.0))), None);
         assert_eq!(short.line("USD"), "1 of 9 steps, 11 %; 2 reports so far; the time left needs some more");
-        let finished = answer(Some(&observed(9, Some(9.0))), false);
+        let finished = answer(Some(&observed(9, Some(9.0))), None);
         assert_eq!((finished.state, finished.elapsed_secs), (JobState::Finished, 59.0), "a second ago");
-        assert_eq!(answer(Some(&observed(8, Some(9.0))), false).state, JobState::Running);
-        assert_eq!(answer(Some(&observed(8, Some(9.0))), true).state, JobState::Finished, "steps from 0");
+        assert_eq!(answer(Some(&observed(8, Some(9.0))), None).state, JobState::Running);
+        let state = |steps, end| answer(Some(&observed(steps, Some(9.0))), Some(end)).state;
+        assert_eq!(state(8, JobEnd::Unknown), JobState::Finished, "steps from 0");
+        assert_eq!(state(7, JobEnd::Unknown), JobState::Ended);
+        assert_eq!(state(7, JobEnd::Succeeded), JobState::Finished);
         let given = WatchQuestion { of: Some(100.0), ..question };
-        assert!(WatchAnswer::new(&given, Some(&observed(50, None)), 60.0, false, now()).left_secs.is_some());
+        assert!(WatchAnswer::new(&given, Some(&observed(50, None)), 60.0, None, now()).left_secs.is_some());
     }
 }

@@ -85,7 +85,7 @@ fn grid(plan: &Plan, arm: usize, decided: &Decided, question: &Question) -> Grid
         let in_time = |deadline: f64| chance(job, candidate.split(), prediction, deadline);
         Some(Cell {
             secs: prediction.completion_time_secs.filter(|secs| secs.is_finite() && *secs > 0.0)?,
-            interval_secs: ends_secs(prediction),
+            interval: prediction.interval,
             cost: candidate.cost,
             chance: decided.limits.deadline_secs.and_then(in_time),
         })

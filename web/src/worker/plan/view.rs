@@ -218,8 +218,8 @@ pub struct Grid {
 pub struct Cell {
     /// Predicted time, seconds.
     pub secs: f64,
-    /// Lower and upper end of its interval, seconds.
-    pub interval_secs: Option<(f64, f64)>,
+    /// Its interval.
+    pub interval: Option<Interval>,
     /// Cost; `None` if no price is known.
     pub cost: Option<f64>,
     /// Probability of meeting the deadline; `None` without one.

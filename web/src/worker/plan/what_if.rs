@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foreglow_model::{Candidate, JointPredictor, Limits, Plan, Space, at_least_secs, chance};
-use foreglow_shared::{Context, format_duration, format_probability};
+use foreglow_shared::{Context, Estimate, format_probability};
 
 use super::PlanQuestion;
 use super::charts::lines;
@@ -183,7 +183,7 @@ impl Session {
         let secs = candidate.prediction.completion_time_secs?.max(at_least_secs);
         let sure = chance(job, split, &candidate.prediction, deadline).map(format_probability);
         let sure = sure.map(|sure| format!(", in time with a probability of {sure}")).unwrap_or_default();
-        let gap = format_duration((deadline - secs).abs());
+        let gap = Estimate::rough((deadline - secs).abs()).duration();
         let is_met = secs <= deadline && at_least_secs < deadline;
         let text = match is_met {
             true => format!("Meets the deadline with {gap} to spare{sure}"),

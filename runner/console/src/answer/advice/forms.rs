@@ -1,7 +1,7 @@
 //! Advice as text and CSV.
 
-use foreglow_model::{LEAST_SAVING, Objective, Suggestion, Verdict};
-use foreglow_shared::{format_duration, format_money, format_percent, format_probability, format_rate};
+use foreglow_model::{LEAST_SAVING, Objective, Suggestion, Verdict, format_cost, format_time};
+use foreglow_shared::{Estimate, format_probability, format_rate};
 use serde::Serialize;
 
 use super::command::OWN_PROGRAM;
@@ -59,7 +59,7 @@ impl AdviceAnswer {
             (Verdict::First { reason }, ..) => format!("FIRST SAMPLES: nothing can be predicted yet: {reason}."),
             (Verdict::GoOn, Some(best), Some(saving)) => format!(
                 "CONTINUE: so far the best is {best}. A further run is expected to save up to {} of its {}.",
-                format_percent(saving * 100.0),
+                share_saved(saving),
                 self.saved()
             ),
             (Verdict::GoOn, ..) => format!(
@@ -89,9 +89,13 @@ impl AdviceAnswer {
     /// Returns the recommended configuration with its time and cost.
     fn best(&self) -> Option<String> {
         let (best, secs) = self.recommended.as_ref().zip(self.recommended_secs)?;
-        let time = format_duration(secs);
+        let interval = self.recommended_interval.as_ref();
+        let time = format_time(Some(secs), interval);
         Some(match self.recommended_cost {
-            Some(cost) => format!("{best} ({time}, {})", format_money(cost, &self.currency)),
+            Some(_) => {
+                let cost = format_cost(self.recommended_cost, Some(secs), interval, &self.currency);
+                format!("{best} ({time}, {cost})")
+            }
             None if self.saves == Objective::Time => format!("{best} ({time}, the fastest: no price is known)"),
             None => format!("{best} ({time})"),
         })
@@ -163,15 +167,15 @@ impl AdviceAnswer {
 
     /// Returns the expected cost and benefit of a run.
     fn why(&self, run: &Suggestion) -> String {
-        let time = run.secs.map_or_else(|| "an unknown time".to_owned(), format_duration);
-        let cost = run.cost.map(|cost| format!(" and cost {}", format_money(cost, &self.currency)));
+        let time = run.secs.map_or_else(|| "an unknown time".to_owned(), roughly);
+        let cost = run.cost.map(|cost| format!(" and cost {}", self.roughly_money(cost)));
         let brings = match (run.expected_saving, self.recommended_secs) {
             (Some(saving), Some(secs)) => {
                 let amount = match (self.saves, self.recommended_cost) {
-                    (Objective::Cost, Some(cost)) => format_money(saving * cost, &self.currency),
-                    _ => format_duration(saving * secs),
+                    (Objective::Cost, Some(cost)) => self.roughly_money(saving * cost),
+                    _ => roughly(saving * secs),
                 };
-                let share = format_percent(saving * 100.0);
+                let share = share_saved(saving);
                 format!("save {amount} ({share}) each time that the whole job runs")
             }
             (Some(chance), None) => {
@@ -220,7 +224,7 @@ impl AdviceAnswer {
     fn cells(&self, row: &Suggestion) -> Vec<String> {
         let unknown = || "unknown".to_owned();
         let saving = match &self.recommended {
-            Some(_) => row.expected_saving.map(|share| format_percent(share * 100.0)),
+            Some(_) => row.expected_saving.map(share_saved),
             None => row.expected_saving.map(format_probability),
         };
         vec![
@@ -230,10 +234,14 @@ impl AdviceAnswer {
             row.batch_size.to_string(),
             row.average_every.map_or_else(String::new, |every| every.to_string()),
             format_rate(row.sampling_rate),
-            row.secs.map_or_else(unknown, format_duration),
-            row.cost.map_or_else(unknown, |cost| format_money(cost, &self.currency)),
+            row.secs.map_or_else(unknown, roughly),
+            row.cost.map_or_else(unknown, |cost| self.roughly_money(cost)),
             saving.unwrap_or_default(),
         ]
+    }
+
+    fn roughly_money(&self, amount: f64) -> String {
+        Estimate::rough(amount).money(&self.currency)
     }
 
     fn csv(&self) -> String {
@@ -241,6 +249,15 @@ impl AdviceAnswer {
             average_every,partition_size,sampling_rate,secs,cost,currency,expected_saving,command";
         csv_of(columns, self.suggestions.iter().map(|row| Priced { row, currency: &self.currency }))
     }
+}
+
+fn roughly(secs: f64) -> String {
+    Estimate::rough(secs).duration()
+}
+
+/// Formats an expected saving with two digits, because it is itself an estimate.
+fn share_saved(share: f64) -> String {
+    Estimate::rough(share * 100.0).percent()
 }
 
 impl ProposedRun {

@@ -11,7 +11,7 @@ mod trained;
 use foreglow_exit::unusable;
 use foreglow_model::{
     AccuracyUnknown, Arm, Basis as Source, Decision, Limits, Neighbours, Objective, Omission, Plan, Predictor,
-    PublicBasis, TrainedSetting, Warning,
+    PublicBasis, TrainedSetting, Warning, format_cost,
 };
 use foreglow_shared::{CoreSplit, Job, JobDefinition, PriceSheet, Question, WhatIf, format_duration, format_money};
 use serde::Serialize;
@@ -206,7 +206,12 @@ impl PlanAnswer {
     }
 
     fn money(&self, row: &Row) -> String {
-        row.cost.map_or_else(|| "unknown".into(), |cost| self.amount(cost))
+        format_cost(row.cost, row.completion_time_secs, row.interval.as_ref(), &self.currency)
+    }
+
+    /// Returns the cost with the digits that tell it from a limit.
+    fn exact_money(&self, row: &Row) -> String {
+        format_cost(row.cost, None, None, &self.currency)
     }
 
     fn amount(&self, money: f64) -> String {

@@ -1,7 +1,9 @@
 //! A configuration of a plan, as it is printed.
 
-use foreglow_model::{Accuracy, Arm, Basis, Candidate, Exclusion, Interval, Plan, Pricing, SizesFrom, Spread, Warning};
-use foreglow_shared::{CoreSplit, Date, Engine, Resources, format_duration, spark_submit_arguments};
+use foreglow_model::{
+    Accuracy, Arm, Basis, Candidate, Exclusion, Interval, Plan, Pricing, SizesFrom, Spread, Warning, format_time,
+};
+use foreglow_shared::{CoreSplit, Date, Engine, Resources, spark_submit_arguments};
 use serde::Serialize;
 
 /// A configuration with its prediction.
@@ -137,7 +139,12 @@ impl Row {
     }
 
     pub(super) fn time(&self) -> String {
-        self.completion_time_secs.map_or_else(|| "unknown".into(), format_duration)
+        format_time(self.completion_time_secs, self.interval.as_ref())
+    }
+
+    /// Returns the time with the digits that tell it from a limit.
+    pub(super) fn exact_time(&self) -> String {
+        format_time(self.completion_time_secs, None)
     }
 
     /// Whether the predicted time is at most this long, whatever its probability.

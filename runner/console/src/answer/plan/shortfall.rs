@@ -56,7 +56,7 @@ impl PlanAnswer {
                  offer larger configurations with --executors and --cores, or measure a faster machine type",
                 format_duration(deadline),
                 self.name(fastest),
-                fastest.time()
+                fastest.exact_time()
             );
         }
         if let Some(most) = max_hourly_cost {
@@ -96,7 +96,7 @@ impl PlanAnswer {
                  smaller configurations with --executors and --cores",
                 self.amount(budget),
                 self.name(cheapest),
-                self.money(cheapest)
+                self.exact_money(cheapest)
             );
         }
         let (machines, limits) = (self.on_machines(), self.describe_limits().unwrap_or_else(|| "known".to_owned()));
@@ -105,11 +105,11 @@ impl PlanAnswer {
                 "no configuration{machines} is predicted to be {limits}: the fastest, {}, takes {} and costs {}, the \
                  cheapest, {}, takes {} and costs {}; allow more time or more money",
                 self.name(fastest),
-                fastest.time(),
-                self.money(fastest),
+                fastest.exact_time(),
+                self.exact_money(fastest),
                 self.name(cheapest),
-                cheapest.time(),
-                self.money(cheapest)
+                cheapest.exact_time(),
+                self.exact_money(cheapest)
             );
         }
         match self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?))) {
