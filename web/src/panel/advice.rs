@@ -69,7 +69,7 @@ fn advised(advice: &AdviceText) -> impl IntoView + use<> {
                     <thead>
                         <tr>
                             <th scope="col">"Executors × cores"</th>
-                            <th scope="col" class="number">"Images"</th>
+                            <th scope="col" class="number">"Sampling rate"</th>
                             <th scope="col" class="number">"Takes"</th>
                             <th scope="col" class="number wide">"Costs"</th>
                             <th scope="col" class="number">"Saves"</th>
@@ -84,11 +84,11 @@ fn advised(advice: &AdviceText) -> impl IntoView + use<> {
 }
 
 fn row(advice: &AdviceRow) -> impl IntoView + use<> {
-    let AdviceRow { configuration, images, takes, costs, saves, command } = advice.clone();
+    let AdviceRow { configuration, sampling_rate, takes, costs, saves, command } = advice.clone();
     view! {
         <tr>
             <th scope="row">{configuration}</th>
-            <td class="number">{images}</td>
+            <td class="number">{sampling_rate}</td>
             <td class="number">{takes}</td>
             <td class="number wide">{costs}</td>
             <td class="number">{saves}</td>

@@ -23,8 +23,8 @@ pub struct AdviceText {
 pub struct AdviceRow {
     /// Executors × cores.
     pub configuration: String,
-    /// Share of the images.
-    pub images: String,
+    /// Share of the whole job.
+    pub sampling_rate: String,
     /// Time to collect it.
     pub takes: String,
     /// Cost to collect it.
@@ -88,7 +88,7 @@ impl AdviceRow {
             |share: f64| if has_best { Estimate::rough(share * 100.0).percent() } else { format_probability(share) };
         Self {
             configuration: format!("{executors} × {cores_per_executor}"),
-            images: format_rate(sampling_rate),
+            sampling_rate: format_rate(sampling_rate),
             takes: secs.map_or_else(unknown, |secs| Estimate::rough(secs).duration()),
             costs: cost.map_or_else(unknown, |cost| Estimate::rough(cost).money(currency)),
             saves: expected_saving.map_or_else(unknown, saves),

@@ -1,11 +1,11 @@
 //! The state of a job that is followed while it runs.
 
 use foreglow_engine::follow::Observed;
-use foreglow_model::{CurveError, INTERVAL_PROBABILITY, Interval, WholeJob};
-use foreglow_shared::{Curve, Timestamp, format_count, format_duration, format_money, format_probability};
+use foreglow_model::{CurveError, INTERVAL_PROBABILITY, Interval, WholeJob, format_time};
+use foreglow_shared::{Curve, Estimate, Timestamp, format_count, format_duration, format_money, format_probability};
 use serde::Serialize;
 
-use super::SCHEMA;
+use super::{SCHEMA, range};
 
 /// Time without a report that may be unusual, seconds.
 const LONG_SILENCE_SECS: f64 = 60.0;
@@ -179,19 +179,16 @@ impl WatchAnswer {
             JobState::Ended => format!("ended early: {work}, after {}", rounded(self.elapsed_secs)),
             JobState::Starting | JobState::Running => work,
         }];
-        if let (Some(left), Some(interval)) = (self.left_secs, self.left_interval) {
-            let (lower, upper) = (rounded(interval.lower_secs), rounded(interval.upper_secs));
-            parts.push(format!("left {} ({lower} to {upper})", rounded(left)));
+        if let Some(interval) = &self.left_interval {
+            parts.push(format!("left {} ({})", format_time(self.left_secs, Some(interval)), range(interval)));
         }
         parts.extend(self.finishes_at.map(|at| format!("done at {at:.0}")));
         parts.extend(self.cost.map(|cost| match (cost.at_the_end, cost.lower, cost.upper) {
-            (Some(end), Some(lower), Some(upper)) => format!(
-                "cost {}, at the end {} ({} to {})",
-                format_money(cost.so_far, currency),
-                format_money(end, currency),
-                format_money(lower, currency),
-                format_money(upper, currency)
-            ),
+            (Some(end), Some(lower), Some(upper)) => {
+                let error = (upper - lower) / 2.0;
+                let [end, lower, upper] = [end, lower, upper].map(|money| Estimate::new(money, error).money(currency));
+                format!("cost {}, at the end {end} ({lower} to {upper})", format_money(cost.so_far, currency))
+            }
             _ => format!("cost {}", format_money(cost.so_far, currency)),
         }));
         let chance = |probability: f64| format!("meets the deadline with {}", format_probability(probability));
@@ -280,7 +277,7 @@ mod tests {
         assert!((answer.left_secs.unwrap() - 1799.0).abs() < 1e-6, "{answer:?}");
         assert!((answer.whole_secs.unwrap() - 2099.0).abs() < 1e-6);
         assert!(answer.deadline_probability.unwrap() > 0.99 && !answer.is_late(&question));
-        insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 29 min 59 s (29 min 59 s to 29 min 59 s); done at 2026-11-28T18:29:59Z; cost USD 0.3000, at the end USD 2.10 (USD 2.10 to USD 2.10); meets the deadline with > 99 %");
+        insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 29 min 59.0 s (29 min 59.0 s to 29 min 59.0 s); done at 2026-11-28T18:29:59Z; cost USD 0.3000, at the end USD 2.10 (USD 2.10 to USD 2.10); meets the deadline with > 99 %");
         let late = WatchQuestion { deadline_secs: Some(2000.0), ..question };
         let answer = WatchAnswer::new(&late, Some(&observed(100, Some(1000.0))), 300.0, None, now());
         assert!(answer.is_late(&late) && answer.deadline_probability.unwrap() < 0.01);

@@ -112,7 +112,7 @@ impl AdviceAnswer {
             return String::new();
         }
         format!(
-            " The choice is settled; its time is known to × or ÷ {factor:.2}: a run of it on more of the images tells more."
+            " The choice is settled; its time is known to × or ÷ {factor:.2}: a run of it at a larger sampling rate tells more."
         )
     }
 
@@ -202,7 +202,7 @@ impl AdviceAnswer {
             "cores",
             "batch",
             if several { "averaged every" } else { "" },
-            "images",
+            "sampling rate",
             "time to collect",
             "cost",
             brings,
@@ -263,7 +263,7 @@ fn share_saved(share: f64) -> String {
 impl ProposedRun {
     fn configuration(&self) -> String {
         let Suggestion { executors, cores_per_executor, batch_size, sampling_rate, .. } = &self.run;
-        let images = format_rate(*sampling_rate);
-        format!("--executors {executors} --cores {cores_per_executor}, batch size {batch_size}, {images} of the images")
+        let rate = format_rate(*sampling_rate);
+        format!("--executors {executors} --cores {cores_per_executor}, batch size {batch_size}, sampling rate {rate}")
     }
 }
