@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, Workload, shell_word};
+use crate::{Configuration, Workload, edit_distance, shell_word};
 
 /// Unit of work of a job that is counted in optimiser steps.
 const STEPS: &str = "steps";
@@ -365,20 +365,6 @@ fn nearest(name: &str) -> Option<Placeholder> {
     let distance = |placeholder: &Placeholder| edit_distance(name, placeholder.name());
     let nearest = Placeholder::ALL.into_iter().min_by_key(distance)?;
     (distance(&nearest) <= nearest.name().len().div_ceil(3)).then_some(nearest)
-}
-
-/// Returns the number of letters to insert, delete or replace (Levenshtein).
-fn edit_distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, letter) in one.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, of_other) in other.bytes().enumerate() {
-            let replaced = diagonal + usize::from(letter != of_other);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Data sheets of GPUs.
 
+use foreglow_shared::edit_distance;
+
 use crate::columns::read_rows;
 use crate::{Precision, PublicError};
 
@@ -141,16 +143,19 @@ impl Gpus {
 /// Number of similar names in a message.
 const MOST_SIMILAR: usize = 3;
 
-/// Returns up to three names that are similar to another one, the most similar first.
+/// Returns up to three names that are similar to another one, the most similar first. A name may be
+/// shortened to its first words.
 pub fn similar_names(asked: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     let asked = words(asked).concat();
-    let mut near: Vec<(usize, String)> = names.map(|name| (distance(&asked, &words(&name).concat()), name)).collect();
-    let mut similar = Vec::new();
-    while let Some(nearest) = near.iter().min().cloned().filter(|_| similar.len() < MOST_SIMILAR) {
-        near.retain(|(_, name)| *name != nearest.1);
-        similar.push(nearest.1);
-    }
-    similar
+    let distance = |name: &str| {
+        let words = words(name);
+        let shortened = (1..=words.len()).map(|count| words[..count].concat());
+        shortened.map(|name| edit_distance(&asked, &name)).min()
+    };
+    let mut near: Vec<(Option<usize>, usize, String)> = names.map(|name| (distance(&name), name.len(), name)).collect();
+    near.sort();
+    near.dedup();
+    near.into_iter().map(|(.., name)| name).take(MOST_SIMILAR).collect()
 }
 
 /// The form of a GPU that is meant by a name of several: the one that clouds rent.
@@ -190,22 +195,6 @@ fn is_called(gpu: &Gpu, asked: &[String]) -> bool {
     asked.iter().all(is_part) && begins || names.iter().any(|name| joined(name) == joined(asked))
 }
 
-/// Returns the Levenshtein distance of two texts.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, letter) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, against) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *against);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,6 +204,12 @@ mod tests {
         let gpus = Gpus::read(SHEETS).unwrap();
         assert!(gpus.all().len() > 50);
         assert!(gpus.all().iter().all(|gpu| gpu.rate(Precision::Fp32).is_some_and(|rate| rate > 0.0)));
+    }
+
+    #[test]
+    fn a_mistyped_gpu_is_suggested_by_its_first_words() {
+        let PublicError::UnknownGpu { similar, .. } = Gpus::built_in().find("H1OO", None).unwrap_err() else { panic!() };
+        assert!(similar[0].starts_with("H100"), "{similar:?}");
     }
 
     #[test]
