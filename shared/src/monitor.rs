@@ -83,7 +83,8 @@ struct Line {
 pub fn is_monitor(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(4096)];
     let line = start.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
-    let fields = line.and_then(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
+    let line = line.and_then(|line| std::str::from_utf8(line).ok());
+    let fields = line.and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     fields.is_some_and(|line| ["sample", "secs", "images_per_sec"].iter().all(|name| line.get(name).is_some()))
 }
 

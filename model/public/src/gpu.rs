@@ -208,7 +208,9 @@ mod tests {
 
     #[test]
     fn a_mistyped_gpu_is_suggested_by_its_first_words() {
-        let PublicError::UnknownGpu { similar, .. } = Gpus::built_in().find("H1OO", None).unwrap_err() else { panic!() };
+        let PublicError::UnknownGpu { similar, .. } = Gpus::built_in().find("H1OO", None).unwrap_err() else {
+            panic!()
+        };
         assert!(similar[0].starts_with("H100"), "{similar:?}");
     }
 

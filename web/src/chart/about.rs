@@ -118,6 +118,12 @@ impl About {
     }
 }
 
+/// Sorts marks from left to right; those at one place keep their order.
+pub fn from_left(mut marks: Vec<Mark>) -> Vec<Mark> {
+    marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+    marks
+}
+
 /// A short description of the what-if, shown without a selected mark; reactive.
 pub fn in_short(planner: Planner) -> Option<String> {
     let row = planner.answer.looked_at()?;

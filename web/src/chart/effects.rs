@@ -5,7 +5,7 @@ use foreglow_model::{Effects, Feature, Setting};
 use foreglow_shared::{WhatIf, format_duration, format_rate};
 use leptos::prelude::*;
 
-use crate::chart::about::{About, Mark, value_in_words};
+use crate::chart::about::{About, Mark, from_left, value_in_words};
 use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, ChartContainer, Drawing, card, drawn};
 use crate::chart::switch::{log_switch, spread};
@@ -210,9 +210,7 @@ impl Drawing for Alone {
             about: About::Effect { feature: self.feature, value, scaled, measured },
         };
         let curve = self.curve.iter().map(|point| mark(*point, false));
-        let mut marks: Vec<Mark> = self.points.iter().map(|point| mark(*point, true)).chain(curve).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
-        marks
+        from_left(self.points.iter().map(|point| mark(*point, true)).chain(curve).collect())
     }
 
     fn sheet(&self) -> Sheet {

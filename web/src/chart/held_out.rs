@@ -4,7 +4,7 @@ use foreglow_model::median;
 use foreglow_shared::format_percent;
 use leptos::prelude::*;
 
-use crate::chart::about::{About, Mark};
+use crate::chart::about::{About, Mark, from_left};
 use crate::chart::axes::{Frame, keys, path, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, ChartContainer, Drawing, card, drawn};
 use crate::chart::switch::{log_switch, spread};
@@ -153,9 +153,7 @@ impl Drawing for Checked {
                 held_out_secs: Some(run.predicted_secs),
             },
         };
-        let mut marks: Vec<Mark> = self.runs.iter().map(mark).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
-        marks
+        from_left(self.runs.iter().map(mark).collect())
     }
 
     fn sheet(&self) -> Sheet {

@@ -4,7 +4,7 @@ use foreglow_model::Setting;
 use foreglow_shared::{Observation, format_duration, format_rate};
 use leptos::prelude::*;
 
-use crate::chart::about::{About, Mark};
+use crate::chart::about::{About, Mark, from_left};
 use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, ChartContainer, Drawing, card, drawn};
 use crate::plot::markup::Markup;
@@ -100,9 +100,7 @@ impl Drawing for Shares {
                 held_out_secs: None,
             },
         };
-        let mut marks: Vec<Mark> = self.runs.iter().map(mark).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
-        marks
+        from_left(self.runs.iter().map(mark).collect())
     }
 
     fn sheet(&self) -> Sheet {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use foreglow_shared::WhatIf;
 use leptos::prelude::*;
 
-use crate::chart::about::{About, Mark};
+use crate::chart::about::{About, Mark, from_left};
 use crate::chart::axes::{Frame, keys, looked_at, path, x_axis, y_axis, y_name};
 use crate::chart::card::{Card, ChartContainer, Drawing, card, drawn};
 use crate::chart::switch::{log_switch, spread};
@@ -282,9 +282,7 @@ impl Drawing for TimeByMoney {
         let mark = |point: &Point| Mark { at: self.px(point), about: point.about };
         let answer = self.answer.get();
         // The front first: the sort is stable, and among equally near marks the first is selected.
-        let mut marks: Vec<Mark> = answer.front.iter().chain(&answer.beaten(&self.cells)).map(mark).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
-        marks
+        from_left(answer.front.iter().chain(&answer.beaten(&self.cells)).map(mark).collect())
     }
 
     fn sheet(&self) -> Sheet {
