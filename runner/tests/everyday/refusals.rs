@@ -3,7 +3,7 @@
 use crate::foreglow::{Foreglow, SAMPLES};
 
 /// Arguments, and a part of the sentence that says what is wrong.
-const INVALID: [(&[&str], &str); 55] = [
+const INVALID: [(&[&str], &str); 57] = [
     (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
     (&["plan", "--dealine", "3m"], "unexpected argument '--dealine' found; a similar argument exists: '--deadline'"),
     (&["plan", SAMPLES, "--deadline", "5x"], "write a time above 0, such as 90s"),
