@@ -85,7 +85,7 @@ pub use crate::machine::{Accelerators, BillingTerms, Catalog, CatalogError, Mach
 pub use crate::moment::day;
 pub use crate::monitor::{AcceleratorMoment, MonitorError, MonitoredRun, ResourceUse, is_monitor, read_monitor};
 pub use crate::number_format::NumberFormat;
-pub use crate::numbers::{number, share_of_percent};
+pub use crate::numbers::{count, number, share_of_percent};
 pub use crate::preset::{Preset, has_words, presets};
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};

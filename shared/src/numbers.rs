@@ -27,6 +27,37 @@ pub fn number(text: &str) -> Option<f64> {
     serde_json::from_str(&format!("{sign}{whole}.{decimals}0{exponent}")).ok()
 }
 
+/// Parses a whole number as users write it: digits, which spaces, underscores, apostrophes and, in
+/// groups of three, commas may separate, or thousands, millions and billions as `k`, `M` and `G`.
+///
+/// ```
+/// # use foreglow_shared::count;
+/// assert_eq!((count("1,281,167"), count("1_000"), count("10M")), (Some(1_281_167), Some(1_000), Some(10_000_000)));
+/// assert_eq!((count("1.28k"), count("1,5"), count("1.2345k"), count("-1")), (Some(1_280), None, None, None));
+/// ```
+pub fn count(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let places = match text.chars().last()? {
+        'k' | 'K' => 3,
+        'M' => 6,
+        'G' => 9,
+        _ => 0,
+    };
+    let number = if places > 0 { &text[..text.len() - 1] } else { text };
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+    let mut groups = whole.split(',');
+    let first = groups.next().filter(|first| !first.trim().is_empty())?;
+    let groups: Vec<&str> = groups.collect();
+    let is_grouped = groups.iter().all(|group| group.len() == 3) && (groups.is_empty() || first.len() <= 3);
+    if !is_grouped || decimals.len() > places {
+        return None;
+    }
+    let written = [&[first], groups.as_slice()].concat().concat() + &format!("{decimals:0<places$}");
+    let digits: String =
+        written.chars().filter(|letter| !matches!(letter, '_' | '\'') && !letter.is_whitespace()).collect();
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
 /// Returns the share of a percentage. Moves the decimal point, because a division would give
 /// 0.0012000000000000001 for 0.12.
 ///

@@ -32,9 +32,10 @@ pub fn count(text: &str) -> Result<u32, String> {
     whole(text).and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 0).ok_or_else(wrong_count)
 }
 
-/// Parses a count that may exceed 32 bits.
+/// Parses a count that may exceed 32 bits: `1281167`, `10M`.
 pub fn large_count(text: &str) -> Result<u64, String> {
-    whole(text).filter(|count| *count > 0).ok_or_else(wrong_count)
+    let wrong = || "write a whole number, 1 or more, such as 50000 or 10M".to_owned();
+    foreglow_shared::count(text).filter(|count| *count > 0).ok_or_else(wrong)
 }
 
 /// Parses a number that may be 0, such as a seed.
@@ -314,7 +315,10 @@ mod tests {
             (count("1_000"), count("0"), count("-1"), count("4294967296")),
             (Ok(1000), Err(wrong_count()), Err(wrong_count()), Err(wrong_count()))
         );
-        assert_eq!((large_count("4294967296"), whole_number("0")), (Ok(1 << 32), Ok(0)));
+        assert_eq!(
+            (large_count("4294967296"), large_count("10M"), whole_number("0")),
+            (Ok(1 << 32), Ok(10_000_000), Ok(0))
+        );
         assert_eq!(cores("100000"), Err("100000 cores per executor are too many; write at most 1000".into()));
         assert_eq!((one_cores("4"), executors("10000").map(|counts| counts.0.len())), (Ok(4), Ok(1)));
         assert!(one_executors("1-4").is_err() && executors("10001").is_err());

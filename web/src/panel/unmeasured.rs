@@ -168,10 +168,9 @@ fn CountField(
     let count = Memo::new(move |_| planner.unmeasured.with(written));
     let change = move |event| {
         let text = event_target_value(&event);
-        let digits: String = text.chars().filter(|letter| !letter.is_whitespace() && *letter != ',').collect();
-        let count = digits.parse::<u64>().ok().filter(|count| *count > 0);
+        let count = foreglow_shared::count(&text).filter(|count| *count > 0);
         let is_optional = untrack(|| planner.unmeasured.with(written)).is_none() || notes[0].contains("usual");
-        mistake.set(count.is_none() && !(digits.is_empty() && is_optional));
+        mistake.set(count.is_none() && !(text.trim().is_empty() && is_optional));
         if !mistake.get_untracked() {
             planner.change(|state| set(&mut state.unmeasured, count));
         }
