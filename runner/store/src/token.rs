@@ -28,6 +28,26 @@ impl Hash {
     }
 }
 
+/// Bits of the weakest token that a collector accepts as its own.
+pub const LEAST_BITS: u32 = 128;
+
+/// Returns the most bits that a token of this length and these kinds of characters can have if it is
+/// random. Few distinct characters are no random text.
+pub fn strength_bits(token: &str) -> u32 {
+    const FEWEST: usize = 8;
+    let has = |kind: fn(char) -> bool| token.chars().any(kind);
+    let kinds: [(fn(char) -> bool, u32); 4] = [
+        (|c| c.is_ascii_digit(), 10),
+        (|c| c.is_ascii_lowercase(), if has(|c| c > 'f' && c.is_ascii_lowercase()) { 26 } else { 6 }),
+        (|c| c.is_ascii_uppercase(), if has(|c| c > 'F' && c.is_ascii_uppercase()) { 26 } else { 6 }),
+        (|c| !c.is_ascii_alphanumeric(), 33),
+    ];
+    let letters: u32 = kinds.iter().filter(|(kind, _)| has(*kind)).map(|(_, letters)| letters).sum();
+    let distinct: std::collections::BTreeSet<char> = token.chars().collect();
+    let letters = if distinct.len() < FEWEST { distinct.len() as f64 } else { f64::from(letters) };
+    (token.chars().count() as f64 * letters.max(1.0).log2()).floor() as u32
+}
+
 /// Returns a new token.
 ///
 /// # Errors
@@ -98,6 +118,17 @@ mod tests {
         assert!(Hash::of(&a).is(&Hash::of(&a)) && !Hash::of(&a).is(&Hash::of(&b)));
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(hex(&Hash::of("abc").0), abc);
+    }
+
+    #[test]
+    fn the_strength_of_a_token_is_that_of_its_length_and_its_characters() {
+        for weak in ["", "a", "secret", "correct horse battery", "0123456789abcdef0123456789abcde"] {
+            assert!(strength_bits(weak) < LEAST_BITS, "{weak}: {}", strength_bits(weak));
+        }
+        assert!(strength_bits(&"a".repeat(1_000)) < LEAST_BITS && strength_bits(&"ab".repeat(60)) < LEAST_BITS);
+        for strong in ["0123456789abcdef0123456789abcdef", "Zm9yZWdsb3cgcmFuZG9tMQ", &random().unwrap()] {
+            assert!(strength_bits(strong) >= LEAST_BITS, "{strong}: {}", strength_bits(strong));
+        }
     }
 
     #[test]

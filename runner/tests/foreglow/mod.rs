@@ -7,6 +7,9 @@ use std::process::{Child, Command, Stdio};
 /// Samples of two jobs, written by `make_samples.py` in the same folder.
 pub const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/samples.jsonl");
 
+/// A token of 128 bits.
+pub const TOKEN: &str = "7b1f0c2e9d5a4836b0e1f2a3c4d5e6f7";
+
 /// The binary with a temporary data folder.
 pub struct Foreglow {
     data: tempfile::TempDir,

@@ -12,6 +12,7 @@ use foreglow_shared::Timestamp;
 use super::Access;
 use super::origin::Hosts;
 use super::rate::Rates;
+use super::unknown::Unknown;
 use foreglow_store::token::Hash;
 use foreglow_store::{Roles, Store};
 
@@ -37,6 +38,7 @@ pub(crate) struct Gate {
     listening: Mutex<HashMap<Option<[u8; 32]>, MayRead>>,
     pub(super) hosts: Hosts,
     pub(super) rates: Rates,
+    pub(super) unknown: Unknown,
 }
 
 /// Cached lookup of a listener's token, with its time.
@@ -71,6 +73,7 @@ impl Gate {
             listening: Mutex::default(),
             hosts: Hosts::new(&access.hosts, !access.is_local(address)),
             rates: Rates::default(),
+            unknown: Unknown::default(),
         }
     }
 

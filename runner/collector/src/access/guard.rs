@@ -1,6 +1,7 @@
 //! Middleware that checks every request.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
@@ -9,14 +10,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::client::Client;
-use super::sign_in;
+use super::{origin, sign_in};
 use crate::log::Entry;
 use crate::{EVENTS, Shared, refusal};
 use foreglow_store::Roles;
 use foreglow_store::token::Hash;
 
-/// Unknown tokens that an address may send per minute.
-const WRONG_PER_MINUTE: u32 = 120;
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
 /// Token of a request that was admitted.
 #[derive(Clone, Debug, Default)]
@@ -33,14 +33,29 @@ pub(crate) async fn guard(State(shared): State<Shared>, mut request: Request, ne
     let mut entry = Entry::of(&request);
     let sent = credential(request.headers());
     let route = Route::of(&request);
-    let mut response = match admit(&shared, request.headers(), sent, route, &mut entry).await {
+    let is_encrypted_name = shared.is_tls && origin::is_by_name(request.headers());
+    let is_ambiguous = origin::is_ambiguous(request.uri(), request.headers());
+    let admitted = match is_ambiguous {
+        true => Err(Box::new(refusal(StatusCode::BAD_REQUEST, "the request names several hosts"))),
+        false => admit(&shared, request.headers(), sent, route, &mut entry).await,
+    };
+    let mut response = match admitted {
         Ok(()) => {
             request.extensions_mut().insert(Credential { hash: sent, name: entry.token.clone() });
             answer(&shared, route, &entry, request, next).await
         }
         Err(refused) => *refused,
     };
-    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // Browsers ignore it for addresses. For `localhost` it would encrypt the other ports as well.
+    if is_encrypted_name {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+    // Another site that opens the planner gets no hold of its window.
+    if !shared.hand_over {
+        headers.insert(OPENER_POLICY, HeaderValue::from_static("same-origin"));
+    }
     let took = started.elapsed();
     shared.metrics.answered(&entry.method, &entry.path, response.status(), took);
     if let Some(log) = &shared.log {
@@ -120,7 +135,7 @@ async fn admit(
     entry: &mut Entry,
 ) -> Result<(), Box<Response>> {
     let refuse = |status, sentence: &str| Err(Box::new(refusal(status, sentence)));
-    if super::origin::is_foreign(headers) {
+    if origin::is_foreign(headers) {
         let sentence =
             "pages of another site may not use this collector; a proxy in front of it must pass the Host header on";
         return refuse(StatusCode::FORBIDDEN, sentence);
@@ -135,11 +150,8 @@ async fn admit(
         Err(error) => return refuse(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}")),
     };
     entry.token = client.name().map(str::to_owned);
-    if client == Client::Unknown
-        && let Err(delay) = shared.gate.rates.take(&wrong_from(entry), WRONG_PER_MINUTE, Instant::now())
-    {
-        let sentence = format!("{} has sent too many unknown tokens; send a valid one later", entry.holder());
-        return Err(Box::new(too_many(delay, sentence)));
+    if client == Client::Unknown {
+        count_unknown(shared, entry)?;
     }
     // Pages cannot set this header to a valid token, so it comes from a program.
     let is_program = client.name().is_some() && headers.contains_key(header::AUTHORIZATION);
@@ -180,10 +192,16 @@ async fn admit(
     Ok(())
 }
 
-/// Returns the name under which the unknown tokens of an address are counted. It is no name of a
-/// token.
-fn wrong_from(entry: &Entry) -> String {
-    format!("wrong tokens of {}", entry.holder())
+/// Counts an unknown token of an address.
+///
+/// # Errors
+/// The refusal, if the address has sent too many.
+pub(super) fn count_unknown(shared: &Shared, entry: &Entry) -> Result<(), Box<Response>> {
+    shared.metrics.unknown_tokens.fetch_add(1, Ordering::Relaxed);
+    shared.gate.unknown.count(&entry.holder(), Instant::now()).map_err(|delay| {
+        let sentence = format!("{} has sent too many unknown tokens; send a valid one later", entry.holder());
+        Box::new(too_many(delay, sentence))
+    })
 }
 
 fn too_many(delay: Duration, sentence: String) -> Response {

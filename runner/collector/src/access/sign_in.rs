@@ -6,8 +6,11 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse as _, Response};
 use serde::Deserialize;
 
+use super::client::Client;
+use super::guard::count_unknown;
 use crate::Shared;
 use crate::body::read_form;
+use crate::log::Entry;
 use foreglow_store::token::{Hash, from_hex, hex};
 
 const COOKIE: &str = "foreglow";
@@ -58,6 +61,7 @@ struct Form {
 /// `POST /`: stores a valid token in a cookie and opens the planner.
 pub(crate) async fn enter(State(shared): State<Shared>, request: Request) -> Response {
     let is_secure = shared.is_tls || is_behind_tls(request.headers());
+    let entry = Entry::of(&request);
     let form = match read_form(request).await {
         Ok(form) => form,
         Err(refused) => return *refused,
@@ -67,6 +71,10 @@ pub(crate) async fn enter(State(shared): State<Shared>, request: Request) -> Res
         Ok(client) if client.name().is_some() && client.may(|roles| roles.read) => {
             to_planner(&cookie(&hex(token.as_bytes()), MAX_AGE_SECS, is_secure))
         }
+        Ok(Client::Unknown) => match count_unknown(&shared, &entry) {
+            Ok(()) => page(StatusCode::UNAUTHORIZED, Some(REFUSED)),
+            Err(refused) => *refused,
+        },
         Ok(_) => page(StatusCode::UNAUTHORIZED, Some(REFUSED)),
         Err(error) => crate::refusal(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}")),
     }
