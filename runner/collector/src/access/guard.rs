@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use super::client::Client;
+use super::client::{Client, Secret};
 use super::{origin, sign_in};
 use crate::log::Entry;
 use crate::{EVENTS, Shared, refusal};
@@ -21,8 +21,8 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 /// Token of a request that was admitted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Credential {
-    /// Hash of the token, for checking open event streams.
-    pub(crate) hash: Option<Hash>,
+    /// What the sender proved itself with, for checking open event streams.
+    pub(crate) secret: Option<Secret>,
     /// Name of the token, for the record.
     pub(crate) name: Option<String>,
 }
@@ -41,7 +41,7 @@ pub(crate) async fn guard(State(shared): State<Shared>, mut request: Request, ne
     };
     let mut response = match admitted {
         Ok(()) => {
-            request.extensions_mut().insert(Credential { hash: sent, name: entry.token.clone() });
+            request.extensions_mut().insert(Credential { secret: sent, name: entry.token.clone() });
             answer(&shared, route, &entry, request, next).await
         }
         Err(refused) => *refused,
@@ -130,7 +130,7 @@ type Need = (fn(&Roles) -> bool, &'static str);
 async fn admit(
     shared: &Shared,
     headers: &HeaderMap,
-    sent: Option<Hash>,
+    sent: Option<Secret>,
     route: Route,
     entry: &mut Entry,
 ) -> Result<(), Box<Response>> {
@@ -162,34 +162,38 @@ async fn admit(
     let Some((has_role, to_do)) = needs else { return Ok(()) };
     match &client {
         Client::Missing | Client::Unknown if route == Route::Page => {
-            return Err(Box::new(sign_in::asked(client == Client::Unknown)));
+            Err(Box::new(sign_in::asked(client == Client::Unknown)))
         }
         Client::Missing => {
             let sentence =
                 "this collector requires a token; send it as `Authorization: Bearer TOKEN` (`--token`, FOREGLOW_TOKEN)";
-            return Err(Box::new(unauthorized(sentence)));
+            Err(Box::new(unauthorized(sentence)))
         }
         Client::Unknown => {
             let sentence = "this collector requires a token, and the one that was sent is unknown, revoked or expired";
-            return Err(Box::new(unauthorized(sentence)));
+            Err(Box::new(unauthorized(sentence)))
         }
         Client::Token { name, roles, .. } if !client.may(has_role) => {
             if route == Route::Page {
                 return Err(Box::new(sign_in::asked(true)));
             }
             let sentence = format!("the token {name} may not {to_do} (its role: {roles})");
-            return refuse(StatusCode::FORBIDDEN, &sentence);
+            refuse(StatusCode::FORBIDDEN, &sentence)
         }
-        Client::Token { name, per_minute: Some(per_minute), .. } => {
-            if let Err(delay) = shared.gate.rates.take(name, *per_minute, Instant::now()) {
-                let sentence =
-                    format!("the token {name} may send {per_minute} requests per minute; send it again later");
-                return Err(Box::new(too_many(delay, sentence)));
-            }
-        }
-        Client::Token { .. } | Client::Open => {}
+        Client::Token { .. } | Client::Open => count(shared, &client),
     }
-    Ok(())
+}
+
+/// Counts a request of a token.
+///
+/// # Errors
+/// The refusal, if the token has sent too many.
+pub(super) fn count(shared: &Shared, client: &Client) -> Result<(), Box<Response>> {
+    let Client::Token { name, per_minute: Some(per_minute), .. } = client else { return Ok(()) };
+    shared.gate.rates.take(name, *per_minute, Instant::now()).map_err(|delay| {
+        let sentence = format!("the token {name} may send {per_minute} requests per minute; send it again later");
+        Box::new(too_many(delay, sentence))
+    })
 }
 
 /// Counts an unknown token of an address.
@@ -213,12 +217,12 @@ fn unauthorized(sentence: &str) -> Response {
     ([(header::WWW_AUTHENTICATE, "Bearer")], refusal(StatusCode::UNAUTHORIZED, sentence)).into_response()
 }
 
-/// Returns the hash of the token of a request: of the header, or else of the cookie.
-fn credential(headers: &HeaderMap) -> Option<Hash> {
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    match text(header::AUTHORIZATION) {
-        Some(value) => Some(Hash::of(bearer(value))),
-        None => text(header::COOKIE).and_then(sign_in::token_of_cookies).map(|token| Hash::of(&token)),
+/// Returns what a request proves its sender with: the token of the header, or else the session of the
+/// cookie.
+fn credential(headers: &HeaderMap) -> Option<Secret> {
+    match headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()) {
+        Some(value) => Some(Secret::Token(Hash::of(bearer(value)))),
+        None => sign_in::session_of(headers).map(Secret::Session),
     }
 }
 

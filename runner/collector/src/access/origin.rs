@@ -100,7 +100,9 @@ mod tests {
     fn names_of_machines_are_distinguished_from_addresses() {
         let by_name = |host| is_by_name(&headers(&[(header::HOST, host)]));
         assert!(by_name("timing.example.org") && by_name("node1:8787"));
-        assert!(!by_name("localhost:8787") && !by_name("127.0.0.1:8787") && !by_name("[::1]:8787") && !by_name("[::1]"));
+        assert!(
+            !by_name("localhost:8787") && !by_name("127.0.0.1:8787") && !by_name("[::1]:8787") && !by_name("[::1]")
+        );
         assert!(!is_by_name(&HeaderMap::new()));
     }
 

@@ -61,7 +61,8 @@ fn a_collector_with_a_certificate_tells_browsers_to_keep_to_it() {
         })
         .collect();
     let tls = TlsConfig::builder().root_certs(certificates.into()).build();
-    let agent = ureq::Agent::config_builder().tls_config(tls).http_status_as_error(false).proxy(None).build().new_agent();
+    let agent =
+        ureq::Agent::config_builder().tls_config(tls).http_status_as_error(false).proxy(None).build().new_agent();
     let told = |host: &str, path: &str| {
         let answer = agent.get(format!("{url}{path}")).header("host", host).call().unwrap();
         answer.headers().get("strict-transport-security").map(|told| told.to_str().unwrap().to_owned())
