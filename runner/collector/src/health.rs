@@ -19,8 +19,8 @@ pub(super) async fn health(State(shared): State<Shared>) -> Response {
     }
 }
 
-/// `GET /readyz`: whether a sample could be stored now, by the latest write, which is at most about a
-/// second ago. The request itself does nothing to the store.
+/// `GET /readyz`: whether a sample could be stored now, by the latest write, about a second ago at
+/// most. The request itself does nothing to the store.
 pub(super) async fn ready(State(shared): State<Shared>) -> Response {
     match problem(&shared) {
         None => "ready\n".into_response(),

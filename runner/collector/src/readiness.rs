@@ -1,5 +1,5 @@
-//! Whether a sample could be stored now, by the latest write or probe. Requests only read it, so that
-//! they take no lock of the store.
+//! Whether a sample could be stored now, by the latest write or probe. Requests only read it, so
+//! that they take no lock of the store.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

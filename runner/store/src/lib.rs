@@ -217,8 +217,8 @@ impl Store {
         Ok(ids.into_iter().flatten().collect())
     }
 
-    /// Returns the ids of the samples that a token sent, by its name, and that arrived at or after a
-    /// time, in the order of their arrival.
+    /// Returns the ids of the samples that a token sent, by its name, and that arrived at or after
+    /// a time, in the order of their arrival.
     ///
     /// # Errors
     /// The store cannot be read.

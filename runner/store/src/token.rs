@@ -31,8 +31,8 @@ impl Hash {
 /// Bits of the weakest token that a collector accepts as its own.
 pub const LEAST_BITS: u32 = 128;
 
-/// Returns the most bits that a token of this length and these kinds of characters can have if it is
-/// random. Few distinct characters are no random text.
+/// Returns the most bits that a token of this length and these kinds of characters can have if it
+/// is random. Few distinct characters are no random text.
 pub fn strength_bits(token: &str) -> u32 {
     const FEWEST: usize = 8;
     let has = |kind: fn(char) -> bool| token.chars().any(kind);

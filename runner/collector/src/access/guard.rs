@@ -217,8 +217,8 @@ fn unauthorized(sentence: &str) -> Response {
     ([(header::WWW_AUTHENTICATE, "Bearer")], refusal(StatusCode::UNAUTHORIZED, sentence)).into_response()
 }
 
-/// Returns what a request proves its sender with: the token of the header, or else the session of the
-/// cookie.
+/// Returns what a request proves its sender with: the token of the header, or else the session of
+/// the cookie.
 fn credential(headers: &HeaderMap) -> Option<Secret> {
     match headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()) {
         Some(value) => Some(Secret::Token(Hash::of(bearer(value)))),

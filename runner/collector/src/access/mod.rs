@@ -35,8 +35,8 @@ impl Access {
     /// Returns the rules of a collector for a store, and optionally a token of the collector.
     ///
     /// # Errors
-    /// The token can be guessed. The store cannot be read, or has the same token for a user or machine,
-    /// which would then keep every right even after the token was revoked.
+    /// The token can be guessed. The store cannot be read, or has the same token for a user or
+    /// machine, which would then keep every right even after the token was revoked.
     pub fn of_store(store: &Store, token: Option<String>) -> anyhow::Result<Self> {
         if let Some(bits) = token.as_deref().map(strength_bits).filter(|bits| *bits < LEAST_BITS) {
             return Err(unusable(format!(
@@ -55,8 +55,8 @@ impl Access {
         Ok(Self { token, has_tokens: store.has_tokens()?, ..Self::default() })
     }
 
-    /// Returns a warning about a collector at a loopback address that a proxy opens to others, or about
-    /// tokens that reach it unencrypted.
+    /// Returns a warning about a collector at a loopback address that a proxy opens to others, or
+    /// about tokens that reach it unencrypted.
     pub fn warning(&self, listen: SocketAddr, is_encrypted: bool) -> Option<String> {
         if self.is_local(listen) && !self.hosts.is_empty() {
             return Some(format!(

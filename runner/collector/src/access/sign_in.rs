@@ -1,5 +1,5 @@
-//! Sign-in of browsers: a form takes a token, and a cookie holds the id of a session of that token. The
-//! session only reads.
+//! Sign-in of browsers: a form takes a token, and a cookie holds the id of a session of that token.
+//! The session only reads.
 
 use std::time::Duration;
 
@@ -133,8 +133,8 @@ fn format_cookie(name: &str, value: &str, max_age: Duration, is_secure: bool) ->
     format!("{name}={value}; HttpOnly; SameSite=Lax; Path=/; Max-Age={}{secure}", max_age.as_secs())
 }
 
-/// Returns the name of the cookie. Browsers send a cookie to all ports of a host, so that the sessions
-/// of several collectors need different names.
+/// Returns the name of the cookie. Browsers send a cookie to all ports of a host, so that the
+/// sessions of several collectors need different names.
 fn cookie_name(headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let port = host.and_then(|host| host.rsplit_once(':')?.1.parse::<u16>().ok());
