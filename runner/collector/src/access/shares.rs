@@ -13,8 +13,10 @@ use tokio::time::timeout;
 const MOST_AT_WORK: usize = 2;
 /// Answers of a holder that are sent at the same time.
 const MOST_ANSWERS: usize = 64;
-/// Part of all connections that a holder may use for event streams.
+/// Part of all connections that a holder may use for event streams, and the most of them. Each sample
+/// is sent to every stream, so that thousands of them would delay all others.
 const STREAMS_PART: usize = 4;
+const MOST_STREAMS: usize = 256;
 /// Time for which a request waits for the earlier ones of its holder.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Number of holders from which on those without requests are forgotten.
@@ -62,7 +64,7 @@ impl Turns {
 impl Shares {
     /// Returns the shares in this number of connections.
     pub(crate) fn new(most_connections: usize) -> Self {
-        Self { most_streams: (most_connections / STREAMS_PART).max(1), holders: Mutex::default() }
+        Self { most_streams: (most_connections / STREAMS_PART).clamp(1, MOST_STREAMS), holders: Mutex::default() }
     }
 
     /// Takes a holder's share for a request, after a while if its earlier answers end meanwhile;
@@ -112,6 +114,11 @@ mod tests {
         assert!(shares.take("modest", false).await.is_some() && shares.take("modest", true).await.is_some());
         held.pop();
         assert!(shares.take("greedy", false).await.is_some(), "an answer has ended");
+    }
+
+    #[test]
+    fn a_holder_has_no_more_streams_than_the_others_can_bear() {
+        assert_eq!([1, 40, 16_384].map(|connections| Shares::new(connections).most_streams), [1, 10, MOST_STREAMS]);
     }
 
     #[tokio::test]
