@@ -1,12 +1,12 @@
 /*
- * A layer below SQLite that makes calls of the file system fail: loaded by LD_PRELOAD, it counts the
- * calls on the files of a store, whose names contain ".sqlite".
+ * A layer below SQLite that makes calls of the file system fail: loaded by LD_PRELOAD, it counts
+ * the calls on the files of a store, whose names contain ".sqlite".
  *
  *   FOREGLOW_IO_FAULT=KIND:FIRST:COUNT
  *
- * KIND is write, full, short, sync, read or cut. The calls from number FIRST on, COUNT of them, fail:
- * write, sync and read with EIO, full with ENOSPC, short after half of the bytes, and cut when a file
- * is truncated.
+ * KIND is write, full, short, sync, read or cut. The calls from number FIRST on, COUNT of them,
+ * fail: write, sync and read with EIO, full with ENOSPC, short after half of the bytes, and cut
+ * when a file is truncated.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

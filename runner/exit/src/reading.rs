@@ -1,4 +1,5 @@
-//! Reading of files that a user names: no pipe without a writer and no endless device holds a command up.
+//! Reading of files that a user names: no pipe without a writer and no endless device holds a
+//! command up.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _, Result};
@@ -10,7 +11,8 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Opens a regular file, for data that are read in parts or several times.
 ///
 /// # Errors
-/// The file cannot be opened, or is something else: the opening of a pipe would wait for its writer.
+/// The file cannot be opened, or is something else: the opening of a pipe would wait for its
+/// writer.
 pub fn open_data(path: &Path) -> Result<File> {
     let kind = path.metadata()?.file_type();
     if kind.is_dir() {

@@ -59,8 +59,8 @@ impl Drop for Temporary {
     }
 }
 
-/// Creates a file in place of what is at the path. Unlike [`std::fs::File::create`] it does not follow
-/// a link that another user has put at the place of a temporary file.
+/// Creates a file in place of what is at the path. Unlike [`std::fs::File::create`] it does not
+/// follow a link that another user has put at the place of a temporary file.
 ///
 /// # Errors
 /// The file cannot be created.

@@ -10,7 +10,7 @@ use foreglow_tests::collector::{Collector, Connection, sample};
 use foreglow_tests::figures::{figure, quantile};
 use serde_json::Value;
 
-/// Samples of the store, in requests of so many.
+/// Samples of the store.
 const SAMPLES: u64 = 100_000;
 const OF_A_REQUEST: u64 = 10_000;
 /// Time of the measurement beside each abuse.

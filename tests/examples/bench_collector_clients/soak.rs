@@ -1,5 +1,5 @@
-//! A collector under a steady load for an hour, or for the seconds in `SECS`: memory, response times and
-//! open files must not grow.
+//! A collector under a steady load for an hour, or for the seconds in `SECS`: memory, response
+//! times and open files must not grow.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 const MOST_AT_WORK: usize = 2;
 /// Answers of a holder that are sent at the same time.
 const MOST_ANSWERS: usize = 64;
-/// Part of all connections that a holder may use for event streams, and the most of them. Each sample
-/// is sent to every stream, so that thousands of them would delay all others.
+/// Part of all connections that a holder may use for event streams, and the most of them. Each
+/// sample is sent to every stream, so that thousands of them would delay all others.
 const STREAMS_PART: usize = 4;
 const MOST_STREAMS: usize = 256;
 /// Time for which a request waits for the earlier ones of its holder.

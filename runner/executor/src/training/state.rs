@@ -1,5 +1,5 @@
-//! File format of a replica: a line of JSON as header, its numbers as little-endian f32, and a checksum
-//! of both.
+//! File format of a replica: a line of JSON as header, its numbers as little-endian f32, and a
+//! checksum of both.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
