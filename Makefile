@@ -172,7 +172,9 @@ lint: | setup-lint
 	tests/prose.sh
 	node tests/workflows.mjs
 	@if cargo deny --version >/dev/null 2>&1; then \
-	  cargo deny --offline --locked check licenses bans sources; \
+	  cargo deny --offline --locked check licenses bans sources && \
+	  if cargo deny fetch db >/dev/null 2>&1; then cargo deny --offline --locked check advisories; \
+	  else echo 'advisories of dependencies: skipped, because their database cannot be fetched' >&2; fi; \
 	else \
 	  echo 'licences and sources of dependencies: skipped, because cargo-deny is missing (cargo install cargo-deny --locked)' >&2; \
 	fi
