@@ -1,5 +1,5 @@
-//! Files of checkpoints: any bytes are rejected, or are those of a checkpoint, and only its own files
-//! are deleted. Half of the inputs get a right checksum.
+//! Files of checkpoints: any bytes are rejected, or are those of a checkpoint, and only its own
+//! files are deleted. Half of the inputs get a right checksum.
 #![no_main]
 
 use std::fs;
