@@ -214,6 +214,15 @@ impl Writes for FileTransaction<'_> {
         Ok(())
     }
 
+    fn contexts_of(&self, jobs: &[&str]) -> Outcome<Vec<(String, String)>> {
+        let mut find = self.0.prepare_cached("SELECT job, context FROM jobs WHERE job = ?1")?;
+        let mut contexts = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            contexts.extend(find.query_row([job], |row| Ok((row.get(0)?, row.get(1)?))).optional()?);
+        }
+        Ok(contexts)
+    }
+
     fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
         let add = "UPDATE jobs SET samples = samples + ?2, latest = max(latest, ?3) WHERE job = ?1";
         let mut add = self.0.prepare_cached(add)?;

@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::print_stdout, reason = "the process that meets the errors says what it stored")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -142,6 +142,11 @@ impl Writes for ServerTransaction<'_> {
         self.change(MAKE_JOBS, &[&fingerprints, &contexts]).map(drop)
     }
 
+    fn contexts_of(&self, jobs: &[&str]) -> Outcome<Vec<(String, String)>> {
+        let rows = self.rows("SELECT job, context FROM jobs WHERE job = ANY ($1)", &[&jobs])?;
+        rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+    }
+
     fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
         let jobs: Vec<&str> = added.iter().map(|added| &*added.job).collect();
         let samples: Vec<i64> = added.iter().map(|added| added.samples).collect();
