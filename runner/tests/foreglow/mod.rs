@@ -133,10 +133,12 @@ impl Serving {
     fn spawn(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        stderr.read_line(&mut line).unwrap();
-        let url = line.split_whitespace().find(|word| word.starts_with("http"));
-        let url = url.unwrap_or_else(|| panic!("no address in {line:?}")).to_owned();
+        // Warnings may come first.
+        let mut said = String::new();
+        while !said.contains("http") {
+            assert!(stderr.read_line(&mut said).unwrap() > 0, "no address in {said:?}");
+        }
+        let url = said.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
         Self { child, url, _stderr: stderr }
     }
 
