@@ -1,8 +1,7 @@
 //! Middleware that checks every request.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -10,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::client::{Client, Secret};
+use super::limits::{count, count_unknown};
 use super::{origin, sign_in};
 use crate::log::Entry;
 use crate::{EVENTS, Shared, refusal};
@@ -182,35 +182,6 @@ async fn admit(
         }
         Client::Token { .. } | Client::Open => count(shared, &client),
     }
-}
-
-/// Counts a request of a token.
-///
-/// # Errors
-/// The refusal, if the token has sent too many.
-pub(super) fn count(shared: &Shared, client: &Client) -> Result<(), Box<Response>> {
-    let Client::Token { name, per_minute: Some(per_minute), .. } = client else { return Ok(()) };
-    shared.gate.rates.take(name, *per_minute, Instant::now()).map_err(|delay| {
-        let sentence = format!("the token {name} may send {per_minute} requests per minute; send it again later");
-        Box::new(too_many(delay, sentence))
-    })
-}
-
-/// Counts an unknown token of an address.
-///
-/// # Errors
-/// The refusal, if the address has sent too many.
-pub(super) fn count_unknown(shared: &Shared, entry: &Entry) -> Result<(), Box<Response>> {
-    shared.metrics.unknown_tokens.fetch_add(1, Ordering::Relaxed);
-    shared.gate.unknown.count(&entry.holder(), Instant::now()).map_err(|delay| {
-        let sentence = format!("{} has sent too many unknown tokens; send a valid one later", entry.holder());
-        Box::new(too_many(delay, sentence))
-    })
-}
-
-fn too_many(delay: Duration, sentence: String) -> Response {
-    let secs = delay.as_secs_f64().ceil().max(1.0).to_string();
-    ([(header::RETRY_AFTER, secs)], refusal(StatusCode::TOO_MANY_REQUESTS, sentence)).into_response()
 }
 
 fn unauthorized(sentence: &str) -> Response {

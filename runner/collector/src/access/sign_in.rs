@@ -11,7 +11,7 @@ use foreglow_shared::Timestamp;
 use serde::Deserialize;
 
 use super::client::{Client, Secret};
-use super::guard::{count, count_unknown};
+use super::limits::{count, count_unknown};
 use crate::Shared;
 use crate::body::read_form;
 use crate::log::Entry;
