@@ -69,7 +69,8 @@ Measure (each bench-NAME writes target/bench/NAME.json; docs/performance.md has 
   bench-gpu                CNNs on the GPU, in at most 10 minutes
   bench-gpu-archive        the same, packed for a machine without a network
   bench-collector          throughput of a collector (SAMPLES, STORE)
-  bench-collector-clients  a collector under many or slow clients (PART)
+  bench-collector-clients  a collector under many, slow or hostile clients (PART)
+  bench-soak               a collector under load for an hour (SECS)
   accuracy                 error of all predictors; writes docs/accuracy.md (DATA, ARGS)
   public-measurements      writes the tables of public measurements (DATA)
   public-accuracy          error of the fit of public measurements (DATA)
@@ -171,7 +172,9 @@ lint: | setup-lint
 	tests/prose.sh
 	node tests/workflows.mjs
 	@if cargo deny --version >/dev/null 2>&1; then \
-	  cargo deny --offline --locked check licenses bans sources; \
+	  cargo deny --offline --locked check licenses bans sources && \
+	  if cargo deny fetch db >/dev/null 2>&1; then cargo deny --offline --locked check advisories; \
+	  else echo 'advisories of dependencies: skipped, because their database cannot be fetched' >&2; fi; \
 	else \
 	  echo 'licences and sources of dependencies: skipped, because cargo-deny is missing (cargo install cargo-deny --locked)' >&2; \
 	fi
@@ -261,6 +264,13 @@ PART :=
 bench-collector-clients: build
 	cargo build $(CARGO_FLAGS) --example bench_collector_clients
 	target/release/examples/bench_collector_clients $(PART)
+
+# Measures a collector under a steady load for SECS seconds.
+.PHONY: bench-soak
+bench-soak: SECS := 3600
+bench-soak: build
+	cargo build $(CARGO_FLAGS) --example bench_collector_clients
+	SECS=$(SECS) target/release/examples/bench_collector_clients soak
 
 # Injects FAULTS faults into a collector. Checks that no acknowledged sample is lost, duplicated or
 # altered, and that the figures of runs are right. STORE is sqlite, or postgres, which starts a

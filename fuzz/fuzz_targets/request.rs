@@ -14,7 +14,7 @@ use foreglow_collector::{Access, AccessLog, Collector, Options};
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
-const TOKEN: &str = "fuzz";
+const TOKEN: &str = "7b1f0c2e9d5a4836b0e1f2a3c4d5e6f7";
 /// Limit on the wait for an answer. Streams of events do not end.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// The same for whether the collector is ready, on a machine with other load.

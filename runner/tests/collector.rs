@@ -21,7 +21,7 @@ mod server;
 use std::io::{BufRead as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
-use foreglow::{Foreglow, SAMPLES, Serving, get, line, post};
+use foreglow::{Foreglow, SAMPLES, Serving, TOKEN, get, line, post};
 
 /// Runs each test with a store in a file and in a database.
 macro_rules! over_both {
@@ -257,13 +257,13 @@ fn a_public_address_needs_a_token_or_permission() {
     assert_eq!(answer.code, 2);
     assert!(answer.stderr.contains("--token TOKEN") && answer.stderr.contains("--allow-open"), "{}", answer.stderr);
 
-    let server = Serving::start_with(&home, &["--listen", "0.0.0.0:0", "--token", "secret"]);
+    let server = Serving::start_with(&home, &["--listen", "0.0.0.0:0", "--token", TOKEN]);
     let url = server.url.replace("0.0.0.0", "127.0.0.1");
     assert_eq!(get(&url, "/api/v1/samples").0, 401);
     assert_eq!(get(&url, "/healthz").0, 200);
     let sender = Foreglow::new();
     assert_eq!(sender.run(&["upload", SAMPLES, "--to", &url]).code, 1);
-    let sent = sender.run(&["upload", "--to", &url, "--token", "secret"]);
+    let sent = sender.run(&["upload", "--to", &url, "--token", TOKEN]);
     assert_eq!(sent.code, 0, "{}", sent.stderr);
     assert!(sent.stdout.contains("21 new, 0 known, 0 rejected"), "{}", sent.stdout);
 }

@@ -74,6 +74,14 @@ impl Collector {
         self.memory_mib("VmRSS:")
     }
 
+    /// Returns the number of open files of the process, connections included.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn open_files(&self) -> anyhow::Result<usize> {
+        Ok(std::fs::read_dir(format!("/proc/{}/fd", self.child.id()))?.count())
+    }
+
     fn memory_mib(&self, field: &str) -> anyhow::Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let value = status.lines().find_map(|line| line.strip_prefix(field));
@@ -120,6 +128,7 @@ impl Drop for Collector {
 pub struct Connection {
     stream: BufReader<TcpStream>,
     address: String,
+    token: Option<String>,
 }
 
 impl Connection {
@@ -131,7 +140,13 @@ impl Connection {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
-        Ok(Self { stream: BufReader::new(stream), address: address.to_owned() })
+        Ok(Self { stream: BufReader::new(stream), address: address.to_owned(), token: None })
+    }
+
+    /// Returns the connection with a token for its requests.
+    #[must_use]
+    pub fn with_token(self, token: &str) -> Self {
+        Self { token: Some(token.to_owned()), ..self }
     }
 
     /// Sends a request, and returns the status and the body of the answer.
@@ -140,7 +155,8 @@ impl Connection {
     /// The connection ends early.
     pub fn send(&mut self, method: &str, path: &str, body: &str) -> std::io::Result<(u16, String)> {
         let (host, length) = (&self.address, body.len());
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-length: {length}\r\n\r\n");
+        let token = self.token.as_ref().map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\n{token}content-length: {length}\r\n\r\n");
         // In one segment, like other clients.
         self.stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;
         let mut line = String::new();

@@ -13,6 +13,7 @@ pub mod figures;
 mod file_host;
 mod firefox;
 mod gpu_rig;
+pub mod io_faults;
 #[path = "../../runner/collector/tests/postgres/mod.rs"]
 pub mod postgres;
 mod program;

@@ -48,6 +48,7 @@ const ALLOWED: [(&str, &[&str]); 32] = [
         "foreglow-executor",
         &[
             "foreglow-shared",
+            "foreglow-exit",
             "foreglow-architectures",
             "foreglow-machine",
             "foreglow-data",

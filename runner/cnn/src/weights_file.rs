@@ -1,11 +1,12 @@
 //! Weights of a network in a safetensors file.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
 use burn::tensor::{Device, Tensor, TensorData};
 use foreglow_architectures::Architecture;
-use foreglow_exit::{unreadable, unusable};
+use foreglow_exit::{create_in_place, unreadable, unusable};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
 use super::{Cnn, StateDict, device::failure, tensor_names};
@@ -103,7 +104,7 @@ pub fn save(path: &Path, stored: &Stored<'_>, numbers: &StateDict) -> anyhow::Re
         let views = views.collect::<Result<Vec<_>, safetensors::SafeTensorError>>()?;
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
-        std::fs::write(&part, safetensors::serialize(views, None)?)?;
+        create_in_place(part.as_ref())?.write_all(&safetensors::serialize(views, None)?)?;
         Ok(std::fs::rename(&part, path)?)
     };
     write().with_context(|| format!("the weights could not be saved to {}", path.display()))

@@ -1,4 +1,4 @@
-//! Looks for damage of the store in the background.
+//! Looks in the background for damage of the store, and for whether it can be written.
 
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ const CHECK_PAUSE: u32 = 100;
 pub(super) async fn keep_looking(storage: Storage) {
     let mut due = Instant::now() + LOOK_INTERVAL;
     while storage.damage().lasting().is_none() {
+        storage.probe().await;
         sleep(LOOK_INTERVAL).await;
         // The storage records lasting damage of both; other failures are temporary.
         let gone = storage.write(|store| store.look()).await.err().filter(|error| error.is::<Unavailable>());

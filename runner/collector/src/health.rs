@@ -1,6 +1,6 @@
 //! State of the collector: for load balancers, monitoring and users.
 
-use std::time::Duration;
+use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
@@ -11,9 +11,6 @@ use super::Shared;
 use super::metrics::Gauges;
 use foreglow_store::disk::{self, Space};
 
-/// Time limit for the answer of a ready store.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
-
 /// `GET /healthz`: whether the collector answers and its store is undamaged.
 pub(super) async fn health(State(shared): State<Shared>) -> Response {
     match shared.storage.damage().sentence() {
@@ -22,22 +19,23 @@ pub(super) async fn health(State(shared): State<Shared>) -> Response {
     }
 }
 
-/// `GET /readyz`: whether a sample could be stored now, tested with a write lock on the store.
+/// `GET /readyz`: whether a sample could be stored now, by the latest write, about a second ago at
+/// most. The request itself does nothing to the store.
 pub(super) async fn ready(State(shared): State<Shared>) -> Response {
-    match problem(&shared).await {
+    match problem(&shared) {
         None => "ready\n".into_response(),
         Some(problem) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {problem}\n")).into_response(),
     }
 }
 
-async fn problem(shared: &Shared) -> Option<String> {
+fn problem(shared: &Shared) -> Option<String> {
     if shared.changes.borrow().stopping {
         return Some("the collector is stopping".to_owned());
     }
-    match tokio::time::timeout(PROBE_TIMEOUT, shared.storage.write(|store| store.probe())).await {
-        Err(_) => return Some(format!("the store has not answered within {} s", PROBE_TIMEOUT.as_secs())),
-        Ok(Err(error)) => return Some(format!("{error:#}")),
-        Ok(Ok(())) => {}
+    let storage = &shared.storage;
+    let lasting = storage.damage().lasting().map(str::to_owned);
+    if let Some(problem) = lasting.or_else(|| storage.readiness().problem(Instant::now())) {
+        return Some(problem);
     }
     let free = shared.store.as_deref().and_then(disk::free_bytes);
     free.filter(|free| Space::of(*free) == Space::Full)

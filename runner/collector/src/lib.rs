@@ -15,6 +15,7 @@ mod lists;
 mod log;
 mod metrics;
 mod planner;
+mod readiness;
 mod runs;
 mod samples;
 mod storage;
@@ -82,6 +83,8 @@ struct Shared {
     is_tls: bool,
     /// Age at which samples are removed.
     keep: Option<Duration>,
+    /// Whether other sites may pass samples to the planner.
+    hand_over: bool,
 }
 
 /// Optional parts of a collector.
@@ -95,6 +98,8 @@ pub struct Options {
     pub log: Option<AccessLog>,
     /// Age at which samples are removed.
     pub keep: Option<Duration>,
+    /// Whether pages of other sites may open the planner and pass samples to it.
+    pub hand_over: bool,
 }
 
 /// A bound address, on which [`Collector::run`] answers.
@@ -172,7 +177,7 @@ impl Collector {
         let told_to_stop = told_to_stop()?;
         let listener =
             tokio::net::TcpListener::from_std(self.listener).context("the listening socket cannot be used")?;
-        let Options { version, tls, log, keep } = self.options;
+        let Options { version, tls, log, keep, hand_over } = self.options;
         let most_connections = connections::most_connections();
         let shared = Shared {
             storage,
@@ -189,6 +194,7 @@ impl Collector {
             version: version.into(),
             is_tls: tls.is_some(),
             keep,
+            hand_over,
         };
         let changes = shared.changes.clone();
         let checks = tokio::spawn(damage_checks::keep_looking(shared.storage.clone()));

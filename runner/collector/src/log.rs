@@ -92,11 +92,16 @@ impl AccessLog {
     }
 }
 
+/// Opens the log; a new one can only be read by its owner, because it names users and addresses.
 fn open(path: &Path) -> std::io::Result<Option<File>> {
-    match path == Path::new("-") {
-        true => Ok(None),
-        false => File::options().create(true).append(true).open(path).map(Some),
+    if path == Path::new("-") {
+        return Ok(None);
     }
+    let mut options = File::options();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(Some)
 }
 
 /// Writes the queued lines at once. It reopens the file each time, so that log rotation works.
@@ -129,6 +134,16 @@ mod tests {
             "\"token\":\"anna\",\"method\":\"GET\",\"path\":\"/api/v1/samples\",\"status\":200,\"ms\":3}\n"
         ));
         assert!(!line.contains("secret"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_may_read_a_new_log() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.log");
+        drop(AccessLog::start(&path).unwrap());
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub(super) struct Metrics {
     conflicts: AtomicU64,
     rejected: AtomicU64,
     pub(super) store_errors: AtomicU64,
+    pub(super) unknown_tokens: AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -128,6 +129,7 @@ impl Metrics {
         let load = |counter: &AtomicU64| Some(counter.load(Ordering::Relaxed));
         for (name, kind, help, value) in [
             ("foreglow_store_errors_total", "counter", "Writes that failed.", load(&self.store_errors)),
+            ("foreglow_unknown_tokens_total", "counter", "Unknown tokens.", load(&self.unknown_tokens)),
             ("foreglow_connections", "gauge", "Open connections.", load(&self.connections)),
             ("foreglow_listeners", "gauge", "Open event streams.", Some(gauges.listeners as u64)),
             ("foreglow_stored_samples", "gauge", "Samples in the store.", gauges.samples),

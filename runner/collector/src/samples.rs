@@ -74,6 +74,8 @@ fn is_zero(count: &usize) -> bool {
 
 /// `POST /api/v1/samples`: stores a JSON Lines body, and answers once the samples are on disk.
 pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Answer {
+    let sender: Option<Arc<str>> =
+        request.extensions().get().and_then(|sent: &Credential| sent.name.as_deref().map(Arc::from));
     let Body { lines, memory } = shared.bodies.read(request).await?;
     let times = Times::of(shared.keep, Timestamp::now());
     let parsed = match lines.len() {
@@ -97,7 +99,8 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> An
             false => (StatusCode::BAD_REQUEST, Json(receipt)).into_response(),
         });
     }
-    let (lines, samples): (Vec<usize>, Vec<Encoded>) = samples.into_iter().unzip();
+    let sent = samples.into_iter().map(|(line, sample)| (line, sample.sent_by(sender.clone())));
+    let (lines, samples): (Vec<usize>, Vec<Encoded>) = sent.unzip();
     let ids: Vec<String> = samples.iter().map(|sample| sample.id().to_owned()).collect();
     match shared.storage.insert(samples, memory).await {
         Ok(inserted) => {

@@ -5,12 +5,14 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use anyhow::Context as _;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::body::BodyShare;
 use crate::damage::Damage;
+use crate::readiness::Readiness;
 use foreglow_store::{Encoded, Inserted, Store, Unavailable};
 
 /// Connections that read at the same time.
@@ -31,6 +33,7 @@ pub(super) struct Storage {
     free_readers: Arc<Semaphore>,
     writer: mpsc::Sender<Write>,
     damage: Damage,
+    readiness: Readiness,
 }
 
 enum Write {
@@ -70,6 +73,7 @@ impl Storage {
             readers: Arc::new(Mutex::new(readers)),
             free_readers: Arc::new(Semaphore::new(READERS)),
             damage,
+            readiness: Readiness::default(),
         };
         Ok((storage, ended))
     }
@@ -79,7 +83,16 @@ impl Storage {
         let (reply, result) = oneshot::channel();
         let insert = Insert { samples, _memory: memory, reply };
         self.writer.send(Write::Insert(insert)).await.map_err(|_| ended())?;
-        result.await.map_err(|_| ended())?
+        let inserted = result.await.map_err(|_| ended())?;
+        self.readiness.note(&inserted);
+        inserted
+    }
+
+    /// Finds out whether a sample could be stored, for [`Readiness`].
+    pub(super) async fn probe(&self) {
+        self.readiness.ask(Instant::now());
+        let outcome = self.write(|store| store.probe()).await;
+        self.readiness.note(&outcome);
     }
 
     /// Runs `work` with the store on the thread that writes.
@@ -119,6 +132,11 @@ impl Storage {
     /// Returns the number of writes that wait.
     pub(super) fn queued(&self) -> usize {
         self.writer.max_capacity() - self.writer.capacity()
+    }
+
+    /// Returns the latest answer of the store to a write.
+    pub(super) fn readiness(&self) -> &Readiness {
+        &self.readiness
     }
 
     /// Returns the known damage.

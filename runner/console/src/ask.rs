@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_exit::{unreadable, unusable};
+use foreglow_exit::{read_whole, unreadable, unusable};
 use foreglow_model::extrapolated;
 use foreglow_shared::{
     Context, Job, JobDefinition, JobGroup, ReadError, Sample, Table, Uuid, decode, format_count, group_by_context,
@@ -236,7 +236,7 @@ pub fn read_bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
         std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
         return Ok(bytes);
     }
-    std::fs::read(file).map_err(|error| unreadable(file, &error))
+    read_whole(file).map_err(|error| unreadable(file, &error))
 }
 
 /// Reads a text named by the user; `-` is standard input. `expected` is what the user should give.

@@ -146,7 +146,9 @@ fn lock(store: &Path) -> anyhow::Result<File> {
     let mut path = store.as_os_str().to_owned();
     path.push("-measuring");
     let path = PathBuf::from(path);
-    let file = File::create(&path).with_context(|| format!("the file {} cannot be made", path.display()))?;
+    let failed = || format!("the file {} cannot be made", path.display());
+    anyhow::ensure!(!path.is_symlink(), "{}, because it is a link", failed());
+    let file = File::options().create(true).write(true).truncate(false).open(&path).with_context(failed)?;
     match file.try_lock() {
         Err(std::fs::TryLockError::WouldBlock) => Err(in_use(store)),
         // The file system has no locks.
@@ -167,6 +169,18 @@ mod tests {
         assert_eq!(place.read().unwrap(), []);
         drop(first);
         place.open().unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_lock_of_a_store_follows_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let [victim, store] = ["victim", "samples.sqlite"].map(|name| folder.path().join(name));
+        std::fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, folder.path().join("samples.sqlite-measuring")).unwrap();
+        let place = DestinationArgs { output: None, store: Some(store.into()) };
+        assert!(place.open().unwrap_err().to_string().ends_with("because it is a link"));
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! A folder whose sub-folders are the classes of the files in them.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use foreglow_exit::unusable;
+use foreglow_exit::{open_data, unusable};
 
 use super::file_part::expect_part;
 use super::foreign;
@@ -155,7 +154,7 @@ pub fn read_file(path: &Path, layout: Layout, label: Option<u32>) -> Result<Item
 
 /// Advises the system that a file will be read soon.
 pub fn expect_file(path: &Path) {
-    if let Ok(file) = File::open(path) {
+    if let Ok(file) = open_data(path) {
         expect_part(&file, 0, 0);
     }
 }

@@ -1,10 +1,9 @@
 //! Detection of a data set's format from the content of its files.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use foreglow_exit::unusable;
+use foreglow_exit::{open_data, unusable};
 
 use crate::class_folder::files_in;
 use crate::foreign;
@@ -39,6 +38,10 @@ impl Format {
         if !path.exists() {
             let shown = path.display();
             return Err(unusable(format!("{shown} does not exist; give an existing folder or file of images")));
+        }
+        // The opening of a pipe would wait for its writer.
+        if !path.is_dir() && !path.is_file() {
+            return Err(unusable(format!("{} is a pipe or a device; save the data in a file", path.display())));
         }
         Ok(match self {
             Self::Auto => return detect(path),
@@ -84,7 +87,7 @@ fn detect(path: &Path) -> anyhow::Result<Source> {
 /// Returns the format of a data file from its first bytes or, failing that, from its name and size.
 fn sniff(path: &Path) -> Option<Format> {
     let mut start = Vec::new();
-    File::open(path).ok()?.take(TFRECORD_HEADER as u64).read_to_end(&mut start).ok()?;
+    open_data(path).ok()?.take(TFRECORD_HEADER as u64).read_to_end(&mut start).ok()?;
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     if idx::first_bytes(path) == Some(idx::IMAGES) {
         Some(Format::Idx)

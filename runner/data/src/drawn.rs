@@ -1,5 +1,6 @@
 //! Generated data sets, which need no download: files in the cache, each determined by its number.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +8,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use anyhow::Context as _;
-use foreglow_exit::Temporary;
+use foreglow_exit::{Temporary, create_in_place};
 use rayon::prelude::*;
 
 use super::class_folder::{expect_file, read_file};
@@ -174,7 +175,7 @@ fn write(drawing: Drawing, root: &Path, index: u64) -> io::Result<()> {
     let path = drawing.path(root, index);
     // Removed on an error: on a full disk the partial file would also keep its space.
     let part = Temporary::at(path.with_extension(format!("part-{}", std::process::id())));
-    fs::write(part.path(), drawing.file(index))?;
+    create_in_place(part.path())?.write_all(&drawing.file(index))?;
     fs::rename(part.path(), &path)?;
     part.keep();
     Ok(())

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use foreglow_exit::open_data;
+
 /// Reads `len` bytes at `offset`.
 ///
 /// # Errors
@@ -54,7 +56,7 @@ pub fn forget(path: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{Advice, fadvise, fdatasync};
-        let file = File::open(path)?;
+        let file = open_data(path)?;
         fdatasync(&file)?;
         fadvise(&file, 0, None, Advice::DontNeed)?;
         Ok(())

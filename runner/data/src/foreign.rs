@@ -1,8 +1,9 @@
 //! Known forms of data that are not read, such as archives, for messages that name what was found.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+use foreglow_exit::open_data;
 
 use flate2::read::MultiGzDecoder;
 
@@ -70,7 +71,7 @@ const START: u64 = 1024;
 /// not read; …". `None` for an unknown form.
 pub fn description(path: &Path) -> Option<String> {
     let mut start = Vec::new();
-    File::open(path).ok()?.take(START).read_to_end(&mut start).ok()?;
+    open_data(path).ok()?.take(START).read_to_end(&mut start).ok()?;
     let (what, advice) = of_gzip(path, &start).or_else(|| form(path, &start))?;
     Some(format!("is {what}, which is not read; {advice}"))
 }
@@ -98,7 +99,7 @@ fn of_gzip(path: &Path, start: &[u8]) -> Option<Found> {
     }
     let mut inner = Vec::new();
     // A damaged end leaves what was decompressed before.
-    let _ = MultiGzDecoder::new(File::open(path).ok()?).take(START).read_to_end(&mut inner);
+    let _ = MultiGzDecoder::new(open_data(path).ok()?).take(START).read_to_end(&mut inner);
     let is_tfrecord = inner.first_chunk().is_some_and(|header| tfrecord_length(*header).is_some());
     let (what, advice) = match form(&path.with_extension(""), &inner) {
         _ if is_tfrecord => ("a TFRecord file".to_owned(), "decompress it with gunzip"),

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_exit::{Temporary, unusable};
+use foreglow_exit::{Temporary, create_in_place, unusable};
 use image::ImageEncoder as _;
 use image::codecs::png::PngEncoder;
 
@@ -150,7 +150,7 @@ impl Parts<'_> {
             self.close()?;
             let path = self.out.join(format!(".{}-{:05}.part", self.packing.name, self.written.len()));
             let part = Temporary::at(path);
-            self.open = Some(BufWriter::with_capacity(1 << 20, File::create(part.path())?));
+            self.open = Some(BufWriter::with_capacity(1 << 20, create_in_place(part.path())?));
             self.written.push((part, 0));
         }
         if let (Some(file), Some((_, bytes))) = (&mut self.open, self.written.last_mut()) {

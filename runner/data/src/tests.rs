@@ -338,3 +338,32 @@ proptest! {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_without_a_writer_or_an_endless_device_is_refused_as_data() {
+    use crate::Format;
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("data-images");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (ended, ends) = std::sync::mpsc::channel();
+    let root = folder.path().to_owned();
+    // A thread of its own, because a failure waits for ever.
+    std::thread::spawn(move || {
+        let formats = [Format::Auto, Format::Folder, Format::Tfrecord, Format::Cifar10, Format::Idx, Format::Bson];
+        for format in formats {
+            for path in [&pipe, Path::new("/dev/zero")] {
+                let error = format.source(path).and_then(|source| source.open().map(drop)).unwrap_err().to_string();
+                assert!(error.contains("is a pipe or a device; save the data in a file"), "{error}");
+            }
+        }
+        // A pipe beside the data.
+        write_folder(&root);
+        fs::write(root.join("data_batch_1.bin"), [7; 3_073]).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(root.join("batches.meta.txt")).status().unwrap().success());
+        assert!(Format::Cifar10.source(&root).unwrap().open().is_ok());
+        assert_eq!(Format::Folder.source(&root).unwrap().open().unwrap().len(), IMAGES);
+        ended.send(()).unwrap();
+    });
+    ends.recv_timeout(std::time::Duration::from_secs(20)).unwrap();
+}

@@ -7,14 +7,17 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_shared::Configuration;
+use foreglow_exit::create_in_place;
+use foreglow_shared::{Configuration, Fingerprint};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Job;
 use super::training_history::TrainingHistory;
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// Digits of the checksum after the content.
+const CHECKSUM: usize = 16;
 
 /// Checkpoint of a job.
 pub struct Checkpoint {
@@ -98,8 +101,12 @@ impl Checkpoint {
             for file in self.files(epochs_done) {
                 std::fs::File::open(file)?.sync_all()?;
             }
-            let mut file = std::fs::File::create(&part)?;
-            file.write_all(&serde_json::to_vec(&kept)?)?;
+            let mut file = create_in_place(&part)?;
+            let mut bytes = serde_json::to_vec(&kept)?;
+            bytes.push(b'\n');
+            let checksum = checksum(&bytes);
+            bytes.extend(checksum.bytes());
+            file.write_all(&bytes)?;
             file.sync_all()?;
             Ok(std::fs::rename(&part, &self.path)?)
         };
@@ -128,16 +135,39 @@ fn read(path: &Path) -> anyhow::Result<Option<Kept>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         other => other.with_context(|| format!("the checkpoint {shown} cannot be read"))?,
     };
-    let kept: Kept = serde_json::from_slice(&bytes)
+    let (content, written) = bytes.split_at(bytes.len().saturating_sub(CHECKSUM));
+    let damaged = || format!("the checkpoint {shown} is damaged; delete it to start again");
+    let version = Version::in_start_of(&bytes)
         .with_context(|| format!("{shown} is not a checkpoint of Foreglow; give another --checkpoint"))?;
     anyhow::ensure!(
-        kept.foreglow_checkpoint == FORMAT,
+        version.foreglow_checkpoint == FORMAT,
         "another version of Foreglow wrote the checkpoint {shown}; delete it to start again"
     );
+    anyhow::ensure!(checksum(content).as_bytes() == written, damaged());
+    let kept: Kept = serde_json::from_slice(content).with_context(damaged)?;
     // A wrong number would name as many files.
     let are_replicas_of_job = kept.replicas == 1 || kept.job.get("executors") == Some(&kept.replicas.into());
-    anyhow::ensure!(are_replicas_of_job, "the checkpoint {shown} is damaged; delete it to start again");
+    anyhow::ensure!(are_replicas_of_job, damaged());
     Ok(Some(kept))
+}
+
+/// Version of a file of any format.
+#[derive(Deserialize)]
+struct Version {
+    foreglow_checkpoint: u32,
+}
+
+impl Version {
+    /// Reads the JSON at the start of a file.
+    fn in_start_of(bytes: &[u8]) -> Option<Self> {
+        serde_json::Deserializer::from_slice(bytes).into_iter().next()?.ok()
+    }
+}
+
+fn checksum(bytes: &[u8]) -> String {
+    let mut checksum = Fingerprint::default();
+    checksum.add(bytes);
+    checksum.to_string()
 }
 
 fn files(path: &Path, epochs: u32, replicas: u32) -> Vec<PathBuf> {
@@ -215,8 +245,34 @@ mod tests {
         std::fs::write(&path, "shopping list").unwrap();
         assert!(said(checkpoint(&path, 1)).contains("is not a checkpoint of Foreglow"));
         own.keep(1, 1.0, &TrainingHistory::default()).unwrap();
-        let damaged = std::fs::read_to_string(&path).unwrap().replace("\"replicas\":2", "\"replicas\":4000000000");
-        std::fs::write(&path, damaged).unwrap();
+        let whole = std::fs::read_to_string(&path).unwrap();
+        let mut replaced = whole[..whole.len() - CHECKSUM].replace("\"replicas\":2", "\"replicas\":4000000000");
+        replaced.push_str(&checksum(replaced.as_bytes()));
+        std::fs::write(&path, replaced).unwrap();
         assert!(said(checkpoint(&path, 1)).contains("is damaged"));
+        let earlier = whole.replace("\"foreglow_checkpoint\":2", "\"foreglow_checkpoint\":1");
+        std::fs::write(&path, &earlier[..earlier.len() - CHECKSUM]).unwrap();
+        assert!(said(checkpoint(&path, 1)).contains("another version of Foreglow wrote"));
+    }
+
+    #[test]
+    fn a_checkpoint_with_any_digit_changed_or_cut_anywhere_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let own = checkpoint(&path, 1);
+        own.files(1).iter().for_each(|file| std::fs::write(file, "").unwrap());
+        own.keep(1, 1.5, &TrainingHistory::default()).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        assert!(own.kept().unwrap().is_some());
+        for place in 0..whole.len() {
+            std::fs::write(&path, &whole[..place]).unwrap();
+            assert!(own.kept().is_err(), "cut at {place}");
+            if whole[place].is_ascii_digit() {
+                let mut changed = whole.clone();
+                changed[place] = b'0' + (whole[place] - b'0' + 1) % 10;
+                std::fs::write(&path, changed).unwrap();
+                assert!(own.kept().is_err(), "changed at {place}");
+            }
+        }
     }
 }

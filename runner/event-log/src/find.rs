@@ -63,6 +63,9 @@ fn local(text: &OsStr, folder: &Path) -> anyhow::Result<Vec<anyhow::Result<LogFi
     let path = Path::new(text);
     let logs = if text == "-" {
         vec![Ok(copied("standard input", &mut io::stdin().lock(), folder)?)]
+    } else if is_device(path) {
+        // Such as /dev/zero, whose copy would fill the disk.
+        return Err(unusable(format!("{} is a device; give a file, a folder or a pipe", path.display())));
     } else if is_pipe(path) {
         let mut pipe = File::open(path).map_err(|error| unreadable(path, &error))?;
         vec![Ok(copied(&path.display().to_string(), &mut pipe, folder)?)]
@@ -113,6 +116,18 @@ fn is_pipe(path: &Path) -> bool {
     path.metadata().is_ok_and(|data| !data.is_file() && !data.is_dir())
 }
 
+#[cfg(unix)]
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    let kind = path.metadata().map(|data| data.file_type());
+    kind.is_ok_and(|kind| kind.is_char_device() || kind.is_block_device())
+}
+
+#[cfg(not(unix))]
+fn is_device(_path: &Path) -> bool {
+    false
+}
+
 /// Creates a new folder inside `folder`.
 fn inside(folder: &Path) -> anyhow::Result<std::path::PathBuf> {
     let made = tempfile::tempdir_in(folder).context("a temporary folder could not be created")?;
@@ -148,6 +163,13 @@ mod tests {
         let [Ok(log)] = logs.as_slice() else { panic!("{logs:?}") };
         assert_eq!(std::fs::read_to_string(&log.files[0]).unwrap(), text);
         assert_eq!(log.name, pipe.display().to_string());
+    }
+
+    #[test]
+    fn an_endless_device_is_not_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let (logs, errors) = found(OsStr::new("/dev/zero"), folder.path());
+        assert!(logs.is_empty() && errors[0].contains("/dev/zero is a device"), "{errors:?}");
     }
 
     /// Returns the names of the logs, and the errors, that an argument gives.

@@ -3,13 +3,15 @@
 mod interrupt;
 mod leftovers;
 mod notes;
+mod reading;
 mod temporary;
 
 use std::process::ExitCode;
 
 pub use self::interrupt::{Interrupt, Interrupted, Signals, outlive_the_file_size_limit};
 pub use self::notes::{be_quiet, complain, is_quiet, note, plain};
-pub use self::temporary::Temporary;
+pub use self::reading::{open_data, read_whole};
+pub use self::temporary::{Temporary, create_in_place};
 
 /// Error in the user's input. All other errors are failures of the job.
 #[derive(Debug, Clone)]

@@ -1,5 +1,7 @@
 //! Temporary files and folders, which are removed also when a signal ends the command.
 
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -57,6 +59,19 @@ impl Drop for Temporary {
     }
 }
 
+/// Creates a file in place of what is at the path. Unlike [`std::fs::File::create`] it does not
+/// follow a link that another user has put at the place of a temporary file.
+///
+/// # Errors
+/// The file cannot be created.
+pub fn create_in_place(path: &Path) -> std::io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::options().write(true).create_new(true).open(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +90,25 @@ mod tests {
         let path = folder.path().to_owned();
         drop(folder);
         assert!(!path.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_created_in_place_of_a_link_and_not_where_it_leads() {
+        use std::io::Write as _;
+        let folder = tempfile::tempdir().unwrap();
+        let [victim, part, gone] = ["victim", "a.part", "gone"].map(|name| folder.path().join(name));
+        std::fs::write(&victim, "precious").unwrap();
+        for target in [&victim, &gone] {
+            std::os::unix::fs::symlink(target, &part).unwrap();
+            create_in_place(&part).unwrap().write_all(b"part").unwrap();
+            assert_eq!(std::fs::read_to_string(&part).unwrap(), "part");
+            assert!(!part.is_symlink() && !gone.exists());
+            assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+            std::fs::remove_file(&part).unwrap();
+        }
+        create_in_place(&part).unwrap();
+        create_in_place(&part).unwrap();
+        assert!(create_in_place(folder.path()).is_err());
     }
 }

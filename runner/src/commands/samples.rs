@@ -15,7 +15,7 @@ use foreglow_engine::sweep::Run;
 use foreglow_exit::unusable;
 use foreglow_machine::warnings_of;
 use foreglow_model::{Repetitions, checked_runs};
-use foreglow_shared::{Outcome, Sample, Uuid, format_count, format_rate};
+use foreglow_shared::{Outcome, Sample, Timestamp, Uuid, format_count, format_rate};
 use foreglow_store::{Location, Store, user};
 
 /// Minimum number of trailing characters of an id in a list.
@@ -58,6 +58,14 @@ struct ListArgs {
     /// List only outliers among the repetitions of a run
     #[arg(long)]
     outliers: bool,
+
+    /// List only the samples that the token of this name sent to the collector
+    #[arg(long, value_name = "NAME", conflicts_with = "files")]
+    by: Option<String>,
+
+    /// Of these, list only those that arrived at or after this time: 2026-11-21T10:00:00Z
+    #[arg(long, value_name = "TIME", requires = "by")]
+    since: Option<Timestamp>,
 }
 
 /// The samples to read, and the format of the answer.
@@ -89,8 +97,16 @@ struct ShowArgs {
 #[derive(Debug, clap::Args)]
 struct RemoveArgs {
     /// Ids of the samples, or their first or last characters
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID", required_unless_present = "by")]
     ids: Vec<String>,
+
+    /// Remove the samples that the token of this name sent to the collector
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["ids", "from"])]
+    by: Option<String>,
+
+    /// Of these, remove only those that arrived at or after this time: 2026-11-21T10:00:00Z
+    #[arg(long, value_name = "TIME", requires = "by")]
+    since: Option<Timestamp>,
 
     /// Remove them from this JSON Lines file instead of the store
     #[arg(long, value_name = "FILE", conflicts_with = "store")]
@@ -122,8 +138,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn list(args: &ListArgs) -> anyhow::Result<()> {
     let all = args.samples.read()?;
     let outliers = outliers(&all);
+    let sent = match &args.by {
+        Some(by) => {
+            Some(BTreeSet::from_iter(Store::open_existing(args.samples.store.as_ref())?.sent_by(by, args.since)?))
+        }
+        None => None,
+    };
     let is_wanted = |sample: &&Sample| {
-        args.model.as_ref().is_none_or(|model| *model == sample.workload.model)
+        sent.as_ref().is_none_or(|sent| sent.contains(&sample.id))
+            && args.model.as_ref().is_none_or(|model| *model == sample.workload.model)
             && (!(args.disturbed || args.outliers)
                 || args.disturbed && sample.is_disturbed()
                 || args.outliers && outliers.contains(&sample.id))
@@ -160,7 +183,10 @@ fn remove(args: &RemoveArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     let mut store = Store::open_existing(args.store.as_ref())?;
-    let ids = find_all(&args.ids, &store.ids()?)?;
+    let ids = match &args.by {
+        Some(by) => store.sent_by(by, args.since)?,
+        None => find_all(&args.ids, &store.ids()?)?,
+    };
     let removed = store.remove(&ids, &user())?;
     note(&format!("{} removed from {}", format_count(removed, "sample"), store.location()));
     Ok(())

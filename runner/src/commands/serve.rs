@@ -49,6 +49,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Access")]
     host: Vec<String>,
 
+    /// Let pages of other sites open the planner and pass samples to it
+    #[arg(long, help_heading = "Access")]
+    hand_over: bool,
+
     /// Certificate chain for TLS, PEM
     #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "Access")]
     tls_cert: Option<PathBuf>,
@@ -85,10 +89,10 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let log = args.access_log.as_deref().map(AccessLog::start).transpose()?;
     let store = Store::open(args.store.as_ref())?;
     let access = Access { open: args.allow_open, hosts: args.host, ..Access::of_store(&store, token)? };
-    if let Some(warning) = access.warning(args.listen) {
+    if let Some(warning) = access.warning(args.listen, tls.is_some()) {
         complain(&warning);
     }
-    let options = Options { version: VERSION.to_owned(), tls, log, keep };
+    let options = Options { version: VERSION.to_owned(), tls, log, keep, hand_over: args.hand_over };
     let collector = Collector::bind(args.listen, access)?.with(options);
     complain(&format!(
         "The planner is at {} (Ctrl-C ends it); samples are kept in {}",

@@ -1,5 +1,7 @@
 //! Samples encoded for the store.
 
+use std::sync::Arc;
+
 use foreglow_shared::{Context, Sample};
 
 /// A sample with all columns of the store. Encoding takes most of the processor time of a write and
@@ -12,6 +14,8 @@ pub struct Encoded {
     pub(super) secs: Option<f64>,
     pub(super) line: String,
     pub(super) run: RunKey,
+    /// Name of the token that sent it.
+    pub(super) sender: Option<Arc<str>>,
 }
 
 /// Key that samples of equal runs share. Texts are JSON.
@@ -41,7 +45,14 @@ impl Encoded {
             run: RunKey::of(sample)?,
             id,
             line,
+            sender: None,
         })
+    }
+
+    /// Returns the sample with the name of the token that sent it.
+    #[must_use]
+    pub fn sent_by(self, sender: Option<Arc<str>>) -> Self {
+        Self { sender, ..self }
     }
 
     /// Returns the memory that the sample takes, bytes.

@@ -21,6 +21,7 @@ mod read;
 mod row;
 mod runs;
 mod schema;
+mod sessions;
 mod sqlite;
 pub mod token;
 mod tokens;
@@ -49,6 +50,7 @@ pub use queue::{Rejected, Waiting};
 pub use read::{After, PART_BYTES, Page};
 use row::{Row, Value, text};
 pub use runs::{Runs, RunsFilter, RunsPage};
+pub use sessions::MOST_SESSIONS;
 pub use tokens::{DEFAULT_PER_MINUTE, Roles, Token};
 use transaction::Transaction;
 pub use workloads::{CountedWorkload, WorkloadPage};
@@ -212,6 +214,18 @@ impl Store {
     /// The store cannot be read.
     pub fn ids(&self) -> anyhow::Result<Vec<Uuid>> {
         let ids = self.read("SELECT id FROM samples ORDER BY seq", &[], |mut row| Ok(row.id(0)))?;
+        Ok(ids.into_iter().flatten().collect())
+    }
+
+    /// Returns the ids of the samples that a token sent, by its name, and that arrived at or after
+    /// a time, in the order of their arrival.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn sent_by(&self, name: &str, since: Option<Timestamp>) -> anyhow::Result<Vec<Uuid>> {
+        let query = "SELECT id FROM samples WHERE sender = $1 AND received_at_us >= $2 ORDER BY seq";
+        let since = Value::Integer(since.map_or(i64::MIN, Timestamp::as_microsecond));
+        let ids = self.read(query, &[text(name), since], |mut row| Ok(row.id(0)))?;
         Ok(ids.into_iter().flatten().collect())
     }
 

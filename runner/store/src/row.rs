@@ -42,6 +42,14 @@ impl Row {
         }
     }
 
+    /// Takes bytes out of the row.
+    pub(super) fn blob(&mut self, column: usize) -> Outcome<Vec<u8>> {
+        match self.take(column) {
+            Value::Blob(bytes) => Ok(bytes),
+            other => Err(Failure::Unexpected(other)),
+        }
+    }
+
     /// Takes the id of a sample out of the row; `None` if it is damaged.
     pub(super) fn id(&mut self, column: usize) -> Option<Uuid> {
         self.text(column).ok()?.parse().ok()
@@ -56,7 +64,6 @@ impl Row {
     }
 }
 
-/// Returns a text as a parameter.
 /// Collects the rows that a query gives to its visitor.
 pub(super) fn collected(each: impl FnOnce(&mut dyn FnMut(Row) -> Outcome<bool>) -> Outcome<()>) -> Outcome<Vec<Row>> {
     let mut rows = Vec::new();
@@ -67,6 +74,7 @@ pub(super) fn collected(each: impl FnOnce(&mut dyn FnMut(Row) -> Outcome<bool>) 
     Ok(rows)
 }
 
+/// Returns a text as a parameter.
 pub(super) fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
 }

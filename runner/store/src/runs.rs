@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use foreglow_shared::Context;
+
 use super::Store;
 use super::encoded::RunKey;
 use super::failure::{Failure, Outcome};
@@ -13,6 +15,7 @@ use super::figures::{AddedToJob, Sums};
 use super::newest::Newest;
 use super::row::{Row, Value, maybe_text, text};
 use super::transaction::Transaction;
+use crate::token::{Hash, hex};
 
 /// Limit on the size of a list of runs or jobs.
 pub(super) const MOST_BYTES: usize = 8 << 20;
@@ -146,18 +149,46 @@ impl Numbers {
 
 /// Reads or assigns the numbers of runs, and their jobs.
 fn look_up(transaction: &Transaction<'_>, unknown: &[&RunKey]) -> Outcome<Vec<RunOfJob>> {
-    let mut contexts = BTreeMap::new();
-    let mut jobs: Vec<Arc<str>> = Vec::with_capacity(unknown.len());
-    for key in unknown {
-        let context = key.context()?;
-        let job: Arc<str> = context.fingerprint().into();
-        contexts.insert(Arc::clone(&job), serde_json::to_string(&context)?);
-        jobs.push(job);
-    }
-    transaction.make_jobs(&Vec::from_iter(contexts.iter().map(|(job, context)| (&**job, context.as_str()))))?;
+    let contexts: Vec<Context> = unknown.iter().map(|key| key.context()).collect::<Result<_, _>>()?;
+    let jobs = jobs_of(transaction, &contexts)?;
     let keys: Vec<(&RunKey, &str)> = unknown.iter().zip(&jobs).map(|(key, job)| (*key, &**job)).collect();
     let numbers = transaction.numbers_of(&keys)?;
     Ok(numbers.into_iter().zip(jobs).map(|(number, job)| RunOfJob { number, job }).collect())
+}
+
+/// Returns the job of each context, and makes those that are missing. A job has the fingerprint of
+/// its context. Two contexts can be made to have the same one: the later job then has a longer key,
+/// so that no run counts for the job of another context.
+fn jobs_of(transaction: &Transaction<'_>, contexts: &[Context]) -> Outcome<Vec<Arc<str>>> {
+    let mut short = BTreeMap::new();
+    for context in contexts {
+        short.entry(context.fingerprint()).or_insert(context);
+    }
+    make_jobs(transaction, &short)?;
+    let names = Vec::from_iter(short.keys().map(String::as_str));
+    let stored: BTreeMap<String, String> = transaction.contexts_of(&names)?.into_iter().collect();
+    let (mut jobs, mut long) = (Vec::with_capacity(contexts.len()), BTreeMap::new());
+    for context in contexts {
+        let mut job = context.fingerprint();
+        if !stored.get(&job).is_some_and(|stored| is_of(stored, context)) {
+            job.push('-');
+            job.push_str(&hex(&Hash::of(&context.key()).0));
+            long.insert(job.clone(), context);
+        }
+        jobs.push(job.into());
+    }
+    make_jobs(transaction, &long)?;
+    Ok(jobs)
+}
+
+fn make_jobs(transaction: &Transaction<'_>, jobs: &BTreeMap<String, &Context>) -> Outcome<()> {
+    let contexts: Vec<String> = jobs.values().map(serde_json::to_string).collect::<Result<_, _>>()?;
+    transaction.make_jobs(&Vec::from_iter(jobs.keys().map(String::as_str).zip(contexts.iter().map(String::as_str))))
+}
+
+/// Whether a stored context is this one. The order of its optional fields has no meaning.
+fn is_of(stored: &str, context: &Context) -> bool {
+    serde_json::from_str::<Context>(stored).is_ok_and(|stored| stored.key() == context.key())
 }
 
 impl Added {

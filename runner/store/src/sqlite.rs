@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use foreglow_shared::Timestamp;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params, params_from_iter};
 
@@ -159,9 +160,10 @@ impl Writes for FileTransaction<'_> {
     fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<Option<i64>>> {
         let mut add = self.0.prepare_cached(
             "INSERT OR IGNORE INTO samples
-                 (id, model, mode, engine, outcome, started_at_us, line, run, secs)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                 (id, model, mode, engine, outcome, started_at_us, line, run, secs, sender, received_at_us)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?;
+        let now = Timestamp::now().as_microsecond();
         let add = |(new, run): &(&Encoded, i64)| {
             let added = add.execute(params![
                 new.id,
@@ -173,6 +175,8 @@ impl Writes for FileTransaction<'_> {
                 new.line,
                 run,
                 new.secs,
+                new.sender.as_deref(),
+                now,
             ])?;
             // The position is the row's number.
             Ok((added == 1).then(|| self.0.last_insert_rowid()))
@@ -208,6 +212,15 @@ impl Writes for FileTransaction<'_> {
             make.execute(*job)?;
         }
         Ok(())
+    }
+
+    fn contexts_of(&self, jobs: &[&str]) -> Outcome<Vec<(String, String)>> {
+        let mut find = self.0.prepare_cached("SELECT job, context FROM jobs WHERE job = ?1")?;
+        let mut contexts = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            contexts.extend(find.query_row([job], |row| Ok((row.get(0)?, row.get(1)?))).optional()?);
+        }
+        Ok(contexts)
     }
 
     fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {

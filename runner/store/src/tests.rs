@@ -83,11 +83,11 @@ fn a_store_of_an_earlier_build_is_refused_and_not_changed() {
     let path = folder.path().join("old.sqlite");
     let mut store = open_at(&path).unwrap();
     store.insert(&[sample(1)]).unwrap();
-    connection(&store).pragma_update(None, "user_version", 5).unwrap();
+    connection(&store).pragma_update(None, "user_version", 6).unwrap();
     drop(store);
     let before = std::fs::read(&path).unwrap();
     let error = open_at(&path).unwrap_err();
-    assert!(error.to_string().contains("was written by an earlier build (tables of version 5, this one knows 6)"));
+    assert!(error.to_string().contains("was written by an earlier build (tables of version 6, this one knows 7)"));
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 

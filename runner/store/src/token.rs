@@ -13,7 +13,7 @@ const RANDOM_BYTES: usize = 32;
 
 /// SHA-256 of a token. A fast hash is enough, because the slow hashes for passwords protect against
 /// guessing, which is impossible with 256 random bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, std::hash::Hash)]
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
@@ -26,6 +26,29 @@ impl Hash {
     pub fn is(&self, other: &Self) -> bool {
         self.0.iter().zip(other.0).fold(0, |differences, (a, b)| differences | (a ^ b)) == 0
     }
+}
+
+/// Bits of the weakest token that a collector accepts as its own.
+pub const LEAST_BITS: u32 = 128;
+
+/// Returns the most bits that a token of this length and these kinds of characters can have if it
+/// is random. Few distinct characters are no random text.
+pub fn strength_bits(token: &str) -> u32 {
+    const FEWEST: usize = 8;
+    let has = |kind: fn(char) -> bool| token.chars().any(kind);
+    let of_digits = if has(|c| c.is_ascii_digit()) { 10 } else { 0 };
+    let of_case = |has_any: bool, has_others: bool| match (has_any, has_others) {
+        (_, true) => 26,
+        (true, false) => 6,
+        (false, false) => 0,
+    };
+    let lower = of_case(has(|c| c.is_ascii_lowercase()), has(|c| c.is_ascii_lowercase() && c > 'f'));
+    let upper = of_case(has(|c| c.is_ascii_uppercase()), has(|c| c.is_ascii_uppercase() && c > 'F'));
+    let others = if has(|c| !c.is_ascii_alphanumeric()) { 33 } else { 0 };
+    let letters: u32 = of_digits + lower + upper + others;
+    let distinct: std::collections::BTreeSet<char> = token.chars().collect();
+    let letters = if distinct.len() < FEWEST { distinct.len() as f64 } else { f64::from(letters) };
+    (token.chars().count() as f64 * letters.max(1.0).log2()).floor() as u32
 }
 
 /// Returns a new token.
@@ -42,14 +65,6 @@ pub fn random() -> anyhow::Result<String> {
 /// Returns the bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Decodes hexadecimal digits.
-pub fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> =
-        text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect::<Option<_>>()?;
-    let (pairs, rest) = digits.as_chunks::<2>();
-    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
 /// Returns the given token, or the content of the given file.
@@ -101,9 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn hexadecimal_digits_are_read_back() {
-        assert_eq!(from_hex(&hex(&[0, 10, 255])).unwrap(), [0, 10, 255]);
-        assert!(from_hex("0").is_none() && from_hex("0g").is_none());
+    fn the_strength_of_a_token_is_that_of_its_length_and_its_characters() {
+        for weak in ["", "a", "secret", "correct horse battery", "0123456789abcdef0123456789abcde"] {
+            assert!(strength_bits(weak) < LEAST_BITS, "{weak}: {}", strength_bits(weak));
+        }
+        assert!(strength_bits(&"a".repeat(1_000)) < LEAST_BITS && strength_bits(&"ab".repeat(60)) < LEAST_BITS);
+        for strong in ["0123456789abcdef0123456789abcdef", "Zm9yZWdsb3cgcmFuZG9tMQ", &random().unwrap()] {
+            assert!(strength_bits(strong) >= LEAST_BITS, "{strong}: {}", strength_bits(strong));
+        }
     }
 
     #[test]

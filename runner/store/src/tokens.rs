@@ -128,12 +128,14 @@ impl Store {
         Ok(())
     }
 
-    /// Removes a token; returns whether it existed.
+    /// Removes a token and its sessions; returns whether it existed.
     ///
     /// # Errors
     /// The store cannot be written.
     pub fn revoke_token(&mut self, name: &str, who: &str) -> anyhow::Result<bool> {
         self.write(|transaction| {
+            let sessions = "DELETE FROM sessions WHERE token IN (SELECT hash FROM tokens WHERE name = $1)";
+            transaction.execute(sessions, &[text(name)])?;
             let revoked = transaction.execute("DELETE FROM tokens WHERE name = $1", &[text(name)])? == 1;
             if revoked {
                 record(transaction, who, &format!("revoked the token {name}"))?;

@@ -32,6 +32,9 @@ pub(super) trait Writes {
     /// Adds the jobs, fingerprint and context of each, that the database lacks.
     fn make_jobs(&self, jobs: &[(&str, &str)]) -> Outcome<()>;
 
+    /// Returns the contexts of these jobs, with the job of each.
+    fn contexts_of(&self, jobs: &[&str]) -> Outcome<Vec<(String, String)>>;
+
     /// Adds numbers of new samples to those of their jobs; fails with [`Failure::NoSuchRun`] if the
     /// database lacks one of these.
     fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()>;

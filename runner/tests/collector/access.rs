@@ -169,7 +169,8 @@ fn a_browser_signs_in_once_and_reads_samples_and_events() {
     // The page is missing in a binary that was built without it.
     assert!([200, 404].contains(&with(&server.url, "/", ("cookie", &cookie)).status().as_u16()));
     assert_eq!(with(&server.url, "/api/v1/samples", ("cookie", &cookie)).status(), 200);
-    assert_eq!(with(&server.url, "/api/v1/samples", ("cookie", "foreglow=00")).status(), 401);
+    let name = cookie.split('=').next().unwrap();
+    assert_eq!(with(&server.url, "/api/v1/samples", ("cookie", &format!("{name}=00"))).status(), 401);
     let foreign = agent().post(&server.url).header("origin", "http://example.org").send_form([("token", &*person)]);
     assert_eq!(foreign.unwrap().status(), 403);
 
@@ -190,6 +191,36 @@ fn a_browser_signs_in_once_and_reads_samples_and_events() {
     events.read_to_string(&mut rest).unwrap();
     let answer = agent().post(format!("{}sign-out", server.url)).send_empty().unwrap();
     assert!(answer.headers()["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
+}
+
+#[test]
+fn the_samples_of_a_leaked_token_are_listed_and_removed() {
+    let home = Foreglow::new();
+    let [leaked, node] = ["leaked", "node1"].map(|name| token(&home, &[name, "--role", "write"]));
+    let server = Serving::start(&home);
+    let send = |token: &str, body: &str| {
+        let bearer = format!("Bearer {token}");
+        let posted = agent().post(format!("{}api/v1/samples", server.url)).header("authorization", bearer).send(body);
+        assert_eq!(posted.unwrap().status(), 200);
+    };
+    send(&node, &line(1));
+    // Far from the others of its group.
+    let wrong = line(2).replace(r#""completion_time_secs":2.5"#, r#""completion_time_secs":900"#);
+    let others: String = (3..8).map(|number| line(number) + "\n").collect();
+    send(&leaked, &format!("{wrong}\n{others}"));
+    let listed = |arguments: &[&str]| {
+        let answer = home.run(&[&["samples", "list", "--format", "json"], arguments].concat());
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        answer.stdout.lines().count()
+    };
+    assert_eq!(listed(&["--by", "leaked"]), 6);
+    assert_eq!(listed(&["--by", "leaked", "--outliers"]), 1);
+    assert_eq!(listed(&["--by", "leaked", "--since", "2100-01-01T00:00:00Z"]), 0);
+    assert_eq!(home.run(&["samples", "list", SAMPLES, "--by", "leaked"]).code, 2);
+    assert_eq!(home.run(&["samples", "remove", "--since", "2100-01-01T00:00:00Z"]).code, 2);
+    let removed = home.run(&["samples", "remove", "--by", "leaked", "--since", "2026-01-01T00:00:00Z"]);
+    assert!(removed.code == 0 && removed.stderr.starts_with("6 samples removed from "), "{}", removed.stderr);
+    assert_eq!(home.run(&["samples", "list", "--format", "csv"]).stdout.lines().count(), 2);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::foreglow::{Foreglow, SAMPLES, Serving, get, id, line, post};
+use crate::foreglow::{Foreglow, SAMPLES, Serving, TOKEN, get, id, line, post};
 
 /// Answers one request after the other with these responses, and returns the address.
 fn answering(responses: Vec<String>) -> (String, JoinHandle<()>) {
@@ -123,12 +123,12 @@ fn a_busy_collector_is_asked_again_after_the_delay_that_it_names() {
 fn a_wrong_token_is_reported_as_such_however_large_the_request() {
     let home = Foreglow::new();
     let collector = Foreglow::new();
-    let server = Serving::start_with(&collector, &["--listen", "127.0.0.1:0", "--token", "secret"]);
+    let server = Serving::start_with(&collector, &["--listen", "127.0.0.1:0", "--token", TOKEN]);
     let many: String = (0..2_000).map(|number| line(number) + "\n").collect();
     let file = home.write("many.jsonl", &many);
     let sent = home.run(&["upload", &file, "--to", &server.url, "--token", "wrong"]);
     assert!(sent.code == 1 && sent.stderr.contains("requires a token"), "{}", sent.stderr);
-    let sent = home.run(&["upload", "--to", &server.url, "--token", "secret"]);
+    let sent = home.run(&["upload", "--to", &server.url, "--token", TOKEN]);
     assert!(sent.code == 0 && sent.stdout.contains("2000 new"), "{}{}", sent.stdout, sent.stderr);
 }
 

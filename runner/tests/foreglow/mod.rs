@@ -7,6 +7,9 @@ use std::process::{Child, Command, Stdio};
 /// Samples of two jobs, written by `make_samples.py` in the same folder.
 pub const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/samples.jsonl");
 
+/// A token of 128 bits.
+pub const TOKEN: &str = "7b1f0c2e9d5a4836b0e1f2a3c4d5e6f7";
+
 /// The binary with a temporary data folder.
 pub struct Foreglow {
     data: tempfile::TempDir,
@@ -130,10 +133,12 @@ impl Serving {
     fn spawn(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        stderr.read_line(&mut line).unwrap();
-        let url = line.split_whitespace().find(|word| word.starts_with("http"));
-        let url = url.unwrap_or_else(|| panic!("no address in {line:?}")).to_owned();
+        // Warnings may come first.
+        let mut said = String::new();
+        while !said.contains("http") {
+            assert!(stderr.read_line(&mut said).unwrap() > 0, "no address in {said:?}");
+        }
+        let url = said.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
         Self { child, url, _stderr: stderr }
     }
 

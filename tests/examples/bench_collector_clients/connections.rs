@@ -35,7 +35,7 @@ pub fn measure() -> anyhow::Result<Vec<Value>> {
     Ok(figures)
 }
 
-fn raise_descriptors() -> anyhow::Result<()> {
+pub(crate) fn raise_descriptors() -> anyhow::Result<()> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
     let enough = maximum.is_none_or(|maximum| maximum > CONNECTIONS as u64 + 100);

@@ -2,9 +2,11 @@
 //! prints the figures and writes `target/bench/collector-clients.json`. Clients and collector share
 //! the machine. An argument selects one part.
 
+mod abuse;
 mod connections;
 mod listeners;
 mod memory;
+mod soak;
 
 use std::time::Instant;
 
@@ -15,13 +17,21 @@ use serde_json::{Value, json};
 /// A part of the benchmark, by its name.
 type Part = (&'static str, fn() -> anyhow::Result<Vec<Value>>);
 
-const PARTS: [Part; 3] =
-    [("connections", connections::measure), ("listeners", listeners::measure), ("memory", memory::measure)];
+const PARTS: [Part; 5] = [
+    ("abuse", abuse::measure),
+    ("connections", connections::measure),
+    ("listeners", listeners::measure),
+    ("memory", memory::measure),
+    (SOAK, soak::measure),
+];
+/// Measured only by its name, because it takes an hour.
+const SOAK: &str = "soak";
 
 fn main() -> anyhow::Result<()> {
     let only = std::env::args().nth(1);
     let mut figures = Vec::new();
-    for (name, measure) in PARTS.iter().filter(|(name, _)| only.as_ref().is_none_or(|only| only == name)) {
+    let is_wanted = |name: &str| only.as_ref().map_or(name != SOAK, |only| only == name);
+    for (name, measure) in PARTS.iter().filter(|(name, _)| is_wanted(name)) {
         eprintln!("{name}");
         let of_part = measure()?;
         figures::print(&of_part);

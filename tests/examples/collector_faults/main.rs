@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use foreglow_tests::collector::{Collector, Connection, id, sample};
+use foreglow_tests::io_faults;
 use foreglow_tests::postgres::{self, Server};
 
 const FAULTS: u32 = 200;
@@ -45,18 +46,27 @@ enum Fault {
     TwoWriters,
     /// Every sample is sent several times, by all senders.
     Duplicates,
+    /// A call of the file system fails, once or from then on, then a kill.
+    BrokenDisk,
     /// The database's server crashes and comes back, then the collector is killed.
     ServerCrash,
 }
 
-const OF_A_FILE: [Fault; 6] =
-    [Fault::Kill, Fault::TornLog, Fault::FullDisk, Fault::Cut, Fault::TwoWriters, Fault::Duplicates];
+const OF_A_FILE: [Fault; 7] =
+    [Fault::Kill, Fault::TornLog, Fault::FullDisk, Fault::Cut, Fault::TwoWriters, Fault::Duplicates, Fault::BrokenDisk];
 /// Faults of a database, whose log and disk belong to the server.
 const OF_A_DATABASE: [Fault; 5] = [Fault::Kill, Fault::ServerCrash, Fault::Cut, Fault::TwoWriters, Fault::Duplicates];
 
+/// Calls of the file system that fail; see `tests/io-faults/faults.c`.
+const CALLS: [&str; 5] = ["write", "full", "short", "sync", "read"];
+
 /// Location of the stores of a campaign.
 enum Place {
-    Folder(tempfile::TempDir),
+    Folder {
+        folder: tempfile::TempDir,
+        /// Library that makes calls of the file system fail, in a folder of its own.
+        faults: (PathBuf, tempfile::TempDir),
+    },
     Server(Server),
 }
 
@@ -65,7 +75,7 @@ impl Place {
     /// databases after a crash, so old ones would slow each crash down.
     fn store(&mut self, old: Option<&OsStr>) -> anyhow::Result<OsString> {
         match self {
-            Self::Folder(folder) => {
+            Self::Folder { folder, .. } => {
                 *folder = tempfile::tempdir()?;
                 Ok(folder.path().join("faults.sqlite").into_os_string())
             }
@@ -76,9 +86,17 @@ impl Place {
         }
     }
 
+    /// Returns the script of a collector for which a call of the file system fails.
+    fn broken_disk(&self, number: u64) -> String {
+        let Self::Folder { faults: (library, _), .. } = self else { return String::new() };
+        let call = CALLS[number as usize / OF_A_FILE.len() % CALLS.len()];
+        let (first, count) = (number * 37 % 300, if number.is_multiple_of(2) { 1 } else { u32::MAX });
+        format!("export LD_PRELOAD='{}' FOREGLOW_IO_FAULT={call}:{first}:{count};", library.display())
+    }
+
     fn faults(&self) -> &'static [Fault] {
         match self {
-            Self::Folder(_) => &OF_A_FILE,
+            Self::Folder { .. } => &OF_A_FILE,
             Self::Server(_) => &OF_A_DATABASE,
         }
     }
@@ -89,7 +107,10 @@ fn main() -> anyhow::Result<()> {
     let started = Instant::now();
     let mut total = Sent::default();
     let mut place = match std::env::args().nth(2).as_deref() {
-        None | Some("sqlite") => Place::Folder(tempfile::tempdir()?),
+        None | Some("sqlite") => {
+            let own = tempfile::tempdir()?;
+            Place::Folder { folder: tempfile::tempdir()?, faults: (io_faults::library(own.path())?, own) }
+        }
         Some("postgres") => Place::Server(postgres::durable()?),
         Some(_) => anyhow::bail!("the store is sqlite or postgres, whose server the campaign crashes"),
     };
@@ -113,7 +134,7 @@ fn main() -> anyhow::Result<()> {
         }
     }
     let torn = match place {
-        Place::Folder(_) => format!("; {} KiB of unacknowledged log torn", total.torn_bytes >> 10),
+        Place::Folder { .. } => format!("; {} KiB of unacknowledged log torn", total.torn_bytes >> 10),
         Place::Server(_) => String::new(),
     };
     eprintln!(
@@ -151,12 +172,17 @@ fn one(
             let size = size_of(Path::new(store)) / 512;
             format!("trap '' XFSZ; ulimit -f {};", size + u64::from(BLOCKS))
         }
+        Fault::BrokenDisk => place.broken_disk(number),
         _ => String::new(),
     };
     let log = log_of(store);
     // The log of earlier faults may have acknowledged samples.
     let log_bytes = AtomicU64::new(size_of(&log));
-    let mut collector = Collector::start(store, &script)?;
+    let mut collector = match Collector::start(store, &script) {
+        // The broken disk was needed for the start.
+        Err(_) if fault == Fault::BrokenDisk => Collector::start(store, "")?,
+        started => started?,
+    };
     let mut second = match fault {
         Fault::TwoWriters => Some(Collector::start(store, "")?),
         _ => None,

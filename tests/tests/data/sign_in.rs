@@ -77,7 +77,10 @@ async fn a_browser_signs_in_once_opens_a_link_and_follows_the_collector() -> any
 #[tokio::test]
 async fn without_a_sign_in_the_page_says_what_it_cannot_show_and_opens_files() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
-    let collector = Program::start(home.path(), &["serve", "--listen", "127.0.0.1:0", "--token", "abc"])?;
+    let collector = Program::start(
+        home.path(),
+        &["serve", "--listen", "127.0.0.1:0", "--token", "7b1f0c2e9d5a4836b0e1f2a3c4d5e6f7"],
+    )?;
     let line = collector.wait_for_line("http://127.0.0.1:", START)?;
     let url = line.split_whitespace().find(|word| word.starts_with("http://")).context("it has an address")?;
     let browser = Browser::start().await?;

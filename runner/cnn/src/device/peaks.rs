@@ -3,6 +3,7 @@
 //! Burn's tuner accepts a kernel that comes close to the device's peak, and measures that peak with
 //! probes of its own in every process. With the file, only the first start runs these probes.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -14,6 +15,7 @@ use cubecl::throughput::{
     working_set_sweep,
 };
 use cubecl::wgpu::{WgpuDevice, WgpuDeviceKind};
+use foreglow_exit::create_in_place;
 use foreglow_machine::device::DeviceId;
 
 /// Largest working set of a probe, bytes; far above the memory of any device.
@@ -56,7 +58,9 @@ pub fn keep(place: DeviceId, folder: &Path) -> anyhow::Result<()> {
     // Executors start at the same time, so each replaces the file atomically.
     let own = path.with_extension(std::process::id().to_string());
     let text = serde_json::to_string(&known).context("the peaks of the device cannot be written as JSON")?;
-    std::fs::write(&own, text).with_context(|| format!("{} cannot be written", own.display()))?;
+    create_in_place(&own)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("{} cannot be written", own.display()))?;
     std::fs::rename(&own, &path).with_context(|| format!("{} cannot be written", path.display()))
 }
 

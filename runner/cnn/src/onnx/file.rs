@@ -6,7 +6,7 @@ use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_exit::{unreadable, unusable};
+use foreglow_exit::{open_data, unreadable, unusable};
 use foreglow_onnx::{Argument, Network, Plan, WeightRange};
 use foreglow_shared::Fingerprint;
 
@@ -29,7 +29,7 @@ impl OnnxFile {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let name =
             path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-        let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+        let file = open_data(path).map_err(|error| unreadable(path, &error))?;
         let network = Network::read(&mut BufReader::with_capacity(1 << 16, file))
             .map_err(|error| unusable(format!("{name}: {error}")))?;
         let path = path.canonicalize().with_context(|| format!("{name} has no absolute path"))?;
@@ -44,7 +44,7 @@ impl OnnxFile {
     /// The file cannot be read.
     pub fn fingerprint(&self) -> anyhow::Result<String> {
         let read = || -> std::io::Result<String> {
-            let (mut fingerprint, mut file) = (Fingerprint::default(), File::open(&self.path)?);
+            let (mut fingerprint, mut file) = (Fingerprint::default(), open_data(&self.path)?);
             let mut bytes = vec![0; 1 << 20];
             loop {
                 match file.read(&mut bytes)? {
@@ -71,7 +71,7 @@ impl OnnxFile {
     /// # Errors
     /// The file cannot be opened.
     pub fn reader(&self) -> anyhow::Result<Reader<'_>> {
-        let file = File::open(&self.path).with_context(|| format!("{} cannot be opened", self.path.display()))?;
+        let file = open_data(&self.path).with_context(|| format!("{} cannot be opened", self.path.display()))?;
         Ok(Reader { file: self, source: file, others: BTreeMap::new() })
     }
 

@@ -12,6 +12,7 @@ use foreglow_shared::Timestamp;
 use super::Access;
 use super::origin::Hosts;
 use super::rate::Rates;
+use super::unknown::Unknown;
 use foreglow_store::token::Hash;
 use foreglow_store::{Roles, Store};
 
@@ -34,9 +35,19 @@ pub(crate) struct Gate {
     /// Last use of each token that is not stored yet.
     used: Mutex<BTreeMap<String, Timestamp>>,
     /// Cached lookups of listeners' tokens, by hash.
-    listening: Mutex<HashMap<Option<[u8; 32]>, MayRead>>,
+    listening: Mutex<HashMap<Option<Secret>, MayRead>>,
     pub(super) hosts: Hosts,
     pub(super) rates: Rates,
+    pub(super) unknown: Unknown,
+}
+
+/// Hash of what a request proves its sender with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, std::hash::Hash)]
+pub(crate) enum Secret {
+    /// A token.
+    Token(Hash),
+    /// The id of a browser's session.
+    Session(Hash),
 }
 
 /// Cached lookup of a listener's token, with its time.
@@ -71,6 +82,7 @@ impl Gate {
             listening: Mutex::default(),
             hosts: Hosts::new(&access.hosts, !access.is_local(address)),
             rates: Rates::default(),
+            unknown: Unknown::default(),
         }
     }
 
@@ -78,9 +90,9 @@ impl Gate {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub(super) async fn client(self: &Arc<Self>, sent: Option<Hash>) -> anyhow::Result<Client> {
-        if let (Some(own), Some(sent)) = (&self.own, &sent)
-            && own.is(sent)
+    pub(super) async fn client(self: &Arc<Self>, sent: Option<Secret>) -> anyhow::Result<Client> {
+        if let Some(Secret::Token(sent)) = &sent
+            && self.own.is_some_and(|own| own.is(sent))
         {
             return Ok(own_token());
         }
@@ -91,7 +103,7 @@ impl Gate {
         tokio::task::spawn_blocking(move || gate.look_up(sent)).await.context("a token could not be looked up")?
     }
 
-    fn look_up(&self, sent: Option<Hash>) -> anyhow::Result<Client> {
+    fn look_up(&self, sent: Option<Secret>) -> anyhow::Result<Client> {
         let store = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.is_protected.load(Ordering::Relaxed) && !self.open && store.has_tokens()? {
             self.is_protected.store(true, Ordering::Relaxed);
@@ -100,14 +112,22 @@ impl Gate {
             let is_protected = self.is_protected.load(Ordering::Relaxed);
             return Ok(if is_protected { Client::Missing } else { Client::Open });
         };
-        let found = store.token(sent)?;
-        drop(store);
         let now = Timestamp::now();
+        let (sent, is_session) = match sent {
+            Secret::Token(hash) => (Some(hash), false),
+            Secret::Session(hash) => (store.token_of_session(hash, now)?, true),
+        };
+        if is_session && sent.zip(self.own).is_some_and(|(sent, own)| own.is(&sent)) {
+            return Ok(own_token().of_session());
+        }
+        let found = sent.map(|sent| store.token(sent)).transpose()?.flatten();
+        drop(store);
         match found.filter(|token| !token.is_expired(now)) {
             Some(token) => {
                 let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
                 used.insert(token.name.clone(), now);
-                Ok(Client::Token { name: token.name, roles: token.roles, per_minute: Some(token.per_minute) })
+                let client = Client::Token { name: token.name, roles: token.roles, per_minute: Some(token.per_minute) };
+                Ok(if is_session { client.of_session() } else { client })
             }
             // Without protection an unknown token is ignored; it may be from the environment, for
             // another collector.
@@ -117,9 +137,8 @@ impl Gate {
     }
 
     /// Returns whether a sender may still read, for open event streams.
-    pub(crate) async fn may_read(self: &Arc<Self>, sent: Option<Hash>) -> bool {
-        let token = sent.map(|hash| hash.0);
-        let known = self.listening.lock().unwrap_or_else(PoisonError::into_inner).get(&token).copied();
+    pub(crate) async fn may_read(self: &Arc<Self>, sent: Option<Secret>) -> bool {
+        let known = self.listening.lock().unwrap_or_else(PoisonError::into_inner).get(&sent).copied();
         if let Some(known) = known.filter(|known| known.at.elapsed() < SHARED_FOR) {
             return known.answer;
         }
@@ -129,7 +148,7 @@ impl Gate {
         if listening.len() >= MOST_LISTENING {
             listening.clear();
         }
-        listening.insert(token, MayRead { at: Instant::now(), answer });
+        listening.insert(sent, MayRead { at: Instant::now(), answer });
         answer
     }
 
@@ -146,6 +165,17 @@ fn own_token() -> Client {
 }
 
 impl Client {
+    /// Returns the client of a browser's session, which only reads.
+    fn of_session(self) -> Self {
+        match self {
+            Self::Token { name, roles, per_minute } => {
+                let roles = Roles { read: roles.read || roles.admin, ..Roles::default() };
+                Self::Token { name, roles, per_minute }
+            }
+            other => other,
+        }
+    }
+
     /// Whether the sender has a role; true without protection.
     pub(super) fn may(&self, has: impl Fn(&Roles) -> bool) -> bool {
         match self {

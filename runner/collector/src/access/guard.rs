@@ -1,28 +1,28 @@
 //! Middleware that checks every request.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use super::client::Client;
-use super::sign_in;
+use super::client::{Client, Secret};
+use super::limits::{count, count_unknown};
+use super::{origin, sign_in};
 use crate::log::Entry;
 use crate::{EVENTS, Shared, refusal};
 use foreglow_store::Roles;
 use foreglow_store::token::Hash;
 
-/// Unknown tokens that an address may send per minute.
-const WRONG_PER_MINUTE: u32 = 120;
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
 /// Token of a request that was admitted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Credential {
-    /// Hash of the token, for checking open event streams.
-    pub(crate) hash: Option<Hash>,
+    /// What the sender proved itself with, for checking open event streams.
+    pub(crate) secret: Option<Secret>,
     /// Name of the token, for the record.
     pub(crate) name: Option<String>,
 }
@@ -33,14 +33,29 @@ pub(crate) async fn guard(State(shared): State<Shared>, mut request: Request, ne
     let mut entry = Entry::of(&request);
     let sent = credential(request.headers());
     let route = Route::of(&request);
-    let mut response = match admit(&shared, request.headers(), sent, route, &mut entry).await {
+    let is_encrypted_name = shared.is_tls && origin::is_by_name(request.headers());
+    let is_ambiguous = origin::is_ambiguous(request.uri(), request.headers());
+    let admitted = match is_ambiguous {
+        true => Err(Box::new(refusal(StatusCode::BAD_REQUEST, "the request names several hosts"))),
+        false => admit(&shared, request.headers(), sent, route, &mut entry).await,
+    };
+    let mut response = match admitted {
         Ok(()) => {
-            request.extensions_mut().insert(Credential { hash: sent, name: entry.token.clone() });
+            request.extensions_mut().insert(Credential { secret: sent, name: entry.token.clone() });
             answer(&shared, route, &entry, request, next).await
         }
         Err(refused) => *refused,
     };
-    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // Browsers ignore it for addresses. For `localhost` it would encrypt the other ports as well.
+    if is_encrypted_name {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+    // Another site that opens the planner gets no hold of its window.
+    if !shared.hand_over {
+        headers.insert(OPENER_POLICY, HeaderValue::from_static("same-origin"));
+    }
     let took = started.elapsed();
     shared.metrics.answered(&entry.method, &entry.path, response.status(), took);
     if let Some(log) = &shared.log {
@@ -115,12 +130,12 @@ type Need = (fn(&Roles) -> bool, &'static str);
 async fn admit(
     shared: &Shared,
     headers: &HeaderMap,
-    sent: Option<Hash>,
+    sent: Option<Secret>,
     route: Route,
     entry: &mut Entry,
 ) -> Result<(), Box<Response>> {
     let refuse = |status, sentence: &str| Err(Box::new(refusal(status, sentence)));
-    if super::origin::is_foreign(headers) {
+    if origin::is_foreign(headers) {
         let sentence =
             "pages of another site may not use this collector; a proxy in front of it must pass the Host header on";
         return refuse(StatusCode::FORBIDDEN, sentence);
@@ -135,11 +150,8 @@ async fn admit(
         Err(error) => return refuse(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}")),
     };
     entry.token = client.name().map(str::to_owned);
-    if client == Client::Unknown
-        && let Err(delay) = shared.gate.rates.take(&wrong_from(entry), WRONG_PER_MINUTE, Instant::now())
-    {
-        let sentence = format!("{} has sent too many unknown tokens; send a valid one later", entry.holder());
-        return Err(Box::new(too_many(delay, sentence)));
+    if client == Client::Unknown {
+        count_unknown(shared, entry)?;
     }
     // Pages cannot set this header to a valid token, so it comes from a program.
     let is_program = client.name().is_some() && headers.contains_key(header::AUTHORIZATION);
@@ -150,57 +162,38 @@ async fn admit(
     let Some((has_role, to_do)) = needs else { return Ok(()) };
     match &client {
         Client::Missing | Client::Unknown if route == Route::Page => {
-            return Err(Box::new(sign_in::asked(client == Client::Unknown)));
+            Err(Box::new(sign_in::asked(client == Client::Unknown)))
         }
         Client::Missing => {
             let sentence =
                 "this collector requires a token; send it as `Authorization: Bearer TOKEN` (`--token`, FOREGLOW_TOKEN)";
-            return Err(Box::new(unauthorized(sentence)));
+            Err(Box::new(unauthorized(sentence)))
         }
         Client::Unknown => {
             let sentence = "this collector requires a token, and the one that was sent is unknown, revoked or expired";
-            return Err(Box::new(unauthorized(sentence)));
+            Err(Box::new(unauthorized(sentence)))
         }
         Client::Token { name, roles, .. } if !client.may(has_role) => {
             if route == Route::Page {
                 return Err(Box::new(sign_in::asked(true)));
             }
             let sentence = format!("the token {name} may not {to_do} (its role: {roles})");
-            return refuse(StatusCode::FORBIDDEN, &sentence);
+            refuse(StatusCode::FORBIDDEN, &sentence)
         }
-        Client::Token { name, per_minute: Some(per_minute), .. } => {
-            if let Err(delay) = shared.gate.rates.take(name, *per_minute, Instant::now()) {
-                let sentence =
-                    format!("the token {name} may send {per_minute} requests per minute; send it again later");
-                return Err(Box::new(too_many(delay, sentence)));
-            }
-        }
-        Client::Token { .. } | Client::Open => {}
+        Client::Token { .. } | Client::Open => count(shared, &client),
     }
-    Ok(())
-}
-
-/// Returns the name under which the unknown tokens of an address are counted. It is no name of a
-/// token.
-fn wrong_from(entry: &Entry) -> String {
-    format!("wrong tokens of {}", entry.holder())
-}
-
-fn too_many(delay: Duration, sentence: String) -> Response {
-    let secs = delay.as_secs_f64().ceil().max(1.0).to_string();
-    ([(header::RETRY_AFTER, secs)], refusal(StatusCode::TOO_MANY_REQUESTS, sentence)).into_response()
 }
 
 fn unauthorized(sentence: &str) -> Response {
     ([(header::WWW_AUTHENTICATE, "Bearer")], refusal(StatusCode::UNAUTHORIZED, sentence)).into_response()
 }
 
-/// Returns the hash of the token of a request: of the header, or else of the cookie.
-fn credential(headers: &HeaderMap) -> Option<Hash> {
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    match text(header::AUTHORIZATION) {
-        Some(value) => Some(Hash::of(bearer(value))),
-        None => text(header::COOKIE).and_then(sign_in::token_of_cookies).map(|token| Hash::of(&token)),
+/// Returns what a request proves its sender with: the token of the header, or else the session of
+/// the cookie.
+fn credential(headers: &HeaderMap) -> Option<Secret> {
+    match headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()) {
+        Some(value) => Some(Secret::Token(Hash::of(bearer(value)))),
+        None => sign_in::session_of(headers).map(Secret::Session),
     }
 }
 

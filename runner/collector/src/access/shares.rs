@@ -13,8 +13,12 @@ use tokio::time::timeout;
 const MOST_AT_WORK: usize = 2;
 /// Answers of a holder that are sent at the same time.
 const MOST_ANSWERS: usize = 64;
-/// Part of all connections that a holder may use for event streams.
+/// Part of all connections that a holder may use for event streams, and the most of them. Each
+/// sample is sent to every stream, so that thousands of them would delay all others.
 const STREAMS_PART: usize = 4;
+const MOST_STREAMS: usize = 256;
+/// Part of all connections for the event streams of all holders.
+const ALL_STREAMS_PART: usize = 2;
 /// Time for which a request waits for the earlier ones of its holder.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Number of holders from which on those without requests are forgotten.
@@ -24,6 +28,9 @@ const MOST_HOLDERS: usize = 1_000;
 #[derive(Debug)]
 pub(crate) struct Shares {
     most_streams: usize,
+    /// Event streams of all holders. The other connections stay for those who write or look after
+    /// the collector.
+    streams: Arc<Semaphore>,
     holders: Mutex<HashMap<String, Arc<Holder>>>,
 }
 
@@ -39,6 +46,7 @@ struct Holder {
 pub(crate) struct Share {
     _holder: Arc<Holder>,
     _answer: OwnedSemaphorePermit,
+    _stream: Option<OwnedSemaphorePermit>,
 }
 
 /// The share of a request until the head of its answer is known.
@@ -62,7 +70,11 @@ impl Turns {
 impl Shares {
     /// Returns the shares in this number of connections.
     pub(crate) fn new(most_connections: usize) -> Self {
-        Self { most_streams: (most_connections / STREAMS_PART).max(1), holders: Mutex::default() }
+        Self {
+            most_streams: (most_connections / STREAMS_PART).clamp(1, MOST_STREAMS),
+            streams: Arc::new(Semaphore::new((most_connections / ALL_STREAMS_PART).max(1))),
+            holders: Mutex::default(),
+        }
     }
 
     /// Takes a holder's share for a request, after a while if its earlier answers end meanwhile;
@@ -74,9 +86,13 @@ impl Shares {
             true => Arc::clone(&holder.streams).try_acquire_owned().ok()?,
             false => timeout(PATIENCE, Arc::clone(&holder.answers).acquire_owned()).await.ok()?.ok()?,
         };
+        let stream = match is_stream {
+            true => Some(Arc::clone(&self.streams).try_acquire_owned().ok()?),
+            false => None,
+        };
         let turns = Turns(Arc::clone(&holder.work));
         let work = timeout(PATIENCE, turns.take()).await.ok()??;
-        Some((Share { _holder: holder, _answer: answer }, Work { _work: work }, turns))
+        Some((Share { _holder: holder, _answer: answer, _stream: stream }, Work { _work: work }, turns))
     }
 
     fn holder(&self, name: &str) -> Arc<Holder> {
@@ -112,6 +128,24 @@ mod tests {
         assert!(shares.take("modest", false).await.is_some() && shares.take("modest", true).await.is_some());
         held.pop();
         assert!(shares.take("greedy", false).await.is_some(), "an answer has ended");
+    }
+
+    #[test]
+    fn a_holder_has_no_more_streams_than_the_others_can_bear() {
+        assert_eq!([1, 40, 16_384].map(|connections| Shares::new(connections).most_streams), [1, 10, MOST_STREAMS]);
+    }
+
+    #[tokio::test]
+    async fn the_streams_of_all_holders_leave_connections_to_the_others() {
+        let shares = Shares::new(40);
+        let mut streams = Vec::new();
+        for number in 0..100 {
+            streams.extend(shares.take(&number.to_string(), true).await.map(|(share, ..)| share));
+        }
+        assert_eq!(streams.len(), 20);
+        assert!(shares.take("modest", false).await.is_some() && shares.take("modest", true).await.is_none());
+        streams.pop();
+        assert!(shares.take("modest", true).await.is_some());
     }
 
     #[tokio::test]

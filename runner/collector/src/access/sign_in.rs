@@ -1,18 +1,26 @@
-//! Sign-in of browsers: a form that stores the token in a cookie.
+//! Sign-in of browsers: a form takes a token, and a cookie holds the id of a session of that token.
+//! The session only reads.
+
+use std::time::Duration;
 
 use axum::extract::{Query, Request, State};
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse as _, Response};
+use foreglow_shared::Timestamp;
 use serde::Deserialize;
 
+use super::client::{Client, Secret};
+use super::limits::{count, count_unknown};
 use crate::Shared;
 use crate::body::read_form;
-use foreglow_store::token::{Hash, from_hex, hex};
+use crate::log::Entry;
+use foreglow_store::token::{Hash, random};
 
+/// Name of the cookie, before the port.
 const COOKIE: &str = "foreglow";
-/// Time after which a browser forgets the token, seconds.
-const MAX_AGE_SECS: u32 = 30 * 24 * 60 * 60;
+/// Time after which a session ends.
+const MAX_AGE: Duration = Duration::from_hours(30 * 24);
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
 
@@ -55,26 +63,52 @@ struct Form {
     token: String,
 }
 
-/// `POST /`: stores a valid token in a cookie and opens the planner.
+/// `POST /`: begins a session of a valid token and opens the planner.
 pub(crate) async fn enter(State(shared): State<Shared>, request: Request) -> Response {
     let is_secure = shared.is_tls || is_behind_tls(request.headers());
+    let (entry, cookie) = (Entry::of(&request), cookie_name(request.headers()));
     let form = match read_form(request).await {
         Ok(form) => form,
         Err(refused) => return *refused,
     };
     let Some(token) = token_of_form(&form) else { return page(StatusCode::BAD_REQUEST, Some(REFUSED)) };
-    match shared.gate.client(Some(Hash::of(&token))).await {
+    let token = Hash::of(&token);
+    match shared.gate.client(Some(Secret::Token(token))).await {
         Ok(client) if client.name().is_some() && client.may(|roles| roles.read) => {
-            to_planner(&cookie(&hex(token.as_bytes()), MAX_AGE_SECS, is_secure))
+            if let Err(refused) = count(&shared, &client) {
+                return *refused;
+            }
+            match begin(&shared, token).await {
+                Ok(session) => to_planner(&format_cookie(&cookie, &session, MAX_AGE, is_secure)),
+                Err(error) => crate::failure(&error),
+            }
         }
+        Ok(Client::Unknown) => match count_unknown(&shared, &entry) {
+            Ok(()) => page(StatusCode::UNAUTHORIZED, Some(REFUSED)),
+            Err(refused) => *refused,
+        },
         Ok(_) => page(StatusCode::UNAUTHORIZED, Some(REFUSED)),
         Err(error) => crate::refusal(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}")),
     }
 }
 
-/// `POST /sign-out`: removes the cookie.
-pub(crate) async fn leave() -> Response {
-    to_planner(&cookie("", 0, false))
+/// Begins a session of a token, and returns its id.
+async fn begin(shared: &Shared, token: Hash) -> anyhow::Result<String> {
+    let id = random()?;
+    let (session, now) = (Hash::of(&id), Timestamp::now());
+    let end = now.checked_add(MAX_AGE)?;
+    shared.storage.write(move |store| store.begin_session(session, token, now, end)).await?;
+    Ok(id)
+}
+
+/// `POST /sign-out`: ends the session and removes the cookie.
+pub(crate) async fn leave(State(shared): State<Shared>, headers: HeaderMap) -> Response {
+    if let Some(session) = session_of(&headers)
+        && let Err(error) = shared.storage.write(move |store| store.end_session(session)).await
+    {
+        return crate::failure(&error);
+    }
+    to_planner(&format_cookie(&cookie_name(&headers), "", Duration::ZERO, false))
 }
 
 /// `GET /sign-out`: asks, because a link must not sign a user out.
@@ -94,9 +128,17 @@ fn to_planner(cookie: &str) -> Response {
 
 /// Scripts cannot read the cookie, and other sites cannot make the browser send it with anything
 /// but the opening of a page.
-fn cookie(value: &str, max_age_secs: u32, is_secure: bool) -> String {
+fn format_cookie(name: &str, value: &str, max_age: Duration, is_secure: bool) -> String {
     let secure = if is_secure { "; Secure" } else { "" };
-    format!("{COOKIE}={value}; HttpOnly; SameSite=Lax; Path=/; Max-Age={max_age_secs}{secure}")
+    format!("{name}={value}; HttpOnly; SameSite=Lax; Path=/; Max-Age={}{secure}", max_age.as_secs())
+}
+
+/// Returns the name of the cookie. Browsers send a cookie to all ports of a host, so that the
+/// sessions of several collectors need different names.
+fn cookie_name(headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let port = host.and_then(|host| host.rsplit_once(':')?.1.parse::<u16>().ok());
+    port.map_or_else(|| COOKIE.to_owned(), |port| format!("{COOKIE}-{port}"))
 }
 
 /// Whether a header of a reverse proxy says that the browser uses TLS.
@@ -112,11 +154,12 @@ fn token_of_form(body: &[u8]) -> Option<String> {
     Some(token.trim().to_owned()).filter(|token| !token.is_empty())
 }
 
-/// Returns the token in a header of cookies.
-pub(super) fn token_of_cookies(cookies: &str) -> Option<String> {
-    let pairs = cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
-    let value = pairs.into_iter().find_map(|(name, value)| (name == COOKIE).then_some(value))?;
-    String::from_utf8(from_hex(value)?).ok().filter(|token| !token.is_empty())
+/// Returns the hash of the id of a browser's session.
+pub(super) fn session_of(headers: &HeaderMap) -> Option<Hash> {
+    let (name, cookies) = (cookie_name(headers), headers.get(header::COOKIE)?.to_str().ok()?);
+    let mut pairs = cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
+    let id = pairs.find_map(|(found, value)| (found == name).then_some(value))?;
+    (!id.is_empty()).then(|| Hash::of(id))
 }
 
 #[cfg(test)]
@@ -124,16 +167,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_goes_through_the_form_and_the_cookie_unchanged() {
-        for token in ["foreglow_12ab", "sécret; a=b & c+d"] {
-            let cookie = cookie(&hex(token.as_bytes()), 60, true);
-            assert!(cookie.contains("HttpOnly; SameSite=Lax") && cookie.ends_with("; Secure"));
-            let sent = format!("other=1; {}", cookie.split(';').next().unwrap());
-            assert_eq!(token_of_cookies(&sent).as_deref(), Some(token));
-        }
+    fn a_token_is_read_from_the_form_as_it_is() {
         assert_eq!(token_of_form(b"token=s%C3%A9cret%3B+a%3Db").as_deref(), Some("sécret; a=b"));
         assert_eq!(token_of_form(b"token="), None);
         assert_eq!(token_of_form(b"name=a"), None);
-        assert_eq!(token_of_cookies("foreglow=; a=b"), None);
+    }
+
+    #[test]
+    fn each_port_has_a_session_of_its_own() {
+        let session = |host: &'static str, cookies: &'static str| {
+            let pairs = [(header::HOST, host), (header::COOKIE, cookies)];
+            session_of(&HeaderMap::from_iter(pairs.map(|(name, value)| (name, HeaderValue::from_static(value)))))
+        };
+        let cookies = "other=1; foreglow-8787=abc; foreglow=def; foreglow-1=";
+        assert_eq!(session("team.example.org:8787", cookies), Some(Hash::of("abc")));
+        assert_eq!(session("team.example.org", cookies), Some(Hash::of("def")));
+        assert_eq!(session("[::1]:8787", cookies), Some(Hash::of("abc")));
+        assert_eq!(session("team.example.org:1", cookies), None);
+        assert_eq!(session("team.example.org:2", cookies), None);
+        let cookie = format_cookie("foreglow-8787", "abc", MAX_AGE, true);
+        assert_eq!(cookie, "foreglow-8787=abc; HttpOnly; SameSite=Lax; Path=/; Max-Age=2592000; Secure");
     }
 }

@@ -135,6 +135,6 @@ impl Listener {
             return true;
         }
         self.allowed_at = Instant::now();
-        self.shared.gate.may_read(self.credential.hash).await
+        self.shared.gate.may_read(self.credential.secret).await
     }
 }

@@ -7,7 +7,7 @@ mod receipt;
 mod trust;
 
 use anyhow::Context as _;
-use foreglow_exit::unusable;
+use foreglow_exit::{note, unusable};
 use foreglow_shared::{Sample, format_count, write_jsonl};
 use ureq::tls::RootCerts;
 
@@ -38,7 +38,11 @@ impl Target {
     pub fn new(url: &str, token: Option<String>) -> anyhow::Result<Self> {
         let url = address::url(url).map_err(unusable)?;
         let authorities = trust::authorities()?;
-        Ok(Self { url, token: token.filter(|token| !token.is_empty()), policy: Policy::PATIENT, authorities })
+        let token = token.filter(|token| !token.is_empty());
+        if token.is_some() && is_readable(&url) {
+            note(&format!("warning: others in the network can read the token that is sent to {url}; use https://"));
+        }
+        Ok(Self { url, token, policy: Policy::PATIENT, authorities })
     }
 
     /// Sends these samples, even if the collector rejected them before, and those queued for this
@@ -87,6 +91,11 @@ impl Target {
             self.url
         )
     }
+}
+
+/// Whether what is sent to a URL crosses a network unencrypted.
+fn is_readable(url: &str) -> bool {
+    url.starts_with("http://") && !address::is_loopback(url)
 }
 
 /// Divides the samples into requests below the size limit.

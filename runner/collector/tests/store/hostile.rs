@@ -85,7 +85,7 @@ fn forms_of_strangers_take_no_memory_from_those_who_send_samples() {
 }
 
 /// Serves a store whose tokens may do everything, each with its name as secret.
-fn serve_with_tokens(place: &Place, names: &[&str]) -> String {
+pub(crate) fn serve_with_tokens(place: &Place, names: &[&str]) -> String {
     let mut store = place.open();
     for name in names {
         let roles = "read,write".parse().unwrap();

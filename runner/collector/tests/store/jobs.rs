@@ -14,6 +14,7 @@ over_both! {
     jobs_are_listed_with_the_newest_first_in_pages
     runs_and_samples_are_those_of_one_job
     samples_that_arrive_are_counted_by_job
+    runs_of_a_context_with_the_fingerprint_of_another_have_a_job_of_their_own
     a_job_that_trains_has_the_accuracies_of_its_runs
     the_collector_lists_jobs_answers_with_one_and_announces_their_new_samples
 }
@@ -124,6 +125,28 @@ fn samples_that_arrive_are_counted_by_job(place: &Place) {
     let ids = |lines: Vec<String>| lines.iter().map(|line| parse_line(line).unwrap().id).collect::<Vec<_>>();
     let (lines, last) = store.lines_after(start, end - 1, 9).unwrap();
     assert_eq!((ids(lines), last), (vec![sample(2).id, sample(3).id], end - 1));
+}
+
+/// Contexts with one fingerprint can be made on purpose. Here the stored context is replaced.
+fn runs_of_a_context_with_the_fingerprint_of_another_have_a_job_of_their_own(place: &Place) {
+    let (victim, attacker) = (run(1, 1, Outcome::Completed), of_model(2, "attacker"));
+    let short = fingerprint(&victim);
+    place.open().insert(&[attacker]).unwrap();
+    let forged = fingerprint(&of_model(2, "attacker"));
+    place.alter(&format!("UPDATE jobs SET job = '{short}' WHERE job = '{forged}'"));
+    place.alter(&format!("UPDATE runs SET job = '{short}' WHERE job = '{forged}'"));
+    for mut store in [place.open(), place.open()] {
+        store.insert(&[victim.clone(), run(3, 2, Outcome::Completed), run(4, 1, Outcome::Completed)]).unwrap();
+        let jobs = store.jobs(None, 9).unwrap().jobs;
+        let of = |model: &str| jobs.iter().find(|job| job.context.contains(&format!("\"model\":\"{model}\""))).unwrap();
+        assert_eq!((jobs.len(), &of("attacker").job, of("attacker").samples), (2, &short, 1));
+        let own = of("lenet5");
+        assert!(own.job.starts_with(&format!("{short}-")) && own.job.len() == 16 + 1 + 64, "{}", own.job);
+        assert_eq!(own.samples, 3);
+        let samples = [victim.clone(), run(3, 2, Outcome::Completed), run(4, 1, Outcome::Completed)];
+        assert_eq!(store.job(&own.job).unwrap().unwrap().job, group_by_context(&samples)[0]);
+        assert_eq!(store.job(&short).unwrap().unwrap().job.context.workload.model, "attacker");
+    }
 }
 
 fn a_job_that_trains_has_the_accuracies_of_its_runs(place: &Place) {

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use foreglow_exit::unusable;
+use foreglow_exit::{open_data, unusable};
 
 use crate::class_folder::files_in;
 use crate::file_part::{expect_part, read_part};
@@ -50,7 +50,7 @@ impl Bson {
         };
         let shown = path.display();
         let unreadable = |error| unusable(format!("the BSON file {shown} cannot be read: {error}"));
-        let file = File::open(&path).map_err(unreadable)?;
+        let file = open_data(&path).map_err(unreadable)?;
         let end = file.metadata().map_err(unreadable)?.len();
         let mut walk = Walk { reader: BufReader::new(&file), offset: 0 };
         let (mut pictures, mut of_products) = (Vec::new(), Vec::new());

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use foreglow_exit::unusable;
+use foreglow_exit::{open_data, unusable};
 
 use crate::class_folder::files_in;
 use crate::file_part::{expect_part, read_part};
@@ -41,7 +41,7 @@ impl Cifar10 {
         for path in batch_files(path)? {
             let shown = path.display();
             let unreadable = |error| unusable(format!("the CIFAR-10 file {shown} cannot be read: {error}"));
-            let file = File::open(&path).map_err(unreadable)?;
+            let file = open_data(&path).map_err(unreadable)?;
             let bytes = file.metadata().map_err(unreadable)?.len();
             if bytes == 0 || !bytes.is_multiple_of(RECORD) {
                 return Err(unusable(format!(
@@ -61,7 +61,7 @@ impl Cifar10 {
             )));
         }
         let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
-        let names = std::fs::read_to_string(folder.join(NAMES)).unwrap_or_default();
+        let names = open_data(&folder.join(NAMES)).and_then(std::io::read_to_string).unwrap_or_default();
         let classes = names.lines().map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
         Ok(Self { batches, classes, len })
     }

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use foreglow_exit::unusable;
+use foreglow_exit::{open_data, unusable};
 
 use super::decode::LARGEST_SIDE_PX;
 use crate::class_folder::files_in;
@@ -169,7 +169,7 @@ fn content(path: &Path) -> anyhow::Result<([[u8; 4]; 4], Bytes, u64)> {
         let len = images.len() as u64;
         return Ok((header, Bytes::InMemory(images), len));
     }
-    let file = File::open(path).map_err(unreadable)?;
+    let file = open_data(path).map_err(unreadable)?;
     let len = file.metadata().map_err(unreadable)?.len();
     let header = header_of(&read_part(&file, 0, len.min(16) as usize).map_err(unreadable)?)?;
     Ok((header, Bytes::InFile { file, offset: 16 }, len - 16))
@@ -178,12 +178,12 @@ fn content(path: &Path) -> anyhow::Result<([[u8; 4]; 4], Bytes, u64)> {
 /// Returns the decompressed content of a gzip file, or `None` if the file is not compressed.
 fn unpacked(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     let mut start = Vec::new();
-    File::open(path)?.take(2).read_to_end(&mut start)?;
+    open_data(path)?.take(2).read_to_end(&mut start)?;
     if start != GZIP {
         return Ok(None);
     }
     let mut bytes = Vec::new();
-    MultiGzDecoder::new(File::open(path)?).take(LARGEST_UNPACKED + 1).read_to_end(&mut bytes)?;
+    MultiGzDecoder::new(open_data(path)?).take(LARGEST_UNPACKED + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST_UNPACKED {
         return Err(std::io::Error::other("it is larger than 1 GiB when it is unpacked; unpack it first"));
     }
@@ -196,8 +196,8 @@ pub fn first_bytes(path: &Path) -> Option<[u8; 4]> {
         let mut bytes = [0; 4];
         reader.read_exact(&mut bytes).ok().map(|()| bytes)
     };
-    let stored = first(Box::new(File::open(path).ok()?))?;
-    if stored.starts_with(&GZIP) { first(Box::new(MultiGzDecoder::new(File::open(path).ok()?))) } else { Some(stored) }
+    let stored = first(Box::new(open_data(path).ok()?))?;
+    if stored.starts_with(&GZIP) { first(Box::new(MultiGzDecoder::new(open_data(path).ok()?))) } else { Some(stored) }
 }
 
 /// Reads the labels that belong to a file of images: `train-labels-idx1-ubyte` for

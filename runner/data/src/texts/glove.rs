@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
-use foreglow_exit::unusable;
+use foreglow_exit::{open_data, unusable};
 
 /// Valid dimensions of a vector. A first line with a single number is the header of a word2vec
 /// file: words and dimensions.
@@ -76,7 +76,7 @@ pub fn read(
 }
 
 fn open(path: &Path) -> std::io::Result<BufReader<File>> {
-    Ok(BufReader::with_capacity(1 << 20, File::open(path)?))
+    Ok(BufReader::with_capacity(1 << 20, open_data(path)?))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
@@ -129,5 +129,12 @@ mod tests {
         }
         let missing = dims(Path::new("/no/such/glove.txt")).unwrap_err().to_string();
         assert!(missing.contains("/no/such/glove.txt cannot be read"), "{missing}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_endless_device_has_no_vectors() {
+        let error = dims(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(error.contains("it is a pipe or a device"), "{error}");
     }
 }

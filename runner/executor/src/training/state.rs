@@ -1,16 +1,23 @@
-//! File format of a replica: a line of JSON as header, then its numbers as little-endian f32.
+//! File format of a replica: a line of JSON as header, its numbers as little-endian f32, and a
+//! checksum of both.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
+use foreglow_exit::create_in_place;
+use foreglow_shared::Fingerprint;
 use serde::{Deserialize, Serialize};
 
 use super::peers::mean;
 use super::replica::Snapshot;
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// Digits of the checksum.
+const CHECKSUM: usize = 16;
+/// Numbers written at a time.
+const CHUNK: usize = 1 << 14;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -40,12 +47,19 @@ pub fn save(path: &Path, model: &str, snapshot: &Snapshot, images: u64) -> anyho
         state: snapshot.list.len() - snapshot.numbers,
     };
     let write = || -> anyhow::Result<()> {
-        let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
-        serde_json::to_writer(&mut file, &header)?;
-        file.write_all(b"\n")?;
-        for number in &snapshot.list {
-            file.write_all(&number.to_le_bytes())?;
+        let mut file = BufWriter::with_capacity(1 << 20, create_in_place(path)?);
+        let mut checksum = Fingerprint::default();
+        let mut write = |bytes: &[u8]| {
+            checksum.add(bytes);
+            file.write_all(bytes)
+        };
+        let mut line = serde_json::to_vec(&header)?;
+        line.push(b'\n');
+        write(&line)?;
+        for numbers in snapshot.list.chunks(CHUNK) {
+            write(&numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>())?;
         }
+        file.write_all(checksum.to_string().as_bytes())?;
         Ok(file.flush()?)
     };
     write().with_context(|| format!("the replica could not be saved to {}", path.display()))
@@ -93,8 +107,12 @@ fn read(path: &Path, model: &str) -> anyhow::Result<(Snapshot, u64)> {
     file.read_to_end(&mut bytes)?;
     let expected = header.numbers.checked_add(header.state).and_then(|numbers| numbers.checked_mul(4));
     let expected = expected.context("its header is damaged")?;
-    anyhow::ensure!(bytes.len() == expected, "it has {} bytes of numbers and not {expected}", bytes.len());
-    let list = bytes.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+    let (numbers, written) = bytes.split_at(bytes.len().saturating_sub(CHECKSUM));
+    anyhow::ensure!(numbers.len() == expected, "it has {} bytes of numbers and not {expected}", numbers.len());
+    let mut checksum = Fingerprint::default();
+    [line.as_slice(), numbers].into_iter().for_each(|part| checksum.add(part));
+    anyhow::ensure!(checksum.to_string().as_bytes() == written, "its checksum is wrong: the file is damaged");
+    let list = numbers.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
     let snapshot = Snapshot { list: list.collect(), numbers: header.numbers, steps: header.steps };
     Ok((snapshot, header.images))
 }
@@ -138,8 +156,16 @@ mod tests {
         assert!(said(&path).contains("it is of a lenet5, not of a vgg16"), "{}", said(&path));
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.pop();
-        std::fs::write(&path, bytes).unwrap();
+        std::fs::write(&path, &bytes).unwrap();
         assert!(format!("{:#}", load(&[&path], 0, "lenet5", false).unwrap_err()).contains("bytes of numbers"));
+        save(&path, "lenet5", &snapshot(&[1.0, 2.0]), 3).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for place in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[place] ^= 1;
+            std::fs::write(&path, changed).unwrap();
+            assert!(load(&[&path], 0, "lenet5", false).is_err(), "a bit of byte {place}");
+        }
         // The sum, or its size in bytes, exceeds 64 bits.
         for [numbers, state] in [[u64::MAX, 1], [1 << 62, 0]] {
             let header = serde_json::json!({

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
+use foreglow_shared::Timestamp;
 use tokio_postgres::types::ToSql;
 
 use super::CHANNEL;
@@ -100,7 +101,10 @@ impl Writes for ServerTransaction<'_> {
         let (engines, outcomes) = (column(samples, |new| new.run.engine), column(samples, |new| new.run.outcome));
         let starts = column(samples, |new| new.started_at_us);
         let runs: Vec<i64> = samples.iter().map(|(_, run)| *run).collect();
-        let parameters: [Bound<'_>; 9] = [&ids, &models, &modes, &engines, &outcomes, &starts, &lines, &runs, &secs];
+        let senders = column(samples, |new| new.sender.as_deref());
+        let now = Timestamp::now().as_microsecond();
+        let parameters: [Bound<'_>; 11] =
+            [&ids, &models, &modes, &engines, &outcomes, &starts, &lines, &runs, &secs, &senders, &now];
         let rows = self.rows(ADD, &parameters)?;
         self.has_news.set(self.has_news.get() || !rows.is_empty());
         let mut added: HashMap<&str, i64> = HashMap::with_capacity(rows.len());
@@ -136,6 +140,11 @@ impl Writes for ServerTransaction<'_> {
         let fingerprints: Vec<&str> = jobs.iter().map(|(job, _)| *job).collect();
         let contexts: Vec<&str> = jobs.iter().map(|(_, context)| *context).collect();
         self.change(MAKE_JOBS, &[&fingerprints, &contexts]).map(drop)
+    }
+
+    fn contexts_of(&self, jobs: &[&str]) -> Outcome<Vec<(String, String)>> {
+        let rows = self.rows("SELECT job, context FROM jobs WHERE job = ANY ($1)", &[&jobs])?;
+        rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
     fn add_to_jobs(&self, added: &[AddedToJob]) -> Outcome<()> {
@@ -251,11 +260,12 @@ fn column<'a, T>(samples: &[(&'a Encoded, i64)], of: impl Fn(&'a Encoded) -> T) 
 }
 
 /// The positions follow the order of the arrays.
-const ADD: &str = "INSERT INTO samples (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs)
-    SELECT id, model, mode, engine, outcome, started_at_us, line, 0, run, secs
+const ADD: &str = "INSERT INTO samples
+        (id, model, mode, engine, outcome, started_at_us, line, run, secs, sender, received_at_us)
+    SELECT id, model, mode, engine, outcome, started_at_us, line, run, secs, sender, $11
     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::bigint[],
-            $9::double precision[]) WITH ORDINALITY
-        AS new (id, model, mode, engine, outcome, started_at_us, line, run, secs, place)
+            $9::double precision[], $10::text[]) WITH ORDINALITY
+        AS new (id, model, mode, engine, outcome, started_at_us, line, run, secs, sender, place)
     ORDER BY place
     ON CONFLICT (id) DO NOTHING RETURNING id, seq";
 

@@ -9,10 +9,10 @@ use crate::row::{Row, Value, collected};
 use crate::transaction::Writes as _;
 
 /// Version of the tables below. Stores of other versions are refused.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// Hash indexes, because a workload may be longer than an entry of a B-tree; the lock of the
-/// writers keeps their rows unique. Earlier builds wrote a checksum.
+/// writers keeps their rows unique.
 const TABLES: &str = include_str!("postgres.sql");
 
 /// Query for the table with the version, which only a Foreglow database has.

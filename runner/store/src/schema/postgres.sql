@@ -7,9 +7,10 @@ CREATE TABLE samples (
     outcome TEXT NOT NULL,
     started_at_us BIGINT NOT NULL,
     line TEXT NOT NULL,
-    checksum BIGINT NOT NULL DEFAULT 0,
     run BIGINT,
-    secs DOUBLE PRECISION
+    secs DOUBLE PRECISION,
+    sender TEXT,
+    received_at_us BIGINT NOT NULL
 );
 CREATE INDEX samples_by_start ON samples (started_at_us);
 CREATE INDEX samples_by_run ON samples (run, secs);
@@ -54,6 +55,11 @@ CREATE TABLE tokens (
     created_at_us BIGINT NOT NULL,
     expires_at_us BIGINT,
     last_used_at_us BIGINT
+);
+CREATE TABLE sessions (
+    hash BYTEA PRIMARY KEY,
+    token BYTEA NOT NULL,
+    expires_at_us BIGINT NOT NULL
 );
 CREATE TABLE audit (
     seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -12,7 +12,7 @@ use crate::sqlite::File;
 /// `FGLW`, which marks an SQLite file as a Foreglow store.
 const APPLICATION_ID: i64 = 0x4647_4c57;
 /// Version of the tables below. Stores of other versions are refused.
-const VERSION: i64 = 6;
+const VERSION: i64 = 7;
 
 /// The index by start has all columns that the figures of runs need. Samples arrive roughly in the
 /// order of their start, so that writes append to it.

@@ -8,7 +8,9 @@ CREATE TABLE samples (
     started_at_us INTEGER NOT NULL,
     line TEXT NOT NULL,
     run INTEGER,
-    secs REAL
+    secs REAL,
+    sender TEXT,
+    received_at_us INTEGER NOT NULL
 );
 CREATE INDEX samples_by_start ON samples (started_at_us, seq, run, secs);
 CREATE TABLE pending (
@@ -52,6 +54,11 @@ CREATE TABLE tokens (
     created_at_us INTEGER NOT NULL,
     expires_at_us INTEGER,
     last_used_at_us INTEGER
+) WITHOUT ROWID;
+CREATE TABLE sessions (
+    hash BLOB PRIMARY KEY,
+    token BLOB NOT NULL,
+    expires_at_us INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE audit (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,

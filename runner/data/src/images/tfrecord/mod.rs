@@ -6,7 +6,7 @@ pub mod record;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use foreglow_exit::unusable;
+use foreglow_exit::{open_data, unusable};
 
 use self::example::{Feature, features};
 use self::record::{FOOTER, RecordRange};
@@ -46,7 +46,7 @@ impl TfRecords {
         let (mut shards, mut len) = (Vec::new(), 0);
         for path in shard_files(path)? {
             let places = record::index(&path)?;
-            let file = File::open(&path)
+            let file = open_data(&path)
                 .map_err(|error| unusable(format!("the TFRecord file {} cannot be read: {error}", path.display())))?;
             let records = places.len() as u64;
             shards.push(Shard { path, file, first: len, places });

@@ -1,11 +1,10 @@
 //! Framing of a TFRecord file: `length` (8 bytes), masked CRC-32C of the length (4), data, masked
 //! CRC-32C of the data (4); all little-endian (tensorflow/core/lib/io/record_writer.h).
 
-use std::fs::File;
 use std::io::{self, BufReader, Read as _, Write};
 use std::path::Path;
 
-use foreglow_exit::unusable;
+use foreglow_exit::{open_data, unusable};
 
 use crate::foreign;
 use crate::set::ItemError;
@@ -30,7 +29,7 @@ pub struct RecordRange {
 pub fn index(path: &Path) -> anyhow::Result<Vec<RecordRange>> {
     let shown = path.display();
     let unreadable = |error: io::Error| unusable(format!("the TFRecord file {shown} cannot be read: {error}"));
-    let file = File::open(path).map_err(unreadable)?;
+    let file = open_data(path).map_err(unreadable)?;
     let end = file.metadata().map_err(unreadable)?.len();
     let mut reader = BufReader::new(file);
     let (mut places, mut offset) = (Vec::new(), 0_u64);
