@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Spread;
+use crate::dataset::OUTLIER;
 use crate::ensemble::candidate::Kind;
 use crate::ensemble::distance::Distances;
 use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Situation};
@@ -106,6 +107,7 @@ impl Trial {
                 beyond_median: self.beyond_medians[row],
                 distances: self.distances[row],
                 context: self.contexts[row],
+                is_disturbed: self.weights[row] < OUTLIER,
             }
         };
         HeldOutFold { rows: (0..self.rows.len()).map(error).collect(), fitted: self.fitted }

@@ -71,8 +71,8 @@ pub(super) struct Request<'a> {
 /// Prior weight of the laws if only the number of machines has a meaning. It is small, because such
 /// a job may not scale like a CNN.
 const LAW_OF_WORKERS: f64 = 0.02;
-/// Prior weight of Amdahl's law for more replicas, relative to the law of replicas. A candidate of
-/// this weight is at the end of a 90 % interval of the mixture.
+/// Prior weight of Amdahl's law for more replicas, relative to the law of replicas: the probability
+/// above a 90 % interval.
 const AMDAHL_OF_REPLICAS: f64 = 0.05;
 
 /// Properties of a table that the prior weights depend on.
@@ -249,12 +249,15 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
             Kind::Synchronised => {
                 let problem = Problem::synchronised(training, &prior);
                 let terms = law_terms(training, request, Costs::Synchronised);
-                let law = problem.fit_law(&terms).law;
+                let fit = problem.fit_law(&terms);
                 let beliefs = Beliefs { noise, ..RESIDUAL };
+                // A run that the law dismisses as disturbed is not its remainder either.
+                let weights = training.weights.iter().zip(&fit.weights).map(|(own, weight)| own * weight).collect();
+                let training = Training { weights, ..training.clone() };
                 // Two counts do not show whether the residual of the larger one persists.
                 let is_fixed = |meaning: Meaning| meaning.is_workers() && !request.has_three_counts;
                 let points = without(&|meaning| is_lawful(meaning) || is_fixed(meaning));
-                Member::Detrended(Detrended::over(training, &points, law, &beliefs))
+                Member::Detrended(Detrended::over(&training, &points, fit.law, &beliefs))
             }
             Kind::Proportional => {
                 let terms = law_terms(training, request, Costs::Proportional);

@@ -10,7 +10,8 @@
 //! - Where contexts grow differently beyond a range ([`slopes`](crate::ensemble::slopes)), the
 //!   error of a question that is farther than the held-out rows grows with the distance.
 //! - Where candidates that fit the runs differ beyond the range, the variance between them is
-//!   added.
+//!   added. If no row beyond the range could be held out, the interval is at least as wide as this
+//!   variance.
 //! - Along a law, the interval is at least as wide as its
 //!   [`parameters`](crate::ensemble::parameters) leave open. If nothing was held out, it is that of
 //!   the prior.
@@ -82,8 +83,10 @@ pub(crate) struct Situation<'a> {
     pub(crate) shape: &'a Shape,
     /// Variance that a law has beyond the range.
     pub(crate) parameters: Parameters,
-    /// Variance between the candidates beyond the range.
+    /// Variance between the candidates beyond the range, which held-out rows do not include.
     pub(crate) between: Parameters,
+    /// The same if no rows beyond the range were held out: the least variance there.
+    pub(crate) change: Parameters,
     /// Whether a forward hold-out was possible for the shape.
     pub(crate) has_forward: bool,
     /// Features that vary, per row.
@@ -123,6 +126,8 @@ pub(super) struct HeldOut {
     pub(super) distances: Distances,
     /// Number of its context.
     pub(super) context: usize,
+    /// Whether the other rows show that its runs were disturbed.
+    pub(super) is_disturbed: bool,
 }
 
 impl HeldOut {
@@ -240,7 +245,10 @@ impl Errors {
                 if larger.is_finite() { of_medians.iter().map(|size| size * larger).collect() } else { of_runs };
             if is_unseen {
                 let groups: usize = folds.iter().map(HeldOutFold::contexts).sum();
-                add_group(&mut sizes, groups);
+                // A slow run is not the error of its group.
+                let rows = folds.iter().flat_map(|fold| &fold.rows).zip(&sizes);
+                let largest = rows.filter(|(row, _)| !row.is_disturbed).map(|(_, size)| *size).fold(0.0, f64::max);
+                add_group(&mut sizes, groups, largest);
             }
             return Spread::conformal(sizes).ok().map(Self::Ranked);
         }
@@ -267,8 +275,9 @@ impl Errors {
             _ => Slopes::EQUAL,
         };
         let reach = if matches!(shape, Shape::Inside | Shape::Few(..)) { REACH_OF_CONTEXT } else { reach };
-        let Situation { parameters, between, .. } = *situation;
+        let Situation { parameters, between, change, .. } = *situation;
         let scale = mean * scale_of_mean(degrees);
+        let parameters = parameters.at_least(change, scale * scale);
         Some(Self::Scaled { scale, reach, degrees, slopes, parameters, between, least: 0.0 })
     }
 
@@ -329,13 +338,12 @@ fn by_names(fitted: f64) -> f64 {
     (1.0 - (1.0 - fitted) * (1.0 - fitted)).sqrt()
 }
 
-/// Adds the errors of one more group of rows, all as large as the largest. Errors of one group are
-/// correlated, so that the groups count and not the rows (Lee, Barber and Willett,
-/// "Distribution-free inference with hierarchical data", 2023).
-pub(crate) fn add_group(errors: &mut Vec<f64>, groups: usize) {
-    let largest = errors.iter().copied().fold(0.0, f64::max);
+/// Adds the errors of one more group of rows, all of this size. Errors of one group are correlated,
+/// so that the groups count and not the rows (Lee, Barber and Willett, "Distribution-free inference
+/// with hierarchical data", 2023).
+pub(crate) fn add_group(errors: &mut Vec<f64>, groups: usize, size: f64) {
     let more = errors.len() / groups.max(1);
-    errors.extend(std::iter::repeat_n(largest, more));
+    errors.extend(std::iter::repeat_n(size, more));
 }
 
 /// Returns the scale of Student's t in units of the mean absolute error: 1 at the least degrees of
@@ -357,7 +365,7 @@ mod tests {
 
     fn held_out(error: f64, distance: f64) -> HeldOut {
         let distances = Distances { beyond: distance, in_context: 0.0, of_table: distance };
-        HeldOut { error, beyond_median: 0.0, distances, context: 0 }
+        HeldOut { error, beyond_median: 0.0, distances, context: 0, is_disturbed: false }
     }
 
     fn fold(errors: &[f64], distance: f64, fitted: f64) -> HeldOutFold {
@@ -370,6 +378,7 @@ mod tests {
                 shape,
                 parameters: Parameters::KNOWN,
                 between: Parameters::KNOWN,
+                change: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row,
                 deviation: 0.5,
@@ -405,6 +414,7 @@ mod tests {
                 shape: &Shape::Inside,
                 parameters: Parameters::KNOWN,
                 between: Parameters::KNOWN,
+                change: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row: 0.5,
                 deviation,
@@ -445,6 +455,7 @@ mod tests {
                 shape: &beyond,
                 parameters: Parameters::KNOWN,
                 between: Parameters::KNOWN,
+                change: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row: 0.0,
                 deviation: 0.0,

@@ -138,11 +138,17 @@ impl Fitted {
             Evidence { trials: &trials, fitted: &fitted, counts_fitted, held_out_rows }.weights(&priors)
         };
         let members: Vec<(Kind, f64)> = kinds.iter().copied().zip(weights).collect();
+        let has_forward = has_forward(extent, shape);
+        // What no run shows adds to the errors of held-out rows beyond the range. Without these, the
+        // growth of the error with the distance already allows for it.
+        let unshown = self.unshown(state, shape, &members, (&ties, dismisses), has_forward);
+        let (between, change) = if has_forward { (unshown, Parameters::KNOWN) } else { (Parameters::KNOWN, unshown) };
         let situation = Situation {
             shape,
             parameters,
-            between: self.between(state, shape, &members, &ties, dismisses),
-            has_forward: has_forward(extent, shape),
+            between,
+            change,
+            has_forward,
             features_per_row: extent.varying() as f64 / table.rows() as f64,
             deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
             is_lawful,
@@ -158,15 +164,15 @@ impl Fitted {
         blend
     }
 
-    /// Returns the variance of ln t between the candidates for more replicas, or more cores of a
-    /// machine, where they differ although all fit the runs.
-    fn between(
+    /// Returns the variance of ln t for more replicas, or more cores of a machine, where no run shows
+    /// how they scale.
+    fn unshown(
         &self,
         State { table, extent, meanings, .. }: &State,
         shape: &Shape,
         members: &[(Kind, f64)],
-        ties: &[usize],
-        dismisses: bool,
+        (ties, dismisses): (&[usize], bool),
+        has_forward: bool,
     ) -> Parameters {
         let Shape::Beyond(sides) = shape else { return Parameters::KNOWN };
         let more =
@@ -178,7 +184,7 @@ impl Fitted {
         let member = |kind: Kind| self.members.get(&key(kind, ties, dismisses)).map(Arc::clone);
         let members: Vec<(Kind, Arc<Member>, f64)> =
             members.iter().filter_map(|(kind, weight)| Some((*kind, member(*kind)?, *weight))).collect();
-        Parameters::between(table, extent, sides, &members, are_cores)
+        Parameters::unshown(table, extent, sides, &members, (are_cores, has_forward))
     }
 }
 

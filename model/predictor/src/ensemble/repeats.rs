@@ -27,6 +27,7 @@ pub(super) fn errors(groups: &[Group]) -> Option<Errors> {
         shape: &Shape::Inside,
         parameters: Parameters::KNOWN,
         between: Parameters::KNOWN,
+        change: Parameters::KNOWN,
         has_forward: true,
         features_per_row: 0.0,
         deviation: 0.0,
@@ -48,6 +49,7 @@ fn fold(secs: &[f64]) -> HeldOutFold {
         beyond_median: 0.0,
         distances: Distances::default(),
         context: 0,
+        is_disturbed: false,
     };
     let fitted = (logs.len() - 1) as f64 / logs.len() as f64;
     HeldOutFold { rows: (0..logs.len()).map(row).collect(), fitted }
