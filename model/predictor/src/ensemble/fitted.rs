@@ -67,7 +67,6 @@ impl Fitted {
         let mut training = table.training.clone();
         agreed.iter().filter(|_| dismisses).for_each(|(row, weight)| training.weights[*row] = *weight);
         let key = |kind: &Kind| key(*kind, &ties, dismisses);
-        let has_three_counts = candidate::has_three_counts(extent, meanings);
         let request = |kinds, validates| Request {
             kinds,
             ties: &ties,
@@ -75,7 +74,6 @@ impl Fitted {
             noise: *noise,
             tuning: *tuning,
             is_unexplained: !agreed.is_empty() && !dismisses,
-            has_three_counts,
             validates,
         };
         let trial = |fold: &Fold| {
@@ -126,7 +124,7 @@ impl Fitted {
         };
         let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
         // Held-out rows within the range do not tell laws apart beyond it.
-        let is_unjudged = known.has_more_replicas && !has_three_counts;
+        let is_unjudged = known.has_more_replicas && !candidate::has_three_counts(&training.points, meanings);
         let weights = if is_unjudged {
             normalised(&priors)
         } else {
@@ -139,8 +137,8 @@ impl Fitted {
         };
         let members: Vec<(Kind, f64)> = kinds.iter().copied().zip(weights).collect();
         let has_forward = has_forward(extent, shape);
-        // What no run shows adds to the errors of held-out rows beyond the range. Without these, the
-        // growth of the error with the distance already allows for it.
+        // What no run shows adds to the errors of rows that were held out beyond the range. Without
+        // these, the growth of the error with the distance already allows for it.
         let unshown = self.unshown(state, shape, &members, (&ties, dismisses), has_forward);
         let (between, change) = if has_forward { (unshown, Parameters::KNOWN) } else { (Parameters::KNOWN, unshown) };
         let situation = Situation {
@@ -164,8 +162,8 @@ impl Fitted {
         blend
     }
 
-    /// Returns the variance of ln t for more replicas, or more cores of a machine, where no run shows
-    /// how they scale.
+    /// Returns the variance of ln t for more replicas, or more cores of a machine, where no run
+    /// shows how they scale.
     fn unshown(
         &self,
         State { table, extent, meanings, .. }: &State,

@@ -173,5 +173,7 @@ mod tests {
         let parameters = Parameters { variances: [0.0, 2.0, 5.0] };
         assert_eq!([0.0, 0.5, 1.0, 2.5, 4.0, 9.0].map(|square| parameters.at(square)), [0.0, 1.0, 2.0, 3.5, 5.0, 5.0]);
         assert_eq!(parameters.scaled(0.5).at(4.0), 2.5);
+        let more = Parameters { variances: [0.0, 4.0, 4.5] };
+        assert_eq!(parameters.at_least(more, 1.0), Parameters { variances: [0.0, 3.0, 5.0] });
     }
 }
