@@ -10,8 +10,7 @@
 //! - Where contexts grow differently beyond a range ([`slopes`](crate::ensemble::slopes)), the
 //!   error of a question that is farther than the held-out rows grows with the distance.
 //! - Where candidates that fit the runs differ beyond the range, the variance between them is
-//!   added. If no row beyond the range could be held out, the interval is at least as wide as this
-//!   variance.
+//!   added.
 //! - Along a law, the interval is at least as wide as its
 //!   [`parameters`](crate::ensemble::parameters) leave open. If nothing was held out, it is that of
 //!   the prior.
@@ -83,10 +82,8 @@ pub(crate) struct Situation<'a> {
     pub(crate) shape: &'a Shape,
     /// Variance that a law has beyond the range.
     pub(crate) parameters: Parameters,
-    /// Variance between the candidates beyond the range, which held-out rows do not include.
+    /// Variance between the candidates beyond the range.
     pub(crate) between: Parameters,
-    /// The same if no rows beyond the range were held out: the least variance there.
-    pub(crate) change: Parameters,
     /// Whether a forward hold-out was possible for the shape.
     pub(crate) has_forward: bool,
     /// Features that vary, per row.
@@ -275,9 +272,8 @@ impl Errors {
             _ => Slopes::EQUAL,
         };
         let reach = if matches!(shape, Shape::Inside | Shape::Few(..)) { REACH_OF_CONTEXT } else { reach };
-        let Situation { parameters, between, change, .. } = *situation;
+        let Situation { parameters, between, .. } = *situation;
         let scale = mean * scale_of_mean(degrees);
-        let parameters = parameters.at_least(change, scale * scale);
         Some(Self::Scaled { scale, reach, degrees, slopes, parameters, between, least: 0.0 })
     }
 
@@ -378,7 +374,6 @@ mod tests {
                 shape,
                 parameters: Parameters::KNOWN,
                 between: Parameters::KNOWN,
-                change: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row,
                 deviation: 0.5,
@@ -414,7 +409,6 @@ mod tests {
                 shape: &Shape::Inside,
                 parameters: Parameters::KNOWN,
                 between: Parameters::KNOWN,
-                change: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row: 0.5,
                 deviation,
@@ -455,7 +449,6 @@ mod tests {
                 shape: &beyond,
                 parameters: Parameters::KNOWN,
                 between: Parameters::KNOWN,
-                change: Parameters::KNOWN,
                 has_forward: true,
                 features_per_row: 0.0,
                 deviation: 0.0,

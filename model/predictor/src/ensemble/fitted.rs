@@ -137,15 +137,10 @@ impl Fitted {
         };
         let members: Vec<(Kind, f64)> = kinds.iter().copied().zip(weights).collect();
         let has_forward = has_forward(extent, shape);
-        // What no run shows adds to the errors of rows that were held out beyond the range. Without
-        // these, the growth of the error with the distance already allows for it.
-        let unshown = self.unshown(state, shape, &members, (&ties, dismisses), has_forward);
-        let (between, change) = if has_forward { (unshown, Parameters::KNOWN) } else { (Parameters::KNOWN, unshown) };
         let situation = Situation {
             shape,
             parameters,
-            between,
-            change,
+            between: self.unshown(state, shape, &members, (&ties, dismisses), has_forward),
             has_forward,
             features_per_row: extent.varying() as f64 / table.rows() as f64,
             deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },

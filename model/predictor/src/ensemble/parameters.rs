@@ -108,17 +108,12 @@ impl Parameters {
         let beyond = |(mean, variance, synchronising): (f64, f64, f64)| {
             let threads = if are_cores { (end.0 - mean).clamp(0.0, libm::log(THREADS)) } else { 0.0 };
             let change = threads.max(synchronising) / quantile;
+            // The change of replicas contains Amdahl's law.
             let between = if are_cores || is_judged { (variance - end.1).max(0.0) } else { 0.0 };
             between + change * change
         };
         let near = beyond(near);
         Self { variances: [0.0, near, beyond(far).max(near)] }
-    }
-
-    /// Returns the variance that is at least another one less a variance at the end of the range.
-    pub(super) fn at_least(self, other: Self, at_end: f64) -> Self {
-        let [own, other] = [self, other].map(|parameters| parameters.variances);
-        Self { variances: std::array::from_fn(|place| own[place].max(other[place] - at_end)) }
     }
 
     /// Returns the same variance in another unit.
@@ -173,7 +168,5 @@ mod tests {
         let parameters = Parameters { variances: [0.0, 2.0, 5.0] };
         assert_eq!([0.0, 0.5, 1.0, 2.5, 4.0, 9.0].map(|square| parameters.at(square)), [0.0, 1.0, 2.0, 3.5, 5.0, 5.0]);
         assert_eq!(parameters.scaled(0.5).at(4.0), 2.5);
-        let more = Parameters { variances: [0.0, 4.0, 4.5] };
-        assert_eq!(parameters.at_least(more, 1.0), Parameters { variances: [0.0, 3.0, 5.0] });
     }
 }

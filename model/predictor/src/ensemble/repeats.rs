@@ -27,7 +27,6 @@ pub(super) fn errors(groups: &[Group]) -> Option<Errors> {
         shape: &Shape::Inside,
         parameters: Parameters::KNOWN,
         between: Parameters::KNOWN,
-        change: Parameters::KNOWN,
         has_forward: true,
         features_per_row: 0.0,
         deviation: 0.0,
