@@ -100,6 +100,7 @@ impl Trial {
 
     /// Returns the errors of the blend with these weights.
     fn held_out(&self, weights: &[f64]) -> HeldOutFold {
+        let most = self.weights.iter().copied().fold(0.0, f64::max);
         let error = |row: usize| {
             let predicted: f64 = weights.iter().zip(&self.predicted).map(|(w, logs)| w * logs[row]).sum();
             HeldOut {
@@ -107,7 +108,7 @@ impl Trial {
                 beyond_median: self.beyond_medians[row],
                 distances: self.distances[row],
                 context: self.contexts[row],
-                is_disturbed: self.weights[row] < OUTLIER,
+                is_disturbed: self.weights[row] < OUTLIER * most,
             }
         };
         HeldOutFold { rows: (0..self.rows.len()).map(error).collect(), fitted: self.fitted }
