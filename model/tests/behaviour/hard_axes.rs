@@ -19,6 +19,11 @@ fn holds(prediction: &Prediction, secs: f64) -> bool {
 
 /// Predicts three networks on 8 workers from some counts of them, with the true times.
 fn on_eight(law: fn(f64, f64) -> f64, counts: &[f64], meaning: Meaning) -> Vec<(Prediction, f64)> {
+    on_workers(law, counts, meaning, 1.0)
+}
+
+/// The same with a last run that took longer by a factor.
+fn on_workers(law: fn(f64, f64) -> f64, counts: &[f64], meaning: Meaning, slower: f64) -> Vec<(Prediction, f64)> {
     let features = |rows: &[(f64, f64)]| {
         let names = rows.iter().map(|(share, _)| format!("network {share}"));
         let workers = Column::numeric("workers", rows.iter().map(|row| row.1).collect(), None);
@@ -27,7 +32,8 @@ fn on_eight(law: fn(f64, f64) -> f64, counts: &[f64], meaning: Meaning) -> Vec<(
     let shares = [0.1, 0.3, 0.5];
     let rows: Vec<(f64, f64)> =
         shares.iter().flat_map(|share| counts.iter().map(move |workers| (*share, *workers))).collect();
-    let secs = rows.iter().map(|(share, workers)| 100.0 * law(*share, *workers)).collect();
+    let mut secs: Vec<f64> = rows.iter().map(|(share, workers)| 100.0 * law(*share, *workers)).collect();
+    *secs.last_mut().unwrap() *= slower;
     let dataset = Dataset::new(features(&rows), secs, vec![false; rows.len()]).unwrap();
     let predictor = TablePredictor::fit(&dataset, &[("workers", meaning)]).unwrap();
     let asked = shares.map(|share| (share, 8.0));
@@ -69,6 +75,37 @@ fn both_laws_of_replicas_are_in_the_interval() {
             }
         }
     }
+}
+
+#[test]
+fn a_slow_run_on_the_most_replicas_is_no_property_of_its_network() {
+    let [clean, slowed] = [1.0, 2.0].map(|slower| on_workers(ring, &[1.0, 2.0, 4.0], Meaning::Replicas, slower));
+    for ((clean, _), (slowed, truth)) in clean.iter().zip(&slowed) {
+        let [clean, slowed] = [clean, slowed].map(|prediction| prediction.completion_time_secs.unwrap());
+        assert!((slowed / clean - 1.0).abs() < 0.25, "{slowed} and {clean} for {truth}");
+    }
+}
+
+#[test]
+fn a_slow_run_is_not_the_error_of_a_new_device() {
+    let rows: Vec<(usize, f64)> =
+        (0..4).flat_map(|device| (1..=12).map(move |size| (device, f64::from(size)))).collect();
+    let features = |rows: &[(usize, f64)]| {
+        let devices = rows.iter().map(|row| format!("device {}", row.0));
+        let sizes = Column::numeric("size", rows.iter().map(|row| row.1).collect(), None);
+        Features::new(vec![Column::category("device", devices), sizes]).unwrap()
+    };
+    let width = |slower: f64| {
+        let mut secs: Vec<f64> = rows.iter().map(|(device, size)| (10.0 + 2.0 * *device as f64) * size).collect();
+        secs[42] *= slower;
+        let dataset = Dataset::new(features(&rows), secs, vec![false; rows.len()]).unwrap();
+        let predictor = TablePredictor::fit(&dataset, &[]).unwrap();
+        let prediction = predictor.predict(&features(&[(9, 6.0)])).unwrap().remove(0);
+        let interval = prediction.interval.unwrap();
+        libm::log(interval.upper_secs / interval.lower_secs)
+    };
+    let (clean, slowed) = (width(1.0), width(8.0));
+    assert!(slowed < 1.5 * clean, "{slowed} and {clean}");
 }
 
 #[test]

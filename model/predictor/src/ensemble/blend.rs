@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Spread;
+use crate::dataset::OUTLIER;
 use crate::ensemble::candidate::Kind;
 use crate::ensemble::distance::Distances;
 use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Situation};
@@ -99,6 +100,7 @@ impl Trial {
 
     /// Returns the errors of the blend with these weights.
     fn held_out(&self, weights: &[f64]) -> HeldOutFold {
+        let most = self.weights.iter().copied().fold(0.0, f64::max);
         let error = |row: usize| {
             let predicted: f64 = weights.iter().zip(&self.predicted).map(|(w, logs)| w * logs[row]).sum();
             HeldOut {
@@ -106,6 +108,7 @@ impl Trial {
                 beyond_median: self.beyond_medians[row],
                 distances: self.distances[row],
                 context: self.contexts[row],
+                is_disturbed: self.weights[row] < OUTLIER * most,
             }
         };
         HeldOutFold { rows: (0..self.rows.len()).map(error).collect(), fitted: self.fitted }

@@ -1,6 +1,8 @@
 //! The candidates that an ensemble blends, and the choice of those that compete for a shape of
 //! question.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Points, Training};
@@ -61,8 +63,6 @@ pub(super) struct Request<'a> {
     pub(super) tuning: Tuning,
     /// Whether separate runs agree on a time that the laws do not explain.
     pub(super) is_unexplained: bool,
-    /// Whether three counts of replicas were measured.
-    pub(super) has_three_counts: bool,
     /// Whether some rows are held out. A fold with only two values of a feature then does not tie
     /// its exponent.
     pub(super) validates: bool,
@@ -71,8 +71,8 @@ pub(super) struct Request<'a> {
 /// Prior weight of the laws if only the number of machines has a meaning. It is small, because such
 /// a job may not scale like a CNN.
 const LAW_OF_WORKERS: f64 = 0.02;
-/// Prior weight of Amdahl's law for more replicas, relative to the law of replicas. A candidate of
-/// this weight is at the end of a 90 % interval of the mixture.
+/// Prior weight of Amdahl's law for more replicas, relative to the law of replicas: the probability
+/// above a 90 % interval.
 const AMDAHL_OF_REPLICAS: f64 = 0.05;
 
 /// Properties of a table that the prior weights depend on.
@@ -157,11 +157,14 @@ pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
     kinds
 }
 
-/// Whether three counts of replicas were measured, so that held-out rows show how the time depends
-/// on more of them.
-pub(super) fn has_three_counts(extent: &Extent, meanings: &[Option<Meaning>]) -> bool {
-    let mut replicas = extent.numeric.iter().zip(meanings).filter(|(_, meaning)| **meaning == Some(Meaning::Replicas));
-    replicas.all(|(axis, _)| axis.levels.len() > 2)
+/// Whether rows have three counts of replicas, so that held-out rows show how the time depends on
+/// more of them.
+pub(super) fn has_three_counts(points: &Points, meanings: &[Option<Meaning>]) -> bool {
+    let mut replicas = (0..meanings.len()).filter(|column| meanings[*column] == Some(Meaning::Replicas));
+    replicas.all(|column| {
+        let counts: BTreeSet<u64> = points.numeric.iter().map(|row| row[column].to_bits()).collect();
+        counts.len() > 2
+    })
 }
 
 /// Whether the questions are about more workers than were measured, of all contexts or of their
@@ -249,12 +252,16 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
             Kind::Synchronised => {
                 let problem = Problem::synchronised(training, &prior);
                 let terms = law_terms(training, request, Costs::Synchronised);
-                let law = problem.fit_law(&terms).law;
+                let fit = problem.fit_law(&terms);
                 let beliefs = Beliefs { noise, ..RESIDUAL };
+                // A run that the law dismisses as disturbed is not its remainder either.
+                let weights = training.weights.iter().zip(&fit.weights).map(|(own, weight)| own * weight).collect();
+                let training = Training { weights, ..training.clone() };
                 // Two counts do not show whether the residual of the larger one persists.
-                let is_fixed = |meaning: Meaning| meaning.is_workers() && !request.has_three_counts;
+                let has_three_counts = has_three_counts(&training.points, request.meanings);
+                let is_fixed = |meaning: Meaning| meaning.is_workers() && !has_three_counts;
                 let points = without(&|meaning| is_lawful(meaning) || is_fixed(meaning));
-                Member::Detrended(Detrended::over(training, &points, law, &beliefs))
+                Member::Detrended(Detrended::over(&training, &points, fit.law, &beliefs))
             }
             Kind::Proportional => {
                 let terms = law_terms(training, request, Costs::Proportional);

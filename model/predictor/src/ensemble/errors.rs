@@ -123,6 +123,8 @@ pub(super) struct HeldOut {
     pub(super) distances: Distances,
     /// Number of its context.
     pub(super) context: usize,
+    /// Whether the other rows show that its runs were disturbed.
+    pub(super) is_disturbed: bool,
 }
 
 impl HeldOut {
@@ -240,7 +242,10 @@ impl Errors {
                 if larger.is_finite() { of_medians.iter().map(|size| size * larger).collect() } else { of_runs };
             if is_unseen {
                 let groups: usize = folds.iter().map(HeldOutFold::contexts).sum();
-                add_group(&mut sizes, groups);
+                // A slow run is not the error of its group.
+                let rows = folds.iter().flat_map(|fold| &fold.rows).zip(&sizes);
+                let largest = rows.filter(|(row, _)| !row.is_disturbed).map(|(_, size)| *size).fold(0.0, f64::max);
+                add_group(&mut sizes, groups, largest);
             }
             return Spread::conformal(sizes).ok().map(Self::Ranked);
         }
@@ -329,13 +334,12 @@ fn by_names(fitted: f64) -> f64 {
     (1.0 - (1.0 - fitted) * (1.0 - fitted)).sqrt()
 }
 
-/// Adds the errors of one more group of rows, all as large as the largest. Errors of one group are
-/// correlated, so that the groups count and not the rows (Lee, Barber and Willett,
-/// "Distribution-free inference with hierarchical data", 2023).
-pub(crate) fn add_group(errors: &mut Vec<f64>, groups: usize) {
-    let largest = errors.iter().copied().fold(0.0, f64::max);
+/// Adds the errors of one more group of rows, all of this size. Errors of one group are correlated,
+/// so that the groups count and not the rows (Lee, Barber and Willett, "Distribution-free inference
+/// with hierarchical data", 2023).
+pub(crate) fn add_group(errors: &mut Vec<f64>, groups: usize, size: f64) {
     let more = errors.len() / groups.max(1);
-    errors.extend(std::iter::repeat_n(largest, more));
+    errors.extend(std::iter::repeat_n(size, more));
 }
 
 /// Returns the scale of Student's t in units of the mean absolute error: 1 at the least degrees of
@@ -357,7 +361,7 @@ mod tests {
 
     fn held_out(error: f64, distance: f64) -> HeldOut {
         let distances = Distances { beyond: distance, in_context: 0.0, of_table: distance };
-        HeldOut { error, beyond_median: 0.0, distances, context: 0 }
+        HeldOut { error, beyond_median: 0.0, distances, context: 0, is_disturbed: false }
     }
 
     fn fold(errors: &[f64], distance: f64, fitted: f64) -> HeldOutFold {

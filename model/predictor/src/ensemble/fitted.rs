@@ -67,7 +67,6 @@ impl Fitted {
         let mut training = table.training.clone();
         agreed.iter().filter(|_| dismisses).for_each(|(row, weight)| training.weights[*row] = *weight);
         let key = |kind: &Kind| key(*kind, &ties, dismisses);
-        let has_three_counts = candidate::has_three_counts(extent, meanings);
         let request = |kinds, validates| Request {
             kinds,
             ties: &ties,
@@ -75,7 +74,6 @@ impl Fitted {
             noise: *noise,
             tuning: *tuning,
             is_unexplained: !agreed.is_empty() && !dismisses,
-            has_three_counts,
             validates,
         };
         let trial = |fold: &Fold| {
@@ -126,7 +124,7 @@ impl Fitted {
         };
         let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
         // Held-out rows within the range do not tell laws apart beyond it.
-        let is_unjudged = known.has_more_replicas && !has_three_counts;
+        let is_unjudged = known.has_more_replicas && !candidate::has_three_counts(&training.points, meanings);
         let weights = if is_unjudged {
             normalised(&priors)
         } else {
@@ -138,11 +136,12 @@ impl Fitted {
             Evidence { trials: &trials, fitted: &fitted, counts_fitted, held_out_rows }.weights(&priors)
         };
         let members: Vec<(Kind, f64)> = kinds.iter().copied().zip(weights).collect();
+        let has_forward = has_forward(extent, shape);
         let situation = Situation {
             shape,
             parameters,
-            between: self.between(state, shape, &members, &ties, dismisses),
-            has_forward: has_forward(extent, shape),
+            between: self.unshown(state, shape, &members, (&ties, dismisses), has_forward),
+            has_forward,
             features_per_row: extent.varying() as f64 / table.rows() as f64,
             deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
             is_lawful,
@@ -158,15 +157,15 @@ impl Fitted {
         blend
     }
 
-    /// Returns the variance of ln t between the candidates for more replicas, or more cores of a
-    /// machine, where they differ although all fit the runs.
-    fn between(
+    /// Returns the variance of ln t for more replicas, or more cores of a machine, where no run
+    /// shows how they scale.
+    fn unshown(
         &self,
         State { table, extent, meanings, .. }: &State,
         shape: &Shape,
         members: &[(Kind, f64)],
-        ties: &[usize],
-        dismisses: bool,
+        (ties, dismisses): (&[usize], bool),
+        has_forward: bool,
     ) -> Parameters {
         let Shape::Beyond(sides) = shape else { return Parameters::KNOWN };
         let more =
@@ -178,7 +177,7 @@ impl Fitted {
         let member = |kind: Kind| self.members.get(&key(kind, ties, dismisses)).map(Arc::clone);
         let members: Vec<(Kind, Arc<Member>, f64)> =
             members.iter().filter_map(|(kind, weight)| Some((*kind, member(*kind)?, *weight))).collect();
-        Parameters::between(table, extent, sides, &members, are_cores)
+        Parameters::unshown(table, extent, sides, &members, (are_cores, has_forward))
     }
 }
 

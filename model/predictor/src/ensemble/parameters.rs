@@ -6,7 +6,9 @@
 //!
 //! For more replicas or more cores of a machine, candidates that all fit the runs differ. The
 //! variance between them is that of Bayesian model averaging (Draper, "Assessment and propagation
-//! of model uncertainty", JRSS B 57(1), 1995).
+//! of model uncertainty", JRSS B 57(1), 1995). Two counts of replicas fit any law. Amdahl's law is
+//! then the synchronisation of replicas that takes w/W times as long for w of them, with W the
+//! largest measured count.
 
 use std::sync::Arc;
 
@@ -65,41 +67,50 @@ impl Parameters {
     /// Returns the variance between weighted candidates, and that of a change that no run shows:
     ///
     /// - The last cores may be hardware threads of others, which give no speed-up.
-    /// - More replicas may be on a second node, where the synchronisation takes longer.
+    /// - More replicas may be on a second node, where the synchronisation takes longer, or may
+    ///   follow Amdahl's law if no held-out rows judge the laws.
     ///
     /// The upper end of a 90 % interval is at least the time after the change.
-    pub(super) fn between(
+    pub(super) fn unshown(
         table: &Table,
         extent: &Extent,
         sides: &[(usize, Side)],
         members: &[(Kind, Arc<Member>, f64)],
-        are_cores: bool,
+        (are_cores, is_judged): (bool, bool),
     ) -> Self {
         // The mean of ln t over the rows, its variance between the candidates, and the mean
-        // increase on a second node.
+        // increase by a longer synchronisation.
         let moments = |distance: f64| {
             let points = moved(table, extent, sides, distance);
+            let ratio = |(column, side): &(usize, Side)| {
+                let axis = &extent.numeric[*column];
+                axis.beyond(*side, distance) / axis.largest()
+            };
+            let amdahl = sides.iter().filter(|_| !is_judged).map(ratio).fold(1.0, f64::max);
+            let longer = SECOND_NODE.max(amdahl);
             let logs: Vec<Vec<f64>> = members.iter().map(|(_, member, _)| member.logs(&points)).collect();
             let weighted = |of: &dyn Fn(&[f64]) -> f64| -> f64 {
                 logs.iter().zip(members).map(|(logs, (_, _, weight))| weight * of(logs)).sum()
             };
             let replicas = members.iter().filter(|(kind, ..)| *kind == Kind::Synchronised);
             let shares = replicas.flat_map(|(_, member, _)| member.synchronisation(&points));
-            let second_node = shares.map(|share| libm::log(1.0 + (SECOND_NODE - 1.0) * share)).sum::<f64>();
+            let synchronising = shares.map(|share| libm::log(1.0 + (longer - 1.0) * share)).sum::<f64>();
             let (mut mean, mut variance) = (0.0, 0.0);
             for row in 0..points.rows() {
                 let of_row = weighted(&|logs| logs[row]);
                 mean += of_row / points.rows() as f64;
                 variance += weighted(&|logs| (logs[row] - of_row) * (logs[row] - of_row)) / points.rows() as f64;
             }
-            (mean, variance, second_node / points.rows() as f64)
+            (mean, variance, synchronising / points.rows() as f64)
         };
         let [end, near, far] = DISTANCES.map(moments);
         let quantile = student_t::exceeded_with(UPPER_END.1, UPPER_END.0);
-        let beyond = |(mean, variance, second_node): (f64, f64, f64)| {
+        let beyond = |(mean, variance, synchronising): (f64, f64, f64)| {
             let threads = if are_cores { (end.0 - mean).clamp(0.0, libm::log(THREADS)) } else { 0.0 };
-            let change = threads.max(second_node) / quantile;
-            (variance - end.1).max(0.0) + change * change
+            let change = threads.max(synchronising) / quantile;
+            // The change of replicas contains Amdahl's law.
+            let between = if are_cores || is_judged { (variance - end.1).max(0.0) } else { 0.0 };
+            between + change * change
         };
         let near = beyond(near);
         Self { variances: [0.0, near, beyond(far).max(near)] }

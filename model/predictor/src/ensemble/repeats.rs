@@ -48,6 +48,7 @@ fn fold(secs: &[f64]) -> HeldOutFold {
         beyond_median: 0.0,
         distances: Distances::default(),
         context: 0,
+        is_disturbed: false,
     };
     let fitted = (logs.len() - 1) as f64 / logs.len() as f64;
     HeldOutFold { rows: (0..logs.len()).map(row).collect(), fitted }

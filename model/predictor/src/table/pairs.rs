@@ -248,7 +248,8 @@ impl Rows<'_> {
         let cnns = self.cnns;
         let process = (self.rows.len() >= LEAST_ROWS).then(|| self.process())??;
         let mut errors = process.errors().to_vec();
-        add_group(&mut errors, cnns);
+        let largest = errors.iter().copied().fold(0.0, f64::max);
+        add_group(&mut errors, cnns, largest);
         Some(Correction { process, errors })
     }
 
