@@ -24,7 +24,7 @@ impl<'a> Columns<'a> {
         if text.is_empty() {
             return Ok(None);
         }
-        let number: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+        let number = foreglow_shared::number(text).filter(|number| *number > 0.0);
         number.map(Some).ok_or_else(|| PublicError::Table(format!("{name} is {text:?}, not a number above 0")))
     }
 

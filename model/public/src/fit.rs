@@ -185,5 +185,5 @@ impl Names {
 
 /// Returns the years since 2020, divided by 5, of a date that begins with a year.
 pub fn years(date: &str) -> f64 {
-    date.get(..4).and_then(|year| year.parse().ok()).map_or(0.0, |year: f64| (year - 2020.0) / 5.0)
+    date.get(..4).and_then(|year| year.parse().ok()).map_or(0.0, |year: u32| (f64::from(year) - 2020.0) / 5.0)
 }

@@ -167,12 +167,16 @@ const NOISE: [&str; 9] = ["nvidia", "geforce", "tesla", "amd", "instinct", "rade
 
 /// Returns the name without the words that manufacturers add.
 pub fn short_name(gpu: &Gpu) -> String {
-    gpu.name.split(' ').filter(|word| !NOISE.contains(&word.to_lowercase().as_str())).collect::<Vec<_>>().join(" ")
+    gpu.name
+        .split(' ')
+        .filter(|word| !NOISE.contains(&word.to_ascii_lowercase().as_str()))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Splits a name into lower-case words.
 fn words(name: &str) -> Vec<String> {
-    let lower = name.to_lowercase();
+    let lower = name.to_ascii_lowercase();
     let split = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     split.filter(|word| !NOISE.contains(word)).map(str::to_owned).collect()
 }

@@ -1,5 +1,7 @@
 //! Variances of the effects.
 
+use foreglow_shared::number;
+
 use crate::PublicError;
 use crate::effects::{Effect, Noise};
 
@@ -47,8 +49,10 @@ impl Variances {
         let mut lines = text.lines().skip(1);
         let mut next = || {
             let line = lines.next().unwrap_or_default();
-            let number = line.split_once(',').and_then(|(_, number)| number.parse::<f64>().ok());
-            number.filter(|number| *number > 0.0).ok_or_else(|| PublicError::Table(format!("{line:?} is no deviation")))
+            let deviation = line.split_once(',').and_then(|(_, text)| number(text));
+            deviation
+                .filter(|deviation| *deviation > 0.0)
+                .ok_or_else(|| PublicError::Table(format!("{line:?} is no deviation")))
         };
         let mut variances = Self::default();
         for variance in variances.effects.iter_mut().chain([&mut variances.pair]).chain(&mut variances.noise) {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use foreglow_shared::number;
+
 /// A speed of the job's network that the user knows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnSpeed {
@@ -22,10 +24,10 @@ impl FromStr for OwnSpeed {
         let wrong = || "write a GPU and its images per second, such as 'RTX 3090=812/s' or '8xA100=9500/s'".to_owned();
         let (gpu, speed) = text.split_once('=').ok_or_else(wrong)?;
         let speed = speed.trim().trim_end_matches("images/s").trim_end_matches("/s").trim();
-        let images_per_sec: f64 = speed.parse().map_err(|_| wrong())?;
+        let images_per_sec = number(speed).ok_or_else(wrong)?;
         let counted = gpu.split_once(['x', '×']).and_then(|(count, gpu)| Some((count.trim().parse().ok()?, gpu)));
         let (gpus, gpu) = counted.unwrap_or((1, gpu));
-        let is_valid = images_per_sec.is_finite() && images_per_sec > 0.0 && gpus > 0 && !gpu.trim().is_empty();
+        let is_valid = images_per_sec > 0.0 && gpus > 0 && !gpu.trim().is_empty();
         is_valid.then(|| Self { gpu: gpu.trim().to_owned(), gpus, images_per_sec }).ok_or_else(wrong)
     }
 }

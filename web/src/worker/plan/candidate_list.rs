@@ -9,7 +9,7 @@ impl CandidateList {
     /// Returns the places of the listed rows, of all or of the best of each machine type; unknown
     /// values come last.
     pub fn places(&self, plan: &PlanView, only_best: bool) -> Vec<usize> {
-        let words: Vec<String> = self.filter.to_lowercase().split_whitespace().map(str::to_owned).collect();
+        let words: Vec<String> = self.filter.to_ascii_lowercase().split_whitespace().map(str::to_owned).collect();
         let all: Vec<usize> = match only_best {
             true => plan.best_per_machine.clone(),
             false => (0..plan.rows.len()).collect(),
@@ -18,7 +18,7 @@ impl CandidateList {
             let row = &plan.rows[*place];
             let hardware = plan.arms.get(row.arm).and_then(|arm| arm.hardware.as_ref());
             let hardware = hardware.map(|one| format!("{} {}", one.gpus, one.place)).unwrap_or_default();
-            let text = format!("{} {} {} {hardware}", row.name, short(row), row.remark).to_lowercase();
+            let text = format!("{} {} {} {hardware}", row.name, short(row), row.remark).to_ascii_lowercase();
             words.iter().all(|word| text.contains(word.as_str()))
         };
         let mut places: Vec<usize> = all.into_iter().filter(is_listed).collect();
