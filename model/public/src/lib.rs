@@ -5,6 +5,7 @@
 //! solves it once; [`PublicModel::speeds`] predicts questions, given numbers of the user's own
 //! ([`KnownSpeed`]), which share the effects of the user's software with the questions.
 
+mod aliases;
 mod built_in;
 mod columns;
 mod effects;

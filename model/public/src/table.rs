@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use foreglow_shared::Mode;
 
+use crate::aliases::meant;
 use crate::columns::read_rows;
 use crate::{
     BuiltInNetwork, Conditions, Gpus, Measurement, NetworkCosts, Precision, PublicError, SoftwareKind, Source,
@@ -96,6 +97,13 @@ impl Measurements {
             })
         })?;
         Ok(Self { sources, networks, built_in: BuiltInNetwork::all(), gpus, rows })
+    }
+
+    /// Returns the name in the tables of a network that users may write otherwise: `ResNet-50`,
+    /// `microsoft/resnet-50`, torchvision's `vit_b_16`.
+    pub fn network_name(&self, asked: &str) -> Option<&str> {
+        let built_in = self.built_in.iter().map(|network| network.costs.name.as_str());
+        meant(asked, &built_in.chain(self.networks.iter().map(|network| network.name.as_str())))
     }
 
     /// Returns the costs of a network at an image size: those of the table, or those of the nearest

@@ -114,7 +114,7 @@ impl PublicData {
 
     /// Whether a network has this name.
     pub fn has_network(&self, name: &str) -> bool {
-        self.find(name).is_some() || self.table.costs(name, USUAL_PX).is_some()
+        self.table.network_name(name).is_some()
     }
 
     /// Whether a network is of a file or has a known name.
@@ -192,6 +192,7 @@ impl PublicData {
             NetworkSource::File(NetworkFromFile { costs, memory }) => return Ok((costs.clone(), Some(*memory))),
             NetworkSource::Named(name) => name,
         };
+        let name = self.table.network_name(name).unwrap_or(name);
         let graph = self.find(name);
         if let Some(costs) = self.table.costs(name, job.image_px.unwrap_or(USUAL_PX)) {
             let memory = graph.map(|graph| graph.memory_at(costs.image_px));
@@ -199,12 +200,12 @@ impl PublicData {
         }
         let Some(graph) = graph else {
             let similar = self.similar_networks(name);
-            return Err(UnmeasuredError::UnknownNetwork { name: name.clone(), similar });
+            return Err(UnmeasuredError::UnknownNetwork { name: name.to_owned(), similar });
         };
         let side = job.image_px.unwrap_or(graph.costs.image_px);
         if !graph.px.contains(&side) {
             let (least, most) = (*graph.px.start(), *graph.px.end());
-            return Err(UnmeasuredError::ImageSize { name: name.clone(), least, most });
+            return Err(UnmeasuredError::ImageSize { name: name.to_owned(), least, most });
         }
         Ok((graph.costs_at(side), Some(graph.memory_at(side))))
     }
