@@ -32,8 +32,9 @@ pub fn number(text: &str) -> Option<f64> {
 ///
 /// ```
 /// # use foreglow_shared::count;
-/// assert_eq!((count("1,281,167"), count("1_000"), count("10M")), (Some(1_281_167), Some(1_000), Some(10_000_000)));
-/// assert_eq!((count("1.28k"), count("1,5"), count("1.2345k"), count("-1")), (Some(1_280), None, None, None));
+/// assert_eq!([count("1,281,167"), count("1_000")], [Some(1_281_167), Some(1_000)]);
+/// assert_eq!([count("10M"), count("1.28k")], [Some(10_000_000), Some(1_280)]);
+/// assert_eq!([count("1,5"), count("1.2345k"), count("-1")], [None; 3]);
 /// ```
 pub fn count(text: &str) -> Option<u64> {
     let text = text.trim();

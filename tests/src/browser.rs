@@ -66,7 +66,7 @@ impl Browser {
     pub async fn start_with(preferences: serde_json::Value) -> anyhow::Result<Self> {
         let mut failure = None;
         for _ in 0..STARTS {
-            // A new profile each time: a browser that hung while it started holds the locks of its own.
+            // A new profile each time, because a browser that hung keeps the locks of its own.
             let profile = tempfile::tempdir()?;
             let driver = Driver::start()?;
             let started = tokio::time::timeout(STARTED, driver.open(profile.path(), preferences.clone())).await;

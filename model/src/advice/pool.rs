@@ -59,8 +59,8 @@ pub(super) fn settings(job: &Job, executors: &[u32], cores: &[u32], memory_per_e
 }
 
 /// Returns the most executors that are worth trying; `None` without a limit. A program of the user
-/// that is told neither its executors nor its GPUs nor its machines does the same on several as on
-/// one, unless runs on several were made.
+/// without a placeholder for them does the same on several as on one, unless runs on several were
+/// made.
 pub(super) fn most_executors(job: &Job) -> Option<u32> {
     let command = job.context.workload.command.as_ref()?;
     let measured = job.observations.iter().map(|run| run.executors).max();

@@ -60,8 +60,8 @@ pub fn is_network(word: &str) -> bool {
             && (Architecture::named(word).is_some() || PublicData::built_in().has_network(word))
 }
 
-/// Returns why a word that may be a network's name is neither one nor a file; `None` for the path of
-/// a file and for a known network.
+/// Returns why a word that may be a network's name is neither one nor a file; `None` for a path and
+/// for a known network.
 pub fn unknown_word(word: &str) -> Option<anyhow::Error> {
     if word == "-" || word.contains(['.', '/', '\\']) || std::path::Path::new(word).exists() || is_network(word) {
         return None;
