@@ -196,8 +196,8 @@ impl CommandTemplate {
         self.words.iter().any(is_named)
     }
 
-    /// Returns whether the command has a placeholder for its executors, GPUs or machines. Without one
-    /// it does the same on any number of them, unless it reads the environment itself.
+    /// Returns whether the command has a placeholder for executors, GPUs or machines. Without one it
+    /// does the same on any number of them, unless it reads the environment itself.
     pub fn scales_out(&self) -> bool {
         [Placeholder::Executors, Placeholder::Gpus, Placeholder::Nodes].into_iter().any(|one| self.has(one))
     }
