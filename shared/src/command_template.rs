@@ -196,7 +196,7 @@ impl CommandTemplate {
         self.words.iter().any(is_named)
     }
 
-    /// Returns whether the command has a placeholder for executors, GPUs or machines. Without one it
+    /// Returns whether the command has a placeholder for executors, GPUs or machines. One without
     /// does the same on any number of them, unless it reads the environment itself.
     pub fn scales_out(&self) -> bool {
         [Placeholder::Executors, Placeholder::Gpus, Placeholder::Nodes].into_iter().any(|one| self.has(one))
