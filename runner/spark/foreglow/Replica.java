@@ -13,10 +13,15 @@ import java.util.List;
 
 /**
  * Parameters of an executor's CNN after a round, or their average, in the file format of {@code
- * runner/src/executor/training/state.rs}: a line of JSON, then little-endian 32-bit floats.
+ * runner/executor/src/training/state.rs}: a line of JSON, little-endian 32-bit floats, and a
+ * checksum of both.
  */
 final class Replica implements Serializable {
     private static final long serialVersionUID = 1;
+    /** Hexadecimal digits of the checksum: FNV-1a of 64 bits. */
+    private static final int CHECKSUM = 16;
+    private static final long BASIS = 0xcbf29ce484222325L;
+    private static final long PRIME = 0x100000001b3L;
 
     private final byte[] file;
     /** Offset of the numbers. */
@@ -34,7 +39,11 @@ final class Replica implements Serializable {
         while (start < file.length && file[start] != '\n') {
             start++;
         }
-        return new Replica(file, Math.min(start + 1, file.length));
+        Replica replica = new Replica(file, Math.min(start + 1, file.length));
+        if (file.length - replica.start < CHECKSUM || !Arrays.equals(replica.checksum(), replica.written())) {
+            throw new IllegalStateException("an executor saved a damaged replica");
+        }
+        return replica;
     }
 
     void write(Path path) throws IOException {
@@ -68,7 +77,22 @@ final class Replica implements Serializable {
         }
         Replica average = new Replica(Arrays.copyOf(first.file, first.file.length), first.start);
         average.numbers().put(sum);
+        System.arraycopy(average.checksum(), 0, average.file, average.file.length - CHECKSUM, CHECKSUM);
         return average;
+    }
+
+    /** The checksum of the content. */
+    private byte[] checksum() {
+        long checksum = BASIS;
+        for (int index = 0; index < file.length - CHECKSUM; index++) {
+            checksum = (checksum ^ (file[index] & 0xff)) * PRIME;
+        }
+        return String.format("%016x", checksum).getBytes(StandardCharsets.US_ASCII);
+    }
+
+    /** The checksum in the file. */
+    private byte[] written() {
+        return Arrays.copyOfRange(file, file.length - CHECKSUM, file.length);
     }
 
     private long images() {
@@ -80,6 +104,6 @@ final class Replica implements Serializable {
     }
 
     private FloatBuffer numbers() {
-        return ByteBuffer.wrap(file, start, file.length - start).slice().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();
+        return ByteBuffer.wrap(file, start, file.length - start - CHECKSUM).slice().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();
     }
 }

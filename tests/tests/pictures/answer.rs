@@ -1,7 +1,8 @@
 //! The answer: its figures, its neighbours, pins, prices, and the explanation of each figure.
 
 use anyhow::Context as _;
-use foreglow_shared::{View, WhatIf, format_duration, format_money, format_probability};
+use foreglow_model::format_cost;
+use foreglow_shared::{Estimate, View, WhatIf, format_duration, format_money, format_probability};
 use foreglow_tests::{Browser, answer, cluster_view};
 use thirtyfour::By;
 
@@ -13,6 +14,11 @@ async fn attribute(browser: &Browser, selector: &str, name: &str) -> anyhow::Res
     element.attr(name).await?.with_context(|| format!("{selector} has no {name}"))
 }
 
+/// The cost of the what-if, with all digits.
+async fn what_if_cost(browser: &Browser) -> anyhow::Result<f64> {
+    Ok(attribute(browser, "[data-testid=what-if-cost]", "data-cost").await?.parse()?)
+}
+
 #[tokio::test]
 async fn the_recommendation_shows_time_money_and_chance_and_its_neighbours_on_the_front() -> anyhow::Result<()> {
     let view = cluster_view(12, 6);
@@ -22,7 +28,8 @@ async fn the_recommendation_shows_time_money_and_chance_and_its_neighbours_on_th
     let secs = recommended.prediction.completion_time_secs.context("it has a time")?;
     let cost = recommended.cost.context("it has a cost")?;
     assert_eq!(browser.secs("recommended-time").await?, secs.to_string());
-    assert_eq!(browser.text("recommended-cost").await?, format_money(cost, "USD"));
+    let shown = format_cost(Some(cost), Some(secs), recommended.prediction.interval.as_ref(), "USD");
+    assert_eq!(browser.text("recommended-cost").await?, shown);
     let chance = recommended.success_probability.context("there is a deadline")?;
     assert_eq!(browser.text("recommended-probability").await?, format_probability(chance));
 
@@ -41,7 +48,7 @@ async fn the_recommendation_shows_time_money_and_chance_and_its_neighbours_on_th
         let shown = attribute(&browser, &format!("[data-testid=compare-{row}] [data-secs]"), "data-secs").await?;
         assert_eq!(shown, expected.to_string(), "{row}");
         let given_up = browser.page.find(By::Css(format!("[data-testid=compare-{row}] .beside"))).await?.text().await?;
-        let gap = format_duration((expected - secs).abs());
+        let gap = Estimate::rough((expected - secs).abs()).duration();
         assert!(given_up.contains(&gap), "{gap} in {given_up:?}");
     }
     browser.close().await
@@ -107,7 +114,9 @@ async fn every_figure_is_explained() -> anyhow::Result<()> {
     browser.wait_until("a button beside every figure", is_everywhere).await?;
     browser.page.find(By::Css(".what-if [data-testid=why]")).await?.click().await?;
     let sheet = browser.text("why-sheet").await?;
-    let (time, money) = (browser.text("what-if-time").await?, browser.text("what-if-cost").await?);
+    // The explanation has the digits that the figures are rounded from.
+    let time = format_duration(browser.secs("what-if-time").await?.parse()?);
+    let money = format_money(what_if_cost(&browser).await?, "USD");
     for words in [&time, &money, "Interval", "Probability", "0.04048", "÷ 3600", &explanation.parts[0].name] {
         assert!(sheet.contains(words), "{words:?} in {sheet}");
     }
@@ -145,13 +154,14 @@ async fn a_larger_job_reuses_the_same_runs_at_smaller_sampling_rates() -> anyhow
 async fn published_prices_are_dated_name_their_source_and_change_the_answer() -> anyhow::Result<()> {
     let view = cluster_view(6, 4);
     let (_host, browser) = open(&view).await?;
-    let (first, cost) = (browser.text("what-if-cost").await?, browser.secs("what-if-time").await?);
-    let secs: f64 = cost.parse()?;
+    let (first, secs) = (browser.text("what-if-cost").await?, browser.secs("what-if-time").await?);
+    let secs: f64 = secs.parse()?;
     browser.element("more-question").await?.click().await?;
     browser.set("preset", "1").await?;
     browser.wait_until("another price", async |page| Ok(page.text("what-if-cost").await? != first)).await?;
     // One executor per machine: 4 of them at 1.006 an hour.
-    assert_eq!(browser.text("what-if-cost").await?, format_money(4.0 * 1.006 * secs / 3600.0, "USD"));
+    let cost = what_if_cost(&browser).await?;
+    assert!((cost / (4.0 * 1.006 * secs / 3600.0) - 1.0).abs() < 1e-12, "{cost}");
     let prices = browser.page.find(By::Css(".prices .note a")).await?;
     assert!(prices.attr("href").await?.is_some_and(|source| source.starts_with("https://")));
     assert!(browser.page.find(By::Css(".prices")).await?.text().await?.contains("2026-06-17"));
