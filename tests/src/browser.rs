@@ -35,10 +35,10 @@ const SETTLED: Duration = Duration::from_millis(600);
 /// A browser with a fresh profile.
 #[derive(Debug)]
 pub struct Browser {
-    // Drop order: a page that a failed test leaves open would wait for its driver.
-    _driver: Driver,
     /// The open page.
     pub page: WebDriver,
+    // Drop order: the page closes its session before the driver ends.
+    _driver: Driver,
     _profile: tempfile::TempDir,
 }
 

@@ -1,7 +1,7 @@
 //! Names of networks as users write them.
 
 /// Names in torchvision, and the names of the same networks in timm, which the tables use.
-/// Sources: the lists of models of both libraries (torchvision 0.24, timm 1.0).
+/// Sources: the lists of models of both libraries (torchvision 0.29, timm 1.0).
 const TORCHVISION: [(&str, &str); 31] = [
     ("maxvit_t", "maxvit_tiny_tf_224"),
     ("mnasnet0_5", "mnasnet_050"),
