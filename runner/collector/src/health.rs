@@ -33,8 +33,7 @@ fn problem(shared: &Shared) -> Option<String> {
         return Some("the collector is stopping".to_owned());
     }
     let storage = &shared.storage;
-    let lasting = storage.damage().lasting().map(str::to_owned);
-    if let Some(problem) = lasting.or_else(|| storage.readiness().problem(Instant::now())) {
+    if let Some(problem) = storage.damage().sentence().or_else(|| storage.readiness().problem(Instant::now())) {
         return Some(problem);
     }
     let free = shared.store.as_deref().and_then(disk::free_bytes);
