@@ -3,33 +3,20 @@
 
 use foreglow_shared::{CoreSplit, IncompleteOutcome, IncompleteRun, Job};
 
-use crate::{Prediction, Spread};
+use crate::Spread;
 
 /// Tolerance when times, costs and probabilities are compared: a deadline exactly at a quantile is
 /// met with that probability.
 pub(crate) const ROUNDING: f64 = 1e-9;
 
 /// Returns the longest time after which a run of this configuration was stopped, seconds; 0 if none
-/// was. The whole job takes longer.
-pub fn at_least_secs(job: &Job, split: CoreSplit) -> f64 {
-    stopped_secs(job, split, 1.0)
-}
-
-/// Returns [`at_least_secs`] for a job with `whole_job` times the images: the time of a run of more
-/// images than the job has does not bound the time of the job.
+/// was. The whole job, at the sampling rate `whole_job`, takes longer. The time of a run of more
+/// images than the job has does not bound it.
 pub(crate) fn stopped_secs(job: &Job, split: CoreSplit, whole_job: f64) -> f64 {
     let is_of_job = |run: &IncompleteRun| run.sampling_rate <= whole_job * (1.0 + ROUNDING);
     let is_stopped =
         |run: &&IncompleteRun| run.outcome == IncompleteOutcome::TimedOut && run.split() == split && is_of_job(run);
     job.incomplete.iter().filter(is_stopped).filter_map(|run| run.at_least_secs).fold(0.0, f64::max)
-}
-
-/// Returns the probability that the whole job is done within `limit_secs` on a configuration;
-/// `None` if there are too few samples to estimate it. It is 0 if a run of the configuration was
-/// stopped after as long.
-pub fn chance(job: &Job, split: CoreSplit, prediction: &Prediction, limit_secs: f64) -> Option<f64> {
-    let secs = prediction.completion_time_secs?;
-    within(limit_secs, secs, prediction.spread.as_ref(), at_least_secs(job, split))
 }
 
 /// Returns the probability that a predicted time of `secs` that exceeds `at_least_secs` is at most

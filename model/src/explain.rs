@@ -106,7 +106,7 @@ pub fn shared_processors(context: &Context) -> Option<u32> {
 }
 
 /// Factors of a completion time relative to the smallest configuration, one per resource: t(E, C) =
-/// t(1, 1) · t(E, 1)/t(1, 1) · t(E, C)/t(E, 1), for the whole job.
+/// t(1, 1) · t(E, 1)/t(1, 1) · t(E, C)/t(E, 1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factors {
     /// Completion time on one executor with one core, seconds.
@@ -116,10 +116,12 @@ pub struct Factors {
 }
 
 impl Predictor {
-    /// Returns the factors of a predicted time; `None` if one of the times is unknown.
-    pub fn factors(&self, executors: u32, cores_per_executor: u32) -> Option<Factors> {
+    /// Returns the factors of the predicted time of a setting of equal executors; `None` if one of
+    /// the times is unknown.
+    pub fn factors(&self, setting: Setting) -> Option<Factors> {
+        let Setting { executors, cores_per_executor, sampling_rate, .. } = setting;
         let secs = |executors: u32, cores_per_executor: u32| {
-            self.predict(Setting::even(executors, cores_per_executor, 1.0)).completion_time_secs
+            self.predict(Setting::even(executors, cores_per_executor, sampling_rate)).completion_time_secs
         };
         let (smallest_secs, wide, asked) = (secs(1, 1)?, secs(executors, 1)?, secs(executors, cores_per_executor)?);
         let factors = [(Feature::InverseExecutors, wide / smallest_secs), (Feature::InverseCores, asked / wide)];

@@ -45,7 +45,6 @@ mod work;
 
 pub use crate::accuracy::{Accuracy, AccuracyUnknown};
 pub use crate::advice::{Advice, BestSoFar, LEAST_SAVING, Suggestion, Verdict, advise};
-pub use crate::chance::{at_least_secs, chance};
 pub use crate::error::{DecideError, PartitionSizeUnknown};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::hindsight::{CheckedRun, Nearest, checked_runs};

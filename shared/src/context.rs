@@ -60,6 +60,12 @@ impl Context {
         context
     }
 
+    /// Whether two contexts differ at most in their numbers of images and epochs.
+    pub fn is_same_but_for_size(&self, other: &Self) -> bool {
+        let Workload { images, epochs, .. } = other.workload;
+        Self { workload: Workload { images, epochs, ..self.workload.clone() }, ..self.clone() } == *other
+    }
+
     /// Returns the number of accelerators that all executors share; `None` if each holds its own,
     /// or if the number is unknown, as on a cluster.
     pub fn shared_accelerators(&self) -> Option<u32> {

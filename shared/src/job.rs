@@ -184,6 +184,38 @@ impl Job {
         Self { context, observations, incomplete: Vec::new(), peaks: Vec::new(), accuracies: Vec::new() }
     }
 
+    /// Returns the job that processes the most images over its epochs, of those with a completed
+    /// run if there is one.
+    pub fn largest<'a>(jobs: impl IntoIterator<Item = &'a Self>) -> Option<&'a Self> {
+        let size = |job: &Self| (!job.observations.is_empty(), job.context.workload.images_processed());
+        let order = |one: &&Self, other: &&Self| {
+            let ((is_measured, images), (is_other_measured, other_images)) = (size(one), size(other));
+            is_measured.cmp(&is_other_measured).then(images.total_cmp(&other_images))
+        };
+        jobs.into_iter().max_by(order)
+    }
+
+    /// Returns jobs that differ only in their size as one job. The sampling rates become shares of
+    /// `images`, all images that it processes over its epochs.
+    pub fn joined(context: Context, parts: &[&Self], images: f64) -> Self {
+        let mut job = Self::of_runs(context, Vec::new());
+        for part in parts {
+            let share = part.context.workload.images_processed() / images;
+            // Rounding must not lift the share of the largest run above 1.
+            let rate = |sampling_rate: f64| (sampling_rate * share).min(1.0);
+            job.observations.extend(
+                part.observations.iter().map(|run| Observation { sampling_rate: rate(run.sampling_rate), ..*run }),
+            );
+            job.incomplete.extend(
+                part.incomplete.iter().map(|run| IncompleteRun { sampling_rate: rate(run.sampling_rate), ..*run }),
+            );
+            job.peaks.extend(&part.peaks);
+            job.accuracies.extend(part.accuracies.iter().cloned());
+        }
+        job.sort_runs();
+        job
+    }
+
     /// Adds the run of a sample. [`Job::sort_runs`] has to follow the last one.
     pub fn add(&mut self, sample: &Sample) {
         self.accuracies.extend(TrainedAccuracy::of(sample));

@@ -17,10 +17,10 @@ const BATCH_SIZE: &str = "batch_size";
 #[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
 pub struct JobDefinition(Workload);
 
-/// The measurements of one job on all configurations.
+/// The measurements of one job on all configurations, of all sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobGroup {
-    /// The job.
+    /// The job, with the images and epochs that are asked about.
     pub definition: JobDefinition,
     /// Its measurements, one [`Job`] for each context.
     pub jobs: Vec<Job>,
@@ -39,9 +39,11 @@ impl JobDefinition {
         Workload { batch_size, average_every, ..self.0.clone() }
     }
 
-    /// Returns the images that the whole job processes, over all epochs.
-    pub fn images_processed(&self) -> f64 {
-        self.images as f64 * f64::from(self.epochs)
+    /// Whether this is the same job, perhaps with another number of images or epochs, which are
+    /// amounts of the work.
+    pub fn is_same_job(&self, other: &Self) -> bool {
+        let Workload { images, epochs, .. } = other.0;
+        Self(Workload { images, epochs, ..self.0.clone() }) == *other
     }
 
     /// Returns a one-line title: `resnet18 inference, 2000 images of 32 px`.
@@ -139,7 +141,8 @@ fn other_machines<'a>(own: &[&Job], lenders: &[&'a Job]) -> Vec<&'a Job> {
     let (beside, mut others): (Vec<&Job>, Vec<&Job>) =
         lenders.iter().partition(|job| own.contains(&job.context.hardware()));
     let beside: Vec<JobDefinition> = beside.iter().map(|job| JobDefinition::of(&job.context)).collect();
-    others.retain(|job| job.context.host.machine.is_some() && beside.contains(&JobDefinition::of(&job.context)));
+    let is_beside = |job: &Job| beside.iter().any(|other| other.is_same_job(&JobDefinition::of(&job.context)));
+    others.retain(|job| job.context.host.machine.is_some() && is_beside(job));
     others.sort_by_cached_key(|job| job.context.hardware());
     others.dedup_by_key(|job| job.context.hardware());
     others
@@ -152,7 +155,7 @@ pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
     let definition = JobDefinition::of(context);
     let has_times = |job: &&Job| job.context.workload.mode == definition.mode && !job.observations.is_empty();
     let (own, lenders): (Vec<&Job>, Vec<&Job>) =
-        jobs.iter().filter(has_times).partition(|job| JobDefinition::of(&job.context) == definition);
+        jobs.iter().filter(has_times).partition(|job| JobDefinition::of(&job.context).is_same_job(&definition));
     let mut choices: Vec<(String, u32, Option<u32>, u32)> = Vec::new();
     for job in &own {
         let machine = job.context.machine_name();
@@ -167,27 +170,31 @@ pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
     choices.len() + other_machines(&own, &lenders).len()
 }
 
-/// Groups samples by job. The result does not depend on the order of the samples.
+/// Groups samples by job, as [`group_jobs`] does.
 pub fn group_by_definition(samples: &[Sample]) -> Vec<JobGroup> {
     group_jobs(group_by_context(samples))
 }
 
-/// Groups measurements, one [`Job`] for each context, by job definition. The result does not depend
-/// on their order.
+/// Groups measurements, one [`Job`] for each context, by job. A group has the size of its largest
+/// job, of those with a completed run if there is one. The result does not depend on the order of
+/// the measurements.
 pub fn group_jobs(mut jobs: Vec<Job>) -> Vec<JobGroup> {
     jobs.sort_by_cached_key(|job| job.context.key());
     let mut groups: Vec<JobGroup> = Vec::new();
     for job in &jobs {
         let definition = JobDefinition::of(&job.context);
-        match groups.iter_mut().find(|group| group.definition == definition) {
+        match groups.iter_mut().find(|group| group.definition.is_same_job(&definition)) {
             Some(group) => group.jobs.push(job.clone()),
             None => groups.push(JobGroup { definition, jobs: vec![job.clone()], lenders: Vec::new() }),
         }
     }
     for group in &mut groups {
+        if let Some(largest) = Job::largest(&group.jobs) {
+            group.definition = JobDefinition::of(&largest.context);
+        }
         let is_other = |job: &&Job| {
             job.context.workload.mode == group.definition.mode
-                && JobDefinition::of(&job.context) != group.definition
+                && !JobDefinition::of(&job.context).is_same_job(&group.definition)
                 && !job.observations.is_empty()
         };
         group.lenders = jobs.iter().filter(is_other).cloned().collect();

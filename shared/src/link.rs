@@ -169,13 +169,13 @@ impl View {
     /// CNNs are omitted first.
     pub fn comparing(mut self, jobs: &[Job]) -> Self {
         self.compared.clear();
-        if measured_choices(jobs, &self.job.context) <= 1 {
-            return self;
-        }
         let definition = JobDefinition::of(&self.job.context);
         let is_other = |job: &&Job| job.context.workload.mode == definition.mode && job.context != self.job.context;
-        let is_same = |job: &Job| JobDefinition::of(&job.context) == definition;
+        let is_same = |job: &Job| JobDefinition::of(&job.context).is_same_job(&definition);
         let mut others: Vec<&Job> = jobs.iter().filter(is_other).collect();
+        if measured_choices(jobs, &self.job.context) <= 1 && !others.iter().any(|job| is_same(job)) {
+            return self;
+        }
         let fits = |others: &[&Job]| {
             others.len() < MOST_JOBS_IN_LINK
                 && self.job.runs() + others.iter().map(|job| job.runs()).sum::<usize>() <= MOST_RUNS_IN_LINK

@@ -261,6 +261,11 @@ impl Workload {
         }
     }
 
+    /// Returns the images that the whole job processes, over all epochs.
+    pub fn images_processed(&self) -> f64 {
+        self.images as f64 * f64::from(self.epochs)
+    }
+
     /// Describes the data: `2000 images of 32 px`, `18828 texts of 500 words`, `5000 steps`.
     pub fn describe_data(&self) -> String {
         let (size, unit) = self.input_size();

@@ -169,7 +169,7 @@ impl<'a> Experiments<'a> {
         }
         let (arm, fitted) = (self.arm(site), self.fitted(site));
         let workload = &fitted.job.context.workload;
-        let images = workload.images as f64 * f64::from(workload.epochs);
+        let images = workload.images_processed();
         let of_job = images / self.predictor.definition().images_processed();
         let own = &fitted.job;
         let made = |run: &Observation| run.sampling_rate / fitted.whole_job / of_job;

@@ -311,28 +311,17 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
 /// completed.
 fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Option<FittedArm> {
     let asked = group.definition.images_processed();
-    let images = |job: &Job| job.context.workload.images as f64 * f64::from(job.context.workload.epochs);
     let largest_run = own.iter().flat_map(|job| {
-        let images = images(job);
+        let images = job.context.workload.images_processed();
         job.observations.iter().map(move |run| run.sampling_rate * images)
     });
     let total = largest_run.fold(asked, f64::max);
-    let context = own.first().map_or(&template.context, |job| &job.context);
-    let mut job = Job::of_runs(context.clone(), Vec::new());
+    // Advice proposes runs of this size.
+    let is_asked = |job: &&&Job| job.context.workload.images_processed() == asked;
+    let context = own.iter().find(is_asked).or(own.last()).map_or(&template.context, |job| &job.context);
+    let mut job = Job::joined(context.clone(), own, total);
     learning.write(&mut job.context.workload);
     job.context.host.accelerators.clone_from(&template.context.host.accelerators);
-    for part in own {
-        let share = images(part) / total;
-        // Rounding must not lift the share of the largest run above 1.
-        let rate = |sampling_rate: f64| (sampling_rate * share).min(1.0);
-        let mut part = (*part).clone();
-        part.observations.iter_mut().for_each(|run| run.sampling_rate = rate(run.sampling_rate));
-        part.incomplete.iter_mut().for_each(|run| run.sampling_rate = rate(run.sampling_rate));
-        job.observations.extend(part.observations);
-        job.incomplete.extend(part.incomplete);
-        job.peaks.extend(part.peaks);
-    }
-    job.sort_runs();
     let memory = memory(group, template, learning.batch_size);
     let of_group: Vec<Observation> = group.jobs.iter().flat_map(|job| &job.observations).copied().collect();
     let sources = [

@@ -174,7 +174,7 @@ impl FeatureRow {
 /// Completed runs and lower bounds of a context.
 fn rows(job: &Job) -> Vec<FeatureRow> {
     let workload = &job.context.workload;
-    let images = workload.images as f64 * f64::from(workload.epochs);
+    let images = workload.images_processed();
     let common = FeatureRow::of(&job.context);
     let completed = job.observations.iter().map(|run| FeatureRow {
         split: run.split(),

@@ -23,6 +23,7 @@ pub use self::arms::{Arm, Basis, SizesFrom};
 use self::arms::{arms, check_count};
 use self::choices::between;
 use self::columns::Columns;
+use crate::chance::{stopped_secs, within};
 use crate::runs::check;
 use crate::{
     Accuracy, AccuracyUnknown, Dataset, FitError, Placement, Prediction, Predictor, PublicAnswer, Setting,
@@ -285,7 +286,38 @@ impl JointPredictor {
         joint.or(own).unwrap_or_else(|| Prediction::unknown(vec![Warning::NotPositive]))
     }
 
-    /// Returns the arm's runs; their sampling rates are shares of the whole job.
+    /// Returns the longest time after which a run of this configuration was stopped, seconds; 0 if
+    /// none was. The whole job takes longer.
+    ///
+    /// # Panics
+    /// The index is not below the number of arms.
+    pub fn at_least_secs(&self, arm: usize, split: CoreSplit) -> f64 {
+        let fitted = &self.fitted[arm];
+        stopped_secs(&fitted.job, split, fitted.whole_job)
+    }
+
+    /// Returns the probability that the whole job is done within `limit_secs` on a configuration of
+    /// an arm with this prediction; `None` if there are too few samples to estimate it. It is 0 if a
+    /// run of the configuration was stopped after as long.
+    ///
+    /// # Panics
+    /// The index is not below the number of arms.
+    pub fn chance(&self, arm: usize, split: CoreSplit, prediction: &Prediction, limit_secs: f64) -> Option<f64> {
+        let secs = prediction.completion_time_secs?;
+        within(limit_secs, secs, prediction.spread.as_ref(), self.at_least_secs(arm, split))
+    }
+
+    /// Returns the sampling rate of the whole job among the runs of [`JointPredictor::job`]; below 1
+    /// if a run had more images than the job.
+    ///
+    /// # Panics
+    /// The index is not below the number of arms.
+    pub fn whole_job(&self, arm: usize) -> f64 {
+        self.fitted[arm].whole_job
+    }
+
+    /// Returns the arm's runs; their sampling rates are shares of the images of the whole job or of
+    /// the largest run.
     ///
     /// # Panics
     /// The index is not below the number of arms.

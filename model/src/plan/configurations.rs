@@ -1,8 +1,10 @@
 //! The configurations of an arm, and the machines that each needs.
 
-use foreglow_shared::{CoreSplit, Engine, LEAST_SPARK_MEMORY_MIB};
+use std::collections::BTreeSet;
 
-use super::{Exclusion, Placement, Pricing, Space};
+use foreglow_shared::{CoreSplit, Engine, LEAST_SPARK_MEMORY_MIB, Observation};
+
+use super::{Exclusion, MAX_LISTED, Placement, Pricing, Space};
 use crate::capacity::Capacity;
 use crate::joint::FittedArm;
 use crate::memory::{Footprint, expected_peak_mib};
@@ -13,18 +15,52 @@ use crate::{Arm, Basis, ExecutorSize, JointPredictor, Setting, pack_split};
 const SPARE_MEMORY: f64 = 1.2;
 const MEMORY_STEP_MIB: u32 = 256;
 
-/// Returns the executors and cores to compare on an arm.
+/// Returns the executors and cores to compare on an arm: all that are given, and of the default
+/// ones at most the arm's share of [`MAX_LISTED`] configurations.
 pub(super) fn configurations(predictor: &JointPredictor, index: usize, space: &Space) -> Vec<CoreSplit> {
-    let (executors, cores) = counts(predictor, index, space);
+    let (mut executors, mut cores) = counts(predictor, index, space);
+    let most = (MAX_LISTED / predictor.arms().len()).max(1);
+    if space.is_grid() && executors.len() * cores.len() > most && predictor.fitted(index).public.is_none() {
+        let side = libm::sqrt(most as f64) as usize;
+        let runs = measured(predictor, index);
+        if space.cores_per_executor.is_empty() {
+            let most = (most / executors.len()).max(side);
+            cores = thinned(&cores, runs.iter().map(|run| run.cores_per_executor).collect(), most);
+        }
+        if space.executors.is_empty() {
+            let most = (most / cores.len()).max(side);
+            executors = thinned(&executors, runs.iter().map(|run| run.executors).collect(), most);
+        }
+    }
     space.splits(&executors, &cores)
+}
+
+/// Returns at most about `most` of these ascending counts: the measured ones, if they are at most
+/// half of that, and geometric steps to the largest one.
+fn thinned(counts: &[u32], measured: BTreeSet<u32>, most: usize) -> Vec<u32> {
+    let Some(largest) = counts.last().filter(|_| counts.len() > most) else { return counts.to_vec() };
+    let mut kept = if measured.len() <= most / 2 { measured } else { BTreeSet::new() };
+    let steps = (most - kept.len()).max(2) - 1;
+    let step = |step: usize| libm::round(libm::pow(f64::from(*largest), step as f64 / steps as f64)) as u32;
+    kept.extend((0..=steps).map(step));
+    kept.into_iter().collect()
 }
 
 /// Returns the numbers of executors and of cores per executor to compare on an arm, ascending.
 pub(super) fn counts(predictor: &JointPredictor, index: usize, space: &Space) -> (Vec<u32>, Vec<u32>) {
-    let arm = &predictor.arms()[index];
     if let Some(public) = &predictor.fitted(index).public {
         return (public.executors(), vec![1]);
     }
+    let runs = measured(predictor, index);
+    (
+        distinct(&space.executors, runs.iter().map(|run| run.executors).max()),
+        distinct(&space.cores_per_executor, runs.iter().map(|run| run.cores_per_executor).max()),
+    )
+}
+
+/// Returns the runs whose executors and cores are the measured range of an arm.
+fn measured(predictor: &JointPredictor, index: usize) -> Vec<&Observation> {
+    let arm = &predictor.arms()[index];
     // The measured range includes the runs of other batch sizes of the machine type, and the runs
     // of other machine types if the arm borrows from them.
     let alike: Vec<usize> = (0..predictor.arms().len())
@@ -38,11 +74,7 @@ pub(super) fn counts(predictor: &JointPredictor, index: usize, space: &Space) ->
                 || (&other.machine, other.engine, &other.accelerator) == (&arm.machine, arm.engine, &arm.accelerator)
         })
         .collect();
-    let runs = || alike.iter().flat_map(|other| &predictor.fitted(*other).job.observations);
-    (
-        distinct(&space.executors, runs().map(|run| run.executors).max()),
-        distinct(&space.cores_per_executor, runs().map(|run| run.cores_per_executor).max()),
-    )
+    alike.into_iter().flat_map(|other| &predictor.fitted(other).job.observations).collect()
 }
 
 /// Returns the given counts, or 1 to `most`, ascending.

@@ -225,7 +225,7 @@ impl Plan {
         let fitted = self.predictor.fitted(arm);
         match fitted.own.as_ref().filter(|_| self.pricing[arm].machine_type().is_none()) {
             // Much faster. The predictor of a list of partition sizes assumes another one.
-            Some(own) if self.predictor.arms().len() == 1 => own.times(executors, cores),
+            Some(own) if self.predictor.arms().len() == 1 && fitted.whole_job == 1.0 => own.times(executors, cores),
             _ => {
                 let row = |executors: &u32| {
                     let row: Vec<(u32, u32)> = cores.iter().map(|cores| (*executors, *cores)).collect();

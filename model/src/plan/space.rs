@@ -19,9 +19,10 @@ pub struct Space {
     pub keeps_sheet: bool,
     /// Names of the machine types to choose from; empty for all that were measured.
     pub machines: Vec<String>,
-    /// Numbers of executors; empty for 1 to the largest measured one of each machine type.
+    /// Numbers of executors; empty for 1 to the largest measured one of each machine type, or for
+    /// fewer of them if there are more than 4,096 configurations.
     pub executors: Vec<u32>,
-    /// Numbers of cores per executor; empty for 1 to the largest measured one of each machine type.
+    /// Numbers of cores per executor; empty as for the executors.
     pub cores_per_executor: Vec<u32>,
     /// Total numbers of cores, each divided among every number of executors, in place of
     /// `cores_per_executor`; empty for equal executors.

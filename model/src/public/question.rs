@@ -219,7 +219,7 @@ impl PublicQuestion {
             .iter()
             .map(|count| self.case(model, gpus, gpu, (*count, count.div_ceil(accelerators.count.max(1)))))
             .collect();
-        let images = self.workload.images as f64 * f64::from(self.workload.epochs);
+        let images = self.workload.images_processed();
         let speeds = model.speeds(&cases, known, self.software);
         let mut times = BTreeMap::new();
         for (count, speed) in counts.iter().zip(speeds).filter_map(|(count, speed)| Some((*count, speed?))) {

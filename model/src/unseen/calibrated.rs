@@ -15,7 +15,7 @@ use super::costs::INPUT;
 use super::layer::Layer;
 use super::layer_times::LayerTimes;
 use super::preparation::{Preparation, beside};
-use super::transfer::{MeasuredCnn, TransferredJob, images, key, log_secs_per_image, mean, undisturbed};
+use super::transfer::{MeasuredCnn, TransferredJob, key, log_secs_per_image, mean, undisturbed};
 use crate::Spread;
 use foreglow_numeric::nnls;
 
@@ -71,7 +71,7 @@ impl TransferredJob {
         let new = [preparation.secs(cnn.input), own];
         let mut merged: BTreeMap<_, Vec<(f64, Observation)>> = BTreeMap::new();
         for measured in &known {
-            let size = images(&context.workload) / images(&measured.job.context.workload);
+            let size = context.workload.images_processed() / measured.job.context.workload.images_processed();
             for run in undisturbed(measured.job) {
                 let at = run.split();
                 let (Some(total), Some(factors)) = (measured.totals.get(&at), factors.get(&at)) else { continue };

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foreglow_shared::{Context, CoreSplit, Job, Observation, Workload};
+use foreglow_shared::{Context, CoreSplit, Job, Observation};
 
 use super::{CostedRun, GraphCosts, Layer, RunParts, UnseenCnn};
 use crate::Spread;
@@ -66,7 +66,7 @@ impl TransferredJob {
         let mut merged: BTreeMap<_, Vec<(f64, Observation)>> = BTreeMap::new();
         for (cnn, own) in measured.iter().zip(&at_reference) {
             let weight = 1.0 / (CLOSE + (log - own).abs());
-            let size = images(&context.workload) / images(&cnn.job.context.workload);
+            let size = context.workload.images_processed() / cnn.job.context.workload.images_processed();
             let ratio = libm::exp(log - own) * size;
             for run in undisturbed(&cnn.job) {
                 let secs = run.completion_time_secs * ratio;
@@ -150,7 +150,7 @@ fn reference(times: &[BTreeMap<CoreSplit, f64>]) -> Option<CoreSplit> {
 
 /// Returns ln of the time that one core needs for an image, by configuration.
 pub(super) fn log_secs_per_image(job: &Job) -> BTreeMap<CoreSplit, f64> {
-    let whole = images(&job.context.workload);
+    let whole = job.context.workload.images_processed();
     let mut runs: BTreeMap<CoreSplit, Vec<&Observation>> = BTreeMap::new();
     for run in undisturbed(job) {
         runs.entry(run.split()).or_default().push(run);
@@ -171,11 +171,6 @@ pub(super) fn undisturbed(job: &Job) -> impl Iterator<Item = &Observation> {
 
 fn slots(run: &Observation) -> f64 {
     f64::from(run.split().slots())
-}
-
-/// Returns the number of images that a whole job passes through its CNN.
-pub(super) fn images(workload: &Workload) -> f64 {
-    workload.images as f64 * f64::from(workload.epochs)
 }
 
 pub(super) fn key(run: &Observation) -> (CoreSplit, [u32; 2], u64) {

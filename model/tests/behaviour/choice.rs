@@ -1,7 +1,7 @@
 //! Decisions against an enumeration by hand, and the advice against the decision: limits that are
 //! met exactly, ties, and runs that were stopped.
 
-use foreglow_model::{Candidate, Decision, JointPredictor, Limits, Plan, Predictor, Space, Verdict, chance};
+use foreglow_model::{Candidate, Decision, JointPredictor, Limits, Plan, Predictor, Space, Verdict};
 use foreglow_shared::{
     CoreSplit, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, PriceSheet, Question, Resources,
 };
@@ -63,11 +63,15 @@ fn a_stopped_run_counts_where_too_few_runs_tell_a_probability() {
     let two = [run(2, 1, 1.0, 51.0), run(4, 1, 1.0, 26.0)];
     let mut job = job(&two);
     let predictor = Predictor::fit_job(&job).unwrap();
-    let (split, prediction) = (CoreSplit::even(1, 1), predictor.predict(crate::grid::whole(1, 1)));
-    assert_eq!(chance(&job, split, &prediction, 500.0), None);
+    let chance = |job: &Job, executors: u32| {
+        let joint = JointPredictor::from_predictor(predictor.clone(), job);
+        let prediction = joint.predict(0, 1, 1);
+        joint.chance(0, CoreSplit::even(executors, 1), &prediction, 500.0)
+    };
+    assert_eq!(chance(&job, 1), None);
     job.incomplete.push(stopped(1, 1, 500.0));
-    assert_eq!(chance(&job, split, &prediction, 500.0), Some(0.0));
-    assert_eq!(chance(&job, CoreSplit::even(2, 1), &prediction, 500.0), None, "it was not stopped there");
+    assert_eq!(chance(&job, 1), Some(0.0));
+    assert_eq!(chance(&job, 2), None, "it was not stopped there");
 }
 
 /// A plan without any price.

@@ -91,7 +91,7 @@ fn every_inner_setting_is_held_out_at_most_once() {
 #[test]
 fn the_product_of_the_factors_is_the_time() {
     let predictor = Predictor::fit(&context("spark", ""), &runs()).unwrap();
-    let factors = predictor.factors(4, 2).unwrap();
+    let factors = predictor.factors(Setting::even(4, 2, 1.0)).unwrap();
     let product = factors.factors.iter().fold(factors.smallest_secs, |secs, (_, factor)| secs * factor);
     assert!((product / predictor.predict(whole(4, 2)).completion_time_secs.unwrap() - 1.0).abs() < 1e-12);
     assert!(factors.factors.iter().all(|(_, factor)| *factor < 1.0));

@@ -1,7 +1,7 @@
 //! Selection of samples: from files, standard input or the store, and of a single job.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,10 @@ impl Source {
                 && group.jobs.iter().any(|job| is_wanted(&job.context))
         });
         match (groups.pop(), groups.is_empty()) {
-            (Some(group), true) => Ok(group),
+            (Some(group), true) => {
+                note_sizes(&group.jobs.iter().collect::<Vec<_>>());
+                Ok(group)
+            }
             _ => pick(),
         }
     }
@@ -130,9 +133,14 @@ impl Source {
             [(_, job)] => Ok(job.clone()),
             [] => Err(unusable(format!("no job in the samples matches your choice; there are:\n{}", list(&jobs)))),
             [(_, first), others @ ..] => {
+                let jobs: Vec<&Job> = matching.iter().map(|(_, job)| job).collect();
+                if let Some(job) = of_all_sizes(&jobs) {
+                    note_sizes(&jobs);
+                    return Ok(job);
+                }
                 let all = |is: &dyn Fn(&Context) -> bool| others.iter().all(|(_, job)| is(&job.context));
                 let definition = JobDefinition::of(&first.context);
-                let several = if all(&|context| JobDefinition::of(context) == definition) {
+                let several = if all(&|context| JobDefinition::of(context).is_same_job(&definition)) {
                     "the samples hold one job on several machine types, or with several batch sizes or averaging \
                      intervals, which `plan` compares; choose one with --context N"
                 } else if all(&|context| context.workload.model == definition.model) {
@@ -149,6 +157,33 @@ impl Source {
 /// Returns the job of one context, without its runs elsewhere.
 pub fn alone(job: Job) -> JobGroup {
     JobGroup { definition: JobDefinition::of(&job.context), jobs: vec![job], lenders: Vec::new() }
+}
+
+/// Returns jobs that differ only in their size as one job, which has the size of the largest;
+/// `None` if they differ in more.
+pub fn of_all_sizes(jobs: &[&Job]) -> Option<Job> {
+    let largest = Job::largest(jobs.iter().copied())?;
+    let is_alike = jobs.iter().all(|job| job.context.is_same_but_for_size(&largest.context));
+    is_alike.then(|| Job::joined(largest.context.clone(), jobs, largest.context.workload.images_processed()))
+}
+
+/// Says if jobs of several sizes are one job.
+fn note_sizes(jobs: &[&Job]) {
+    let measured = jobs.iter().filter(|job| !job.observations.is_empty());
+    let size = |job: &&&Job| (job.context.workload.images, job.context.workload.epochs);
+    let sizes: BTreeSet<(u64, u32)> = measured.map(|job| size(&job)).collect();
+    let (Some(job), true) = (jobs.first(), sizes.len() > 1) else { return };
+    let is_repeated = sizes.iter().any(|(_, epochs)| *epochs > 1);
+    let describe = |(images, epochs): &(u64, u32)| match epochs {
+        1 if !is_repeated => images.to_string(),
+        1 => format!("{images} × 1 epoch"),
+        _ => format!("{images} × {epochs} epochs"),
+    };
+    let listed = sizes.iter().map(describe).collect::<Vec<_>>().join(", ");
+    let noun = job.context.workload.noun();
+    note(&format!(
+        "note: runs of several numbers of {noun} ({listed}) count as runs of one job; --context separates them"
+    ));
 }
 
 /// Returns the jobs with a completed run, with their numbers for `--context`.

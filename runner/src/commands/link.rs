@@ -5,7 +5,7 @@ use std::slice::from_ref;
 
 use foreglow_collector::address::is_loopback;
 use foreglow_console::answer::{PlanAnswer, SCHEMA, Startup, fit};
-use foreglow_console::ask::{Source, read_bytes};
+use foreglow_console::ask::{Source, of_all_sizes, read_bytes};
 use foreglow_console::compare::note_prices;
 use foreglow_console::link_suffix::LinkSuffix;
 use foreglow_console::output::{self, Format};
@@ -58,13 +58,16 @@ fn create(args: &Args) -> anyhow::Result<()> {
     let samples = args.source.samples()?;
     let group = args.source.group(&samples, &|_| true)?;
     let runs = runs_of(&group);
-    // The page opens with the context that has the most runs, and lists the others.
-    let most_runs = group.jobs.iter().max_by_key(|job| job.observations.len()).cloned();
+    // The page opens with the context of this size that has the most runs, and lists the others.
+    let is_of_size = |job: &&Job| JobDefinition::of(&job.context) == group.definition;
+    let most_runs = group.jobs.iter().filter(is_of_size).max_by_key(|job| job.observations.len()).cloned();
     let job = most_runs.ok_or_else(|| unusable("no run completed, so there is nothing to link to"))?;
     let others = if args.source.context.is_some() { Vec::new() } else { group_by_context(&samples) };
     let mut question = Question::about_job(&job);
     args.question.change(&mut question, &runs)?;
-    let answer = PlanAnswer::of_context(&job, fit(&job)?, &question)?;
+    let alike = group.jobs.iter().filter(|other| other.context.is_same_but_for_size(&job.context));
+    let of_sizes = of_all_sizes(&alike.collect::<Vec<_>>()).unwrap_or_else(|| job.clone());
+    let answer = PlanAnswer::of_context(&of_sizes, fit(&of_sizes)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
     let view = View { job, question, pins: Vec::new(), left_out: LeftOut::default(), compared: Vec::new() };
     let view = view.comparing(&others);
@@ -97,7 +100,7 @@ fn check_size(view: &View, others: &[Job]) -> anyhow::Result<()> {
     }
     let definition = JobDefinition::of(&view.job.context);
     let is_left_out = |job: &Job| {
-        JobDefinition::of(&job.context) == definition && view.jobs().all(|held| held.context != job.context)
+        JobDefinition::of(&job.context).is_same_job(&definition) && view.jobs().all(|held| held.context != job.context)
     };
     if others.iter().any(is_left_out) {
         note(&format!(
@@ -140,8 +143,9 @@ fn plan(view: View, suffix: &LinkSuffix, args: &Args) -> anyhow::Result<PlanAnsw
     let usual = Question::about_job(&job);
     let definition = JobDefinition::of(&job.context);
     let jobs = std::iter::once(job).chain(compared).collect();
-    let group = group_jobs(jobs).into_iter().find(|group| group.definition == definition);
-    let mut group = group.ok_or_else(|| unusable("the link holds no runs of its job; ask for a new one"))?;
+    let group = group_jobs(jobs).into_iter().find(|group| group.definition.is_same_job(&definition));
+    let group = group.ok_or_else(|| unusable("the link holds no runs of its job; ask for a new one"))?;
+    let mut group = JobGroup { definition, ..group };
     if let Some((images, epochs)) = suffix.settings.size {
         (group.definition.images, group.definition.epochs) = (images, epochs);
     }

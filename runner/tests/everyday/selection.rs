@@ -61,3 +61,39 @@ fn several_jobs_of_one_cnn_are_told_apart_by_their_number_alone() {
         }
     }
 }
+
+#[test]
+fn runs_of_two_sizes_are_one_job_and_the_answer_is_for_the_larger() {
+    let home = Foreglow::new();
+    let lines = std::fs::read_to_string(SAMPLES).unwrap();
+    let of_2000: Vec<&str> = lines.lines().filter(|line| line.contains("resnet18")).collect();
+    // As many images of a job that is twice as large.
+    let twice = |line: &&str| {
+        let mut sample: serde_json::Value = serde_json::from_str(line).unwrap();
+        sample["workload"]["images"] = 4000.into();
+        sample["sampling_rate"] = (sample["sampling_rate"].as_f64().unwrap() / 2.0).into();
+        sample.to_string().replace("019aa6d1", "019aa6d2")
+    };
+    let (first, second) = of_2000.split_at(5);
+    let mixed: Vec<String> = first.iter().map(|line| (*line).to_owned()).chain(second.iter().map(twice)).collect();
+    let mixed = home.write("mixed.jsonl", &mixed.join("\n"));
+    let alike = home.write("alike.jsonl", &of_2000.join("\n"));
+    let plan = |file: &str, images: &[&str]| {
+        let answer = home.run(&[&["plan", file, "--format", "json"], images].concat());
+        assert_eq!(answer.code, 0, "{answer:?}");
+        let plan: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+        let secs = plan["configurations"][0]["completion_time_secs"].as_f64().unwrap();
+        (answer.stderr, plan["job"]["images"].as_u64().unwrap(), secs)
+    };
+    let (note, images, secs) = plan(&mixed, &[]);
+    assert!(note.contains("note: runs of several numbers of images (2000, 4000) count as runs of one job"), "{note}");
+    assert_eq!(images, 4000);
+    let (note, _, of_one_size) = plan(&alike, &["--images", "4000"]);
+    assert!(!note.contains("several numbers"), "{note}");
+    assert!((secs / of_one_size - 1.0).abs() < 1e-6, "{secs} {of_one_size}");
+    let (_, images, secs) = plan(&mixed, &["--images", "2000"]);
+    assert_eq!(images, 2000);
+    assert!((secs / plan(&alike, &[]).2 - 1.0).abs() < 1e-6);
+    let scaling = home.run(&["scaling", &mixed]);
+    assert!(scaling.code == 0 && scaling.stderr.contains("(2000, 4000)"), "{scaling:?}");
+}

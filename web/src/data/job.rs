@@ -1,7 +1,9 @@
 //! The page's data: the measured jobs, and the question about one of them.
 
 use foreglow_model::{extrapolated, shared_processors};
-use foreglow_shared::{Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context};
+use foreglow_shared::{
+    Context, Job, JobDefinition, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context,
+};
 
 /// The configurations to choose from: a question without its limits, prices and what-if.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,10 +47,17 @@ pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
     most_runs_first(group_by_context(&samples))
 }
 
-/// Sorts jobs by descending number of runs.
+/// Sorts jobs by descending number of runs. The first one, with which the page opens, has the
+/// largest size of its job, as in the answer of the command line.
 pub fn most_runs_first(mut jobs: Vec<Job>) -> Vec<Job> {
     // The sort is stable: ties keep the order of their contexts.
     jobs.sort_by_key(|job| std::cmp::Reverse(job.observations.len()));
+    let definitions: Vec<JobDefinition> = jobs.iter().map(|job| JobDefinition::of(&job.context)).collect();
+    let alike = jobs.iter().zip(&definitions).filter(|(_, definition)| definition.is_same_job(&definitions[0]));
+    let largest = Job::largest(alike.map(|(job, _)| job)).map(|job| JobDefinition::of(&job.context));
+    if let Some(place) = definitions.iter().position(|definition| Some(definition) == largest.as_ref()) {
+        jobs[..=place].rotate_right(1);
+    }
     jobs
 }
 

@@ -232,7 +232,7 @@ pub async fn load_compared(planner: Planner) {
     let known = planner.jobs.get_untracked();
     let mut others = untrack(|| planner.others());
     others.retain(|other| other.context.workload.mode == definition.mode);
-    let is_own = |other: &JobSummary| JobDefinition::of(&other.context) == definition;
+    let is_own = |other: &JobSummary| JobDefinition::of(&other.context).is_same_job(&definition);
     if !others.iter().any(is_own) {
         // The contexts show the measured machines; a placeholder replaces their runs.
         let run = Observation { sampling_rate: 0.0, ..*run };

@@ -297,7 +297,7 @@ fn monitored(id: Uuid, run: &ProgramRun<'_>) -> Value {
 }
 
 fn images_processed(run: &ProgramRun<'_>) -> u64 {
-    let whole = run.workload.images as f64 * f64::from(run.workload.epochs);
+    let whole = run.workload.images_processed();
     ((whole * run.sampling_rate).round() as u64).max(1)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foreglow_model::{Candidate, HeldOut, Plan, Prediction, Predictor, Setting, Space, chance};
+use foreglow_model::{Candidate, HeldOut, Plan, Prediction, Predictor, Setting, Space};
 use foreglow_shared::{Observation, Question, WhatIf};
 
 use super::decided::Decided;
@@ -32,13 +32,13 @@ pub(super) fn charts(plan: &Plan, arm: usize, decided: &Decided, question: &Ques
         return view;
     }
     view.grid = grid(plan, arm, decided, question);
-    let job = plan.predictor().job(arm);
-    let own = plan.predictor().own(arm);
-    let whole_job_secs = own.map(|own| whole_job_secs(own, &job.observations));
+    let (predictor, job, own) = (plan.predictor(), plan.predictor().job(arm), plan.predictor().own(arm));
+    let whole_job = predictor.whole_job(arm);
+    let whole_job_secs = own.map(|own| whole_job_secs((own, whole_job), &job.observations));
     let run = |(place, run): (usize, &Observation)| {
-        let measured = (run.sampling_rate == 1.0).then_some(run.completion_time_secs);
+        let measured = (run.sampling_rate == whole_job).then_some(run.completion_time_secs);
         RunView {
-            run: *run,
+            run: Observation { sampling_rate: run.sampling_rate / whole_job, ..*run },
             whole_job_secs: whole_job_secs.as_ref().map_or(measured, |secs| secs[place]),
             predicted_secs: own.and_then(|own| predicted_secs(own, Setting::of(run))),
         }
@@ -46,7 +46,10 @@ pub(super) fn charts(plan: &Plan, arm: usize, decided: &Decided, question: &Ques
     view.runs = job.observations.iter().enumerate().map(run).collect();
     let held_out = own.map(Predictor::held_out).unwrap_or_default().into_iter();
     view.held_out = held_out
-        .map(|HeldOut { setting, measured_secs, predicted_secs }| HeldOutRun { setting, measured_secs, predicted_secs })
+        .map(|HeldOut { setting, measured_secs, predicted_secs }| {
+            let setting = Setting { sampling_rate: setting.sampling_rate / whole_job, ..setting };
+            HeldOutRun { setting, measured_secs, predicted_secs }
+        })
         .collect();
     view
 }
@@ -78,11 +81,10 @@ fn grid(plan: &Plan, arm: usize, decided: &Decided, question: &Question) -> Grid
         .filter(|candidate| candidate.placement.arm == arm)
         .map(|candidate| (key(candidate), candidate))
         .collect();
-    let job = plan.predictor().job(arm);
     let cell = |executors: u32, cores: u32| {
         let candidate = candidates.get(&(executors, cores))?;
         let prediction = &candidate.prediction;
-        let in_time = |deadline: f64| chance(job, candidate.split(), prediction, deadline);
+        let in_time = |deadline: f64| plan.predictor().chance(arm, candidate.split(), prediction, deadline);
         Some(Cell {
             secs: prediction.completion_time_secs.filter(|secs| secs.is_finite() && *secs > 0.0)?,
             interval: prediction.interval,
@@ -145,13 +147,15 @@ pub(super) fn lines(plan: &Plan, arm: usize, counts: WhatIf, view: &PlanView, qu
 /// Predicts a configuration by sampling rate, from the least measured one to the whole job.
 fn by_rate(plan: &Plan, arm: usize, WhatIf { executors, cores_per_executor }: WhatIf) -> Vec<(f64, f64)> {
     let Some(own) = plan.predictor().own(arm) else { return Vec::new() };
-    let runs = &plan.predictor().job(arm).observations;
-    let least = runs.iter().map(|run| run.sampling_rate).fold(1.0, f64::min).min(0.5);
+    let (runs, whole_job) = (&plan.predictor().job(arm).observations, plan.predictor().whole_job(arm));
+    let rates = runs.iter().map(|run| run.sampling_rate / whole_job);
+    let least = rates.fold(1.0, f64::min).min(0.5);
     let rate = |step: u32| match step {
         RATES => 1.0,
         _ => least * libm::pow(1.0 / least, f64::from(step) / f64::from(RATES)),
     };
-    let point = |rate: f64| Some((rate, predicted_secs(own, Setting::even(executors, cores_per_executor, rate))?));
+    let setting = |rate: f64| Setting::even(executors, cores_per_executor, rate * whole_job);
+    let point = |rate: f64| Some((rate, predicted_secs(own, setting(rate))?));
     (0..=RATES).map(rate).filter_map(point).collect()
 }
 
@@ -174,13 +178,14 @@ fn predicted_secs(predictor: &Predictor, setting: Setting) -> Option<f64> {
 
 /// Computes [`RunView::whole_job_secs`] for each run. The scale is computed once per setting,
 /// because there may be thousands of runs.
-fn whole_job_secs(predictor: &Predictor, observations: &[Observation]) -> Vec<Option<f64>> {
+fn whole_job_secs((predictor, whole_job): (&Predictor, f64), observations: &[Observation]) -> Vec<Option<f64>> {
     let mut settings: Vec<Setting> = observations.iter().map(Setting::of).collect();
     settings.sort_by(Setting::order);
     settings.dedup();
     let scale = |setting: &Setting| {
         let secs = |sampling_rate: f64| predicted_secs(predictor, Setting { sampling_rate, ..*setting });
-        if setting.sampling_rate == 1.0 { Some(1.0) } else { Some(secs(1.0)? / secs(setting.sampling_rate)?) }
+        let is_whole = setting.sampling_rate == whole_job;
+        if is_whole { Some(1.0) } else { Some(secs(whole_job)? / secs(setting.sampling_rate)?) }
     };
     let scales: Vec<Option<f64>> = settings.iter().map(scale).collect();
     let scaled = |run: &Observation| {

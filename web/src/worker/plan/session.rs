@@ -87,8 +87,8 @@ impl Session {
     /// No predictor can be fitted to these runs; one sentence with the reason.
     pub fn new(jobs: Vec<Job>, context: Option<&Context>) -> Result<Self, String> {
         let definition = JobDefinition::of(context.ok_or("the question names no job")?);
-        let group = group_jobs(jobs).into_iter().find(|group| group.definition == definition);
-        let group = group.ok_or("the job has no runs")?;
+        let group = group_jobs(jobs).into_iter().find(|group| group.definition.is_same_job(&definition));
+        let group = JobGroup { definition, ..group.ok_or("the job has no runs")? };
         let runs = group.jobs.iter().map(|job| job.observations.len()).max().unwrap_or_default();
         if runs > MOST_RUNS {
             return Err(format!(
@@ -469,6 +469,27 @@ mod tests {
         let answer = answer(&jobs, &asked);
         assert!(answer.plan.unwrap().unwrap().unmeasured.contains(&"m7i.2xlarge".to_owned()));
         assert!(answer.what_if.unwrap().outcome.unwrap_err().contains("not measured"));
+    }
+
+    #[test]
+    fn runs_of_another_size_count_and_are_shown_as_shares_of_the_job() {
+        let mut jobs = jobs();
+        jobs.truncate(1);
+        let mut twice = jobs[0].clone();
+        twice.context.workload.images *= 2;
+        let asked = PlanQuestion::about(&jobs[0]);
+        let alone = answer(&jobs, &asked);
+        jobs.push(twice);
+        let both = answer(&jobs, &asked);
+        let times = |answer: &PlanAnswer| -> Vec<Option<f64>> {
+            answer.plan.as_ref().unwrap().as_ref().unwrap().rows.iter().map(|row| row.secs).collect()
+        };
+        assert_ne!(times(&alone), times(&both));
+        let runs = &both.charts.as_ref().unwrap().runs;
+        assert_eq!(runs.len(), 2 * jobs[0].observations.len());
+        let most = |runs: &[foreglow_shared::Observation]| runs.iter().map(|run| run.sampling_rate).fold(0.0, f64::max);
+        let shown: Vec<foreglow_shared::Observation> = runs.iter().map(|run| run.run).collect();
+        assert_eq!(most(&shown), 2.0 * most(&jobs[0].observations));
     }
 
     #[test]

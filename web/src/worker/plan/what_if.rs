@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreglow_model::{Candidate, JointPredictor, Limits, Plan, Space, at_least_secs, chance};
+use foreglow_model::{Candidate, JointPredictor, Limits, Plan, Space};
 use foreglow_shared::{Context, Estimate, format_probability};
 
 use super::PlanQuestion;
@@ -177,11 +177,11 @@ impl Session {
     /// Whether a configuration meets the deadline.
     fn verdict(&self, plan: &Plan, candidate: &Candidate, limits: &Limits) -> Option<Verdict> {
         let deadline = limits.deadline_secs?;
-        let (job, split) = (plan.predictor().job(candidate.placement.arm), candidate.split());
+        let (predictor, arm, split) = (plan.predictor(), candidate.placement.arm, candidate.split());
         // A run that was stopped took longer than the prediction may say.
-        let at_least_secs = at_least_secs(job, split);
+        let at_least_secs = predictor.at_least_secs(arm, split);
         let secs = candidate.prediction.completion_time_secs?.max(at_least_secs);
-        let sure = chance(job, split, &candidate.prediction, deadline).map(format_probability);
+        let sure = predictor.chance(arm, split, &candidate.prediction, deadline).map(format_probability);
         let sure = sure.map(|sure| format!(", in time with a probability of {sure}")).unwrap_or_default();
         let gap = Estimate::rough((deadline - secs).abs()).duration();
         let is_met = secs <= deadline && at_least_secs < deadline;

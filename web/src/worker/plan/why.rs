@@ -1,8 +1,6 @@
 //! Explanations of every figure of a configuration, in words.
 
-use foreglow_model::{
-    Candidate, Explanation, Factors, Feature, Limits, Plan, Prediction, Predictor, Setting, Spread, chance,
-};
+use foreglow_model::{Candidate, Explanation, Factors, Feature, Limits, Plan, Prediction, Predictor, Setting, Spread};
 use foreglow_shared::{
     Job, PriceSheet, Rate, Resources, WhatIf, format_duration, format_money, format_percent, format_probability,
     format_rate,
@@ -70,14 +68,14 @@ pub fn reasons(explained: &Explained<'_>) -> Vec<Reason> {
         let warnings = prediction.warnings.iter().map(|warning| format!("{warning}.")).collect();
         return vec![Reason::new("Completion time: unknown".into(), warnings)];
     };
-    let setting = Setting::even(counts.executors, counts.cores_per_executor, 1.0);
+    let setting = Setting::even(counts.executors, counts.cores_per_executor, plan.predictor().whole_job(arm));
     let mut reasons = Vec::new();
     match plan.predictor().own(arm) {
         Some(own) => {
             reasons.push(time(own, plan.predictor().job(arm), setting, secs));
             // On rented machines, executors do not share processors as on the measured one.
             let is_rented = plan.pricing(arm).machine_type().is_some();
-            let factors = own.factors(counts.executors, counts.cores_per_executor).filter(|_| !is_rented);
+            let factors = own.factors(setting).filter(|_| !is_rented);
             reasons.extend(self::factors(factors, counts, secs));
         }
         None => {
@@ -181,11 +179,12 @@ fn source_of(spread: &Spread) -> String {
 
 fn likelihood(explained: &Explained<'_>, secs: f64) -> Option<Reason> {
     let Explained { plan, candidate, limits } = explained;
-    let job = plan.predictor().job(candidate.placement.arm);
+    let arm = candidate.placement.arm;
     let mut lines = Vec::new();
     let mut least: Option<f64> = None;
     let mut limit = |limit_secs: f64, words: String| {
-        let Some(probability) = chance(job, candidate.split(), &candidate.prediction, limit_secs) else { return };
+        let chance = plan.predictor().chance(arm, candidate.split(), &candidate.prediction, limit_secs);
+        let Some(probability) = chance else { return };
         least = Some(least.map_or(probability, |least| least.min(probability)));
         lines.push(format!(
             "{words}, {:.3} times the predicted time: the probability to stay below that is {}.",
