@@ -296,9 +296,9 @@ impl JointPredictor {
         stopped_secs(&fitted.job, split, fitted.whole_job)
     }
 
-    /// Returns the probability that the whole job is done within `limit_secs` on a configuration of
-    /// an arm with this prediction; `None` if there are too few samples to estimate it. It is 0 if a
-    /// run of the configuration was stopped after as long.
+    /// Returns the probability that the whole job is done within `limit_secs` on a configuration
+    /// of an arm with this prediction; `None` if there are too few samples to estimate it. It is 0
+    /// if a run of the configuration was stopped after as long.
     ///
     /// # Panics
     /// The index is not below the number of arms.
@@ -307,8 +307,8 @@ impl JointPredictor {
         within(limit_secs, secs, prediction.spread.as_ref(), self.at_least_secs(arm, split))
     }
 
-    /// Returns the sampling rate of the whole job among the runs of [`JointPredictor::job`]; below 1
-    /// if a run had more images than the job.
+    /// Returns the sampling rate of the whole job among the runs of [`JointPredictor::job`]; below
+    /// 1 if a run had more images than the job.
     ///
     /// # Panics
     /// The index is not below the number of arms.

@@ -10,7 +10,7 @@ use crate::two_types::LIMITS;
 /// Measured executors and cores, with the sampling rate.
 const RUNS: [(u32, u32, f64); 6] = [(1, 1, 0.01), (1, 1, 0.1), (7, 1, 0.1), (1, 19, 0.1), (43, 3, 0.1), (2, 40, 0.01)];
 
-/// A job on so many machine types, with six runs of distinct settings each.
+/// A job on this number of machine types, with six runs of distinct settings each.
 fn jobs(machine_types: u32) -> Vec<Job> {
     let on = |machine: u32| {
         let context: Context = serde_json::from_value(serde_json::json!({

@@ -8,7 +8,7 @@ fn secs(images: f64, executors: u32) -> f64 {
     5.0 + 0.01 * images / f64::from(executors)
 }
 
-/// Whole runs of a job of so many images on these executors.
+/// Runs of a whole job with this number of images, one on each number of executors.
 fn whole_runs(images: u64, epochs: u32, executors: &[u32]) -> Job {
     let context: Context = serde_json::from_value(serde_json::json!({
         "workload": {"model": "lenet5", "mode": "training", "image_px": 28, "images": images, "epochs": epochs,
