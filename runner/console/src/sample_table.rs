@@ -1,5 +1,6 @@
 //! Timing samples as human-readable tables.
 
+use foreglow_engine::is_stopped;
 use foreglow_engine::sweep::Run;
 use foreglow_model::{Repetitions, whole_job};
 use foreglow_shared::{Confusion, Estimate, Outcome, Sample, format_duration, format_rate, printable};
@@ -27,7 +28,7 @@ pub fn one(sample: &Sample) -> String {
         ("partition size", configuration.partition_size.to_string()),
         ("sampling rate", format_rate(sample.sampling_rate)),
         ("device", device.cloned().unwrap_or_else(|| "unknown".into())),
-        ("outcome", sample.outcome.as_str().to_owned()),
+        ("outcome", if is_stopped(sample) { "stopped as asked" } else { sample.outcome.as_str() }.to_owned()),
         ("completion time", completion_time(sample)),
         ("start-up, excluded", startup(sample)),
     ]);

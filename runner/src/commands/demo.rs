@@ -151,7 +151,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         samples,
         scenarios,
         decision,
-        Check::new(&predicted, &checked, predictor.predict(whole).completion_time_secs),
+        Check::new(&predicted, &checked, &predictor.predict(whole)),
         link,
     );
     let store = bench.finish();

@@ -1,7 +1,7 @@
 //! Answer of the demo: samples, scenarios, the decision, and a prediction with its measurement.
 
-use foreglow_model::{Interval, Prediction, ScenarioRow};
-use foreglow_shared::{CoreSplit, Sample, format_duration, format_percent};
+use foreglow_model::{Interval, Prediction, ScenarioRow, format_time};
+use foreglow_shared::{CoreSplit, Sample, format_percent};
 use serde::Serialize;
 
 use super::plan::Row;
@@ -33,14 +33,16 @@ pub struct Check {
     measured_secs: Option<f64>,
     /// Prediction of the table, which was fitted with this run as well.
     predicted_with_it_secs: Option<f64>,
+    #[serde(skip)]
+    interval_with_it: Option<Interval>,
     /// |measured − predicted| ÷ measured.
     error_percent: Option<f64>,
 }
 
 impl Check {
-    /// Compares a prediction with the run that it was made for. `predicted_with_it_secs` is the
-    /// prediction from all samples, that run included.
-    pub fn new(prediction: &Prediction, sample: &Sample, predicted_with_it_secs: Option<f64>) -> Self {
+    /// Compares a prediction with the run that it was made for. `with_it` is the prediction from all
+    /// samples, that run included.
+    pub fn new(prediction: &Prediction, sample: &Sample, with_it: &Prediction) -> Self {
         let (predicted_secs, measured_secs) = (prediction.completion_time_secs, sample.completed_secs());
         Self {
             executors: sample.configuration.executors,
@@ -49,7 +51,8 @@ impl Check {
             predicted_secs,
             interval: prediction.interval,
             measured_secs,
-            predicted_with_it_secs,
+            predicted_with_it_secs: with_it.completion_time_secs,
+            interval_with_it: with_it.interval,
             error_percent: predicted_secs
                 .zip(measured_secs)
                 .map(|(predicted, measured)| (measured - predicted).abs() / measured * 100.0),
@@ -57,16 +60,15 @@ impl Check {
     }
 
     fn table(&self) -> String {
-        let time = |secs: Option<f64>| secs.map_or_else(|| "unknown".into(), format_duration);
         format!(
             "CHECK: the whole job on {}, predicted without any run on it\n  \
              predicted {}, measured {}: {} off\n  \
              The table above says {}, because it was fitted with that run as well.\n",
             CoreSplit::even(self.executors, self.cores_per_executor),
-            time(self.predicted_secs),
-            time(self.measured_secs),
+            format_time(self.predicted_secs, self.interval.as_ref()),
+            format_time(self.measured_secs, None),
             self.error_percent.map_or_else(|| "unknown".into(), format_percent),
-            time(self.predicted_with_it_secs)
+            format_time(self.predicted_with_it_secs, self.interval_with_it.as_ref())
         )
     }
 }
