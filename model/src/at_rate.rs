@@ -9,8 +9,9 @@ use crate::{Prediction, Predictor, Setting, Warning};
 /// A configuration with its predicted time, seconds; `None` if no time is known.
 type Fastest = Option<(CoreSplit, f64)>;
 
-/// A predictor at one sampling rate, with a cache for oversubscribed configurations: unless they
-/// were measured, they take as long as the fastest one that fits the machine's processors.
+/// A predictor at one sampling rate, with a cache for oversubscribed configurations: they take at
+/// least as long as the fastest one that fits the machine's processors, unless runs of their own
+/// were faster.
 pub(crate) struct AtRate<'a> {
     predictor: &'a Predictor,
     /// The predictor's features, with the partition size that is assumed.
@@ -40,8 +41,9 @@ impl<'a> AtRate<'a> {
         }
         let fitting = self.fitting(split).unwrap_or(split);
         let mut prediction = self.unlimited(fitting).clone();
-        if let Some(ratio) = self.predictor.measured_ratios.ratio(setting) {
-            prediction.scale(ratio);
+        if let Some(slowdown) = self.predictor.measured_ratios.slowdown(setting, capacity) {
+            prediction.scale(slowdown.factor);
+            prediction.widen(&slowdown.spread);
         }
         if let Ok(asked) = self.items.questions(&[setting]) {
             self.predictor.bound(&asked, &mut prediction);

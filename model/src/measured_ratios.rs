@@ -1,27 +1,47 @@
 //! Slowdowns of oversubscribed configurations beyond the bound.
 //!
 //! A configuration with more task threads than processors is no faster than the fastest one that
-//! fits ([`Capacity`](crate::capacity::Capacity)), and often slower, because its threads compete
-//! for caches and memory. If such a configuration was measured, its runs show the slowdown.
+//! fits ([`Capacity`]), and often slower, because its threads compete for caches and memory. Its
+//! own runs show the slowdown; the runs of others show how it grows with the threads.
 
+use foreglow_predictor::Spread;
 use foreglow_shared::Observation;
 use serde::{Deserialize, Serialize};
 
 use crate::Setting;
+use crate::capacity::Capacity;
 use foreglow_numeric::median;
 
-/// Weight of the bound itself, in runs, because a single run is mostly noise.
-const PRIOR_RUNS: f64 = 1.0;
+/// Standard deviation of ln(time / bound) for twice the threads that a machine has, before any run
+/// shows it: such jobs took 1.2 to 1.9 times as long.
+const SLOWDOWN: f64 = 0.3;
+/// Standard deviation of ln t between runs of an oversubscribed setting, and between settings with
+/// equally many threads for each processor.
+const NOISE: f64 = 0.1;
+/// Degrees of freedom of an unknown slowdown.
+const DEGREES_OF_FREEDOM: f64 = 4.0;
 
 /// Measured times of oversubscribed configurations, relative to the bound.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MeasuredRatios(Vec<MeasuredRatio>);
 
-/// The median of ln(measured time / bound) of one setting.
+/// The runs of one setting.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct MeasuredRatio {
     setting: Setting,
+    /// Median of ln(measured time / bound).
     log_ratio: f64,
+    /// Number of runs.
+    runs: f64,
+}
+
+/// The time of an oversubscribed configuration relative to that of the fastest one that fits.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Slowdown {
+    /// The median.
+    pub(crate) factor: f64,
+    /// Its distribution about the median.
+    pub(crate) spread: Spread,
 }
 
 impl MeasuredRatios {
@@ -34,24 +54,92 @@ impl MeasuredRatios {
             let bound = bound_secs(setting)?;
             let of_setting = runs.iter().filter(|run| Setting::of(run) == setting);
             let logs: Vec<f64> = of_setting.map(|run| libm::log(run.completion_time_secs / bound)).collect();
-            let runs = logs.len() as f64;
-            let log_ratio = median(&logs) * runs / (runs + PRIOR_RUNS);
-            log_ratio.is_finite().then_some(MeasuredRatio { setting, log_ratio })
+            let (log_ratio, runs) = (median(&logs), logs.len() as f64);
+            log_ratio.is_finite().then_some(MeasuredRatio { setting, log_ratio, runs })
         };
         Self(settings.into_iter().filter_map(ratio).collect())
     }
 
-    /// Returns the ratio of a configuration's time to the bound, at the measured sampling rate that
-    /// is nearest to the setting's; `None` if the configuration was not measured.
-    pub(crate) fn ratio(&self, setting: Setting) -> Option<f64> {
+    /// Returns the slowdown of a setting beyond the capacity: from the runs of its configuration, at
+    /// the sampling rate that is nearest, or else by the threads for each processor from the runs of
+    /// other configurations. `None` if its distribution is unknown.
+    pub(crate) fn slowdown(&self, setting: Setting, capacity: Capacity) -> Option<Slowdown> {
+        let (log, deviation) = match self.own(setting) {
+            Some(MeasuredRatio { log_ratio, runs, .. }) => {
+                let variance = NOISE * NOISE / runs;
+                let weight = 1.0 / (1.0 + variance / (SLOWDOWN * SLOWDOWN));
+                (weight * log_ratio, (weight * variance).sqrt())
+            }
+            None => self.unmeasured(capacity.doublings(setting), capacity),
+        };
+        let spread = Spread::student_t(deviation, DEGREES_OF_FREEDOM).ok()?;
+        Some(Slowdown { factor: libm::exp(log), spread })
+    }
+
+    fn own(&self, setting: Setting) -> Option<&MeasuredRatio> {
         let distance = |at: &MeasuredRatio| libm::fabs(libm::log(at.setting.sampling_rate / setting.sampling_rate));
         let is_of = |at: &&MeasuredRatio| at.setting.split() == setting.split();
-        let nearest = self.0.iter().filter(is_of).min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-        Some(libm::exp(nearest.log_ratio))
+        self.0.iter().filter(is_of).min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+
+    /// Returns the logarithm of the slowdown of a configuration without runs, and its standard
+    /// deviation: a slowdown for each doubling of the threads, with a normal prior about 1. More
+    /// threads are never faster.
+    fn unmeasured(&self, doublings: f64, capacity: Capacity) -> (f64, f64) {
+        let (mut precision, mut sum) = (1.0 / (SLOWDOWN * SLOWDOWN), 0.0);
+        for MeasuredRatio { setting, log_ratio, runs } in &self.0 {
+            let doublings = capacity.doublings(*setting);
+            let weight = doublings / (NOISE * NOISE * (1.0 + 1.0 / runs));
+            precision += weight * doublings;
+            sum += weight * log_ratio;
+        }
+        let log = (sum / precision).max(0.0) * doublings;
+        (log, (doublings * doublings / precision + NOISE * NOISE).sqrt())
     }
 
     /// Returns the measured configurations of equal executors, E and C.
     pub(crate) fn configurations(&self) -> impl Iterator<Item = (u32, u32)> {
         self.0.iter().filter_map(|at| at.setting.split().equal_counts())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: Capacity = Capacity { processors: Some(2), accelerators: None, averages: false };
+
+    /// Runs of 1 s where the bound is the divisor of their slowdown.
+    fn of(runs: &[(u32, u32, f64)]) -> MeasuredRatios {
+        let rows = runs.iter().map(|(e, c, slowdown)| serde_json::json!([e, c, 512, 8, 0.1, slowdown, null]));
+        let runs: Vec<Observation> = serde_json::from_value(rows.collect()).unwrap();
+        MeasuredRatios::of(&runs, |_| Some(1.0))
+    }
+
+    fn slowdown(of: &MeasuredRatios, executors: u32, cores: u32) -> Slowdown {
+        of.slowdown(Setting::even(executors, cores, 1.0), TWO).unwrap()
+    }
+
+    #[test]
+    fn a_measured_configuration_has_the_slowdown_of_its_runs() {
+        let one = slowdown(&of(&[(2, 2, 1.5)]), 2, 2);
+        assert!((1.4..1.5).contains(&one.factor), "{one:?}");
+        let many = slowdown(&of(&[(2, 2, 1.5); 9]), 2, 2);
+        assert!(many.factor > one.factor && many.factor < 1.5, "{many:?}");
+        assert!(many.spread.quantile(0.95) < one.spread.quantile(0.95));
+    }
+
+    #[test]
+    fn the_slowdown_of_others_grows_with_the_threads_and_narrows_the_distribution() {
+        let unknown = MeasuredRatios::default();
+        let known = of(&[(2, 2, 1.5), (2, 2, 1.5), (1, 4, 1.5)]);
+        for (executors, cores, doublings) in [(4, 1, 1.0), (4, 2, 2.0)] {
+            let (before, after) = (slowdown(&unknown, executors, cores), slowdown(&known, executors, cores));
+            assert_eq!(before.factor, 1.0);
+            let expected = libm::pow(1.5, doublings);
+            assert!((0.9 * expected..expected).contains(&after.factor), "{after:?}");
+            assert!(after.spread.quantile(0.95) < before.spread.quantile(0.95));
+        }
+        assert_eq!(slowdown(&of(&[(2, 2, 0.8)]), 4, 1).factor, 1.0, "more threads are never faster");
     }
 }
