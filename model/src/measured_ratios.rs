@@ -60,8 +60,8 @@ impl MeasuredRatios {
         Self(settings.into_iter().filter_map(ratio).collect())
     }
 
-    /// Returns the slowdown of a setting beyond the capacity: from the runs of its configuration, at
-    /// the sampling rate that is nearest, or else by the threads for each processor from the runs of
+    /// Returns the slowdown of a setting beyond the capacity: from the runs of its configuration,
+    /// at the nearest sampling rate, or else by the threads for each processor from the runs of
     /// other configurations. `None` if its distribution is unknown.
     pub(crate) fn slowdown(&self, setting: Setting, capacity: Capacity) -> Option<Slowdown> {
         let (log, deviation) = match self.own(setting) {

@@ -40,8 +40,8 @@ pub struct Check {
 }
 
 impl Check {
-    /// Compares a prediction with the run that it was made for. `with_it` is the prediction from all
-    /// samples, that run included.
+    /// Compares a prediction with the run that it was made for. `with_it` is the prediction from
+    /// all samples, that run included.
     pub fn new(prediction: &Prediction, sample: &Sample, with_it: &Prediction) -> Self {
         let (predicted_secs, measured_secs) = (prediction.completion_time_secs, sample.completed_secs());
         Self {
