@@ -60,8 +60,8 @@ impl Capacity {
         setting.slots() > self.most_slots() || setting.executors > self.most_executors()
     }
 
-    /// Returns log₂ of the task threads for each processor, or of the executors for each accelerator
-    /// if these are more; 0 within the limits.
+    /// Returns log₂ of the task threads for each processor, or of the executors for each
+    /// accelerator if these are more; 0 within the limits.
     pub(crate) fn doublings(self, setting: Setting) -> f64 {
         let excess = |count: u32, most: u32| libm::log2(f64::from(count) / f64::from(most)).max(0.0);
         excess(setting.slots(), self.most_slots()).max(excess(setting.executors, self.most_executors()))
