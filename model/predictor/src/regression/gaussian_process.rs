@@ -142,12 +142,9 @@ impl Covariance {
 
     /// Computes the covariance between a place and each of the first rows.
     fn row(&self, place: &Place, entries: &mut [f64]) {
-        let along = self.kernel.along(place, &self.rows);
-        let mut scratch = self.kernel.scratch();
-        for (row, entry) in entries.iter_mut().enumerate() {
-            let components = self.kernel.to_row((place, &along), &self.rows, row, &mut scratch);
-            *entry = self.constant + components.zip(&self.variances).map(|(k, variance)| k * variance).sum::<f64>();
-        }
+        entries.fill(0.0);
+        self.kernel.add_to_rows(place, &self.rows, &self.variances, entries);
+        entries.iter_mut().for_each(|entry| *entry += self.constant);
     }
 }
 

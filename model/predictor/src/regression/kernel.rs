@@ -58,9 +58,6 @@ pub(crate) struct Rows {
     of_rows: Vec<Vec<usize>>,
 }
 
-/// L, S and L + S between one point and every distinct value of each number.
-pub(crate) struct Along(Vec<[f64; 3]>);
-
 impl Kernel {
     pub(crate) fn of(points: &Points, length_scale: f64) -> Self {
         let encoding = Encoding::of(points, Unit::Spread);
@@ -100,25 +97,43 @@ impl Kernel {
         self.products(scratch)
     }
 
-    /// Computes the kernels of numbers between a point and the rows, for [`Kernel::to_row`].
-    pub(crate) fn along(&self, point: &Place, rows: &Rows) -> Along {
-        Along(rows.values.iter().map(|(number, value)| self.of_number(point.numbers[*number], *value)).collect())
+    /// Computes Σ variance · component between a point and each of the first rows, as the sum over
+    /// [`Kernel::between`] does, one component after another over all rows.
+    pub(crate) fn add_to_rows(&self, point: &Place, rows: &Rows, variances: &[f64], sums: &mut [f64]) {
+        let count = sums.len();
+        let factors = self.factors_of_rows(point, rows, count);
+        let column = |factor: usize| &factors[factor * count..][..count];
+        let mut product = vec![0.0; count];
+        for (component, variance) in self.components.iter().zip(variances) {
+            product.fill(1.0);
+            for factor in &component.factors {
+                product.iter_mut().zip(column(*factor)).for_each(|(product, factor)| *product *= factor);
+            }
+            sums.iter_mut().zip(&product).for_each(|(sum, product)| *sum += product * variance);
+        }
     }
 
-    /// Returns [`Kernel::between`] for a point and a row.
-    pub(crate) fn to_row<'a>(
-        &'a self,
-        (point, along): (&Place, &Along),
-        rows: &Rows,
-        row: usize,
-        scratch: &'a mut [f64],
-    ) -> impl Iterator<Item = f64> + 'a {
-        let (numeric, names) = scratch.split_at_mut(3 * point.numbers.len());
-        for (place, factors) in rows.of_rows[row].iter().zip(numeric.chunks_exact_mut(3)) {
-            factors.copy_from_slice(&along.0[*place]);
+    /// Returns the values of [`Kernel::factors`] for each of the first rows, one factor after
+    /// another.
+    fn factors_of_rows(&self, point: &Place, rows: &Rows, count: usize) -> Vec<f64> {
+        let numbers = point.numbers.len();
+        let of_value = |(number, value): &(usize, f64)| self.of_number(point.numbers[*number], *value);
+        let of_values: Vec<[f64; 3]> = rows.values.iter().map(of_value).collect();
+        let mut factors = vec![0.0; (3 * numbers + point.levels.len()) * count];
+        let (numeric, names) = factors.split_at_mut(3 * numbers * count);
+        for (number, columns) in numeric.chunks_exact_mut(3 * count.max(1)).enumerate() {
+            for (row, of_row) in rows.of_rows[..count].iter().enumerate() {
+                let values = of_values[of_row[number]];
+                (0..3).for_each(|kind| columns[kind * count + row] = values[kind]);
+            }
         }
-        of_names(point, &rows.places[row], names);
-        self.products(scratch)
+        for (name, column) in names.chunks_exact_mut(count.max(1)).enumerate() {
+            let level = point.levels[name];
+            for (factor, row) in column.iter_mut().zip(&rows.places) {
+                *factor = f64::from(u8::from(level.is_some() && level == row.levels[name]));
+            }
+        }
+        factors
     }
 
     fn products<'a>(&'a self, factors: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
