@@ -10,6 +10,7 @@ mod metric;
 mod nnls;
 mod outliers;
 mod process;
+mod sorting;
 pub mod student_t;
 
 pub use crate::elementary::{exponentials, logarithms};
@@ -18,3 +19,4 @@ pub use crate::metric::{MetricError, mape};
 pub use crate::nnls::nnls;
 pub use crate::outliers::{MEDIAN_OF_NORMAL, median, outliers, outlying_errors};
 pub use crate::process::{GroupedProcess, rows_of};
+pub use crate::sorting::sort_numbers;

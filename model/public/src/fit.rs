@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use foreglow_numeric::dot;
+use foreglow_shared::sort;
 use libm::log;
 
 use crate::effects::{Key, Row};
@@ -130,7 +131,7 @@ struct Names {
 impl Names {
     fn of(table: &Measurements) -> Self {
         let distinct = |mut names: Vec<String>| {
-            names.sort();
+            sort(&mut names);
             names.dedup();
             names
         };

@@ -1,5 +1,6 @@
 //! Training settings whose accuracy was measured, with their times.
 
+use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
 
 use super::{Limits, Placement, Plan};
@@ -60,7 +61,7 @@ impl Plan {
             }
         }
         // The sort is stable: ties keep the order of the arms and executors.
-        trained.sort_by(|a, b| b.accuracy.mean.total_cmp(&a.accuracy.mean));
+        sort_by(&mut trained, |a, b| b.accuracy.mean.total_cmp(&a.accuracy.mean));
         trained
     }
 }

@@ -3,6 +3,8 @@
 
 use std::fmt::{Display, Write};
 
+use foreglow_shared::sort;
+
 /// SVG or HTML in which all inserted values are escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Markup(String);
@@ -63,7 +65,7 @@ impl Markup {
         const STEPS: f64 = 10.0;
         let place = |(x, y): (f64, f64)| [x, y].map(|px| (px * STEPS).round() as i32);
         let mut places: Vec<[i32; 2]> = points.into_iter().map(place).collect();
-        places.sort();
+        sort(&mut places);
         places.dedup();
         let mut path = String::new();
         for [x, y] in places {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::Meaning;
@@ -86,7 +87,7 @@ impl Fitted {
             };
             let groups: Vec<Vec<u32>> = test.points.category.iter().map(group).collect();
             let mut names = groups.clone();
-            names.sort();
+            sort(&mut names);
             names.dedup();
             let contexts = groups.iter().map(|own| names.binary_search(own).unwrap_or_else(|place| place)).collect();
             Trial {

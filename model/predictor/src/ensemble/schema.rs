@@ -1,5 +1,6 @@
 //! The columns that an ensemble was fitted on, and the alignment of questions to them.
 
+use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Column, DatasetError, Features, Points, UNSEEN, Values};
@@ -25,7 +26,7 @@ impl Schema {
             Values::Numeric { .. } => Kind::Numeric { name: column.name.clone() },
             Values::Category { levels, codes } => {
                 let mut used: Vec<String> = codes.iter().map(|code| levels[*code as usize].clone()).collect();
-                used.sort();
+                sort(&mut used);
                 used.dedup();
                 Kind::Category { name: column.name.clone(), levels: used }
             }

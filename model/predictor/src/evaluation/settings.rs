@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::evaluation::{Repeats, Split, Trial};
 use crate::{Column, Dataset, Features, Values};
+use foreglow_shared::sort_by;
 
 /// The distinct settings of a table, in an order independent of the order of its rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +23,7 @@ impl<'a> Settings<'a> {
     pub fn of(runs: &'a Dataset) -> Self {
         let order = Order::of(runs.features());
         let mut rows: Vec<usize> = (0..runs.secs().len()).collect();
-        rows.sort_by(|a, b| order.compare(*a, *b).then(runs.secs()[*a].total_cmp(&runs.secs()[*b])));
+        sort_by(&mut rows, |a, b| order.compare(*a, *b).then(runs.secs()[*a].total_cmp(&runs.secs()[*b])));
         let mut starts: Vec<usize> = (0..rows.len())
             .filter(|at| *at == 0 || order.compare(rows[*at - 1], rows[*at]) != Ordering::Equal)
             .collect();
@@ -107,7 +108,7 @@ impl<'a> Order<'a> {
 
 fn ranks(levels: &[String]) -> Vec<usize> {
     let mut sorted: Vec<usize> = (0..levels.len()).collect();
-    sorted.sort_by(|a, b| levels[*a].cmp(&levels[*b]));
+    sort_by(&mut sorted, |a, b| levels[*a].cmp(&levels[*b]));
     let mut ranks = vec![0; levels.len()];
     sorted.into_iter().enumerate().for_each(|(rank, level)| ranks[level] = rank);
     ranks

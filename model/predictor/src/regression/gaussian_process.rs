@@ -1,6 +1,7 @@
 //! Gaussian processes: sums of smooth functions of a few features each.
 
 use foreglow_numeric::{Cholesky, Matrix, dot};
+use foreglow_shared::sort_by_key;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Points, Training};
@@ -163,9 +164,9 @@ fn sample(rows: usize) -> Vec<usize> {
     };
     let mut order: Vec<usize> = (0..rows).collect();
     if rows > LEARNT_FROM {
-        order.sort_by_key(|row| mixed(*row));
+        sort_by_key(&mut order, |row| mixed(*row));
         order.truncate(LEARNT_FROM);
-        order.sort();
+        order.sort_unstable();
     }
     order
 }

@@ -1,5 +1,6 @@
 //! Design matrix: the features in which the exponent of each term is linear.
 
+use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Points;
@@ -56,7 +57,7 @@ impl Design {
         let mut combinations = Vec::new();
         if encoding.category.len() > 1 {
             combinations = points.category.iter().map(|codes| encoding.levels(codes).collect()).collect();
-            combinations.sort();
+            sort(&mut combinations);
             combinations.dedup();
             if combinations.len() > MOST_LEVELS {
                 combinations.clear();

@@ -6,6 +6,7 @@ use crate::regression::encoding::Numeric;
 use crate::regression::posynomial::Prior;
 use crate::regression::posynomial::design::{Coefficient, Design};
 use crate::regression::posynomial::term::{FIXED, Normal, Term};
+use foreglow_numeric::sort_numbers;
 
 /// Standard deviation of the prior of an offset: a factor of e³ ≈ 20 in time.
 const OFFSET: f64 = 3.0;
@@ -171,7 +172,7 @@ impl Penalty {
 /// Returns the number of distinct values of a column.
 fn levels(points: &Points, column: usize) -> usize {
     let mut values: Vec<f64> = points.numeric.iter().map(|row| row[column]).collect();
-    values.sort_by(f64::total_cmp);
+    sort_numbers(&mut values);
     values.dedup();
     values.len()
 }
