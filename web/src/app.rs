@@ -10,7 +10,7 @@ use crate::chart::{
     CompletionTimeChart, EffectsCharts, HeatMapChart, PredictedByMeasuredChart, ResidualsChart, SamplingRateChart,
     SpeedUpChart, TimeByMoneyChart,
 };
-use crate::control::{Later, later};
+use crate::control::{Later, later, leave_time_for_frames};
 use crate::data::view::Tab;
 use crate::panel::{
     AccuracyByTime, Alert, Candidates, Compare, DataPanel, Export, Header, ImportPanel, InShort, JobTitle, LiveStatus,
@@ -37,8 +37,9 @@ fn end_opening() {
     }
 }
 
-/// Sets a mark when the page accepts input, for the benchmarks of opening a link.
+/// Called when the page accepts input; sets a mark for the benchmarks of opening a link.
 fn mark_interactive() {
+    leave_time_for_frames();
     if let Some(performance) = window().performance() {
         // A browser without the User Timing API still shows the page.
         let _ = performance.mark("foreglow-interactive");
@@ -106,13 +107,16 @@ fn App() -> impl IntoView {
                 </Later>
             </main>
             <WhySheet />
+            // After the pieces that the main part queues.
             <Later>
-                <footer>
-                    <p>
-                        "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read \
-                         locally, and a link carries its data after the #, which browsers send to no server."
-                    </p>
-                </footer>
+                <Later>
+                    <footer>
+                        <p>
+                            "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read \
+                             locally, and a link carries its data after the #, which browsers send to no server."
+                        </p>
+                    </footer>
+                </Later>
             </Later>
         </div>
     }
@@ -136,13 +140,19 @@ fn WithoutSamples() -> impl IntoView {
                 <UnmeasuredQuestion />
             </section>
             {later(mark_interactive)}
-            <InShort />
+            <Later>
+                <InShort />
+            </Later>
             <div class="desk machine-types">
                 <aside class="rail" aria-label="Answer">
-                    <Recommended />
+                    <Later>
+                        <Recommended />
+                    </Later>
                 </aside>
                 <div class="views">
-                    <Candidates is_public=true />
+                    <Later>
+                        <Candidates is_public=true />
+                    </Later>
                     <Later>
                         <MachineTypes />
                     </Later>
