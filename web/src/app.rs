@@ -10,7 +10,7 @@ use crate::chart::{
     CompletionTimeChart, EffectsCharts, HeatMapChart, PredictedByMeasuredChart, ResidualsChart, SamplingRateChart,
     SpeedUpChart, TimeByMoneyChart,
 };
-use crate::control::{Later, later, leave_time_for_frames};
+use crate::control::{Later, later, leave_time_for_frames, next};
 use crate::data::view::Tab;
 use crate::panel::{
     AccuracyByTime, Alert, Candidates, Compare, DataPanel, Export, Header, ImportPanel, InShort, JobTitle, LiveStatus,
@@ -91,7 +91,7 @@ fn App() -> impl IntoView {
                                     <Recommended />
                                 </Later>
                             </aside>
-                            {later(mark_interactive)}
+                            {next(mark_interactive)}
                             <div class="views">
                                 <Tabs />
                                 <Later>
@@ -107,16 +107,13 @@ fn App() -> impl IntoView {
                 </Later>
             </main>
             <WhySheet />
-            // After the pieces that the main part queues.
             <Later>
-                <Later>
-                    <footer>
-                        <p>
-                            "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read \
-                             locally, and a link carries its data after the #, which browsers send to no server."
-                        </p>
-                    </footer>
-                </Later>
+                <footer>
+                    <p>
+                        "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read \
+                         locally, and a link carries its data after the #, which browsers send to no server."
+                    </p>
+                </footer>
             </Later>
         </div>
     }
@@ -139,7 +136,7 @@ fn WithoutSamples() -> impl IntoView {
                 </p>
                 <UnmeasuredQuestion />
             </section>
-            {later(mark_interactive)}
+            {next(mark_interactive)}
             <Later>
                 <InShort />
             </Later>

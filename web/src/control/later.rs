@@ -32,6 +32,17 @@ pub fn later(piece: impl FnOnce() + 'static) {
     }
 }
 
+/// Queues work for the task after the current piece, before all other pieces.
+pub fn next(piece: impl FnOnce() + 'static) {
+    later(piece);
+    WAITING.with_borrow_mut(|waiting| {
+        // The current piece keeps the first place.
+        if let Some(piece) = waiting.pop_back() {
+            waiting.insert(waiting.len().min(1), piece);
+        }
+    });
+}
+
 /// Mounts its children in a separate queued task.
 #[component]
 pub fn Later(children: ChildrenFn) -> impl IntoView {
