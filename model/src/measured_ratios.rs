@@ -4,7 +4,7 @@
 //! fits ([`Capacity`](crate::capacity::Capacity)), and often slower, because its threads compete
 //! for caches and memory. If such a configuration was measured, its runs show the slowdown.
 
-use foreglow_shared::{Observation, sort_by};
+use foreglow_shared::Observation;
 use serde::{Deserialize, Serialize};
 
 use crate::Setting;
@@ -28,7 +28,7 @@ impl MeasuredRatios {
     /// Compares completed runs with the bound of their settings, in seconds.
     pub(crate) fn of(runs: &[Observation], bound_secs: impl Fn(Setting) -> Option<f64>) -> Self {
         let mut settings: Vec<Setting> = runs.iter().map(Setting::of).collect();
-        sort_by(&mut settings, Setting::order);
+        settings.sort_by(Setting::order);
         settings.dedup();
         let ratio = |setting: Setting| {
             let bound = bound_secs(setting)?;

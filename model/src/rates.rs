@@ -1,6 +1,5 @@
 //! Makes predictions monotone in the sampling rate: more images never take less time.
 
-use foreglow_numeric::sort_numbers;
 use serde::{Deserialize, Serialize};
 
 /// Grid points per decade of the sampling rate, in addition to the measured rates.
@@ -21,7 +20,7 @@ impl Rates {
     /// Creates the grid from the smallest measured rate to 1.
     pub(crate) fn of(rates: impl Iterator<Item = f64>) -> Self {
         let mut measured: Vec<f64> = rates.collect();
-        sort_numbers(&mut measured);
+        measured.sort_by(f64::total_cmp);
         measured.dedup();
         let (Some(smallest), true) = (measured.first().copied(), measured.len() > 1) else {
             return Self { places: Vec::new() };
@@ -37,7 +36,7 @@ impl Rates {
             }
         }
         places.retain(|place| *place <= 1.0);
-        sort_numbers(&mut places);
+        places.sort_by(f64::total_cmp);
         places.dedup();
         Self { places }
     }

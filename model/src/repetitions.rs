@@ -1,6 +1,6 @@
 //! Statistics of repeated runs of one setting: median, confidence interval, spread and outliers.
 
-use foreglow_numeric::{MEDIAN_OF_NORMAL, median, outliers, sort_numbers};
+use foreglow_numeric::{MEDIAN_OF_NORMAL, median, outliers};
 
 /// Number of runs up to which the ranks of the interval are exact.
 const EXACT: usize = 70;
@@ -39,7 +39,7 @@ impl Repetitions {
             return None;
         }
         let mut sorted = secs.to_vec();
-        sort_numbers(&mut sorted);
+        sorted.sort_by(f64::total_cmp);
         let middle = median(secs);
         let deviations: Vec<f64> = secs.iter().map(|secs| (secs - middle).abs()).collect();
         let logs: Vec<f64> = secs.iter().map(|secs| libm::log(*secs)).collect();

@@ -1,9 +1,7 @@
 //! Converts the runs of a job to a table of features.
 
-use foreglow_numeric::sort_numbers;
 use foreglow_shared::{
     CoreSplit, IncompleteRun, Job, MOST_CORES, MOST_EXECUTORS, Observation, RUN_SECS, SAMPLING_RATES, STARTUP_SECS,
-    sort_by,
 };
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +101,7 @@ impl Items {
     /// that agree in E, C and SR. Otherwise the other features determine them.
     pub(crate) fn of(runs: &[Run]) -> Self {
         let mut sorted = runs.to_vec();
-        sort_by(&mut sorted, |a, b| a.setting.order(&b.setting));
+        sorted.sort_by(|a, b| a.setting.order(&b.setting));
         let matters = |item: &Item| {
             let mut equal = sorted.chunk_by(|a, b| a.setting == b.setting);
             equal.any(|equal| equal.iter().any(|run| item.of(run) != item.of(&equal[0])))
@@ -196,7 +194,7 @@ impl Item {
 
 /// Returns the most frequent value; the smallest of several.
 pub(crate) fn commonest(mut values: Vec<f64>) -> f64 {
-    sort_numbers(&mut values);
+    values.sort_by(f64::total_cmp);
     let mut best = (0, 0.0);
     for equal in values.chunk_by(|a, b| a == b) {
         if equal.len() > best.0 {

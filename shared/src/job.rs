@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{Configuration, Context, CoreSplit, Outcome, Sample, TrainedAccuracy, sort_by, sort_by_key};
+use crate::{Configuration, Context, CoreSplit, Outcome, Sample, TrainedAccuracy};
 
 /// The measurements of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -199,13 +199,13 @@ impl Job {
 
     /// Sorts the runs by their features, in the order of [`group_by_context`].
     pub fn sort_runs(&mut self) {
-        sort_by(&mut self.observations, Observation::cmp_features);
-        sort_by(&mut self.incomplete, IncompleteRun::cmp_features);
+        self.observations.sort_by(Observation::cmp_features);
+        self.incomplete.sort_by(IncompleteRun::cmp_features);
         // The largest peak of equal keys comes first, and `dedup` keeps the first.
         let key = |peak: &PeakMemory| (peak.cores_per_executor, peak.partition_size, Reverse(peak.peak_mib));
-        sort_by_key(&mut self.peaks, key);
+        self.peaks.sort_by_key(key);
         self.peaks.dedup_by_key(|peak| (peak.cores_per_executor, peak.partition_size));
-        sort_by(&mut self.accuracies, TrainedAccuracy::order);
+        self.accuracies.sort_by(TrainedAccuracy::order);
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Context, Job, Sample, Workload, group_by_context, sort_by_key};
+use crate::{Context, Job, Sample, Workload, group_by_context};
 
 /// Name of the field of a workload that the JSON of a definition lacks.
 const BATCH_SIZE: &str = "batch_size";
@@ -140,7 +140,7 @@ fn other_machines<'a>(own: &[&Job], lenders: &[&'a Job]) -> Vec<&'a Job> {
         lenders.iter().partition(|job| own.contains(&job.context.hardware()));
     let beside: Vec<JobDefinition> = beside.iter().map(|job| JobDefinition::of(&job.context)).collect();
     others.retain(|job| job.context.host.machine.is_some() && beside.contains(&JobDefinition::of(&job.context)));
-    sort_by_key(&mut others, |job| job.context.hardware());
+    others.sort_by_cached_key(|job| job.context.hardware());
     others.dedup_by_key(|job| job.context.hardware());
     others
 }
@@ -175,7 +175,7 @@ pub fn group_by_definition(samples: &[Sample]) -> Vec<JobGroup> {
 /// Groups measurements, one [`Job`] for each context, by job definition. The result does not depend
 /// on their order.
 pub fn group_jobs(mut jobs: Vec<Job>) -> Vec<JobGroup> {
-    sort_by_key(&mut jobs, |job| job.context.key());
+    jobs.sort_by_cached_key(|job| job.context.key());
     let mut groups: Vec<JobGroup> = Vec::new();
     for job in &jobs {
         let definition = JobDefinition::of(&job.context);
@@ -193,6 +193,6 @@ pub fn group_jobs(mut jobs: Vec<Job>) -> Vec<JobGroup> {
         group.lenders = jobs.iter().filter(is_other).cloned().collect();
     }
     let key = |group: &JobGroup| serde_json::to_string(&group.definition).unwrap_or_default();
-    sort_by_key(&mut groups, key);
+    groups.sort_by_cached_key(key);
     groups
 }

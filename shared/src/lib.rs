@@ -45,7 +45,6 @@ mod read;
 mod resizing;
 mod sample;
 mod short_link;
-mod sorting;
 mod spark_submit;
 mod split;
 mod table;
@@ -95,7 +94,6 @@ pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_repeated_sa
 pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{Accelerator, Configuration, Engine, Host, Outcome, SCHEMA, Sample, SampleError, UNKNOWN_SIZE};
 pub use crate::short_link::ShortLink;
-pub use crate::sorting::{map_of, set_of, sort, sort_by, sort_by_key};
 pub use crate::spark_submit::{LABEL_PREFIX, LEAST_SPARK_MEMORY_MIB, spark_properties, spark_submit_arguments};
 pub use crate::split::{CoreSplit, SplitError};
 pub use crate::table::{Table, TableError, TableRow, unambiguous_number};

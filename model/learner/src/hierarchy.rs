@@ -1,6 +1,5 @@
 //! The two-level hierarchy: level 1 learns the effect of each feature, level 2 combines them.
 
-use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
 
 use crate::scaled_time::scaled_times;
@@ -107,7 +106,7 @@ fn combine(effects: &[f64], combination: Level2) -> Vec<f64> {
 /// Sorts rows by features and then times, so that their order does not change the result.
 fn in_order(rows: &[Vec<f64>], times: &[f64]) -> (Vec<Vec<f64>>, Vec<f64>) {
     let mut pairs: Vec<(&Vec<f64>, f64)> = rows.iter().zip(times.iter().copied()).collect();
-    sort_by(&mut pairs, |a, b| {
+    pairs.sort_by(|a, b| {
         let by_feature = a.0.iter().zip(b.0).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
         by_feature.unwrap_or_else(|| a.1.total_cmp(&b.1))
     });

@@ -10,7 +10,6 @@ mod metric;
 mod nnls;
 mod outliers;
 mod process;
-mod sorting;
 pub mod student_t;
 
 pub use crate::elementary::{exponentials, logarithms};
@@ -19,4 +18,3 @@ pub use crate::metric::{MetricError, mape};
 pub use crate::nnls::nnls;
 pub use crate::outliers::{MEDIAN_OF_NORMAL, median, outliers, outlying_errors};
 pub use crate::process::{GroupedProcess, rows_of};
-pub use crate::sorting::sort_numbers;

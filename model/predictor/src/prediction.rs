@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use foreglow_shared::{format_count, format_duration, format_rate, sort_by};
+use foreglow_shared::{format_count, format_duration, format_rate};
 use serde::{Deserialize, Serialize};
 
 use crate::{Feature, Interval, Spread};
@@ -242,7 +242,7 @@ impl Warning {
     /// the worst ones get a sentence each, and one sentence counts the rest.
     pub fn sentences(warnings: &[Self]) -> Vec<String> {
         let mut disagreeing: Vec<f64> = warnings.iter().filter_map(Self::disagreement).map(f64::abs).collect();
-        sort_by(&mut disagreeing, |a, b| b.total_cmp(a));
+        disagreeing.sort_by(|a, b| b.total_cmp(a));
         let Some(largest) = disagreeing.get(Self::MOST_SAMPLES).copied() else {
             return warnings.iter().map(Self::to_string).collect();
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreglow_numeric::{sort_numbers, student_t};
+use foreglow_numeric::student_t;
 use serde::{Deserialize, Serialize};
 
 /// Tolerance of ranks against the rounding of probabilities.
@@ -175,7 +175,7 @@ impl HeldOutErrors {
         if let Some(error) = errors.iter().find(|error| error.is_nan() || **error < 0.0) {
             return Err(SpreadError::Error(*error));
         }
-        sort_numbers(&mut errors);
+        errors.sort_by(f64::total_cmp);
         Ok(Self(errors.into()))
     }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use foreglow_numeric::dot;
-use foreglow_shared::sort;
 use libm::log;
 
 use crate::effects::{Key, Row};
@@ -131,7 +130,7 @@ struct Names {
 impl Names {
     fn of(table: &Measurements) -> Self {
         let distinct = |mut names: Vec<String>| {
-            sort(&mut names);
+            names.sort();
             names.dedup();
             names
         };

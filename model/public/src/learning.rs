@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use foreglow_numeric::Matrix;
-use foreglow_shared::map_of;
 
 use crate::effects::{Effect, Noise, Row};
 use crate::moments::{Coefficients, Indexed, PairSums, Solved};
@@ -47,7 +46,7 @@ fn step(coefficients: &Coefficients, rows: &[Indexed], variances: &Variances) ->
         let shrinkage = pair.shrinkage(variances.pair);
         let effect = shrinkage * (pair.residual - along(&pair.columns, &solved.mean));
         let fitted: f64 = row.columns.iter().map(|(i, x)| x * solved.mean[*i]).sum();
-        let mut direction: BTreeMap<usize, f64> = map_of(row.columns.iter().copied());
+        let mut direction: BTreeMap<usize, f64> = row.columns.iter().copied().collect();
         for (i, x) in &pair.columns {
             *direction.entry(*i).or_default() -= shrinkage * x;
         }

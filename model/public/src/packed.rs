@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use foreglow_shared::{Mode, set_of};
+use foreglow_shared::Mode;
 
 use crate::gpu::Gpu;
 use crate::{
@@ -15,7 +15,7 @@ impl Measurements {
     /// Returns the table of the networks with rows that every fit has, and of all their rows.
     pub fn of_usual_networks(&self) -> Self {
         let name = |row: &Measurement| self.networks[row.conditions.network].name.as_str();
-        let usual: BTreeSet<&str> = set_of(self.rows.iter().filter(|row| row.is_base).map(name));
+        let usual: BTreeSet<&str> = self.rows.iter().filter(|row| row.is_base).map(name).collect();
         let kept: Vec<usize> =
             (0..self.networks.len()).filter(|network| usual.contains(self.networks[*network].name.as_str())).collect();
         let place = |network: usize| kept.binary_search(&network).ok();

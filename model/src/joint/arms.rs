@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use foreglow_shared::{
     Context, Engine, Hardware, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, TrainedAccuracy, Workload,
-    set_of, sort, sort_by,
 };
 use serde::{Deserialize, Serialize};
 
@@ -255,8 +254,8 @@ const MOST_ARMS: usize = 500;
 /// There are more than [`MOST_ARMS`].
 pub(super) fn check_count(group: &JobGroup) -> Result<(), FitError> {
     let measured = || group.jobs.iter().filter(|job| !job.observations.is_empty());
-    let hardware: BTreeSet<Hardware> = set_of(measured().map(|job| job.context.hardware()));
-    let learnings: BTreeSet<Learning> = set_of(measured().map(Learning::of));
+    let hardware: BTreeSet<Hardware> = measured().map(|job| job.context.hardware()).collect();
+    let learnings: BTreeSet<Learning> = measured().map(Learning::of).collect();
     match (hardware.len() + group.other_machines().len()) * learnings.len() {
         ..=MOST_ARMS => Ok(()),
         count => Err(FitError::TooManyArms { count, most: MOST_ARMS }),
@@ -283,7 +282,7 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     };
     hardware_of.retain(|hardware| has_times_on(hardware) || has_exceeded(hardware));
     let mut learnings: Vec<Learning> = by_arm.keys().map(|(_, learning)| *learning).collect();
-    sort(&mut learnings);
+    learnings.sort();
     learnings.dedup();
     learnings.retain(|learning| measured(&|(_, own)| own == learning));
     let mut arms = Vec::new();
@@ -353,7 +352,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Op
 fn accuracies(group: &JobGroup, learning: Learning) -> Vec<(u32, Accuracy)> {
     let jobs = group.jobs.iter().filter(|job| Learning::of(job) == learning);
     let mut runs: Vec<TrainedAccuracy> = jobs.flat_map(|job| job.accuracies.iter().cloned()).collect();
-    sort_by(&mut runs, TrainedAccuracy::order);
+    runs.sort_by(TrainedAccuracy::order);
     Accuracy::by_executors(&runs, group.definition.images, group.definition.epochs)
 }
 

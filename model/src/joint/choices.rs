@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use foreglow_shared::{Job, set_of};
+use foreglow_shared::Job;
 
 use super::arms::FittedArm;
 use crate::memory::Footprint;
@@ -17,7 +17,7 @@ impl FittedArm {
             Some(_) => &self.job.observations,
             None => &self.shown_by().observations,
         };
-        let sizes: BTreeSet<u32> = set_of(runs.iter().map(|run| run.partition_size));
+        let sizes: BTreeSet<u32> = runs.iter().map(|run| run.partition_size).collect();
         let other = |size: u32| {
             let mut arm = Self { must_be_shown_to_fit: true, ..self.clone() };
             (size != self.partition_size && arm.assume_partition_size(size, has_column)).then_some(arm)
@@ -76,7 +76,7 @@ impl FittedArm {
 /// ones with the same averaging interval, on each hardware of the arms.
 pub(super) fn between(arms: &[FittedArm], batch_sizes: &[u32]) -> Vec<FittedArm> {
     let workload = |arm: &FittedArm| (arm.job.context.workload.average_every, arm.job.context.workload.batch_size);
-    let measured: BTreeSet<(Option<u32>, u32)> = set_of(arms.iter().map(workload));
+    let measured: BTreeSet<(Option<u32>, u32)> = arms.iter().map(workload).collect();
     let smaller_of = |arm: &FittedArm, batch_size: u32| {
         let (interval, measured_size) = workload(arm);
         let sizes = || measured.iter().filter(|(other, _)| *other == interval).map(|(_, size)| *size);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foreglow_shared::{Context, CoreSplit, Engine, IncompleteOutcome, Job, JobGroup, set_of};
+use foreglow_shared::{Context, CoreSplit, Engine, IncompleteOutcome, Job, JobGroup};
 
 use super::arms::FittedArm;
 use crate::capacity::meaning_of_executors;
@@ -74,7 +74,7 @@ impl Columns {
     /// Builds the table of a group; `None` without a completed run.
     pub(super) fn of(group: &JobGroup) -> Option<(Self, Dataset)> {
         let own: Vec<FeatureRow> = group.jobs.iter().flat_map(rows).collect();
-        let mut machines: BTreeSet<String> = set_of(own.iter().map(|row| row.machine.clone()));
+        let mut machines: BTreeSet<String> = own.iter().map(|row| row.machine.clone()).collect();
         machines.extend(group.other_machines().iter().map(|job| job.context.machine_name()));
         let mut others: Vec<FeatureRow> = group.lenders.iter().flat_map(rows).collect();
         others.retain(|row| machines.contains(&row.machine));
@@ -88,7 +88,7 @@ impl Columns {
         // no column.
         let varies = |value: &dyn Fn(&FeatureRow) -> String| {
             machines.iter().any(|machine| {
-                let of: BTreeSet<String> = set_of(rows.iter().filter(|row| row.machine == *machine).map(value));
+                let of: BTreeSet<String> = rows.iter().filter(|row| row.machine == *machine).map(value).collect();
                 of.len() > 1
             })
         };
@@ -213,6 +213,6 @@ fn fitting(group: &JobGroup, rows: Vec<FeatureRow>) -> Vec<FeatureRow> {
         row.engine == Engine::Spark.as_str() || processors(&row.machine).is_none_or(|count| row.split.slots() <= count)
     };
     let kept: BTreeSet<String> =
-        set_of(rows.iter().filter(|row| fits(row) && !row.is_bound).map(|row| row.machine.clone()));
+        rows.iter().filter(|row| fits(row) && !row.is_bound).map(|row| row.machine.clone()).collect();
     rows.into_iter().filter(|row| fits(row) || !kept.contains(&row.machine)).collect()
 }

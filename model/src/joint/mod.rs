@@ -12,9 +12,10 @@ mod arms;
 mod choices;
 mod columns;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use foreglow_shared::{Context, CoreSplit, Job, JobDefinition, JobGroup, TrainedAccuracy, set_of};
+use foreglow_shared::{Context, CoreSplit, Job, JobDefinition, JobGroup, TrainedAccuracy};
 
 pub(crate) use self::arm_predictor::ArmPredictor;
 pub(crate) use self::arms::FittedArm;
@@ -158,7 +159,7 @@ impl JointPredictor {
     /// Returns the partition sizes of the completed runs, ascending.
     pub fn partition_sizes(&self) -> Vec<u32> {
         let runs = self.fitted.iter().flat_map(|arm| &arm.job.observations);
-        set_of(runs.map(|run| run.partition_size)).into_iter().collect()
+        runs.map(|run| run.partition_size).collect::<BTreeSet<u32>>().into_iter().collect()
     }
 
     /// Predicts only with this partition size.
@@ -322,5 +323,5 @@ fn without_larger_job(mut prediction: Prediction) -> Prediction {
 
 fn distinct_settings(job: &Job) -> usize {
     let key = |setting: Setting| (setting.split(), setting.sampling_rate.to_bits());
-    set_of(job.observations.iter().map(|run| key(Setting::of(run)))).len()
+    job.observations.iter().map(|run| key(Setting::of(run))).collect::<BTreeSet<_>>().len()
 }

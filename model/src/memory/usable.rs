@@ -1,7 +1,5 @@
 //! The usable share of a memory bound, learned from batches that fitted and that did not.
 
-use foreglow_numeric::sort_numbers;
-
 /// Result of a search for the largest batch: the largest need that fitted a bound, and the next
 /// one, which did not.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +35,7 @@ impl UsableMemory {
         let brackets: Vec<&Bracket> = brackets.iter().filter(is_usable).collect();
         let sorted = |of: fn(&Bracket) -> f64| {
             let mut values: Vec<f64> = brackets.iter().map(|bracket| of(bracket)).collect();
-            sort_numbers(&mut values);
+            values.sort_unstable_by(f64::total_cmp);
             values
         };
         let (failed, fitted) = (sorted(|bracket| bracket.failed), sorted(|bracket| bracket.fitted));
@@ -50,7 +48,7 @@ impl UsableMemory {
         };
         // All shares between two neighbouring ends of brackets separate equally well.
         let mut ends: Vec<f64> = failed.iter().chain(&fitted).copied().filter(|end| end.is_finite()).collect();
-        sort_numbers(&mut ends);
+        ends.sort_unstable_by(f64::total_cmp);
         let middles = ends.windows(2).map(|pair| 0.5 * (pair[0] + pair[1]));
         let expected = middles.min_by_key(|middle| wrong(*middle))?;
         // Just below the first failure beyond the allowed risk.

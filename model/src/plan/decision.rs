@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use foreglow_shared::{CoreSplit, Rate, sort, sort_by_key};
+use foreglow_shared::{CoreSplit, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::cache::{Cached, Weights};
@@ -423,10 +423,10 @@ impl Outstanding {
 
     /// Sorts the listed candidates, each with its place, and refers to them by their indices.
     fn decision(self, mut listed: Vec<(Option<usize>, Candidate)>, compared: usize, objective: Objective) -> Decision {
-        sort_by_key(&mut listed, |(_, candidate)| (candidate.placement.arm, candidate.placement.split()));
+        listed.sort_by_key(|(_, candidate)| (candidate.placement.arm, candidate.placement.split()));
         let mut indices: Vec<(usize, usize)> =
             listed.iter().enumerate().filter_map(|(index, (place, _))| Some(((*place)?, index))).collect();
-        sort(&mut indices);
+        indices.sort_unstable();
         let index = |place: usize| {
             let found = indices.binary_search_by_key(&place, |(place, _)| *place).ok()?;
             Some(indices[found].1)

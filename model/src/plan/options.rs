@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use foreglow_shared::{CoreSplit, Job, Question, set_of};
+use foreglow_shared::{CoreSplit, Job, Question};
 
 use super::cache::Cache;
 use super::configurations::{configurations, place};
@@ -221,7 +221,7 @@ impl Listing {
         let is_measured = |size: &u32| arms.iter().any(|arm| arm.batch_size == *size);
         for size in space.batch_sizes.iter().filter(|size| !is_measured(size)) {
             let measured = arms.iter().filter(|arm| arm.basis != Basis::Interpolated);
-            let measured: BTreeSet<u32> = set_of(measured.map(|arm| arm.batch_size));
+            let measured: BTreeSet<u32> = measured.map(|arm| arm.batch_size).collect();
             let measured: Vec<String> = measured.iter().map(u32::to_string).collect();
             let reason =
                 format!("it was not measured, only {}; collect two or three runs with it", measured.join(", "));

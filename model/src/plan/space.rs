@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foreglow_shared::{Catalog, CatalogError, CoreSplit, Job, PriceSheet, Question, set_of};
+use foreglow_shared::{Catalog, CatalogError, CoreSplit, Job, PriceSheet, Question};
 
 use super::Pricing;
 use crate::{Arm, DecideError, JointPredictor};
@@ -87,7 +87,7 @@ impl Space {
             let with = |executors: u32| cores.iter().map(move |cores| CoreSplit::even(executors, *cores));
             return executors.iter().copied().flat_map(with).collect();
         }
-        let splits: BTreeSet<CoreSplit> = set_of(CoreSplit::all(executors, &self.total_cores));
+        let splits: BTreeSet<CoreSplit> = CoreSplit::all(executors, &self.total_cores).into_iter().collect();
         splits.into_iter().collect()
     }
 

@@ -1,6 +1,5 @@
 //! Training settings whose accuracy was measured, with their times.
 
-use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
 
 use super::{Limits, Placement, Plan};
@@ -61,7 +60,7 @@ impl Plan {
             }
         }
         // The sort is stable: ties keep the order of the arms and executors.
-        sort_by(&mut trained, |a, b| b.accuracy.mean.total_cmp(&a.accuracy.mean));
+        trained.sort_by(|a, b| b.accuracy.mean.total_cmp(&a.accuracy.mean));
         trained
     }
 }

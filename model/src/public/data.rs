@@ -6,7 +6,7 @@ use foreglow_public::{
     BuiltInNetwork, Measurements, NetworkCosts, Precision, PublicError, PublicModel, StepMemory, Variances, short_name,
     similar_names,
 };
-use foreglow_shared::{Job, JobGroup, MachineType, Mode, sort};
+use foreglow_shared::{Job, JobGroup, MachineType, Mode};
 
 use super::basis::Comparison;
 use super::{NetworkFromFile, NetworkSource, PublicAnswer, PublicBasis, PublicQuestion, UnmeasuredJob};
@@ -97,7 +97,7 @@ impl PublicData {
     pub fn networks(&self) -> Vec<String> {
         let names = self.table.networks.iter().chain(self.table.built_in.iter().map(|network| &network.costs));
         let mut names: Vec<String> = names.map(|network| network.name.clone()).collect();
-        sort(&mut names);
+        names.sort();
         names.dedup();
         names
     }

@@ -1,6 +1,5 @@
 //! Lists of machine types in one currency.
 
-use crate::sort_by_key;
 use serde::{Deserialize, Serialize};
 
 use super::{CatalogError, MachineType, own, skypilot};
@@ -98,7 +97,7 @@ impl Catalog {
     /// Sorts the machine types and checks that none appears twice.
     pub(super) fn sorted(mut self) -> Result<Self, CatalogError> {
         let key = |machine: &MachineType| (machine.provider.clone(), machine.name.clone());
-        sort_by_key(&mut self.machines, key);
+        self.machines.sort_by_cached_key(key);
         match self.machines.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {
             Some(pair) => {
                 Err(CatalogError::Twice { machine: pair[0].name.clone(), provider: pair[0].provider.clone() })

@@ -1,10 +1,7 @@
 //! The page's data: the measured jobs, and the question about one of them.
 
 use foreglow_model::{extrapolated, shared_processors};
-use foreglow_shared::{
-    Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context, sort_by,
-    sort_by_key,
-};
+use foreglow_shared::{Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context};
 
 /// The configurations to choose from: a question without its limits, prices and what-if.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +48,7 @@ pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
 /// Sorts jobs by descending number of runs.
 pub fn most_runs_first(mut jobs: Vec<Job>) -> Vec<Job> {
     // The sort is stable: ties keep the order of their contexts.
-    sort_by_key(&mut jobs, |job| std::cmp::Reverse(job.observations.len()));
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.observations.len()));
     jobs
 }
 
@@ -73,7 +70,7 @@ pub fn extent(job: &Job) -> String {
         return "no completed run".into();
     }
     let mut rates: Vec<f64> = runs.iter().map(|run| run.sampling_rate).collect();
-    sort_by(&mut rates, f64::total_cmp);
+    rates.sort_by(f64::total_cmp);
     rates.dedup();
     // Keeps the number and its percent sign on one line.
     let rates: Vec<String> = rates.into_iter().map(|rate| format_rate(rate).replace(' ', "\u{a0}")).collect();

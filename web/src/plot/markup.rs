@@ -3,8 +3,6 @@
 
 use std::fmt::{Display, Write};
 
-use foreglow_shared::sort;
-
 /// SVG or HTML in which all inserted values are escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Markup(String);
@@ -65,7 +63,7 @@ impl Markup {
         const STEPS: f64 = 10.0;
         let place = |(x, y): (f64, f64)| [x, y].map(|px| (px * STEPS).round() as i32);
         let mut places: Vec<[i32; 2]> = points.into_iter().map(place).collect();
-        sort(&mut places);
+        places.sort();
         places.dedup();
         let mut path = String::new();
         for [x, y] in places {

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use foreglow_shared::set_of;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Points, Training};
@@ -163,7 +162,7 @@ pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
 pub(super) fn has_three_counts(points: &Points, meanings: &[Option<Meaning>]) -> bool {
     let mut replicas = (0..meanings.len()).filter(|column| meanings[*column] == Some(Meaning::Replicas));
     replicas.all(|column| {
-        let counts: BTreeSet<u64> = set_of(points.numeric.iter().map(|row| row[column].to_bits()));
+        let counts: BTreeSet<u64> = points.numeric.iter().map(|row| row[column].to_bits()).collect();
         counts.len() > 2
     })
 }

@@ -165,7 +165,7 @@ impl HeldOutFold {
     /// Returns the number of contexts that the rows are of.
     fn contexts(&self) -> usize {
         let mut contexts: Vec<usize> = self.rows.iter().map(|row| row.context).collect();
-        contexts.sort_unstable();
+        contexts.sort();
         contexts.dedup();
         contexts.len()
     }

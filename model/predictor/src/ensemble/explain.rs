@@ -1,6 +1,5 @@
 //! Explains a prediction: each candidate's own prediction, weight and errors on held-out rows.
 
-use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
 
 use super::Ensemble;
@@ -79,7 +78,7 @@ impl Ensemble {
                 secs: libm::exp(table.mean_log + member.log(numeric, category)),
             })
             .collect();
-        sort_by(&mut parts, |a, b| b.weight.total_cmp(&a.weight));
+        parts.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let names: Vec<&str> = table.schema.numeric().collect();
         let beyond = match &shape {
             Shape::Beyond(sides) => sides.iter().map(|(column, _)| names[*column].to_owned()).collect(),

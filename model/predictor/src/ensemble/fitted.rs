@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::Meaning;
@@ -87,7 +86,7 @@ impl Fitted {
             };
             let groups: Vec<Vec<u32>> = test.points.category.iter().map(group).collect();
             let mut names = groups.clone();
-            sort(&mut names);
+            names.sort();
             names.dedup();
             let contexts = groups.iter().map(|own| names.binary_search(own).unwrap_or_else(|place| place)).collect();
             Trial {

@@ -6,7 +6,6 @@ use crate::ensemble::canonical::{MANY_ROWS, Table};
 use crate::ensemble::context::Context;
 use crate::ensemble::permutation::{deal, hash};
 use crate::ensemble::shape::{Extent, Shape, names};
-use foreglow_shared::sort;
 
 /// Number of rows up to which leave-one-out is used.
 const FEW_ROWS: usize = 12;
@@ -118,7 +117,7 @@ fn cuts(extent: &Extent, (column, side): (usize, Side)) -> Vec<Cut> {
 /// Holds out whole groups of rows.
 fn by_group<K: Ord + Clone>(table: &Table, key: impl Fn(usize) -> K) -> Vec<Fold> {
     let mut keys: Vec<K> = (0..table.rows()).map(&key).collect();
-    sort(&mut keys);
+    keys.sort();
     keys.dedup();
     let folds = count(table).min(keys.len());
     if folds < 2 {
@@ -143,7 +142,7 @@ fn few_of_group(table: &Table, extent: &Extent, columns: &[usize], few: usize) -
                 |row: &usize| table.observed[*row] && names(&table.training.points.category[*row], columns) == *group;
             let mut rows: Vec<(u64, usize)> =
                 (0..table.rows()).filter(is_of).map(|row| (hash(row + fold * table.rows()), row)).collect();
-            sort(&mut rows);
+            rows.sort();
             rows[few..].iter().for_each(|(_, row)| is_out[*row] = true);
         }
         within(table, &split(table, |row| is_out[row]))

@@ -1,6 +1,5 @@
 //! The columns that an ensemble was fitted on, and the alignment of questions to them.
 
-use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Column, DatasetError, Features, Points, UNSEEN, Values};
@@ -26,7 +25,7 @@ impl Schema {
             Values::Numeric { .. } => Kind::Numeric { name: column.name.clone() },
             Values::Category { levels, codes } => {
                 let mut used: Vec<String> = codes.iter().map(|code| levels[*code as usize].clone()).collect();
-                sort(&mut used);
+                used.sort();
                 used.dedup();
                 Kind::Category { name: column.name.clone(), levels: used }
             }

@@ -1,7 +1,6 @@
 //! The shape of a question: which ranges of the measured rows it is within or beyond. Candidates
 //! are judged on held-out rows of the same shape.
 
-use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::UNSEEN;
@@ -59,7 +58,7 @@ impl Extent {
         let first = measured.first().map(names).cloned().unwrap_or_default();
         let varies = |column: usize| measured.iter().any(|row| names(row)[column] != first[column]);
         let varying = (0..first.len()).map(varies).collect();
-        sort_by(&mut measured, |a, b| names(a).cmp(names(b)));
+        measured.sort_by(|a, b| names(a).cmp(names(b)));
         let contexts = measured.chunk_by(|a, b| names(a) == names(b));
         let contexts = Context::all(table, &numeric, contexts);
         Self { numeric, varying, contexts }
@@ -79,10 +78,10 @@ impl Extent {
             }
         }
         if !beyond.is_empty() {
-            sort_by(&mut beyond, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            beyond.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             beyond.truncate(self.most_beyond());
             let mut sides: Vec<(usize, Side)> = beyond.into_iter().map(|(_, column, side)| (column, side)).collect();
-            sort(&mut sides);
+            sides.sort();
             return Shape::Beyond(sides);
         }
         let varying = || (0..category.len()).filter(|column| self.varying[*column]);
@@ -105,7 +104,7 @@ impl Extent {
             .map(|column| (self.rows(&[column], category), vec![column]))
             .filter(|(rows, columns)| *rows <= MOST_FEW && is_exception(&columns[0]))
             .collect();
-        sort(&mut few);
+        few.sort();
         few.extend(context.map(|context| (context.rows, all.clone())));
         for (rows, columns) in few {
             if rows <= MOST_FEW && self.rich(&columns, rows).len() >= LEAST_RICH {
@@ -132,7 +131,7 @@ impl Extent {
     /// `few`, ascending.
     pub(crate) fn rich(&self, columns: &[usize], few: usize) -> Vec<Vec<u32>> {
         let mut all: Vec<Vec<u32>> = self.contexts.iter().map(|context| names(&context.names, columns)).collect();
-        sort(&mut all);
+        all.sort();
         all.dedup();
         let place = |context: &Context| all.binary_search(&names(&context.names, columns)).unwrap_or(0);
         let mut rows = vec![0; all.len()];
@@ -156,7 +155,7 @@ impl Extent {
     pub(crate) fn names(&self) -> usize {
         let distinct = |column: usize| {
             let mut codes: Vec<u32> = self.contexts.iter().map(|context| context.names[column]).collect();
-            codes.sort_unstable();
+            codes.sort();
             codes.dedup();
             codes.len()
         };
@@ -178,7 +177,7 @@ impl Extent {
         let all = &self.numeric[end.column];
         let mut levels: Vec<usize> =
             self.contexts.iter().filter_map(|context| context.end(end.column, end.side, all)).collect();
-        levels.sort_unstable();
+        levels.sort();
         End { level: levels.get(levels.len() / 2).copied().unwrap_or(end.level), ..end }
     }
 

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 use crate::evaluation::{Repeats, Split, Trial};
 use crate::{Column, Dataset, Features, Values};
-use foreglow_shared::sort_by;
 
 /// The distinct settings of a table, in an order independent of the order of its rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +22,7 @@ impl<'a> Settings<'a> {
     pub fn of(runs: &'a Dataset) -> Self {
         let order = Order::of(runs.features());
         let mut rows: Vec<usize> = (0..runs.secs().len()).collect();
-        sort_by(&mut rows, |a, b| order.compare(*a, *b).then(runs.secs()[*a].total_cmp(&runs.secs()[*b])));
+        rows.sort_by(|a, b| order.compare(*a, *b).then(runs.secs()[*a].total_cmp(&runs.secs()[*b])));
         let mut starts: Vec<usize> = (0..rows.len())
             .filter(|at| *at == 0 || order.compare(rows[*at - 1], rows[*at]) != Ordering::Equal)
             .collect();
@@ -108,7 +107,7 @@ impl<'a> Order<'a> {
 
 fn ranks(levels: &[String]) -> Vec<usize> {
     let mut sorted: Vec<usize> = (0..levels.len()).collect();
-    sort_by(&mut sorted, |a, b| levels[*a].cmp(&levels[*b]));
+    sorted.sort_by(|a, b| levels[*a].cmp(&levels[*b]));
     let mut ranks = vec![0; levels.len()];
     sorted.into_iter().enumerate().for_each(|(rank, level)| ranks[level] = rank);
     ranks

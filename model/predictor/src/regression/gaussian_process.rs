@@ -1,7 +1,6 @@
 //! Gaussian processes: sums of smooth functions of a few features each.
 
 use foreglow_numeric::{Cholesky, Matrix, dot};
-use foreglow_shared::sort_by_key;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Points, Training};
@@ -164,9 +163,9 @@ fn sample(rows: usize) -> Vec<usize> {
     };
     let mut order: Vec<usize> = (0..rows).collect();
     if rows > LEARNT_FROM {
-        sort_by_key(&mut order, |row| mixed(*row));
+        order.sort_by_key(|row| mixed(*row));
         order.truncate(LEARNT_FROM);
-        order.sort_unstable();
+        order.sort();
     }
     order
 }

@@ -1,6 +1,5 @@
 //! ANOVA kernels: similarity of two points, over a few features at a time.
 
-use foreglow_numeric::sort_numbers;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Points;
@@ -156,7 +155,7 @@ impl From<Vec<Place>> for Rows {
         let mut of_rows = vec![Vec::with_capacity(numbers); places.len()];
         for number in 0..numbers {
             let mut distinct: Vec<f64> = places.iter().map(|place| place.numbers[number]).collect();
-            sort_numbers(&mut distinct);
+            distinct.sort_by(f64::total_cmp);
             distinct.dedup();
             for (place, of_row) in places.iter().zip(&mut of_rows) {
                 let below = distinct.partition_point(|value| *value < place.numbers[number]);

@@ -1,7 +1,7 @@
 //! A Gaussian process on a grid of two numbers.
 
+use foreglow_numeric::Matrix;
 use foreglow_numeric::exponentials;
-use foreglow_numeric::{Matrix, sort_numbers};
 
 use crate::regression::kernel::{Kernel, Place};
 use crate::regression::plane::{Factored, Line, Plane, Product};
@@ -83,7 +83,7 @@ impl Basis {
         let Some(place) = encoding.place(line.column) else { return Self { functions, number: None } };
         let numbers = || rows.iter().map(|(row, _)| row.numbers[place]);
         let mut levels: Vec<f64> = numbers().collect();
-        sort_numbers(&mut levels);
+        levels.sort_by(f64::total_cmp);
         levels.dedup();
         let along: Vec<f64> = line.values.iter().map(|x| encoding.numeric[place].encode(*x)).collect();
         let smooth = |level: &f64| {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foreglow_numeric::median;
-use foreglow_shared::{set_of, sort_by_key};
 
 use super::transfer::{OnPeers, Transfer, TransferRow, half_width_of, slow_runs, spread_of};
 use crate::ensemble::{Group, describe, measured};
@@ -116,7 +115,7 @@ impl Borrowing {
                 full.push((std::cmp::Reverse(settings), rows));
             }
         }
-        sort_by_key(&mut full, |(settings, _)| *settings);
+        full.sort_by_key(|(settings, _)| *settings);
         borrowing.full = full.into_iter().map(|(_, rows)| rows).take(MOST_PEERS).collect();
         (!borrowing.few.is_empty() && !borrowing.full.is_empty()).then_some(borrowing)
     }
@@ -318,5 +317,5 @@ fn distinct(features: &Features, rows: &[usize]) -> usize {
         };
         features.columns().iter().map(value).collect()
     };
-    set_of(rows.iter().map(|row| key(*row))).len()
+    rows.iter().map(|row| key(*row)).collect::<std::collections::BTreeSet<_>>().len()
 }

@@ -20,7 +20,6 @@ use super::transfer::{SLOW, half_width_of, spread_of};
 use crate::ensemble::{Group, add_group, measured};
 use crate::{Dataset, DatasetError, Features, Prediction, Spread, Values};
 use foreglow_numeric::GroupedProcess;
-use foreglow_shared::{set_of, sort_by_key};
 
 /// Minimum number of rows of other CNNs for a correction.
 const LEAST_ROWS: usize = 12;
@@ -100,7 +99,7 @@ impl Pairs {
                 Values::Numeric { .. } => numbers.push(column.name.clone()),
             }
         }
-        sort_by_key(&mut categories, |(_, names)| names.len());
+        categories.sort_by_key(|(_, names)| names.len());
         let (cnn, _) = categories.pop()?;
         let (machine, _) = categories.pop()?;
         let (runs, measured, corrections) = (BTreeMap::new(), BTreeSet::new(), Arc::default());
@@ -158,7 +157,7 @@ impl Pairs {
     }
 
     fn machines_that_ran(&self, asked: &Key) -> Vec<String> {
-        let machines: BTreeSet<&String> = set_of(self.measured.iter().map(|(machine, _)| machine));
+        let machines: BTreeSet<&String> = self.measured.iter().map(|(machine, _)| machine).collect();
         let ran = |machine: &&&String| self.runs.contains_key(&asked.on(machine));
         machines.iter().filter(|machine| **machine != &asked.machine).filter(ran).map(|name| (*name).clone()).collect()
     }
@@ -168,7 +167,7 @@ impl Pairs {
         let own = self.runs.iter().filter(|(key, _)| key.machine == machine);
         let own: Vec<(&Key, &Group, Row)> =
             own.filter_map(|(key, setting)| Some((key, setting, self.row(key, others)?))).collect();
-        let cnns: BTreeSet<&String> = set_of(own.iter().map(|(key, ..)| &key.cnn));
+        let cnns: BTreeSet<&String> = own.iter().map(|(key, ..)| &key.cnn).collect();
         let number = |key: &Key| cnns.iter().position(|cnn| **cnn == key.cnn).unwrap_or_default();
         let groups = own.iter().map(|(key, ..)| number(key)).collect();
         let targets =
@@ -290,7 +289,7 @@ fn mean_with(prediction: &Prediction, (log, spread): Answer) -> Answer {
 fn names(values: &Values) -> Vec<String> {
     match values {
         Values::Category { levels, codes } => {
-            let names: BTreeSet<&String> = set_of(codes.iter().map(|code| &levels[*code as usize]));
+            let names: BTreeSet<&String> = codes.iter().map(|code| &levels[*code as usize]).collect();
             names.into_iter().cloned().collect()
         }
         Values::Numeric { .. } => Vec::new(),

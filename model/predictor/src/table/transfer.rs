@@ -13,8 +13,7 @@
 //! types from its runs on few reference types in the same way; their reference types are chosen in
 //! advance, and their regression is a forest.
 
-use foreglow_numeric::{Cholesky, MEDIAN_OF_NORMAL, median, sort_numbers, student_t};
-use foreglow_shared::sort_by;
+use foreglow_numeric::{Cholesky, MEDIAN_OF_NORMAL, median, student_t};
 
 use crate::Spread;
 
@@ -179,7 +178,7 @@ pub(super) fn slow_runs(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Vec<(
     let usual = (all.iter().map(variance).sum::<f64>() / rows.len() as f64).sqrt().max(LEAST_NOISE);
     let mut slow: Vec<(usize, f64)> = beyond(own, &all).into_iter().enumerate().collect();
     slow.retain(|(_, beyond)| *beyond > SLOW * usual);
-    sort_by(&mut slow, |a, b| b.1.total_cmp(&a.1));
+    slow.sort_by(|a, b| b.1.total_cmp(&a.1));
     slow.truncate(own.len().saturating_sub(1) / 2);
     slow.into_iter().map(|(run, beyond)| (run, own[run].log - beyond)).collect()
 }
@@ -239,7 +238,7 @@ fn mean_of(values: &[f64]) -> f64 {
 }
 
 fn quantile(mut values: Vec<f64>, probability: f64) -> f64 {
-    sort_numbers(&mut values);
+    values.sort_by(f64::total_cmp);
     let place = (probability * values.len() as f64) as usize;
     values.get(place.min(values.len().saturating_sub(1))).copied().unwrap_or(f64::INFINITY)
 }

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 use super::view::{PlanView, Row};
 use crate::data::candidate_list::{CandidateList, SortBy};
-use foreglow_shared::sort_by;
 
 impl CandidateList {
     /// Returns the places of the listed rows, of all or of the best of each machine type; unknown
@@ -23,7 +22,7 @@ impl CandidateList {
             words.iter().all(|word| text.contains(word.as_str()))
         };
         let mut places: Vec<usize> = all.into_iter().filter(is_listed).collect();
-        sort_by(&mut places, |a, b| {
+        places.sort_by(|a, b| {
             let order = self.order(plan, &plan.rows[*a], &plan.rows[*b]);
             if self.descending { order.reverse() } else { order }
         });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foreglow_model::{Candidate, HeldOut, Plan, Prediction, Predictor, Setting, Space, chance};
-use foreglow_shared::{Observation, Question, WhatIf, map_of, sort_by};
+use foreglow_shared::{Observation, Question, WhatIf};
 
 use super::decided::Decided;
 use super::view::{Cell, ChartView, Grid, HeldOutRun, LinePoint, PlanView, RunView};
@@ -74,9 +74,10 @@ fn grid(plan: &Plan, arm: usize, decided: &Decided, question: &Question) -> Grid
     };
     let candidates = decision.as_ref().unwrap_or(&decided.decision).candidates.iter();
     let key = |candidate: &Candidate| (candidate.placement.executors, candidate.placement.cores_per_executor);
-    let candidates: BTreeMap<(u32, u32), &Candidate> = map_of(
-        candidates.filter(|candidate| candidate.placement.arm == arm).map(|candidate| (key(candidate), candidate)),
-    );
+    let candidates: BTreeMap<(u32, u32), &Candidate> = candidates
+        .filter(|candidate| candidate.placement.arm == arm)
+        .map(|candidate| (key(candidate), candidate))
+        .collect();
     let job = plan.predictor().job(arm);
     let cell = |executors: u32, cores: u32| {
         let candidate = candidates.get(&(executors, cores))?;
@@ -175,7 +176,7 @@ fn predicted_secs(predictor: &Predictor, setting: Setting) -> Option<f64> {
 /// because there may be thousands of runs.
 fn whole_job_secs(predictor: &Predictor, observations: &[Observation]) -> Vec<Option<f64>> {
     let mut settings: Vec<Setting> = observations.iter().map(Setting::of).collect();
-    sort_by(&mut settings, Setting::order);
+    settings.sort_by(Setting::order);
     settings.dedup();
     let scale = |setting: &Setting| {
         let secs = |sampling_rate: f64| predicted_secs(predictor, Setting { sampling_rate, ..*setting });

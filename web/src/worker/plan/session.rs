@@ -7,7 +7,7 @@ use foreglow_model::{
     Basis, Decision, JointPredictor, Limits, Neighbours, Plan, Prices, PublicData, Space, UnmeasuredJob, median,
 };
 use foreglow_shared::{
-    Catalog, Context, Devices, Engine, Job, JobDefinition, JobGroup, PriceSheet, Question, WhatIf, group_jobs, sort_by,
+    Catalog, Context, Devices, Engine, Job, JobDefinition, JobGroup, PriceSheet, Question, WhatIf, group_jobs,
     spark_submit_arguments,
 };
 
@@ -350,7 +350,7 @@ fn types(group: &JobGroup) -> Vec<TypePrice> {
             }
         }
     }
-    sort_by(&mut types, |a, b| a.machine.cmp(&b.machine));
+    types.sort_by(|a, b| a.machine.cmp(&b.machine));
     types
 }
 

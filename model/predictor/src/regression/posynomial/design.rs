@@ -1,6 +1,5 @@
 //! Design matrix: the features in which the exponent of each term is linear.
 
-use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Points;
@@ -57,7 +56,7 @@ impl Design {
         let mut combinations = Vec::new();
         if encoding.category.len() > 1 {
             combinations = points.category.iter().map(|codes| encoding.levels(codes).collect()).collect();
-            sort(&mut combinations);
+            combinations.sort();
             combinations.dedup();
             if combinations.len() > MOST_LEVELS {
                 combinations.clear();

@@ -14,8 +14,8 @@ pub(crate) mod term;
 #[cfg(test)]
 mod tests;
 
+use foreglow_numeric::Matrix;
 use foreglow_numeric::exponentials;
-use foreglow_numeric::{Matrix, sort_numbers};
 use serde::{Deserialize, Serialize};
 
 use crate::Meaning;
@@ -224,7 +224,7 @@ impl Regression for Posynomial {
 
 /// Returns the tenth percentile, interpolated between neighbours; `values` is not empty.
 fn low(mut values: Vec<f64>) -> f64 {
-    sort_numbers(&mut values);
+    values.sort_by(f64::total_cmp);
     let place = 0.1 * (values.len() - 1) as f64;
     let (below, share) = (values[place as usize], place.fract());
     below + share * (values[place.ceil() as usize] - below)

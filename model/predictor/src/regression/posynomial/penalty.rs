@@ -6,7 +6,6 @@ use crate::regression::encoding::Numeric;
 use crate::regression::posynomial::Prior;
 use crate::regression::posynomial::design::{Coefficient, Design};
 use crate::regression::posynomial::term::{FIXED, Normal, Term};
-use foreglow_numeric::sort_numbers;
 
 /// Standard deviation of the prior of an offset: a factor of e³ ≈ 20 in time.
 const OFFSET: f64 = 3.0;
@@ -172,7 +171,7 @@ impl Penalty {
 /// Returns the number of distinct values of a column.
 fn levels(points: &Points, column: usize) -> usize {
     let mut values: Vec<f64> = points.numeric.iter().map(|row| row[column]).collect();
-    sort_numbers(&mut values);
+    values.sort_by(f64::total_cmp);
     values.dedup();
     values.len()
 }
