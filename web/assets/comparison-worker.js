@@ -2,5 +2,5 @@
 import init from "./foreglow-comparison.js";
 
 init({ module_or_path: new URL("./foreglow-comparison_bg.wasm", import.meta.url) }).catch((error) => {
-  self.postMessage(JSON.stringify({ Broken: String(error) }));
+  self.postMessage(String(error));
 });

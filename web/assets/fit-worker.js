@@ -4,6 +4,6 @@ import init from "./foreglow-web.js";
 
 const started = ({ data }) =>
   init({ module_or_path: data }).catch((error) => {
-    self.postMessage(JSON.stringify({ Broken: String(error) }));
+    self.postMessage(String(error));
   });
 self.addEventListener("message", started, { once: true });

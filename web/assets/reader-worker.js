@@ -3,5 +3,5 @@
 import init from "./foreglow-reader.js";
 
 init({ module_or_path: new URL("./foreglow-reader_bg.wasm", import.meta.url) }).catch((error) => {
-  self.postMessage(JSON.stringify({ Broken: String(error) }));
+  self.postMessage(String(error));
 });

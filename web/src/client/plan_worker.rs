@@ -13,7 +13,8 @@ use super::tables;
 use super::worker::{WorkerHandle, listen, spawn};
 use crate::worker::messages::{PlanRequest, PlanResponse, Subject};
 use crate::worker::plan::{PlanAnswer, PlanQuestion};
-use crate::worker::serve::parse;
+use crate::worker::serve::{parse, to_js};
+use crate::worker::wire::encode;
 
 /// The script that starts the page's own module as a worker.
 const WORKER: &str = "./fit-worker.js";
@@ -81,7 +82,7 @@ impl PlanWorker {
                         }
                         Ok(PlanResponse::Names(names)) => on_names(names),
                         Ok(PlanResponse::NeedsAll(fit)) if fit == this.fit.get() => this.repeat_with_all(),
-                        Ok(PlanResponse::Broken(reason)) | Err(reason) => on_answer(Err(reason)),
+                        Err(reason) => on_answer(Err(reason)),
                         // The worker is ready, or the answer is obsolete.
                         Ok(_) => {}
                     }
@@ -183,10 +184,13 @@ impl PlanWorker {
             *self.last.borrow_mut() = Some((subject.clone(), question.clone()));
         }
         let request = PlanRequest { fit: self.fit.get(), subject, question };
-        if let Ok(message) = serde_json::to_string(&request) {
-            self.is_busy.set(true);
-            // A string can always be cloned to the worker.
-            let _ = self.worker.post_message(&JsValue::from_str(&message));
+        match encode(&request) {
+            Ok(message) => {
+                self.is_busy.set(true);
+                // A byte array can always be cloned to the worker.
+                let _ = self.worker.post_message(&to_js(&message));
+            }
+            Err(reason) => (self.on_answer)(Err(reason)),
         }
     }
 }

@@ -11,7 +11,8 @@ use web_sys::MessageEvent;
 
 use crate::client::worker::{WorkerHandle, listen, spawn};
 use crate::worker::messages::{Request, Response};
-use crate::worker::serve::parse;
+use crate::worker::serve::{parse, to_js};
+use crate::worker::wire::encode;
 
 /// The module for files, advice and the published scenarios, fetched on first use.
 pub const READER: &str = "./reader-worker.js";
@@ -37,8 +38,7 @@ impl RunningRequest {
     ) -> Result<Self, String> {
         let worker = spawn(script)?;
         let on_response = Rc::new(on_response);
-        let message =
-            serde_json::to_string(request).map_err(|error| format!("the request cannot be serialised: {error}"))?;
+        let message = encode(request)?;
         // Sent once, because ownership moves to the worker.
         let request = Cell::new(Some((message, file)));
         let on_message = Closure::<dyn Fn(MessageEvent)>::new({
@@ -46,14 +46,14 @@ impl RunningRequest {
             move |event: MessageEvent| match parse(&event.data()) {
                 Ok(Response::Ready) => {
                     let Some((message, file)) = request.take() else { return };
-                    let message = JsValue::from_str(&message);
-                    // Strings, files and byte arrays can always be cloned to a worker.
+                    let message = to_js(&message);
+                    // Files and byte arrays can always be cloned to a worker.
                     let _ = match &file {
                         None => worker.post_message(&message),
                         Some(file) => worker.post_message(&Array::of2(&message, file)),
                     };
                 }
-                Ok(Response::Broken(reason)) | Err(reason) => on_response(Err(reason)),
+                Err(reason) => on_response(Err(reason)),
                 Ok(message) => on_response(Ok(message)),
             }
         });

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-/// Work budget of one frame, milliseconds; pieces run one after the other until it is spent.
+/// Work budget of one frame, milliseconds; pieces run one after the other until it is spent. Until
+/// the page is interactive, they do not wait for frames.
 const FRAME_MS: f64 = 8.0;
 
 type Piece = Box<dyn FnOnce()>;
@@ -14,6 +15,8 @@ type Piece = Box<dyn FnOnce()>;
 thread_local! {
     /// The queued pieces, in page order.
     static WAITING: RefCell<VecDeque<Piece>> = const { RefCell::new(VecDeque::new()) };
+    /// Whether the page is interactive.
+    static IS_INTERACTIVE: Cell<bool> = const { Cell::new(false) };
     /// When the first piece of this frame began.
     static BEGAN: Cell<f64> = const { Cell::new(0.0) };
 }
@@ -29,6 +32,17 @@ pub fn later(piece: impl FnOnce() + 'static) {
     }
 }
 
+/// Queues work for the task after the current piece, before all other pieces.
+pub fn next(piece: impl FnOnce() + 'static) {
+    later(piece);
+    WAITING.with_borrow_mut(|waiting| {
+        // The current piece keeps the first place.
+        if let Some(piece) = waiting.pop_back() {
+            waiting.insert(waiting.len().min(1), piece);
+        }
+    });
+}
+
 /// Mounts its children in a separate queued task.
 #[component]
 pub fn Later(children: ChildrenFn) -> impl IntoView {
@@ -38,6 +52,11 @@ pub fn Later(children: ChildrenFn) -> impl IntoView {
         due.try_set(true);
     });
     view! { <Show when=move || due.get()>{children()}</Show> }
+}
+
+/// Tells the queue that the page accepts input: from now on, its pieces leave time for frames.
+pub fn leave_time_for_frames() {
+    IS_INTERACTIVE.set(true);
 }
 
 fn in_a_task(work: fn()) {
@@ -68,10 +87,11 @@ fn work() {
             waiting.pop_front();
             waiting.is_empty()
         });
-        match now_ms() - BEGAN.get() < FRAME_MS {
+        let is_spent = IS_INTERACTIVE.get() && now_ms() - BEGAN.get() >= FRAME_MS;
+        match is_spent {
             _ if is_last => {}
-            true => work(),
-            false => request_animation_frame(|| in_a_task(begin)),
+            false => work(),
+            true => request_animation_frame(|| in_a_task(begin)),
         }
     });
 }

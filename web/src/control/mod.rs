@@ -9,5 +9,5 @@ mod why_button;
 pub use self::clipboard::{Command, CopyButton, copy};
 pub use self::download::download;
 pub use self::focus::refocus;
-pub use self::later::{Later, later};
+pub use self::later::{Later, later, leave_time_for_frames, next};
 pub use self::why_button::WhyButton;

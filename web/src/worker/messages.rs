@@ -1,4 +1,5 @@
-//! The messages between the page and its workers.
+//! The messages between the page and its workers. A string in place of a message is the reason why
+//! the worker failed.
 
 use foreglow_model::{Effects, ScenarioRow};
 use foreglow_shared::{Job, Mapping};
@@ -8,12 +9,13 @@ use crate::worker::advice::AdviceText;
 use crate::worker::import::Imported;
 use crate::worker::network::NetworkHtml;
 use crate::worker::plan::{PlanAnswer, PlanQuestion};
+use crate::worker::wire::json;
 
 /// What a plan is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Subject {
     /// Measured jobs.
-    Jobs(Vec<Job>),
+    Jobs(#[serde(with = "json")] Vec<Job>),
     /// A job without samples, in the form of the address.
     Unmeasured(String),
 }
@@ -22,7 +24,7 @@ pub enum Subject {
 /// and the question. The number distinguishes a late answer to an earlier request from the current
 /// answer. The tables of public measurements precede the first request about a job without samples,
 /// in a message of their own.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanRequest {
     /// Number of the fit to which the question belongs.
     pub fit: u64,
@@ -31,6 +33,9 @@ pub struct PlanRequest {
     /// The question.
     pub question: PlanQuestion,
 }
+
+/// A message with the encoding of both [`PlanResponse::Ready`] and [`Response::Ready`].
+pub const READY: u8 = 0;
 
 /// A message of the planning worker to the page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,8 +49,6 @@ pub enum PlanResponse {
     Names([Vec<String>; 2]),
     /// The request with this number is about a network that the tables of the usual networks lack.
     NeedsAll(u64),
-    /// The worker failed, with the reason.
-    Broken(String),
 }
 
 /// A request to a module that is fetched on first use. It is separate from [`PlanRequest`], so that
@@ -53,14 +56,14 @@ pub enum PlanResponse {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
     /// Evaluate every published scenario on this job with all learners of the published grid.
-    Compare(Job),
+    Compare(#[serde(with = "json")] Job),
     /// Read a file, whose bytes accompany the message, with the column mapping the user chose, if
     /// any.
     Import(Option<Mapping>),
     /// Advise which samples to collect next, for these jobs.
-    Advise(Vec<Job>, Box<PlanQuestion>),
+    Advise(#[serde(with = "json")] Vec<Job>, Box<PlanQuestion>),
     /// Evaluate the published scenarios on this job, without the perceptrons.
-    Evaluate(Job),
+    Evaluate(#[serde(with = "json")] Job),
     /// Compute the costs of the network in an ONNX file, which accompanies the message: name of the
     /// file, and side of the images if the file leaves it open, pixels.
     Network(String, u32),
@@ -83,8 +86,6 @@ pub enum Response {
     Evaluated(Box<Published>),
     /// Costs of a network.
     Network(Result<NetworkHtml, String>),
-    /// The module failed, with the reason.
-    Broken(String),
 }
 
 /// Results of the paper's method on the same runs. They are computed when a view first shows them,
@@ -137,5 +138,17 @@ impl From<ScenarioRow> for Scenario {
             total_secs,
             reason,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::wire::encode;
+
+    #[test]
+    fn all_workers_are_ready_in_the_same_words() {
+        assert_eq!(encode(&PlanResponse::Ready), encode(&READY));
+        assert_eq!(encode(&Response::Ready), encode(&READY));
     }
 }

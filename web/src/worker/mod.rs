@@ -10,6 +10,7 @@ pub mod plan;
 pub mod published;
 #[cfg(target_arch = "wasm32")]
 pub mod serve;
+pub mod wire;
 
 #[cfg(target_arch = "wasm32")]
 pub use self::serve::{serve_comparison, serve_plans, serve_readings};

@@ -32,6 +32,7 @@ mod tests {
 
     use super::*;
     use crate::worker::messages::Response;
+    use crate::worker::wire::{decode, encode};
 
     fn job() -> Job {
         let context = serde_json::from_str(
@@ -64,8 +65,8 @@ mod tests {
     fn the_published_scenarios_sent_to_the_page_are_those_of_the_worker() {
         let published = evaluate(&job(), &mut || 0.0);
         assert_eq!(published.scenarios.len(), 7);
-        let wire = serde_json::to_string(&Response::Evaluated(Box::new(published.clone()))).unwrap();
-        let Response::Evaluated(arrived) = serde_json::from_str(&wire).unwrap() else { unreachable!() };
+        let wire = encode(&Response::Evaluated(Box::new(published.clone()))).unwrap();
+        let Ok(Response::Evaluated(arrived)) = decode(&wire) else { unreachable!() };
         assert_eq!(*arrived, published);
     }
 }

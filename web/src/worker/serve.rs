@@ -1,4 +1,4 @@
-//! The workers' side of the message protocol, which is JSON.
+//! The workers' side of the message protocol.
 
 use std::cell::RefCell;
 use std::panic::PanicHookInfo;
@@ -6,6 +6,7 @@ use std::panic::PanicHookInfo;
 use foreglow_model::PublicData;
 use js_sys::{Array, Uint8Array};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
@@ -13,16 +14,15 @@ use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
 use crate::data::unmeasured;
 use crate::worker::advice::AdviceText;
 use crate::worker::import::import;
-use crate::worker::messages::{PlanRequest, PlanResponse, Request, Response, Subject};
+use crate::worker::messages::{PlanRequest, PlanResponse, READY, Request, Response, Subject};
 use crate::worker::network::NetworkHtml;
 use crate::worker::open_file::OpenFile;
 use crate::worker::plan::{Session, public_data};
 use crate::worker::published::{compare, evaluate};
+use crate::worker::wire::{decode, encode};
 
 const MILLIS_PER_SEC: f64 = 1000.0;
-/// The messages `Ready` and `Broken`, as both [`PlanResponse`] and [`Response`] serialise them.
-const READY: &str = "\"Ready\"";
-const BROKEN: &str = r#"{"Broken":"a bug stopped the worker"}"#;
+const BROKEN: &str = "a bug stopped the worker";
 
 thread_local! {
     /// The fit that this worker answers from, or why it failed.
@@ -139,28 +139,36 @@ fn serve(scope: &DedicatedWorkerGlobalScope, answer: Answer) {
     });
     scope.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     on_message.forget();
-    post(scope, READY);
+    say(scope, &READY);
 }
 
 /// Parses a message.
 ///
 /// # Errors
-/// The message is of another version.
-pub fn parse<T: serde::de::DeserializeOwned>(data: &JsValue) -> Result<T, String> {
-    let text = data.as_string().ok_or("the worker's message is not text")?;
-    serde_json::from_str(&text).map_err(|error| format!("the worker is of another version ({error}); reload the page"))
+/// The message is of another version, or is the reason why the worker failed.
+pub fn parse<T: DeserializeOwned>(data: &JsValue) -> Result<T, String> {
+    match data.dyn_ref::<Uint8Array>() {
+        Some(bytes) => decode(&bytes.to_vec()),
+        None => Err(data.as_string().unwrap_or_default()),
+    }
+}
+
+/// An encoded message as bytes that can be posted.
+pub fn to_js(message: &[u8]) -> JsValue {
+    Uint8Array::from(message).into()
 }
 
 /// Sends a message to the page.
 fn say<T: Serialize>(scope: &DedicatedWorkerGlobalScope, message: &T) {
-    if let Ok(text) = serde_json::to_string(message) {
-        post(scope, &text);
+    match encode(message) {
+        Ok(bytes) => post(scope, &to_js(&bytes)),
+        Err(reason) => post(scope, &JsValue::from_str(&reason)),
     }
 }
 
-fn post(scope: &DedicatedWorkerGlobalScope, text: &str) {
-    // A string can always be cloned to the page.
-    let _ = scope.post_message(&JsValue::from_str(text));
+fn post(scope: &DedicatedWorkerGlobalScope, message: &JsValue) {
+    // Strings and byte arrays can always be cloned to the page.
+    let _ = scope.post_message(message);
 }
 
 /// Splits a message into the request and the file that accompanies it, or its bytes.
@@ -174,6 +182,6 @@ fn unpack(data: &JsValue) -> (JsValue, JsValue) {
 fn report(info: &PanicHookInfo<'_>) {
     console_error_panic_hook::hook(info);
     if let Ok(scope) = js_sys::global().dyn_into::<DedicatedWorkerGlobalScope>() {
-        post(&scope, BROKEN);
+        post(&scope, &JsValue::from_str(BROKEN));
     }
 }

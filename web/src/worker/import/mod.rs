@@ -8,6 +8,7 @@ use foreglow_shared::{Job, Mapping, MonitoredRun, ReadError, Table, is_monitor, 
 use serde::{Deserialize, Serialize};
 
 use crate::data::job::{jobs_of, most_runs_first};
+use crate::worker::wire::json;
 
 /// Number of rows that illustrate the columns to the user.
 const FIRST_ROWS: usize = 3;
@@ -16,7 +17,7 @@ const FIRST_ROWS: usize = 3;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Imported {
     /// Jobs, sorted by descending number of runs.
-    Jobs(Vec<Job>),
+    Jobs(#[serde(with = "json")] Vec<Job>),
     /// Resource use of runs.
     Monitored(Vec<MonitoredRun>),
     /// A table of another tool.

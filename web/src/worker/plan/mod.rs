@@ -20,13 +20,16 @@ pub use self::session::Session;
 use self::view::{ChartView, PlanView, Row, WhatIfView};
 use self::why::Reason;
 use crate::data::machine_choice::{MachineChoice, Selection};
+use crate::worker::wire::json;
 
 /// A question about a job on all its machine types.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanQuestion {
     /// The context of the selected job; `None` for a job without samples.
+    #[serde(with = "json")]
     pub context: Option<Context>,
     /// Limits, executors, cores, memory and prices. Its what-if is not used.
+    #[serde(with = "json")]
     pub question: Question,
     /// The machine types to compare, the user's prices, and the machine type of the what-if.
     pub choice: MachineChoice,

@@ -361,7 +361,9 @@ mod tests {
     use super::*;
     use crate::data::job::jobs_of;
     use crate::data::machine_choice::Selection;
+    use crate::worker::messages::{PlanRequest, Subject};
     use crate::worker::plan::view::Row;
+    use crate::worker::wire::{decode, encode};
 
     /// The first job of the example, as if two machine types of the catalog had run it.
     fn jobs() -> Vec<Job> {
@@ -499,7 +501,8 @@ mod tests {
         asked.pins = vec![Selection::default()];
         asked.explained = Some(Selection::default());
         let answer = answer(&jobs, &asked);
-        let text = serde_json::to_string(&answer).unwrap();
-        assert_eq!(serde_json::from_str::<PlanAnswer>(&text).unwrap(), answer);
+        assert_eq!(decode::<PlanAnswer>(&encode(&answer).unwrap()).unwrap(), answer);
+        let request = PlanRequest { fit: 7, subject: Some(Subject::Jobs(jobs)), question: asked };
+        assert_eq!(decode::<PlanRequest>(&encode(&request).unwrap()).unwrap(), request);
     }
 }

@@ -226,10 +226,26 @@ pub struct Cell {
     pub chance: Option<f64>,
 }
 
+/// The fields of a run, whose form in a link has no binary encoding.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Observation")]
+struct RunFields {
+    executors: u32,
+    cores_per_executor: u32,
+    total_cores: Option<u32>,
+    memory_per_executor_mib: u32,
+    partition_size: u32,
+    sampling_rate: f64,
+    completion_time_secs: f64,
+    startup_secs: Option<f64>,
+    disturbed: bool,
+}
+
 /// A completed run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunView {
     /// The run.
+    #[serde(with = "RunFields")]
     pub run: Observation,
     /// The whole-job time implied by the run, seconds: the measured time if the run had every
     /// image, else the measured time × predicted(whole job) ÷ predicted(same sampling rate). Its
