@@ -211,6 +211,11 @@ impl JointPredictor {
         warnings
     }
 
+    /// Whether times of an arm are from public measurements.
+    pub fn has_public(&self) -> bool {
+        self.fitted.iter().any(|arm| arm.public.is_some())
+    }
+
     /// Returns the arms.
     pub fn arms(&self) -> &[Arm] {
         &self.arms

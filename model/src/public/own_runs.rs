@@ -14,7 +14,7 @@ pub(super) struct OwnRuns {
     pub(super) speeds: Vec<OwnSpeed>,
     /// The context of the fastest speed per GPU; of any run without a speed.
     pub(super) context: Context,
-    /// Why runs say nothing about other machine types.
+    /// Why runs do not anchor other machine types.
     pub(super) notes: Vec<String>,
 }
 
@@ -70,12 +70,12 @@ fn place(context: &Context, gpus: &Gpus, catalog: &Catalog, precision: Precision
     match found {
         Ok(gpu) if gpus.all()[gpu].has(precision) => Ok(Some(gpu)),
         Ok(_) => Err(format!(
-            "{name} has no units for {}, so your runs on it say nothing about other GPUs; give the number format of \
+            "{name} has no units for {}, so your runs on it do not anchor other GPUs; give the number format of \
              your program with --dtype",
             precision.name()
         )),
         Err(_) => Err(format!(
-            "no data sheet has the GPU {name} of your runs, so they say nothing about other GPUs; name the machine type \
+            "no data sheet has the GPU {name} of your runs, so they do not anchor other GPUs; name the machine type \
              with --machine when you measure"
         )),
     }

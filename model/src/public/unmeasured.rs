@@ -92,8 +92,8 @@ impl UnmeasuredJob {
         }
     }
 
-    /// Returns the job of own runs, with the number format of the CNNs that Foreglow runs. The number
-    /// format of the user's own program is unknown, and mixed precision the usual one.
+    /// Returns the job of own runs, with the number format of the CNNs that Foreglow runs. The
+    /// number format of the user's own program is unknown, and mixed precision the usual one.
     ///
     /// # Errors
     /// The job does not count images.
