@@ -90,7 +90,7 @@ impl fmt::Display for PublicBasis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subject = match self.own_runs {
             None => "Nothing was measured here: predicted",
-            Some(_) => "Machine types on whose GPUs the job never ran are predicted",
+            Some(_) => "Machine types without runs on their GPUs are predicted",
         };
         let runs = self.own_runs.iter().flatten().map(|own| {
             let gpus = if own.gpus == 1 { own.gpu.clone() } else { format!("{} × {}", own.gpus, own.gpu) };

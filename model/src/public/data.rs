@@ -174,7 +174,7 @@ impl PublicData {
         Ok(PublicJob { group, predictor, basis, comparison })
     }
 
-    /// Adds to the arms of own runs those of these machine types on whose GPUs the job never ran.
+    /// Adds to the arms of own runs those of these machine types that have no run on their GPUs.
     /// The speeds that the runs show are numbers of the user's own. `job` tells the network, the
     /// number format and the software; `executors` are the user's numbers of executors.
     ///

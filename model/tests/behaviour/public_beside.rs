@@ -114,8 +114,24 @@ fn one_decision_compares_measured_machine_types_with_others() {
     let count = |wanted: Basis| decision.candidates.iter().filter(|one| basis(one) == wanted).count();
     assert_eq!((count(Basis::Own), count(Basis::Public) > 30), (1, true));
     assert!(decision.candidates.iter().all(|one| one.cost.is_some() && one.prediction.interval.is_some()));
-    let order = job.comparison.order(&plan, &decision);
-    assert!(order.iter().all(|order| order.machine != "g6.xlarge" && order.than != "g6.xlarge"));
+}
+
+#[test]
+fn only_machine_types_from_public_measurements_are_ordered_by_the_ratio_of_their_speeds() {
+    let order = |machines: &[&str]| {
+        let job = beside(&mut PublicData::built_in(), on_l4(300.0), &[]);
+        let machines = machines.iter().map(|name| (*name).to_owned()).collect();
+        let space = Space { catalog: Some(Catalog::built_in()), machines, ..Space::default() };
+        let plan = Plan::new(job.predictor, space).unwrap();
+        let decision = plan.decide(&LIMITS).unwrap();
+        let best = decision.candidates[decision.recommended.unwrap()].placement.arm;
+        (plan.predictor().arms()[best].basis, job.comparison.order(&plan, &decision))
+    };
+    // The same GPU is cheaper in another cloud.
+    assert_eq!(order(&["g6.xlarge", "a2-highgpu-1g"]), (Basis::Own, Vec::new()));
+    let (basis, of_public) = order(&["g6.xlarge", "g2-standard-4", "a2-highgpu-1g"]);
+    assert_eq!((basis, of_public.is_empty()), (Basis::Public, false));
+    assert!(of_public.iter().all(|order| order.than != "g6.xlarge"), "{of_public:?}");
 }
 
 #[test]
@@ -128,13 +144,17 @@ fn runs_on_several_gpus_and_machine_types_are_numbers_of_their_own() {
     let jobs = vec![
         Job::of_runs(context("g6.xlarge", Some("NVIDIA L4")), runs(300.0)),
         Job::of_runs(context("g4dn.12xlarge", Some("Tesla T4")), two(150.0)),
-        Job::of_runs(context("g4dn.xlarge", Some("gpu")), runs(140.0)),
+        Job::of_runs(context("g4dn.xlarge", Some("Tesla T4")), runs(140.0)),
+        Job::of_runs(context("g5.xlarge", Some("gpu")), runs(400.0)),
     ];
     let own = beside(&mut PublicData::built_in(), group(jobs), &[]).basis.own_runs.unwrap();
     let mut counts: Vec<(&str, u32)> = own.iter().map(|own| (own.gpu.as_str(), own.gpus)).collect();
     counts.sort_unstable();
-    // The GPU that no driver named is that of the catalog, and slower than the other T4.
-    assert_eq!(counts, [("NVIDIA L4", 1), ("Tesla T4", 1), ("Tesla T4", 2)]);
+    // The GPU that no driver named is that of the catalog.
+    assert_eq!(counts, [("NVIDIA A10G", 1), ("NVIDIA L4", 1), ("Tesla T4", 1), ("Tesla T4", 2)]);
+    // Of two machine types with one GPU, the faster counts.
+    let t4 = own.iter().find(|own| own.gpu == "Tesla T4" && own.gpus == 1).unwrap();
+    assert!((t4.images_per_sec / 150.0 - 1.0).abs() < 0.05, "{t4:?}");
 }
 
 #[test]

@@ -17,8 +17,8 @@ use foreglow_shared::{JobGroup, MachineType, Mode};
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Public measurements")]
 pub struct PublicArgs {
-    /// Beside the machine types of the samples, compare those of the catalog on whose GPUs the job
-    /// never ran, from public measurements of the runs of others. Your runs on a GPU anchor them
+    /// Beside the machine types of the samples, compare those of the catalog without runs on their
+    /// GPUs, from public measurements of the runs of others. Your runs on a GPU anchor them
     #[arg(long, conflicts_with = "total_cores")]
     public: bool,
 
@@ -120,7 +120,7 @@ pub fn public_job(
     data.predict(&job, &chosen, executors).map_err(|error| unusable(error.to_string()))
 }
 
-/// Predicts the machine types of the catalog on whose GPUs a job never ran, and keeps its own runs.
+/// Predicts the machine types of the catalog without runs on their GPUs, and keeps the own runs.
 ///
 /// # Errors
 /// The runs cannot be fitted or do not count images, or the network, a GPU or an option is unknown
