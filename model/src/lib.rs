@@ -58,8 +58,8 @@ pub use crate::plan::{
 };
 pub use crate::predictor::Predictor;
 pub use crate::public::{
-    Comparison, NetworkFromFile, NetworkSource, OwnSpeed, PublicAnswer, PublicBasis, PublicData, PublicJob,
-    PublicQuestion, Refusal, SpeedOrder, UnmeasuredError, UnmeasuredJob,
+    Comparison, MeasuredJob, NetworkFromFile, NetworkSource, OwnSpeed, PublicAnswer, PublicBasis, PublicData,
+    PublicJob, PublicQuestion, Refusal, SpeedOrder, UnmeasuredError, UnmeasuredJob,
 };
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::repetitions::Repetitions;

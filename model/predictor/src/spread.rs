@@ -5,6 +5,8 @@ use std::sync::Arc;
 use foreglow_numeric::student_t;
 use serde::{Deserialize, Serialize};
 
+/// Probability that a normal variable is at most one standard deviation above its mean.
+const ONE_DEVIATION: f64 = 0.841_344_746_068_543;
 /// Tolerance of ranks against the rounding of probabilities.
 const ROUNDING: f64 = 1e-9;
 
@@ -162,6 +164,12 @@ impl Spread {
                 Self::StudentT { scale: scale * factor, degrees_of_freedom: *degrees_of_freedom }
             }
         }
+    }
+
+    /// Returns the standard deviation of the normal distribution of log errors that has the same
+    /// interval of 68 %; `None` if its ends are infinite.
+    pub fn log_deviation(&self) -> Option<f64> {
+        Some(libm::log(self.quantile(ONE_DEVIATION))).filter(|deviation| deviation.is_finite())
     }
 
     /// Returns the largest probability with a finite quantile.

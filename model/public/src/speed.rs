@@ -13,6 +13,9 @@ pub struct KnownSpeed<'a> {
     pub case: Case<'a>,
     /// Images per second on all GPUs together.
     pub images_per_sec: f64,
+    /// Variance of the error of ln(images/s), besides that of the public measurements; 0 for a
+    /// measured speed.
+    pub variance: f64,
 }
 
 /// Distribution of ln(images/s).
@@ -83,7 +86,11 @@ impl PublicModel {
         let kinds = kind.map_or_else(|| USUAL_KINDS.to_vec(), |kind| vec![(kind, 1.0)]);
         let condition = |(kind, weight): (SoftwareKind, f64)| {
             let own = known.iter();
-            let own = own.filter_map(|own| Some((self.project(&Case { kind, ..own.case })?, log(own.images_per_sec))));
+            let own = own.filter_map(|own| {
+                let mut projected = self.project(&Case { kind, ..own.case })?;
+                projected.noise += own.variance;
+                Some((projected, log(own.images_per_sec)))
+            });
             let condition = Condition::new(self, own.collect())?;
             let weight = log(weight) + condition.log_evidence;
             Some((kind, condition, weight))

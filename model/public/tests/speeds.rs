@@ -42,7 +42,7 @@ impl Fitted {
     }
 
     fn known(&self, gpu: &str, images_per_sec: f64) -> KnownSpeed<'_> {
-        KnownSpeed { case: self.case(gpu, 1), images_per_sec }
+        KnownSpeed { case: self.case(gpu, 1), images_per_sec, variance: 0.0 }
     }
 }
 
@@ -87,6 +87,18 @@ fn many_own_numbers_on_a_gpu_outweigh_the_public_ones() {
     let known: Vec<KnownSpeed> = std::iter::repeat_n(fitted.known("L4", own), 20).collect();
     let after = fitted.speed("L4", &known, None);
     assert!((after.images_per_sec() / own - 1.0).abs() < 0.1, "{} {own}", after.images_per_sec());
+}
+
+#[test]
+fn the_less_certain_an_own_number_is_the_less_it_says() {
+    let fitted = Fitted::new();
+    let kind = Some(SoftwareKind::Plain);
+    let known = fitted.known("RTX 3090", fitted.speed("RTX 3090", &[], kind).images_per_sec() * 2.0);
+    let with = |variance: f64| fitted.speed("A100", &[KnownSpeed { variance, ..known }], kind);
+    let (none, exact, rough, useless) = (fitted.speed("A100", &[], kind), with(0.0), with(0.3), with(1e9));
+    assert!(exact.log_mean > rough.log_mean && rough.log_mean > useless.log_mean);
+    assert!(exact.log_deviation < rough.log_deviation && rough.log_deviation < useless.log_deviation);
+    assert!((useless.log_mean - none.log_mean).abs() < 1e-6, "{useless:?} {none:?}");
 }
 
 #[test]

@@ -94,7 +94,8 @@ pub enum Basis {
     OtherCnns,
     /// From the costs of the layers and the runs of other CNNs, because the CNN never ran.
     Layers,
-    /// From public measurements of the runs of others, because the job never ran.
+    /// From public measurements of the runs of others, because the job never ran, or not on this
+    /// machine type.
     Public,
     /// Too little was measured for a prediction.
     Unknown,
@@ -128,7 +129,7 @@ impl Basis {
     }
 }
 
-/// Memory of the host for each GPU of a job that never ran, MiB.
+/// Memory of the host for each GPU of a job that never ran there, MiB.
 const PUBLIC_MEMORY_MIB: u32 = 4096;
 
 /// An arm with its measurements.
@@ -164,7 +165,7 @@ pub(crate) struct FittedArm {
     /// Whether the partition or batch size is unusual. Then only configurations whose memory was
     /// measured are offered.
     pub(crate) must_be_shown_to_fit: bool,
-    /// Times from public measurements, of a job that never ran.
+    /// Times from public measurements, of a job that never ran there.
     pub(crate) public: Option<PublicTimes>,
 }
 
@@ -176,6 +177,16 @@ impl FittedArm {
         let memory = Arc::clone(&job);
         let arm = Self::not_fitted(job, memory, (SizesFrom::Own, batch_size, PUBLIC_MEMORY_MIB));
         Self { public: Some(times), ..arm }
+    }
+
+    /// Creates an arm beside own runs, whose times are from public measurements. Its memory is that
+    /// of the runs, because samples of programs may record the whole memory of a machine, at most
+    /// that of a job that never ran. `None` if no run completed.
+    pub(super) fn beside(group: &JobGroup, PublicArm { context, times }: PublicArm) -> Option<Self> {
+        let template = Job::of_runs(context, Vec::new());
+        let arm = arm(group, &template, &[], Learning::of(&template))?;
+        let memory_per_executor_mib = arm.memory_per_executor_mib.min(PUBLIC_MEMORY_MIB);
+        Some(Self { memory_per_executor_mib, public: Some(times), ..arm })
     }
 
     /// Creates an arm that is not fitted yet; `memory` has the runs that show the memory of an

@@ -141,6 +141,14 @@ impl JointPredictor {
         Some(empty.with_arms(answer.arms.into_iter().map(FittedArm::from_public).collect()))
     }
 
+    /// Adds machine types without runs, whose times are from public measurements, to the arms of a
+    /// group.
+    pub fn with_public(mut self, group: &JobGroup, answer: PublicAnswer) -> Self {
+        let mut fitted = std::mem::take(&mut self.fitted);
+        fitted.extend(answer.arms.into_iter().filter_map(|arm| FittedArm::beside(group, arm)));
+        self.with_arms(fitted)
+    }
+
     fn with_arms(self, fitted: Vec<FittedArm>) -> Self {
         let arms = fitted.iter().map(|arm| arm.describe(self.table.is_some())).collect();
         Self { arms, fitted, ..self }
@@ -202,6 +210,11 @@ impl JointPredictor {
             }
         }
         warnings
+    }
+
+    /// Whether times of an arm are from public measurements.
+    pub fn has_public(&self) -> bool {
+        self.fitted.iter().any(|arm| arm.public.is_some())
     }
 
     /// Returns the arms.

@@ -1,4 +1,4 @@
-//! Public measurements on which the answer about a job without samples is based.
+//! Public measurements on which predictions are based.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use foreglow_public::{Measurements, PublicModel, SoftwareKind};
 use foreglow_shared::{Catalog, format_count, format_probability};
 use serde::Serialize;
 
-use super::PublicQuestion;
-use crate::{Candidate, Decision, Objective, Plan};
+use super::{OwnSpeed, PublicQuestion};
+use crate::{Basis, Candidate, Decision, Objective, Plan};
 
 /// Number of machine types that the recommended one is compared with.
 const MOST_ORDERS: usize = 3;
 
-/// Public measurements on which the answer about a job without samples is based.
+/// Public measurements on which the predictions of machine types without own runs are based.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PublicBasis {
     /// Name of the network.
@@ -31,8 +31,11 @@ pub struct PublicBasis {
     /// Memory that a step needs on a GPU, bytes; `None` if the graph of the network is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_per_gpu: Option<f64>,
-    /// Number of the user's own speeds.
+    /// Number of speeds that the user told.
     pub known: usize,
+    /// Speeds that the user's own runs show; `None` for a job without samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_runs: Option<Vec<OwnSpeed>>,
     /// Machine types that cannot run the job, with the reasons.
     pub left_out: Vec<(String, String)>,
     /// How sure the recommended machine type costs less than the next ones, which is surer than the
@@ -66,6 +69,7 @@ impl PublicBasis {
             software: asked.software.map(SoftwareKind::name),
             bytes_per_gpu: asked.bytes_per_gpu,
             known: asked.known.len(),
+            own_runs: None,
             left_out: Vec::new(),
             order: Vec::new(),
             notes: Vec::new(),
@@ -84,9 +88,19 @@ impl PublicBasis {
 /// Writes a sentence on the basis.
 impl fmt::Display for PublicBasis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let subject = match self.own_runs {
+            None => "Nothing was measured here: predicted",
+            Some(_) => "Machine types without runs on their GPUs are predicted",
+        };
+        let runs = self.own_runs.iter().flatten().map(|own| {
+            let gpus = if own.gpus == 1 { own.gpu.clone() } else { format!("{} × {}", own.gpus, own.gpu) };
+            format!("{:.0} images/s on {gpus}", own.images_per_sec)
+        });
+        let runs: Vec<String> = runs.collect();
+        let runs = if runs.is_empty() { String::new() } else { format!(", and your own runs ({})", runs.join(", ")) };
         let own = match self.known {
-            0 => String::new(),
-            count => format!(" and {} of your own", format_count(count, "number")),
+            0 => runs,
+            count => format!(" and {} of your own{runs}", format_count(count, "number")),
         };
         let network = match self.rows_of_network {
             0 => format!("; {} itself is in none of them, only the costs of its graph are known", self.network),
@@ -94,8 +108,7 @@ impl fmt::Display for PublicBasis {
         };
         write!(
             f,
-            "Nothing was measured here: predicted from public measurements of the runs of others ({} of {}){own}, with \
-             {}{network}.",
+            "{subject} from public measurements of the runs of others ({} of {}){own}, with {}{network}.",
             format_count(self.measurements, "speed"),
             format_count(self.sources, "source"),
             self.number_format,
@@ -116,11 +129,14 @@ impl Comparison {
     pub fn order(&self, plan: &Plan, decision: &Decision) -> Vec<SpeedOrder> {
         let at = |place: usize| decision.candidates.get(place);
         let machine = |one: &Candidate| plan.predictor().arms()[one.placement.arm].machine.clone();
+        // Own runs tell more than the ratio of two public speeds.
+        let is_public = |one: &&Candidate| plan.predictor().arms()[one.placement.arm].basis == Basis::Public;
         let best = decision.recommended.and_then(at).filter(|_| decision.objective == Objective::Cost);
+        let best = best.filter(is_public);
         let (Some(best), Some(catalog)) = (best, plan.space().catalog.as_ref()) else { return Vec::new() };
         let name = machine(best);
         let others = decision.best_per_machine.iter().filter_map(|place| at(*place));
-        let others = others.filter(|other| machine(other) != name && other.cost > best.cost);
+        let others = others.filter(is_public).filter(|other| machine(other) != name && other.cost > best.cost);
         let order = |other: &Candidate| {
             let machine_hours = |one: &Candidate| match one.placement.machines {
                 0 => None,

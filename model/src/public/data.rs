@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use foreglow_public::{
-    BuiltInNetwork, Measurements, NetworkCosts, Precision, PublicError, PublicModel, StepMemory, Variances, short_name,
+    BuiltInNetwork, Measurements, NetworkCosts, PublicError, PublicModel, StepMemory, Variances, short_name,
     similar_names,
 };
-use foreglow_shared::{Job, JobGroup, MachineType, Mode};
+use foreglow_shared::{Catalog, Job, JobGroup, MachineType, Workload};
 
 use super::basis::Comparison;
+use super::own_runs::{OwnRuns, batch_size, gpus_of};
 use super::{NetworkFromFile, NetworkSource, PublicAnswer, PublicBasis, PublicQuestion, UnmeasuredJob};
 use crate::JointPredictor;
 
@@ -26,19 +27,31 @@ pub struct PublicData {
     fitted: Option<(String, Arc<PublicModel>)>,
 }
 
-/// A job without samples, with its predictor and what the answer has to say about it.
+/// The own runs of a job, beside which other machine types are predicted.
+pub struct MeasuredJob<'a> {
+    /// The runs.
+    pub group: JobGroup,
+    /// The fit of the runs.
+    pub predictor: JointPredictor,
+    /// Machine types that the runs may name.
+    pub catalog: &'a Catalog,
+    /// Images of a step on one GPU; `None` for those of the fastest run.
+    pub batch_size: Option<u32>,
+}
+
+/// A job with its predictor and what the answer has to say about it.
 pub struct PublicJob {
-    /// The job on every machine type.
+    /// The job on every machine type; without samples, no job has runs.
     pub group: JobGroup,
     /// Its predictor.
     pub predictor: JointPredictor,
-    /// Basis of the predictions.
+    /// Basis of the predictions from public measurements.
     pub basis: PublicBasis,
     /// Compares machine types.
     pub comparison: Comparison,
 }
 
-/// Why a job without samples cannot be predicted.
+/// Why a job cannot be predicted from public measurements.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnmeasuredError {
@@ -63,6 +76,12 @@ pub enum UnmeasuredError {
     /// The number format is only for inference.
     #[error("int8 is for inference; choose another number format or inference")]
     TrainingWithIntegers,
+    /// The job does not count images.
+    #[error(
+        "public measurements are in images per second, and the samples count {0}; collect with --images, and with the \
+         --batch-size of one GPU if the program counts steps"
+    )]
+    NoImages(String),
     /// A count is 0.
     #[error("images, epochs and the batch must be at least 1")]
     Zero,
@@ -141,16 +160,75 @@ impl PublicData {
         machines: &[&MachineType],
         executors: &[u32],
     ) -> Result<PublicJob, UnmeasuredError> {
-        if [job.images, job.epochs.into(), job.batch_size.into()].contains(&0) {
-            return Err(UnmeasuredError::Zero);
-        }
-        if job.mode == Mode::Training && job.precision == Precision::Int8 {
-            return Err(UnmeasuredError::TrainingWithIntegers);
-        }
+        job.check()?;
         let (network, memory) = self.network(job)?;
+        let workload = job.workload(&network);
+        let (answer, basis, comparison) = self.answer(job, (network, memory), workload, machines, executors)?;
+        let predictor = JointPredictor::from_public(answer).ok_or_else(|| {
+            let reasons = basis.left_out.iter().map(|(machine, reason)| format!("{machine}: {reason}"));
+            UnmeasuredError::NoMachine(reasons.take(MOST_REASONS).collect::<Vec<_>>().join("; "))
+        })?;
+        let contexts = predictor.contexts().into_iter().cloned();
+        let jobs = contexts.map(|context| Job::of_runs(context, Vec::new())).collect();
+        let group = JobGroup { definition: predictor.definition().clone(), jobs, lenders: Vec::new() };
+        Ok(PublicJob { group, predictor, basis, comparison })
+    }
+
+    /// Adds to the arms of own runs those of these machine types that have no run on their GPUs.
+    /// The speeds that the runs show are numbers of the user's own. `job` tells the network, the
+    /// number format and the software; `executors` are the user's numbers of executors.
+    ///
+    /// # Errors
+    /// As [`PublicData::predict`].
+    pub fn beside(
+        &mut self,
+        own: MeasuredJob<'_>,
+        job: &UnmeasuredJob,
+        machines: &[&MachineType],
+        executors: &[u32],
+    ) -> Result<PublicJob, UnmeasuredError> {
+        let MeasuredJob { group, predictor, catalog, batch_size: asked_size } = own;
+        let OwnRuns { speeds, context, notes } =
+            OwnRuns::of(&predictor, &self.table.gpus, catalog, job.precision).ok_or(UnmeasuredError::NoFit)?;
+        let Workload { batch_size: of_runs, average_every, .. } = context.workload;
+        let workload = predictor.definition().workload(asked_size.unwrap_or(of_runs), average_every);
+        let job = UnmeasuredJob {
+            batch_size: asked_size.or(batch_size(&context.workload)).unwrap_or(job.batch_size),
+            known: speeds.iter().chain(&job.known).cloned().collect(),
+            ..job.clone()
+        };
+        let has_run = |machine: &&MachineType| {
+            let mut contexts = predictor.contexts().into_iter().filter(|context| context.accelerator.is_some());
+            contexts.any(|context| context.host.machine.as_deref() == Some(machine.name.as_str()))
+        };
+        let others: Vec<&MachineType> = machines.iter().copied().filter(|machine| !has_run(machine)).collect();
+        let gpus: Vec<u32> = executors.iter().map(|executors| gpus_of(&context, *executors)).collect();
+        job.check()?;
+        let of_network = self.network(&job)?;
+        let (answer, basis, comparison) = self.answer(&job, of_network, workload, &others, &gpus)?;
+        let basis = PublicBasis {
+            known: basis.known - speeds.len(),
+            own_runs: Some(speeds),
+            notes: notes.into_iter().chain(basis.notes).collect(),
+            ..basis
+        };
+        let predictor = predictor.with_public(&group, answer);
+        Ok(PublicJob { group, predictor, basis, comparison })
+    }
+
+    /// Answers a question about a network with its costs and memory.
+    fn answer(
+        &mut self,
+        job: &UnmeasuredJob,
+        (network, memory): (NetworkCosts, Option<StepMemory>),
+        workload: Workload,
+        machines: &[&MachineType],
+        executors: &[u32],
+    ) -> Result<(PublicAnswer, PublicBasis, Comparison), UnmeasuredError> {
         let asked = PublicQuestion {
             bytes_per_gpu: memory.map(|memory| memory.bytes(job.batch_size, job.mode, job.precision)),
-            workload: job.workload(&network),
+            workload,
+            batch_size: job.batch_size,
             precision: job.precision,
             software: job.software,
             year: YEAR,
@@ -162,15 +240,8 @@ impl PublicData {
         let PublicAnswer { refused, notes, .. } = &answer;
         let left_out = refused.iter().map(|(machine, reason)| (machine.clone(), reason.to_string())).collect();
         let basis = PublicBasis { left_out, notes: notes.clone(), ..PublicBasis::new(&self.table, &asked) };
-        let predictor = JointPredictor::from_public(answer).ok_or_else(|| {
-            let reasons = basis.left_out.iter().map(|(machine, reason)| format!("{machine}: {reason}"));
-            UnmeasuredError::NoMachine(reasons.take(MOST_REASONS).collect::<Vec<_>>().join("; "))
-        })?;
-        let contexts = predictor.contexts().into_iter().cloned();
-        let jobs = contexts.map(|context| Job::of_runs(context, Vec::new())).collect();
-        let group = JobGroup { definition: predictor.definition().clone(), jobs, lenders: Vec::new() };
         let comparison = Comparison { model, table: Arc::clone(&self.table), asked };
-        Ok(PublicJob { group, predictor, basis, comparison })
+        Ok((answer, basis, comparison))
     }
 
     /// Returns the fit of the rows that every fit has and those of a network.

@@ -24,8 +24,10 @@ const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 /// A question about a job that was never run.
 #[derive(Clone, Debug)]
 pub struct PublicQuestion {
-    /// The job; the batch size is that of one GPU.
+    /// The job.
     pub workload: Workload,
+    /// Images of a step on one GPU.
+    pub batch_size: u32,
     /// Costs of its network for one image.
     pub network: NetworkCosts,
     /// Number format.
@@ -147,12 +149,14 @@ impl PublicQuestion {
     /// Returns the own numbers as cases.
     fn known<'a>(&'a self, model: &PublicModel, gpus: &'a Gpus) -> Result<Vec<KnownSpeed<'a>>, PublicError> {
         let known = self.known.iter().map(|own| {
-            let gpu = gpus.place(&own.gpu, None)?;
+            let gpu = gpus.place(&own.gpu, own.memory_mib)?;
             if !gpus.all()[gpu].has(self.precision) {
                 return Err(PublicError::NoFormat { gpu: own.gpu.clone(), format: self.precision.name() });
             }
-            let case = self.case(model, gpus, gpu, (own.gpus, 1));
-            Ok(KnownSpeed { case, images_per_sec: own.images_per_sec })
+            let mut case = self.case(model, gpus, gpu, (own.gpus, own.machines));
+            case.conditions.batch = own.batch_size.or(case.conditions.batch);
+            let variance = own.log_deviation * own.log_deviation;
+            Ok(KnownSpeed { case, images_per_sec: own.images_per_sec, variance })
         });
         known.collect()
     }
@@ -165,7 +169,7 @@ impl PublicQuestion {
             format: self.precision,
             gpus: count,
             nodes,
-            batch: Some(self.workload.batch_size),
+            batch: Some(self.batch_size),
         };
         let date = format!("{:04}", self.year);
         let kind = self.software.unwrap_or(SoftwareKind::Plain);
@@ -180,8 +184,8 @@ impl PublicQuestion {
         let sentences = self.known.iter().zip(expected).filter_map(|(own, expected)| {
             let expected = expected?;
             let error = libm::log(own.images_per_sec) - expected.log_mean;
-            let (is_far, is_large) =
-                (error.abs() > deviations * expected.log_deviation, error.abs() >= libm::log(factor));
+            let deviation = libm::hypot(expected.log_deviation, own.log_deviation);
+            let (is_far, is_large) = (error.abs() > deviations * deviation, error.abs() >= libm::log(factor));
             (is_far || is_large).then(|| {
                 format!(
                     "{:.0} images/s on {} is {:.1} times {} than public measurements suggest ({:.0} images/s); check \
@@ -210,7 +214,7 @@ impl PublicQuestion {
         if !gpus.all()[gpu].has(self.precision) {
             return Err(Refusal::NoFormat(self.precision.name()));
         }
-        let (gib, batch_size) = (gpus.all()[gpu].memory_gib, self.workload.batch_size);
+        let (gib, batch_size) = (gpus.all()[gpu].memory_gib, self.batch_size);
         if let Some(needed_gib) = self.bytes_per_gpu.map(|bytes| bytes / BYTES_PER_GIB).filter(|need| *need > gib) {
             return Err(Refusal::Memory { batch_size, needed_gib, gib });
         }

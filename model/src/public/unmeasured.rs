@@ -1,9 +1,9 @@
 //! A job without samples, as a user describes it.
 
 use foreglow_public::{GraphSums, NetworkCosts, Precision, SoftwareKind, StepMemory};
-use foreglow_shared::{Mode, Workload, shell_word};
+use foreglow_shared::{JobDefinition, Mode, NO_IMAGE_PX, UNKNOWN_SIZE, Workload, shell_word};
 
-use super::OwnSpeed;
+use super::{OwnSpeed, UnmeasuredError};
 
 /// A job that was never run: the fields of the page, and options of the command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +90,39 @@ impl UnmeasuredJob {
             software: None,
             known: Vec::new(),
         }
+    }
+
+    /// Returns the job of own runs, with the number format of the CNNs that Foreglow runs. The
+    /// number format of the user's own program is unknown, and mixed precision the usual one.
+    ///
+    /// # Errors
+    /// The job does not count images.
+    pub fn of_runs(definition: &JobDefinition, network: NetworkSource) -> Result<Self, UnmeasuredError> {
+        const IMAGES: &str = "images";
+        if definition.text.is_some() || definition.noun() != IMAGES {
+            let counted = if definition.noun() == UNKNOWN_SIZE { "no images" } else { definition.noun() };
+            return Err(UnmeasuredError::NoImages(counted.to_owned()));
+        }
+        let usual = Self::new(network, definition.images);
+        let of_cnn = Precision::named(definition.number_format().as_str());
+        Ok(Self {
+            image_px: Some(definition.image_px).filter(|px| *px != NO_IMAGE_PX),
+            mode: definition.mode,
+            epochs: definition.epochs,
+            precision: of_cnn.filter(|_| definition.command.is_none()).unwrap_or(usual.precision),
+            ..usual
+        })
+    }
+
+    /// Checks what needs no tables.
+    pub(super) fn check(&self) -> Result<(), UnmeasuredError> {
+        if [self.images, self.epochs.into(), self.batch_size.into()].contains(&0) {
+            return Err(UnmeasuredError::Zero);
+        }
+        if self.mode == Mode::Training && self.precision == Precision::Int8 {
+            return Err(UnmeasuredError::TrainingWithIntegers);
+        }
+        Ok(())
     }
 
     /// Returns the workload with a network.

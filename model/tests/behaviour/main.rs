@@ -29,6 +29,7 @@ mod machine_types;
 mod metric;
 mod physical_laws;
 mod public;
+mod public_beside;
 mod repeated_runs;
 mod rivals;
 mod scaling;

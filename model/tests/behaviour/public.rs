@@ -36,13 +36,10 @@ impl Public {
     fn question(&self, known: &[(&str, f64)]) -> PublicQuestion {
         let workload =
             Workload { epochs: 90, batch_size: 128, ..Workload::new("resnet50", Mode::Training, 224, 1_281_167) };
-        let known = known.iter().map(|(gpu, images_per_sec)| OwnSpeed {
-            gpu: (*gpu).to_owned(),
-            gpus: 1,
-            images_per_sec: *images_per_sec,
-        });
+        let known = known.iter().map(|(gpu, images_per_sec)| OwnSpeed::new(*gpu, 1, *images_per_sec));
         PublicQuestion {
             workload,
+            batch_size: 128,
             network: self.table.costs("resnet50", 224).unwrap(),
             precision: Precision::Mixed,
             software: None,

@@ -92,8 +92,15 @@ impl MachineArgs {
         Err(basis.needs_runs(option))
     }
 
+    /// Sets the images and epochs of a job to the user's.
+    pub fn set_work(&self, group: &mut JobGroup) {
+        group.definition.images = self.images.unwrap_or(group.definition.images);
+        group.definition.epochs = self.epochs.unwrap_or(group.definition.epochs);
+    }
+
     /// Plans a job on all its configurations; `totals` are divided among every number of executors,
-    /// in place of the cores of the question. `joint` predicts a CNN that was never run.
+    /// in place of the cores of the question. `joint` predicts a job that the runs of `group` alone
+    /// do not: a CNN that was never run, or machine types from public measurements.
     ///
     /// # Errors
     /// A file cannot be read, a machine type is in no catalog, or nothing can be fitted.
@@ -104,11 +111,12 @@ impl MachineArgs {
         mut group: JobGroup,
         joint: Option<JointPredictor>,
     ) -> anyhow::Result<Planned> {
-        let Self { machines, catalog, spot, max_hourly_cost, batch_size, partition_size, images, epochs } = self;
+        let Self { machines, catalog, spot, max_hourly_cost, batch_size, partition_size, .. } = self;
         let given = question.bill.prices.as_deref().map(read_prices).transpose()?;
         let (is_built_in, catalog) = (!catalog.is_given(), catalog.read()?);
-        group.definition.images = images.unwrap_or(group.definition.images);
-        group.definition.epochs = epochs.unwrap_or(group.definition.epochs);
+        self.set_work(&mut group);
+        // Machine types from public measurements are rented whole.
+        let has_public = joint.as_ref().is_some_and(JointPredictor::has_public);
         for name in machines {
             let is_measured = group.jobs.iter().any(|job| job.context.machine_name() == *name);
             if !is_measured {
@@ -116,7 +124,7 @@ impl MachineArgs {
             }
         }
         let Prices { catalog, sheet, keeps_sheet, note: about } =
-            Prices::of(&group, machines, (catalog, is_built_in), given, self.rents_machines());
+            Prices::of(&group, machines, (catalog, is_built_in), given, self.rents_machines() || has_public);
         note_prices(about);
         let list = |counts: Option<&Counts>| counts.map_or_else(Vec::new, |Counts(counts)| counts.clone());
         let mut space = Space {

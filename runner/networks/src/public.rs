@@ -1,4 +1,5 @@
-//! Jobs without samples, predicted from public measurements of the runs of others.
+//! Jobs without samples, and machine types that samples lack, predicted from public measurements of
+//! the runs of others.
 
 use foreglow_architectures::{Architecture, Input};
 use foreglow_cnn::{Costs, Network};
@@ -7,20 +8,31 @@ use foreglow_console::grammar::Counts;
 use foreglow_console::question::QuestionArgs;
 use foreglow_exit::unusable;
 use foreglow_model::{
-    Gpus, NetworkFromFile, NetworkSource, OwnSpeed, Precision, PublicData, PublicJob, SoftwareKind, StepMemory,
-    UnmeasuredJob,
+    Gpus, JointPredictor, MeasuredJob, NetworkFromFile, NetworkSource, OwnSpeed, Precision, PublicData, PublicJob,
+    SoftwareKind, StepMemory, UnmeasuredJob,
 };
-use foreglow_shared::{MachineType, Mode};
+use foreglow_shared::{JobGroup, MachineType, Mode};
 
-/// A job without samples.
+/// What public measurements are asked: a job without samples, or machine types that samples lack.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Without samples")]
+#[command(next_help_heading = "Public measurements")]
 pub struct PublicArgs {
+    /// Beside the machine types of the samples, compare those of the catalog without runs on their
+    /// GPUs, from public measurements of the runs of others. Your runs on a GPU anchor them
+    #[arg(long, conflicts_with = "total_cores")]
+    public: bool,
+
+    /// Network that your program runs, for --public: a name or an ONNX file [default: that of the
+    /// samples]
+    #[arg(long, value_name = "NAME|FILE", requires = "public")]
+    network: Option<String>,
+
     /// Work of a network that was never run here: inference or training [default: inference]
     #[arg(long, value_name = "MODE")]
     pub mode: Option<Mode>,
 
-    /// Number format: fp32, tf32, amp (mixed precision), fp16 or int8 [default: amp]
+    /// Number format: fp32, tf32, amp (mixed precision), fp16 or int8 [default: amp; that of the
+    /// samples if Foreglow ran the CNN]
     #[arg(long, value_name = "FORMAT", value_parser = precision)]
     pub dtype: Option<Precision>,
 
@@ -29,7 +41,7 @@ pub struct PublicArgs {
     #[arg(long, value_name = "GPU=SPEED", value_parser = str::parse::<OwnSpeed>)]
     pub known: Vec<OwnSpeed>,
 
-    /// GPUs to choose from: L4,A100,H100 [default: all of the catalog]
+    /// GPUs to choose from, besides those of samples: L4,A100,H100 [default: all of the catalog]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub gpus: Vec<String>,
 
@@ -40,14 +52,22 @@ pub struct PublicArgs {
 }
 
 impl PublicArgs {
-    /// Returns the first option that only a job without samples has.
+    /// The option that is only for a job without samples.
+    pub const MODE: &str = "--mode";
+
+    /// Whether machine types are to be predicted beside those of samples.
+    pub fn is_beside(&self) -> bool {
+        self.public
+    }
+
+    /// Returns the first option that is not for samples; without --public that is every option.
     pub fn given(&self) -> Option<&'static str> {
         let options = [
-            ("--mode", self.mode.is_some()),
-            ("--dtype", self.dtype.is_some()),
-            ("--known", !self.known.is_empty()),
-            ("--gpus", !self.gpus.is_empty()),
-            ("--software", self.software.is_some()),
+            (Self::MODE, self.mode.is_some()),
+            ("--dtype", self.dtype.is_some() && !self.public),
+            ("--known", !self.known.is_empty() && !self.public),
+            ("--gpus", !self.gpus.is_empty() && !self.public),
+            ("--software", self.software.is_some() && !self.public),
         ];
         options.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
@@ -87,11 +107,7 @@ pub fn public_job(
         image_px,
         mode: args.mode.unwrap_or(usual.mode),
         epochs: machines.epochs.unwrap_or(usual.epochs),
-        batch_size: match machines.batch_size.as_ref().map(|Counts(sizes)| sizes.as_slice()) {
-            None => usual.batch_size,
-            Some(&[size]) => size,
-            Some(_) => return Err(unusable("a job without samples has one --batch-size, that of one GPU")),
-        },
+        batch_size: batch_size(machines)?.unwrap_or(usual.batch_size),
         precision: args.dtype.unwrap_or(usual.precision),
         software: args.software,
         known: args.known.clone(),
@@ -102,6 +118,62 @@ pub fn public_job(
     let chosen = chosen(&catalog.machines, &data.table().gpus, args, machines)?;
     let executors = question.executors.as_ref().map_or(&[][..], |Counts(counts)| counts.as_slice());
     data.predict(&job, &chosen, executors).map_err(|error| unusable(error.to_string()))
+}
+
+/// Predicts the machine types of the catalog without runs on their GPUs, and keeps the own runs.
+///
+/// # Errors
+/// The runs cannot be fitted or do not count images, or the network, a GPU or an option is unknown
+/// or unsuitable.
+pub fn beside(
+    group: JobGroup,
+    image_px: Option<u32>,
+    args: &PublicArgs,
+    machines: &MachineArgs,
+    question: &QuestionArgs,
+) -> anyhow::Result<PublicJob> {
+    let mut data = PublicData::built_in();
+    let definition = &group.definition;
+    let name = args.network.as_ref().or(definition.network.as_ref()).unwrap_or(&definition.model);
+    let of_runs = UnmeasuredJob::of_runs(definition, NetworkSource::Named(name.clone()));
+    let of_runs = of_runs.map_err(|error| unusable(error.to_string()))?;
+    let image_px = image_px.or(of_runs.image_px);
+    let network = source(name, image_px)?;
+    if !data.knows(&network) {
+        return Err(unknown_program(name, &data));
+    }
+    let job = UnmeasuredJob {
+        network,
+        image_px,
+        precision: args.dtype.unwrap_or(of_runs.precision),
+        software: args.software,
+        known: args.known.clone(),
+        ..of_runs
+    };
+    let catalog = machines.catalog.read()?;
+    let chosen = chosen(&catalog.machines, &data.table().gpus, args, machines)?;
+    let predictor = JointPredictor::fit(&group).map_err(|error| unusable(error.to_string()))?;
+    let executors = question.executors.as_ref().map_or(&[][..], |Counts(counts)| counts.as_slice());
+    let own = MeasuredJob { group, predictor, catalog: &catalog, batch_size: batch_size(machines)? };
+    data.beside(own, &job, &chosen, executors).map_err(|error| unusable(error.to_string()))
+}
+
+/// Returns why no public measurement is of the network of samples, and how to name it.
+fn unknown_program(name: &str, data: &PublicData) -> anyhow::Error {
+    let similar = data.similar_networks(name).join(", ");
+    unusable(format!(
+        "public measurements have no network called {name}; name the one that your program runs with --network, such as \
+         --network resnet50, or give its ONNX file (similar names: {similar})"
+    ))
+}
+
+/// Returns the batch size that the user asks for.
+fn batch_size(machines: &MachineArgs) -> anyhow::Result<Option<u32>> {
+    match machines.batch_size.as_ref().map(|Counts(sizes)| sizes.as_slice()) {
+        None => Ok(None),
+        Some(&[size]) => Ok(Some(size)),
+        Some(_) => Err(unusable("public measurements are asked with one --batch-size, that of one GPU")),
+    }
 }
 
 /// Returns the machine types with GPUs that the user wants.

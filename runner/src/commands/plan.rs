@@ -11,15 +11,15 @@ use foreglow_console::split::TotalsOfCores;
 use foreglow_exit::unusable;
 use foreglow_model::{JointPredictor, PublicJob};
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
-use foreglow_networks::public::{PublicArgs, is_network, public_job, unknown_word};
-use foreglow_shared::Context;
+use foreglow_networks::public::{PublicArgs, beside, is_network, public_job, unknown_word};
+use foreglow_shared::{Context, JobGroup, NO_IMAGE_PX};
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
 /// compare all others: executors and cores, and machine types, batch and partition sizes if the
 /// samples have several. A CNN that was never run here is predicted from the others in the
 /// samples: --model vgg16 or --model net.onnx. Without samples, name a network in their place, such
 /// as `plan resnet50 --images 1000000`: public measurements of the runs of others predict it on the
-/// GPUs of the catalog.
+/// GPUs of the catalog. With --public they predict the machine types that the samples lack.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -37,8 +37,8 @@ pub struct Args {
     #[command(flatten)]
     public: PublicArgs,
 
-    /// Side of the square input of a CNN that was never run here, pixels [default: that of the
-    /// other CNNs]
+    /// Side of the square input, pixels, of a CNN that was never run here, or of a program with
+    /// --public [default: that of the other CNNs or of the network]
     #[arg(long, value_name = "PX", help_heading = "Question", value_parser = count, allow_negative_numbers = true)]
     image_px: Option<u32>,
 
@@ -80,34 +80,64 @@ fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
         return Err(error);
     }
     if let Some(name) = args.network_without_samples() {
+        if args.public.is_beside() {
+            return Err(unusable(format!(
+                "--public adds to samples, and {name} takes their place; leave --public out"
+            )));
+        }
         return without_samples(args, name);
     }
     if let Some(option) = args.public.given() {
         return Err(unusable(format!(
-            "{option} is for a job without samples; name a network in their place, such as `foreglow plan resnet50`"
+            "{option} is for a job without samples; name a network in their place, such as `foreglow plan resnet50`{}",
+            if option == PublicArgs::MODE {
+                ""
+            } else {
+                ", or add --public for the machine types that the samples lack"
+            }
         )));
     }
-    if args.image_px.is_some() && args.source.model.is_none() {
+    if args.image_px.is_some() && args.source.model.is_none() && !args.public.is_beside() {
         return Err(unusable("--image-px is for a CNN that was never run here; name it with --model"));
     }
     let samples = args.source.samples()?;
-    if let Some(NeverRun { job, predictor, basis }) = never_run(&args.source, &samples, args.differences())? {
+    let never_run = never_run(&args.source, &samples, args.differences())?;
+    if never_run.is_some() && args.public.is_beside() {
+        return Err(unusable("--public needs runs of the network itself, which the samples lack; leave --public out"));
+    }
+    if let Some(NeverRun { job, predictor, basis }) = never_run {
         args.machines.check_never_run(&basis)?;
         let joint = JointPredictor::from_predictor(predictor, &job);
         let planned = args.machines.plan(&args.question, &args.totals, alone(job), Some(joint))?;
         return Ok(planned.answer()?.based_on(basis));
     }
-    let is_of_size = |context: &Context| args.image_px.is_none_or(|px| px == context.workload.image_px);
+    let is_of_size = |context: &Context| {
+        let own = context.workload.image_px;
+        args.image_px.is_none_or(|px| px == own || own == NO_IMAGE_PX && args.public.is_beside())
+    };
     let group = args.source.group(&samples, &is_of_size)?;
+    if args.public.is_beside() {
+        return beside_samples(args, group);
+    }
     args.machines.plan(&args.question, &args.totals, group, None)?.answer()
 }
 
 /// Plans a job without samples, from public measurements.
 fn without_samples(args: &Args, name: &str) -> anyhow::Result<PlanAnswer> {
-    let PublicJob { group, predictor, mut basis, comparison } =
-        public_job(name, args.image_px, &args.public, &args.machines, &args.question)?;
+    let job = public_job(name, args.image_px, &args.public, &args.machines, &args.question)?;
+    from_public(args, job)
+}
+
+/// Plans a job on the machine types of its samples, and on others from public measurements.
+fn beside_samples(args: &Args, mut group: JobGroup) -> anyhow::Result<PlanAnswer> {
+    args.machines.set_work(&mut group);
+    from_public(args, beside(group, args.image_px, &args.public, &args.machines, &args.question)?)
+}
+
+fn from_public(args: &Args, job: PublicJob) -> anyhow::Result<PlanAnswer> {
+    let PublicJob { group, predictor, mut basis, comparison } = job;
     let planned = args.machines.plan(&args.question, &TotalsOfCores::default(), group, Some(predictor))?;
     let decision = planned.plan.decide(&planned.limits).map_err(|error| unusable(error.to_string()))?;
     basis.order = comparison.order(&planned.plan, &decision);
-    Ok(planned.answer()?.without_samples(basis))
+    Ok(planned.answer()?.with_public(basis))
 }

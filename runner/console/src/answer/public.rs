@@ -1,10 +1,11 @@
-//! Sentences on the public measurements on which the answer about a job without samples is based.
+//! Sentences on the public measurements on which predictions are based.
 
 use foreglow_model::PublicBasis;
 
 /// Describes the basis in sentences, and what narrows the intervals.
 pub(super) fn describe(basis: &PublicBasis) -> String {
-    let next = match (basis.known, basis.software) {
+    let own_numbers = basis.known + basis.own_runs.as_ref().map_or(0, Vec::len);
+    let next = match (own_numbers, basis.software) {
         (0, None) => {
             " One number of your own narrows the intervals most (--known 'RTX 3090=812/s'), then the kind of your \
              software (--software plain)."

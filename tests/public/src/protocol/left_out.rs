@@ -55,6 +55,7 @@ fn new_gpu(bed: &Bed<'_>, gpu: usize, rows: &[usize]) -> anyhow::Result<[Vec<Hel
                 .map(|own| KnownSpeed {
                     case: model.published_case(&bed.prepared.table, own),
                     images_per_sec: own.images_per_sec,
+                    variance: 0.0,
                 })
                 .collect();
             measured.extend(predicted(&known).map(|speed| bed.held(name, *row, speed)));

@@ -72,7 +72,8 @@ fn of_source(bed: &Bed<'_>, source: usize, rows: &[usize]) -> anyhow::Result<OfS
 
 /// Predicts a row from one own number.
 fn predicted(bed: &Bed<'_>, model: &PublicModel, (own, row): (usize, usize)) -> Option<foreglow_public::Speed> {
-    let known = KnownSpeed { case: bed.own_case(model, own), images_per_sec: bed.row(own).images_per_sec };
+    let known =
+        KnownSpeed { case: bed.own_case(model, own), images_per_sec: bed.row(own).images_per_sec, variance: 0.0 };
     model.speeds(&[bed.own_case(model, row)], &[known], Some(bed.kind(bed.row(row)))).pop()?
 }
 

@@ -23,7 +23,7 @@ impl PlanAnswer {
     /// Returns the columns that say something about these rows.
     pub(super) fn columns<'a>(&'a self, rows: &[&Row]) -> Vec<Column<'a>> {
         use Align::{Left, Right};
-        let vary = |size: fn(&Arm) -> u32| self.measured.iter().any(|arm| size(arm) != size(&self.measured[0]));
+        let vary = |size: fn(&Arm) -> u32| self.arms.iter().any(|arm| size(arm) != size(&self.arms[0]));
         let interval = rows.iter().find_map(|row| row.interval.as_ref());
         let interval =
             interval.map_or_else(|| "interval".into(), |interval| format!("{} interval", probability(interval)));

@@ -3,7 +3,7 @@
 use foreglow_model::{Objective, SizesFrom};
 use foreglow_shared::{format_count, format_duration, format_probability};
 
-use super::{PlanAnswer, Row};
+use super::{PlanAnswer, Row, Source};
 use crate::answer::accuracy::{accuracy_notes, with_accuracy};
 use crate::answer::{Basis, cost_note, notes, public};
 use crate::output::Format;
@@ -184,7 +184,8 @@ impl PlanAnswer {
             }
         }
         let mut assumed: Vec<&str> = Vec::new();
-        for row in self.candidates.iter().filter(|row| row.sizes_from == SizesFrom::OtherDevices) {
+        let is_assumed = |row: &&Row| row.sizes_from == SizesFrom::OtherDevices && row.basis != Source::Public;
+        for row in self.candidates.iter().filter(is_assumed) {
             if !assumed.contains(&row.machine.as_str()) {
                 assumed.push(&row.machine);
             }

@@ -32,7 +32,7 @@ pub struct PlanAnswer {
     /// Present if the CNN was never run.
     #[serde(skip_serializing_if = "Option::is_none")]
     never_run: Option<Basis>,
-    /// Present if the job has no samples.
+    /// Present if times are predicted from public measurements.
     #[serde(skip_serializing_if = "Option::is_none")]
     public_measurements: Option<PublicBasis>,
     currency: String,
@@ -74,9 +74,12 @@ pub struct PlanAnswer {
     accuracy_unknown: Option<AccuracyUnknown>,
     /// Configurations that cannot be recommended, with the reasons.
     omitted: Vec<Omission>,
-    /// The measured arms; absent for a job without samples.
-    #[serde(skip_serializing_if = "is_public")]
+    /// The arms with samples; absent for a job without samples.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     measured: Vec<Arm>,
+    /// All arms, also those from public measurements.
+    #[serde(skip)]
+    arms: Vec<Arm>,
     /// Start-up times of the samples, which the completion time does not include.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup: Option<Startup>,
@@ -137,7 +140,8 @@ impl PlanAnswer {
             trained: plan.trained(&limits),
             accuracy_unknown: joint.accuracy_unknown(),
             omitted: plan.omissions().to_vec(),
-            measured: joint.arms().to_vec(),
+            measured: joint.arms().iter().filter(|arm| arm.basis != Source::Public).cloned().collect(),
+            arms: joint.arms().to_vec(),
             startup,
             larger_is_slower: Inversion::among(&rows),
             least_hourly_cost: plan.least_hourly_cost(&limits),
@@ -162,8 +166,8 @@ impl PlanAnswer {
         Self { never_run: Some(basis), ..self }
     }
 
-    /// Adds the note that the job has no samples, with the basis of the predictions.
-    pub fn without_samples(self, basis: PublicBasis) -> Self {
+    /// Adds the basis of the predictions from public measurements.
+    pub fn with_public(self, basis: PublicBasis) -> Self {
         Self { public_measurements: Some(basis), ..self }
     }
 
@@ -177,7 +181,7 @@ impl PlanAnswer {
     /// Whether more than one machine type, batch size, averaging interval or partition size is
     /// compared.
     fn compares_arms(&self) -> bool {
-        self.measured.len() > 1
+        self.arms.len() > 1
     }
 
     /// Whether whole machines are rented.
@@ -222,11 +226,6 @@ impl PlanAnswer {
     fn name(&self, row: &Row) -> String {
         if self.compares_arms() || row.machines.is_some() { row.description.clone() } else { row.split.to_string() }
     }
-}
-
-/// Whether nothing was measured.
-fn is_public(arms: &[Arm]) -> bool {
-    arms.iter().all(|arm| arm.basis == Source::Public)
 }
 
 /// Returns the title of the job; with the machine if there is only one.
