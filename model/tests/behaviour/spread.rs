@@ -134,3 +134,11 @@ proptest! {
         prop_assert!((both - 1.0).abs() < 1e-9);
     }
 }
+
+#[test]
+fn the_deviation_is_that_of_the_normal_distribution_with_the_same_central_interval() {
+    let nearly_normal = Spread::student_t(0.3, 1e6).unwrap().log_deviation().unwrap();
+    assert!((nearly_normal - 0.3).abs() < 1e-5, "{nearly_normal}");
+    assert!(Spread::student_t(0.3, 2.0).unwrap().log_deviation().unwrap() > 0.3);
+    assert_eq!(Spread::conformal([]).unwrap().log_deviation(), None);
+}
