@@ -1,15 +1,15 @@
 //! Whole jobs that were run, beside what the runs before them predict.
 
 use foreglow_predictor::Interval;
-use foreglow_shared::{Context, CoreSplit, Outcome, Sample, Timestamp, Uuid, group_by_context};
+use foreglow_shared::{Context, CoreSplit, Job, Outcome, Sample, Timestamp, Uuid, group_by_context};
 
 use crate::{Predictor, Setting, extrapolated};
 
 /// Most whole jobs that are checked, the newest ones: each needs a fit.
 const MOST_CHECKED: usize = 500;
 
-/// A whole job that was run, and its prediction from the runs of its context that started before
-/// it.
+/// A whole job that was run, and its prediction from the runs of its context, of any number of
+/// images and epochs, that started before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedRun {
     /// The sample of the whole job.
@@ -46,12 +46,12 @@ pub enum Nearest {
 }
 
 impl Nearest {
-    fn of(earlier: &[Sample], split: CoreSplit) -> Self {
-        let is_whole = |run: &&Sample| run.sampling_rate >= 1.0;
-        if earlier.iter().filter(is_whole).any(|run| run.configuration.split() == split) {
+    /// Finds the nearest of earlier runs, whose work is given as a share of the whole job.
+    fn of(earlier: &[(CoreSplit, f64)], split: CoreSplit) -> Self {
+        if earlier.iter().any(|(of_run, share)| *share >= 1.0 && *of_run == split) {
             return Self::SameConfiguration;
         }
-        match earlier.iter().map(|run| run.sampling_rate).fold(0.0, f64::max) {
+        match earlier.iter().map(|(_, share)| *share).fold(0.0, f64::max) {
             rate if rate >= 1.0 => Self::OtherConfiguration,
             rate if rate > 0.2 => Self::Half,
             rate if rate > 0.02 => Self::Tenth,
@@ -80,20 +80,30 @@ impl CheckedRun {
 pub fn checked_runs(samples: &[Sample]) -> Vec<CheckedRun> {
     let mut samples: Vec<&Sample> = samples.iter().collect();
     samples.sort_by_key(|sample| (sample.started_at, sample.id));
+    // Runs of all sizes of a job have one key.
+    let keys: Vec<String> = samples.iter().map(|sample| Context::of(sample).with_size(1, 1).key()).collect();
     let is_whole = |sample: &&Sample| sample.sampling_rate >= 1.0 && sample.outcome == Outcome::Completed;
     let wholes: Vec<usize> = (0..samples.len()).filter(|place| is_whole(&samples[*place])).collect();
     let newest = &wholes[wholes.len().saturating_sub(MOST_CHECKED)..];
-    newest.iter().filter_map(|place| checked(samples[*place], &samples[..*place])).collect()
+    let check = |place: usize| {
+        let whole = samples[place];
+        let is_earlier = |other: &usize| samples[*other].started_at < whole.started_at && keys[*other] == keys[place];
+        let earlier: Vec<&Sample> = (0..place).filter(is_earlier).map(|other| samples[other]).collect();
+        checked(whole, &earlier)
+    };
+    newest.iter().filter_map(|place| check(*place)).collect()
 }
 
 fn checked(whole: &Sample, earlier: &[&Sample]) -> Option<CheckedRun> {
-    let context = Context::of(whole);
-    let key = context.key();
-    let is_earlier = |sample: &&&Sample| sample.started_at < whole.started_at && Context::of(sample).key() == key;
-    let earlier: Vec<Sample> = earlier.iter().filter(is_earlier).map(|sample| extrapolated(sample)).collect();
-    let job = group_by_context(&earlier).pop()?;
-    let split = whole.configuration.split();
-    let prediction = Predictor::fit_job(&job).ok()?.predict(Setting::at(split, 1.0));
+    let earlier: Vec<Sample> = earlier.iter().map(|sample| extrapolated(sample)).collect();
+    let images = whole.workload.images_processed();
+    let share = |run: &Sample| run.sampling_rate * run.workload.images_processed() / images;
+    let shares: Vec<(CoreSplit, f64)> = earlier.iter().map(|run| (run.configuration.split(), share(run))).collect();
+    let total = shares.iter().map(|(_, share)| share * images).fold(images, f64::max);
+    let (context, split) = (Context::of(whole), whole.configuration.split());
+    let jobs = group_by_context(&earlier);
+    let job = Job::joined(context.clone(), &jobs.iter().collect::<Vec<_>>(), total);
+    let prediction = Predictor::fit_job(&job).ok()?.predict(Setting::at(split, images / total));
     Some(CheckedRun {
         sample: whole.id,
         job: context.title(),
@@ -102,7 +112,7 @@ fn checked(whole: &Sample, earlier: &[&Sample]) -> Option<CheckedRun> {
         completion_time_secs: whole.completed_secs()?,
         predicted_secs: prediction.completion_time_secs?,
         interval: prediction.interval,
-        from: Nearest::of(&earlier, split),
+        from: Nearest::of(&shares, split),
     })
 }
 
@@ -149,6 +159,21 @@ mod tests {
         reversed.reverse();
         assert_eq!(checked_runs(&reversed), checked);
         assert_eq!(checked_runs(&samples()[..5]), checked[..1]);
+    }
+
+    #[test]
+    fn a_whole_job_is_predicted_from_whole_jobs_of_other_sizes() {
+        let of_size = |second: u32, images: u64, secs: f64| {
+            let mut sample = run(second, 1, 1.0, secs);
+            sample.workload.images = images;
+            sample
+        };
+        let nights = [of_size(1, 1000, 102.0), of_size(2, 2000, 202.0), of_size(3, 3000, 302.0), of_size(4, 500, 52.0)];
+        let checked = checked_runs(&nights);
+        let found: Vec<(Nearest, f64)> = checked.iter().map(|run| (run.from, (100.0 * run.error()).round())).collect();
+        assert_eq!(found.len(), 2, "{checked:?}");
+        assert_eq!((found[0].0, found[1].0), (Nearest::Half, Nearest::SameConfiguration));
+        assert!(found.iter().all(|(_, error)| error.abs() <= 3.0), "{found:?}");
     }
 
     #[test]

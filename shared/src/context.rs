@@ -60,10 +60,14 @@ impl Context {
         context
     }
 
+    /// Returns the context of a job with other numbers of images and epochs.
+    pub fn with_size(&self, images: u64, epochs: u32) -> Self {
+        Self { workload: Workload { images, epochs, ..self.workload.clone() }, ..self.clone() }
+    }
+
     /// Whether two contexts differ at most in their numbers of images and epochs.
     pub fn is_same_but_for_size(&self, other: &Self) -> bool {
-        let Workload { images, epochs, .. } = other.workload;
-        Self { workload: Workload { images, epochs, ..self.workload.clone() }, ..self.clone() } == *other
+        self.with_size(other.workload.images, other.workload.epochs) == *other
     }
 
     /// Returns the number of accelerators that all executors share; `None` if each holds its own,

@@ -15,13 +15,6 @@ pub struct Edits {
     sizes: Vec<(Context, Context)>,
 }
 
-/// The context with other numbers of images and epochs.
-pub fn resized(context: &Context, images: u64, epochs: u32) -> Context {
-    let mut context = context.clone();
-    (context.workload.images, context.workload.epochs) = (images, epochs);
-    context
-}
-
 impl Edits {
     /// Whether every job of the page has its measured size.
     pub fn keeps_sizes(&self) -> bool {
@@ -38,7 +31,7 @@ impl Edits {
         let definition = JobDefinition::of(context);
         let known = self.sizes.iter().find(|(asked, _)| JobDefinition::of(asked) == definition);
         match known {
-            Some((_, Context { workload, .. })) => resized(context, workload.images, workload.epochs),
+            Some((_, Context { workload, .. })) => context.with_size(workload.images, workload.epochs),
             None => context.clone(),
         }
     }
@@ -56,7 +49,7 @@ impl Edits {
     pub fn resize(&mut self, jobs: &mut [Job], of: &Context, images: u64, epochs: u32) -> Result<(), String> {
         let mut changed = Vec::new();
         for job in jobs.iter_mut().filter(|job| self.is_same_job(&job.context, of)) {
-            if resized(&job.context, images, epochs) == job.context {
+            if job.context.with_size(images, epochs) == job.context {
                 continue;
             }
             let resized = with_work(job, &self.left_out.of(&job.context), images, epochs)?;
@@ -67,7 +60,7 @@ impl Edits {
             self.left_out.set(&resized.context, left_out);
             *job = resized;
         }
-        let (asked, measured) = (resized(of, images, epochs), self.measured(of));
+        let (asked, measured) = (of.with_size(images, epochs), self.measured(of));
         if self.measured(&asked) != measured {
             let definition = JobDefinition::of(&asked);
             self.sizes.retain(|(known, _)| JobDefinition::of(known) != definition);

@@ -8,7 +8,7 @@ use foreglow_shared::{
 use serde::{Deserialize, Serialize};
 
 use crate::data::candidate_list::CandidateList;
-use crate::data::edits::{Edits, resized};
+use crate::data::edits::Edits;
 use crate::data::job::{Limits, Space, same_job};
 use crate::data::left_out::Run;
 use crate::data::machine_choice::{MachineChoice, MachinePick, Selection};
@@ -273,7 +273,7 @@ impl ViewState {
         )?;
         let (images, epochs) = size.unwrap_or((measured.workload.images, measured.workload.epochs));
         let shown = self.jobs[place].context.clone();
-        if resized(&shown, images, epochs) != shown {
+        if shown.with_size(images, epochs) != shown {
             self.resize(&shown, images, epochs)?;
         }
         if place != self.selected {
@@ -398,7 +398,7 @@ impl ViewState {
     /// The runs do not fit such a job; one sentence. The state is then unchanged.
     pub fn ask_about(&mut self, images: u64, epochs: u32) -> Result<(), String> {
         let Some(Job { context, .. }) = self.job() else { return Ok(()) };
-        let (context, asked) = (context.clone(), resized(context, images, epochs));
+        let (context, asked) = (context.clone(), context.with_size(images, epochs));
         if asked == context {
             return Ok(());
         }
