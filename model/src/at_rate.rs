@@ -42,8 +42,7 @@ impl<'a> AtRate<'a> {
         let fitting = self.fitting(split).unwrap_or(split);
         let mut prediction = self.unlimited(fitting).clone();
         if let Some(slowdown) = self.predictor.measured_ratios.slowdown(setting, capacity) {
-            prediction.scale(slowdown.factor);
-            prediction.widen(&slowdown.spread);
+            slowdown.apply(&mut prediction);
         }
         if let Ok(asked) = self.items.questions(&[setting]) {
             self.predictor.bound(&asked, &mut prediction);

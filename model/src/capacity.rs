@@ -60,11 +60,11 @@ impl Capacity {
         setting.slots() > self.most_slots() || setting.executors > self.most_executors()
     }
 
-    /// Returns log₂ of the task threads for each processor, or of the executors for each
-    /// accelerator if these are more; 0 within the limits.
-    pub(crate) fn doublings(self, setting: Setting) -> f64 {
-        let excess = |count: u32, most: u32| libm::log2(f64::from(count) / f64::from(most)).max(0.0);
-        excess(setting.slots(), self.most_slots()).max(excess(setting.executors, self.most_executors()))
+    /// Returns the share of the task threads that wait for a processor, or of the executors that
+    /// wait for an accelerator if it is larger; 0 within the limits, and always below 1.
+    pub(crate) fn waiting(self, setting: Setting) -> f64 {
+        let share = |count: u32, most: u32| (1.0 - f64::from(most) / f64::from(count)).max(0.0);
+        share(setting.slots(), self.most_slots()).max(share(setting.executors, self.most_executors()))
     }
 
     /// Whether a configuration is within every limit of the machine.

@@ -2,21 +2,22 @@
 //!
 //! A configuration with more task threads than processors is no faster than the fastest one that
 //! fits ([`Capacity`]), and often slower, because its threads compete for caches and memory. Its
-//! own runs show the slowdown; the runs of others show how it grows with the threads.
+//! own runs show the slowdown; the runs of others show how it grows with the threads that wait.
 
 use foreglow_predictor::Spread;
 use foreglow_shared::Observation;
 use serde::{Deserialize, Serialize};
 
-use crate::Setting;
 use crate::capacity::Capacity;
+use crate::{Prediction, Setting};
 use foreglow_numeric::median;
 
-/// Standard deviation of ln(time / bound) for twice the threads that a machine has, before any run
-/// shows it: such jobs took 1.2 to 1.9 times as long.
-const SLOWDOWN: f64 = 0.3;
+/// Standard deviation of ln(time / bound) if nearly all threads wait, before any run shows it. With
+/// twice the threads that a machine has, half of them wait; such jobs took 1.2 to 1.9 times as
+/// long.
+const SLOWDOWN: f64 = 0.6;
 /// Standard deviation of ln t between runs of an oversubscribed setting, and between settings with
-/// equally many threads for each processor.
+/// the same share of threads that wait.
 const NOISE: f64 = 0.1;
 /// Degrees of freedom of an unknown slowdown.
 const DEGREES_OF_FREEDOM: f64 = 4.0;
@@ -42,6 +43,20 @@ pub(crate) struct Slowdown {
     pub(crate) factor: f64,
     /// Its distribution about the median.
     pub(crate) spread: Spread,
+    /// Whether runs of the configuration show it. Without any, it is never faster than the median.
+    is_own: bool,
+}
+
+impl Slowdown {
+    /// Slows the prediction of the fastest configuration that fits.
+    pub(crate) fn apply(&self, prediction: &mut Prediction) {
+        prediction.scale(self.factor);
+        let least = prediction.interval.filter(|_| !self.is_own).map(|interval| interval.lower_secs);
+        prediction.widen(&self.spread);
+        if let Some((interval, least)) = prediction.interval.as_mut().zip(least) {
+            interval.lower_secs = interval.lower_secs.max(least);
+        }
+    }
 }
 
 impl MeasuredRatios {
@@ -61,19 +76,20 @@ impl MeasuredRatios {
     }
 
     /// Returns the slowdown of a setting beyond the capacity: from the runs of its configuration,
-    /// at the nearest sampling rate, or else by the threads for each processor from the runs of
+    /// at the nearest sampling rate, or else by the share of threads that wait from the runs of
     /// other configurations. `None` if its distribution is unknown.
     pub(crate) fn slowdown(&self, setting: Setting, capacity: Capacity) -> Option<Slowdown> {
-        let (log, deviation) = match self.own(setting) {
+        let own = self.own(setting);
+        let (log, deviation) = match own {
             Some(MeasuredRatio { log_ratio, runs, .. }) => {
-                let variance = NOISE * NOISE / runs;
-                let weight = 1.0 / (1.0 + variance / (SLOWDOWN * SLOWDOWN));
+                let (variance, prior) = (NOISE * NOISE / runs, SLOWDOWN * capacity.waiting(setting));
+                let weight = 1.0 / (1.0 + variance / (prior * prior));
                 (weight * log_ratio, (weight * variance).sqrt())
             }
-            None => self.unmeasured(capacity.doublings(setting), capacity),
+            None => self.unmeasured(capacity.waiting(setting), capacity),
         };
         let spread = Spread::student_t(deviation, DEGREES_OF_FREEDOM).ok()?;
-        Some(Slowdown { factor: libm::exp(log), spread })
+        Some(Slowdown { factor: libm::exp(log), spread, is_own: own.is_some() })
     }
 
     fn own(&self, setting: Setting) -> Option<&MeasuredRatio> {
@@ -83,18 +99,18 @@ impl MeasuredRatios {
     }
 
     /// Returns the logarithm of the slowdown of a configuration without runs, and its standard
-    /// deviation: a slowdown for each doubling of the threads, with a normal prior about 1. More
-    /// threads are never faster.
-    fn unmeasured(&self, doublings: f64, capacity: Capacity) -> (f64, f64) {
+    /// deviation: it is proportional to the share of threads that wait, with a normal prior about
+    /// 0. More threads are never faster.
+    fn unmeasured(&self, waiting: f64, capacity: Capacity) -> (f64, f64) {
         let (mut precision, mut sum) = (1.0 / (SLOWDOWN * SLOWDOWN), 0.0);
         for MeasuredRatio { setting, log_ratio, runs } in &self.0 {
-            let doublings = capacity.doublings(*setting);
-            let weight = doublings / (NOISE * NOISE * (1.0 + 1.0 / runs));
-            precision += weight * doublings;
+            let waiting = capacity.waiting(*setting);
+            let weight = waiting / (NOISE * NOISE * (1.0 + 1.0 / runs));
+            precision += weight * waiting;
             sum += weight * log_ratio;
         }
-        let log = (sum / precision).max(0.0) * doublings;
-        (log, (doublings * doublings / precision + NOISE * NOISE).sqrt())
+        let log = (sum / precision).max(0.0) * waiting;
+        (log, (waiting * waiting / precision + NOISE * NOISE).sqrt())
     }
 
     /// Returns the measured configurations of equal executors, E and C.
@@ -133,10 +149,11 @@ mod tests {
     fn the_slowdown_of_others_grows_with_the_threads_and_narrows_the_distribution() {
         let unknown = MeasuredRatios::default();
         let known = of(&[(2, 2, 1.5), (2, 2, 1.5), (1, 4, 1.5)]);
-        for (executors, cores, doublings) in [(4, 1, 1.0), (4, 2, 2.0)] {
+        // Half of four threads wait, and three quarters of eight.
+        for (executors, cores, share) in [(4, 1, 1.0), (4, 2, 1.5)] {
             let (before, after) = (slowdown(&unknown, executors, cores), slowdown(&known, executors, cores));
             assert_eq!(before.factor, 1.0);
-            let expected = libm::pow(1.5, doublings);
+            let expected = libm::pow(1.5, share);
             assert!((0.9 * expected..expected).contains(&after.factor), "{after:?}");
             assert!(after.spread.quantile(0.95) < before.spread.quantile(0.95));
         }

@@ -82,7 +82,7 @@ fn runs_of_two_sizes_are_one_job_and_the_answer_is_for_the_larger() {
         let answer = home.run(&[&["plan", file, "--format", "json"], images].concat());
         assert_eq!(answer.code, 0, "{answer:?}");
         let plan: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
-        let secs = plan["configurations"][0]["completion_time_secs"].as_f64().unwrap();
+        let secs = plan["recommended"]["completion_time_secs"].as_f64().unwrap();
         (answer.stderr, plan["job"]["images"].as_u64().unwrap(), secs)
     };
     let (note, images, secs) = plan(&mixed, &[]);
