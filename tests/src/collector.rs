@@ -211,12 +211,13 @@ pub fn id(number: u64) -> String {
 
 /// Returns a sample as a line. The samples are of 20 jobs with 40 settings each.
 pub fn sample(number: u64) -> String {
-    let images = 1_000 * (1 + number % 20);
+    // Jobs of another image size; another number of images is the same job.
+    let (images, image_px) = (1_000 * (1 + number % 20), 28 + number % 20);
     let (executors, cores) = (1 + number / 20 % 4, 1 + number / 80 % 2);
     let rate = [0.01, 0.02, 0.05, 0.1, 1.0][usize::try_from(number / 160 % 5).unwrap_or(0)];
     let secs = 1.0 + (number % 997) as f64 / 997.0;
     format!(
-        "{{\"schema\":1,\"id\":\"{}\",\"workload\":{{\"model\":\"lenet5\",\"mode\":\"inference\",\"image_px\":28,\
+        "{{\"schema\":1,\"id\":\"{}\",\"workload\":{{\"model\":\"lenet5\",\"mode\":\"inference\",\"image_px\":{image_px},\
          \"images\":{images},\"epochs\":1,\"batch_size\":8}},\"configuration\":{{\"executors\":{executors},\
          \"cores_per_executor\":{cores},\"memory_per_executor_mib\":1024,\"partition_size\":8,\"accelerator\":null}},\
          \"sampling_rate\":{rate:?},\"outcome\":\"completed\",\"completion_time_secs\":{secs:?},\"engine\":\"local\",\

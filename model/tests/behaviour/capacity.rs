@@ -36,7 +36,9 @@ fn an_oversubscribed_configuration_has_the_slowdown_of_its_runs_or_of_the_runs_o
     let predictor = Predictor::fit(&context(Some(2)), &runs).unwrap();
     let bound = on_two_processors(2.0, 2.0, 1.0);
     let near = |secs: f64, expected: f64| (secs - expected).abs() < 0.05 * expected;
-    assert!(near(secs(&predictor, whole(2, 2)), bound * 4.0 / 3.0), "{}", secs(&predictor, whole(2, 2)));
+    // One run of a setting corrects the bound by half, repeats by more.
+    let corrected = secs(&predictor, whole(2, 2));
+    assert!(corrected > bound * 1.1 && corrected < bound * 4.0 / 3.0, "{corrected}");
     // Six threads compete more than four.
     let unmeasured = predictor.predict(whole(3, 2));
     let expected = bound * libm::pow(4.0 / 3.0, (2.0 / 3.0) / 0.5);
