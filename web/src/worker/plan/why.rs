@@ -129,7 +129,7 @@ fn time(predictor: &Predictor, job: &Job, setting: Setting, secs: f64) -> Reason
     let log_blend: f64 = parts.iter().map(|part| part.weight * libm::log(part.secs)).sum();
     let slowdown = secs / libm::exp(log_blend);
     if instead.is_some() && (slowdown - 1.0).abs() > 0.005 {
-        lines.push(format!("Runs with too many threads took longer: × {slowdown:.2}."));
+        lines.push(format!("Runs with too many threads took {slowdown:.2} times as long as such a configuration."));
     }
     lines.push("The blend is the weighted mean of the logarithms of their predictions:".into());
     let row = |part: foreglow_model::Part| [part.name, format_percent(part.weight * 100.0), format_duration(part.secs)];
