@@ -37,7 +37,7 @@ impl Edits {
     }
 
     /// Whether two jobs of the page were measured as one job.
-    pub fn is_same_job(&self, one: &Context, other: &Context) -> bool {
+    pub fn were_measured_as_one(&self, one: &Context, other: &Context) -> bool {
         JobDefinition::of(&self.measured(one)) == JobDefinition::of(&self.measured(other))
     }
 
@@ -48,7 +48,7 @@ impl Edits {
     /// As [`with_work`].
     pub fn resize(&mut self, jobs: &mut [Job], of: &Context, images: u64, epochs: u32) -> Result<(), String> {
         let mut changed = Vec::new();
-        for job in jobs.iter_mut().filter(|job| self.is_same_job(&job.context, of)) {
+        for job in jobs.iter_mut().filter(|job| self.were_measured_as_one(&job.context, of)) {
             if job.context.with_size(images, epochs) == job.context {
                 continue;
             }
@@ -72,7 +72,7 @@ impl Edits {
     /// Rescales a measured job to the size on the page. A job with a run of more images keeps its
     /// size.
     pub fn as_shown(&self, jobs: &[Job], job: Job) -> Job {
-        let shown = jobs.iter().map(|job| &job.context).find(|shown| self.is_same_job(shown, &job.context));
+        let shown = jobs.iter().map(|job| &job.context).find(|shown| self.were_measured_as_one(shown, &job.context));
         let size = shown.map(|Context { workload, .. }| (workload.images, workload.epochs));
         let size = size.filter(|size| *size != (job.context.workload.images, job.context.workload.epochs));
         let resized = size.and_then(|(images, epochs)| with_work(&job, &LeftOut::default(), images, epochs).ok());

@@ -404,7 +404,7 @@ impl ViewState {
         }
         let definition = JobDefinition::of(&asked);
         let is_measured = |job: &Job| {
-            JobDefinition::of(&job.context) == definition && !self.edits.is_same_job(&job.context, &context)
+            JobDefinition::of(&job.context) == definition && !self.edits.were_measured_as_one(&job.context, &context)
         };
         match self.jobs.iter().position(is_measured) {
             // Measured runs of this size are better than rescaled ones.
