@@ -199,7 +199,7 @@ mod tests {
         for row in &plan.rows {
             assert!(row.interval.is_some() && row.cost.is_some() && row.success_probability.is_some(), "{row:?}");
             let arm = &plan.arms[row.arm];
-            assert_eq!(arm.borrowed_from.as_deref(), Some("public measurements of the runs of others"));
+            assert_eq!(arm.borrowed_from.as_deref(), Some("public measurements"));
             let hardware = arm.hardware.as_ref().unwrap();
             assert!(hardware.command.contains(&arm.machine), "{hardware:?}");
             assert!(hardware.memory.ends_with("GiB") && hardware.gpus.contains(" × "), "{hardware:?}");

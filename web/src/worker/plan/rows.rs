@@ -5,9 +5,6 @@ use foreglow_shared::WhatIf;
 
 use super::view::{ArmView, Row};
 
-/// The basis of a plan without samples.
-const OTHERS_RUNS: &str = "public measurements of the runs of others";
-
 /// Describes the arms of a plan.
 pub fn arms(plan: &Plan) -> Vec<ArmView> {
     let arm = |arm: &foreglow_model::Arm| ArmView {
@@ -17,7 +14,6 @@ pub fn arms(plan: &Plan) -> Vec<ArmView> {
         partition_size: arm.partition_size,
         hardware: None,
         borrowed_from: arm.basis.borrowed_from().map(|basis| match arm.sizes_from {
-            _ if arm.basis == Basis::Public => OTHERS_RUNS.to_owned(),
             SizesFrom::Own | SizesFrom::OtherMachines => basis.to_owned(),
             SizesFrom::OtherDevices => format!("{basis}, memory as on other devices"),
         }),
