@@ -37,11 +37,12 @@ pub const WORKLOAD_LABELS: [&str; 16] = [
 ];
 
 /// All labels.
-pub const LABELS: [Label; 34] = [
+pub const LABELS: [Label; 36] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
     Label { name: "images", flag: Some("--images") },
+    Label { name: "steps", flag: Some("--steps") },
     Label { name: "epochs", flag: Some("--epochs") },
     Label { name: "batch_size", flag: Some("--batch-size") },
     Label { name: "partition_size", flag: Some("--partition-size") },
@@ -61,6 +62,7 @@ pub const LABELS: [Label; 34] = [
     // A `TextInput` as JSON.
     Label { name: "text", flag: None },
     Label { name: "accelerator", flag: Some("--accelerator") },
+    Label { name: "gpus", flag: Some("--gpus") },
     Label { name: "cpu", flag: Some("--cpu") },
     Label { name: "adapter", flag: Some("--adapter") },
     // Training.
@@ -151,6 +153,11 @@ impl Labels {
         if let Some(label) = LABELS.iter().find(|label| label.name == name).filter(|_| !value.trim().is_empty()) {
             self.0.insert(label.name, value);
         }
+    }
+
+    /// Removes a label.
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(name);
     }
 
     /// Returns the value of a label.

@@ -18,6 +18,7 @@ pub mod output;
 pub mod place;
 pub mod progress;
 pub mod question;
+pub mod run_labels;
 pub mod sample_table;
 pub mod samples_file;
 pub mod split;

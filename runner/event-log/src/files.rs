@@ -96,6 +96,11 @@ impl LogFiles {
         Self { name: path.display().to_string(), files: vec![path.to_owned()], gaps: Vec::new() }
     }
 
+    /// Returns the files of a training run in a folder.
+    pub(super) fn from_run(folder: &Path, files: Vec<PathBuf>) -> Self {
+        Self { name: folder.display().to_string(), files, gaps: Vec::new() }
+    }
+
     /// Returns the rolling log of these parts: their numbers count from 1, and a compacted part
     /// replaces itself and all earlier ones.
     fn from_parts(name: String, parts: Vec<PathBuf>) -> Self {
@@ -148,7 +153,7 @@ fn parts_in(folder: &Path) -> anyhow::Result<Option<Vec<LogFiles>>> {
 }
 
 /// Returns the entries of a folder, sorted by name.
-fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
     let entries: Result<Vec<PathBuf>, std::io::Error> = entries.map(|entry| Ok(entry?.path())).collect();
     let mut entries = entries.with_context(|| format!("the folder {} cannot be read", folder.display()))?;
@@ -156,7 +161,7 @@ fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(entries)
 }
 
-fn file_name(path: &Path) -> String {
+pub(super) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 

@@ -11,6 +11,7 @@ use foreglow_exit::{unreadable, unusable};
 
 use super::files::{LogFiles, is_part, is_status, joined, logs_at};
 use super::history_server::{HistoryServer, unzip};
+use super::training_runs::training_runs;
 
 /// Returns the logs for several arguments. Downloaded and unpacked files are put into `folder`;
 /// `applications` selects applications of a history server. A log that cannot be found, downloaded
@@ -70,7 +71,8 @@ fn local(text: &OsStr, folder: &Path) -> anyhow::Result<Vec<anyhow::Result<LogFi
         let mut pipe = File::open(path).map_err(|error| unreadable(path, &error))?;
         vec![Ok(copied(&path.display().to_string(), &mut pipe, folder)?)]
     } else {
-        logs_at(path)?
+        let runs = if path.is_dir() { training_runs(path)? } else { Vec::new() };
+        if runs.is_empty() { logs_at(path)? } else { runs.into_iter().map(Ok).collect() }
     };
     Ok(logs
         .into_iter()

@@ -9,7 +9,9 @@ mod files;
 mod find;
 mod history_server;
 mod read;
+mod training_runs;
 
 pub use self::files::LogFiles;
 pub use self::find::find;
 pub use self::read::{Log, read};
+pub use self::training_runs::trainer_state;

@@ -9,23 +9,26 @@ use foreglow_console::imported::Imported;
 use foreglow_console::output::{self, Format};
 use foreglow_console::place::DestinationArgs;
 use foreglow_console::progress::note;
+use foreglow_console::run_labels::RunLabels;
 use foreglow_console::sample_table;
-use foreglow_event_log::{LogFiles, find};
-use foreglow_exit::{Temporary, UnusableInput, complain, unusable};
-use foreglow_import::{Given, ImportError, import};
+use foreglow_event_log::{LogFiles, find, trainer_state};
+use foreglow_exit::{Temporary, UnusableInput, complain, unreadable, unusable};
+use foreglow_import::{Given, ImportError, import, run_name, steps_of_trainer};
 use foreglow_shared::{Context, Engine, Labels, Timestamp};
 
-/// Convert Spark event logs, finished jobs, CSV or JSON Lines to timing samples.
+/// Convert Spark event logs, finished jobs, training runs, CSV or JSON Lines to timing samples.
 ///
 /// A log records what ran where and for how long, but not the CNN, the number of images and the
 /// sampling rate. Foreglow's own runs record these as properties `spark.foreglow.*`; for other
 /// runs, give them with the options below. An option that contradicts a log or a sample is refused.
 /// Finished jobs are the output of `sacct --parsable2` or `kubectl get job -o json`; each task or
-/// pod is an executor.
+/// pod is an executor. A training run is its log, its event file of TensorBoard or its folder; the
+/// file `labels.csv` in a folder of several runs describes each, in a row.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Event logs, plain or compressed, or folders of them; finished jobs; samples as CSV or JSON
-    /// Lines; `-` for standard input; or the URL of a history server, such as http://host:18080
+    /// Event logs, plain or compressed, or folders of them; finished jobs; files or folders of
+    /// training runs; samples as CSV or JSON Lines; `-` for standard input; or the URL of a history
+    /// server, such as http://host:18080
     #[arg(value_name = "FILE|FOLDER|URL", required = true)]
     inputs: Vec<OsString>,
 
@@ -64,6 +67,10 @@ struct LabelArgs {
     #[arg(long, value_name = "N", value_parser = grammar::large_count, allow_negative_numbers = true)]
     images: Option<u64>,
 
+    /// Steps of the whole job of a training run, in the place of images
+    #[arg(long, value_name = "N", conflicts_with = "images", value_parser = grammar::count, allow_negative_numbers = true)]
+    steps: Option<u32>,
+
     /// Passes over the images, for training
     #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     epochs: Option<u32>,
@@ -92,6 +99,10 @@ struct LabelArgs {
     /// Name of each executor's accelerator, such as "NVIDIA A10G", if the log says only gpu
     #[arg(long, value_name = "NAME")]
     accelerator: Option<String>,
+
+    /// GPUs of a training run
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
+    gpus: Option<u32>,
 
     /// CPU model of the machines: times on different models are not comparable
     #[arg(long, value_name = "NAME")]
@@ -123,12 +134,14 @@ impl LabelArgs {
             ("mode", self.mode.clone()),
             ("image_px", number(self.image_px)),
             ("images", self.images.map(|images| images.to_string())),
+            ("steps", number(self.steps)),
             ("epochs", number(self.epochs)),
             ("batch_size", number(self.batch_size)),
             ("partition_size", number(self.partition_size)),
             ("memory_per_executor_mib", number(self.memory)),
             ("data", self.data_name.clone()),
             ("accelerator", self.accelerator.clone()),
+            ("gpus", number(self.gpus)),
             ("cpu", self.cpu.clone()),
             ("adapter", self.adapter.clone()),
         ];
@@ -140,7 +153,7 @@ impl LabelArgs {
             engine: self.engine.as_deref().map(|name| if name == "spark" { Engine::Spark } else { Engine::Local }),
             step: self.step.clone(),
             machine: self.machine.clone(),
-            written_at: None,
+            ..Given::default()
         }
     }
 }
@@ -160,6 +173,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let output = place.location();
     let mut imported = Imported::new(place, known);
     let mut problems = Problems::default();
+    let labels = RunLabels::in_folders(args.inputs.iter().map(Path::new))?;
     let mut found = find(&args.inputs, &args.application, folder.path());
     if found.len() == 1
         && let Some(Err(error)) = found.pop_if(|log| log.is_err())
@@ -169,13 +183,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     for log in found {
         let log = match log {
             Ok(log) if output.file().is_some_and(|output| is_output(&log, output)) => continue,
+            Ok(log) if log.files.iter().all(|file| labels.contains(file)) => continue,
             Ok(log) => log,
             Err(error) => {
                 problems.note(&error);
                 continue;
             }
         };
-        match take_samples(&log, &given, &mut imported, &mut problems) {
+        match take_samples(&log, &given_of(&log, given.clone(), &labels)?, &mut imported, &mut problems) {
             Err(error) if error.is::<UnusableInput>() => problems.note(&error),
             other => other?,
         }
@@ -185,7 +200,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         note(&format!("Next: {}", args.place.next_command(&Context::of(sample), imported.kept())));
     }
     let samples = imported.samples();
-    let table = || if samples.is_empty() { String::new() } else { sample_table::many(samples) };
+    let table = || match samples {
+        [] => String::new(),
+        [run] if run.progress.is_some() => sample_table::one(run),
+        runs => sample_table::many(runs),
+    };
     output::print(&args.format.samples(samples, table))?;
     match imported.contradiction(&args.place) {
         Some(sentence) => Err(unusable(sentence)),
@@ -228,11 +247,26 @@ fn is_output(log: &LogFiles, output: &Path) -> bool {
     output.canonicalize().is_ok_and(|output| is_it(&output))
 }
 
+/// Adds to what the options say what the path of a log, the files beside it and the labels of its
+/// folder do.
+fn given_of(log: &LogFiles, given: Given, labels: &RunLabels) -> anyhow::Result<Given> {
+    let mut given = Given { written_at: written_at(log), ..given };
+    if let Some(file) = log.files.first() {
+        given = labels.add_to(given, file);
+        given.name = std::path::absolute(file).ok().and_then(|file| run_name(file.to_str()?));
+    }
+    let is_work_known = ["images", "steps", "epochs"].iter().any(|label| given.labels.get(label).is_some());
+    if let Some(state) = trainer_state(log).filter(|_| !is_work_known) {
+        let bytes = std::fs::read(&state).map_err(|error| unreadable(&state, &error))?;
+        given.labels.set("steps", steps_of_trainer(&bytes).map(|steps| steps.to_string()).unwrap_or_default());
+    }
+    Ok(given)
+}
+
 /// Takes the samples of a log or file.
 fn take_samples(log: &LogFiles, given: &Given, imported: &mut Imported, problems: &mut Problems) -> anyhow::Result<()> {
     let name = &log.name;
-    let given = Given { written_at: written_at(log), ..given.clone() };
-    let found = import(log.input()?, &given).map_err(|error| match error {
+    let found = import(log.input()?, given).map_err(|error| match error {
         ImportError::Samples(error) => {
             unusable(format!("{name}: it is neither a Spark event log nor a usable sample file: {error}"))
         }

@@ -1,6 +1,6 @@
 //! Why a file has no usable samples.
 
-use foreglow_shared::{LabelError, ReadError, Uuid};
+use foreglow_shared::{Label, LabelError, ReadError, Uuid};
 use foreglow_spark_log::{EventLogError, NoRun, NoSample};
 
 /// Why a file has no usable samples.
@@ -25,6 +25,16 @@ pub enum ImportError {
     /// A training run lacks what a sample needs.
     #[error("{0}")]
     Training(String),
+    /// A training run does not tell the work of the whole job.
+    #[error("it counts {unit}, and does not tell how many the whole job has; give {} of the whole job", flag_of(.label))]
+    UnknownWork {
+        /// Plural noun for what it counts.
+        unit: String,
+        /// The label with the work of the whole job.
+        label: Label,
+        /// Other labels that neither the file nor the user told, and that have usual values.
+        assumed: Vec<Label>,
+    },
     /// A value is missing in the file and in the flags, or invalid.
     #[error(transparent)]
     Label(#[from] LabelError),
@@ -34,6 +44,9 @@ pub enum ImportError {
     /// The engine given is not that of the log.
     #[error("it is the log of a run on Spark, but --engine says {0}; omit --engine")]
     Engine(&'static str),
+    /// An option of training runs was given for another file.
+    #[error("{0} is only for the files of training runs; omit {0}")]
+    TrainingOnly(&'static str),
     /// One sampling rate was given for several runs.
     #[error(
         "it has {0} runs without a sampling rate, and --sampling-rate gives only one; give the rate of each run, in the \
@@ -65,4 +78,27 @@ pub enum ImportError {
         /// Value of the flag.
         given: String,
     },
+}
+
+fn flag_of(label: &Label) -> &'static str {
+    label.flag.unwrap_or("the work")
+}
+
+impl ImportError {
+    /// Returns the labels that are needed and neither the file nor the user told; empty if a label
+    /// would not help.
+    pub fn missing(&self) -> &[Label] {
+        match self {
+            Self::UnknownWork { label, .. } => std::slice::from_ref(label),
+            Self::Label(LabelError::Missing(labels)) | Self::NoSample(NoSample::Label(LabelError::Missing(labels))) => {
+                labels
+            }
+            _ => &[],
+        }
+    }
+
+    /// Returns other labels that were not told, and that have usual values.
+    pub fn assumed(&self) -> &[Label] {
+        if let Self::UnknownWork { assumed, .. } = self { assumed } else { &[] }
+    }
 }

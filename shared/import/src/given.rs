@@ -19,6 +19,8 @@ pub struct Given {
     pub step: Option<String>,
     /// Machine type of the runs.
     pub machine: Option<String>,
+    /// Name of the run, from its files: [`run_name`](crate::run_name).
+    pub name: Option<String>,
     /// When the file was last written: the end of a run whose file has no date.
     pub written_at: Option<Timestamp>,
 }
@@ -48,6 +50,14 @@ impl Given {
             "runner_version": env!("CARGO_PKG_VERSION"),
             "host": { "cpu": label("cpu"), "adapter": label("adapter") },
         })
+    }
+
+    /// Returns an option that only training runs have.
+    pub(crate) fn of_training_runs(&self) -> Option<&'static str> {
+        [("steps", "--steps"), ("gpus", "--gpus")]
+            .into_iter()
+            .find(|(label, _)| self.labels.get(label).is_some())
+            .map(|(_, flag)| flag)
     }
 
     /// Names the machine type of runs whose file does not.

@@ -18,18 +18,21 @@ mod given;
 mod hyperfine;
 mod identity;
 mod input;
+mod name;
 mod samples;
 mod spark;
 mod training;
 
-use foreglow_shared::Sample;
+use foreglow_shared::{Label, Sample};
 
 pub use crate::cluster::{KUBERNETES_LABEL, SLURM_NAME};
 pub use crate::compression::{Compression, LZ4_MAGIC, LZF_MAGIC, SNAPPY_MAGIC};
 pub use crate::error::ImportError;
 pub use crate::given::Given;
 pub use crate::input::{Input, Part, Piece};
+pub use crate::name::run_name;
 pub use crate::spark::{application, notes};
+pub use crate::training::steps_of_trainer;
 
 /// All importers. The first whose [`Importer::sniff`] accepts a file reads it; the last accepts
 /// every file.
@@ -66,6 +69,8 @@ pub struct Import {
     pub samples: Vec<Sample>,
     /// Remarks for the user.
     pub notes: Vec<String>,
+    /// Labels that neither the file nor the user told, so that usual values stand for them.
+    pub assumed: Vec<Label>,
     /// Why some runs of the file are not among the samples, although they should be.
     pub problems: Vec<String>,
 }
@@ -78,6 +83,10 @@ pub fn import(mut input: Input<'_>, given: &Given) -> Result<Import, ImportError
     let start = input.start()?;
     let importer = IMPORTERS.into_iter().find(|importer| importer.sniff(&start)).unwrap_or(&samples::SampleFile);
     let mut import = importer.read(&mut input, given)?;
+    let is_training = import.samples.iter().any(|sample| sample.progress.is_some());
+    if let Some(flag) = given.of_training_runs().filter(|_| !is_training) {
+        return Err(ImportError::TrainingOnly(flag));
+    }
     given.name_machine(&mut import.samples)?;
     Ok(import)
 }

@@ -16,6 +16,9 @@ impl Importer for SampleFile {
     /// contradict each other.
     fn read(&self, input: &mut Input<'_>, given: &Given) -> Result<Import, ImportError> {
         let samples = read_repeated_samples(&input.bytes()?)?;
+        if let Some(flag) = given.of_training_runs() {
+            return Err(ImportError::TrainingOnly(flag));
+        }
         let labels = given.labels_of_runs(samples.len(), || format!("{} samples", samples.len()))?;
         samples.iter().zip(&labels).try_for_each(|(sample, labels)| check(sample, labels, given))?;
         Ok(Import { samples, ..Import::default() })

@@ -149,11 +149,79 @@ fn logs_tell_their_progress_and_ask_for_what_they_lack() {
                  [2026-11-28 10:00:10,000] [INFO] step=30, loss=1\n";
     assert_eq!(told(&one(read(lines, &job(&[])))).1, 30.0);
     let refused = read(lines, &Given::default()).unwrap_err();
-    assert!(refused.contains("--model") && refused.contains("--memory"), "{refused}");
+    assert!(refused.contains("it counts steps") && refused.contains("give --steps"), "{refused}");
     let untimed = "step 1/9 loss\nstep 2/9 loss\nstep 3/9 loss\n";
     assert!(read(untimed, &job(&[])).unwrap_err().contains("no times"));
     // Two runs of the same file are one.
     assert_eq!(one(read(lines, &job(&[]))).id, one(read(lines, &job(&[]))).id);
+}
+
+/// Returns what the user says about a run besides its job.
+fn told_as(labels: &[(&str, &str)]) -> Given {
+    let mut given = Given { name: Some("bert".to_owned()), ..Given::default() };
+    labels.iter().for_each(|(name, value)| given.labels.set(name, *value));
+    given
+}
+
+#[test]
+fn a_run_of_steps_needs_no_images() {
+    let file = include_bytes!("training/tensorboardx.tfevents");
+    let sample = one(read(file, &told_as(&[("steps", "120")])));
+    assert_eq!(told(&sample), (Outcome::TimedOut, 30.0, "steps".to_owned()));
+    assert_eq!(sample.reason.as_deref(), Some("its progress ends after 30 of 120 steps"));
+    let workload = &sample.workload;
+    assert_eq!((workload.model.as_str(), workload.images, workload.noun()), ("bert", 120, "steps"));
+    assert_eq!(sample.whole_units(), Some(120.0));
+    // The same run has the same id, however its job is described.
+    assert_eq!(sample.id, one(read(file, &job(&[]))).id);
+
+    let state = one(read(include_str!("training/trainer_state.json"), &told_as(&[])));
+    assert_eq!((state.outcome, state.workload.images, state.workload.epochs), (Outcome::Completed, 120, 1));
+    assert_eq!(foreglow_import::steps_of_trainer(include_bytes!("training/checkpoint_state.json")), Some(120));
+    let table = include_str!("training/ultralytics_results.csv");
+    let epochs = one(read(table, &told_as(&[("epochs", "6")])));
+    assert_eq!((epochs.outcome, epochs.workload.describe_data()), (Outcome::TimedOut, "6 epochs".to_owned()));
+    assert_eq!((epochs.workload.epochs, epochs.whole_units()), (1, Some(6.0)));
+
+    for (labels, reason) in [
+        (&[][..], "give --steps"),
+        (&[("steps", "120"), ("images", "9")], "omit one of them"),
+        (&[("images", "160")], "give --epochs and --batch-size"),
+    ] {
+        let refused = read(file, &told_as(labels)).unwrap_err();
+        assert!(refused.contains(reason), "{refused}");
+    }
+    assert!(read(table, &told_as(&[("steps", "9")])).unwrap_err().contains("it counts epochs; omit --steps"));
+    assert!(read(table, &told_as(&[])).unwrap_err().contains("give --epochs"));
+}
+
+#[test]
+fn the_machine_of_a_run_is_that_of_its_type() {
+    let file = include_bytes!("training/tensorboardx.tfevents");
+    let on = |machine: &str, labels: &[(&str, &str)]| {
+        let labels = [labels, &[("steps", "120")]].concat();
+        read(file, &Given { machine: Some(machine.to_owned()), ..told_as(&labels) })
+    };
+    let import = on("g5.xlarge", &[]).unwrap();
+    assert_eq!(import.notes.iter().filter(|note| note.contains("1 GPU")).count(), 1, "{:?}", import.notes);
+    let configuration = &import.samples[0].configuration;
+    assert_eq!((configuration.accelerator.as_deref(), configuration.memory_per_executor_mib), (Some("A10G"), 16_384));
+    assert!(on("p4d.24xlarge", &[]).unwrap_err().contains("has 8 GPUs; tell how many"));
+    let sample = one(on("p4d.24xlarge", &[("gpus", "8")]));
+    assert_eq!((sample.configuration.executors, sample.configuration.accelerator.as_deref()), (8, Some("A100")));
+    let unknown = on("ours", &[]).unwrap();
+    assert!(unknown.notes.iter().any(|note| note.contains("no GPU")), "{:?}", unknown.notes);
+    assert!(unknown.notes.iter().any(|note| note.contains("--memory")), "{:?}", unknown.notes);
+    assert!(on("ours", &[("gpus", "2")]).unwrap_err().contains("lacks accelerator; give --accelerator"));
+}
+
+#[test]
+fn options_of_training_runs_are_refused_for_other_files() {
+    let error = read("JobID|State\n7|COMPLETED\n", &told_as(&[("gpus", "2")])).unwrap_err();
+    assert!(error.contains("lacks JobName"), "{error}");
+    let sample = r#"{"schema":1,"id":"019aa6d1-0000-7000-8000-000000000001","workload":{"model":"a","mode":"inference","image_px":1,"images":9,"epochs":1,"batch_size":1},"configuration":{"executors":1,"cores_per_executor":1,"memory_per_executor_mib":9,"partition_size":1,"accelerator":null},"sampling_rate":1.0,"outcome":"completed","completion_time_secs":1.5,"engine":"local","runner_version":"0.1.0","host":{},"started_at":"2026-11-21T10:00:00Z"}"#;
+    let refused = read(sample, &told_as(&[("gpus", "2")])).unwrap_err();
+    assert!(refused.starts_with("--gpus is only for the files of training runs"), "{refused}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod addresses;
 mod collector;
 mod networks;
 mod sign_in;
+mod training_runs;
 
 use std::{fs, io::Write as _, path::Path, time::Duration};
 

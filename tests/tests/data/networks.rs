@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{open_page, pick, says};
 
 /// Drops a file on the page.
-async fn drop_file(browser: &Browser, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+pub(crate) async fn drop_file(browser: &Browser, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
     let code = "const bytes = Uint8Array.from(arguments[1]);
         const dataTransfer = new DataTransfer();
         dataTransfer.items.add(new File([bytes], arguments[0]));

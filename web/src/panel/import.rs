@@ -1,12 +1,14 @@
-//! The column mapping for a table of another tool.
+//! What the user adds to a file: the columns of a table, or what a run does not tell.
 
 use foreglow_shared::{Engine, Extent, Field, FieldSource, Mapping, TimeUnit};
 use leptos::prelude::*;
 
-use crate::source::read_mapped;
-use crate::state::{Planner, Unmapped};
+use crate::data::text::capitalised;
+use crate::source::{read_labelled, read_mapped};
+use crate::state::{Lacked, Planner, Unmapped};
 
-/// The form to map the columns. The page keeps its previous answer until it is submitted.
+/// The form of the file that is being opened. The page keeps its previous answer until it is
+/// submitted.
 #[component]
 pub fn ImportPanel() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -16,6 +18,7 @@ pub fn ImportPanel() -> impl IntoView {
             <p class="notice" role="status" data-testid="reading">{format!("Reading {name}…")}</p>
         })}
         {move || planner.import.unmapped.get().map(|table| columns(planner, table))}
+        {move || planner.import.lacking.get().map(|lacked| labels(planner, lacked))}
     }
 }
 
@@ -67,6 +70,55 @@ fn columns(planner: Planner, table: Unmapped) -> impl IntoView {
                 </p>
             </form>
         </section>
+    }
+}
+
+/// The form for what a log or a training run does not tell.
+fn labels(planner: Planner, lacked: Lacked) -> impl IntoView {
+    let Lacked { name, labels, needed, mistake } = lacked;
+    let values = StoredValue::new(labels.clone());
+    let field = |(place, (label, value)): (usize, (String, String))| {
+        let is_needed = needed.contains(&label);
+        let set = move |event| values.update_value(|values| values[place].1 = event_target_value(&event));
+        view! {
+            <div class="import-field">
+                <label>
+                    <span>{described(&label)}</span>
+                    <input type="text" autocomplete="off" required=is_needed data-testid=format!("label-{label}")
+                        prop:value=value on:change=set />
+                </label>
+            </div>
+        }
+    };
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        read_labelled(planner, values.get_value());
+    };
+    view! {
+        <section class="card import" aria-labelledby="lacking-title" data-testid="lacking">
+            <h2 id="lacking-title">{format!("The run in {name}")}</h2>
+            <p class="hush">"The file does not tell all of its job. The page below does not change until you add what it lacks."</p>
+            <form class="import-form" on:submit=submit>
+                <div class="import-fields">{labels.into_iter().enumerate().map(field).collect_view()}</div>
+                {mistake.map(|mistake| view! { <p class="note wrong" role="alert" data-testid="lacking-mistake">{mistake}</p> })}
+                <p class="buttons">
+                    <button type="submit" class="primary" data-testid="lacking-use">"Use this run"</button>
+                    <button type="button" class="quiet" on:click=move |_| planner.import.give_up()>"Cancel"</button>
+                </p>
+            </form>
+        </section>
+    }
+}
+
+/// Describes a label for users.
+fn described(label: &str) -> String {
+    match label {
+        "model" => "Name of the job".to_owned(),
+        "steps" | "epochs" | "images" => format!("{} of the whole job", capitalised(label)),
+        "accelerator" => "GPU, empty for none".to_owned(),
+        "gpus" => "GPUs of the run".to_owned(),
+        "memory_per_executor_mib" => "Memory of an executor, MiB".to_owned(),
+        _ => capitalised(&label.replace('_', " ")),
     }
 }
 

@@ -7,7 +7,7 @@ use leptos::task::spawn_local;
 use crate::client::{READER, RunningRequest};
 use crate::data::example::{Example, Opening};
 use crate::state::Planner;
-use crate::worker::import::Imported;
+use crate::worker::import::{Added, Imported};
 use crate::worker::messages::{Request, Response};
 
 /// Replaces the page's jobs by an example, and asks its question. A worker reads it as a file.
@@ -30,7 +30,7 @@ pub fn open(planner: Planner, example: Example) {
         };
         let request = bytes.and_then(|bytes| {
             let bytes = Uint8Array::from(bytes.as_slice());
-            RunningRequest::start(READER, &Request::Import(None), Some(bytes.into()), told).ok()
+            RunningRequest::start(READER, &Request::Import(Added::default()), Some(bytes.into()), told).ok()
         });
         match request {
             Some(request) => planner.import.request.set_value(Some(request)),

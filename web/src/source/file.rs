@@ -9,9 +9,10 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
 use crate::client::{READER, RunningRequest};
+use crate::data::text::capitalised;
 use crate::source::network;
-use crate::state::{Planner, Unmapped};
-use crate::worker::import::Imported;
+use crate::state::{Lacked, Planner, Unmapped};
+use crate::worker::import::{Added, Imported, Lacking};
 use crate::worker::messages::{Request, Response};
 
 /// Upper limit on a file's size: a larger one would fill the browser's memory several times over.
@@ -38,7 +39,7 @@ pub fn read(planner: Planner, file: File) {
             return;
         };
         planner.import.bytes.set_value(Some(Uint8Array::new(&buffer)));
-        start(planner, &name, None);
+        start(planner, named(&name));
     });
 }
 
@@ -48,7 +49,7 @@ pub fn read_bytes(planner: Planner, name: &str, bytes: Uint8Array) {
     if !is_too_large(planner, name, f64::from(bytes.length())) {
         planner.import.reading.set(Some(name.to_owned()));
         planner.import.bytes.set_value(Some(bytes));
-        start(planner, name, None);
+        start(planner, named(name));
     }
 }
 
@@ -75,14 +76,32 @@ pub fn read_mapped(planner: Planner, mapping: Mapping) {
     });
     let name = planner.import.unmapped.with_untracked(|unmapped| unmapped.as_ref().map(|table| table.name.clone()));
     if let Some(name) = name {
-        start(planner, &name, Some(mapping));
+        start(planner, Added { mapping: Some(mapping), ..named(&name) });
     }
 }
 
-fn start(planner: Planner, name: &str, mapping: Option<Mapping>) {
+/// Reads the file again with the labels that the user told.
+pub fn read_labelled(planner: Planner, labels: Vec<(String, String)>) {
+    let name = planner.import.lacking.with_untracked(|lacked| lacked.as_ref().map(|lacked| lacked.name.clone()));
+    if let Some(name) = name {
+        planner.import.lacking.update(|lacked| {
+            if let Some(lacked) = lacked {
+                lacked.labels.clone_from(&labels);
+                lacked.mistake = None;
+            }
+        });
+        start(planner, Added { labels: Some(labels), ..named(&name) });
+    }
+}
+
+fn named(file: &str) -> Added {
+    Added { file: file.to_owned(), ..Added::default() }
+}
+
+fn start(planner: Planner, added: Added) {
     let bytes = planner.import.bytes.get_value().map(JsValue::from);
-    let is_mapped = mapping.is_some();
-    let file = name.to_owned();
+    let (is_mapped, is_labelled) = (added.mapping.is_some(), added.labels.is_some());
+    let (name, file) = (added.file.clone(), added.file.clone());
     let told = move |told: Result<Response, String>| {
         planner.import.reading.set(None);
         let imported = match told {
@@ -108,6 +127,15 @@ fn start(planner: Planner, name: &str, mapping: Option<Mapping>) {
                 planner.alert.set(None);
                 planner.import.unmapped.set(Some(Unmapped { name: file.clone(), columns, mistake: None }));
             }
+            Ok(Imported::Lacking(Lacking { labels, needed })) => {
+                planner.alert.set(None);
+                planner.import.lacking.set(Some(Lacked { name: file.clone(), labels, needed, mistake: None }));
+            }
+            Err(error) if is_labelled => planner.import.lacking.update(|lacked| {
+                if let Some(lacked) = lacked {
+                    lacked.mistake = Some(format!("{}.", capitalised(&error)));
+                }
+            }),
             Err(error) if is_mapped => planner.import.unmapped.update(|unmapped| {
                 if let Some(unmapped) = unmapped {
                     unmapped.mistake = Some(format!("{error}."));
@@ -119,7 +147,7 @@ fn start(planner: Planner, name: &str, mapping: Option<Mapping>) {
             }
         }
     };
-    match RunningRequest::start(READER, &Request::Import(mapping), bytes, told) {
+    match RunningRequest::start(READER, &Request::Import(added), bytes, told) {
         Ok(request) => planner.import.request.set_value(Some(request)),
         Err(reason) => {
             planner.import.give_up();

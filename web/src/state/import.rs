@@ -13,6 +13,8 @@ pub struct Import {
     pub reading: RwSignal<Option<String>>,
     /// A table of another tool whose columns the user must map.
     pub unmapped: RwSignal<Option<Unmapped>>,
+    /// A log or a training run that does not tell all of its job.
+    pub lacking: RwSignal<Option<Lacked>>,
     /// The contents of the file.
     pub bytes: StoredValue<Option<Uint8Array>, LocalStorage>,
     /// The worker that reads it.
@@ -30,12 +32,26 @@ pub struct Unmapped {
     pub mistake: Option<String>,
 }
 
+/// A log or a training run that does not tell all of its job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lacked {
+    /// Name of the file.
+    pub name: String,
+    /// Names and values of the labels that the user may tell.
+    pub labels: Vec<(String, String)>,
+    /// Names of those without which it cannot be used.
+    pub needed: Vec<String>,
+    /// Why the file cannot be used with these values.
+    pub mistake: Option<String>,
+}
+
 impl Import {
     /// No import in progress.
     pub fn new() -> Self {
         Self {
             reading: RwSignal::new(None),
             unmapped: RwSignal::new(None),
+            lacking: RwSignal::new(None),
             bytes: StoredValue::new_local(None),
             request: StoredValue::new_local(None),
         }
@@ -47,5 +63,6 @@ impl Import {
         self.bytes.set_value(None);
         self.reading.set(None);
         self.unmapped.set(None);
+        self.lacking.set(None);
     }
 }

@@ -2,11 +2,11 @@
 //! the worker failed.
 
 use foreglow_model::{Effects, ScenarioRow};
-use foreglow_shared::{Job, Mapping};
+use foreglow_shared::Job;
 use serde::{Deserialize, Serialize};
 
 use crate::worker::advice::AdviceText;
-use crate::worker::import::Imported;
+use crate::worker::import::{Added, Imported};
 use crate::worker::network::NetworkHtml;
 use crate::worker::plan::{PlanAnswer, PlanQuestion};
 use crate::worker::wire::json;
@@ -57,9 +57,8 @@ pub enum PlanResponse {
 pub enum Request {
     /// Evaluate every published scenario on this job with all learners of the published grid.
     Compare(#[serde(with = "json")] Job),
-    /// Read a file, whose bytes accompany the message, with the column mapping the user chose, if
-    /// any.
-    Import(Option<Mapping>),
+    /// Read a file, whose bytes accompany the message, with what the user adds to it.
+    Import(Added),
     /// Advise which samples to collect next, for these jobs.
     Advise(#[serde(with = "json")] Vec<Job>, Box<PlanQuestion>),
     /// Evaluate the published scenarios on this job, without the perceptrons.

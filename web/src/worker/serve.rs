@@ -86,9 +86,9 @@ fn take_tables(scope: &DedicatedWorkerGlobalScope, bytes: &[u8], tables: Tables)
 /// Serves the module `foreglow-reader`: imports, advice and the published scenarios.
 pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, file, clock| match parse(message) {
-        Ok(Request::Import(mapping)) => {
+        Ok(Request::Import(added)) => {
             let bytes = file.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec).unwrap_or_default();
-            say(scope, &Response::Imported(import(&bytes, mapping.as_ref())));
+            say(scope, &Response::Imported(import(&bytes, &added)));
         }
         Ok(Request::Advise(jobs, question)) => {
             say(scope, &Response::Advised(AdviceText::new(jobs, &question)));

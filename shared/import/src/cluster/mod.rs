@@ -98,7 +98,7 @@ impl Records {
         if samples.is_empty() {
             return Err(none_usable(&notes));
         }
-        Ok(Import { samples, notes, problems: Vec::new() })
+        Ok(Import { samples, notes, ..Import::default() })
     }
 }
 

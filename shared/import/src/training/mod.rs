@@ -6,19 +6,26 @@ mod mlflow;
 mod tensorboard;
 mod trainer;
 
-use foreglow_shared::{Curve, Labels, Outcome, RUN_SECS, Timestamp, parse_line};
+use foreglow_shared::{
+    Catalog, Curve, Label, LabelError, Labels, NO_IMAGE_PX, Outcome, RUN_SECS, Sample, Timestamp, format_count,
+    parse_line,
+};
 use serde_json::json;
 
 pub use self::history::History;
 pub use self::log::Log;
 pub use self::mlflow::MlflowMetric;
 pub use self::tensorboard::TensorBoard;
-pub use self::trainer::TrainerState;
+pub use self::trainer::{TrainerState, steps_of_trainer};
 use crate::identity::run_id;
 use crate::{Given, Import, ImportError};
 
-/// Values that every sample needs.
-const NEEDED: [&str; 6] = ["model", "mode", "image_px", "images", "batch_size", "memory_per_executor_mib"];
+/// Memory of an executor where neither the file nor the user tells it, MiB.
+const ASSUMED_MEMORY_MIB: u32 = 1024;
+
+/// Labels that have usual values.
+const ASSUMED: [&str; 3] = ["model", "accelerator", "gpus"];
+const COUNT: &str = "a whole number, 1 or more";
 
 /// A training run.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,26 +58,77 @@ impl Run {
                 "its progress tells the share of the job; omit --sampling-rate and give the images and epochs of the job",
             ));
         }
-        let labels = self.labels.clone().with_flags(&given.labels)?;
-        let mut needed = NEEDED.to_vec();
-        if labels.get("mode") == Some("training") {
-            needed.push("epochs");
-        }
-        let missing = labels.missing(&needed);
-        if !missing.is_empty() {
-            return Err(foreglow_shared::LabelError::Missing(missing).into());
-        }
         let mut notes = Vec::new();
-        let sample = self.sample(&labels, given, &mut notes)?;
-        Ok(Import { samples: vec![sample], notes, problems: Vec::new() })
+        let labels = self.labels.clone().with_flags(&given.labels)?;
+        let mut assumed = labels.missing(&ASSUMED);
+        let labels = described(labels, given);
+        let (labels, work) = self.with_work(labels)?;
+        let labels = on_machine(labels, given, &mut notes)?;
+        assumed.retain(|label| given.machine.is_none() || label.name == "model");
+        let sample = self.sample(&labels, work, given, &mut notes)?;
+        Ok(Import { samples: vec![sample], notes, assumed, ..Import::default() })
+    }
+
+    /// Adds the work of the whole job to labels: images, of which the user tells the number, or the
+    /// units of the progress.
+    ///
+    /// # Errors
+    /// The whole job is unknown.
+    fn with_work(&self, mut labels: Labels) -> Result<(Labels, Work), ImportError> {
+        let unit = &self.curve.unit;
+        if labels.get("images").is_some() {
+            if labels.get("steps").is_some() {
+                return Err(refused("the whole job is given by --images and by --steps; omit one of them"));
+            }
+            let mut needed = Vec::new();
+            if labels.get("mode") == Some("training") {
+                needed.push("epochs");
+            }
+            if unit == "steps" && self.curve.of.is_none() {
+                needed.push("batch_size");
+            }
+            let missing = labels.missing(&needed);
+            if !missing.is_empty() {
+                return Err(LabelError::Missing(missing).into());
+            }
+            let unit = labels.get("image_px").is_none().then(|| "images".to_owned());
+            return Ok((labels.or(&usual(&[("image_px", NO_IMAGE_PX), ("batch_size", 1)])), Work { unit, of: None }));
+        }
+        let epochs = labels.optional::<u32>("epochs", COUNT)?;
+        let steps = labels.optional::<u32>("steps", COUNT)?.map(f64::from);
+        let of = match (self.curve.whole(epochs), steps) {
+            (_, Some(_)) if unit != "steps" => {
+                return Err(refused(format!("it counts {unit}; omit --steps, and give --images or --epochs")));
+            }
+            (Some(own), Some(given)) if own != given => {
+                return Err(refused(format!("it tells that the whole job has {own} steps; omit --steps")));
+            }
+            (own, given) => own.or(given),
+        };
+        let of = of.filter(|of| *of >= 1.0).ok_or_else(|| {
+            let name = match unit.as_str() {
+                _ if self.curve.per_epoch.is_some() => "epochs",
+                "epochs" => "epochs",
+                "steps" => "steps",
+                _ => "images",
+            };
+            let label = self.labels.missing(&[name]).first().copied().unwrap_or(Label { name, flag: None });
+            ImportError::UnknownWork { unit: unit.clone(), label, assumed: self.labels.missing(&ASSUMED) }
+        })?;
+        let mut whole = usual(&[("image_px", NO_IMAGE_PX), ("batch_size", 1), ("epochs", 1)]);
+        whole.set("images", (of.ceil() as u64).to_string());
+        // The epochs are in the work.
+        labels.remove("epochs");
+        Ok((labels.or(&whole), Work { unit: Some(unit.clone()), of: Some(of) }))
     }
 
     fn sample(
         &self,
         labels: &Labels,
+        work: Work,
         given: &Given,
         notes: &mut Vec<String>,
-    ) -> Result<foreglow_shared::Sample, ImportError> {
+    ) -> Result<Sample, ImportError> {
         let (last_secs, done) = self.curve.last().ok_or_else(|| refused("it has no progress"))?;
         let at = |secs: f64| Timestamp::from_millisecond((secs * 1000.0) as i64).unwrap_or(Timestamp::UNIX_EPOCH);
         let recorded_start = self.started_at_secs.map(at);
@@ -86,7 +144,6 @@ impl Run {
         });
         let startup_secs = self.curve.startup_secs().unwrap_or(0.0);
         let secs = self.finished_secs.unwrap_or(last_secs) - startup_secs;
-        notes.push("it counts as a run of one executor with one core, because the file does not tell them".to_owned());
         let mut sample = given.labelled(labels);
         // A copy of the file, which is written later, has the same run.
         let dated = recorded_start.unwrap_or(Timestamp::UNIX_EPOCH);
@@ -96,10 +153,13 @@ impl Run {
         sample["completion_time_secs"] = secs.max(*RUN_SECS.start()).into();
         sample["startup_secs"] = startup_secs.into();
         sample["started_at"] = started_at.to_string().into();
-        sample["progress"] = json!(self.curve);
+        sample["progress"] = json!(Curve { of: work.of.or(self.curve.of), ..self.curve.clone() });
+        if let Some(unit) = work.unit {
+            sample["workload"]["unit"] = unit.into();
+        }
         let batch_size = sample["workload"]["batch_size"].clone();
         let configuration = &mut sample["configuration"];
-        configuration["executors"] = 1.into();
+        configuration["executors"] = labels.optional::<u32>("gpus", COUNT)?.unwrap_or(1).into();
         configuration["cores_per_executor"] = 1.into();
         if configuration["partition_size"].is_null() {
             configuration["partition_size"] = batch_size;
@@ -122,6 +182,68 @@ impl Run {
         notes.extend(sample.reason.clone());
         Ok(sample)
     }
+}
+
+/// The work of the whole job.
+#[derive(Clone, Debug, PartialEq)]
+struct Work {
+    /// Plural noun for its units; `None` for images of a known size.
+    unit: Option<String>,
+    /// Number of them in the unit of the progress; `None` if the labels tell it.
+    of: Option<f64>,
+}
+
+/// Returns labels of numbers.
+fn usual(labels: &[(&str, u32)]) -> Labels {
+    let mut usual = Labels::default();
+    labels.iter().for_each(|(name, value)| usual.set(name, value.to_string()));
+    usual
+}
+
+/// Names the job of a run.
+fn described(labels: Labels, given: &Given) -> Labels {
+    let mut usual = Labels::default();
+    usual.set("mode", "training");
+    usual.set("model", given.name.as_deref().unwrap_or("training"));
+    labels.or(&usual)
+}
+
+/// Adds the machine of a run to labels: its memory and GPUs are those of the machine type, if it is
+/// in the built-in catalog.
+///
+/// # Errors
+/// It is unknown which GPUs, or how many, the run used.
+fn on_machine(labels: Labels, given: &Given, notes: &mut Vec<String>) -> Result<Labels, ImportError> {
+    let catalog = given.machine.as_ref().map(|_| Catalog::built_in());
+    let machine = catalog.as_ref().zip(given.machine.as_deref()).and_then(|(catalog, name)| catalog.find(name).ok());
+    let gpus = machine.and_then(|machine| machine.accelerators.as_ref());
+    let mut usual = Labels::default();
+    if let (Some(gpus), None, Some(machine)) = (gpus, labels.get("gpus"), &given.machine)
+        && gpus.count > 1
+    {
+        let count = gpus.count;
+        return Err(refused(format!("{machine} has {count} GPUs; tell how many of them the run used with --gpus")));
+    }
+    usual.set("accelerator", gpus.map(|gpus| gpus.name.clone()).unwrap_or_default());
+    let labels = labels.or(&usual);
+    let executors = labels.optional::<u32>("gpus", COUNT)?.unwrap_or(1).max(1);
+    match (labels.get("accelerator"), labels.get("gpus")) {
+        (None, Some(_)) => return Err(LabelError::Missing(labels.missing(&["accelerator"])).into()),
+        (None, None) => notes.push(
+            "it counts as a run of one executor with one core and no GPU, because the file does not tell them; name a GPU \
+             with --accelerator, or the machine type with --machine"
+                .to_owned(),
+        ),
+        (Some(_), _) => notes.push(format!("it counts as a run of {}", format_count(executors as usize, "GPU"))),
+    }
+    if labels.get("memory_per_executor_mib").is_some() {
+        return Ok(labels);
+    }
+    let memory_mib = machine.map_or(ASSUMED_MEMORY_MIB, |machine| machine.memory_mib / executors);
+    if machine.is_none() {
+        notes.push(format!("its memory is not in the file and counts as {ASSUMED_MEMORY_MIB} MiB; --memory tells it"));
+    }
+    Ok(labels.or(&self::usual(&[("memory_per_executor_mib", memory_mib)])))
 }
 
 fn refused(sentence: impl Into<String>) -> ImportError {

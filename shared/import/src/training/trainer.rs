@@ -6,6 +6,12 @@ use serde_json::Value;
 use super::{Run, refused};
 use crate::{Given, Import, ImportError, Importer, Input};
 
+/// Returns the steps of the whole job from the state of a run, also of one that goes on; `None` for
+/// another file.
+pub fn steps_of_trainer(state: &[u8]) -> Option<u64> {
+    serde_json::from_slice::<Value>(state).ok()?.get("max_steps")?.as_u64().filter(|steps| *steps > 0)
+}
+
 /// `trainer_state.json`, `all_results.json` and `train_results.json`.
 pub struct TrainerState;
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use foreglow_import::{Compression, Given, Import, ImportError, Input};
-use foreglow_shared::{Job, Mapping, MonitoredRun, ReadError, Table, is_monitor, read_monitor};
+use foreglow_import::{Compression, Given, Import, ImportError, Input, run_name};
+use foreglow_shared::{Job, Label, Labels, Mapping, MonitoredRun, ReadError, Table, is_monitor, read_monitor};
 use serde::{Deserialize, Serialize};
 
 use crate::data::job::{jobs_of, most_runs_first};
@@ -22,6 +22,51 @@ pub enum Imported {
     Monitored(Vec<MonitoredRun>),
     /// A table of another tool.
     Columns(Columns),
+    /// A log or a training run that does not tell all of its job.
+    Lacking(Lacking),
+}
+
+/// A file, and what the user adds to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Added {
+    /// Name of the file.
+    pub file: String,
+    /// The columns of a table.
+    pub mapping: Option<Mapping>,
+    /// Labels of a run, by name; `None` until the user was asked.
+    pub labels: Option<Vec<(String, String)>>,
+}
+
+impl Added {
+    fn given(&self) -> Given {
+        let mut labels = Labels::default();
+        self.labels.iter().flatten().for_each(|(name, value)| labels.set(name, value));
+        Given { name: run_name(&self.file), labels, ..Given::default() }
+    }
+}
+
+/// What a log or a training run lacks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lacking {
+    /// Labels that the user may tell, by name, with their values.
+    pub labels: Vec<(String, String)>,
+    /// Names of those without which it cannot be used.
+    pub needed: Vec<String>,
+}
+
+impl Lacking {
+    fn new(needed: &[Label], assumed: &[Label], added: &Added) -> Self {
+        let told =
+            |name: &str| added.labels.iter().flatten().find(|(told, _)| told == name).map(|(_, value)| value.clone());
+        let usual = |name: &str| if name == "model" { run_name(&added.file) } else { None };
+        let value = |name: &str| told(name).or_else(|| usual(name)).unwrap_or_default();
+        let mut labels: Vec<(String, String)> =
+            needed.iter().chain(assumed).map(|label| (label.name.to_owned(), value(label.name))).collect();
+        let others = added.labels.iter().flatten().filter(|(name, _)| labels.iter().all(|(asked, _)| asked != name));
+        let others: Vec<(String, String)> = others.cloned().collect();
+        labels.extend(others);
+        Self { labels, needed: needed.iter().map(|label| label.name.to_owned()).collect() }
+    }
 }
 
 /// The columns of a table, with a guessed mapping.
@@ -35,12 +80,12 @@ pub struct Columns {
     pub mapping: Mapping,
 }
 
-/// Imports a file. `mapping` maps the columns of a table, once the user has chosen it.
+/// Imports a file with what the user adds to it.
 ///
 /// # Errors
 /// The problem and what to do; one sentence without its full stop.
-pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, String> {
-    if let Some(mapping) = mapping {
+pub fn import(bytes: &[u8], added: &Added) -> Result<Imported, String> {
+    if let Some(mapping) = &added.mapping {
         let table = Table::read(bytes).map_err(|error| error.to_string())?;
         let jobs = mapping.jobs(&table).map_err(|error| error.to_string())?;
         return Ok(Imported::Jobs(most_runs_first(jobs)));
@@ -51,7 +96,10 @@ pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, Strin
     if Compression::of(bytes).is_some() {
         return Err("it is compressed, and only `foreglow import` reads compressed files".into());
     }
-    match foreglow_import::import(Input::from_bytes(bytes), &Given::default()) {
+    match foreglow_import::import(Input::from_bytes(bytes), &added.given()) {
+        Ok(import) if added.labels.is_none() && !import.assumed.is_empty() => {
+            Ok(Imported::Lacking(Lacking::new(&[], &import.assumed, added)))
+        }
         Ok(Import { mut samples, mut problems, .. }) => {
             let mut seen = BTreeSet::new();
             samples.retain(|sample| seen.insert(sample.id));
@@ -70,6 +118,9 @@ pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, Strin
             _ => Err(ReadError::Header(column).to_string()),
         },
         Err(error @ ImportError::Samples(_)) => Err(error.to_string()),
+        Err(error) if !error.missing().is_empty() => {
+            Ok(Imported::Lacking(Lacking::new(error.missing(), error.assumed(), added)))
+        }
         Err(error) => Err(with_advice(&error.to_string())),
     }
 }
@@ -91,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_job_of_the_built_in_example_has_three_runs_of_each_setting() {
-        let Ok(Imported::Jobs(jobs)) = import(EXAMPLE.as_bytes(), None) else { unreachable!() };
+        let Ok(Imported::Jobs(jobs)) = import(EXAMPLE.as_bytes(), &Added::default()) else { unreachable!() };
         for job in &jobs {
             let pairs = [(1, 1), (1, 2), (2, 1), (2, 2)];
             for ((executors, cores), rate) in
@@ -111,40 +162,74 @@ mod tests {
     #[test]
     fn csv_samples_are_imported_and_a_table_of_another_tool_asks_for_its_columns() {
         let samples = read_samples(EXAMPLE.as_bytes()).unwrap();
-        let ours = import(write_csv(&samples).as_bytes(), None).unwrap();
+        let ours = import(write_csv(&samples).as_bytes(), &Added::default()).unwrap();
         assert_eq!(ours, Imported::Jobs(jobs_of(&samples)));
 
         let theirs = b"nodes,cores,fraction,runtime\n1,1,0.1,12.5\n2,1,0.1,7.25\n";
-        let Ok(Imported::Columns(columns)) = import(theirs, None) else { unreachable!() };
+        let Ok(Imported::Columns(columns)) = import(theirs, &Added::default()) else { unreachable!() };
         assert_eq!(columns.headers, ["nodes", "cores", "fraction", "runtime"]);
         assert_eq!(columns.rows.len(), 2);
-        let error = import(theirs, Some(&columns.mapping)).unwrap_err();
+        let error = import(theirs, &mapped(&columns.mapping)).unwrap_err();
         assert!(error.contains("images of the whole job is unknown"), "{error}");
         let mut mapping = columns.mapping;
         mapping.places.insert(Field::Images, FieldSource::Fixed("1000".into()));
-        let Ok(Imported::Jobs(jobs)) = import(theirs, Some(&mapping)) else { unreachable!() };
+        let Ok(Imported::Jobs(jobs)) = import(theirs, &mapped(&mapping)) else { unreachable!() };
         assert_eq!(jobs[0].observations[1].completion_time_secs, 7.25);
     }
 
     #[test]
     fn an_event_log_of_a_measured_run_gives_its_sample() {
         let log = include_bytes!("../../../../shared/spark-log/tests/event-logs/3.5-measured");
-        let Ok(Imported::Jobs(jobs)) = import(log, None) else { unreachable!("{:?}", import(log, None)) };
+        let Ok(Imported::Jobs(jobs)) = import(log, &Added::default()) else {
+            unreachable!("{:?}", import(log, &Added::default()))
+        };
         assert!(jobs.iter().any(|job| !job.observations.is_empty()));
-        let error = import(include_bytes!("../../../../shared/spark-log/tests/event-logs/3.5-measured.zstd"), None)
-            .unwrap_err();
+        let error = import(
+            include_bytes!("../../../../shared/spark-log/tests/event-logs/3.5-measured.zstd"),
+            &Added::default(),
+        )
+        .unwrap_err();
         assert!(error.contains("foreglow import"), "{error}");
-        let unlabelled = String::from_utf8_lossy(log).replace("spark.foreglow.", "spark.other.");
-        let error = import(unlabelled.as_bytes(), None).unwrap_err();
-        assert!(error.contains("foreglow import"), "{error}");
+    }
+
+    fn mapped(mapping: &Mapping) -> Added {
+        Added { mapping: Some(mapping.clone()), ..Added::default() }
+    }
+
+    #[test]
+    fn what_a_run_lacks_is_asked_once() {
+        let file = include_bytes!("../../../../shared/import/tests/training/tensorboardx.tfevents");
+        let mut added = Added { file: "bert.tfevents".to_owned(), ..Added::default() };
+        let Ok(Imported::Lacking(lacking)) = import(file, &added) else { unreachable!() };
+        let names: Vec<&str> = lacking.labels.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["steps", "model", "accelerator", "gpus"]);
+        assert_eq!(lacking.needed, ["steps"]);
+        let told = |values: [&str; 4]| {
+            Some(names.iter().zip(values).map(|(name, value)| ((*name).to_owned(), value.to_owned())).collect())
+        };
+        added.labels = told(["120", "bert", "", "2"]);
+        let Ok(Imported::Lacking(asked)) = import(file, &added) else { unreachable!() };
+        assert_eq!((asked.needed, asked.labels.len()), (vec!["accelerator".to_owned()], 4));
+        added.labels = told(["120", "bert", "NVIDIA A10G", "2"]);
+        let Ok(Imported::Jobs(jobs)) = import(file, &added) else { unreachable!() };
+        assert_eq!((jobs[0].context.workload.model.as_str(), jobs[0].observations[0].executors), ("bert", 2));
+        // A log that tells its work is still asked for the GPU.
+        let log = "[2026-11-28 10:00:00,000] step 1/9\n[2026-11-28 10:00:05,000] step 2/9\n[2026-11-28 10:00:10,000] step 3/9\n";
+        let mut added = Added { file: "mnist.log".to_owned(), ..Added::default() };
+        let Ok(Imported::Lacking(lacking)) = import(log.as_bytes(), &added) else { unreachable!() };
+        assert_eq!((lacking.labels[0].1.as_str(), lacking.needed.len()), ("mnist", 0));
+        added.labels = Some(Vec::new());
+        assert!(matches!(import(log.as_bytes(), &added), Ok(Imported::Jobs(_))));
     }
 
     #[test]
     fn a_file_of_the_monitor_gives_its_runs() {
         let line = r#"{"secs":1,"images_per_sec":2,"processors":1,"sample":"019aa6d1-0000-7000-8000-000000000001","executors":2,"cores_per_executor":4,"sampling_rate":0.1}"#;
-        let Ok(Imported::Monitored(runs)) = import(format!("{line}\n").as_bytes(), None) else { unreachable!() };
+        let Ok(Imported::Monitored(runs)) = import(format!("{line}\n").as_bytes(), &Added::default()) else {
+            unreachable!()
+        };
         assert_eq!((runs.len(), runs[0].executors, runs[0].moments.len()), (1, 2, 1));
-        let error = import(line.as_bytes(), None).unwrap_err();
+        let error = import(line.as_bytes(), &Added::default()).unwrap_err();
         assert!(error.contains("no moments"), "an unfinished line: {error}");
     }
 
@@ -156,7 +241,7 @@ mod tests {
             (b"hello\nworld\n", "column"),
             (b"{}", "line 1"),
         ] {
-            let error = import(bytes, None).unwrap_err();
+            let error = import(bytes, &Added::default()).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
     }
