@@ -73,6 +73,18 @@ impl CheckedRun {
     }
 }
 
+/// Predicts a completed whole job from the runs of the same context among `samples` that started
+/// before it; `None` for another run, or if they do not predict it.
+pub fn checked_run(whole: &Sample, samples: &[Sample]) -> Option<CheckedRun> {
+    if whole.sampling_rate < 1.0 || whole.outcome != Outcome::Completed {
+        return None;
+    }
+    let key = |sample: &Sample| Context::of(sample).with_size(1, 1).key();
+    let of_job = key(whole);
+    let is_earlier = |other: &&Sample| other.started_at < whole.started_at && key(other) == of_job;
+    checked(whole, &samples.iter().filter(is_earlier).collect::<Vec<_>>())
+}
+
 /// Predicts each completed whole job of these samples from the runs of the same context that
 /// started before it, and returns those that can be predicted, in the order of their start; at most
 /// the 500 newest ones. A run that was stopped early counts as an earlier run of the whole job, and
@@ -144,6 +156,15 @@ mod tests {
             run(6, 2, 1.0, 51.0),
             run(7, 1, 1.0, 300.0),
         ]
+    }
+
+    #[test]
+    fn one_whole_job_is_predicted_as_among_all() {
+        let samples = samples();
+        let all = checked_runs(&samples);
+        let single: Vec<CheckedRun> = samples.iter().filter_map(|sample| checked_run(sample, &samples)).collect();
+        assert_eq!(single, all);
+        assert!(all.len() == 3 && checked_run(&samples[0], &samples).is_none());
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod published;
 mod range;
 mod rates;
 mod repetitions;
+mod restart;
 mod runs;
 mod scaling;
 mod simulation;
@@ -47,7 +48,7 @@ pub use crate::accuracy::{Accuracy, AccuracyUnknown};
 pub use crate::advice::{Advice, BestSoFar, LEAST_SAVING, Suggestion, Verdict, advise};
 pub use crate::error::{DecideError, PartitionSizeUnknown};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
-pub use crate::hindsight::{CheckedRun, Nearest, checked_runs};
+pub use crate::hindsight::{CheckedRun, Nearest, checked_run, checked_runs};
 pub use crate::joint::{Arm, Basis, JointPredictor, SizesFrom};
 pub use crate::line::{Line, line_through};
 pub use crate::machines::{ExecutorSize, Packing, PackingError, SYSTEM_MIB, pack, pack_split};
@@ -63,6 +64,7 @@ pub use crate::public::{
 };
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::repetitions::Repetitions;
+pub use crate::restart::{Restart, RestartReason, RunningJob, WholeRun};
 pub use crate::scaling::{Gain, Measured, Scaling, ScalingRow, WeakScaling, efficiency, speed_up};
 pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
 pub use crate::unseen::{

@@ -94,6 +94,8 @@ impl Predictor {
         let mut all = runs(job)?;
         match job.observations.as_slice() {
             [] if all.is_empty() => return Err(FitError::NoObservations),
+            // A run of the whole job tells the time of its own configuration.
+            [first, ..] if first.sampling_rate >= 1.0 => {}
             [_] => return Err(FitError::OneObservation),
             [first, others @ ..] if others.iter().all(|run| Setting::of(run) == Setting::of(first)) => {
                 return Err(FitError::AllEqual { runs: job.observations.len(), setting: Setting::of(first) });

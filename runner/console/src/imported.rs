@@ -64,6 +64,11 @@ impl Imported {
         &self.samples
     }
 
+    /// Returns the samples that the destination did not have.
+    pub fn new_samples(&self) -> &[Sample] {
+        &self.kept[self.kept.len() - self.new..]
+    }
+
     /// Returns all samples in the destination.
     pub fn kept(&self) -> &[Sample] {
         &self.kept

@@ -1,5 +1,6 @@
 //! `foreglow collect`: measures a grid of configurations.
 
+use foreglow_console::answer::predicted_before;
 use foreglow_console::output::{self, Format};
 use foreglow_console::place::DestinationArgs;
 use foreglow_console::progress::{Progress, note};
@@ -170,6 +171,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(sample) = of_grid.first() {
         let kept: Vec<Sample> = known.iter().chain(&samples).cloned().collect();
         warn_without_effect(&kept, &Context::of(sample));
+        predicted_before(&samples, &kept).iter().for_each(|sentence| note(sentence));
         note(&format!("The samples are in {shown}. Next: {}", args.place.next_command(&Context::of(sample), &kept)));
     }
     let failed = samples.iter().filter(|sample| sample.outcome == Outcome::Failed).count();

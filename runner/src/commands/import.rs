@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use foreglow_console::answer::predicted_before;
 use foreglow_console::grammar;
 use foreglow_console::imported::Imported;
 use foreglow_console::output::{self, Format};
@@ -196,6 +197,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     note(&imported.summary());
+    predicted_before(imported.new_samples(), imported.kept()).iter().for_each(|sentence| note(sentence));
     if let Some(sample) = imported.samples().last() {
         note(&format!("Next: {}", args.place.next_command(&Context::of(sample), imported.kept())));
     }

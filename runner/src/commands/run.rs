@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use foreglow_console::answer::predicted_before;
 use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::{Progress, note, result};
@@ -153,7 +154,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         if job.program.is_some() { Box::new(Command::default()) } else { Box::new(Local) };
     engine.check(&job, &[&configuration])?;
     // Locked until the end, so that no other command replaces the file before the sample is in it.
-    let mut file = args.output.as_deref().map(SamplesFile::open_alone).transpose()?.map(|(file, _)| file);
+    let (mut file, known) = args.output.as_deref().map(SamplesFile::open_alone).transpose()?.unzip();
 
     let mut upload = args.upload.start()?;
     let progress = Progress::default();
@@ -179,6 +180,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let table = || format!("{}{}", sample_table::one(&sample), sample_table::classes(&sample));
     let printed = output::print(&args.format.samples(std::slice::from_ref(&sample), table));
     upload.finish();
+    predicted_before(std::slice::from_ref(&sample), &known.unwrap_or_default())
+        .iter()
+        .for_each(|sentence| note(sentence));
     saved.and(removed).and_then(|()| args.end(&sample)).and(printed)
 }
 

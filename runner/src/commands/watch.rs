@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use foreglow_console::answer::{JobEnd, JobState, WatchAnswer, WatchQuestion};
+use foreglow_console::answer::{JobEnd, JobState, RestartPlan, WatchAnswer, WatchQuestion};
 use foreglow_console::grammar::{duration_secs, money, number};
 use foreglow_console::output;
 use foreglow_console::progress::note;
@@ -62,6 +62,15 @@ pub struct Args {
     #[arg(long, value_name = "CODE", default_value = "USD", requires = "hourly_price")]
     currency: String,
 
+    /// Plan of the job, as `foreglow plan --format json` wrote it: the lines then say which other
+    /// configuration is worth a restart
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+
+    /// Work between two checkpoints, in the unit of the progress [default: a restart begins anew]
+    #[arg(long, value_name = "N", requires = "plan", value_parser = number, allow_negative_numbers = true)]
+    checkpoint_every: Option<f64>,
+
     /// Shell command that runs once when the deadline becomes unlikely; the state is in the
     /// environment variable FOREGLOW_STATE
     #[arg(long, value_name = "COMMAND", requires = "deadline")]
@@ -103,6 +112,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         FollowedProgress::new(args.progress.as_deref()).map_err(|error| unusable(format!("--progress: {error}")))?;
     let mut source = args.source()?;
     let mut watched = Watched {
+        question: args.question()?,
         args,
         streams: vec![progress; source.streams()],
         started: Instant::now(),
@@ -149,13 +159,33 @@ impl Args {
         Ok(Source::Command(command))
     }
 
-    fn question(&self) -> WatchQuestion {
-        WatchQuestion {
+    fn question(&self) -> anyhow::Result<WatchQuestion> {
+        let plan = match &self.plan {
+            Some(path) => {
+                let text = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+                Some(RestartPlan::read(&text).map_err(|error| unusable(format!("{}: {error}", path.display())))?)
+            }
+            None => None,
+        };
+        let currency = plan.as_ref().map(RestartPlan::currency).filter(|_| self.hourly_price.is_some());
+        if let Some(currency) = currency.filter(|currency| *currency != self.currency) {
+            return Err(unusable(format!(
+                "the costs of the plan are in {currency}, and --hourly-price is in {}; give the price in {currency}, with \
+                 --currency {currency}",
+                self.currency
+            )));
+        }
+        if self.checkpoint_every.is_some_and(|every| every <= 0.0) {
+            return Err(unusable("--checkpoint-every is the work between two checkpoints; write a number above 0"));
+        }
+        Ok(WatchQuestion {
             of: self.of,
             epochs: self.epochs,
             deadline_secs: self.deadline,
             hourly_price: self.hourly_price,
-        }
+            plan,
+            checkpoint_every: self.checkpoint_every,
+        })
     }
 }
 
@@ -216,6 +246,7 @@ impl Source {
 /// A job that is followed.
 struct Watched<'a> {
     args: &'a Args,
+    question: WatchQuestion,
     streams: Vec<FollowedProgress>,
     started: Instant,
     /// Age of the job when it was first followed.
@@ -263,7 +294,7 @@ impl Watched<'_> {
             (None, Some(_)) => observed.as_ref().map_or(0.0, Observed::elapsed_secs),
             (None, None) => self.started.elapsed().as_secs_f64(),
         };
-        WatchAnswer::new(&self.args.question(), observed.as_ref(), elapsed, end, now)
+        WatchAnswer::new(&self.question, observed.as_ref(), elapsed, end, now)
     }
 
     fn print(&mut self, answer: &WatchAnswer, is_command: bool) -> anyhow::Result<()> {
@@ -283,7 +314,7 @@ impl Watched<'_> {
     /// Runs the command of `--notify`, once.
     fn notify(&mut self, answer: &WatchAnswer) {
         let Some(command) = self.args.notify.as_ref().filter(|_| !self.is_notified) else { return };
-        if !answer.is_late(&self.args.question()) {
+        if !answer.is_late(&self.question) {
             return;
         }
         self.is_notified = true;

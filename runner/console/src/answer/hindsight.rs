@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use foreglow_model::{CheckedRun, Interval, Nearest, format_time, median};
-use foreglow_shared::{CoreSplit, Timestamp, Uuid, format_count, format_duration};
+use foreglow_model::{CheckedRun, Interval, Nearest, checked_run, format_time, median};
+use foreglow_shared::{CoreSplit, Outcome, Sample, Timestamp, Uuid, format_count, format_duration};
 use serde::Serialize;
 
 use super::{SCHEMA, range};
@@ -95,6 +95,18 @@ impl Held {
     }
 }
 
+/// Most whole jobs of which a note says what was predicted.
+const MOST_NOTED: usize = 3;
+
+/// Returns notes that say, of whole jobs that were just run, what the runs before them predicted;
+/// `samples` are all runs of the same place. The last notes are of the newest jobs.
+pub fn predicted_before(new: &[Sample], samples: &[Sample]) -> Vec<String> {
+    let is_whole = |sample: &&Sample| sample.sampling_rate >= 1.0 && sample.outcome == Outcome::Completed;
+    let wholes: Vec<&Sample> = new.iter().filter(is_whole).collect();
+    let newest = &wholes[wholes.len().saturating_sub(MOST_NOTED)..];
+    newest.iter().filter_map(|whole| checked_run(whole, samples)).map(|run| Run::of(&run).sentence()).collect()
+}
+
 impl HindsightAnswer {
     /// Creates the answer from whole jobs and their predictions.
     pub fn new(checked: &[CheckedRun]) -> Self {
@@ -148,6 +160,19 @@ impl HindsightAnswer {
 }
 
 impl Run {
+    /// Says what was predicted and what came.
+    fn sentence(&self) -> String {
+        let interval = self.interval.as_ref().map_or_else(String::new, |interval| format!(" ({})", range(interval)));
+        let outside = if self.is_held == Some(false) { ", outside of the interval" } else { "" };
+        format!(
+            "{} on {}: predicted {}{interval} from the runs before it, took {}{outside}",
+            self.job,
+            self.split,
+            format_time(Some(self.predicted_secs), self.interval.as_ref()),
+            format_duration(self.completion_time_secs),
+        )
+    }
+
     fn cells(&self) -> Vec<String> {
         let held = match self.is_held {
             Some(true) => "",

@@ -1,17 +1,18 @@
 //! The state of a job that is followed while it runs.
 
 use foreglow_engine::follow::Observed;
-use foreglow_model::{CurveError, INTERVAL_PROBABILITY, Interval, WholeJob, format_time};
+use foreglow_model::{CurveError, INTERVAL_PROBABILITY, Interval, RunningJob, WholeJob, format_time};
 use foreglow_shared::{Curve, Estimate, Timestamp, format_count, format_duration, format_money, format_probability};
 use serde::Serialize;
 
+use super::restart::{RestartAdvice, RestartPlan};
 use super::{SCHEMA, range};
 
 /// Time without a report that may be unusual, seconds.
 const LONG_SILENCE_SECS: f64 = 60.0;
 
 /// The question about a followed job.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct WatchQuestion {
     /// Units of the whole job; `None` for those that the job reports.
     pub of: Option<f64>,
@@ -21,6 +22,10 @@ pub struct WatchQuestion {
     pub deadline_secs: Option<f64>,
     /// Price of an hour.
     pub hourly_price: Option<f64>,
+    /// The job on other configurations.
+    pub plan: Option<RestartPlan>,
+    /// Units of work between two checkpoints; `None` if the job writes none.
+    pub checkpoint_every: Option<f64>,
 }
 
 /// State of a job.
@@ -69,6 +74,9 @@ pub struct WatchAnswer {
     whole_secs: Option<f64>,
     deadline_probability: Option<f64>,
     cost: Option<Cost>,
+    /// The other configuration that is worth a restart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restart: Option<RestartAdvice>,
     /// Why the time left is unknown.
     reason: Option<String>,
 }
@@ -119,6 +127,7 @@ impl WatchAnswer {
             whole_secs: None,
             deadline_probability: None,
             cost: None,
+            restart: None,
             reason: None,
         };
         let is_over = is_complete || has_ended;
@@ -136,7 +145,22 @@ impl WatchAnswer {
             lower: answer.left_interval.and_then(|left| ends_within(left.lower_secs)),
             upper: answer.left_interval.and_then(|left| ends_within(left.upper_secs)),
         });
+        let running = answer.running_job(question);
+        answer.restart = question.plan.as_ref().zip(running).and_then(|(plan, job)| plan.advice(&job));
         answer
+    }
+
+    /// Returns the job, whose last checkpoint is the last multiple of its distance.
+    fn running_job(&self, question: &WatchQuestion) -> Option<RunningJob> {
+        let kept = question.checkpoint_every.zip(self.done).map_or(0.0, |(every, done)| (done / every).floor() * every);
+        Some(RunningJob {
+            elapsed_secs: self.elapsed_secs,
+            left_secs: self.left_secs?,
+            left: self.left_interval?,
+            left_cost: self.cost.and_then(|cost| Some(cost.at_the_end? - cost.so_far)),
+            kept: (kept / self.of?).clamp(0.0, 1.0),
+            deadline: question.deadline_secs.zip(self.deadline_probability),
+        })
     }
 
     /// Adds the time left.
@@ -193,6 +217,7 @@ impl WatchAnswer {
         }));
         let chance = |probability: f64| format!("meets the deadline with {}", format_probability(probability));
         parts.extend(self.deadline_probability.map(chance));
+        parts.extend(self.restart.as_ref().map(|restart| restart.line(currency)));
         parts.extend(self.silence().map(|secs| format!("no report for {}", rounded(secs))));
         parts.extend(self.reason.clone());
         parts.join("; ")
@@ -278,9 +303,38 @@ mod tests {
         assert!((answer.whole_secs.unwrap() - 2099.0).abs() < 1e-6);
         assert!(answer.deadline_probability.unwrap() > 0.99 && !answer.is_late(&question));
         insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 29 min 59.0 s (29 min 59.0 s to 29 min 59.0 s); done at 2026-11-28T18:29:59Z; cost USD 0.3000, at the end USD 2.10 (USD 2.10 to USD 2.10); meets the deadline with > 99 %");
-        let late = WatchQuestion { deadline_secs: Some(2000.0), ..question };
+        let late = WatchQuestion { deadline_secs: Some(2000.0), ..question.clone() };
         let answer = WatchAnswer::new(&late, Some(&observed(100, Some(1000.0))), 300.0, None, now());
         assert!(answer.is_late(&late) && answer.deadline_probability.unwrap() < 0.01);
+    }
+
+    #[test]
+    fn a_restart_is_proposed_only_if_it_is_worth_it() {
+        let plan = |secs: f64, cost: f64| {
+            let text = format!(
+                r#"{{"currency":"USD","startup":{{"median_secs":60.0}},"candidates":[{{"machine":"g5.xlarge","is_named":true,
+                "machines":2,"executors":2,"cores_per_executor":4,"completion_time_secs":{secs},"cost":{cost},
+                "interval":{{"lower_secs":{},"upper_secs":{},"probability":0.9}},"exclusion":null}}]}}"#,
+                0.9 * secs,
+                1.1 * secs
+            );
+            Some(RestartPlan::read(text.as_bytes()).unwrap())
+        };
+        let question = WatchQuestion { hourly_price: Some(3.6), plan: plan(1000.0, 0.5), ..Default::default() };
+        let answer = |question: &WatchQuestion| {
+            WatchAnswer::new(question, Some(&observed(150, Some(1000.0))), 311.0, None, now())
+        };
+        // 1,700 s are left, for 1.70.
+        let from_the_start = answer(&question).restart.unwrap();
+        assert!((from_the_start.left_secs - 1060.0).abs() < 1e-9, "{from_the_start:?}");
+        let checkpoints = WatchQuestion { checkpoint_every: Some(100.0), ..question.clone() };
+        let answered = answer(&checkpoints);
+        assert!((answered.restart.as_ref().unwrap().left_secs - 960.0).abs() < 1e-9, "{answered:?}");
+        insta::assert_snapshot!(answered.line("USD"));
+        assert_eq!(answer(&WatchQuestion { plan: plan(1000.0, 1.7), ..question.clone() }).restart, None);
+        let late = WatchQuestion { deadline_secs: Some(1900.0), plan: plan(1000.0, 5.0), ..checkpoints };
+        assert_eq!(answer(&late).restart.unwrap().reason, "meets_deadline");
+        assert!(RestartPlan::read(b"{}").unwrap_err().contains("foreglow plan"));
     }
 
     #[test]
@@ -306,7 +360,7 @@ mod tests {
         assert_eq!(state(8, JobEnd::Unknown), JobState::Finished, "steps from 0");
         assert_eq!(state(7, JobEnd::Unknown), JobState::Ended);
         assert_eq!(state(7, JobEnd::Succeeded), JobState::Finished);
-        let given = WatchQuestion { of: Some(100.0), ..question };
+        let given = WatchQuestion { of: Some(100.0), ..question.clone() };
         assert!(WatchAnswer::new(&given, Some(&observed(50, None)), 60.0, None, now()).left_secs.is_some());
     }
 }
