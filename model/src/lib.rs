@@ -51,7 +51,7 @@ pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::hindsight::{CheckedRun, Nearest, checked_run, checked_runs};
 pub use crate::joint::{Arm, Basis, JointPredictor, SizesFrom};
 pub use crate::line::{Line, line_through};
-pub use crate::machines::{ExecutorSize, Packing, PackingError, SYSTEM_MIB, pack, pack_split};
+pub use crate::machines::{ExecutorSize, Packing, PackingError, pack, pack_split};
 pub use crate::memory::{BatchMemory, Bracket, Estimate, LargestBatch, MemoryRun, NetworkBytes, UsableMemory, Work};
 pub use crate::plan::{
     Candidate, Decision, Exclusion, Limits, Neighbours, Objective, Omission, Placement, Plan, Prices, PricesNote,

@@ -50,6 +50,8 @@ pub struct Predictor {
     /// Additional error of the transfer, for a CNN that was never run.
     #[serde(default)]
     uncertainty: Option<Spread>,
+    /// Error of the times of a single setting that were extrapolated from progress.
+    extrapolation: Option<Spread>,
 }
 
 impl Predictor {
@@ -116,7 +118,16 @@ impl Predictor {
         let rates = Rates::of(kept.iter().map(|run| run.setting.sampling_rate));
         let range = Range::of(kept.iter().map(|run| run.setting)).ok_or(FitError::NoObservations)?;
         let measured_ratios = MeasuredRatios::default();
-        let mut bound = Self { ensemble, items, rates, range, capacity, measured_ratios, uncertainty: None };
+        let mut bound = Self {
+            ensemble,
+            items,
+            rates,
+            range,
+            capacity,
+            measured_ratios,
+            uncertainty: None,
+            extrapolation: extrapolation(job),
+        };
         // If no oversubscribed run was left out, the ensemble has learned from them, and the bound
         // needs no correction.
         let has_bound = |run: &Observation| {
@@ -219,7 +230,7 @@ impl Predictor {
 
     fn grid(&self, executors: &[u32], cores: &[u32]) -> Option<Grid> {
         // A surface holds only the spread of the ensemble.
-        if self.uncertainty.is_some() {
+        if self.uncertainty.is_some() || self.extrapolation.is_some() {
             return None;
         }
         let first = Setting::even(*executors.first()?, *cores.first()?, 1.0);
@@ -289,11 +300,24 @@ impl Predictor {
             prediction.scale(self.rates.rising(setting.sampling_rate, &places, &times, secs) / secs);
             self.bound(&questions, &mut prediction);
         }
-        if let Some(uncertainty) = &self.uncertainty {
+        for uncertainty in self.uncertainty.iter().chain(&self.extrapolation) {
             prediction.widen(uncertainty);
         }
         prediction
     }
+}
+
+/// Degrees of freedom of the error of an extrapolated time.
+const DEGREES_OF_EXTRAPOLATION: f64 = 5.0;
+
+/// Returns the error of the mean of extrapolated times, if all runs have one setting: runs of other
+/// settings, which are held out, show it too. `None` if the times were measured.
+fn extrapolation(job: &Job) -> Option<Spread> {
+    let (first, others) = job.observations.split_first()?;
+    let squares: f64 = job.observations.iter().map(|run| run.log_error * run.log_error).sum();
+    let is_single = others.iter().all(|run| Setting::of(run) == Setting::of(first));
+    let error = squares.sqrt() / job.observations.len() as f64;
+    Spread::student_t(error, DEGREES_OF_EXTRAPOLATION).ok().filter(|_| is_single && error > 0.0)
 }
 
 /// Returns the runs that fit the machine's processors, or all runs if those do not suffice or do

@@ -3,6 +3,11 @@
 use foreglow_curve::{CurveError, WholeJob};
 use foreglow_shared::{Outcome, RUN_SECS, Sample};
 
+/// Limit on the standard error of ln t.
+const MOST_LOG_ERROR: f64 = 10.0;
+/// Half the width of the 90 % interval of the standard normal distribution.
+const NORMAL_90: f64 = 1.645;
+
 /// Returns the time of the whole job from the progress of a run; `None` if the run has no progress
 /// or the size of the whole job is unknown.
 pub fn whole_job(sample: &Sample) -> Option<Result<WholeJob, CurveError>> {
@@ -22,6 +27,8 @@ pub fn extrapolated(sample: &Sample) -> Sample {
         sample.startup_secs = Some(job.startup_secs);
         sample.sampling_rate = 1.0;
         sample.reason = None;
+        let half_width = libm::log(job.upper_secs / job.lower_secs.max(*RUN_SECS.start())) / 2.0;
+        sample.log_error = (half_width / NORMAL_90).clamp(0.0, MOST_LOG_ERROR);
     }
     sample
 }
@@ -46,6 +53,7 @@ mod tests {
         let whole = extrapolated(&sample);
         assert_eq!((whole.outcome, whole.startup_secs), (Outcome::Completed, Some(5.0)));
         assert!((whole.completion_time_secs.unwrap() - 200.0).abs() < 1e-6, "{:?}", whole.completion_time_secs);
+        assert!(whole.log_error < 1e-6 && sample.log_error == 0.0, "equal steps: {}", whole.log_error);
         sample.outcome = Outcome::Completed;
         assert_eq!(extrapolated(&sample), sample);
     }

@@ -37,6 +37,7 @@ fn run() -> impl Strategy<Value = Observation> {
             completion_time_secs: secs,
             startup_secs: None,
             disturbed: false,
+            log_error: 0.0,
         },
     )
 }

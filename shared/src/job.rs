@@ -75,12 +75,26 @@ pub struct Observation {
     /// Whether another program slowed the machine during the run ([`Sample::is_disturbed`]), so
     /// that the time may be too long.
     pub disturbed: bool,
+    /// Standard error of ln of the time, if it was extrapolated from the progress of a run that was
+    /// stopped early; 0 for a measured time.
+    pub log_error: f64,
 }
 
-/// A completed run as a row. `total_cores` is last.
+/// A completed run as a row. `total_cores` and `log_error` are last.
 #[derive(Deserialize)]
-#[serde(expecting = "a run as a row of 7 to 9 values")]
-struct Row(u32, u32, u32, u32, f64, f64, Option<f64>, #[serde(default)] bool, #[serde(default)] Option<u32>);
+#[serde(expecting = "a run as a row of 7 to 10 values")]
+struct Row(
+    u32,
+    u32,
+    u32,
+    u32,
+    f64,
+    f64,
+    Option<f64>,
+    #[serde(default)] bool,
+    #[serde(default)] Option<u32>,
+    #[serde(default)] f64,
+);
 
 impl From<Row> for Observation {
     fn from(row: Row) -> Self {
@@ -94,6 +108,7 @@ impl From<Row> for Observation {
             completion_time_secs: row.5,
             startup_secs: row.6,
             disturbed: row.7,
+            log_error: row.9,
         }
     }
 }
@@ -104,6 +119,9 @@ impl Serialize for Observation {
         let (rate, secs, startup, disturbed) =
             (self.sampling_rate, self.completion_time_secs, self.startup_secs, self.disturbed);
         match self.total_cores {
+            total if self.log_error > 0.0 => {
+                (e, c, m, p, rate, secs, startup, disturbed, total, self.log_error).serialize(serializer)
+            }
             Some(total) => (e, c, m, p, rate, secs, startup, disturbed, total).serialize(serializer),
             None if disturbed => (e, c, m, p, rate, secs, startup, disturbed).serialize(serializer),
             None => (e, c, m, p, rate, secs, startup).serialize(serializer),
@@ -264,6 +282,7 @@ impl Observation {
             completion_time_secs,
             startup_secs: None,
             disturbed: false,
+            log_error: 0.0,
         }
     }
 
@@ -271,7 +290,7 @@ impl Observation {
     pub fn of(sample: &Sample) -> Option<Self> {
         let (startup_secs, disturbed) = (sample.startup_secs, sample.is_disturbed());
         let run = Self::new(&sample.configuration, sample.sampling_rate, sample.completed_secs()?);
-        Some(Self { startup_secs, disturbed, ..run })
+        Some(Self { startup_secs, disturbed, log_error: sample.log_error, ..run })
     }
 
     fn cmp_features(&self, other: &Self) -> Ordering {
@@ -284,6 +303,7 @@ impl Observation {
             .then(self.startup_secs.unwrap_or(0.0).total_cmp(&other.startup_secs.unwrap_or(0.0)))
             .then(self.disturbed.cmp(&other.disturbed))
             .then(self.total_cores.cmp(&other.total_cores))
+            .then(self.log_error.total_cmp(&other.log_error))
     }
 }
 

@@ -81,7 +81,7 @@ pub use crate::limits::{
 };
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, MOST_JOBS_IN_LINK, MOST_RUNS_IN_LINK, SHORT_PREFIX, View};
 pub use crate::link_setting::{Devices, InvalidSetting, LinkSetting, LinkSettings, decoded, encoded};
-pub use crate::machine::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN};
+pub use crate::machine::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN, SYSTEM_MIB};
 pub use crate::moment::day;
 pub use crate::monitor::{AcceleratorMoment, MonitorError, MonitoredRun, ResourceUse, is_monitor, read_monitor};
 pub use crate::number_format::NumberFormat;

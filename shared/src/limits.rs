@@ -27,6 +27,8 @@ const ANY_U32: u64 = u32::MAX as u64;
 /// Range of completion times, seconds: from a nanosecond to more than thirty years. More extreme
 /// times would give predictions that are 0 or infinite.
 pub const RUN_SECS: RangeInclusive<f64> = 1e-9..=1e9;
+/// Range of standard errors of ln of an extrapolated time.
+const LOG_ERRORS: RangeInclusive<f64> = 0.0..=10.0;
 /// Range of start-up times, seconds.
 pub const STARTUP_SECS: RangeInclusive<f64> = 0.0..=1e9;
 /// Range of sampling rates. One image of the largest public data sets, 6 billion images, is a share
@@ -185,6 +187,7 @@ pub(crate) fn is_run(run: &Observation) -> bool {
         && RUN_SECS.contains(&run.completion_time_secs)
         && SAMPLING_RATES.contains(&run.sampling_rate)
         && run.startup_secs.is_none_or(|secs| STARTUP_SECS.contains(&secs))
+        && LOG_ERRORS.contains(&run.log_error)
 }
 
 /// Whether the numbers of an incomplete run, without its cores, are in their ranges.

@@ -69,6 +69,10 @@ pub struct Sample {
     /// The work done over time, if the program reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Curve>,
+    /// Standard error of ln of the completion time of a run that was stopped early, as a run of
+    /// the whole job; 0 for a measured time. No file has it.
+    #[serde(skip)]
+    pub log_error: f64,
     /// Fields of later versions and other tools, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,

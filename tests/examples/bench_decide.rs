@@ -40,6 +40,7 @@ fn job(processors: Option<u32>, (executors, cores): (&[u32], &[u32]), rates: &[f
                 completion_time_secs: work * noise,
                 startup_secs: None,
                 disturbed: false,
+                log_error: 0.0,
             });
         }
     }

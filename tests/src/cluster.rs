@@ -28,6 +28,7 @@ pub fn cluster_job() -> Job {
             completion_time_secs: (2.0 + 0.4 * e + 5400.0 * sampling_rate * (0.03 + 0.97 / (e * c))) * noise,
             startup_secs: Some(8.2),
             disturbed: false,
+            log_error: 0.0,
         }
     };
     let pairs = [1, 2, 4, 8].into_iter().flat_map(|e| [1, 2, 4].map(|c| (e, c)));

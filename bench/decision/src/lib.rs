@@ -120,6 +120,7 @@ pub(crate) fn job() -> Job {
                     completion_time_secs: secs * (1.0 + noise),
                     startup_secs: None,
                     disturbed: false,
+                    log_error: 0.0,
                 });
             }
         }

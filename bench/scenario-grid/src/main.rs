@@ -84,6 +84,7 @@ fn read(path: &PathBuf) -> anyhow::Result<Vec<Observation>> {
             completion_time_secs,
             startup_secs: None,
             disturbed: false,
+            log_error: 0.0,
         });
     }
     Ok(observations)

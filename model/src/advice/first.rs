@@ -10,6 +10,9 @@ use super::{Advice, Suggestion, Verdict};
 use crate::joint::FittedArm;
 use crate::{Arm, DecideError, Limits, Objective, Placement, Plan, Setting, Space};
 
+/// Why runs that could be fitted predict no choice.
+const TOO_FEW: &str = "the runs so far are too few to compare configurations or machine types";
+
 /// Proposes the first runs on the machine type with the most runs: two sampling rates on one
 /// configuration, then one configuration with more of each resource.
 pub(super) fn first_runs(group: &JobGroup, plan: &Plan, limits: &Limits) -> Result<Advice, DecideError> {
@@ -20,10 +23,7 @@ pub(super) fn first_runs(group: &JobGroup, plan: &Plan, limits: &Limits) -> Resu
     let of_job = arms.iter().position(|arm| arm.machine == job.context.machine_name());
     let Some(index) = of_job else { return Err(DecideError::NoConfiguration) };
     let (arm, fitted) = (&arms[index], predictor.fitted(index));
-    let reason = fitted
-        .unfit
-        .as_ref()
-        .map_or_else(|| "the runs so far are too few to compare machine types".to_owned(), ToString::to_string);
+    let reason = fitted.unfit.as_ref().map_or_else(|| TOO_FEW.to_owned(), ToString::to_string);
     let suggestions = first_settings(job, &counts(arm, job, plan.space()), (fitted, plan.space()))
         .into_iter()
         .map(|setting| suggestion(job, (index, fitted), setting, plan, limits))

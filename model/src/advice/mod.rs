@@ -23,7 +23,7 @@ use self::first::first_runs;
 use self::knowledge_gradient::KnowledgeGradient;
 use self::site::Site;
 use crate::plan::Timed;
-use crate::{Arm, DecideError, Interval, Limits, Objective, Placement, Plan};
+use crate::{Arm, DecideError, Interval, Limits, Objective, Placement, Plan, Setting};
 
 /// Stopping threshold: the expected saving, as a share of the cost, below which more runs are not
 /// worth it.
@@ -139,7 +139,7 @@ pub fn advise(
     let decision = plan.decide(limits)?;
     let (unmeasured, left_out) = measurable(plan.predictor().arms(), unmeasured);
     let experiments = Experiments::of(plan.predictor(), plan.space(), &unmeasured);
-    if !experiments.has_times() {
+    if !experiments.has_times() || has_one_setting(group) {
         return first_runs(group, plan, limits);
     }
     let (points, noise) = experiments.runs_so_far();
@@ -181,6 +181,14 @@ impl BestSoFar {
         let cost = plan.rate(placement, limits).map(|rate| rate.cost(secs));
         Self { placement, secs, interval: plan.predict(placement).interval, cost }
     }
+}
+
+/// Whether all runs have one setting, so that they tell only its own time.
+fn has_one_setting(group: &JobGroup) -> bool {
+    let mut runs = group.jobs.iter().flat_map(|job| &job.observations);
+    let Some(first) = runs.next() else { return false };
+    group.jobs.iter().filter(|job| !job.observations.is_empty()).count() == 1
+        && runs.all(|run| Setting::of(run) == Setting::of(first))
 }
 
 /// Splits machine types that were never measured into those with the kind of device on which the

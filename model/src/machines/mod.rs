@@ -2,4 +2,4 @@
 
 mod packing;
 
-pub use self::packing::{ExecutorSize, Packing, PackingError, SYSTEM_MIB, pack, pack_split};
+pub use self::packing::{ExecutorSize, Packing, PackingError, pack, pack_split};

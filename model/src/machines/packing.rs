@@ -9,11 +9,8 @@
 //! is concave in n. Spreading the executors evenly over the machines therefore leaves the most
 //! room.
 
-use foreglow_shared::{CoreSplit, MachineType, format_count};
+use foreglow_shared::{CoreSplit, MachineType, SYSTEM_MIB, format_count};
 use serde::{Deserialize, Serialize};
-
-/// Memory reserved for the operating system and the runner on each machine, MiB.
-pub const SYSTEM_MIB: u32 = 512;
 
 /// Resources that an executor occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

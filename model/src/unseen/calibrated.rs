@@ -209,6 +209,7 @@ mod tests {
             completion_time_secs: 1000.0 * sampling_rate * (preparation + forward) / f64::from(executors),
             startup_secs: Some(0.5),
             disturbed: false,
+            log_error: 0.0,
         };
         let mut values = [1.0; GraphCosts::NAMES.len()];
         values[INPUT] = 3072.0;

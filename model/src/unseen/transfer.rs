@@ -228,6 +228,7 @@ mod tests {
             completion_time_secs: secs(&costs, 1000.0 * sampling_rate, executors),
             startup_secs: Some(0.5),
             disturbed: false,
+            log_error: 0.0,
         };
         let observations = vec![of(1, 0.02), of(1, 0.1), of(2, 0.02), of(2, 0.1)];
         let context = context(&format!("cnn{layers}x{channels}"), 1000);

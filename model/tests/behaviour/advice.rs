@@ -48,6 +48,7 @@ impl World {
             completion_time_secs: self.secs(machine, (executors, cores), rate) * libm::exp(noise),
             startup_secs: Some(STARTUP_SECS),
             disturbed: false,
+            log_error: 0.0,
         }
     }
 

@@ -37,6 +37,7 @@ pub fn run(executors: u32, cores_per_executor: u32, sampling_rate: f64, completi
         completion_time_secs,
         startup_secs: Some(1.5),
         disturbed: false,
+        log_error: 0.0,
     }
 }
 

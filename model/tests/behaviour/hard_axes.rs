@@ -205,6 +205,27 @@ fn one_configuration_gets_an_interval_and_repeats_that_differ_widen_it() {
 }
 
 #[test]
+fn one_run_of_the_whole_job_tells_the_time_of_its_configuration() {
+    let fit = |runs: &[Observation]| Predictor::fit(&context(None), runs).unwrap();
+    let width = |prediction: &Prediction| {
+        let interval = prediction.interval.unwrap();
+        (interval.upper_secs / interval.lower_secs).sqrt() - 1.0
+    };
+    let one = fit(&[run(2, 2, 1.0, 100.0)]).predict(whole(2, 2));
+    assert!((one.completion_time_secs.unwrap() - 100.0).abs() < 1e-9, "{one:?}");
+    assert!((0.05..0.15).contains(&width(&one)), "{one:?}");
+    let other = fit(&[run(2, 2, 1.0, 100.0)]).predict(whole(1, 2));
+    assert!(other.completion_time_secs.is_none(), "{other:?}");
+    // Repeats narrow it, unless they differ; the error of an extrapolation widens it.
+    let repeated = fit(&[99.0, 100.0, 101.0, 100.5].map(|secs| run(2, 2, 1.0, secs))).predict(whole(2, 2));
+    let noisy = fit(&[80.0, 100.0, 125.0].map(|secs| run(2, 2, 1.0, secs))).predict(whole(2, 2));
+    let stopped = Observation { log_error: 0.1, ..run(2, 2, 1.0, 100.0) };
+    let extrapolated = fit(&[stopped]).predict(whole(2, 2));
+    assert!(width(&repeated) < width(&one) && width(&noisy) > 0.15, "{repeated:?} and {noisy:?}");
+    assert!(width(&extrapolated) > 0.2, "{extrapolated:?}");
+}
+
+#[test]
 fn a_time_that_does_not_grow_with_the_work_is_said_and_not_extrapolated() {
     let predictor = Predictor::fit(&context(None), &[run(1, 1, 0.01, 5.0), run(1, 1, 0.1, 5.2)]).unwrap();
     let prediction = predictor.predict(whole(1, 1));

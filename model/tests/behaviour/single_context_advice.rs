@@ -333,6 +333,15 @@ fn suggestions_are_sorted_by_saving_per_cost() {
 }
 
 #[test]
+fn after_one_run_of_the_whole_job_other_configurations_are_suggested() {
+    let runs = [any_law().run(Setting::even(2, 1, 1.0))];
+    let advice = advise(&job(&runs), &question()).unwrap();
+    let Verdict::First { reason } = &advice.verdict else { panic!("{:?}", advice.verdict) };
+    assert!(reason.contains("too few to compare"), "{reason}");
+    assert!(!advice.suggestions.is_empty());
+}
+
+#[test]
 fn the_first_suggestions_are_two_sampling_rates_and_larger_configurations() {
     let law = any_law();
     let mut runs = vec![law.run(Setting::even(1, 1, 0.01))];

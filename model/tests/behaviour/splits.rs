@@ -137,6 +137,7 @@ fn the_runs_of_a_job_are_a_table_that_rivals_can_answer() {
         completion_time_secs: 300.0 * sampling_rate / f64::from(executors),
         startup_secs: None,
         disturbed: false,
+        log_error: 0.0,
     };
     let runs: Vec<Observation> = [1, 2].into_iter().flat_map(|e| [0.01, 0.1, 1.0].map(|rate| run(e, rate))).collect();
     let (trial, roles) = sample_trial(&runs).unwrap();

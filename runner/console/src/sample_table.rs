@@ -14,6 +14,7 @@ pub fn one(sample: &Sample) -> String {
     let (size, unit) = workload.input_size();
     let mut rows = vec![("job", workload.describe_job())];
     match &workload.command {
+        None if workload.unit.is_some() => rows.push(("work", workload.describe_data())),
         None => {
             rows.push((
                 workload.noun(),

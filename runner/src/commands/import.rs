@@ -255,7 +255,9 @@ fn given_of(log: &LogFiles, given: Given, labels: &RunLabels) -> anyhow::Result<
     let mut given = Given { written_at: written_at(log), ..given };
     if let Some(file) = log.files.first() {
         given = labels.add_to(given, file);
-        given.name = std::path::absolute(file).ok().and_then(|file| run_name(file.to_str()?));
+        let named = Path::new(&log.name);
+        let path = std::path::absolute(if named.is_dir() { named } else { file }).ok();
+        given.name = path.and_then(|path| run_name(path.to_str()?, named.is_dir()));
     }
     let is_work_known = ["images", "steps", "epochs"].iter().any(|label| given.labels.get(label).is_some());
     if let Some(state) = trainer_state(log).filter(|_| !is_work_known) {

@@ -27,19 +27,23 @@ const COMMON: [&str; 23] = [
     "trainer_state",
 ];
 
-/// Returns the name of a run from the path of its file: that of the file, or of the nearest folder
-/// whose name not all runs have.
+/// Returns the name of a run from the path of its file or folder: that of the file, or of the nearest
+/// folder whose name not all runs have.
 ///
 /// ```
 /// use foreglow_import::run_name;
 ///
 /// let state = "/data/bert-base/checkpoint-500/trainer_state.json";
-/// assert_eq!(run_name(state).as_deref(), Some("bert-base"));
-/// assert_eq!(run_name("mnist.log").as_deref(), Some("mnist"));
-/// assert_eq!(run_name("results.csv"), None);
+/// assert_eq!(run_name(state, false).as_deref(), Some("bert-base"));
+/// assert_eq!(run_name("mnist.log", false).as_deref(), Some("mnist"));
+/// assert_eq!(run_name("results.csv", false), None);
+/// assert_eq!(run_name("/data/vit-b.16/train", true).as_deref(), Some("vit-b.16"));
 /// ```
-pub fn run_name(path: &str) -> Option<String> {
-    let mut parts = path.rsplit(['/', '\\']);
+pub fn run_name(path: &str, is_folder: bool) -> Option<String> {
+    let mut parts = path.trim_end_matches('/').rsplit(['/', '\\']);
+    if is_folder {
+        return parts.find(|part| !is_common(part)).map(str::to_owned);
+    }
     let file = parts.next()?;
     let stem = file.split_once('.').map_or(file, |(stem, _)| stem);
     let of_file = Some(stem).filter(|_| !file.contains("tfevents"));

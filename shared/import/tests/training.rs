@@ -205,7 +205,7 @@ fn the_machine_of_a_run_is_that_of_its_type() {
     let import = on("g5.xlarge", &[]).unwrap();
     assert_eq!(import.notes.iter().filter(|note| note.contains("1 GPU")).count(), 1, "{:?}", import.notes);
     let configuration = &import.samples[0].configuration;
-    assert_eq!((configuration.accelerator.as_deref(), configuration.memory_per_executor_mib), (Some("A10G"), 16_384));
+    assert_eq!((configuration.accelerator.as_deref(), configuration.memory_per_executor_mib), (Some("A10G"), 15_872));
     assert!(on("p4d.24xlarge", &[]).unwrap_err().contains("has 8 GPUs; tell how many"));
     let sample = one(on("p4d.24xlarge", &[("gpus", "8")]));
     assert_eq!((sample.configuration.executors, sample.configuration.accelerator.as_deref()), (8, Some("A100")));

@@ -102,6 +102,7 @@ impl Run<'_> {
             peak_memory_mib: None,
             exceeded_memory: None,
             progress: None,
+            log_error: 0.0,
             extra: Map::from_iter([("spark".to_owned(), Value::Object(self.facts()))]),
         };
         sample.check()?;

@@ -13,6 +13,9 @@ pub use self::catalog::Catalog;
 pub use self::error::CatalogError;
 use crate::Rate;
 
+/// Memory reserved for the operating system and the runner on each machine, MiB.
+pub const SYSTEM_MIB: u32 = 512;
+
 /// A machine type: its resources and the price of a whole machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineType {

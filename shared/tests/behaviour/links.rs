@@ -282,19 +282,21 @@ fn a_comparison_with_more_jobs_than_a_link_holds_is_left_out_of_it() {
 }
 
 #[test]
-fn only_a_disturbed_run_is_longer_than_the_row_of_earlier_versions() {
+fn only_a_disturbed_or_extrapolated_run_is_longer_than_the_row_of_earlier_versions() {
     let run = observation(1, 2, 0.5, 3.0);
     let row = |run: &Observation| serde_json::to_string(run).unwrap();
     assert_eq!(row(&run), "[1,2,4096,40,0.5,3.0,1.25]");
     let disturbed = Observation { disturbed: true, ..run };
     assert_eq!(row(&disturbed), "[1,2,4096,40,0.5,3.0,1.25,true]");
-    for run in [run, disturbed] {
+    let extrapolated = Observation { log_error: 0.25, ..run };
+    assert_eq!(row(&extrapolated), "[1,2,4096,40,0.5,3.0,1.25,false,null,0.25]");
+    for run in [run, disturbed, extrapolated] {
         assert_eq!(serde_json::from_str::<Observation>(&row(&run)).unwrap(), run);
     }
     assert!(serde_json::from_str::<Observation>("[1,2,4096]").is_err());
     let uneven = serde_json::from_str::<Observation>("[3,3,4096,40,0.5,3.0,1.25,false,8]").unwrap();
     assert_eq!(uneven.total_cores, Some(8));
-    assert!(serde_json::from_str::<Observation>("[3,3,4096,40,0.5,3.0,1.25,true,8,1]").is_err());
+    assert!(serde_json::from_str::<Observation>("[3,3,4096,40,0.5,3.0,1.25,true,8,0.25,1]").is_err());
 }
 
 fn any_view() -> impl Strategy<Value = View> {

@@ -26,6 +26,7 @@ pub fn observation(executors: u32, cores_per_executor: u32, sampling_rate: f64, 
         completion_time_secs: secs,
         startup_secs: Some(1.25),
         disturbed: false,
+        log_error: 0.0,
     }
 }
 

@@ -181,6 +181,7 @@ mod tests {
                 completion_time_secs: 2.5,
                 startup_secs: None,
                 disturbed: false,
+                log_error: 0.0,
             })
             .collect();
         Job::of_runs(context, observations)

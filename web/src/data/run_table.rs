@@ -178,6 +178,7 @@ mod tests {
             completion_time_secs: secs,
             startup_secs: None,
             disturbed: false,
+            log_error: 0.0,
         })
     }
 

@@ -54,6 +54,7 @@ mod tests {
                     completion_time_secs: 97.3 * sampling_rate / slots + 0.011,
                     startup_secs: Some(0.5),
                     disturbed: false,
+                    log_error: 0.0,
                 });
             }
         }

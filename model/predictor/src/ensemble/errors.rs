@@ -97,11 +97,17 @@ pub(crate) struct Situation<'a> {
     /// Whether only laws are used, and the variance between them shows their error beyond the
     /// range.
     pub(crate) has_laws_alone: bool,
+    /// Prior mean absolute difference of two runs of one setting, log units, if no other setting
+    /// ran and the setting ran once.
+    pub(crate) between_runs: Option<f64>,
 }
 
 impl Situation<'_> {
     /// Returns the prior mean absolute error, log units.
     fn usual(&self) -> f64 {
+        if let Some(between_runs) = self.between_runs {
+            return between_runs;
+        }
         let of_many_rows = match self.shape {
             Shape::Beyond(_) if self.is_lawful => USUAL_OF_LAWS,
             Shape::Beyond(_) if self.has_forward => USUAL_BEYOND,
@@ -207,7 +213,7 @@ impl Errors {
     pub(super) fn of(situation: &Situation, folds: &[HeldOutFold]) -> Option<Self> {
         let Situation { shape, has_forward, .. } = *situation;
         let count: usize = folds.iter().map(|fold| fold.rows.len()).sum();
-        if count == 0 && !situation.is_lawful {
+        if count == 0 && !situation.is_lawful && situation.between_runs.is_none() {
             return None;
         }
         let reach = match (situation.is_lawful || situation.has_laws_alone, has_forward) {
@@ -380,6 +386,7 @@ mod tests {
                 is_lawful: false,
                 has_more_workers: false,
                 has_laws_alone: false,
+                between_runs: None,
             },
             folds,
         )
@@ -415,6 +422,7 @@ mod tests {
                 is_lawful: false,
                 has_more_workers: false,
                 has_laws_alone: false,
+                between_runs: None,
             }
             .usual()
         };
@@ -455,6 +463,7 @@ mod tests {
                 is_lawful,
                 has_more_workers: false,
                 has_laws_alone: false,
+                between_runs: None,
             };
             let errors = Errors::of(&situation, &[fold(&vec![0.04; rows], 0.0, 0.5)]).unwrap();
             errors.margin(0.95).at(0.0)

@@ -147,6 +147,7 @@ impl Fitted {
             is_lawful,
             has_more_workers: candidate::has_more_workers(shape, meanings),
             has_laws_alone: is_unjudged,
+            between_runs: None,
         };
         let mut blend = Blend::new(&situation, members, (ties.clone(), dismisses), &trials);
         if matches!(shape, Shape::BeyondOfContext(_)) {

@@ -282,7 +282,7 @@ impl Ensemble {
         }
         let mut warnings = caution::cautions(&self.state, numeric, category, name);
         let (log, spread) = if extent.is_one_point() {
-            (0.0, None)
+            (0.0, self.state.spread_of_repeats(numeric, category))
         } else {
             let shape = extent.shape(numeric, category);
             let mut fitted = self.lock();

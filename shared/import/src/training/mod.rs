@@ -7,8 +7,8 @@ mod tensorboard;
 mod trainer;
 
 use foreglow_shared::{
-    Catalog, Curve, Label, LabelError, Labels, NO_IMAGE_PX, Outcome, RUN_SECS, Sample, Timestamp, format_count,
-    parse_line,
+    Catalog, Curve, Label, LabelError, Labels, NO_IMAGE_PX, Outcome, RUN_SECS, SYSTEM_MIB, Sample, Timestamp,
+    format_count, parse_line,
 };
 use serde_json::json;
 
@@ -239,7 +239,8 @@ fn on_machine(labels: Labels, given: &Given, notes: &mut Vec<String>) -> Result<
     if labels.get("memory_per_executor_mib").is_some() {
         return Ok(labels);
     }
-    let memory_mib = machine.map_or(ASSUMED_MEMORY_MIB, |machine| machine.memory_mib / executors);
+    let memory_mib =
+        machine.map_or(ASSUMED_MEMORY_MIB, |machine| machine.memory_mib.saturating_sub(SYSTEM_MIB) / executors);
     if machine.is_none() {
         notes.push(format!("its memory is not in the file and counts as {ASSUMED_MEMORY_MIB} MiB; --memory tells it"));
     }

@@ -144,6 +144,7 @@ pub(super) fn observation((executors, cores_per_executor): (u32, u32), sampling_
         completion_time_secs: secs,
         startup_secs: None,
         disturbed: false,
+        log_error: 0.0,
     }
 }
 

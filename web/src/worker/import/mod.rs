@@ -41,7 +41,7 @@ impl Added {
     fn given(&self) -> Given {
         let mut labels = Labels::default();
         self.labels.iter().flatten().for_each(|(name, value)| labels.set(name, value));
-        Given { name: run_name(&self.file), labels, ..Given::default() }
+        Given { name: run_name(&self.file, false), labels, ..Given::default() }
     }
 }
 
@@ -58,7 +58,7 @@ impl Lacking {
     fn new(needed: &[Label], assumed: &[Label], added: &Added) -> Self {
         let told =
             |name: &str| added.labels.iter().flatten().find(|(told, _)| told == name).map(|(_, value)| value.clone());
-        let usual = |name: &str| if name == "model" { run_name(&added.file) } else { None };
+        let usual = |name: &str| if name == "model" { run_name(&added.file, false) } else { None };
         let value = |name: &str| told(name).or_else(|| usual(name)).unwrap_or_default();
         let mut labels: Vec<(String, String)> =
             needed.iter().chain(assumed).map(|label| (label.name.to_owned(), value(label.name))).collect();

@@ -287,6 +287,7 @@ mod tests {
             completion_time_secs: 720.0 * sampling_rate / f64::from(executors * cores_per_executor) + 0.2,
             startup_secs: None,
             disturbed: false,
+            log_error: 0.0,
         };
         let grid = [(1, 1), (1, 2), (2, 1), (2, 2)].into_iter().flat_map(|(e, c)| [0.01, 0.1, 1.0].map(|r| (e, c, r)));
         Job::of_runs(context, grid.map(run).collect())
