@@ -61,7 +61,8 @@ pub enum RestartReason {
 impl RunningJob {
     /// Returns the configuration whose restart is worth it: one that meets the deadline, if the job
     /// would probably miss it; or else one that certainly costs less, without missing a deadline
-    /// that the job meets. Certain means that the intervals do not overlap. `None` if no restart is.
+    /// that the job meets. Certain means that the intervals do not overlap. `None` if a restart is
+    /// not worth it.
     pub fn restart(&self, others: &[WholeRun]) -> Option<Restart> {
         let restarts = || others.iter().enumerate().map(|(place, run)| self.on(place, run));
         let is_in_time = |restart: &Restart| match self.deadline {

@@ -27,8 +27,8 @@ const COMMON: [&str; 23] = [
     "trainer_state",
 ];
 
-/// Returns the name of a run from the path of its file or folder: that of the file, or of the nearest
-/// folder whose name not all runs have.
+/// Returns the name of a run from the path of its file or folder: that of the file, or of the
+/// nearest folder whose name not all runs have.
 ///
 /// ```
 /// use foreglow_import::run_name;
