@@ -46,6 +46,13 @@ fn the_folder_of_one_partial_run_is_enough_for_an_answer() {
     assert_eq!(plan.code, 0, "{plan:?}");
     let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
     assert!(plan["recommended"]["completion_time_secs"].as_f64().unwrap() > 1.0, "{plan}");
+    assert!(plan["recommended"]["interval"]["upper_secs"].as_f64().unwrap() > 1.0, "{plan}");
+
+    // The folder in the place of samples has the same answer.
+    let of_folder = home.run(&["plan", &home.path("bert-base"), "--format", "json"]);
+    assert_eq!(serde_json::from_str::<Value>(&of_folder.stdout).unwrap(), plan);
+    let unknown = home.run(&["plan", &format!("{FILES}/tensorboardx.tfevents")]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("give --steps of the whole job"), "{unknown:?}");
 }
 
 #[test]

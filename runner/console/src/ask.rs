@@ -17,11 +17,13 @@ use foreglow_store::{Filter, Location, Store};
 use crate::grammar::place;
 use crate::imported::difference;
 use crate::progress::note;
+use crate::training_runs;
 
 /// Source of the samples, and the job to select.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Source {
-    /// Sample files, JSON Lines or CSV; `-` for standard input [default: the store]
+    /// Sample files, JSON Lines or CSV, or files or folders of training runs; `-` for standard input
+    /// [default: the store]
     #[arg(value_name = "FILE", conflicts_with = "store")]
     pub files: Vec<PathBuf>,
 
@@ -210,15 +212,7 @@ pub fn read_files(files: &[PathBuf]) -> anyhow::Result<Vec<Sample>> {
     let mut samples: Vec<Sample> = Vec::new();
     let mut seen: BTreeMap<Uuid, usize> = BTreeMap::new();
     for file in files {
-        let bytes = read_bytes(file)?;
-        let read = match read_repeated_samples(&bytes) {
-            Err(ReadError::Line { line, .. }) if let Some(whole) = before_cut_line(&bytes, line) => {
-                note(&format!("note: line {line} of {} was cut short, as by a crash, and is left out", name(file)));
-                read_repeated_samples(whole)
-            }
-            other => other,
-        };
-        for sample in read.map_err(|error| unusable(format!("{}: {error}", name(file))))? {
+        for sample in samples_of(file)? {
             match seen.entry(sample.id) {
                 Entry::Vacant(place) => {
                     place.insert(samples.len());
@@ -238,6 +232,22 @@ pub fn read_files(files: &[PathBuf]) -> anyhow::Result<Vec<Sample>> {
         }
     }
     Ok(samples)
+}
+
+/// Reads the samples of a file, or of a file or folder of training runs.
+fn samples_of(file: &Path) -> anyhow::Result<Vec<Sample>> {
+    if let Some(samples) = training_runs::samples(file)? {
+        return Ok(samples);
+    }
+    let bytes = read_bytes(file)?;
+    let read = match read_repeated_samples(&bytes) {
+        Err(ReadError::Line { line, .. }) if let Some(whole) = before_cut_line(&bytes, line) => {
+            note(&format!("note: line {line} of {} was cut short, as by a crash, and is left out", name(file)));
+            read_repeated_samples(whole)
+        }
+        other => other,
+    };
+    read.map_err(|error| unusable(format!("{}: {error}", name(file))))
 }
 
 /// Returns the lines before a truncated last line of JSON; `None` if `line` is not such a line.

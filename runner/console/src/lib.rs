@@ -23,3 +23,4 @@ pub mod sample_table;
 pub mod samples_file;
 pub mod split;
 pub mod table;
+pub mod training_runs;

@@ -12,10 +12,11 @@ use foreglow_console::place::DestinationArgs;
 use foreglow_console::progress::note;
 use foreglow_console::run_labels::RunLabels;
 use foreglow_console::sample_table;
-use foreglow_event_log::{LogFiles, find, trainer_state};
-use foreglow_exit::{Temporary, UnusableInput, complain, unreadable, unusable};
-use foreglow_import::{Given, ImportError, import, run_name, steps_of_trainer};
-use foreglow_shared::{Context, Engine, Labels, Timestamp};
+use foreglow_console::training_runs::given_of;
+use foreglow_event_log::{LogFiles, find};
+use foreglow_exit::{Temporary, UnusableInput, complain, unusable};
+use foreglow_import::{Given, ImportError, import};
+use foreglow_shared::{Context, Engine, Labels};
 
 /// Convert Spark event logs, finished jobs, training runs, CSV or JSON Lines to timing samples.
 ///
@@ -159,12 +160,6 @@ impl LabelArgs {
     }
 }
 
-/// Returns when a log was last written; `None` for standard input.
-fn written_at(log: &LogFiles) -> Option<Timestamp> {
-    let modified = |file: &PathBuf| std::fs::metadata(file).and_then(|data| data.modified()).ok();
-    log.files.iter().filter_map(modified).max().and_then(|at| Timestamp::try_from(at).ok())
-}
-
 /// Reads all inputs, saves and prints the samples. An input that cannot be used is reported and
 /// does not stop the others, if there are any.
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -247,24 +242,6 @@ impl Problems {
 fn is_output(log: &LogFiles, output: &Path) -> bool {
     let is_it = |output: &PathBuf| log.files.iter().all(|file| file.canonicalize().is_ok_and(|file| file == *output));
     output.canonicalize().is_ok_and(|output| is_it(&output))
-}
-
-/// Adds to what the options say what the path of a log, the files beside it and the labels of its
-/// folder do.
-fn given_of(log: &LogFiles, given: Given, labels: &RunLabels) -> anyhow::Result<Given> {
-    let mut given = Given { written_at: written_at(log), ..given };
-    if let Some(file) = log.files.first() {
-        given = labels.add_to(given, file);
-        let named = Path::new(&log.name);
-        let path = std::path::absolute(if named.is_dir() { named } else { file }).ok();
-        given.name = path.and_then(|path| run_name(path.to_str()?, named.is_dir()));
-    }
-    let is_work_known = ["images", "steps", "epochs"].iter().any(|label| given.labels.get(label).is_some());
-    if let Some(state) = trainer_state(log).filter(|_| !is_work_known) {
-        let bytes = std::fs::read(&state).map_err(|error| unreadable(&state, &error))?;
-        given.labels.set("steps", steps_of_trainer(&bytes).map(|steps| steps.to_string()).unwrap_or_default());
-    }
-    Ok(given)
 }
 
 /// Takes the samples of a log or file.

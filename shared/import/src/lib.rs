@@ -23,6 +23,8 @@ mod samples;
 mod spark;
 mod training;
 
+use std::ops::Range;
+
 use foreglow_shared::{Label, Sample};
 
 pub use crate::cluster::{KUBERNETES_LABEL, SLURM_NAME};
@@ -48,6 +50,14 @@ pub const IMPORTERS: [&dyn Importer; 10] = [
     &training::Log,
     &samples::SampleFile,
 ];
+
+/// Places in [`IMPORTERS`] of those of training runs.
+const TRAINING: Range<usize> = 4..9;
+
+/// Whether a file that begins so is of a training run.
+pub fn is_training_run(start: &str) -> bool {
+    IMPORTERS.iter().position(|importer| importer.sniff(start)).is_some_and(|place| TRAINING.contains(&place))
+}
 
 /// The reader of one format.
 pub trait Importer: Sync {

@@ -9,6 +9,8 @@ use super::{Needs, Share, Site, Task, minutes, quoted};
 
 /// Label with the queue of a job for Kueue.
 const QUEUE: &str = "kueue.x-k8s.io/queue-name";
+/// Label with the longest time of a job for Kueue, which then gives its resources to others.
+const LIMIT: &str = "kueue.x-k8s.io/max-exec-time-seconds";
 /// Label with the machine type, set by the clouds.
 const MACHINE: &str = "node.kubernetes.io/instance-type";
 /// Annotation that keeps the cluster's autoscaler from moving the pod.
@@ -36,11 +38,13 @@ pub(super) fn job(task: &Task, site: &Site) -> anyhow::Result<String> {
     }
     let is_alone = task.share == Share::Machine;
     let mut text = format!("apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: {}-\n", task.name);
+    let seconds = |secs: f64| minutes(secs) * SECS_PER_MINUTE;
     let queue = site.queue.as_ref().map(|queue| format!("{QUEUE}: {}", quoted(queue)));
+    let limit = task.limit_secs.filter(|_| queue.is_some()).map(|secs| format!("{LIMIT}: \"{}\"", seconds(secs)));
     let mark = task.runs_foreglow.then(|| format!("{}: {}", KUBERNETES_LABEL.0, KUBERNETES_LABEL.1));
     if queue.is_some() || mark.is_some() {
         line(&mut text, 2, "labels:");
-        mark.iter().chain(&queue).for_each(|label| line(&mut text, 4, label));
+        mark.iter().chain(&queue).chain(&limit).for_each(|label| line(&mut text, 4, label));
     }
     line(&mut text, 0, "spec:");
     if site.queue.is_some() {
@@ -53,7 +57,7 @@ pub(super) fn job(task: &Task, site: &Site) -> anyhow::Result<String> {
     }
     line(&mut text, 2, "backoffLimit: 0");
     if let Some(secs) = task.limit_secs {
-        line(&mut text, 2, &format!("activeDeadlineSeconds: {}", minutes(secs) * SECS_PER_MINUTE));
+        line(&mut text, 2, &format!("activeDeadlineSeconds: {}", seconds(secs)));
     }
     line(&mut text, 2, &format!("template:\n    metadata:\n      annotations:\n        {KEEP}: \"false\""));
     if is_alone {
