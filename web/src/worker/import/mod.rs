@@ -134,9 +134,12 @@ mod tests {
         let error = import(include_bytes!("../../../../shared/spark-log/tests/event-logs/3.5-measured.zstd"), None)
             .unwrap_err();
         assert!(error.contains("foreglow import"), "{error}");
-        let unlabelled = String::from_utf8_lossy(log).replace("spark.foreglow.", "spark.other.");
-        let error = import(unlabelled.as_bytes(), None).unwrap_err();
+        let partly = String::from_utf8_lossy(log).replace("spark.foreglow.mode", "spark.other.mode");
+        let error = import(partly.as_bytes(), None).unwrap_err();
         assert!(error.contains("foreglow import"), "{error}");
+        let unlabelled = String::from_utf8_lossy(log).replace("spark.foreglow.", "spark.other.");
+        let Ok(Imported::Jobs(jobs)) = import(unlabelled.as_bytes(), None) else { unreachable!() };
+        assert_eq!(jobs[0].context.workload.unit.as_deref(), Some("tasks"));
     }
 
     #[test]
