@@ -29,7 +29,7 @@ pub use crate::compression::{Compression, LZ4_MAGIC, LZF_MAGIC, SNAPPY_MAGIC};
 pub use crate::error::ImportError;
 pub use crate::given::Given;
 pub use crate::input::{Input, Part, Piece};
-pub use crate::spark::{application, notes};
+pub use crate::spark::{application, is_event_log, notes};
 
 /// All importers. The first whose [`Importer::sniff`] accepts a file reads it; the last accepts
 /// every file.
