@@ -59,6 +59,51 @@ def make_logs():
                     print(own, file=sys.stderr)
 
 
+def logs_of(application):
+    """Returns the log of each night, configuration and amount."""
+    found = {}
+    for folder in sorted((LOGS / application).iterdir()):
+        configuration, millions, night = folder.name.split("-")
+        log = next((path for path in folder.iterdir() if not path.name.startswith(".")), None)
+        if log and not log.name.endswith(".inprogress"):
+            found[tuple(map(int, configuration.split("x"))), millions.removesuffix("m"), night] = log
+    return found
+
+
+def plan(logs, configuration, images=None):
+    command = [FOREGLOW, "plan", *logs, "--executors", str(configuration[0]), "--cores", str(configuration[1]), "--format", "json"]
+    command += ["--images", str(images)] if images else []
+    answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return answer["job"]["images"], answer["candidates"][0], answer["event_logs"]["runs"]
+
+
+def evaluate():
+    """Prints the errors and the coverage of three kinds of questions."""
+    kinds = {"one log, another configuration of the same night": [], "one log, twice the data, same configuration and night": [],
+             "all logs of the other configurations": []}
+    another, twice, together = kinds.values()
+    for application in APPLICATIONS:
+        logs = logs_of(application)
+        known = {key: plan([log], key[0]) for key, log in logs.items()}
+        secs = {key: runs[0]["completion_time_secs"] for key, (_, _, runs) in known.items()}
+        amount = {key: images for key, (images, _, _) in known.items()}
+        for key in logs:
+            configuration, millions, night = key
+            for other in logs:
+                if other[1:] == key[1:] and other != key:
+                    another.append((plan([logs[other]], configuration)[1], secs[key]))
+                if (other[0], other[2]) == (configuration, night) and float(other[1]) * 2 == float(millions):
+                    twice.append((plan([logs[other]], configuration, amount[key])[1], secs[key]))
+            others = [log for other, log in logs.items() if other[0] != configuration]
+            together.append((plan(others, configuration, amount[key])[1], secs[key]))
+    for kind, answers in kinds.items():
+        errors = [abs(row["completion_time_secs"] / secs - 1) * 100 for row, secs in answers]
+        held = sum(row["interval"]["lower_secs"] <= secs <= row["interval"]["upper_secs"] for row, secs in answers)
+        print(f"{kind}: {len(errors)} answers, median error {statistics.median(errors):.1f} %, largest {max(errors):.0f} %, "
+              f"{100 * held / len(errors):.0f} % of the intervals hold")
+
+
 if __name__ == "__main__":
     LOGS.mkdir(parents=True, exist_ok=True)
     make_logs()
+    evaluate()

@@ -15,8 +15,9 @@ pub struct LoggedRun {
     pub amount: f64,
     /// Largest number of executors at one time.
     pub executors: u32,
-    /// Executors alive, averaged over the run.
-    pub mean_executors: f64,
+    /// Executors of the configuration that its time is of: the largest number, or the average over
+    /// the run if executors came and went.
+    pub(super) own_executors: f64,
     /// Cores of an executor.
     pub cores_per_executor: u32,
     /// Measured time divided by the simulated one on the same configuration; 1 if executors came
@@ -52,7 +53,7 @@ impl LoggedRun {
             context,
             amount,
             executors: used.executors,
-            mean_executors: used.mean_executors.max(1.0),
+            own_executors: if is_constant { f64::from(used.executors) } else { used.mean_executors.max(1.0) },
             cores_per_executor: used.cores_per_executor,
             correction,
         }))

@@ -24,7 +24,7 @@
 use foreglow_numeric::{Cholesky, MEDIAN_OF_NORMAL, Matrix, median, nnls};
 
 use super::logged::{LoggedRun, Moved};
-use crate::{Prediction, Spread};
+use crate::{Prediction, Spread, Warning};
 
 /// Most logs that are used, the latest. More would only cost time: the noise of 20 nights is known
 /// well enough.
@@ -58,6 +58,8 @@ const CONSTANT_SHARE: f64 = 0.2;
 /// Standard deviation of the constant share; 9 to 18 % in three of C3O's five jobs. The two others
 /// cache their data, and leap where the memory is full.
 const SHARE_DEVIATION: f64 = 0.2;
+/// Share by which an amount may be beyond those of the logs without a warning.
+const NEAR: f64 = 0.01;
 /// Steps of the fit; it converges to four digits in far fewer.
 const STEPS: usize = 25;
 
@@ -96,13 +98,24 @@ impl SimulatedTimes {
             .iter()
             .map(|run| {
                 [
-                    doublings(executors, run.mean_executors),
+                    doublings(executors, run.own_executors),
                     doublings(cores, run.cores_per_executor.into()),
                     doublings(amount, run.amount),
                 ]
             })
             .collect();
-        Fit::new(&moved, &distances).prediction()
+        let mut prediction = Fit::new(&moved, &distances).prediction()?;
+        prediction.warnings.extend(self.beyond(amount));
+        Some(prediction)
+    }
+
+    /// Returns a warning if an amount is beyond those of the logs.
+    fn beyond(&self, asked: f64) -> Option<Warning> {
+        let amounts = || self.runs.iter().map(|run| run.amount);
+        let (smallest, largest) = (amounts().fold(f64::INFINITY, f64::min), amounts().fold(0.0, f64::max));
+        let feature = self.runs.first()?.context.workload.noun().to_owned();
+        let is_beyond = asked > largest * (1.0 + NEAR) || asked < smallest * (1.0 - NEAR);
+        is_beyond.then_some(Warning::OutsideSampledRange { feature, asked, smallest, largest })
     }
 }
 

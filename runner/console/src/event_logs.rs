@@ -7,24 +7,24 @@ use foreglow_event_log::{Log, LogFiles, find, read};
 use foreglow_exit::{Temporary, unusable};
 use foreglow_import::is_event_log;
 use foreglow_model::{JointPredictor, LoggedRun};
-use foreglow_shared::{Context, JobGroup, Labels, Outcome, Sample, group_by_definition};
-use foreglow_spark_log::Run;
+use foreglow_shared::{Context, JobGroup, LabelError, Labels, Outcome, Sample, group_by_definition};
+use foreglow_spark_log::{NoSample, Run};
 
-use crate::answer::{LogBasis, LoggedUse};
+use crate::answer::{LogBasis, LoggedUse, PlanAnswer};
 use crate::ask::{Source, alone};
 use crate::compare::MachineArgs;
 use crate::progress::note;
 use crate::question::QuestionArgs;
+use crate::split::TotalsOfCores;
 
 /// A job with the event logs of its runs.
-#[derive(Debug)]
-pub struct LoggedJob {
+struct LoggedJob {
     /// The runs.
-    pub group: JobGroup,
+    group: JobGroup,
     /// Its times on other configurations, from the simulation of the logs.
-    pub predictor: JointPredictor,
+    predictor: JointPredictor,
     /// What the runs used.
-    pub basis: LogBasis,
+    basis: LogBasis,
 }
 
 /// One run of a log.
@@ -34,16 +34,28 @@ struct Found {
     used: LoggedUse,
 }
 
-/// Reads the event logs that a user names in the place of samples, and selects one application;
-/// `None` if none of the files is an event log. The work is that of `machines`, or else the largest
-/// of the logs.
+/// Plans an application from the event logs that a user names in the place of samples; `None` if
+/// none of the files is an event log. The work is that of `machines`, or else the largest of the
+/// logs.
 ///
 /// # Errors
-/// A file is not an event log and another is, no log has a completed run, or the logs are of
-/// several applications.
-pub fn logged_job(source: &Source, machines: &MachineArgs) -> anyhow::Result<Option<LoggedJob>> {
+/// A file is not an event log and another is, no log has a completed run, the logs are of several
+/// applications, an option needs runs of a CNN, or the question is invalid.
+pub fn plan_logs(
+    source: &Source,
+    question: &QuestionArgs,
+    totals: &TotalsOfCores,
+    machines: &MachineArgs,
+) -> anyhow::Result<Option<PlanAnswer>> {
     let folder = Temporary::folder()?;
     let Some(logs) = logs(&source.files, folder.path())? else { return Ok(None) };
+    check_options(machines, question, totals)?;
+    let LoggedJob { group, predictor, basis } = logged_job(source, &logs, machines)?;
+    let planned = machines.plan(question, totals, group, Some(predictor))?;
+    Ok(Some(planned.answer()?.with_logs(basis)))
+}
+
+fn logged_job(source: &Source, logs: &[LogFiles], machines: &MachineArgs) -> anyhow::Result<LoggedJob> {
     let logs: Vec<Log> = logs.iter().map(read).collect::<anyhow::Result<_>>()?;
     logs.iter().for_each(|log| log.notes.iter().for_each(|of_log| note(&format!("{}: {of_log}", log.name))));
     let given = given(source, &logs);
@@ -75,7 +87,7 @@ pub fn logged_job(source: &Source, machines: &MachineArgs) -> anyhow::Result<Opt
     let predictor = JointPredictor::from_logs(&group, &runs).map_err(|error| unusable(error.to_string()))?;
     let predictor = predictor.ok_or_else(|| unusable("no log is of a run that can be simulated"))?;
     let basis = LogBasis::new(used);
-    Ok(Some(LoggedJob { group, predictor, basis }))
+    Ok(LoggedJob { group, predictor, basis })
 }
 
 /// Selects the job of all logs with one unit of work; several applications are refused.
@@ -184,7 +196,12 @@ fn runs(log: &Log, given: &Labels, machine: Option<&str>) -> Result<Vec<Result<F
 
 fn found(run: &Run<'_>, log: &str, given: &Labels, machine: Option<&str>) -> Result<Found, String> {
     let own = if run.labels().get("model").is_some() { &Labels::default() } else { given };
-    let (mut sample, _) = run.sample(own, env!("CARGO_PKG_VERSION")).map_err(|error| error.to_string())?;
+    let (mut sample, _) = run.sample(own, env!("CARGO_PKG_VERSION")).map_err(|error| match error {
+        NoSample::Label(error @ LabelError::Missing(_)) => {
+            format!("{error} to `foreglow import`, and plan its samples")
+        }
+        error => error.to_string(),
+    })?;
     if let Some(reason) = run.shortfall().or_else(|| run.unequal_executors()) {
         return Err(format!("it is no completed run: {reason}"));
     }
@@ -203,15 +220,12 @@ fn found(run: &Run<'_>, log: &str, given: &Labels, machine: Option<&str>) -> Res
 }
 
 /// Refuses options that need runs of a CNN.
-///
-/// # Errors
-/// One is given.
-pub fn check_options(machines: &MachineArgs, question: &QuestionArgs, has_totals: bool) -> anyhow::Result<()> {
+fn check_options(machines: &MachineArgs, question: &QuestionArgs, totals: &TotalsOfCores) -> anyhow::Result<()> {
     let options = [
         ("--batch-size", machines.batch_size.is_some()),
         ("--partition-size", machines.partition_size.is_some()),
         ("--min-accuracy", question.min_accuracy.is_some()),
-        ("--total-cores", has_totals),
+        ("--total-cores", totals.is_given()),
     ];
     match options.into_iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(unusable(format!("{option} is not for event logs; leave it out"))),

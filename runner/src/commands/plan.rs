@@ -4,7 +4,7 @@
 use foreglow_console::answer::PlanAnswer;
 use foreglow_console::ask::{Source, alone};
 use foreglow_console::compare::MachineArgs;
-use foreglow_console::event_logs::{LoggedJob, check_options, logged_job};
+use foreglow_console::event_logs::plan_logs;
 use foreglow_console::grammar::{Counts, count};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
@@ -100,8 +100,12 @@ fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
             }
         )));
     }
-    if let Some(answer) = from_logs(args)? {
-        return Ok(answer);
+    if let Some(answer) = plan_logs(&args.source, &args.question, &args.totals, &args.machines)? {
+        return if args.public.is_beside() || args.image_px.is_some() {
+            Err(unusable("--public and --image-px need samples of a CNN, and the files are event logs"))
+        } else {
+            Ok(answer)
+        };
     }
     if args.image_px.is_some() && args.source.model.is_none() && !args.public.is_beside() {
         return Err(unusable("--image-px is for a CNN that was never run here; name it with --model"));
@@ -126,19 +130,6 @@ fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
         return beside_samples(args, group);
     }
     args.machines.plan(&args.question, &args.totals, group, None)?.answer()
-}
-
-/// Plans a job from the event logs of its runs; `None` if the files are samples.
-fn from_logs(args: &Args) -> anyhow::Result<Option<PlanAnswer>> {
-    let Some(LoggedJob { group, predictor, basis }) = logged_job(&args.source, &args.machines)? else {
-        return Ok(None);
-    };
-    check_options(&args.machines, &args.question, args.totals.is_given())?;
-    if args.public.is_beside() || args.image_px.is_some() {
-        return Err(unusable("--public and --image-px need samples of a CNN, and the files are event logs"));
-    }
-    let planned = args.machines.plan(&args.question, &args.totals, group, Some(predictor))?;
-    Ok(Some(planned.answer()?.with_logs(basis)))
 }
 
 /// Plans a job without samples, from public measurements.

@@ -30,13 +30,15 @@ pub struct LoggedUse {
     pub remark: Option<String>,
 }
 
-/// Share of its partition's median from which the longest task shows skew.
+/// Multiple of the median task from which the longest task shows skew.
 const SKEWED: f64 = 2.0;
 /// Share of the slots' time below which cores are idle.
 const IDLE: f64 = 0.5;
 /// Share of the tasks' time from which garbage collection shows too little memory (Spark's
 /// documentation, "Tuning": the interface marks 10 %).
 const COLLECTING: f64 = 0.1;
+/// Share of the executors below which their average is told.
+const FEW: f64 = 0.75;
 /// Most runs in the table; of more, the latest.
 const MOST_LISTED: usize = 10;
 
@@ -120,11 +122,12 @@ impl LogBasis {
     }
 }
 
-/// Returns the executors of a run beside those asked for: `4 of 6 asked, 3.2 on average, × 2 cores`.
+/// Returns the executors of a run beside those asked for: `4 of 6 asked, 3.2 on average × 2`.
 fn executors(used: &Used) -> String {
     let asked = used.executors_asked.filter(|asked| *asked != used.executors);
     let asked = asked.map_or_else(String::new, |asked| format!(" of {asked} asked"));
-    let is_constant = (used.mean_executors - f64::from(used.executors)).abs() < 0.05;
+    // Executors that start a little after the first job are not worth a word.
+    let is_constant = used.executors_removed == 0 && used.mean_executors > FEW * f64::from(used.executors);
     let mean = if is_constant { String::new() } else { format!(", {:.1} on average", used.mean_executors) };
     format!("{}{asked}{mean} × {}", used.executors, used.cores_per_executor)
 }
