@@ -21,7 +21,7 @@ FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
 LOGS = Path(os.environ.get("PLAN_LOGS", ROOT / "target/plan-logs"))
 APPLICATIONS = ["group_by", "join", "word_count"]
 CONFIGURATIONS = [(1, 1), (2, 1), (1, 2)]
-MILLIONS = ["1", "2"]
+MILLIONS = ["2", "4"]
 NIGHTS = 2
 
 

@@ -37,7 +37,7 @@ const IDLE: f64 = 0.5;
 /// Share of the tasks' time from which garbage collection shows too little memory (Spark's
 /// documentation, "Tuning": the interface marks 10 %).
 const COLLECTING: f64 = 0.1;
-/// Share of the executors below which their average is told.
+/// Share of the executors below which the answer shows their average.
 const FEW: f64 = 0.75;
 /// Most runs in the table; of more, the latest.
 const MOST_LISTED: usize = 10;
