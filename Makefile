@@ -401,6 +401,10 @@ bench-spark: setup-spark build
 bench-simulation: setup-spark build
 	python3 bench/spark/simulation.py
 
+.PHONY: bench-plan-logs
+bench-plan-logs: setup-spark build
+	python3 bench/spark/plan_logs.py
+
 # Runs a sweep on a Spark cluster on this machine and prints the scenario table.
 .PHONY: sweep-spark
 sweep-spark: setup-spark build

@@ -66,7 +66,7 @@ pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow
 pub use crate::repetitions::Repetitions;
 pub use crate::restart::{Restart, RestartReason, RunningJob, WholeRun};
 pub use crate::scaling::{Gain, Measured, Scaling, ScalingRow, WeakScaling, efficiency, speed_up};
-pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
+pub use crate::simulation::{LoggedRun, SimulatedTime, SimulatedTimes, Simulation, SimulationError};
 pub use crate::unseen::{
     Calibration, ConvolutionSizes, CostedLayer, CostedRun, GraphCosts, Layer, LayerKind, LayerTimes, LayeredCnn,
     MeasuredCnn, RunParts, TimedLayer, TransferredJob, UnseenCnn,

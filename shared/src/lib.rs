@@ -98,7 +98,7 @@ pub use crate::spark_submit::{LABEL_PREFIX, LEAST_SPARK_MEMORY_MIB, spark_proper
 pub use crate::split::{CoreSplit, SplitError};
 pub use crate::table::{Table, TableError, TableRow, unambiguous_number};
 pub use crate::text::{NO_IMAGE_PX, TextInput};
-pub use crate::workload::{DataSet, Mode, NetworkFile, Workload};
+pub use crate::workload::{APPLICATION_UNITS, DataSet, Mode, NetworkFile, Workload};
 
 pub use jiff::{Timestamp, civil::Date};
 pub use uuid::Uuid;

@@ -9,6 +9,9 @@ use crate::{CommandTemplate, Fit, Interpolation, NO_IMAGE_PX, NumberFormat, Resi
 /// The `data` of generated digits.
 const DRAWN_DIGITS: &str = "digits";
 
+/// Units of the work of an application of Spark: what it reads, or else its tasks.
+pub const APPLICATION_UNITS: [&str; 3] = ["bytes", "rows", "tasks"];
+
 /// A CNN job: the model and its data.
 ///
 /// The optional fields are absent for the defaults, so that such jobs stay comparable with samples
@@ -252,13 +255,18 @@ impl Workload {
         self.text.as_ref().map_or((self.image_px, "px"), |text| (text.words, "words"))
     }
 
-    /// Describes the job: `resnet18 inference`, or `train.py` for the user's own program, which may
-    /// do anything.
+    /// Describes the job: `resnet18 inference`, or `train.py` for the user's own program or
+    /// application, which may do anything.
     pub fn describe_job(&self) -> String {
         match self.command {
-            Some(_) => self.model.clone(),
-            None => format!("{} {}", self.model, self.mode.as_str()),
+            None if !self.is_application() => format!("{} {}", self.model, self.mode.as_str()),
+            _ => self.model.clone(),
         }
+    }
+
+    /// Whether the job is a whole application of Spark, whose work is what it reads.
+    pub fn is_application(&self) -> bool {
+        self.unit.as_deref().is_some_and(|unit| APPLICATION_UNITS.contains(&unit))
     }
 
     /// Returns the images that the whole job processes, over all epochs.

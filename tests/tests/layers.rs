@@ -74,9 +74,11 @@ const ALLOWED: [(&str, &[&str]); 32] = [
         "foreglow-console",
         &[
             "foreglow-shared",
+            "foreglow-import",
             "foreglow-spark-log",
             "foreglow-model",
             "foreglow-exit",
+            "foreglow-event-log",
             "foreglow-architectures",
             "foreglow-store",
             "foreglow-machine",

@@ -8,9 +8,10 @@ use foreglow_shared::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::given::GivenTimes;
 use crate::capacity::Capacity;
 use crate::memory::is_out_of_memory;
-use crate::public::{PublicArm, PublicTimes};
+use crate::public::PublicArm;
 use crate::runs::Items;
 use crate::{Accuracy, FitError, Predictor};
 
@@ -97,6 +98,8 @@ pub enum Basis {
     /// From public measurements of the runs of others, because the job never ran, or not on this
     /// machine type.
     Public,
+    /// From the simulation of event logs of the job, and their spread.
+    Simulated,
     /// Too little was measured for a prediction.
     Unknown,
 }
@@ -111,6 +114,7 @@ impl Basis {
             Self::OtherCnns => "other_cnns",
             Self::Layers => "layers",
             Self::Public => "public",
+            Self::Simulated => "simulated",
             Self::Unknown => "unknown",
         }
     }
@@ -125,6 +129,7 @@ impl Basis {
             Self::OtherCnns => Some("other CNNs there"),
             Self::Layers => Some("the costs of its layers"),
             Self::Public => Some("public measurements"),
+            Self::Simulated => Some("simulation of event logs"),
         }
     }
 }
@@ -165,8 +170,8 @@ pub(crate) struct FittedArm {
     /// Whether the partition or batch size is unusual. Then only configurations whose memory was
     /// measured are offered.
     pub(crate) must_be_shown_to_fit: bool,
-    /// Times from public measurements, of a job that never ran there.
-    pub(crate) public: Option<PublicTimes>,
+    /// Times that are not those of a fit of the runs: public measurements, or simulation.
+    pub(crate) given: Option<GivenTimes>,
 }
 
 impl FittedArm {
@@ -176,7 +181,7 @@ impl FittedArm {
         let job = Arc::new(Job::of_runs(context, Vec::new()));
         let memory = Arc::clone(&job);
         let arm = Self::not_fitted(job, memory, (SizesFrom::Own, batch_size, PUBLIC_MEMORY_MIB));
-        Self { public: Some(times), ..arm }
+        Self { given: Some(GivenTimes::Public(times)), ..arm }
     }
 
     /// Creates an arm beside own runs, whose times are from public measurements. Its memory is that
@@ -186,7 +191,7 @@ impl FittedArm {
         let template = Job::of_runs(context, Vec::new());
         let arm = arm(group, &template, &[], Learning::of(&template))?;
         let memory_per_executor_mib = arm.memory_per_executor_mib.min(PUBLIC_MEMORY_MIB);
-        Some(Self { memory_per_executor_mib, public: Some(times), ..arm })
+        Some(Self { memory_per_executor_mib, given: Some(GivenTimes::Public(times)), ..arm })
     }
 
     /// Creates an arm that is not fitted yet; `memory` has the runs that show the memory of an
@@ -212,7 +217,7 @@ impl FittedArm {
             is_interpolated: false,
             has_only_exceeded: false,
             must_be_shown_to_fit: false,
-            public: None,
+            given: None,
         }
     }
 
@@ -243,7 +248,7 @@ impl FittedArm {
             runs: if self.is_interpolated { 0 } else { self.job.observations.len() },
             basis: match (&self.own, has_joint) {
                 _ if self.has_only_exceeded => Basis::Unknown,
-                _ if self.public.is_some() => Basis::Public,
+                _ if let Some(given) = &self.given => given.basis(),
                 (Some(own), _) if own.is_transferred() => Basis::Layers,
                 (Some(_), _) => Basis::Own,
                 (None, true) if self.is_lent => Basis::OtherCnns,

@@ -11,6 +11,7 @@ mod arm_predictor;
 mod arms;
 mod choices;
 mod columns;
+mod given;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -23,11 +24,12 @@ pub use self::arms::{Arm, Basis, SizesFrom};
 use self::arms::{arms, check_count};
 use self::choices::between;
 use self::columns::Columns;
+use self::given::GivenTimes;
 use crate::chance::{stopped_secs, within};
 use crate::runs::check;
 use crate::{
-    Accuracy, AccuracyUnknown, Dataset, FitError, Placement, Prediction, Predictor, PublicAnswer, Setting,
-    TablePredictor, Warning,
+    Accuracy, AccuracyUnknown, Dataset, FitError, LoggedRun, Placement, Prediction, Predictor, PublicAnswer, Setting,
+    SimulatedTimes, TablePredictor, Warning,
 };
 
 /// Number of distinct settings from which on an arm is predicted from its own runs alone.
@@ -116,28 +118,25 @@ impl JointPredictor {
         let mut fitted = arms(&group);
         fitted.iter_mut().for_each(|arm| arm.take_predictor(Arc::clone(&predictor)));
         let accuracy_unknown = AccuracyUnknown::of(&job.accuracies, definition.images, definition.epochs);
-        let empty = Self {
-            definition,
-            accuracy_unknown,
-            arms: Vec::new(),
-            fitted: Vec::new(),
-            table: None,
-            joint: OnceLock::new(),
-        };
-        empty.with_arms(fitted)
+        Self { accuracy_unknown, ..Self::without_runs(definition) }.with_arms(fitted)
     }
 
-    /// Returns the predictor of a job without runs, from public measurements; `None` if no machine
-    /// type can run it.
-    pub fn from_public(answer: PublicAnswer) -> Option<Self> {
-        let empty = Self {
-            definition: JobDefinition::of(&answer.arms.first()?.context),
+    /// Returns a predictor without arms and without a fit of runs.
+    fn without_runs(definition: JobDefinition) -> Self {
+        Self {
+            definition,
             accuracy_unknown: None,
             arms: Vec::new(),
             fitted: Vec::new(),
             table: None,
             joint: OnceLock::new(),
-        };
+        }
+    }
+
+    /// Returns the predictor of a job without runs, from public measurements; `None` if no machine
+    /// type can run it.
+    pub fn from_public(answer: PublicAnswer) -> Option<Self> {
+        let empty = Self::without_runs(JobDefinition::of(&answer.arms.first()?.context));
         Some(empty.with_arms(answer.arms.into_iter().map(FittedArm::from_public).collect()))
     }
 
@@ -147,6 +146,33 @@ impl JointPredictor {
         let mut fitted = std::mem::take(&mut self.fitted);
         fitted.extend(answer.arms.into_iter().filter_map(|arm| FittedArm::beside(group, arm)));
         self.with_arms(fitted)
+    }
+
+    /// Returns the predictor of a job on the machine types of its runs, from their event logs; the
+    /// runs of `logs` are those of `group`, the latest last. `None` if no log is of one of its
+    /// arms.
+    ///
+    /// # Errors
+    /// [`FitError`]: no run completed, a run has an invalid value, or there are too many arms.
+    pub fn from_logs(group: &JobGroup, logs: &[LoggedRun]) -> Result<Option<Self>, FitError> {
+        let observations = || group.jobs.iter().flat_map(|job| &job.observations);
+        observations().try_for_each(check)?;
+        if observations().next().is_none() {
+            return Err(FitError::NoObservations);
+        }
+        check_count(group)?;
+        let amount = group.definition.images_processed();
+        let simulated = |arm: FittedArm| {
+            let own = &arm.job.context;
+            let is_own = |run: &&LoggedRun| {
+                run.context.hardware() == own.hardware() && run.context.workload.batch_size == own.workload.batch_size
+            };
+            let times = SimulatedTimes::new(logs.iter().filter(is_own).cloned().collect(), amount)?;
+            Some(FittedArm { given: Some(GivenTimes::Simulated(Arc::new(times))), ..arm })
+        };
+        let fitted: Vec<FittedArm> = arms(group).into_iter().filter_map(simulated).collect();
+        let empty = Self::without_runs(group.definition.clone());
+        Ok((!fitted.is_empty()).then(|| empty.with_arms(fitted)))
     }
 
     fn with_arms(self, fitted: Vec<FittedArm>) -> Self {
@@ -214,7 +240,12 @@ impl JointPredictor {
 
     /// Whether times of an arm are from public measurements.
     pub fn has_public(&self) -> bool {
-        self.fitted.iter().any(|arm| arm.public.is_some())
+        (0..self.fitted.len()).any(|arm| self.has_public_arm(arm))
+    }
+
+    /// Whether the times of an arm are from public measurements.
+    pub(crate) fn has_public_arm(&self, arm: usize) -> bool {
+        matches!(self.fitted[arm].given, Some(GivenTimes::Public(_)))
     }
 
     /// Returns the arms.
@@ -279,9 +310,9 @@ impl JointPredictor {
     /// does for the whole.
     pub(crate) fn predict_share(&self, arm: usize, split: CoreSplit, share: f64) -> Prediction {
         let fitted = &self.fitted[arm];
-        if let Some(public) = &fitted.public {
+        if let Some(given) = &fitted.given {
             let unknown = || Prediction::unknown(vec![Warning::Impossible]);
-            return public.predict(split.executors, share).unwrap_or_else(unknown);
+            return given.predict(split, share).unwrap_or_else(unknown);
         }
         let setting = Setting::at(split, fitted.whole_job * share);
         if !setting.is_possible() {

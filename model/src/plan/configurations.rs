@@ -20,7 +20,7 @@ const MEMORY_STEP_MIB: u32 = 256;
 pub(super) fn configurations(predictor: &JointPredictor, index: usize, space: &Space) -> Vec<CoreSplit> {
     let (mut executors, mut cores) = counts(predictor, index, space);
     let most = (MAX_LISTED / predictor.arms().len()).max(1);
-    if space.is_grid() && executors.len() * cores.len() > most && predictor.fitted(index).public.is_none() {
+    if space.is_grid() && executors.len() * cores.len() > most && !predictor.has_public_arm(index) {
         let side = libm::sqrt(most as f64) as usize;
         let runs = measured(predictor, index);
         if space.cores_per_executor.is_empty() {
@@ -48,8 +48,9 @@ fn thinned(counts: &[u32], measured: BTreeSet<u32>, most: usize) -> Vec<u32> {
 
 /// Returns the numbers of executors and of cores per executor to compare on an arm, ascending.
 pub(super) fn counts(predictor: &JointPredictor, index: usize, space: &Space) -> (Vec<u32>, Vec<u32>) {
-    if let Some(public) = &predictor.fitted(index).public {
-        return (public.executors(), vec![1]);
+    let fitted = predictor.fitted(index);
+    if let Some(given) = &fitted.given {
+        return given.counts(&fitted.job, &space.executors, &space.cores_per_executor);
     }
     let runs = measured(predictor, index);
     (

@@ -9,13 +9,17 @@
 //! a bottleneck such as memory bandwidth, tasks slow down as cores are added, and the simulated
 //! time is too short.
 
+mod logged;
 mod plan;
 mod schedule;
+mod times;
 
 use foreglow_spark_log::Run;
 use serde::Serialize;
 
+pub use self::logged::LoggedRun;
 use self::plan::Plan;
+pub use self::times::SimulatedTimes;
 
 /// A run that is ready to be simulated.
 #[derive(Clone, Debug)]

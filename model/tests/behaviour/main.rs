@@ -17,6 +17,7 @@ mod decision;
 mod default_counts;
 mod device_prices;
 mod ensemble;
+mod event_log_times;
 mod explain;
 mod grid;
 mod groups;

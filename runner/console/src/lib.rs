@@ -11,6 +11,7 @@ pub mod candidates;
 pub mod catalog;
 pub mod compare;
 pub mod evaluation;
+pub mod event_logs;
 pub mod grammar;
 pub mod imported;
 pub mod link_suffix;

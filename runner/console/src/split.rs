@@ -57,6 +57,11 @@ impl TotalCores {
 }
 
 impl TotalsOfCores {
+    /// Whether totals are given.
+    pub fn is_given(&self) -> bool {
+        self.total_cores.is_some()
+    }
+
     /// Returns the splits of every number of executors: with each of these numbers of cores, or
     /// with each total that suffices for them.
     ///

@@ -21,8 +21,10 @@ use foreglow_shared::{Context, Engine, Labels};
 /// Convert Spark event logs, finished jobs, training runs, CSV or JSON Lines to timing samples.
 ///
 /// A log records what ran where and for how long, but not the CNN, the number of images and the
-/// sampling rate. Foreglow's own runs record these as properties `spark.foreglow.*`; for other
-/// runs, give them with the options below. An option that contradicts a log or a sample is refused.
+/// sampling rate. Foreglow's own runs record these as properties `spark.foreglow.*`; for other runs
+/// of a CNN, give them with the options below. Without any of them a log is a run of its
+/// application, whose work is what it reads. An option that contradicts a log or a sample is
+/// refused.
 /// Finished jobs are the output of `sacct --parsable2` or `kubectl get job -o json`; each task or
 /// pod is an executor. A training run is its log, its event file of TensorBoard or its folder; the
 /// file `labels.csv` in a folder of several runs describes each, in a row.
@@ -53,7 +55,7 @@ pub struct Args {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Values missing in a log")]
 struct LabelArgs {
-    /// Name of the CNN, such as resnet50
+    /// Name of the CNN, such as resnet50, or of the application
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 

@@ -4,6 +4,7 @@
 use foreglow_console::answer::PlanAnswer;
 use foreglow_console::ask::{Source, alone};
 use foreglow_console::compare::MachineArgs;
+use foreglow_console::event_logs::plan_logs;
 use foreglow_console::grammar::{Counts, count};
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
@@ -19,7 +20,9 @@ use foreglow_shared::{Context, JobGroup, NO_IMAGE_PX};
 /// samples have several. A CNN that was never run here is predicted from the others in the
 /// samples: --model vgg16 or --model net.onnx. Without samples, name a network in their place, such
 /// as `plan resnet50 --images 1000000`: public measurements of the runs of others predict it on the
-/// GPUs of the catalog. With --public they predict the machine types that the samples lack.
+/// GPUs of the catalog. With --public they predict the machine types that the samples lack. Event
+/// logs of Spark, files or folders, in the place of samples need no labels: their tasks are
+/// simulated on the other configurations.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -96,6 +99,13 @@ fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
                 ", or add --public for the machine types that the samples lack"
             }
         )));
+    }
+    if let Some(answer) = plan_logs(&args.source, &args.question, &args.totals, &args.machines)? {
+        return if args.public.is_beside() || args.image_px.is_some() {
+            Err(unusable("--public and --image-px need samples of a CNN, and the files are event logs"))
+        } else {
+            Ok(answer)
+        };
     }
     if args.image_px.is_some() && args.source.model.is_none() && !args.public.is_beside() {
         return Err(unusable("--image-px is for a CNN that was never run here; name it with --model"));

@@ -33,7 +33,7 @@ pub use crate::error::ImportError;
 pub use crate::given::Given;
 pub use crate::input::{Input, Part, Piece};
 pub use crate::name::run_name;
-pub use crate::spark::{application, notes};
+pub use crate::spark::{application, is_event_log, notes};
 pub use crate::training::steps_of_trainer;
 
 /// All importers. The first whose [`Importer::sniff`] accepts a file reads it; the last accepts

@@ -10,8 +10,7 @@ pub struct SparkLog;
 
 impl Importer for SparkLog {
     fn sniff(&self, start: &str) -> bool {
-        // The first line is cut if the start of the log is missing.
-        start.lines().any(is_event)
+        is_event_log(start)
     }
 
     fn read(&self, input: &mut Input<'_>, given: &Given) -> Result<Import, ImportError> {
@@ -47,6 +46,12 @@ impl Importer for SparkLog {
         import.notes.splice(0..0, of_log);
         Ok(import)
     }
+}
+
+/// Returns whether the beginning of a file is that of an event log.
+pub fn is_event_log(start: &str) -> bool {
+    // The first line is cut if the start of the log is missing.
+    start.lines().any(is_event)
 }
 
 fn is_event(line: &str) -> bool {

@@ -218,3 +218,80 @@ fn one_sampling_rate_for_several_runs_of_a_log_is_refused_and_each_may_have_its_
     assert_eq!((import.samples.len(), import.problems.len()), (1, 1), "{import:?}");
     assert!(import.problems[0].starts_with("run 1: sampling_rate is \"0.5\" in the log"), "{import:?}");
 }
+
+/// Returns a log whose first job has a stage of two tasks, with metrics of each.
+fn with_tasks(metrics: &Value) -> Vec<Value> {
+    let mut lines = lines();
+    let info = json!({"Stage ID": 0, "Stage Name": "count", "Number of Tasks": 2, "Submission Time": 10_000, "Completion Time": 29_000});
+    lines[5]["Stage IDs"] = json!([0]);
+    let task = |index: u32| {
+        json!({"Event": "SparkListenerTaskEnd", "Stage ID": 0, "Task End Reason": {"Reason": "Success"}, "Task Metrics": metrics,
+               "Task Info": {"Index": index, "Launch Time": 11_000, "Executor ID": index.to_string(), "Finish Time": 19_000 + 10_000 * index}})
+    };
+    lines.splice(6..6, [task(0), task(1), json!({"Event": "SparkListenerStageCompleted", "Stage Info": info})]);
+    lines
+}
+
+fn unlabelled(lines: &[Value], more: &[(&str, &str)]) -> Result<Import, String> {
+    let mut given = Given::default();
+    more.iter().for_each(|(name, value)| given.labels.set(name, *value));
+    read(text(lines), &given)
+}
+
+#[test]
+fn a_log_without_labels_is_a_run_of_its_application_with_what_it_read_as_the_amount() {
+    let amount = |metrics: Value| {
+        let import = unlabelled(&with_tasks(&metrics), &[]).unwrap();
+        let [sample] = import.samples.as_slice() else { panic!("{import:?}") };
+        assert_eq!(
+            (sample.workload.model.as_str(), sample.sampling_rate, sample.outcome),
+            ("a", 1.0, Outcome::Completed)
+        );
+        assert_eq!((sample.workload.describe_job(), sample.completion_time_secs), ("a".to_owned(), Some(140.0)));
+        (sample.workload.images, sample.workload.unit.clone().unwrap())
+    };
+    let input = |bytes: u64, rows: u64| json!({"Input Metrics": {"Bytes Read": bytes, "Records Read": rows}});
+    assert_eq!(amount(input(500, 7)), (1000, "bytes".to_owned()));
+    assert_eq!(amount(input(0, 7)), (14, "rows".to_owned()));
+    assert_eq!(amount(json!({})), (2, "tasks".to_owned()));
+}
+
+#[test]
+fn an_application_without_labels_can_be_named_and_has_sparks_default_memory() {
+    let mut lines = with_tasks(&json!({}));
+    let import = unlabelled(&lines, &[("model", "nightly")]).unwrap();
+    assert_eq!((import.samples[0].workload.model.as_str(), import.notes.len()), ("nightly", 1), "{:?}", import.notes);
+    lines[2]["Spark Properties"] = json!({});
+    let import = unlabelled(&lines, &[]).unwrap();
+    assert_eq!(import.samples[0].configuration.memory_per_executor_mib, 1024);
+    assert!(
+        import.notes.iter().any(|note| note.contains("Spark's default of 1024 MiB is assumed")),
+        "{:?}",
+        import.notes
+    );
+    let given = unlabelled(&lines, &[("memory_per_executor_mib", "2048")]).unwrap();
+    assert_eq!(given.samples[0].configuration.memory_per_executor_mib, 2048);
+    lines[1]["App Name"] = " ".into();
+    assert_eq!(unlabelled(&lines, &[]).unwrap().samples[0].workload.model, "app-1");
+}
+
+#[test]
+fn a_log_with_some_labels_of_a_cnn_is_refused_with_the_missing_ones() {
+    let error = unlabelled(&with_tasks(&json!({})), &[("image_px", "64")]).unwrap_err();
+    assert!(
+        error.starts_with("the log lacks model, mode, images, batch_size, partition_size and sampling_rate"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_unlabelled_log_of_a_stream_or_without_tasks_is_refused() {
+    let error = unlabelled(&lines(), &[]).unwrap_err();
+    assert!(error.starts_with("the log has no tasks, so the work of the application is unknown"), "{error}");
+    for property in ["sql.streaming.queryId", "spark.streaming.internal.batchTime"] {
+        let mut lines = with_tasks(&json!({}));
+        lines[5]["Properties"] = json!({property: "1"});
+        let error = unlabelled(&lines, &[]).unwrap_err();
+        assert!(error.starts_with("it is of a streaming application"), "{error}");
+    }
+}

@@ -94,6 +94,8 @@ pub struct SparkJob {
     pub description: Option<String>,
     /// Its local properties that begin with [`LABEL_PREFIX`](super::LABEL_PREFIX).
     pub labels: BTreeMap<String, String>,
+    /// Whether it is a micro-batch of a streaming query.
+    pub is_of_stream: bool,
 }
 
 /// The end of a job.
@@ -157,6 +159,17 @@ pub struct TaskTotals {
     pub cpu_ns: Option<u64>,
     /// Time of garbage collection in the executors' JVMs, milliseconds.
     pub gc_ms: Option<u64>,
+    /// Bytes read from files and other sources, without shuffles.
+    pub read_bytes: Option<u64>,
+    /// Rows read from them.
+    pub read_rows: Option<u64>,
+    /// Bytes written to disk because the execution memory was full.
+    pub spilled_bytes: Option<u64>,
+    /// Largest execution memory of a task, bytes.
+    pub peak_execution_bytes: Option<u64>,
+    /// Largest heap of an executor that ran the stage, bytes; `None` if Spark did not look while a
+    /// task ran.
+    pub peak_heap_bytes: Option<u64>,
     /// The first failure.
     pub failure: Option<TaskFailure>,
 }

@@ -11,6 +11,9 @@ const MAX_TASKS: u32 = 1 << 24;
 /// Limit on the length of a property; longer ones, such as class paths, are dropped.
 const MAX_PROPERTY: usize = 4096;
 
+/// Local properties that Spark gives the jobs of a stream: Structured Streaming's and DStreams'.
+const STREAM_PROPERTIES: [&str; 2] = ["sql.streaming.queryId", "spark.streaming.internal.batchTime"];
+
 /// Parses one event and adds it.
 ///
 /// # Errors
@@ -60,6 +63,14 @@ pub(crate) fn take(application: &mut Application, kind: Kind, line: &str) -> Res
             let end = event.at_ms.map(|at_ms| JobEnd { at_ms, failure, losses_before });
             application.jobs.entry(event.id).or_default().end = end;
         }
+        Kind::StageExecutorMetrics => {
+            let event: event::StageExecutorMetrics = serde_json::from_str(line)?;
+            // The driver's own heap is no memory of an executor, unless the driver runs the tasks.
+            let runs_tasks = application.executors.iter().any(|executor| executor.id == event.executor);
+            if let Some(stage) = application.stages.get_mut(&event.stage).filter(|_| runs_tasks) {
+                rise(&mut stage.totals.peak_heap_bytes, event.metrics.heap_bytes.filter(|bytes| *bytes > 0));
+            }
+        }
         Kind::StageSubmitted | Kind::StageCompleted => {
             let event: event::StageEvent = serde_json::from_str(line)?;
             take_stage(application, event.info);
@@ -98,6 +109,7 @@ fn take_job_start(application: &mut Application, event: event::JobStart) {
         end: application.jobs.get_mut(&event.id).and_then(|job| job.end.take()),
         stages,
         description: properties.remove("spark.job.description"),
+        is_of_stream: STREAM_PROPERTIES.iter().any(|name| properties.contains_key(*name)),
         labels: properties.into_iter().filter(|(name, _)| name.starts_with(LABEL_PREFIX)).collect(),
     };
     application.untimed_jobs += u64::from(job.submitted_ms.is_none());
@@ -146,7 +158,7 @@ fn earlier(one: Option<i64>, other: Option<i64>) -> Option<i64> {
 }
 
 fn take_task(application: &mut Application, event: &TaskEnd<'_>) {
-    let TaskEnd { reason, info, metrics, .. } = event;
+    let TaskEnd { reason, info, metrics, executor_metrics, .. } = event;
     let stage = application.stages.entry(event.stage).or_default();
     stage.first_launch_ms = earlier(stage.first_launch_ms, Some(info.launched_ms));
     stage.last_finish_ms = stage.last_finish_ms.max(Some(info.finished_ms));
@@ -168,7 +180,15 @@ fn take_task(application: &mut Application, event: &TaskEnd<'_>) {
         add(&mut totals.run_ms, metrics.run_ms);
         add(&mut totals.cpu_ns, metrics.cpu_ns);
         add(&mut totals.gc_ms, metrics.gc_ms);
+        add(&mut totals.spilled_bytes, metrics.spilled_bytes);
+        rise(&mut totals.peak_execution_bytes, metrics.peak_execution_bytes);
+        if let Some(input) = &metrics.input {
+            add(&mut totals.read_bytes, input.bytes);
+            add(&mut totals.read_rows, input.rows);
+        }
     }
+    let heap_bytes = executor_metrics.as_ref().and_then(|metrics| metrics.heap_bytes);
+    rise(&mut totals.peak_heap_bytes, heap_bytes.filter(|bytes| *bytes > 0));
     let slot_ms = info.finished_ms.checked_sub(info.launched_ms).and_then(|ms| u32::try_from(ms).ok());
     let Some(slot_ms) = slot_ms.filter(|ms| *ms != Stage::UNKNOWN) else {
         application.damage.backward_tasks += 1;
@@ -191,6 +211,10 @@ fn add(sum: &mut Option<u64>, part: Option<u64>) {
     if let Some(part) = part {
         *sum = Some(sum.unwrap_or(0).saturating_add(part));
     }
+}
+
+fn rise(most: &mut Option<u64>, other: Option<u64>) {
+    *most = (*most).max(other);
 }
 
 fn sentence(reason: &event::Reason<'_>) -> String {

@@ -181,6 +181,8 @@ pub(crate) struct TaskEnd<'a> {
     pub info: TaskInfo<'a>,
     #[serde(rename = "Task Metrics")]
     pub metrics: Option<TaskMetrics>,
+    #[serde(rename = "Task Executor Metrics")]
+    pub executor_metrics: Option<ExecutorMetrics>,
 }
 
 #[derive(Deserialize)]
@@ -219,4 +221,35 @@ pub(crate) struct TaskMetrics {
     pub cpu_ns: Option<u64>,
     #[serde(rename = "JVM GC Time")]
     pub gc_ms: Option<u64>,
+    #[serde(rename = "Peak Execution Memory")]
+    pub peak_execution_bytes: Option<u64>,
+    #[serde(rename = "Disk Bytes Spilled")]
+    pub spilled_bytes: Option<u64>,
+    #[serde(rename = "Input Metrics")]
+    pub input: Option<InputMetrics>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct InputMetrics {
+    #[serde(rename = "Bytes Read")]
+    pub bytes: Option<u64>,
+    #[serde(rename = "Records Read")]
+    pub rows: Option<u64>,
+}
+
+/// Peaks of the executor while a task ran; 0 if Spark did not look in that time.
+#[derive(Deserialize)]
+pub(crate) struct ExecutorMetrics {
+    #[serde(rename = "JVMHeapMemory")]
+    pub heap_bytes: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct StageExecutorMetrics {
+    #[serde(rename = "Executor ID")]
+    pub executor: String,
+    #[serde(rename = "Stage ID")]
+    pub stage: u32,
+    #[serde(rename = "Executor Metrics")]
+    pub metrics: ExecutorMetrics,
 }

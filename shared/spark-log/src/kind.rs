@@ -14,6 +14,7 @@ pub(crate) enum Kind {
     JobEnd,
     StageSubmitted,
     StageCompleted,
+    StageExecutorMetrics,
     TaskEnd,
 }
 
@@ -60,6 +61,7 @@ pub(crate) fn start(line: &[u8]) -> Start {
         b"SparkListenerJobEnd" => Kind::JobEnd,
         b"SparkListenerStageSubmitted" => Kind::StageSubmitted,
         b"SparkListenerStageCompleted" => Kind::StageCompleted,
+        b"SparkListenerStageExecutorMetrics" => Kind::StageExecutorMetrics,
         b"SparkListenerTaskEnd" => Kind::TaskEnd,
         _ => return Start::Unwanted,
     };

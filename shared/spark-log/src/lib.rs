@@ -19,6 +19,7 @@ mod outcome;
 mod reader;
 mod run;
 mod sample;
+mod used;
 
 pub use crate::application::{
     Application, Damage, Executor, JobEnd, Loss, ResourceProfile, SparkJob, Stage, TaskFailure, TaskTotals,
@@ -27,6 +28,7 @@ pub use crate::outcome::Ending;
 pub use crate::reader::{EventLogError, EventLogReader};
 pub use crate::run::{NoRun, Run};
 pub use crate::sample::NoSample;
+pub use crate::used::{LongestStage, Used};
 
 /// Prefix of the description of warm-up jobs, which are not measured.
 pub const WARM_UP: &str = "foreglow warm-up";

@@ -1,6 +1,7 @@
 //! Outcome of a run: a run that did not get the requested configuration is not a valid measurement
 //! of it.
 
+use crate::application::SparkJob;
 use crate::run::Run;
 use foreglow_shared::Outcome;
 
@@ -35,9 +36,8 @@ impl Run<'_> {
     /// Returns the configuration and outcome; `None` if the log has no executors.
     pub fn ending(&self) -> Option<Ending> {
         let executors = self.most_executors();
-        let cores: Vec<u32> = self.executors().map(|executor| executor.cores).collect();
-        let cores_per_executor = *cores.iter().max().filter(|cores| **cores > 0)?;
-        let reason = self.failure().or_else(|| self.unlike(executors, cores_per_executor, &cores));
+        let cores_per_executor = self.executors().map(|executor| executor.cores).max().filter(|cores| *cores > 0)?;
+        let reason = self.failure().or_else(|| self.unlike(executors, cores_per_executor));
         let outcome = match &reason {
             None => Outcome::Completed,
             Some(reason) if OUT_OF_MEMORY.iter().any(|words| reason.contains(words)) => Outcome::OutOfMemory,
@@ -46,15 +46,31 @@ impl Run<'_> {
         Some(Ending { executors, cores_per_executor, outcome, reason, notes: self.notes() })
     }
 
-    fn most_executors(&self) -> u32 {
+    pub(crate) fn most_executors(&self) -> u32 {
         let moments = self.executors().map(|executor| executor.added_ms.max(self.submitted_ms));
         let counts = moments.map(|moment| self.application.executors_at(moment).count());
         u32::try_from(counts.max().unwrap_or(0)).unwrap_or(u32::MAX)
     }
 
+    /// Describes why the run did not do all of its work: a job failed, or a part of it is not in
+    /// the log. `None` if it did.
+    pub fn shortfall(&self) -> Option<String> {
+        let failed = self.jobs.iter().find_map(|(id, job)| Some((id, job.end.as_ref()?.failure.as_ref()?)));
+        match failed {
+            Some((id, message)) => Some(format!("job {id} failed: {}", first_line(message))),
+            None => self.missing_part(),
+        }
+    }
+
+    /// Describes executors with different numbers of cores; `None` if all have the same.
+    pub fn unequal_executors(&self) -> Option<String> {
+        let cores = || self.executors().map(|executor| executor.cores);
+        let (least, most) = (cores().min()?, cores().max()?);
+        (least != most).then(|| format!("its executors have different numbers of cores, from {least} to {most}"))
+    }
+
     /// Describes failed jobs, failed tasks and lost executors.
     fn failure(&self) -> Option<String> {
-        let of_job = self.jobs.iter().find_map(|(id, job)| Some((id, job.end.as_ref()?.failure.as_ref()?)));
         let lost: Vec<(&str, &str)> = self
             .executors()
             .filter_map(|executor| Some((executor.id.as_str(), executor.loss.as_ref()?)))
@@ -64,19 +80,15 @@ impl Run<'_> {
         let stages = self.stages();
         let failed: u64 = stages.values().map(|stage| u64::from(stage.totals.failed)).sum();
         let task = stages.values().find_map(|stage| stage.totals.failure.as_ref());
-        let mut parts = Vec::new();
-        if let Some((id, message)) = of_job {
-            parts.push(format!("job {id} failed: {}", first_line(message)));
-        }
-        if of_job.is_none() {
-            parts.extend(self.missing_part());
-        }
+        let mut parts: Vec<String> = self.shortfall().into_iter().collect();
         if let [(id, reason), ..] = lost.as_slice() {
             let others = lost.len() - 1;
             let others = if others == 0 { String::new() } else { format!(" and {others} more") };
             parts.push(format!("executor {id}{others} was lost during the run: {}", first_line(reason)));
         }
-        if let (Some(task), None) = (task, of_job) {
+        let is_failed = |(_, job): &(u32, &SparkJob)| job.end.as_ref().is_some_and(|end| end.failure.is_some());
+        // The message of a failed job tells the failure of its task.
+        if let Some(task) = task.filter(|_| !self.jobs.iter().any(is_failed)) {
             let (index, executor, reason) = (task.index, &task.executor, &task.reason);
             parts.push(format!(
                 "{failed} task attempts failed, the first of task {index} on executor {executor}: {reason}"
@@ -86,10 +98,9 @@ impl Run<'_> {
     }
 
     /// Describes how the executors differ from the request or from each other.
-    fn unlike(&self, executors: u32, cores_per_executor: u32, cores: &[u32]) -> Option<String> {
-        let (least, most) = (cores.iter().min().copied().unwrap_or(0), cores_per_executor);
-        if least != most {
-            return Some(format!("its executors have different numbers of cores, from {least} to {most}"));
+    fn unlike(&self, executors: u32, cores_per_executor: u32) -> Option<String> {
+        if let Some(sentence) = self.unequal_executors() {
+            return Some(sentence);
         }
         let at_first = self.application.executors_at(self.submitted_ms).count() as u64;
         if self.application.has_dynamic_allocation() && at_first != u64::from(executors) {
@@ -112,7 +123,7 @@ impl Run<'_> {
 
     /// Returns the requested E and C: from Foreglow's labels or from Spark's properties, which
     /// depend on the cluster manager.
-    fn asked(&self) -> (Option<u32>, Option<u32>) {
+    pub(crate) fn asked(&self) -> (Option<u32>, Option<u32>) {
         let labels = self.labels();
         let label = |name: &str| labels.get(name).and_then(|text| text.trim().parse::<u32>().ok());
         let properties = &self.application.properties;

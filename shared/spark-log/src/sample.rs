@@ -9,11 +9,11 @@ use crate::application::TaskTotals;
 use crate::outcome::Ending;
 use crate::run::Run;
 use foreglow_shared::{
-    Configuration, CoreSplit, Engine, Host, LabelError, Labels, Mode, SCHEMA, Sample, SampleError, TextInput, Workload,
-    number, printable,
+    APPLICATION_UNITS, Configuration, CoreSplit, Engine, Host, LabelError, Labels, Mode, NO_IMAGE_PX, SCHEMA, Sample,
+    SampleError, TextInput, Workload, number, printable,
 };
 
-/// Labels that every sample needs and Spark does not record.
+/// Labels that every sample of a CNN needs and Spark does not record.
 const NEEDED: [&str; 7] = ["model", "mode", "image_px", "images", "batch_size", "partition_size", "sampling_rate"];
 
 /// Why a run cannot become a timing sample.
@@ -26,6 +26,12 @@ pub enum NoSample {
     /// The log has no executors.
     #[error("the log has no executor events; run it again")]
     NoExecutors,
+    /// The log is of a streaming query and has no labels.
+    #[error("it is of a streaming application, whose time is not that of a job; give the log of a batch application")]
+    Stream,
+    /// The log has no tasks and no labels, so that the work of the application is unknown.
+    #[error("the log has no tasks, so the work of the application is unknown; give the log of one that ran a stage")]
+    NoTasks,
     /// A value is out of range.
     #[error(transparent)]
     Sample(#[from] SampleError),
@@ -33,17 +39,29 @@ pub enum NoSample {
 
 impl Run<'_> {
     /// Returns the timing sample of a run and remarks for the user. `given` supplies labels that
-    /// the log lacks; `runner_version` is the version of the calling program.
+    /// the log lacks; `runner_version` is the version of the calling program. A run without the
+    /// labels of a CNN is one of the whole application.
     ///
     /// # Errors
-    /// A required label is in neither the log nor `given`, the two contradict each other, or a
-    /// value is out of range.
+    /// Some of the labels of a CNN are in the log or in `given` and others in neither, the two
+    /// contradict each other, or a value is out of range. Without labels: the application is a
+    /// stream or ran no tasks.
     pub fn sample(&self, given: &Labels, runner_version: &str) -> Result<(Sample, Vec<String>), NoSample> {
         let labels = self.labels().with_flags(given)?;
+        let application = if is_of_cnn(&labels) { None } else { Some(self.application_labels(&labels)?) };
+        let unit = application.as_ref().map(|(_, unit)| *unit);
+        let mut labels = match application {
+            Some((of_application, _)) => labels.or(&of_application),
+            None => labels,
+        };
+        let mut usual_memory = None;
+        if unit.is_some() && self.application.executor_memory_mib().is_none() {
+            usual_memory = Some(USUAL_MEMORY_MIB).filter(|_| labels.get(MEMORY).is_none());
+            labels = labels.or(&of_pairs([(MEMORY, USUAL_MEMORY_MIB.to_string())]));
+        }
         let mut missing = labels.missing(&NEEDED);
-        let memory = self.application.executor_memory_mib();
-        if memory.is_none() {
-            missing.extend(labels.missing(&["memory_per_executor_mib"]));
+        if self.application.executor_memory_mib().is_none() {
+            missing.extend(labels.missing(&[MEMORY]));
         }
         if labels.get("mode").is_none_or(|mode| mode != Mode::Inference.as_str()) {
             missing.extend(labels.missing(&["epochs"]));
@@ -54,7 +72,19 @@ impl Run<'_> {
         let Ending { executors, cores_per_executor, outcome, reason, mut notes } =
             self.ending().ok_or(NoSample::NoExecutors)?;
         let text = |name: &str| labels.get(name).map(str::to_owned);
-        let memory_per_executor_mib = self.memory_per_executor_mib(given)?;
+        let memory_per_executor_mib = self.memory_per_executor_mib(&labels, given)?;
+        let workload = Workload { unit: unit.map(str::to_owned), ..workload(&labels)? };
+        if let Some(unit) = unit {
+            notes.push(format!(
+                "it has no labels of a CNN, and counts as a run of the application {} with {} {unit}",
+                workload.model, workload.images
+            ));
+        }
+        if let Some(mib) = usual_memory {
+            notes.push(format!(
+                "the log has no spark.executor.memory, so that Spark's default of {mib} MiB is assumed; give another with --memory"
+            ));
+        }
         let completion_time_secs = Some(self.completion_time_secs()).filter(|secs| *secs > 0.0);
         let held = self.accelerators();
         if let Some((name, count @ 2..)) = held {
@@ -78,7 +108,7 @@ impl Run<'_> {
         let sample = Sample {
             schema: SCHEMA,
             id: text("run").and_then(|run| Uuid::parse_str(&run).ok()).unwrap_or_else(|| self.id()),
-            workload: workload(&labels)?,
+            workload,
             configuration: Configuration {
                 accelerator: text("accelerator").or(resource),
                 ..Configuration::new(
@@ -109,15 +139,45 @@ impl Run<'_> {
         Ok((sample, notes))
     }
 
+    /// Returns the labels of a whole application that has none, and the unit of its work: the bytes
+    /// that it reads from files, or else the rows, or else its tasks. `known` may name it.
+    fn application_labels(&self, known: &Labels) -> Result<(Labels, &'static str), NoSample> {
+        if self.jobs.iter().any(|(_, job)| job.is_of_stream) {
+            return Err(NoSample::Stream);
+        }
+        let stages = self.stages();
+        let sum =
+            |of: fn(&TaskTotals) -> u64| stages.values().map(|stage| of(&stage.totals)).fold(0, u64::saturating_add);
+        let amounts = [
+            sum(|totals| totals.read_bytes.unwrap_or(0)),
+            sum(|totals| totals.read_rows.unwrap_or(0)),
+            sum(|totals| totals.succeeded.into()),
+        ];
+        let mut units = APPLICATION_UNITS.into_iter().zip(amounts);
+        let (unit, amount) = units.find(|(_, amount)| *amount > 0).ok_or(NoSample::NoTasks)?;
+        let application = self.application;
+        let names = [known.get("model"), application.name.as_deref(), application.id.as_deref()];
+        let name = names.into_iter().flatten().map(str::trim).find(|name| !name.is_empty()).unwrap_or("application");
+        let labels = [
+            ("model", printable(name)),
+            ("mode", Mode::Inference.as_str().to_owned()),
+            ("image_px", NO_IMAGE_PX.to_string()),
+            ("images", amount.to_string()),
+            ("batch_size", "1".to_owned()),
+            ("partition_size", "1".to_owned()),
+            ("sampling_rate", "1".to_owned()),
+        ];
+        Ok((of_pairs(labels), unit))
+    }
+
     /// Returns the memory of an executor: from a label, from Spark's properties, or as given.
-    fn memory_per_executor_mib(&self, given: &Labels) -> Result<u32, NoSample> {
-        const NAME: &str = "memory_per_executor_mib";
-        let labels = self.labels();
-        let in_log = match labels.get(NAME) {
-            Some(_) => Some(labels.value(NAME, COUNT)?),
+    /// `labels` has all labels, and `given` those that must agree with the log.
+    fn memory_per_executor_mib(&self, labels: &Labels, given: &Labels) -> Result<u32, NoSample> {
+        let in_log = match self.labels().get(MEMORY) {
+            Some(_) => Some(self.labels().value(MEMORY, COUNT)?),
             None => self.application.executor_memory_mib().map(|mib| u32::try_from(mib).unwrap_or(u32::MAX)),
         };
-        let given_mib = given.get(NAME).map(|_| given.value(NAME, COUNT)).transpose()?;
+        let given_mib = given.get(MEMORY).map(|_| given.value(MEMORY, COUNT)).transpose()?;
         match (in_log, given_mib) {
             (Some(log), Some(given)) if log != given => Err(NoSample::from(LabelError::Conflict {
                 name: "spark.executor.memory",
@@ -126,7 +186,7 @@ impl Run<'_> {
                 given: format!("{given} MiB"),
             })),
             (Some(mib), _) | (None, Some(mib)) => Ok(mib),
-            (None, None) => Err(LabelError::Missing(labels.missing(&[NAME])).into()),
+            (None, None) => Ok(labels.value(MEMORY, COUNT)?),
         }
     }
 
@@ -138,7 +198,7 @@ impl Run<'_> {
     }
 
     /// Returns Spark's counts, for the field `spark` of the sample. Counts that the log lacks are
-    /// omitted.
+    /// omitted, and so are amounts of 0.
     pub fn facts(&self) -> Map<String, Value> {
         let application = self.application;
         let stages = self.stages();
@@ -148,6 +208,10 @@ impl Run<'_> {
         // Exact up to 2^53, which is 104 days in nanoseconds.
         let secs = |of: fn(&TaskTotals) -> Option<u64>, a_second: f64| {
             totals().filter_map(of).reduce(u64::saturating_add).map(|sum| sum as f64 / a_second)
+        };
+        let sum = |of: fn(&TaskTotals) -> Option<u64>| {
+            let sum = totals().filter_map(of).reduce(u64::saturating_add);
+            sum.filter(|sum| *sum > 0).map(Value::from)
         };
         let facts = [
             ("application", application.id.clone().map(Value::from)),
@@ -160,6 +224,9 @@ impl Run<'_> {
             ("run_secs", secs(|totals| totals.run_ms, 1e3).map(Value::from)),
             ("cpu_secs", secs(|totals| totals.cpu_ns, 1e9).map(Value::from)),
             ("gc_secs", secs(|totals| totals.gc_ms, 1e3).map(Value::from)),
+            ("read_bytes", sum(|totals| totals.read_bytes)),
+            ("read_rows", sum(|totals| totals.read_rows)),
+            ("spilled_bytes", sum(|totals| totals.spilled_bytes)),
         ];
         facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
@@ -179,6 +246,20 @@ impl Run<'_> {
 }
 
 const COUNT: &str = "a whole number, 1 or more";
+const MEMORY: &str = "memory_per_executor_mib";
+/// Spark's default of `spark.executor.memory`, MiB (Spark's documentation, "Configuration").
+const USUAL_MEMORY_MIB: u32 = 1024;
+
+/// Whether labels describe a CNN. The name alone may be that of any application.
+fn is_of_cnn(labels: &Labels) -> bool {
+    NEEDED.iter().chain(&["epochs"]).any(|name| *name != "model" && labels.get(name).is_some())
+}
+
+fn of_pairs<const N: usize>(pairs: [(&str, String); N]) -> Labels {
+    let mut labels = Labels::default();
+    pairs.into_iter().for_each(|(name, value)| labels.set(name, value));
+    labels
+}
 
 fn workload(labels: &Labels) -> Result<Workload, LabelError> {
     let mode = match labels.get("mode") {

@@ -148,6 +148,31 @@ fn a_run_becomes_a_sample_with_sparks_counts() {
 }
 
 #[test]
+fn what_a_run_used_is_told_beside_what_was_asked_for() {
+    let log = changed(
+        "\"JVM GC Time\":7",
+        "\"JVM GC Time\":9,\"Disk Bytes Spilled\":1048577,\"Peak Execution Memory\":5000000",
+    )
+    .replace("\"Task Metrics\"", "\"Task Executor Metrics\":{\"JVMHeapMemory\":94371840},\"Task Metrics\"")
+    .replace("\"spark.executor.cores\":\"2\"", "\"spark.master\":\"yarn\",\"spark.executor.instances\":\"3\"");
+    let application = read(log.as_bytes(), 4096).unwrap();
+    let used = application.runs().unwrap()[0].used().unwrap();
+    assert_eq!(
+        (used.executors_asked, used.executors, used.mean_executors, used.executors_removed),
+        (Some(3), 1, 1.0, 0)
+    );
+    // 110 ms of tasks in 150 ms of two cores.
+    assert!((used.busy_share - 110.0 / 300.0).abs() < 1e-12, "{used:?}");
+    assert_eq!(
+        (used.memory_per_executor_mib, used.peak_heap_mib, used.peak_execution_mib),
+        (Some(512), Some(90), Some(5))
+    );
+    assert_eq!((used.spilled_mib, used.gc_share), (Some(2), Some(0.1)));
+    let stage = used.longest_stage.unwrap();
+    assert_eq!((stage.tasks, stage.longest_task_secs, stage.skew), (1, 0.11, 1.0));
+}
+
+#[test]
 fn several_accelerators_per_executor_are_noted() {
     let application = read(changed("\"addresses\":[\"0\"]", "\"addresses\":[\"0\",\"1\"]").as_bytes(), 4096).unwrap();
     let run = &application.runs().unwrap()[0];
@@ -317,10 +342,14 @@ fn is_harmless(log: &[u8]) {
     let Ok(runs) = application.runs() else { return };
     for run in &runs {
         assert!(run.completion_time_secs() >= 0.0 && run.startup_secs().is_none_or(|secs| secs >= 0.0));
-        match run.sample(&labels(), "0.1.0") {
-            Ok((sample, _)) => assert_eq!(sample.check(), Ok(())),
-            Err(error) => assert!(!error.to_string().is_empty()),
+        for given in [labels(), Labels::default()] {
+            match run.sample(&given, "0.1.0") {
+                Ok((sample, _)) => assert_eq!(sample.check(), Ok(())),
+                Err(error) => assert!(!error.to_string().is_empty()),
+            }
         }
+        let shares = |used: foreglow_spark_log::Used| [used.busy_share, used.gc_share.unwrap_or(0.0)];
+        assert!(run.used().is_none_or(|used| shares(used).iter().all(|share| (0.0..=1.0).contains(share))));
     }
 }
 

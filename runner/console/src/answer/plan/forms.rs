@@ -5,7 +5,7 @@ use foreglow_shared::{format_count, format_duration, format_probability};
 
 use super::{PlanAnswer, Row, Source};
 use crate::answer::accuracy::{accuracy_notes, with_accuracy};
-use crate::answer::{Basis, cost_note, notes, public};
+use crate::answer::{Basis, LogBasis, cost_note, notes, public};
 use crate::output::Format;
 use crate::table::{Align, aligned, table};
 
@@ -21,6 +21,7 @@ impl PlanAnswer {
     pub(in crate::answer) fn table(&self) -> String {
         let described = self.never_run.as_ref().map(Basis::describe);
         let described = described.or(self.public_measurements.as_ref().map(public::describe));
+        let described = described.or(self.event_logs.as_ref().map(LogBasis::describe));
         let basis = described.map_or_else(String::new, |basis| format!("{basis}\n\n"));
         let mut text = format!("{}\n\n{basis}{}", self.title, self.headline());
         text.push_str(&self.tables());
@@ -35,6 +36,7 @@ impl PlanAnswer {
         if let Some(arguments) = &self.spark_submit {
             text.push_str(&format!("\nThe recommended one for spark-submit:\n  {arguments}\n"));
         }
+        text.push_str(&self.event_logs.as_ref().map_or_else(String::new, LogBasis::table));
         text.push_str(&self.remarks());
         text.push_str(&self.public_measurements.as_ref().map_or_else(String::new, public::notes));
         while text.contains("\n\n\n") {

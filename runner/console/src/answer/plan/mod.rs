@@ -19,7 +19,7 @@ use serde::Serialize;
 use self::inversion::Inversion;
 pub(super) use self::row::Row;
 pub use self::startup::Startup;
-use super::{Basis, SCHEMA};
+use super::{Basis, LogBasis, SCHEMA};
 
 /// Answer to a question about a job: which configuration to choose.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,6 +35,9 @@ pub struct PlanAnswer {
     /// Present if times are predicted from public measurements.
     #[serde(skip_serializing_if = "Option::is_none")]
     public_measurements: Option<PublicBasis>,
+    /// Present if times are simulated from event logs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_logs: Option<LogBasis>,
     currency: String,
     limits: Limits,
     /// The quantity that ranks the configurations.
@@ -121,6 +124,7 @@ impl PlanAnswer {
             predictor: Predictor::NAME,
             never_run: None,
             public_measurements: None,
+            event_logs: None,
             currency: plan.currency().to_owned(),
             limits,
             objective: *objective,
@@ -169,6 +173,11 @@ impl PlanAnswer {
     /// Adds the basis of the predictions from public measurements.
     pub fn with_public(self, basis: PublicBasis) -> Self {
         Self { public_measurements: Some(basis), ..self }
+    }
+
+    /// Adds the event logs from which the times are simulated.
+    pub fn with_logs(self, basis: LogBasis) -> Self {
+        Self { event_logs: Some(basis), ..self }
     }
 
     /// Returns the configuration to look at first: the recommended one, or else the fastest.
