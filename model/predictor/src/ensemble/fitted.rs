@@ -22,6 +22,11 @@ use crate::regression::Regression;
 /// noise.
 const UNEXPLAINED: f64 = 6.0;
 
+/// Number of rows from which on variances are learnt once, from all rows, and not again for each
+/// fold: learning takes most of the time of a fit, and the few rows of a fold that are held out
+/// hardly change the variances.
+const LEARNT_ONCE: usize = 400;
+
 /// Cache of fits; entries are added and never changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Entries", into = "Entries")]
@@ -67,7 +72,7 @@ impl Fitted {
         let mut training = table.training.clone();
         agreed.iter().filter(|_| dismisses).for_each(|(row, weight)| training.weights[*row] = *weight);
         let key = |kind: &Kind| key(*kind, &ties, dismisses);
-        let request = |kinds, validates| Request {
+        let request = |kinds, known, validates| Request {
             kinds,
             ties: &ties,
             meanings,
@@ -75,9 +80,18 @@ impl Fitted {
             tuning: *tuning,
             is_unexplained: !agreed.is_empty() && !dismisses,
             validates,
+            known,
         };
+        let missing: Vec<Kind> = kinds.iter().filter(|kind| !self.members.contains_key(&key(kind))).copied().collect();
+        let fits = candidate::fit(&training, &request(&missing, &[], false));
+        for (kind, member) in missing.iter().zip(fits) {
+            self.members.insert(key(kind), Arc::new(member));
+        }
+        let of_all_rows: Vec<Arc<Member>> =
+            kinds.iter().filter(|_| table.rows() > LEARNT_ONCE).map(|kind| Arc::clone(&self.members[&key(kind)])).collect();
         let trial = |fold: &Fold| {
-            let fits = candidate::fit(&training.select(&fold.fit), &request(&kinds, true));
+            let fitted = training.select(&fold.fit);
+            let fits = candidate::fit(&fitted.representatives(), &request(&kinds, &of_all_rows, true));
             let test = training.select(&fold.test);
             // Rows with the same new names are one group.
             let group = |row: &Vec<u32>| match shape {
@@ -101,11 +115,6 @@ impl Fitted {
             }
         };
         let trials: Vec<Trial> = folds(table, extent, shape).iter().map(trial).collect();
-        let missing: Vec<Kind> = kinds.iter().filter(|kind| !self.members.contains_key(&key(kind))).copied().collect();
-        let fits = candidate::fit(&training, &request(&missing, false));
-        for (kind, member) in missing.iter().zip(fits) {
-            self.members.insert(key(kind), Arc::new(member));
-        }
         let error = |kind: &Kind| {
             let logs = self.members.get(&key(kind)).map(|member| member.logs(&training.points));
             let Training { logs: measured, weights, .. } = &training;
@@ -118,7 +127,7 @@ impl Fitted {
         let explains = known.is_complete && agreed.is_empty() && (is_lawful || !matches!(shape, Shape::Beyond(_)));
         let parameters = match shape {
             Shape::Beyond(sides) if is_lawful => {
-                Parameters::of(table, extent, sides, candidate::law_variances(&training, &request(&[], false)))
+                Parameters::of(table, extent, sides, candidate::law_variances(&training, &request(&[], &[], false)))
             }
             _ => Parameters::KNOWN,
         };

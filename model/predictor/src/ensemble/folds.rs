@@ -4,8 +4,8 @@
 use crate::ensemble::axis::{End, Side};
 use crate::ensemble::canonical::{MANY_ROWS, Table};
 use crate::ensemble::context::Context;
-use crate::ensemble::permutation::{deal, hash};
 use crate::ensemble::shape::{Extent, Shape, names};
+use crate::permutation::{deal, hash};
 
 /// Number of rows up to which leave-one-out is used.
 const FEW_ROWS: usize = 12;
