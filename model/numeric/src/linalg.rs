@@ -158,6 +158,25 @@ impl Cholesky {
         factorise(matrix, |pivot, _| (pivot > 0.0 && pivot.is_finite()).then(|| pivot.sqrt()))
     }
 
+    /// Factorises like [`Cholesky::of`] a matrix whose row i has zeros before column `starts[i]`,
+    /// which the factor keeps (the envelope method: George and Liu, "Computer solution of large
+    /// sparse positive definite systems", 1981, ch. 4).
+    pub fn of_envelope(mut matrix: Matrix, starts: &[usize]) -> Option<Self> {
+        let size = matrix.columns;
+        for i in 0..size {
+            let (above, row) = matrix.values.split_at_mut(i * size);
+            let row = &mut row[..size];
+            for j in starts[i]..i {
+                let (other, start) = (&above[j * size..][..=j], starts[i].max(starts[j]));
+                row[j] = (row[j] - dot(&row[start..j], &other[start..j])) / other[j];
+            }
+            let pivot = row[i] - dot(&row[starts[i]..i], &row[starts[i]..i]);
+            row[i] = (pivot > 0.0 && pivot.is_finite()).then(|| pivot.sqrt())?;
+            row[i + 1..].fill(0.0);
+        }
+        Some(Self(matrix))
+    }
+
     /// Factorises a positive semi-definite matrix, whose lower triangle is read. Columns that
     /// depend on earlier ones are dropped: their unknowns are 0.
     pub fn of_semidefinite(matrix: &[Vec<f64>]) -> Self {

@@ -53,6 +53,7 @@ pub(super) enum Member {
 }
 
 /// What to fit, and with which priors.
+#[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) kinds: &'a [Kind],
     /// Numeric features whose exponents are tied to whole numbers.
@@ -69,7 +70,7 @@ pub(super) struct Request<'a> {
     pub(super) validates: bool,
     /// Candidates that were fitted on all rows, if these are some of them and their variances need
     /// not be learnt again.
-    pub(super) known: &'a [Arc<Member>],
+    pub(super) known: &'a [(Kind, Arc<Member>)],
 }
 
 /// Prior weight of the laws if only the number of machines has a meaning. It is small, because such
@@ -237,8 +238,9 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
     let is_lawful = |meaning: Meaning| meaning == Meaning::Work && !request.is_unexplained;
     let configurations = || without(&is_lawful);
     let mut terms = Vec::new();
-    let mut member = |(place, kind): (usize, &Kind)| {
-        let known = request.known.get(place).and_then(|member| member.covariance());
+    let mut member = |kind: &Kind| {
+        let known = request.known.iter().find(|(known, _)| known == kind);
+        let known = known.and_then(|(_, member)| member.covariance());
         if kind.is_tied() && terms.is_empty() {
             terms = problem.fit();
         }
@@ -276,7 +278,7 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
             }
         }
     };
-    request.kinds.iter().enumerate().map(&mut member).collect()
+    request.kinds.iter().map(&mut member).collect()
 }
 
 fn law_terms(training: &Training, request: &Request, costs: Costs) -> Vec<Term> {

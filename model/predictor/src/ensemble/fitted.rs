@@ -33,6 +33,9 @@ const LEARNT_ONCE: usize = 400;
 pub(super) struct Fitted {
     blends: BTreeMap<Shape, Arc<Blend>>,
     members: BTreeMap<Key, Arc<Member>>,
+    /// Predictions of candidates for the held-out rows of a fold: shapes without a hold-out of their
+    /// own share their folds.
+    held_out: BTreeMap<(Fold, Key), Vec<f64>>,
 }
 
 /// Key of a candidate that was fitted on all rows: its kind, the features with tied exponents, and
@@ -72,26 +75,31 @@ impl Fitted {
         let mut training = table.training.clone();
         agreed.iter().filter(|_| dismisses).for_each(|(row, weight)| training.weights[*row] = *weight);
         let key = |kind: &Kind| key(*kind, &ties, dismisses);
-        let request = |kinds, known, validates| Request {
-            kinds,
+        let request = Request {
+            kinds: &[],
             ties: &ties,
             meanings,
             noise: *noise,
             tuning: *tuning,
             is_unexplained: !agreed.is_empty() && !dismisses,
-            validates,
-            known,
+            validates: false,
+            known: &[],
         };
         let missing: Vec<Kind> = kinds.iter().filter(|kind| !self.members.contains_key(&key(kind))).copied().collect();
-        let fits = candidate::fit(&training, &request(&missing, &[], false));
+        let fits = candidate::fit(&training, &Request { kinds: &missing, ..request });
         for (kind, member) in missing.iter().zip(fits) {
             self.members.insert(key(kind), Arc::new(member));
         }
-        let of_all_rows: Vec<Arc<Member>> =
-            kinds.iter().filter(|_| table.rows() > LEARNT_ONCE).map(|kind| Arc::clone(&self.members[&key(kind)])).collect();
-        let trial = |fold: &Fold| {
+        let learnt = kinds.iter().filter(|_| table.rows() > LEARNT_ONCE);
+        let of_all_rows: Vec<(Kind, Arc<Member>)> =
+            learnt.map(|kind| (*kind, Arc::clone(&self.members[&key(kind)]))).collect();
+        let held_out = &mut self.held_out;
+        let mut trial = |fold: &Fold| {
+            let missing: Vec<Kind> =
+                kinds.iter().filter(|kind| !held_out.contains_key(&(fold.clone(), key(kind)))).copied().collect();
             let fitted = training.select(&fold.fit);
-            let fits = candidate::fit(&fitted.representatives(), &request(&kinds, &of_all_rows, true));
+            let request = Request { kinds: &missing, known: &of_all_rows, validates: true, ..request };
+            let fits = candidate::fit(&fitted.representatives(), &request);
             let test = training.select(&fold.test);
             // Rows with the same new names are one group.
             let group = |row: &Vec<u32>| match shape {
@@ -102,10 +110,13 @@ impl Fitted {
             let mut names = groups.clone();
             names.sort();
             names.dedup();
+            for (kind, member) in missing.iter().zip(fits) {
+                held_out.insert((fold.clone(), key(kind)), member.logs(&test.points));
+            }
             let contexts = groups.iter().map(|own| names.binary_search(own).unwrap_or_else(|place| place)).collect();
             Trial {
                 rows: fold.test.clone(),
-                predicted: fits.iter().map(|member| member.logs(&test.points)).collect(),
+                predicted: kinds.iter().map(|kind| held_out[&(fold.clone(), key(kind))].clone()).collect(),
                 distances: extent.distances(table, shape, fold),
                 fitted: fold.fit.len() as f64 / table.rows() as f64,
                 contexts,
@@ -114,7 +125,7 @@ impl Fitted {
                 logs: test.logs,
             }
         };
-        let trials: Vec<Trial> = folds(table, extent, shape).iter().map(trial).collect();
+        let trials: Vec<Trial> = folds(table, extent, shape).iter().map(&mut trial).collect();
         let error = |kind: &Kind| {
             let logs = self.members.get(&key(kind)).map(|member| member.logs(&training.points));
             let Training { logs: measured, weights, .. } = &training;
@@ -127,7 +138,7 @@ impl Fitted {
         let explains = known.is_complete && agreed.is_empty() && (is_lawful || !matches!(shape, Shape::Beyond(_)));
         let parameters = match shape {
             Shape::Beyond(sides) if is_lawful => {
-                Parameters::of(table, extent, sides, candidate::law_variances(&training, &request(&[], &[], false)))
+                Parameters::of(table, extent, sides, candidate::law_variances(&training, &request))
             }
             _ => Parameters::KNOWN,
         };
@@ -222,6 +233,7 @@ impl From<Entries> for Fitted {
         Self {
             blends: entries.blends.into_iter().map(|(shape, blend)| (shape, Arc::new(blend))).collect(),
             members: entries.members.into_iter().map(|(key, member)| (key, Arc::new(member))).collect(),
+            held_out: BTreeMap::new(),
         }
     }
 }

@@ -18,7 +18,7 @@ const TRIED_OF_MANY: usize = 2;
 const PARTS: usize = 2;
 
 /// Rows to fit and rows to predict, by index.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fold {
     pub(crate) fit: Vec<usize>,
     pub(crate) test: Vec<usize>,

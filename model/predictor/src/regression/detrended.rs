@@ -12,7 +12,7 @@ use crate::regression::{Regression, weighted_mean};
 /// Length scale of the kernels, in standard deviations of a feature.
 const LENGTH_SCALE: f64 = 1.0;
 /// Number of rows up to which the trend is refitted; with more, the first fit is as good.
-const REFITTED: usize = 500;
+const REFITTED: usize = 400;
 
 /// ln t = ln P(x) + a process with mean 0: "universal kriging" (Rasmussen and Williams, "Gaussian
 /// processes for machine learning", 2006, §2.7) with a posynomial trend.
@@ -33,15 +33,14 @@ impl Detrended {
         trend: &Posynomial,
         (noise, known): (f64, Option<&Covariance>),
     ) -> Self {
-        let is_refitted = training.logs.len() <= REFITTED;
+        let is_refitted = known.is_none() && training.logs.len() <= REFITTED;
         let training = training.representatives();
         let residuals = |trend: &Posynomial| -> Vec<f64> {
             trend.logs(&training.points).iter().zip(&training.logs).map(|(trend, log)| log - trend).collect()
         };
         let beliefs = Beliefs { noise, ..RESIDUAL };
-        let learn = || {
-            Covariance::learn(&training.points, &residuals(trend), &training.weights, LENGTH_SCALE, &beliefs)
-        };
+        let learn =
+            || Covariance::learn(&training.points, &residuals(trend), &training.weights, LENGTH_SCALE, &beliefs);
         let covariance = known.and_then(|known| known.at(&training.points)).unwrap_or_else(learn);
         let factor = covariance.factor(&training.weights);
         let trend = if is_refitted { problem.refit(trend, &factor.inverse()) } else { trend.clone() };
