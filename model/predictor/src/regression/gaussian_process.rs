@@ -135,14 +135,11 @@ impl Covariance {
     /// Returns the factor of the covariance of the rows, n × n, with these noise weights.
     pub(crate) fn factor(&self, weights: &[f64]) -> Cholesky {
         let count = self.rows.places.len();
-        let mut matrix = Matrix::zeros(count, count);
-        for (i, place) in self.rows.places.iter().enumerate() {
-            self.row(place, &mut matrix[i][..=i]);
-        }
         let mut noise = self.noise;
         for _ in 0..MOST_RAISES {
-            let mut noisy = matrix.clone();
-            for i in 0..count {
+            let mut noisy = Matrix::zeros(count, count);
+            for (i, place) in self.rows.places.iter().enumerate() {
+                self.row(place, &mut noisy[i][..=i]);
                 noisy[i][i] += noise / weights[i];
             }
             // Rounding can hide a small noise beside large variances; increasing it does no harm.

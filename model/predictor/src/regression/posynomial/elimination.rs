@@ -5,7 +5,7 @@
 //! these zeros: an arrow matrix (Golub and Van Loan, "Matrix computations", 4th ed., §4.3), whose
 //! factorisation is linear in the number of names, not cubic.
 
-use foreglow_numeric::{Cholesky, Matrix};
+use foreglow_numeric::{Envelope, Matrix};
 
 use crate::regression::posynomial::design::Row;
 
@@ -60,15 +60,14 @@ impl Elimination {
             order.extend((0..terms).flat_map(|term| columns.iter().map(move |column| term * self.width + column)));
             starts.resize(order.len(), start);
         }
-        let mut ordered = Matrix::zeros(right.len(), right.len());
-        for (i, own) in order.iter().enumerate() {
-            for (entry, other) in ordered[i][starts[i]..=i].iter_mut().zip(&order[starts[i]..]) {
-                *entry = matrix[*own.max(other)][*own.min(other)];
-            }
-            ordered[i][i] *= 1.0 + damping;
-        }
+        let row = |(i, own): (usize, &usize)| {
+            let entry = |other: &usize| matrix[*own.max(other)][*own.min(other)];
+            let mut entries: Vec<f64> = order[starts[i]..=i].iter().map(entry).collect();
+            entries.last_mut().into_iter().for_each(|diagonal| *diagonal *= 1.0 + damping);
+            (starts[i], entries)
+        };
         let right: Vec<f64> = order.iter().map(|place| right[*place]).collect();
-        let solved = Cholesky::of_envelope(ordered, &starts)?.solve(&right);
+        let solved = Envelope::of(order.iter().enumerate().map(row).collect()).solve(&right)?;
         let mut found = vec![0.0; solved.len()];
         order.iter().zip(solved).for_each(|(place, value)| found[*place] = value);
         Some(found)
@@ -77,6 +76,8 @@ impl Elimination {
 
 #[cfg(test)]
 mod tests {
+    use foreglow_numeric::Cholesky;
+
     use super::*;
 
     #[test]
