@@ -121,3 +121,32 @@ fn push<T: Copy>(rows: &mut [Vec<T>], column: &[T]) {
         row.push(*value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns points with this number of rows of each context.
+    fn points(rows: &[u32]) -> Points {
+        let codes = rows.iter().zip(0..).flat_map(|(rows, code)| vec![vec![code]; *rows as usize]);
+        let category: Vec<Vec<u32>> = codes.collect();
+        Points { numeric: (0..category.len()).map(|row| vec![row as f64]).collect(), category }
+    }
+
+    #[test]
+    fn many_rows_are_represented_by_as_many_of_each_context() {
+        let points = points(&[900, 3, 100]);
+        let kept = points.representatives().unwrap();
+        let of = |code: u32| kept.iter().filter(|row| points.category[**row] == [code]).count();
+        assert_eq!([of(0), of(1), of(2)], [166, 3, 100]);
+        assert!(kept.is_sorted() && kept[..166].windows(2).all(|pair| pair[1] - pair[0] < 60), "{kept:?}");
+        assert_eq!(tests::points(&[501]).representatives().unwrap().len(), ENOUGH_ROWS);
+    }
+
+    #[test]
+    fn all_rows_are_fitted_if_they_are_few_or_of_many_contexts() {
+        assert!(points(&[500]).representatives().is_none());
+        assert!(points(&[20; 32]).representatives().is_none());
+        assert!(points(&[20; 31]).representatives().is_some());
+    }
+}

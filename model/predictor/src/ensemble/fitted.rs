@@ -246,3 +246,30 @@ impl From<Fitted> for Entries {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Column, Dataset, Ensemble, Features};
+
+    #[test]
+    fn shapes_with_the_same_folds_share_their_fits() {
+        let runs: Vec<(f64, f64)> =
+            [1.0, 2.0, 4.0].into_iter().flat_map(|nodes| [(nodes, 0.1), (nodes, 0.2)]).collect();
+        let features = |rows: &[(f64, f64)]| {
+            let column =
+                |name: &str, of: fn(&(f64, f64)) -> f64| Column::numeric(name, rows.iter().map(of).collect(), None);
+            Features::new(vec![column("nodes", |row| row.0), column("share", |row| row.1)]).unwrap()
+        };
+        let secs = runs.iter().map(|(nodes, share)| 1.0 + 90.0 * share / nodes).collect();
+        let dataset = Dataset::new(features(&runs), secs, vec![false; runs.len()]).unwrap();
+        let known = [("nodes", Meaning::Workers), ("share", Meaning::Work)];
+        let ensemble = Ensemble::fit_known(&dataset, &known).unwrap();
+        // Two amounts of work allow no forward hold-out, so both questions hold out each row.
+        ensemble.predict(&features(&[(2.0, 0.15), (2.0, 1.0)])).unwrap();
+        let fitted = ensemble.lock();
+        assert_eq!(fitted.blends.len(), 2);
+        let laws = fitted.held_out.keys().filter(|(_, (kind, ..))| *kind == Kind::Law).count();
+        assert_eq!(laws, runs.len());
+    }
+}

@@ -218,6 +218,21 @@ mod tests {
     }
 
     #[test]
+    fn variances_of_all_rows_are_kept_in_a_fit_of_some() {
+        let all = grid(|x, _| 3.0 + x[1] / x[0]);
+        let some = all.select(&[0, 2, 3, 5, 6, 8, 9, 11]);
+        let whole = GaussianProcess::fit(&all, 1.0, None);
+        let part = GaussianProcess::fit(&some, 1.0, Some(whole.covariance()));
+        assert_eq!(part.covariance().variances, whole.covariance().variances);
+        assert_ne!(part.covariance().variances, GaussianProcess::fit(&some, 1.0, None).covariance().variances);
+        let error = part.log(&[2.0, 100.0], &[]) - libm::log(53.0);
+        assert!(error.abs() < 0.05, "{error}");
+        // Where a feature is constant, the kernel has other components.
+        let constant = all.select(&[0, 1, 2]);
+        assert!(whole.covariance().at(&constant.points).is_none());
+    }
+
+    #[test]
     fn rows_without_noise_are_met() {
         let training = grid(|x, _| 3.0 + x[1] / x[0]);
         for length_scale in [1.0, 2.0] {
