@@ -4,9 +4,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use foreglow_bench_decision::{
-    Figures, MachineFigures, ManyRunsFigure, figures, machine_figures, many_runs_figures,
-};
+use foreglow_bench_decision::{Figures, MachineFigures, ManyRunsFigure, figures, machine_figures, many_runs_figures};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -239,9 +239,9 @@ impl Cholesky {
     }
 }
 
-/// A sparse symmetric positive definite matrix, or its lower triangular factor, by rows of the lower
-/// triangle from a first column to the diagonal. The factor keeps the zeros before it (George and
-/// Liu, "Computer solution of large sparse positive definite systems", 1981, ch. 4).
+/// A sparse symmetric positive definite matrix, stored by rows of the lower triangle, each from its
+/// first non-zero column to the diagonal. Its factor keeps the zeros before that column (George
+/// and Liu, "Computer solution of large sparse positive definite systems", 1981, ch. 4).
 pub struct Envelope {
     /// First column of each row, and its entries from there on.
     rows: Vec<(usize, Vec<f64>)>,

@@ -32,8 +32,8 @@ use crate::{
 
 /// Number of distinct settings from which on an arm is predicted from its own runs alone.
 const ENOUGH_SETTINGS: usize = 6;
-/// Number of arms from which on an arm needs more settings for that: the runs of so many others show
-/// the law better than a few own ones, and each fit of its own takes time.
+/// Number of arms above which an arm needs more settings for that: the runs of many others show the
+/// law better than a few own ones, and each fit of its own takes time.
 const MANY_ARMS: usize = 50;
 const ENOUGH_SETTINGS_OF_MANY: usize = 12;
 

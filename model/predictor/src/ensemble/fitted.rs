@@ -33,8 +33,8 @@ const LEARNT_ONCE: usize = 400;
 pub(super) struct Fitted {
     blends: BTreeMap<Shape, Arc<Blend>>,
     members: BTreeMap<Key, Arc<Member>>,
-    /// Predictions of candidates for the held-out rows of a fold: shapes without a hold-out of their
-    /// own share their folds.
+    /// Predictions of candidates for the held-out rows of a fold. Shapes without a hold-out of
+    /// their own have the same folds.
     held_out: BTreeMap<(Fold, Key), Vec<f64>>,
 }
 

@@ -106,7 +106,8 @@ impl LeastSquares<'_> {
         None
     }
 
-    /// Solves the normal equations with a damped diagonal; `None` if they are not positive definite.
+    /// Solves the normal equations with a damped diagonal; `None` if they are not positive
+    /// definite.
     fn solve(&self, Normal { descent, curvature }: &Normal, damping: f64) -> Option<Vec<f64>> {
         if let Some(elimination) = self.elimination {
             return elimination.solve(curvature, descent, damping);
