@@ -22,9 +22,9 @@ use crate::regression::Regression;
 /// noise.
 const UNEXPLAINED: f64 = 6.0;
 
-/// Number of rows from which on variances are learnt once, from all rows, and not again for each
-/// fold: learning takes most of the time of a fit, and the few rows of a fold that are held out
-/// hardly change the variances.
+/// Number of rows above which variances are learnt once, from all rows, and not again for each fold:
+/// learning takes most of the time of a fit, and the few held-out rows of a fold hardly change them.
+/// Those of a fold beyond a range do: it holds out the rows that show how the time grows.
 const LEARNT_ONCE: usize = 400;
 
 /// Cache of fits; entries are added and never changed.
@@ -90,7 +90,7 @@ impl Fitted {
         for (kind, member) in missing.iter().zip(fits) {
             self.members.insert(key(kind), Arc::new(member));
         }
-        let learnt = kinds.iter().filter(|_| table.rows() > LEARNT_ONCE);
+        let learnt = kinds.iter().filter(|_| table.rows() > LEARNT_ONCE && !is_beyond(shape));
         let of_all_rows: Vec<(Kind, Arc<Member>)> =
             learnt.map(|kind| (*kind, Arc::clone(&self.members[&key(kind)]))).collect();
         let held_out = &mut self.held_out;
@@ -199,6 +199,10 @@ impl Fitted {
             members.iter().filter_map(|(kind, weight)| Some((*kind, member(*kind)?, *weight))).collect();
         Parameters::unshown(table, extent, sides, &members, (are_cores, has_forward))
     }
+}
+
+fn is_beyond(shape: &Shape) -> bool {
+    matches!(shape, Shape::Beyond(_) | Shape::BeyondOfContext(_))
 }
 
 /// Only posynomials depend on ties.
