@@ -22,9 +22,10 @@ use crate::regression::Regression;
 /// noise.
 const UNEXPLAINED: f64 = 6.0;
 
-/// Number of rows above which variances are learnt once, from all rows, and not again for each fold:
-/// learning takes most of the time of a fit, and the few held-out rows of a fold hardly change them.
-/// Those of a fold beyond a range do: it holds out the rows that show how the time grows.
+/// Number of rows above which variances are learnt once, from all rows, and not again for each
+/// fold: learning takes most of the time of a fit, and the few held-out rows of a fold hardly
+/// change them. Those of a fold beyond a range do: it holds out the rows that show how the time
+/// grows.
 const LEARNT_ONCE: usize = 400;
 
 /// Cache of fits; entries are added and never changed.
