@@ -24,8 +24,8 @@ const UNEXPLAINED: f64 = 6.0;
 
 /// Number of rows above which variances are learnt once, from all rows, and not again for each
 /// fold: learning takes most of the time of a fit, and the few held-out rows of a fold hardly
-/// change them. Those of a fold beyond a range do: it holds out the rows that show how the time
-/// grows.
+/// change them. Those of a fold beyond a range do, because it holds out the rows that show how the
+/// time grows, unless there are many rows of few contexts.
 const LEARNT_ONCE: usize = 400;
 
 /// Cache of fits; entries are added and never changed.
@@ -91,7 +91,9 @@ impl Fitted {
         for (kind, member) in missing.iter().zip(fits) {
             self.members.insert(key(kind), Arc::new(member));
         }
-        let learnt = kinds.iter().filter(|_| table.rows() > LEARNT_ONCE && !is_beyond(shape));
+        let has_representatives = training.points.representatives().is_some();
+        let is_learnt_once = table.rows() > LEARNT_ONCE && (has_representatives || !is_beyond(shape));
+        let learnt = kinds.iter().filter(|_| is_learnt_once);
         let of_all_rows: Vec<(Kind, Arc<Member>)> =
             learnt.map(|kind| (*kind, Arc::clone(&self.members[&key(kind)]))).collect();
         let held_out = &mut self.held_out;
