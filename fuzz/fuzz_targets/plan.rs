@@ -82,7 +82,7 @@ fn predict(job: &Job, question: &QuestionArgs) -> anyhow::Result<()> {
     let (predictor, question) = (fit(job)?, question.about(job)?);
     let answer = PredictionAnswer::new(job, &predictor, Setting::even(3, 2, 1.0), &question, None);
     print(|format| answer.render(format));
-    let answer = ScalingAnswer::new(job, &predictor, &question)?;
+    let answer = ScalingAnswer::new(job, &std::sync::Arc::new(predictor), &question)?;
     print(|format| answer.render(format));
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! `make bench` runs it natively and, compiled for wasm32, in a browser.
 
 mod machine_types;
+mod many_runs;
 
 use std::hint::black_box;
 
@@ -13,6 +14,7 @@ use foreglow_shared::{Context, Job, Observation, Question};
 use serde::{Deserialize, Serialize};
 
 pub use crate::machine_types::{MachineFigures, machine_figures};
+pub use crate::many_runs::{ManyRunsFigure, many_runs_figures};
 
 /// Numbers of executors and of cores.
 const SIDE: u32 = 1000;

@@ -73,7 +73,7 @@ pub fn machine_figures(clock: impl Fn() -> f64) -> MachineFigures {
     let (mut deadlines, mut probabilities, mut prices) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let step = round as f64;
-        let mut timed = |plan: &Plan, limits: &Limits, times: &mut Vec<f64>| {
+        let timed = |plan: &Plan, limits: &Limits, times: &mut Vec<f64>| {
             let start = clock();
             black_box(plan.decide(limits).is_ok());
             times.push(clock() - start);

@@ -4,19 +4,29 @@
 use std::path::Path;
 use std::time::Instant;
 
-use foreglow_bench_decision::{Figures, MachineFigures, figures, machine_figures};
+use foreglow_bench_decision::{Figures, MachineFigures, ManyRunsFigure, figures, machine_figures, many_runs_figures};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
+    let argument = std::env::args().nth(1);
+    // `--many-runs TEXT` measures only the answers about many runs whose name contains the text.
+    if argument.as_deref() == Some("--many-runs") {
+        let only = std::env::args().nth(2).unwrap_or_default();
+        many_runs_entries("native", &many_runs_figures(processor_millis, &only));
+        return Ok(());
+    }
     let mut entries = entries("native", figures(|| start.elapsed().as_secs_f64() * 1000.0));
     entries.extend(machine_entries("native", machine_figures(|| start.elapsed().as_secs_f64() * 1000.0), 16.0));
-    if let Some(log) = std::env::args().nth(1) {
+    entries.extend(many_runs_entries("native", &many_runs_figures(processor_millis, "")));
+    if let Some(log) = argument {
         let log = std::fs::read_to_string(log)?;
         let line = log.lines().find_map(|line| line.split_once("FIGURES ")).ok_or("the browser gave no figures")?;
         entries.extend(self::entries("browser", serde_json::from_str::<Figures>(line.1.trim())?));
         let line = log.lines().find_map(|line| line.split_once("MACHINES ")).ok_or("the browser gave no figures")?;
         entries.extend(machine_entries("browser", serde_json::from_str::<MachineFigures>(line.1.trim())?, 50.0));
+        let line = log.lines().find_map(|line| line.split_once("MANY RUNS ")).ok_or("the browser gave no figures")?;
+        entries.extend(many_runs_entries("browser", &serde_json::from_str::<Vec<ManyRunsFigure>>(line.1.trim())?));
     }
     let text = serde_json::to_string_pretty(&entries)?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");
@@ -56,4 +66,26 @@ fn machine_entries(place: &str, figures: MachineFigures, limit_millis: f64) -> V
         })
     };
     changes.into_iter().map(entry).collect()
+}
+
+fn many_runs_entries(place: &str, figures: &[ManyRunsFigure]) -> Vec<Value> {
+    let entry = |ManyRunsFigure { name, millis, limit_millis }: &ManyRunsFigure| {
+        eprintln!("{place}: {name}: {millis:.0} ms");
+        json!({
+            "name": format!("{name}, {place}"),
+            "unit": "ms",
+            "ours": millis,
+            "peer_name": "limit",
+            "peer": limit_millis,
+            "ratio": limit_millis / millis,
+        })
+    };
+    figures.iter().map(entry).collect()
+}
+
+/// Returns the time that this thread was running, so that other load changes little; 0 outside
+/// Linux.
+fn processor_millis() -> f64 {
+    let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    times.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or_default() / 1e6
 }

@@ -17,4 +17,6 @@ fn figures() {
     let machines = foreglow_bench_decision::machine_figures(|| clock.now());
     console_log!("MACHINES {}", serde_json::to_string(&machines).expect("figures are numbers"));
     assert!(machines.candidates == 100_000);
+    let many_runs = foreglow_bench_decision::many_runs_figures(|| clock.now(), "");
+    console_log!("MANY RUNS {}", serde_json::to_string(&many_runs).expect("figures are numbers"));
 }

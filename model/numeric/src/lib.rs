@@ -13,7 +13,7 @@ mod process;
 pub mod student_t;
 
 pub use crate::elementary::{exponentials, logarithms};
-pub use crate::linalg::{Cholesky, Matrix, add_scaled, dot};
+pub use crate::linalg::{Cholesky, Envelope, Matrix, add_scaled, dot};
 pub use crate::metric::{MetricError, mape};
 pub use crate::nnls::nnls;
 pub use crate::outliers::{MEDIAN_OF_NORMAL, median, outliers, outlying_errors};

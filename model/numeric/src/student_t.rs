@@ -4,6 +4,7 @@
 //! continued fraction is 8.17.22) and §5.11 (ratio of gamma functions). The continued fraction is
 //! evaluated by Lentz's method, as in Press et al., Numerical Recipes, 3rd edition, §6.4.
 
+use std::cell::Cell;
 use std::f64::consts::PI;
 
 /// Limit on the degrees of freedom: larger ones are replaced by it to keep the continued fraction
@@ -52,6 +53,26 @@ pub fn exceeded_with(above: f64, degrees: f64) -> f64 {
         return (1.0 - 2.0 * above) / (2.0 * above * (1.0 - above)).sqrt();
     }
     let degrees = degrees.min(MOST_DEGREES);
+    LAST.with(|last| {
+        if let Some((of, t)) = last.get()
+            && of == (above, degrees)
+        {
+            return t;
+        }
+        let t = search(above, degrees);
+        last.set(Some(((above, degrees), t)));
+        t
+    })
+}
+
+thread_local! {
+    /// The last arguments of [`search`] and its result: intervals of many predictions have the same
+    /// probability and degrees of freedom.
+    static LAST: Cell<Option<((f64, f64), f64)>> = const { Cell::new(None) };
+}
+
+/// Returns the t with P(T > t) = `above` by Newton's method within a bracket.
+fn search(above: f64, degrees: f64) -> f64 {
     let mut low = 0.0;
     let mut high = 1.0;
     while probability_above(high, degrees) > above {

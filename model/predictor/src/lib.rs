@@ -17,6 +17,7 @@ mod error;
 mod evaluation;
 mod interval;
 mod meaning;
+mod permutation;
 mod prediction;
 mod regression;
 mod rival;

@@ -34,6 +34,10 @@ use crate::{
 
 /// Number of distinct settings from which on an arm is predicted from its own runs alone.
 const ENOUGH_SETTINGS: usize = 6;
+/// Number of arms above which an arm needs more settings for that: the runs of many others show the
+/// law better than a few own ones, and each fit of its own takes time.
+const MANY_ARMS: usize = 50;
+const ENOUGH_SETTINGS_OF_MANY: usize = 12;
 
 /// A predictor over all configurations of a job.
 ///
@@ -90,8 +94,9 @@ impl JointPredictor {
         check_count(group)?;
         let mut fitted = arms(group);
         let is_alone = fitted.iter().filter(|arm| !arm.has_only_exceeded).count() == 1;
+        let enough = if fitted.len() > MANY_ARMS { ENOUGH_SETTINGS_OF_MANY } else { ENOUGH_SETTINGS };
         for arm in &mut fitted {
-            if is_alone || distinct_settings(&arm.job) >= ENOUGH_SETTINGS {
+            if is_alone || distinct_settings(&arm.job) >= enough {
                 match Predictor::fit_job(&arm.job) {
                     Ok(own) => arm.take_predictor(Arc::new(own)),
                     Err(error) => arm.unfit = Some(error),

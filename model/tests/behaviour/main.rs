@@ -27,6 +27,7 @@ mod job_sizes;
 mod large_grid;
 mod laws;
 mod machine_types;
+mod many_machine_types;
 mod metric;
 mod physical_laws;
 mod public;

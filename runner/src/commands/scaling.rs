@@ -1,6 +1,7 @@
 //! `foreglow scaling`: speed-up, efficiency and weak scaling on one machine type.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use foreglow_console::answer::{ScalingAnswer, fit};
 use foreglow_console::ask::Source;
@@ -47,7 +48,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(Counts(cores)) = &args.cores {
         question.cores_per_executor.clone_from(cores);
     }
-    let answer = ScalingAnswer::new(&job, &fit(&job)?, &question)?;
+    let answer = ScalingAnswer::new(&job, &Arc::new(fit(&job)?), &question)?;
     output::print(&answer.render(args.format))
 }
 

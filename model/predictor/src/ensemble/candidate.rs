@@ -2,6 +2,7 @@
 //! question.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use crate::ensemble::shape::{Extent, Shape};
 use crate::regression::Regression;
 use crate::regression::detrended::Detrended;
 use crate::regression::evidence::Beliefs;
-use crate::regression::gaussian_process::{GaussianProcess, RESIDUAL, WHOLE};
+use crate::regression::gaussian_process::{Covariance, GaussianProcess, RESIDUAL, WHOLE};
 use crate::regression::log_additive::LogAdditive;
 use crate::regression::plane::{Factored, Plane};
 use crate::regression::posynomial::law::{self, Costs};
@@ -52,6 +53,7 @@ pub(super) enum Member {
 }
 
 /// What to fit, and with which priors.
+#[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) kinds: &'a [Kind],
     /// Numeric features whose exponents are tied to whole numbers.
@@ -66,6 +68,9 @@ pub(super) struct Request<'a> {
     /// Whether some rows are held out. A fold with only two values of a feature then does not tie
     /// its exponent.
     pub(super) validates: bool,
+    /// Candidates that were fitted on all rows, if these are some of them and their variances need
+    /// not be learnt again.
+    pub(super) known: &'a [(Kind, Arc<Member>)],
 }
 
 /// Prior weight of the laws if only the number of machines has a meaning. It is small, because such
@@ -234,20 +239,22 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
     let configurations = || without(&is_lawful);
     let mut terms = Vec::new();
     let mut member = |kind: &Kind| {
+        let known = request.known.iter().find(|(known, _)| known == kind);
+        let known = known.and_then(|(_, member)| member.covariance());
         if kind.is_tied() && terms.is_empty() {
             terms = problem.fit();
         }
         match kind {
-            Kind::Near => Member::Smooth(GaussianProcess::fit(training, 1.0)),
-            Kind::Far => Member::Smooth(GaussianProcess::fit(training, 2.0)),
-            Kind::TwoTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[1], noise)),
-            Kind::ThreeTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[2], noise)),
+            Kind::Near => Member::Smooth(GaussianProcess::fit(training, 1.0, known)),
+            Kind::Far => Member::Smooth(GaussianProcess::fit(training, 2.0, known)),
+            Kind::TwoTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[1], (noise, known))),
+            Kind::ThreeTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[2], (noise, known))),
             Kind::LogAdditive => Member::LogAdditive(LogAdditive::fit(&reliable)),
             Kind::Law => {
                 let terms = law_terms(training, request, Costs::All);
                 let law = problem.fit_law(&terms).law;
                 let beliefs = Beliefs { noise, ..RESIDUAL };
-                Member::Detrended(Detrended::over(training, &configurations(), law, &beliefs))
+                Member::Detrended(Detrended::over(training, &configurations(), law, (&beliefs, known)))
             }
             Kind::Synchronised => {
                 let problem = Problem::synchronised(training, &prior);
@@ -261,13 +268,13 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
                 let has_three_counts = has_three_counts(&training.points, request.meanings);
                 let is_fixed = |meaning: Meaning| meaning.is_workers() && !has_three_counts;
                 let points = without(&|meaning| is_lawful(meaning) || is_fixed(meaning));
-                Member::Detrended(Detrended::over(&training, &points, fit.law, &beliefs))
+                Member::Detrended(Detrended::over(&training, &points, fit.law, (&beliefs, known)))
             }
             Kind::Proportional => {
                 let terms = law_terms(training, request, Costs::Proportional);
                 let law = problem.fit_law(&terms).law;
                 let beliefs = Beliefs { noise, ..WHOLE };
-                Member::Detrended(Detrended::over(training, &configurations(), law, &beliefs))
+                Member::Detrended(Detrended::over(training, &configurations(), law, (&beliefs, known)))
             }
         }
     };
@@ -291,11 +298,19 @@ pub(super) fn law_variances(training: &Training, request: &Request) -> impl Fn(&
 pub(super) fn rough(training: &Training, meanings: &[Option<Meaning>]) -> Vec<Member> {
     let prior = Prior { meanings: meanings.to_vec(), ..Prior::default() };
     let terms = Problem::new(training, &prior).fit();
-    let smooth = Member::Smooth(GaussianProcess::fit(training, 2.0));
+    let smooth = Member::Smooth(GaussianProcess::fit(training, 2.0, None));
     terms.into_iter().skip(1).map(Member::Posynomial).chain([smooth]).collect()
 }
 
 impl Member {
+    fn covariance(&self) -> Option<&Covariance> {
+        match self {
+            Self::Smooth(member) => Some(member.covariance()),
+            Self::Detrended(member) => Some(member.covariance()),
+            Self::Posynomial(_) | Self::LogAdditive(_) => None,
+        }
+    }
+
     /// Returns the share of the synchronisation in the time of each point, for a law of replicas.
     pub(super) fn synchronisation(&self, points: &Points) -> Vec<f64> {
         let share = |(numeric, category): (&Vec<f64>, &Vec<u32>)| match self {

@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Points, Training};
-use crate::ensemble::permutation::hash;
 use crate::ensemble::schema::Schema;
+use crate::permutation::hash;
 
 /// Limit on the distinct rows of a fit: the time of a Gaussian process is cubic in them.
 pub(crate) const MAX_ROWS: usize = 1_500;

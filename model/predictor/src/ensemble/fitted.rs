@@ -22,12 +22,21 @@ use crate::regression::Regression;
 /// noise.
 const UNEXPLAINED: f64 = 6.0;
 
+/// Number of rows above which variances are learnt once, from all rows, and not again for each
+/// fold: learning takes most of the time of a fit, and the few held-out rows of a fold hardly
+/// change them. Those of a fold beyond a range do, because it holds out the rows that show how the
+/// time grows, unless there are many rows of few contexts.
+const LEARNT_ONCE: usize = 400;
+
 /// Cache of fits; entries are added and never changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Entries", into = "Entries")]
 pub(super) struct Fitted {
     blends: BTreeMap<Shape, Arc<Blend>>,
     members: BTreeMap<Key, Arc<Member>>,
+    /// Predictions of candidates for the held-out rows of a fold. Shapes without a hold-out of
+    /// their own have the same folds.
+    held_out: BTreeMap<(Fold, Key), Vec<f64>>,
 }
 
 /// Key of a candidate that was fitted on all rows: its kind, the features with tied exponents, and
@@ -67,17 +76,33 @@ impl Fitted {
         let mut training = table.training.clone();
         agreed.iter().filter(|_| dismisses).for_each(|(row, weight)| training.weights[*row] = *weight);
         let key = |kind: &Kind| key(*kind, &ties, dismisses);
-        let request = |kinds, validates| Request {
-            kinds,
+        let request = Request {
+            kinds: &[],
             ties: &ties,
             meanings,
             noise: *noise,
             tuning: *tuning,
             is_unexplained: !agreed.is_empty() && !dismisses,
-            validates,
+            validates: false,
+            known: &[],
         };
-        let trial = |fold: &Fold| {
-            let fits = candidate::fit(&training.select(&fold.fit), &request(&kinds, true));
+        let missing: Vec<Kind> = kinds.iter().filter(|kind| !self.members.contains_key(&key(kind))).copied().collect();
+        let fits = candidate::fit(&training, &Request { kinds: &missing, ..request });
+        for (kind, member) in missing.iter().zip(fits) {
+            self.members.insert(key(kind), Arc::new(member));
+        }
+        let has_representatives = training.points.representatives().is_some();
+        let is_learnt_once = table.rows() > LEARNT_ONCE && (has_representatives || !is_beyond(shape));
+        let learnt = kinds.iter().filter(|_| is_learnt_once);
+        let of_all_rows: Vec<(Kind, Arc<Member>)> =
+            learnt.map(|kind| (*kind, Arc::clone(&self.members[&key(kind)]))).collect();
+        let held_out = &mut self.held_out;
+        let mut trial = |fold: &Fold| {
+            let missing: Vec<Kind> =
+                kinds.iter().filter(|kind| !held_out.contains_key(&(fold.clone(), key(kind)))).copied().collect();
+            let fitted = training.select(&fold.fit);
+            let request = Request { kinds: &missing, known: &of_all_rows, validates: true, ..request };
+            let fits = candidate::fit(&fitted.representatives(), &request);
             let test = training.select(&fold.test);
             // Rows with the same new names are one group.
             let group = |row: &Vec<u32>| match shape {
@@ -88,10 +113,13 @@ impl Fitted {
             let mut names = groups.clone();
             names.sort();
             names.dedup();
+            for (kind, member) in missing.iter().zip(fits) {
+                held_out.insert((fold.clone(), key(kind)), member.logs(&test.points));
+            }
             let contexts = groups.iter().map(|own| names.binary_search(own).unwrap_or_else(|place| place)).collect();
             Trial {
                 rows: fold.test.clone(),
-                predicted: fits.iter().map(|member| member.logs(&test.points)).collect(),
+                predicted: kinds.iter().map(|kind| held_out[&(fold.clone(), key(kind))].clone()).collect(),
                 distances: extent.distances(table, shape, fold),
                 fitted: fold.fit.len() as f64 / table.rows() as f64,
                 contexts,
@@ -100,12 +128,7 @@ impl Fitted {
                 logs: test.logs,
             }
         };
-        let trials: Vec<Trial> = folds(table, extent, shape).iter().map(trial).collect();
-        let missing: Vec<Kind> = kinds.iter().filter(|kind| !self.members.contains_key(&key(kind))).copied().collect();
-        let fits = candidate::fit(&training, &request(&missing, false));
-        for (kind, member) in missing.iter().zip(fits) {
-            self.members.insert(key(kind), Arc::new(member));
-        }
+        let trials: Vec<Trial> = folds(table, extent, shape).iter().map(&mut trial).collect();
         let error = |kind: &Kind| {
             let logs = self.members.get(&key(kind)).map(|member| member.logs(&training.points));
             let Training { logs: measured, weights, .. } = &training;
@@ -118,7 +141,7 @@ impl Fitted {
         let explains = known.is_complete && agreed.is_empty() && (is_lawful || !matches!(shape, Shape::Beyond(_)));
         let parameters = match shape {
             Shape::Beyond(sides) if is_lawful => {
-                Parameters::of(table, extent, sides, candidate::law_variances(&training, &request(&[], false)))
+                Parameters::of(table, extent, sides, candidate::law_variances(&training, &request))
             }
             _ => Parameters::KNOWN,
         };
@@ -182,6 +205,10 @@ impl Fitted {
     }
 }
 
+fn is_beyond(shape: &Shape) -> bool {
+    matches!(shape, Shape::Beyond(_) | Shape::BeyondOfContext(_))
+}
+
 /// Only posynomials depend on ties.
 fn key(kind: Kind, ties: &[usize], dismisses: bool) -> Key {
     (kind, if kind.is_tied() { ties.to_vec() } else { Vec::new() }, dismisses)
@@ -214,6 +241,7 @@ impl From<Entries> for Fitted {
         Self {
             blends: entries.blends.into_iter().map(|(shape, blend)| (shape, Arc::new(blend))).collect(),
             members: entries.members.into_iter().map(|(key, member)| (key, Arc::new(member))).collect(),
+            held_out: BTreeMap::new(),
         }
     }
 }
@@ -224,5 +252,32 @@ impl From<Fitted> for Entries {
             blends: fitted.blends.into_iter().map(|(shape, blend)| (shape, Arc::unwrap_or_clone(blend))).collect(),
             members: fitted.members.into_iter().map(|(key, member)| (key, Arc::unwrap_or_clone(member))).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Column, Dataset, Ensemble, Features};
+
+    #[test]
+    fn shapes_with_the_same_folds_share_their_fits() {
+        let runs: Vec<(f64, f64)> =
+            [1.0, 2.0, 4.0].into_iter().flat_map(|nodes| [(nodes, 0.1), (nodes, 0.2)]).collect();
+        let features = |rows: &[(f64, f64)]| {
+            let column =
+                |name: &str, of: fn(&(f64, f64)) -> f64| Column::numeric(name, rows.iter().map(of).collect(), None);
+            Features::new(vec![column("nodes", |row| row.0), column("share", |row| row.1)]).unwrap()
+        };
+        let secs = runs.iter().map(|(nodes, share)| 1.0 + 90.0 * share / nodes).collect();
+        let dataset = Dataset::new(features(&runs), secs, vec![false; runs.len()]).unwrap();
+        let known = [("nodes", Meaning::Workers), ("share", Meaning::Work)];
+        let ensemble = Ensemble::fit_known(&dataset, &known).unwrap();
+        // Two amounts of work allow no forward hold-out, so both questions hold out each row.
+        ensemble.predict(&features(&[(2.0, 0.15), (2.0, 1.0)])).unwrap();
+        let fitted = ensemble.lock();
+        assert_eq!(fitted.blends.len(), 2);
+        let laws = fitted.held_out.keys().filter(|(_, (kind, ..))| *kind == Kind::Law).count();
+        assert_eq!(laws, runs.len());
     }
 }

@@ -4,8 +4,8 @@
 use crate::ensemble::axis::{End, Side};
 use crate::ensemble::canonical::{MANY_ROWS, Table};
 use crate::ensemble::context::Context;
-use crate::ensemble::permutation::{deal, hash};
 use crate::ensemble::shape::{Extent, Shape, names};
+use crate::permutation::{deal, hash};
 
 /// Number of rows up to which leave-one-out is used.
 const FEW_ROWS: usize = 12;
@@ -18,7 +18,7 @@ const TRIED_OF_MANY: usize = 2;
 const PARTS: usize = 2;
 
 /// Rows to fit and rows to predict, by index.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fold {
     pub(crate) fit: Vec<usize>,
     pub(crate) test: Vec<usize>,

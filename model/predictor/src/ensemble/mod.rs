@@ -32,7 +32,6 @@ mod folds;
 mod margin;
 mod noise;
 mod parameters;
-mod permutation;
 mod repeats;
 mod robust;
 mod schema;

@@ -4,6 +4,7 @@ use foreglow_numeric::{Cholesky, Matrix, dot};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Points, Training};
+use crate::permutation::hash;
 use crate::regression::evidence::{Beliefs, Evidence, JITTER};
 use crate::regression::kernel::{Kernel, Place, Rows};
 use crate::regression::plane::{Factored, Plane};
@@ -44,13 +45,20 @@ pub(crate) struct Covariance {
 }
 
 impl GaussianProcess {
-    /// Fits a process to ln t; `length_scale` is in standard deviations of each feature.
-    pub(crate) fn fit(training: &Training, length_scale: f64) -> Self {
+    /// Fits a process to ln t; `length_scale` is in standard deviations of each feature. `known` is
+    /// the covariance of a fit of all rows, if these are some of them.
+    pub(crate) fn fit(training: &Training, length_scale: f64, known: Option<&Covariance>) -> Self {
+        let training = training.representatives();
         let mean = weighted_mean(&training.logs, &training.weights);
         let values: Vec<f64> = training.logs.iter().map(|log| log - mean).collect();
-        let covariance = Covariance::learn(&training.points, &values, &training.weights, length_scale, &WHOLE);
+        let learn = || Covariance::learn(&training.points, &values, &training.weights, length_scale, &WHOLE);
+        let covariance = known.and_then(|known| known.at(&training.points)).unwrap_or_else(learn);
         let factor = covariance.factor(&training.weights);
         Self::given(covariance, &factor, mean, &values)
+    }
+
+    pub(crate) fn covariance(&self) -> &Covariance {
+        &self.covariance
     }
 
     /// Conditions the process on values at its rows, which are distributed about `mean`; `factor`
@@ -103,7 +111,7 @@ impl Covariance {
         beliefs: &Beliefs,
     ) -> Self {
         let kernel = Kernel::of(points, length_scale);
-        let rows: Vec<Place> = points.numeric.iter().zip(&points.category).map(|(x, c)| kernel.place(x, c)).collect();
+        let rows = places(&kernel, points);
         let unit = spread(values).max(LEAST_UNIT);
         let chosen = sample(rows.len());
         let places: Vec<&Place> = chosen.iter().map(|row| &rows[*row]).collect();
@@ -116,17 +124,22 @@ impl Covariance {
         Self { kernel, variances, constant: beliefs.constant * unit * unit, noise, rows: rows.into() }
     }
 
+    /// Returns the covariance with the same variances at other points; `None` if other features
+    /// vary there.
+    pub(crate) fn at(&self, points: &Points) -> Option<Self> {
+        let kernel = Kernel::of(points, self.kernel.length_scale());
+        let has_same_components = kernel.components() == self.kernel.components();
+        has_same_components.then(|| Self { rows: places(&kernel, points).into(), kernel, ..self.clone() })
+    }
+
     /// Returns the factor of the covariance of the rows, n × n, with these noise weights.
     pub(crate) fn factor(&self, weights: &[f64]) -> Cholesky {
         let count = self.rows.places.len();
-        let mut matrix = Matrix::zeros(count, count);
-        for (i, place) in self.rows.places.iter().enumerate() {
-            self.row(place, &mut matrix[i][..=i]);
-        }
         let mut noise = self.noise;
         for _ in 0..MOST_RAISES {
-            let mut noisy = matrix.clone();
-            for i in 0..count {
+            let mut noisy = Matrix::zeros(count, count);
+            for (i, place) in self.rows.places.iter().enumerate() {
+                self.row(place, &mut noisy[i][..=i]);
                 noisy[i][i] += noise / weights[i];
             }
             // Rounding can hide a small noise beside large variances; increasing it does no harm.
@@ -148,19 +161,15 @@ impl Covariance {
     }
 }
 
-/// Returns the rows from which variances are learnt, ascending: all, or a subset spread evenly by
-/// the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014).
+fn places(kernel: &Kernel, points: &Points) -> Vec<Place> {
+    points.numeric.iter().zip(&points.category).map(|(x, c)| kernel.place(x, c)).collect()
+}
+
+/// Returns the rows from which variances are learnt, ascending: all, or a pseudo-random subset.
 fn sample(rows: usize) -> Vec<usize> {
-    let mixed = |row: usize| {
-        let mut z = (row as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
     let mut order: Vec<usize> = (0..rows).collect();
     if rows > LEARNT_FROM {
-        order.sort_by_key(|row| mixed(*row));
+        order.sort_by_key(|row| hash(*row));
         order.truncate(LEARNT_FROM);
         order.sort();
     }
@@ -209,10 +218,25 @@ mod tests {
     }
 
     #[test]
+    fn variances_of_all_rows_are_kept_in_a_fit_of_some() {
+        let all = grid(|x, _| 3.0 + x[1] / x[0]);
+        let some = all.select(&[0, 2, 3, 5, 6, 8, 9, 11]);
+        let whole = GaussianProcess::fit(&all, 1.0, None);
+        let part = GaussianProcess::fit(&some, 1.0, Some(whole.covariance()));
+        assert_eq!(part.covariance().variances, whole.covariance().variances);
+        assert_ne!(part.covariance().variances, GaussianProcess::fit(&some, 1.0, None).covariance().variances);
+        let error = part.log(&[2.0, 100.0], &[]) - libm::log(53.0);
+        assert!(error.abs() < 0.05, "{error}");
+        // Where a feature is constant, the kernel has other components.
+        let constant = all.select(&[0, 1, 2]);
+        assert!(whole.covariance().at(&constant.points).is_none());
+    }
+
+    #[test]
     fn rows_without_noise_are_met() {
         let training = grid(|x, _| 3.0 + x[1] / x[0]);
         for length_scale in [1.0, 2.0] {
-            let process = GaussianProcess::fit(&training, length_scale);
+            let process = GaussianProcess::fit(&training, length_scale, None);
             for (met, log) in process.logs(&training.points).iter().zip(&training.logs) {
                 assert!((met - log).abs() < 0.01, "{met} and {log}");
             }
@@ -221,7 +245,7 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back_as_the_same_function() {
-        let process = GaussianProcess::fit(&grid(|x, _| 3.0 + x[1] / x[0]), 1.0);
+        let process = GaussianProcess::fit(&grid(|x, _| 3.0 + x[1] / x[0]), 1.0, None);
         let read: GaussianProcess = serde_json::from_str(&serde_json::to_string(&process).unwrap()).unwrap();
         assert_eq!(read, process);
     }

@@ -1,5 +1,6 @@
 //! ANOVA kernels: similarity of two points, over a few features at a time.
 
+use foreglow_numeric::add_scaled;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Points;
@@ -54,8 +55,10 @@ pub(crate) struct Rows {
     pub(crate) places: Vec<Place>,
     /// Distinct values of each number, ascending, one number after another.
     values: Vec<(usize, f64)>,
-    /// Index of each row's value, one per number.
+    /// Index of the value of each row, for each number.
     of_rows: Vec<Vec<usize>>,
+    /// The level of each row, for each category.
+    levels: Vec<Vec<Option<usize>>>,
 }
 
 impl Kernel {
@@ -105,11 +108,17 @@ impl Kernel {
         let column = |factor: usize| &factors[factor * count..][..count];
         let mut product = vec![0.0; count];
         for (component, variance) in self.components.iter().zip(variances) {
-            product.fill(1.0);
-            for factor in &component.factors {
-                product.iter_mut().zip(column(*factor)).for_each(|(product, factor)| *product *= factor);
+            match component.factors.as_slice() {
+                [only] => add_scaled(sums, *variance, column(*only)),
+                [first, others @ ..] => {
+                    product.copy_from_slice(column(*first));
+                    for factor in others {
+                        product.iter_mut().zip(column(*factor)).for_each(|(product, factor)| *product *= factor);
+                    }
+                    add_scaled(sums, *variance, &product);
+                }
+                [] => {}
             }
-            sums.iter_mut().zip(&product).for_each(|(sum, product)| *sum += product * variance);
         }
     }
 
@@ -121,16 +130,17 @@ impl Kernel {
         let of_values: Vec<[f64; 3]> = rows.values.iter().map(of_value).collect();
         let mut factors = vec![0.0; (3 * numbers + point.levels.len()) * count];
         let (numeric, names) = factors.split_at_mut(3 * numbers * count);
-        for (number, columns) in numeric.chunks_exact_mut(3 * count.max(1)).enumerate() {
-            for (row, of_row) in rows.of_rows[..count].iter().enumerate() {
-                let values = of_values[of_row[number]];
-                (0..3).for_each(|kind| columns[kind * count + row] = values[kind]);
+        for (columns, of_rows) in numeric.chunks_exact_mut(3 * count.max(1)).zip(&rows.of_rows) {
+            let (linear, others) = columns.split_at_mut(count);
+            let (smooth, both) = others.split_at_mut(count);
+            for (((linear, smooth), both), value) in linear.iter_mut().zip(smooth).zip(both).zip(of_rows) {
+                [*linear, *smooth, *both] = of_values[*value];
             }
         }
-        for (name, column) in names.chunks_exact_mut(count.max(1)).enumerate() {
-            let level = point.levels[name];
-            for (factor, row) in column.iter_mut().zip(&rows.places) {
-                *factor = f64::from(u8::from(level.is_some() && level == row.levels[name]));
+        let columns = names.chunks_exact_mut(count.max(1)).zip(&rows.levels);
+        for ((column, levels), level) in columns.zip(&point.levels) {
+            for (factor, of_row) in column.iter_mut().zip(levels) {
+                *factor = f64::from(u8::from(level.is_some() && level == of_row));
             }
         }
         factors
@@ -167,18 +177,18 @@ impl From<Vec<Place>> for Rows {
     fn from(places: Vec<Place>) -> Self {
         let numbers = places.first().map_or(0, |place| place.numbers.len());
         let mut values = Vec::new();
-        let mut of_rows = vec![Vec::with_capacity(numbers); places.len()];
+        let mut of_rows = Vec::with_capacity(numbers);
         for number in 0..numbers {
             let mut distinct: Vec<f64> = places.iter().map(|place| place.numbers[number]).collect();
             distinct.sort_by(f64::total_cmp);
             distinct.dedup();
-            for (place, of_row) in places.iter().zip(&mut of_rows) {
-                let below = distinct.partition_point(|value| *value < place.numbers[number]);
-                of_row.push(values.len() + below);
-            }
+            let below = |place: &Place| distinct.partition_point(|value| *value < place.numbers[number]);
+            of_rows.push(places.iter().map(|place| values.len() + below(place)).collect());
             values.extend(distinct.into_iter().map(|value| (number, value)));
         }
-        Self { places, values, of_rows }
+        let names = places.first().map_or(0, |place| place.levels.len());
+        let levels = (0..names).map(|name| places.iter().map(|place| place.levels[name]).collect()).collect();
+        Self { places, values, of_rows, levels }
     }
 }
 

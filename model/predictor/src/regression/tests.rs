@@ -12,10 +12,10 @@ fn members(training: &Training) -> Vec<(&'static str, Box<dyn Regression>)> {
     let [one, two, three] = problem.fit().try_into().unwrap();
     vec![
         ("log-additive", Box::new(LogAdditive::fit(training))),
-        ("process, short", Box::new(GaussianProcess::fit(training, 1.0))),
-        ("process, long", Box::new(GaussianProcess::fit(training, 2.0))),
-        ("2 terms and a process", Box::new(Detrended::fit(training, &problem, &two, 0.03))),
-        ("3 terms and a process", Box::new(Detrended::fit(training, &problem, &three, 0.03))),
+        ("process, short", Box::new(GaussianProcess::fit(training, 1.0, None))),
+        ("process, long", Box::new(GaussianProcess::fit(training, 2.0, None))),
+        ("2 terms and a process", Box::new(Detrended::fit(training, &problem, &two, (0.03, None)))),
+        ("3 terms and a process", Box::new(Detrended::fit(training, &problem, &three, (0.03, None)))),
         ("1 term", Box::new(one)),
         ("2 terms", Box::new(two)),
         ("3 terms", Box::new(three)),

@@ -73,9 +73,9 @@ impl ScalingAnswer {
     ///
     /// # Errors
     /// There is no candidate configuration, or no time is known.
-    pub fn new(job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<Self> {
-        let scaling =
-            Scaling::of(&Arc::new(predictor.clone()), job, question).map_err(|error| unusable(error.to_string()))?;
+    pub fn new(job: &Job, predictor: &Arc<Predictor>, question: &Question) -> anyhow::Result<Self> {
+        // A clone would not share its fits with the warnings below.
+        let scaling = Scaling::of(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
         let Some(Scaling { smallest: (executors, cores_per_executor), images_per_slot, rows }) = scaling else {
             anyhow::bail!(
                 "no configuration is known to have a time and to fit into its memory; `foreglow plan` says why"

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Points;
-use crate::regression::encoding::{Encoding, Unit};
+use crate::regression::encoding::{Category, Encoding, Unit};
 
 /// φ = [1, numbers, one indicator per name, one indicator per combination of names].
 ///
@@ -98,6 +98,17 @@ impl Design {
             row.values.push(synchronisation(numeric[column]));
         }
         row
+    }
+
+    /// Returns the first column of the category with the most names, and their number.
+    pub(crate) fn largest_category(&self) -> (usize, usize) {
+        let mut first = 1 + self.encoding.numeric.len();
+        let place = |column: &Category| {
+            let names = column.levels.len();
+            first += names;
+            (first - names, names)
+        };
+        self.encoding.category.iter().map(place).max_by_key(|(_, names)| *names).unwrap_or_default()
     }
 
     fn before_synchronisation(&self) -> usize {

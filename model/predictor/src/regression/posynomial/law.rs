@@ -226,12 +226,7 @@ impl Problem {
             }
             let precisions: Vec<f64> =
                 weights.iter().zip(&self.own).map(|(weight, own)| weight * own / (scale * scale)).collect();
-            let search = LeastSquares {
-                rows: &self.rows,
-                logs: &self.logs,
-                penalty: &penalty,
-                noise: Noise::Independent(&precisions),
-            };
+            let search = self.least_squares(&penalty, Noise::Independent(&precisions));
             let (objective, found) = search.descend(coefficients, STEPS);
             coefficients = found;
             let law = self.posynomial(coefficients.clone());
@@ -271,7 +266,7 @@ impl Problem {
         let of_rows = self.precisions.iter().zip(&work).zip(weights);
         let precisions: Vec<f64> = of_rows.map(|((own, work), weight)| own * work * work * weight).collect();
         let noise = Noise::Independent(&precisions);
-        LeastSquares { rows: &self.rows, logs: &logs, penalty: &self.size, noise }.single()
+        LeastSquares { logs: &logs, ..self.least_squares(&self.size, noise) }.single()
     }
 
     /// Returns the variance of ln t that the parameters of a fitted law leave open at points: the
@@ -281,12 +276,7 @@ impl Problem {
         let weights: Vec<f64> = fit.weights.iter().zip(&self.own).map(|(weight, own)| weight * own).collect();
         let variances = |variance: f64, rows: &[Row]| -> Vec<f64> {
             let precisions: Vec<f64> = weights.iter().map(|weight| weight / variance).collect();
-            let search = LeastSquares {
-                rows: &self.rows,
-                logs: &self.logs,
-                penalty: &fit.penalty,
-                noise: Noise::Independent(&precisions),
-            };
+            let search = self.least_squares(&fit.penalty, Noise::Independent(&precisions));
             let Some(factor) = Cholesky::of(search.curvature(&fit.law.terms)) else { return Vec::new() };
             let of_row = |row: &Row| {
                 let along = factor.forward(&fit.law.gradient(row));

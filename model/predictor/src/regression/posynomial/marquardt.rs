@@ -3,6 +3,7 @@
 use foreglow_numeric::{Cholesky, Matrix, add_scaled, dot};
 
 use crate::regression::posynomial::design::{Row, log_sum};
+use crate::regression::posynomial::elimination::Elimination;
 use crate::regression::posynomial::penalty::Penalty;
 
 /// Initial and smallest damping.
@@ -34,6 +35,8 @@ pub(crate) struct LeastSquares<'a> {
     pub(crate) logs: &'a [f64],
     pub(crate) penalty: &'a Penalty,
     pub(crate) noise: Noise<'a>,
+    /// Order in which the coefficients of many names are eliminated.
+    pub(crate) elimination: Option<&'a Elimination>,
 }
 
 /// Objective at a point, with the quantities from which its gradient is computed.
@@ -91,12 +94,7 @@ impl LeastSquares<'_> {
     /// Returns the first step that lowers the objective, with increasing damping.
     fn step(&self, terms: &[f64], state: &State, normal: &Normal, damping: &mut f64) -> Option<(Vec<f64>, State)> {
         for _ in 0..FAILURES {
-            let mut damped = normal.curvature.clone();
-            for i in 0..damped.columns() {
-                damped[i][i] *= 1.0 + *damping;
-            }
-            if let Some(factor) = Cholesky::of(damped) {
-                let mut moved = factor.solve(&normal.descent);
+            if let Some(mut moved) = self.solve(normal, *damping) {
                 add_scaled(&mut moved, 1.0, terms);
                 let reached = self.state(&moved);
                 if reached.objective < state.objective {
@@ -106,6 +104,19 @@ impl LeastSquares<'_> {
             *damping = *damping * DAMPING_FACTOR + 1e-6;
         }
         None
+    }
+
+    /// Solves the normal equations with a damped diagonal; `None` if they are not positive
+    /// definite.
+    fn solve(&self, Normal { descent, curvature }: &Normal, damping: f64) -> Option<Vec<f64>> {
+        if let Some(elimination) = self.elimination {
+            return elimination.solve(curvature, descent, damping);
+        }
+        let mut damped = curvature.clone();
+        for i in 0..damped.columns() {
+            damped[i][i] *= 1.0 + damping;
+        }
+        Some(Cholesky::of(damped)?.solve(descent))
     }
 
     fn state(&self, terms: &[f64]) -> State {
@@ -203,10 +214,15 @@ impl Jacobian {
 
     /// Adds the lower triangle of JᵀPJ, P diagonal.
     fn square(&self, precisions: &[f64], matrix: &mut Matrix) {
+        let has_all_columns = self.entries == matrix.columns();
         for (i, factor) in precisions.iter().enumerate() {
             let (columns, values) = self.slices(i);
             for (place, (column, value)) in self.row(i).enumerate() {
                 let (target, scaled) = (&mut matrix[column], factor * value);
+                if has_all_columns {
+                    add_scaled(&mut target[..=place], scaled, &values[..=place]);
+                    continue;
+                }
                 for (column, value) in columns[..=place].iter().zip(values) {
                     target[*column] += scaled * value;
                 }

@@ -7,6 +7,7 @@
 //! 2007, §8; Magnani and Boyd, "Convex piecewise-linear fitting", Optim. Eng. 10, 2009).
 
 mod design;
+mod elimination;
 pub(crate) mod law;
 mod marquardt;
 mod penalty;
@@ -22,6 +23,7 @@ use crate::Meaning;
 use crate::dataset::Training;
 use crate::regression::plane::{Factored, Line, Plane, Product};
 use crate::regression::posynomial::design::{Design, Row, log_sum};
+use crate::regression::posynomial::elimination::Elimination;
 use crate::regression::posynomial::marquardt::{LeastSquares, Noise};
 use crate::regression::posynomial::penalty::Penalty;
 use crate::regression::{Regression, mean};
@@ -75,6 +77,7 @@ pub(crate) struct Problem {
     size: Penalty,
     /// The best single term, with priors of size only.
     single: Vec<f64>,
+    elimination: Option<Elimination>,
 }
 
 impl Problem {
@@ -96,10 +99,12 @@ impl Problem {
         let size = Penalty::of_size(&design, &prior.meanings);
         let noise = prior.noise.unwrap_or(NOISE);
         let precisions: Vec<f64> = training.weights.iter().map(|weight| weight / (noise * noise)).collect();
-        let single =
-            LeastSquares { rows: &rows, logs: &logs, penalty: &size, noise: Noise::Independent(&precisions) }.single();
+        let elimination = Elimination::of(&rows, design.width(), design.largest_category());
+        let noise = Noise::Independent(&precisions);
+        let single = LeastSquares { rows: &rows, logs: &logs, penalty: &size, noise, elimination: None }.single();
         let penalty = Penalty::of(&design, points, prior, &single[1..]);
-        Self { design, rows, centre, logs, own: training.weights.clone(), precisions, penalty, size, single }
+        let own = training.weights.clone();
+        Self { design, rows, centre, logs, own, precisions, penalty, size, single, elimination }
     }
 
     /// Returns the best posynomials of one, two and three terms.
@@ -114,7 +119,7 @@ impl Problem {
     /// the previous one, with several starts for the new term, and from the fit of as many terms in
     /// `known`, and keeps the best.
     fn search(&self, penalty: &Penalty, known: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        let search = LeastSquares { penalty, ..self.least_squares(Noise::Independent(&self.precisions)) };
+        let search = self.least_squares(penalty, Noise::Independent(&self.precisions));
         let mut found = vec![self.single.clone()];
         for count in 1..MOST_TERMS {
             let fewer = &found[count - 1];
@@ -129,12 +134,14 @@ impl Problem {
     /// Refits near `fitted` by generalised least squares, for residuals with a covariance whose
     /// inverse is given, n × n.
     pub(crate) fn refit(&self, fitted: &Posynomial, inverse: &Matrix) -> Posynomial {
-        let search = self.least_squares(Noise::Correlated(inverse));
+        let search = self.least_squares(&self.penalty, Noise::Correlated(inverse));
         self.posynomial(search.descend(fitted.terms.clone(), STEPS.1).1)
     }
 
-    fn least_squares<'a>(&'a self, noise: Noise<'a>) -> LeastSquares<'a> {
-        LeastSquares { rows: &self.rows, logs: &self.logs, penalty: &self.penalty, noise }
+    fn least_squares<'a>(&'a self, penalty: &'a Penalty, noise: Noise<'a>) -> LeastSquares<'a> {
+        // Correlated noise couples all names.
+        let elimination = self.elimination.as_ref().filter(|_| matches!(noise, Noise::Independent(_)));
+        LeastSquares { rows: &self.rows, logs: &self.logs, penalty, noise, elimination }
     }
 
     /// Returns the starts of a new term: constant, or increasing or decreasing in one number, and

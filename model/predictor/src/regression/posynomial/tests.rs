@@ -43,7 +43,7 @@ fn worst(fit: &Posynomial) -> f64 {
 }
 
 fn objective(problem: &Problem, fit: &Posynomial) -> f64 {
-    problem.least_squares(Noise::Independent(&problem.precisions)).descend(fit.terms.clone(), 0).0
+    problem.least_squares(&problem.penalty, Noise::Independent(&problem.precisions)).descend(fit.terms.clone(), 0).0
 }
 
 fn fit(training: &Training, prior: &Prior) -> Vec<Posynomial> {
@@ -80,7 +80,7 @@ fn every_further_term_and_every_step_lowers_the_objective() {
     let training = sampled(&[0.01, 0.03, 0.1], 7 << 40);
     let problem = Problem::new(&training, &Prior::default());
     let fits = problem.fit();
-    let search = problem.least_squares(Noise::Independent(&problem.precisions));
+    let search = problem.least_squares(&problem.penalty, Noise::Independent(&problem.precisions));
     let start = [problem.single.as_slice(), &problem.starts().next().unwrap()].concat();
     let objectives: Vec<f64> = (0..6).map(|steps| search.descend(start.clone(), steps).0).collect();
     assert!(objectives.windows(2).all(|pair| pair[1] < pair[0]), "{objectives:?}");
@@ -98,8 +98,11 @@ fn a_refit_to_independent_noise_stays_where_it_was() {
     (0..rows).for_each(|i| inverse[i][i] = 1.0 / (NOISE * NOISE));
     let (before, after) = (fitted.log(&FULL_RUN, &[]), problem.refit(fitted, &inverse).log(&FULL_RUN, &[]));
     assert!((before - after).abs() < 1e-2, "{before} and {after}");
-    let correlated = problem.least_squares(Noise::Correlated(&inverse)).descend(fitted.terms.clone(), 3);
-    let white = problem.least_squares(Noise::Independent(&problem.precisions)).descend(fitted.terms.clone(), 3);
+    let correlated =
+        problem.least_squares(&problem.penalty, Noise::Correlated(&inverse)).descend(fitted.terms.clone(), 3);
+    let white = problem
+        .least_squares(&problem.penalty, Noise::Independent(&problem.precisions))
+        .descend(fitted.terms.clone(), 3);
     assert!((correlated.0 - white.0).abs() < 1e-6 * white.0, "{} and {}", correlated.0, white.0);
 }
 
