@@ -440,6 +440,7 @@ fn complete() -> Sample {
             per_epoch: Some(500.0),
             points: vec![(0.5, 1.0), (1.25, 3.0)],
         }),
+        log_error: 0.0,
         extra: extra("phases", json!({"read_secs": 1.5})),
     }
 }

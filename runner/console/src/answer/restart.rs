@@ -41,14 +41,14 @@ pub struct RestartAdvice {
     #[serde(flatten)]
     split: CoreSplit,
     /// Time left after the restart, seconds.
-    left_secs: f64,
+    pub(super) left_secs: f64,
     left_interval: Interval,
     /// How much sooner it ends, seconds; negative if later.
     sooner_secs: f64,
     /// Cost of the time left.
     cost: Option<f64>,
     /// `meets_deadline`, `costs_less` or `ends_sooner`.
-    reason: &'static str,
+    pub(super) reason: &'static str,
 }
 
 impl RestartPlan {

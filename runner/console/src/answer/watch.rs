@@ -303,7 +303,7 @@ mod tests {
         assert!((answer.whole_secs.unwrap() - 2099.0).abs() < 1e-6);
         assert!(answer.deadline_probability.unwrap() > 0.99 && !answer.is_late(&question));
         insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 29 min 59.0 s (29 min 59.0 s to 29 min 59.0 s); done at 2026-11-28T18:29:59Z; cost USD 0.3000, at the end USD 2.10 (USD 2.10 to USD 2.10); meets the deadline with > 99 %");
-        let late = WatchQuestion { deadline_secs: Some(2000.0), ..question.clone() };
+        let late = WatchQuestion { deadline_secs: Some(2000.0), ..question };
         let answer = WatchAnswer::new(&late, Some(&observed(100, Some(1000.0))), 300.0, None, now());
         assert!(answer.is_late(&late) && answer.deadline_probability.unwrap() < 0.01);
     }
@@ -331,7 +331,7 @@ mod tests {
         let answered = answer(&checkpoints);
         assert!((answered.restart.as_ref().unwrap().left_secs - 960.0).abs() < 1e-9, "{answered:?}");
         insta::assert_snapshot!(answered.line("USD"));
-        assert_eq!(answer(&WatchQuestion { plan: plan(1000.0, 1.7), ..question.clone() }).restart, None);
+        assert_eq!(answer(&WatchQuestion { plan: plan(1000.0, 1.7), ..question }).restart, None);
         let late = WatchQuestion { deadline_secs: Some(1900.0), plan: plan(1000.0, 5.0), ..checkpoints };
         assert_eq!(answer(&late).restart.unwrap().reason, "meets_deadline");
         assert!(RestartPlan::read(b"{}").unwrap_err().contains("foreglow plan"));
