@@ -82,7 +82,7 @@ def evaluate():
     kinds = {"one log, another configuration of the same night": [], "one log, twice the data, same configuration and night": [],
              "all logs of the other configurations": []}
     another, twice, together = kinds.values()
-    for application in APPLICATIONS:
+    for application in filter(lambda application: (LOGS / application).exists(), APPLICATIONS):
         logs = logs_of(application)
         known = {key: plan([log], key[0]) for key, log in logs.items()}
         secs = {key: runs[0]["completion_time_secs"] for key, (_, _, runs) in known.items()}
@@ -96,11 +96,17 @@ def evaluate():
                     twice.append((plan([logs[other]], configuration, amount[key])[1], secs[key]))
             others = [log for other, log in logs.items() if other[0] != configuration]
             together.append((plan(others, configuration, amount[key])[1], secs[key]))
+    rows = []
     for kind, answers in kinds.items():
         errors = [abs(row["completion_time_secs"] / secs - 1) * 100 for row, secs in answers]
         held = sum(row["interval"]["lower_secs"] <= secs <= row["interval"]["upper_secs"] for row, secs in answers)
         print(f"{kind}: {len(errors)} answers, median error {statistics.median(errors):.1f} %, largest {max(errors):.0f} %, "
               f"{100 * held / len(errors):.0f} % of the intervals hold")
+        rows.append(dict(name=f"plan from event logs, {kind}: median error", unit="%", ours=statistics.median(errors)))
+        rows.append(dict(name=f"plan from event logs, {kind}: intervals that hold", unit="%", ours=100 * held / len(errors)))
+    target = ROOT / "target/bench/plan-logs.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(rows, indent=1))
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ pub use crate::machines::{ExecutorSize, Packing, PackingError, pack, pack_split}
 pub use crate::memory::{BatchMemory, Bracket, Estimate, LargestBatch, MemoryRun, NetworkBytes, UsableMemory, Work};
 pub use crate::plan::{
     Candidate, Decision, Exclusion, Limits, Neighbours, Objective, Omission, Placement, Plan, Prices, PricesNote,
-    Pricing, Space, TrainedSetting, pareto_front,
+    Pricing, Space, TrainedSetting, pareto_front, sufficient_memory_mib,
 };
 pub use crate::predictor::Predictor;
 pub use crate::public::{

@@ -9,8 +9,8 @@ use super::Basis;
 use crate::public::PublicTimes;
 use crate::{Prediction, SimulatedTimes};
 
-/// Most executors to compare by default: twice the logged number up to this, or the logged number.
-const MOST_EXECUTORS: u32 = 64;
+/// About the most numbers of executors that are compared by default; each log is simulated on each.
+const MOST_COUNTS: u32 = 64;
 
 /// Times of an arm that are not those of a fit of runs.
 #[derive(Clone, Debug)]
@@ -42,7 +42,8 @@ impl GivenTimes {
     }
 
     /// Returns the numbers of executors and of cores to compare, ascending: the given ones, or else
-    /// those that have a time or, of logs, 1 to twice the logged executors and the logged cores.
+    /// those that have a time or, of logs, 1 to twice the logged executors, in equal steps, and the
+    /// logged cores.
     /// Those of public measurements are part of their question.
     pub(crate) fn counts(&self, job: &Job, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let times = match self {
@@ -50,12 +51,14 @@ impl GivenTimes {
             Self::Simulated(times) => times,
         };
         let logged = times.runs().iter().map(|run| run.executors).max().unwrap_or(1);
-        let most = logged.saturating_mul(2).min(MOST_EXECUTORS).max(logged);
+        let most = logged.saturating_mul(2);
+        let step = most.div_ceil(MOST_COUNTS);
+        let usual = (1..=most).filter(|count| count.is_multiple_of(step) || [1, logged].contains(count));
         let or_usual = |given: &[u32], usual: BTreeSet<u32>| -> Vec<u32> {
             let given: BTreeSet<u32> = given.iter().copied().collect();
             if given.is_empty() { usual } else { given }.into_iter().collect()
         };
         let measured = job.observations.iter().map(|run| run.cores_per_executor).collect();
-        (or_usual(executors, (1..=most).collect()), or_usual(cores, measured))
+        (or_usual(executors, usual.collect()), or_usual(cores, measured))
     }
 }

@@ -86,6 +86,13 @@ fn distinct(given: &[u32], most: Option<u32>) -> Vec<u32> {
     counts
 }
 
+/// Returns the memory for an executor with this peak, MiB: with a margin, rounded up, and not below
+/// what the engine needs.
+pub fn sufficient_memory_mib(peak_mib: f64, engine: Engine) -> u32 {
+    let least = if engine == Engine::Spark { LEAST_SPARK_MEMORY_MIB } else { 0 };
+    ((peak_mib * SPARE_MEMORY) as u32).max(least).div_ceil(MEMORY_STEP_MIB).saturating_mul(MEMORY_STEP_MIB)
+}
+
 /// Packs the executors of one configuration on machines, each with the memory that it needs. A
 /// machine type outside the catalog has one machine; without accelerators of its own for each
 /// executor, a configuration that exceeds it is as fast as a smaller one.
@@ -100,8 +107,7 @@ pub(crate) fn place(
 ) -> Result<Placement, (Placement, Exclusion)> {
     let CoreSplit { executors, cores_per_executor: cores, .. } = split;
     let peak = expected_peak_mib(&fitted.memory.peaks, cores, fitted.partition_size);
-    let least = if arm.engine == Engine::Spark { LEAST_SPARK_MEMORY_MIB } else { 0 };
-    let enough = peak.map(|mib| ((mib * SPARE_MEMORY) as u32).max(least).div_ceil(MEMORY_STEP_MIB) * MEMORY_STEP_MIB);
+    let enough = peak.map(|mib| sufficient_memory_mib(mib, arm.engine));
     let memory = space.memory_per_executor_mib.or(enough).unwrap_or(fitted.memory_per_executor_mib);
     let placement = Placement::new(0, split, memory);
     let footprint = Footprint {

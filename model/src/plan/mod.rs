@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use self::cache::Cache;
 pub use self::candidate::Candidate;
+pub use self::configurations::sufficient_memory_mib;
 pub use self::decision::{Decision, Objective};
 pub use self::exclusion::Exclusion;
 pub use self::front::pareto_front;

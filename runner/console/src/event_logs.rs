@@ -47,6 +47,9 @@ pub fn plan_logs(
     totals: &TotalsOfCores,
     machines: &MachineArgs,
 ) -> anyhow::Result<Option<PlanAnswer>> {
+    if source.files.is_empty() {
+        return Ok(None);
+    }
     let folder = Temporary::folder()?;
     let Some(logs) = logs(&source.files, folder.path())? else { return Ok(None) };
     check_options(machines, question, totals)?;
@@ -119,7 +122,7 @@ fn logs(files: &[PathBuf], folder: &Path) -> anyhow::Result<Option<Vec<LogFiles>
         |file: &PathBuf| file.to_str().is_some_and(|text| text.starts_with("http:") || text.starts_with("https:"));
     // A pipe can be read only once, and samples need it.
     let is_readable = |file: &PathBuf| is_url(file) || file.is_file() || file.is_dir();
-    if files.is_empty() || !files.iter().all(is_readable) {
+    if !files.iter().all(is_readable) {
         return Ok(None);
     }
     let (mut logs, mut others) = (Vec::new(), Vec::new());
@@ -215,7 +218,7 @@ fn found(run: &Run<'_>, log: &str, given: &Labels, machine: Option<&str>) -> Res
     let unit = sample.workload.noun().to_owned();
     let logged = LoggedRun::new(run, Context::of(&sample), amount).map_err(|error| error.to_string())?;
     let (run, used) = logged.zip(run.used()).ok_or("it does not name its executors")?;
-    let used = LoggedUse { log: log.to_owned(), amount, unit, used, remark };
+    let used = LoggedUse::new(log.to_owned(), (amount, unit), used, remark);
     Ok(Found { sample, run, used })
 }
 

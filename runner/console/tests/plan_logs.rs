@@ -133,6 +133,17 @@ fn a_log_with_the_labels_of_a_cnn_is_a_plan_of_that_cnn() {
 }
 
 #[test]
+fn the_smallest_memory_that_the_peak_heap_needs_is_named() {
+    let home = Home::new();
+    let log = std::fs::read_to_string(unlabelled(&home, "nightly", "a", 1000)).unwrap();
+    // The profile overrides the property.
+    let log = home.write("large", &log.replace("\"memory\",\"Amount\":512", "\"memory\",\"Amount\":4096"));
+    let large = &json(&[&log])["event_logs"]["runs"][0];
+    assert_eq!((&large["memory_per_executor_mib"], &large["sufficient_memory_mib"]), (&4096.into(), &512.into()));
+    assert!(answer(&[&log]).render(Format::Table).contains("spark.executor.memory=512m would do"));
+}
+
+#[test]
 fn machines_are_rented_if_the_user_names_the_type_of_the_logs() {
     let home = Home::new();
     let log = unlabelled(&home, "nightly", "a", 1000);

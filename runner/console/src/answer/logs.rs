@@ -1,6 +1,7 @@
 //! What the runs of event logs used, beside what was asked for.
 
-use foreglow_shared::{format_count, format_duration};
+use foreglow_model::sufficient_memory_mib;
+use foreglow_shared::{Engine, format_count, format_duration};
 use foreglow_spark_log::Used;
 use serde::Serialize;
 
@@ -25,6 +26,10 @@ pub struct LoggedUse {
     /// What it used.
     #[serde(flatten)]
     pub used: Used,
+    /// The smallest `spark.executor.memory` that would have done by its peak heap, MiB; absent if
+    /// the peak is unknown, data were spilled, or it needs as much as it had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sufficient_memory_mib: Option<u32>,
     /// How it deviated from what was asked for; absent if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
@@ -41,6 +46,17 @@ const COLLECTING: f64 = 0.1;
 const FEW: f64 = 0.75;
 /// Most runs in the table; of more, the latest.
 const MOST_LISTED: usize = 10;
+
+impl LoggedUse {
+    /// Describes a run with this amount of work.
+    pub fn new(log: String, (amount, unit): (f64, String), used: Used, remark: Option<String>) -> Self {
+        let peak_mib = used.peak_heap_mib.filter(|_| used.spilled_mib.is_none());
+        let sufficient = peak_mib.map(|peak_mib| sufficient_memory_mib(peak_mib as f64, Engine::Spark));
+        let sufficient_memory_mib =
+            sufficient.filter(|mib| used.memory_per_executor_mib.is_some_and(|had| u64::from(*mib) < had));
+        Self { log, amount, unit, used, sufficient_memory_mib, remark }
+    }
+}
 
 impl LogBasis {
     /// Creates the basis of runs, the latest last.
@@ -117,6 +133,12 @@ impl LogBasis {
         if let Some(share) = used.gc_share.filter(|share| *share >= COLLECTING) {
             sentences
                 .push(format!("Garbage collection takes {:.0} % of its tasks' time; it lacks memory", share * 100.0));
+        }
+        if let Some((mib, peak_mib)) = run.sufficient_memory_mib.zip(used.peak_heap_mib) {
+            sentences.push(format!(
+                "The heap of its executors peaked at {peak_mib} MiB, as far as Spark looked; spark.executor.memory={mib}m \
+                 would do"
+            ));
         }
         sentences.iter().map(|sentence| format!("Note: {sentence}.\n")).collect()
     }
