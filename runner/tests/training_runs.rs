@@ -51,7 +51,8 @@ fn the_folder_of_one_partial_run_is_enough_for_an_answer() {
     // The folder in the place of samples has the same answer.
     let of_folder = home.run(&["plan", &home.path("bert-base"), "--format", "json"]);
     assert_eq!(serde_json::from_str::<Value>(&of_folder.stdout).unwrap(), plan);
-    let unknown = home.run(&["plan", &format!("{FILES}/tensorboardx.tfevents")]);
+    copy(&home, "tensorboardx.tfevents", "alone/events.out.tfevents.1.host");
+    let unknown = home.run(&["plan", &home.path("alone/events.out.tfevents.1.host")]);
     assert!(unknown.code == 2 && unknown.stderr.contains("give --steps of the whole job"), "{unknown:?}");
 }
 
@@ -75,6 +76,13 @@ fn labels_describe_several_runs_in_a_folder() {
     };
     assert_eq!(told(&read[0]), ["1", "\"A10G\"", "\"g5.xlarge\""]);
     assert_eq!(told(&read[1]), ["8", "\"A100\"", "\"p4d.24xlarge\""]);
+    // Each run tells the time of its own configuration.
+    let plan = home.run(&["plan", &home.path("samples.jsonl"), "--format", "json"]);
+    let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
+    let rows = plan["candidates"].as_array().unwrap().iter().filter(|row| row["completion_time_secs"].is_f64());
+    let timed: Vec<String> =
+        rows.map(|row| format!("{} × {}, {}", row["machine"], row["executors"], row["interval"].is_object())).collect();
+    assert_eq!(timed, ["\"g5.xlarge\" × 1, true", "\"p4d.24xlarge\" × 8, true"], "{plan}");
 
     home.write("runs/labels.csv", "run,step\na,120\n");
     let refused = import(&home, &[&folder]);

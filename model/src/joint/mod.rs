@@ -95,8 +95,16 @@ impl JointPredictor {
         let mut fitted = arms(group);
         let is_alone = fitted.iter().filter(|arm| !arm.has_only_exceeded).count() == 1;
         let enough = if fitted.len() > MANY_ARMS { ENOUGH_SETTINGS_OF_MANY } else { ENOUGH_SETTINGS };
+        // One setting of each arm: nothing else shows the effect of a machine type or of a count.
+        let measured = || fitted.iter().filter(|arm| !arm.job.observations.is_empty());
+        let are_single = measured().all(|arm| distinct_settings(&arm.job) == 1);
         for arm in &mut fitted {
-            if is_alone || distinct_settings(&arm.job) >= enough {
+            if are_single
+                && !is_alone
+                && let Ok(own) = Predictor::fit_job(&arm.job)
+            {
+                arm.take_predictor(Arc::new(own));
+            } else if is_alone || distinct_settings(&arm.job) >= enough {
                 match Predictor::fit_job(&arm.job) {
                     Ok(own) => arm.take_predictor(Arc::new(own)),
                     Err(error) => arm.unfit = Some(error),
