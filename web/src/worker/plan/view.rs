@@ -239,6 +239,7 @@ struct RunFields {
     completion_time_secs: f64,
     startup_secs: Option<f64>,
     disturbed: bool,
+    log_error: f64,
 }
 
 /// A completed run.
