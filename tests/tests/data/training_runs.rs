@@ -36,5 +36,9 @@ async fn a_dropped_training_run_is_asked_for_what_it_lacks_and_has_the_answer_of
     browser.answered().await?;
     let secs = plan["recommended"]["completion_time_secs"].to_string();
     assert_eq!(browser.secs("recommended-time").await?, secs);
+    assert_eq!(
+        script(&browser, "return document.querySelector('label[for=images]').textContent").await?,
+        json!("Steps")
+    );
     browser.close().await
 }

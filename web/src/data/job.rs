@@ -2,8 +2,11 @@
 
 use foreglow_model::{extrapolated, shared_processors};
 use foreglow_shared::{
-    Context, Job, JobDefinition, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context,
+    Context, Job, JobDefinition, Observation, PriceSheet, Question, Sample, UNKNOWN_SIZE, WhatIf, Workload,
+    format_rate, group_by_context,
 };
+
+use crate::data::text::title_case;
 
 /// The configurations to choose from: a question without its limits, prices and what-if.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +75,14 @@ pub fn circumstances(job: &Job) -> String {
     title.strip_prefix(&name(job)).map_or(title.as_str(), |rest| rest.trim_start_matches([',', ' '])).to_owned()
 }
 
+/// The title of the amount of work: `Images`, `Steps`.
+pub fn work_title(workload: &Workload) -> String {
+    match workload.noun() {
+        UNKNOWN_SIZE => "Percent of the work".to_owned(),
+        noun => title_case(noun),
+    }
+}
+
 /// The extent of the measurements: `12 runs on 1 %, 10 % of the images, 1–3 executors, 1–2 cores`.
 pub fn extent(job: &Job) -> String {
     let runs = &job.observations;
@@ -90,10 +101,11 @@ pub fn extent(job: &Job) -> String {
         if lowest == highest { format!("{highest} {word}") } else { format!("{lowest}–{highest} {word}") }
     };
     format!(
-        "{} {} on {} of the images, {}, {}",
+        "{} {} on {} of the {}, {}, {}",
         runs.len(),
         plural(runs.len(), "run"),
         rates.join(", "),
+        if job.context.workload.unit.as_deref() == Some(UNKNOWN_SIZE) { "work" } else { job.context.workload.noun() },
         range(|run| run.executors, "executor"),
         range(|run| run.cores_per_executor, "core"),
     )

@@ -9,10 +9,15 @@ pub fn escaped(text: &str) -> String {
 
 /// Capitalises a sentence and adds the full stop if it is missing.
 pub fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase().to_string()).unwrap_or_default();
     let end = if sentence.ends_with('.') { "" } else { "." };
-    format!("{first}{}{end}", letters.as_str())
+    format!("{}{end}", title_case(sentence))
+}
+
+/// Capitalises a word.
+pub fn title_case(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}", letters.as_str())
 }
 
 /// `1 executor`, `3 executors`.

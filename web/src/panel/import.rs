@@ -3,7 +3,7 @@
 use foreglow_shared::{Engine, Extent, Field, FieldSource, Mapping, TimeUnit};
 use leptos::prelude::*;
 
-use crate::data::text::capitalised;
+use crate::data::text::title_case;
 use crate::source::{read_labelled, read_mapped};
 use crate::state::{Lacked, Planner, Unmapped};
 
@@ -114,11 +114,11 @@ fn labels(planner: Planner, lacked: Lacked) -> impl IntoView {
 fn described(label: &str) -> String {
     match label {
         "model" => "Name of the job".to_owned(),
-        "steps" | "epochs" | "images" => format!("{} of the whole job", capitalised(label)),
+        "steps" | "epochs" | "images" => format!("{} of the whole job", title_case(label)),
         "accelerator" => "GPU, empty for none".to_owned(),
         "gpus" => "GPUs of the run".to_owned(),
         "memory_per_executor_mib" => "Memory of an executor, MiB".to_owned(),
-        _ => capitalised(&label.replace('_', " ")),
+        _ => title_case(&label.replace('_', " ")),
     }
 }
 

@@ -5,6 +5,7 @@ use foreglow_shared::{
 };
 use leptos::prelude::*;
 
+use crate::data::job::work_title;
 use crate::data::text::capitalised;
 use crate::panel::prices::Prices;
 use crate::state::Planner;
@@ -106,12 +107,18 @@ fn Work() -> impl IntoView {
             })
         })
     });
+    let noun = Memo::new(move |_| {
+        let selected = planner.selected.get();
+        planner.jobs.with(|jobs| {
+            jobs.get(selected).map_or_else(|| "Images".to_owned(), |job| work_title(&job.context.workload))
+        })
+    });
     let ask = move |images: u64, epochs: u32| mistake.set(planner.ask_about(images, epochs).err());
     let set_images = move |event| ask(event_target_value(&event).trim().parse().unwrap_or(0), work.get_untracked().1);
     let set_epochs = move |event| ask(work.get_untracked().0, event_target_value(&event).trim().parse().unwrap_or(0));
     view! {
         <div class="field work">
-            <label for="images">"Images"</label>
+            <label for="images">{noun}</label>
             <div class="with-unit">
                 <input
                     id="images"
