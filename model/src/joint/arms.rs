@@ -171,7 +171,7 @@ pub(crate) struct FittedArm {
     /// measured are offered.
     pub(crate) must_be_shown_to_fit: bool,
     /// Times that are not those of a fit of the runs: public measurements, or simulation.
-    pub(crate) given: Option<GivenTimes>,
+    pub(crate) given: Option<Arc<dyn GivenTimes>>,
 }
 
 impl FittedArm {
@@ -181,7 +181,7 @@ impl FittedArm {
         let job = Arc::new(Job::of_runs(context, Vec::new()));
         let memory = Arc::clone(&job);
         let arm = Self::not_fitted(job, memory, (SizesFrom::Own, batch_size, PUBLIC_MEMORY_MIB));
-        Self { given: Some(GivenTimes::Public(times)), ..arm }
+        Self { given: Some(Arc::new(times)), ..arm }
     }
 
     /// Creates an arm beside own runs, whose times are from public measurements. Its memory is that
@@ -191,7 +191,7 @@ impl FittedArm {
         let template = Job::of_runs(context, Vec::new());
         let arm = arm(group, &template, &[], Learning::of(&template))?;
         let memory_per_executor_mib = arm.memory_per_executor_mib.min(PUBLIC_MEMORY_MIB);
-        Some(Self { memory_per_executor_mib, given: Some(GivenTimes::Public(times)), ..arm })
+        Some(Self { memory_per_executor_mib, given: Some(Arc::new(times)), ..arm })
     }
 
     /// Creates an arm that is not fitted yet; `memory` has the runs that show the memory of an

@@ -1,7 +1,7 @@
 //! Times of an arm that are not those of a fit of runs.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::fmt::Debug;
 
 use foreglow_shared::{CoreSplit, Job};
 
@@ -12,45 +12,50 @@ use crate::{Prediction, SimulatedTimes};
 /// About the most numbers of executors that are compared by default; each log is simulated on each.
 const MOST_COUNTS: u32 = 64;
 
-/// Times of an arm that are not those of a fit of runs.
-#[derive(Clone, Debug)]
-pub(crate) enum GivenTimes {
-    /// From public measurements, of a job that never ran there.
-    Public(PublicTimes),
-    /// From the simulation of event logs.
-    Simulated(Arc<SimulatedTimes>),
-}
-
-impl GivenTimes {
+/// Times of an arm that are not those of a fit of runs. A trait, so that the page, which has no
+/// event logs, contains no code for their simulation.
+pub(crate) trait GivenTimes: Debug + Send + Sync {
     /// Predicts a share of the job; `None` on configurations that have no time.
-    pub(crate) fn predict(&self, split: CoreSplit, share: f64) -> Option<Prediction> {
-        match self {
-            Self::Public(times) => times.predict(split.executors, share),
-            Self::Simulated(times) => {
-                let (executors, cores) = split.equal_counts()?;
-                times.predict(executors, cores, share)
-            }
-        }
-    }
+    fn predict(&self, split: CoreSplit, share: f64) -> Option<Prediction>;
 
     /// Returns the basis of the times.
-    pub(crate) fn basis(&self) -> Basis {
-        match self {
-            Self::Public(_) => Basis::Public,
-            Self::Simulated(_) => Basis::Simulated,
-        }
+    fn basis(&self) -> Basis;
+
+    /// Returns the numbers of executors and of cores to compare, ascending. `executors` and `cores`
+    /// are those that the user asks about; empty for the default.
+    fn counts(&self, job: &Job, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>);
+}
+
+/// From public measurements, of a job that never ran there.
+impl GivenTimes for PublicTimes {
+    fn predict(&self, split: CoreSplit, share: f64) -> Option<Prediction> {
+        self.of_share(split.executors, share)
     }
 
-    /// Returns the numbers of executors and of cores to compare, ascending: the given ones, or else
-    /// those that have a time or, of logs, 1 to twice the logged executors, in equal steps, and the
-    /// logged cores.
-    /// Those of public measurements are part of their question.
-    pub(crate) fn counts(&self, job: &Job, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
-        let times = match self {
-            Self::Public(times) => return (times.executors(), vec![1]),
-            Self::Simulated(times) => times,
-        };
-        let logged = times.runs().iter().map(|run| run.executors).max().unwrap_or(1);
+    fn basis(&self) -> Basis {
+        Basis::Public
+    }
+
+    /// Returns the counts that have a time: they are part of the question.
+    fn counts(&self, _job: &Job, _executors: &[u32], _cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        (self.executors(), vec![1])
+    }
+}
+
+/// From the simulation of event logs.
+impl GivenTimes for SimulatedTimes {
+    fn predict(&self, split: CoreSplit, share: f64) -> Option<Prediction> {
+        let (executors, cores) = split.equal_counts()?;
+        self.of_share(executors, cores, share)
+    }
+
+    fn basis(&self) -> Basis {
+        Basis::Simulated
+    }
+
+    /// Returns, by default, 1 to twice the logged executors, in equal steps, and the logged cores.
+    fn counts(&self, job: &Job, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        let logged = self.runs().iter().map(|run| run.executors).max().unwrap_or(1);
         let most = logged.saturating_mul(2);
         let step = most.div_ceil(MOST_COUNTS);
         let usual = (1..=most).filter(|count| count.is_multiple_of(step) || [1, logged].contains(count));

@@ -24,7 +24,6 @@ pub use self::arms::{Arm, Basis, SizesFrom};
 use self::arms::{arms, check_count};
 use self::choices::between;
 use self::columns::Columns;
-use self::given::GivenTimes;
 use crate::chance::{stopped_secs, within};
 use crate::runs::check;
 use crate::{
@@ -181,7 +180,7 @@ impl JointPredictor {
                 run.context.hardware() == own.hardware() && run.context.workload.batch_size == own.workload.batch_size
             };
             let times = SimulatedTimes::new(logs.iter().filter(is_own).cloned().collect(), amount)?;
-            Some(FittedArm { given: Some(GivenTimes::Simulated(Arc::new(times))), ..arm })
+            Some(FittedArm { given: Some(Arc::new(times)), ..arm })
         };
         let fitted: Vec<FittedArm> = arms(group).into_iter().filter_map(simulated).collect();
         let empty = Self::without_runs(group.definition.clone());
@@ -258,7 +257,7 @@ impl JointPredictor {
 
     /// Whether the times of an arm are from public measurements.
     pub(crate) fn has_public_arm(&self, arm: usize) -> bool {
-        matches!(self.fitted[arm].given, Some(GivenTimes::Public(_)))
+        self.fitted[arm].given.as_ref().is_some_and(|given| given.basis() == Basis::Public)
     }
 
     /// Returns the arms.

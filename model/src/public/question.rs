@@ -94,7 +94,7 @@ pub(crate) struct PublicTimes(BTreeMap<u32, Prediction>);
 
 impl PublicTimes {
     /// Returns the prediction of a share of the job.
-    pub(crate) fn predict(&self, executors: u32, share: f64) -> Option<Prediction> {
+    pub(crate) fn of_share(&self, executors: u32, share: f64) -> Option<Prediction> {
         let mut prediction = self.0.get(&executors)?.clone();
         prediction.scale(share);
         Some(prediction)

@@ -86,7 +86,7 @@ impl SimulatedTimes {
 
     /// Predicts a share of the job on a configuration; `None` if a run cannot be simulated there:
     /// it has a barrier stage with more tasks than slots, or tasks that need more cores.
-    pub fn predict(&self, executors: u32, cores_per_executor: u32, share: f64) -> Option<Prediction> {
+    pub fn of_share(&self, executors: u32, cores_per_executor: u32, share: f64) -> Option<Prediction> {
         let moved: Option<Vec<Moved>> = self.runs.iter().map(|run| run.moved(executors, cores_per_executor)).collect();
         let moved = moved?;
         let amount = self.amount * share;

@@ -147,7 +147,7 @@ fn asked(seed: u64, nights: &[(u32, u32)], executors: u32, units: u32) -> Answer
         let runs = nights.iter().map(|(executors, units)| logged(&law.run(*executors, *units, &mut random), *units));
         let times = SimulatedTimes::new(runs.collect(), units.into()).unwrap();
         let next = secs(&law.run(executors, units, &mut random));
-        answers.add(&times.predict(executors, 2, 1.0).unwrap(), next);
+        answers.add(&times.of_share(executors, 2, 1.0).unwrap(), next);
     }
     let (error, held) = (100.0 * answers.median_error(), 100.0 * answers.coverage());
     eprintln!("{} nights, then {executors} executors and {units}: {error:.1} % off, {held:.0} % held", nights.len());
@@ -197,9 +197,9 @@ fn width(prediction: &Prediction) -> f64 {
 fn a_log_has_its_own_time_on_its_own_configuration_and_is_less_certain_further_away() {
     let runs = quiet(&[80]);
     let times = times(&runs, 80);
-    let own = times.predict(2, 2, 1.0).unwrap();
+    let own = times.of_share(2, 2, 1.0).unwrap();
     assert!((own.completion_time_secs.unwrap() / secs(&runs[0].1) - 1.0).abs() < 1e-9, "{own:?}");
-    let of = |executors, cores, share| width(&times.predict(executors, cores, share).unwrap());
+    let of = |executors, cores, share| width(&times.of_share(executors, cores, share).unwrap());
     assert!(of(2, 2, 1.0) < of(4, 2, 1.0) && of(4, 2, 1.0) < of(16, 2, 1.0));
     assert!(of(2, 2, 1.0) < of(2, 4, 1.0) && of(2, 2, 1.0) < of(2, 2, 2.0) && of(2, 2, 2.0) < of(2, 2, 4.0));
 }
@@ -207,9 +207,9 @@ fn a_log_has_its_own_time_on_its_own_configuration_and_is_less_certain_further_a
 #[test]
 fn one_slow_night_moves_the_answer_little() {
     let mut runs = quiet(&[80, 80, 80, 80, 80, 80]);
-    let without = times(&runs, 80).predict(4, 2, 1.0).unwrap().completion_time_secs.unwrap();
+    let without = times(&runs, 80).of_share(4, 2, 1.0).unwrap().completion_time_secs.unwrap();
     runs[2] = (80, Law { task_secs: 10.0, constant_secs: 2.0, ..QUIET }.run(2, 80, &mut Random(7)));
-    let with = times(&runs, 80).predict(4, 2, 1.0).unwrap().completion_time_secs.unwrap();
+    let with = times(&runs, 80).of_share(4, 2, 1.0).unwrap().completion_time_secs.unwrap();
     assert!(libm::log(with / without).abs() < 0.03, "{with} {without}");
 }
 
@@ -219,7 +219,7 @@ fn the_spread_of_nights_of_one_configuration_widens_the_interval() {
     let noisy = Law { night: 0.2, ..QUIET };
     let noisy: Vec<(u32, Application)> = (0..8).map(|_| (80, noisy.run(2, 80, &mut random))).collect();
     let quiet = quiet(&[80; 8]);
-    let of = |runs: &[(u32, Application)]| width(&times(runs, 80).predict(2, 2, 1.0).unwrap());
+    let of = |runs: &[(u32, Application)]| width(&times(runs, 80).of_share(2, 2, 1.0).unwrap());
     assert!(of(&noisy) > 1.5 && of(&quiet) < 1.12, "{} {}", of(&noisy), of(&quiet));
 }
 
@@ -227,7 +227,7 @@ fn the_spread_of_nights_of_one_configuration_widens_the_interval() {
 fn amounts_of_several_logs_show_the_constant_part() {
     let law = quiet(&[40, 60, 80, 100, 120, 240]);
     let (asked, known) = law.split_last().unwrap();
-    let prediction = times(known, asked.0).predict(2, 2, 1.0).unwrap();
+    let prediction = times(known, asked.0).of_share(2, 2, 1.0).unwrap();
     let error = libm::log(prediction.completion_time_secs.unwrap() / secs(&asked.1)).abs();
     assert!(error < 0.05, "{error}");
 }
