@@ -18,6 +18,8 @@ const FAST: &str = "-c fsync=off -c full_page_writes=off";
 const TLS: &str = "runner/tests/fixtures/tls";
 /// Time limit for the start of a server, seconds; long, because test machines are often busy.
 const START_SECS: &str = "120";
+/// Number of ports that are tried.
+const STARTS: usize = 3;
 /// Time limit for the end of a killed client's sessions.
 const SESSIONS_END: Duration = Duration::from_secs(120);
 
@@ -97,11 +99,14 @@ fn succeed(command: &mut Command) -> anyhow::Result<String> {
     Ok(text)
 }
 
+fn free_port() -> anyhow::Result<u16> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
 impl Server {
     fn start(programs: &Path, is_durable: bool) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("foreglow-postgres-").tempdir()?.keep();
         let data = folder.join("data");
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let workspace =
             Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().find(|folder| folder.join("Cargo.lock").exists());
         let tls = workspace.context("the tests run in the repository")?.join(TLS);
@@ -127,8 +132,15 @@ impl Server {
             .arg(&data)
             .stdin(Stdio::piped())
             .spawn()?;
-        let server = Self { folder, port, is_durable, _guard: guard, databases: AtomicU32::new(0) };
-        server.start_again()?;
+        let databases = AtomicU32::new(0);
+        let mut server = Self { folder, port: free_port()?, is_durable, _guard: guard, databases };
+        // Another test may take the port before the server does.
+        let mut starts = 1;
+        while let Err(error) = server.start_again() {
+            anyhow::ensure!(starts < STARTS, error);
+            starts += 1;
+            server.port = free_port()?;
+        }
         server.sql("postgres", &format!("ALTER USER {USER} PASSWORD '{}'", server.password()))?;
         Ok(server)
     }
