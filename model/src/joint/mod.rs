@@ -110,7 +110,8 @@ impl JointPredictor {
                 }
             }
         }
-        let table = if is_alone { None } else { Columns::of(group) };
+        let is_settled = is_alone || are_single && fitted.iter().all(|arm| arm.own.is_some());
+        let table = if is_settled { None } else { Columns::of(group) };
         let definition = group.definition.clone();
         let accuracies: Vec<TrainedAccuracy> =
             group.jobs.iter().flat_map(|job| job.accuracies.iter().cloned()).collect();

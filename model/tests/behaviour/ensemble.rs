@@ -71,8 +71,8 @@ fn one_row_predicts_only_its_own_point() {
     let ensemble = fit(grid(&[4.0], &[10.0], law));
     let [own, other] = ask(&ensemble, &[(4.0, 10.0), (4.0, 20.0)]).try_into().unwrap();
     assert!((own.completion_time_secs.unwrap() - law(4.0, 10.0)).abs() < 1e-9);
-    assert_eq!(own.interval, None);
-    assert_eq!(other.completion_time_secs, None);
+    assert!(own.interval.is_some_and(|interval| interval.upper_secs < 1.2 * law(4.0, 10.0)), "{own:?}");
+    assert_eq!((other.completion_time_secs, other.interval), (None, None));
     let [Warning::EffectUnknown { feature, asked, sampled }] = other.warnings.as_slice() else { panic!("{other:?}") };
     assert_eq!((feature.as_str(), asked.as_str(), sampled.as_str()), ("size", "20", "10"));
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::files::{LogFiles, entries, file_name};
 
 /// Limit on the depth of a folder below the one that the user names.
-const MOST_DEPTH: usize = 6;
+const MOST_DEPTH: usize = 4;
 /// Limit on the files and folders that are looked at.
 const MOST_ENTRIES: usize = 20_000;
 /// Folders with the events of evaluations, which are no runs.
@@ -133,8 +133,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Finds the files of training runs in a folder and those in it. A folder inside that cannot be
-    /// read is left out.
+    /// Finds the files of training runs in a folder and those in it, logs only in the folder and its
+    /// direct sub-folders. A folder inside that cannot be read is left out.
     fn collect(&mut self, folder: &Path, depth: usize) -> anyhow::Result<()> {
         for entry in entries(folder)? {
             self.entries += 1;
@@ -147,7 +147,7 @@ impl Walk {
                 if depth > 0 && !EVALUATIONS.contains(&name.as_str()) {
                     let _unreadable = self.collect(&entry, depth - 1);
                 }
-            } else if let Some(kind) = Kind::of(&entry) {
+            } else if let Some(kind) = Kind::of(&entry).filter(|kind| *kind != Kind::Log || depth + 1 >= MOST_DEPTH) {
                 self.found.push((kind, entry));
             }
         }

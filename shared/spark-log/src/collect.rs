@@ -1,7 +1,7 @@
 //! Adds events to an [`Application`].
 
 use crate::application::{Application, Executor, JobEnd, Loss, ResourceProfile, SparkJob, Stage, TaskFailure};
-use crate::event::{self, StageInfo, TaskEnd};
+use crate::event::{self, Measured, StageInfo, TaskEnd};
 use crate::kind::Kind;
 use foreglow_shared::LABEL_PREFIX;
 
@@ -68,7 +68,7 @@ pub(crate) fn take(application: &mut Application, kind: Kind, line: &str) -> Res
             // The driver's own heap is no memory of an executor, unless the driver runs the tasks.
             let runs_tasks = application.executors.iter().any(|executor| executor.id == event.executor);
             if let Some(stage) = application.stages.get_mut(&event.stage).filter(|_| runs_tasks) {
-                rise(&mut stage.totals.peak_heap_bytes, event.metrics.heap_bytes.filter(|bytes| *bytes > 0));
+                rise(&mut stage.totals.peak_heap_bytes, measured(event.metrics.heap_bytes).filter(|bytes| *bytes > 0));
             }
         }
         Kind::StageSubmitted | Kind::StageCompleted => {
@@ -180,14 +180,14 @@ fn take_task(application: &mut Application, event: &TaskEnd<'_>) {
         add(&mut totals.run_ms, metrics.run_ms);
         add(&mut totals.cpu_ns, metrics.cpu_ns);
         add(&mut totals.gc_ms, metrics.gc_ms);
-        add(&mut totals.spilled_bytes, metrics.spilled_bytes);
-        rise(&mut totals.peak_execution_bytes, metrics.peak_execution_bytes);
+        add(&mut totals.spilled_bytes, measured(metrics.spilled_bytes));
+        rise(&mut totals.peak_execution_bytes, measured(metrics.peak_execution_bytes));
         if let Some(input) = &metrics.input {
-            add(&mut totals.read_bytes, input.bytes);
-            add(&mut totals.read_rows, input.rows);
+            add(&mut totals.read_bytes, measured(input.bytes));
+            add(&mut totals.read_rows, measured(input.rows));
         }
     }
-    let heap_bytes = executor_metrics.as_ref().and_then(|metrics| metrics.heap_bytes);
+    let heap_bytes = executor_metrics.as_ref().and_then(|metrics| measured(metrics.heap_bytes));
     rise(&mut totals.peak_heap_bytes, heap_bytes.filter(|bytes| *bytes > 0));
     let slot_ms = info.finished_ms.checked_sub(info.launched_ms).and_then(|ms| u32::try_from(ms).ok());
     let Some(slot_ms) = slot_ms.filter(|ms| *ms != Stage::UNKNOWN) else {
@@ -211,6 +211,10 @@ fn add(sum: &mut Option<u64>, part: Option<u64>) {
     if let Some(part) = part {
         *sum = Some(sum.unwrap_or(0).saturating_add(part));
     }
+}
+
+fn measured(number: Option<Measured>) -> Option<u64> {
+    number?.value()
 }
 
 fn rise(most: &mut Option<u64>, other: Option<u64>) {

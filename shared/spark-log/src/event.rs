@@ -222,9 +222,9 @@ pub(crate) struct TaskMetrics {
     #[serde(rename = "JVM GC Time")]
     pub gc_ms: Option<u64>,
     #[serde(rename = "Peak Execution Memory")]
-    pub peak_execution_bytes: Option<u64>,
+    pub peak_execution_bytes: Option<Measured>,
     #[serde(rename = "Disk Bytes Spilled")]
-    pub spilled_bytes: Option<u64>,
+    pub spilled_bytes: Option<Measured>,
     #[serde(rename = "Input Metrics")]
     pub input: Option<InputMetrics>,
 }
@@ -232,16 +232,16 @@ pub(crate) struct TaskMetrics {
 #[derive(Deserialize)]
 pub(crate) struct InputMetrics {
     #[serde(rename = "Bytes Read")]
-    pub bytes: Option<u64>,
+    pub bytes: Option<Measured>,
     #[serde(rename = "Records Read")]
-    pub rows: Option<u64>,
+    pub rows: Option<Measured>,
 }
 
 /// Peaks of the executor while a task ran; 0 if Spark did not look in that time.
 #[derive(Deserialize)]
 pub(crate) struct ExecutorMetrics {
     #[serde(rename = "JVMHeapMemory")]
-    pub heap_bytes: Option<u64>,
+    pub heap_bytes: Option<Measured>,
 }
 
 #[derive(Deserialize)]
@@ -252,4 +252,16 @@ pub(crate) struct StageExecutorMetrics {
     pub stage: u32,
     #[serde(rename = "Executor Metrics")]
     pub metrics: ExecutorMetrics,
+}
+
+/// A number that may be negative where Spark could not measure it.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Measured(i64);
+
+impl Measured {
+    /// Returns the number; `None` if it was not measured.
+    pub fn value(self) -> Option<u64> {
+        u64::try_from(self.0).ok()
+    }
 }
