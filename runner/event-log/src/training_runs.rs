@@ -133,8 +133,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Finds the files of training runs in a folder and those in it, logs only in the folder and its
-    /// direct sub-folders. A folder inside that cannot be read is left out.
+    /// Finds the files of training runs in a folder and those in it, logs only in the folder and
+    /// its direct sub-folders. A folder inside that cannot be read is left out.
     fn collect(&mut self, folder: &Path, depth: usize) -> anyhow::Result<()> {
         for entry in entries(folder)? {
             self.entries += 1;
