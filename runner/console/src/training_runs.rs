@@ -1,4 +1,5 @@
-//! Training runs: what is known about their files, and their samples in the place of a file of samples.
+//! Training runs: what their paths and the files next to them say, and their samples in the place of
+//! a file of samples.
 
 use std::path::{Path, PathBuf};
 

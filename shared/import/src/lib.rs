@@ -23,8 +23,6 @@ mod samples;
 mod spark;
 mod training;
 
-use std::ops::Range;
-
 use foreglow_shared::{Label, Sample};
 
 pub use crate::cluster::{KUBERNETES_LABEL, SLURM_NAME};
@@ -51,12 +49,9 @@ pub const IMPORTERS: [&dyn Importer; 10] = [
     &samples::SampleFile,
 ];
 
-/// Places in [`IMPORTERS`] of those of training runs.
-const TRAINING: Range<usize> = 4..9;
-
 /// Whether a file that begins so is of a training run.
 pub fn is_training_run(start: &str) -> bool {
-    IMPORTERS.iter().position(|importer| importer.sniff(start)).is_some_and(|place| TRAINING.contains(&place))
+    IMPORTERS.into_iter().find(|importer| importer.sniff(start)).is_some_and(Importer::is_of_training)
 }
 
 /// The reader of one format.
@@ -64,6 +59,11 @@ pub trait Importer: Sync {
     /// Returns whether a file has this format, also in a form that [`read`](Self::read) refuses
     /// with the form to use. `start` is the beginning of its text, without a byte order mark.
     fn sniff(&self, start: &str) -> bool;
+
+    /// Whether the files of this format are left behind by a training.
+    fn is_of_training(&self) -> bool {
+        false
+    }
 
     /// Reads the samples of a file.
     ///

@@ -216,6 +216,17 @@ fn the_machine_of_a_run_is_that_of_its_type() {
 }
 
 #[test]
+fn files_of_training_runs_are_recognised() {
+    let is_run = foreglow_import::is_training_run;
+    assert!(
+        is_run(include_str!("training/trainer_state.json")) && is_run(include_str!("training/ultralytics_results.csv"))
+    );
+    assert!(is_run("step 1/9\nstep 2/9\nstep 3/9\n") && is_run("_step,_runtime\n1,2.5\n"));
+    assert!(!is_run("JobID|State\n7|COMPLETED\n") && !is_run("{\"Event\":\"SparkListenerLogStart\"}\n"));
+    assert!(!is_run("schema,id,model\n1,2,a\n") && !is_run(""));
+}
+
+#[test]
 fn options_of_training_runs_are_refused_for_other_files() {
     let error = read("JobID|State\n7|COMPLETED\n", &told_as(&[("gpus", "2")])).unwrap_err();
     assert!(error.contains("lacks JobName"), "{error}");

@@ -41,6 +41,10 @@ impl Columns {
 }
 
 impl Importer for History {
+    fn is_of_training(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, start: &str) -> bool {
         start.lines().next().and_then(Columns::of).is_some()
     }

@@ -12,6 +12,10 @@ const LEAST_POINTS: usize = 3;
 pub struct Log;
 
 impl Importer for Log {
+    fn is_of_training(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, start: &str) -> bool {
         let is_declared = start.contains(":::MLLOG") || start.contains("{\"foreglow\":");
         let is_data =

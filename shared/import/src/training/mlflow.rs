@@ -10,6 +10,10 @@ use crate::{Given, Import, ImportError, Importer, Input};
 pub struct MlflowMetric;
 
 impl Importer for MlflowMetric {
+    fn is_of_training(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, start: &str) -> bool {
         // The last line of the start may be cut.
         let complete = start.rfind('\n').map_or(start, |end| &start[..end]);

@@ -20,6 +20,10 @@ const MOST_BYTES: usize = 16 << 20;
 pub struct TensorBoard;
 
 impl Importer for TensorBoard {
+    fn is_of_training(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, start: &str) -> bool {
         start.get(..64.min(start.len())).unwrap_or(start).contains("brain.Event:")
             || start.chars().take(64).collect::<String>().contains("brain.Event:")

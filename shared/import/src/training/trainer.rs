@@ -16,6 +16,10 @@ pub fn steps_of_trainer(state: &[u8]) -> Option<u64> {
 pub struct TrainerState;
 
 impl Importer for TrainerState {
+    fn is_of_training(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, start: &str) -> bool {
         start.starts_with('{')
             && (["\"global_step\"", "\"log_history\""].iter().all(|name| start.contains(name))
