@@ -1,5 +1,5 @@
-//! Training runs: what their paths and the files next to them say, and their samples in the place of
-//! a file of samples.
+//! Training runs: what their paths and the files next to them say, and their samples in the place
+//! of a file of samples.
 
 use std::path::{Path, PathBuf};
 
