@@ -48,7 +48,9 @@ Use
   run                      measures a CNN here, predicts the whole job, serves the planner
   build                    the binary with the planner: target/release/foreglow
   dist                     a release: a smaller binary as an archive and a .deb
-  wheel                    the binary and the Python module as a wheel for pip
+  wheel                    the binary and the Python package as a wheel for pip
+  docs                     this documentation as a site: target/book/html
+  site                     the planner and the documentation, to be hosted: target/site
 
 Develop
   check                    format, prose, lints and unit tests of changed crates
@@ -104,8 +106,8 @@ test: setup-lint
 check:
 	@CARGO_FLAGS='$(CARGO_FLAGS)' tests/check.sh
 
-.PHONY: setup-run setup-lint setup-test
-setup-run setup-lint setup-test: setup-%:
+.PHONY: setup-run setup-lint setup-test setup-docs
+setup-run setup-lint setup-test setup-docs: setup-%:
 	@$(if $(GPU_NOTE),echo '$(GPU_NOTE)' >&2)
 	@./setup.sh $*
 
@@ -119,13 +121,35 @@ build: planner spark
 # Packs a release with the smallest binary, whose build takes twice as long.
 .PHONY: dist
 dist: planner spark
-	cargo build $(patsubst --release,--profile dist,$(CARGO_FLAGS)) --bin foreglow
+	cargo build $(patsubst --release,--profile dist,$(CARGO_FLAGS)) --bin foreglow --example foreglow_native
 	packaging/package.sh
 
-# Packs the binary and the Python module as a wheel for pip.
+# The extension module of the wheel. It takes its interface from the features, not from the Python
+# at hand.
+export PYO3_NO_PYTHON := 1
+.PHONY: extension
+extension:
+	cargo build $(CARGO_FLAGS) --example foreglow_native
+
+# Packs the binary, the extension module and the Python package as a wheel for pip.
 .PHONY: wheel
-wheel: build
+wheel: build extension
 	FOREGLOW=$(abspath $(FOREGLOW)) python3 -m pip wheel --quiet --no-deps --wheel-dir target/packages ./python
+
+# The documentation as a site. The copy has the folders of the project, so that links between pages
+# hold, and only what the site shows, because mdBook publishes every file of its source.
+BOOK := target/book
+.PHONY: docs
+docs: | setup-docs
+	rm -rf $(BOOK)/src && mkdir -p $(BOOK)/src
+	git ls-files -z '*.md' docs 'LICENSE-*' ':!python' ':!docs/book.toml' | xargs -0 cp --parents --target-directory=$(BOOK)/src
+	mv $(BOOK)/src/docs/SUMMARY.md $(BOOK)/src/SUMMARY.md && cp docs/book.toml $(BOOK)/
+	PATH="$(abspath target/mdbook/bin):$$PATH" MDBOOK_BOOK__TITLE="Foreglow $$(sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml | head -n 1)" mdbook build $(BOOK)
+
+# The planner and the documentation as the static site that .github/workflows/site.yml publishes.
+.PHONY: site
+site: planner docs
+	rm -rf target/site && cp -R target/planner target/site && cp -R $(BOOK)/html target/site/docs
 
 # Does nothing if the driver is up to date. Without a JDK or Spark the binary has no driver.
 spark:
@@ -192,7 +216,7 @@ lint: | setup-lint
 # Runs the tests in parallel with cargo-nextest if it is installed; nextest does not run doc tests.
 # The programs of tests/examples are linted but not built here.
 TESTS := --lib --bins --tests
-unit: build $(SPARK_CLASSES) | setup-test
+unit: build extension $(SPARK_CLASSES) | setup-test
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --no-fail-fast $(CARGO_FLAGS) $(TESTS); else cargo test --no-fail-fast $(CARGO_FLAGS) $(TESTS); fi
 	cargo test $(CARGO_FLAGS) --doc
 

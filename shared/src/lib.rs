@@ -32,6 +32,7 @@ mod limits;
 mod link;
 mod link_setting;
 mod machine;
+mod measured_jobs;
 mod moment;
 mod monitor;
 mod names;
@@ -82,6 +83,7 @@ pub use crate::limits::{
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, MOST_JOBS_IN_LINK, MOST_RUNS_IN_LINK, SHORT_PREFIX, View};
 pub use crate::link_setting::{Devices, InvalidSetting, LinkSetting, LinkSettings, decoded, encoded};
 pub use crate::machine::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN, SYSTEM_MIB};
+pub use crate::measured_jobs::{list_jobs, measured_jobs};
 pub use crate::moment::day;
 pub use crate::monitor::{AcceleratorMoment, MonitorError, MonitoredRun, ResourceUse, is_monitor, read_monitor};
 pub use crate::number_format::NumberFormat;
@@ -94,7 +96,9 @@ pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_repeated_sa
 pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{Accelerator, Configuration, Engine, Host, Outcome, SCHEMA, Sample, SampleError, UNKNOWN_SIZE};
 pub use crate::short_link::ShortLink;
-pub use crate::spark_submit::{LABEL_PREFIX, LEAST_SPARK_MEMORY_MIB, spark_properties, spark_submit_arguments};
+pub use crate::spark_submit::{
+    LABEL_PREFIX, LEAST_SPARK_MEMORY_MIB, spark_application_properties, spark_properties, spark_submit_arguments,
+};
 pub use crate::split::{CoreSplit, SplitError};
 pub use crate::table::{Table, TableError, TableRow, unambiguous_number};
 pub use crate::text::{NO_IMAGE_PX, TextInput};

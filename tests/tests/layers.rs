@@ -9,7 +9,7 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 32] = [
+const ALLOWED: [(&str, &[&str]); 33] = [
     ("foreglow-shared", &[]),
     ("foreglow-numeric", &[]),
     ("foreglow-curve", &["foreglow-shared", "foreglow-numeric"]),
@@ -140,6 +140,7 @@ const ALLOWED: [(&str, &[&str]); 32] = [
     ),
     ("foreglow-web", &["foreglow-shared", "foreglow-import", "foreglow-model", "foreglow-onnx"]),
     ("foreglow-comparison", &["foreglow-web"]),
+    ("foreglow-python", &["foreglow-shared", "foreglow-model"]),
     ("foreglow-tests", &["foreglow-shared", "foreglow-spark-log", "foreglow-model"]),
     ("foreglow-accuracy", &["foreglow-shared", "foreglow-model"]),
     ("foreglow-public-measurements", &["foreglow-shared", "foreglow-public"]),

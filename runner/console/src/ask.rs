@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use foreglow_exit::{read_whole, unreadable, unusable};
 use foreglow_model::extrapolated;
 use foreglow_shared::{
-    Context, Job, JobDefinition, JobGroup, ReadError, Sample, Table, Uuid, decode, format_count, group_by_context,
-    group_by_definition, read_repeated_samples,
+    Context, Job, JobDefinition, JobGroup, ReadError, Sample, Table, Uuid, decode, format_count, group_by_definition,
+    list_jobs, measured_jobs, read_repeated_samples,
 };
 use foreglow_store::{Filter, Location, Store};
 
@@ -49,13 +49,13 @@ impl Source {
         self.pick(&self.samples()?)
     }
 
-    /// Reads all samples. Runs that were stopped early and tell their progress count as runs of the
+    /// Reads all samples. Runs of a part of the job that tell their progress count as runs of the
     /// whole job.
     ///
     /// # Errors
     /// A file cannot be read, or does not hold samples.
     pub fn samples(&self) -> anyhow::Result<Vec<Sample>> {
-        Ok(self.measured_samples()?.iter().map(extrapolated).collect())
+        Ok(extrapolated(&self.measured_samples()?))
     }
 
     /// Reads all samples as they were measured.
@@ -133,10 +133,10 @@ impl Source {
         let matching: Vec<(usize, Job)> = jobs.iter().filter(wanted).cloned().collect();
         match matching.as_slice() {
             [(_, job)] => Ok(job.clone()),
-            [] => Err(unusable(format!("no job in the samples matches your choice; there are:\n{}", list(&jobs)))),
+            [] => Err(unusable(format!("no job in the samples matches your choice; there are:\n{}", list_jobs(&jobs)))),
             [(_, first), others @ ..] => {
                 let jobs: Vec<&Job> = matching.iter().map(|(_, job)| job).collect();
-                if let Some(job) = of_all_sizes(&jobs) {
+                if let Some(job) = Job::of_all_sizes(&jobs) {
                     note_sizes(&jobs);
                     return Ok(job);
                 }
@@ -150,7 +150,7 @@ impl Source {
                 } else {
                     "the samples contain several jobs; choose one with --context N, or by its CNN with --model NAME"
                 };
-                Err(unusable(format!("{several}:\n{}", list(&matching))))
+                Err(unusable(format!("{several}:\n{}", list_jobs(&matching))))
             }
         }
     }
@@ -159,14 +159,6 @@ impl Source {
 /// Returns the job of one context, without its runs elsewhere.
 pub fn alone(job: Job) -> JobGroup {
     JobGroup { definition: JobDefinition::of(&job.context), jobs: vec![job], lenders: Vec::new() }
-}
-
-/// Returns jobs that differ only in their size as one job, which has the size of the largest;
-/// `None` if they differ in more.
-pub fn of_all_sizes(jobs: &[&Job]) -> Option<Job> {
-    let largest = Job::largest(jobs.iter().copied())?;
-    let is_alike = jobs.iter().all(|job| job.context.is_same_but_for_size(&largest.context));
-    is_alike.then(|| Job::joined(largest.context.clone(), jobs, largest.context.workload.images_processed()))
 }
 
 /// Says if jobs of several sizes are one job.
@@ -186,21 +178,6 @@ fn note_sizes(jobs: &[&Job]) {
     note(&format!(
         "note: runs of several numbers of {noun} ({listed}) count as runs of one job; --context separates them"
     ));
-}
-
-/// Returns the jobs with a completed run, with their numbers for `--context`.
-pub fn measured_jobs(samples: &[Sample]) -> Vec<(usize, Job)> {
-    let jobs = group_by_context(samples).into_iter().filter(|job| !job.observations.is_empty());
-    jobs.enumerate().map(|(index, job)| (index + 1, job)).collect()
-}
-
-/// Lists jobs with their numbers, one a line.
-pub fn list(jobs: &[(usize, Job)]) -> String {
-    let line = |(number, job): &(usize, Job)| {
-        let runs = format_count(job.observations.len(), "completed run");
-        format!("  {number}  {} ({runs})", job.context.title())
-    };
-    jobs.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Reads the samples of files, without duplicates. Of two samples with one id and other values the

@@ -7,12 +7,12 @@ use std::path::Path;
 use foreglow_architectures::{Architecture, Input};
 use foreglow_cnn::Network;
 use foreglow_console::answer::Basis;
-use foreglow_console::ask::{Source, list, measured_jobs};
+use foreglow_console::ask::Source;
 use foreglow_console::calibration;
 use foreglow_console::progress::note;
 use foreglow_exit::unusable;
 use foreglow_model::{GraphCosts, Layer, LayerTimes, LayeredCnn, MeasuredCnn, Predictor, TransferredJob};
-use foreglow_shared::{Context, Job, Mode, NetworkFile, Sample, Workload};
+use foreglow_shared::{Context, Job, Mode, NetworkFile, Sample, Workload, list_jobs, measured_jobs};
 
 use crate::costs::{graph_costs, layers};
 
@@ -172,7 +172,7 @@ fn comparable(
         Some(number) => costed.iter().find(|(known, _)| *known == number).ok_or_else(|| {
             unusable(format!(
                 "job {number} has no runs of a CNN whose costs are known; choose one of these:\n{}",
-                list(jobs)
+                list_jobs(jobs)
             ))
         })?,
         None => costed.first().ok_or_else(|| {
@@ -186,7 +186,7 @@ fn comparable(
         return Err(unusable(format!(
             "{name} was never run here, and the samples differ in mode, engine, machine or number format; \
              choose those to predict it from with --context N:\n{}",
-            list(jobs)
+            list_jobs(jobs)
         )));
     }
     Ok(group.into_iter().map(|(_, cnn)| cnn).collect())

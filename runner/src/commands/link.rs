@@ -5,7 +5,7 @@ use std::slice::from_ref;
 
 use foreglow_collector::address::is_loopback;
 use foreglow_console::answer::{PlanAnswer, SCHEMA, Startup, fit};
-use foreglow_console::ask::{Source, of_all_sizes, read_bytes};
+use foreglow_console::ask::{Source, read_bytes};
 use foreglow_console::compare::note_prices;
 use foreglow_console::link_suffix::LinkSuffix;
 use foreglow_console::output::{self, Format};
@@ -32,7 +32,7 @@ pub struct Args {
     question: QuestionArgs,
 
     /// Address of the planner that the link opens
-    #[arg(long, value_name = "URL", help_heading = "Link", default_value = serve::DEFAULT_PLANNER, env = "FOREGLOW_PLANNER", value_parser = serve::planner)]
+    #[arg(long, value_name = "URL", help_heading = "Link", default_value = serve::PLANNER_OF_LINKS, env = "FOREGLOW_PLANNER", value_parser = serve::planner)]
     planner: String,
 
     /// Open this link, or that of standard input with `-`, and answer its question here;
@@ -66,7 +66,7 @@ fn create(args: &Args) -> anyhow::Result<()> {
     let mut question = Question::about_job(&job);
     args.question.change(&mut question, &runs)?;
     let alike = group.jobs.iter().filter(|other| other.context.is_same_but_for_size(&job.context));
-    let of_sizes = of_all_sizes(&alike.collect::<Vec<_>>()).unwrap_or_else(|| job.clone());
+    let of_sizes = Job::of_all_sizes(&alike.collect::<Vec<_>>()).unwrap_or_else(|| job.clone());
     let answer = PlanAnswer::of_context(&of_sizes, fit(&of_sizes)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
     let view = View { job, question, pins: Vec::new(), left_out: LeftOut::default(), compared: Vec::new() };

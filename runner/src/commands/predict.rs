@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use foreglow_console::answer::{PredictionAnswer, fit};
-use foreglow_console::ask::{Source, measured_jobs};
+use foreglow_console::ask::Source;
 use foreglow_console::grammar;
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::Bill;
@@ -11,7 +11,7 @@ use foreglow_console::split::TotalCores;
 use foreglow_exit::unusable;
 use foreglow_model::Setting;
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
-use foreglow_shared::{Context, Job, Sample, Workload};
+use foreglow_shared::{Context, Job, Sample, Workload, measured_jobs};
 
 /// Predict the completion time and the cost of the job on one configuration. A CNN that was never
 /// run here is predicted from the others in the samples: --model vgg16 or --model net.onnx.

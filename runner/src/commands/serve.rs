@@ -17,6 +17,11 @@ pub const DEFAULT_PORT: u16 = 8787;
 const DEFAULT_LISTEN: &str = "127.0.0.1:8787";
 /// URL of the planner at the default address.
 pub const DEFAULT_PLANNER: &str = "http://127.0.0.1:8787/";
+/// URL of the planner in links: that of a hosted one if the build knows it, as that of a release.
+pub const PLANNER_OF_LINKS: &str = match option_env!("FOREGLOW_HOSTED_PLANNER") {
+    Some(url) if !url.is_empty() => url,
+    _ => DEFAULT_PLANNER,
+};
 
 /// Version and commit.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FOREGLOW_BUILD_COMMIT"), ")");

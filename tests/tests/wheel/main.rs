@@ -34,7 +34,8 @@ fn installed(folder: &Path) -> anyhow::Result<PathBuf> {
     )?;
     let wheel = std::fs::read_dir(&wheels)?.next().context("pip writes a wheel")??.path();
     let name = wheel.file_name().context("a wheel has a name")?.to_string_lossy().into_owned();
-    ensure!(name.contains("-py3-none-manylinux_2_") && name.ends_with("_x86_64.whl"), "{name}");
+    let is_for_this_machine = name.ends_with(&format!("_{}.whl", std::env::consts::ARCH));
+    ensure!(name.contains("-cp39-abi3-manylinux_2_") && is_for_this_machine, "{name}");
     output(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
     let bin = environment.join("bin");
     output(Command::new(bin.join("pip")).args(["install", "--quiet", "--no-index"]).arg(wheel))?;
@@ -67,6 +68,30 @@ fn the_wheel_brings_the_program_and_the_module() -> anyhow::Result<()> {
     let done = points.last().and_then(|point| point[1].as_f64()).context("a point has units of work")?;
     assert!((6400.0..32000.0).contains(&done), "{done}");
     assert_eq!(sample["progress"]["unit"], "images");
+    Ok(())
+}
+
+/// Fits and plans in Python, without and with pandas, and compares each digit with the commands.
+#[test]
+fn a_notebook_has_the_digits_of_the_command_line() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let bin = installed(folder.path())?;
+    let packages =
+        output(Command::new(python()).args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]))?;
+    let tested = Command::new(bin.join("python"))
+        .arg(workspace_dir().join("python/tests/test_predictor.py"))
+        .env("PYTHONPATH", packages.trim())
+        .env("FOREGLOW_STORE", folder.path().join("store.sqlite"))
+        .output()?;
+    let report = String::from_utf8(tested.stderr)?;
+    assert!(tested.status.success() && report.contains("Ran 8 tests") && report.contains("\nOK\n"), "{report}");
+    // An installation without the extension, such as a copied folder, says what to do.
+    let refused = Command::new("python3")
+        .args(["-c", "import foreglow; foreglow.Predictor"])
+        .env("PYTHONPATH", workspace_dir().join("python"))
+        .output()?;
+    let said = String::from_utf8(refused.stderr)?;
+    assert!(said.contains("ImportError: the predictor is not in this installation of foreglow"), "{said}");
     Ok(())
 }
 
