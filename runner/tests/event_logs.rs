@@ -365,6 +365,21 @@ fn simulating_the_logged_configuration_is_within_5_percent() {
     }
 }
 
+/// The same program with another version of Spark: the table, and the JSON of a log against itself.
+#[test]
+fn two_logs_of_an_application_are_compared() {
+    let home = Foreglow::new();
+    let answer = home.run(&["simulate", &log("3.5-measured"), "--run", "1", "--against", &log("4.1-measured")]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    insta::assert_snapshot!("simulate-against", answer.stdout);
+
+    let (_, same) = simulate("4.1-stages.zstd", &["--against", &log("4.1-stages.zstd")]);
+    assert_eq!(same["before"], same["after"]);
+    assert_eq!(same["simulated_secs"], same["before"]["completion_time_secs"]);
+    let (refused, _) = simulate("4.1-stages.zstd", &["--against", &log("4.1-stages.zstd"), "--deadline", "1h"]);
+    assert!(refused.code == 2 && refused.stderr.contains("--against"), "{}", refused.stderr);
+}
+
 #[test]
 fn other_configurations_are_simulated_next_to_the_prediction() {
     let (answer, json) = simulate("4.1-stages.zstd", &["--executors", "1,2,4", "--cores", "1,2", "--deadline", "1h"]);

@@ -51,6 +51,22 @@ fn a_plan_becomes_a_task_of_each_system() {
     );
 }
 
+#[test]
+fn spark_gets_the_planned_executors_in_each_of_its_forms() {
+    let home = Foreglow::new();
+    let on_processors = MACHINES.replace(r#""accelerator":"NVIDIA A10G""#, r#""accelerator":null"#);
+    for (name, plan) in [("", &*on_processors), ("-gpu", MACHINES)] {
+        let plan = home.write("plan.json", plan);
+        for form in ["spark-defaults", "spark-application"] {
+            golden(&format!("{form}{name}"), &export(&home, &[form, &plan]));
+        }
+    }
+    let plan = home.write("plan.json", MACHINES);
+    golden("emr-step", &export(&home, &["emr-step", &plan, "--", "s3://bucket/etl.py", "--day", "a b"]));
+    let refused = home.run(&["export", "emr-step", &plan]);
+    assert!(refused.code == 2 && refused.stderr.contains("APPLICATION"), "{}", refused.stderr);
+}
+
 /// The plan with four executors on two machines.
 fn on_two_machines() -> String {
     let changes = [

@@ -49,8 +49,14 @@ pub fn spark_properties(resources: Resources) -> Vec<(&'static str, String)> {
     properties
 }
 
-/// Returns the properties as arguments of `spark-submit`, with at least the memory with which an
-/// executor starts.
+/// Returns the properties with which a user starts an application: with at least the memory with
+/// which an executor starts.
+pub fn spark_application_properties(resources: Resources) -> Vec<(&'static str, String)> {
+    let memory_per_executor_mib = resources.memory_per_executor_mib.max(LEAST_SPARK_MEMORY_MIB);
+    spark_properties(Resources { memory_per_executor_mib, ..resources })
+}
+
+/// Returns [`spark_application_properties`] as arguments of `spark-submit`.
 ///
 /// ```
 /// # use foreglow_shared::{CoreSplit, Resources, spark_submit_arguments};
@@ -67,12 +73,8 @@ pub fn spark_properties(resources: Resources) -> Vec<(&'static str, String)> {
 /// );
 /// ```
 pub fn spark_submit_arguments(resources: Resources) -> String {
-    let memory_per_executor_mib = resources.memory_per_executor_mib.max(LEAST_SPARK_MEMORY_MIB);
-    let arguments: Vec<String> = spark_properties(Resources { memory_per_executor_mib, ..resources })
-        .into_iter()
-        .map(|(key, value)| format!("--conf {key}={value}"))
-        .collect();
-    arguments.join(" ")
+    let argument = |(key, value): (&str, String)| format!("--conf {key}={value}");
+    spark_application_properties(resources).into_iter().map(argument).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the share of an accelerator per task, rounded down: the cores already limit the number

@@ -13,7 +13,7 @@ use foreglow_console::grammar::{self, duration_secs};
 use foreglow_console::output;
 use foreglow_console::progress::note;
 use foreglow_exit::unusable;
-use foreglow_launch::export::{Needs, Plan, Share, Site, System, Task, name, sending};
+use foreglow_launch::export::{Needs, Plan, Share, Site, SparkForm, System, Task, name, sending};
 use foreglow_shared::{Catalog, CatalogError, CommandTemplate, shell_word};
 
 use super::collect;
@@ -39,6 +39,12 @@ enum Command {
     Skypilot(TaskArgs),
     /// Arguments of spark-submit
     SparkSubmit(SparkArgs),
+    /// Lines of spark-defaults.conf
+    SparkDefaults(SparkArgs),
+    /// Patch of a SparkApplication of Kubernetes' Spark operator
+    SparkApplication(SparkArgs),
+    /// Step of Amazon EMR
+    EmrStep(StepArgs),
 }
 
 /// Container image of Kubernetes without --image.
@@ -49,6 +55,16 @@ struct SparkArgs {
     /// Plan, JSON; `-` for standard input
     #[arg(value_name = "PLAN", default_value = "-")]
     plan: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+struct StepArgs {
+    #[command(flatten)]
+    plan: SparkArgs,
+
+    /// Application with its arguments, and other options of spark-submit before it
+    #[arg(value_name = "APPLICATION", last = true, required = true)]
+    application: Vec<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -116,10 +132,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Command::Slurm(args) => (System::Slurm, args),
         Command::Kubernetes(args) => (System::Kubernetes, args),
         Command::Skypilot(args) => (System::Skypilot, args),
-        Command::SparkSubmit(args) => {
-            let arguments = read_plan(&args.plan)?.spark_submit()?;
-            return output::print(&format!("{arguments}\n"));
-        }
+        Command::SparkSubmit(args) => return for_spark(args, SparkForm::Submit),
+        Command::SparkDefaults(args) => return for_spark(args, SparkForm::Defaults),
+        Command::SparkApplication(args) => return for_spark(args, SparkForm::Application),
+        Command::EmrStep(args) => return for_spark(&args.plan, SparkForm::EmrStep(&args.application)),
     };
     let tasks = if args.measure.is_empty() { vec![planned(args)?] } else { measurements(args, system)? };
     let site = site(args, system)?;
@@ -145,6 +161,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             files.iter().try_for_each(|(name, text)| write(&folder.join(name), text))
         }
     }
+}
+
+/// Prints the planned executors for a Spark application.
+fn for_spark(args: &SparkArgs, form: SparkForm<'_>) -> anyhow::Result<()> {
+    output::print(&read_plan(&args.plan)?.for_spark(form)?)
 }
 
 /// Refuses an option that the system has no use for.

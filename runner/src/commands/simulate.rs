@@ -1,13 +1,14 @@
 //! `foreglow simulate`: simulates an application on other configurations from its event log.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 
-use foreglow_console::answer::{Asked, SimulationAnswer, fit};
+use foreglow_console::answer::{Asked, ComparedRun, LogComparison, SimulationAnswer, fit};
 use foreglow_console::ask::Source;
 use foreglow_console::grammar::{self, Counts, duration_secs};
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
-use foreglow_event_log::{LogFiles, find, read};
+use foreglow_event_log::{Log, LogFiles, find, read};
 use foreglow_exit::{Temporary, unusable};
 use foreglow_model::Simulation;
 use foreglow_shared::{Context, Engine, Labels, Sample, format_count};
@@ -24,7 +25,7 @@ pub struct Args {
     /// Event log, plain or compressed, or the folder of a rolling log; `-` for standard input; or
     /// the URL of a history server
     #[arg(value_name = "LOG|URL")]
-    log: std::ffi::OsString,
+    log: OsString,
 
     /// Application of a history server, by its ID
     #[arg(long, value_name = "ID")]
@@ -58,6 +59,11 @@ pub struct Args {
     #[arg(long, value_name = "SR", requires = "samples", value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: Option<f64>,
 
+    /// Event log of a later run: what has changed since this one, and how much of that the
+    /// executors explain
+    #[arg(long, value_name = "LOG|URL", conflicts_with_all = ["executors", "cores", "deadline", "samples"])]
+    against: Option<OsString>,
+
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -65,16 +71,43 @@ pub struct Args {
 
 /// Prints the simulation.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let log = read_one(&args.log, args.application.as_slice())?;
+    match &args.against {
+        Some(later) => compare(args, &log, &read_one(later, &[])?),
+        None => simulate(args, &log),
+    }
+}
+
+/// Reads the log at a path or URL, which must hold a single one.
+fn read_one(place: &OsString, application: &[String]) -> anyhow::Result<Log> {
     let folder = Temporary::folder()?;
-    let application: Vec<String> = args.application.iter().cloned().collect();
-    let logs: Vec<LogFiles> =
-        find(&[&args.log], &application, folder.path()).into_iter().collect::<anyhow::Result<_>>()?;
+    let logs: Vec<LogFiles> = find(&[place], application, folder.path()).into_iter().collect::<anyhow::Result<_>>()?;
     let [files] = logs.as_slice() else {
         let names: Vec<String> = logs.iter().map(|log| format!("  {}", log.name)).collect();
         return Err(unusable(format!("there are {} logs; name one of them:\n{}", logs.len(), names.join("\n"))));
     };
     let log = read(files)?;
     log.notes.iter().for_each(|of_log| note(&format!("{}: {of_log}", log.name)));
+    Ok(log)
+}
+
+/// Prints what two logs took and used.
+fn compare(args: &Args, before: &Log, after: &Log) -> anyhow::Result<()> {
+    let compared = |log: &Log| -> anyhow::Result<(ComparedRun, Simulation)> {
+        let named = |sentence: String| unusable(format!("{}: {sentence}", log.name));
+        let runs = log.application.runs().map_err(|error| named(error.to_string()))?;
+        let (_, run) = choose(&runs, args.run)?;
+        let simulation = Simulation::of(run).map_err(|error| named(error.to_string()))?;
+        let compared = ComparedRun::new(log.name.clone(), run, &simulation)
+            .ok_or_else(|| named("it does not name its executors".to_owned()))?;
+        Ok((compared, simulation))
+    };
+    let ((before, simulation), (after, _)) = (compared(before)?, compared(after)?);
+    output::print(&LogComparison::new(before, &simulation, after).render(args.format))
+}
+
+/// Prints the times of a log on other configurations.
+fn simulate(args: &Args, log: &Log) -> anyhow::Result<()> {
     let named = |sentence: String| unusable(format!("{}: {sentence}", log.name));
     let runs = log.application.runs().map_err(|error| named(error.to_string()))?;
     let (number, run) = choose(&runs, args.run)?;

@@ -298,11 +298,11 @@ mod tests {
     fn the_time_left_counts_from_now() {
         let question = WatchQuestion { deadline_secs: Some(3000.0), hourly_price: Some(3.6), ..Default::default() };
         let answer = WatchAnswer::new(&question, Some(&observed(100, Some(1000.0))), 300.0, None, now());
-        // 900 steps of 2 s, one second of which has passed.
-        assert!((answer.left_secs.unwrap() - 1799.0).abs() < 1e-6, "{answer:?}");
-        assert!((answer.whole_secs.unwrap() - 2099.0).abs() < 1e-6);
+        // 900 steps of 2 s, one second of which has passed, and 2.5 s for the end of the program.
+        assert!((answer.left_secs.unwrap() - 1801.5).abs() < 1e-6, "{answer:?}");
+        assert!((answer.whole_secs.unwrap() - 2101.5).abs() < 1e-6);
         assert!(answer.deadline_probability.unwrap() > 0.99 && !answer.is_late(&question));
-        insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 29 min 59.0 s (29 min 59.0 s to 29 min 59.0 s); done at 2026-11-28T18:29:59Z; cost USD 0.3000, at the end USD 2.10 (USD 2.10 to USD 2.10); meets the deadline with > 99 %");
+        insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 30 min 1 s (29 min 57 s to 30 min 6 s); done at 2026-11-28T18:30:01Z; cost USD 0.3000, at the end USD 2.10 (USD 2.10 to USD 2.11); meets the deadline with > 99 %");
         let late = WatchQuestion { deadline_secs: Some(2000.0), ..question };
         let answer = WatchAnswer::new(&late, Some(&observed(100, Some(1000.0))), 300.0, None, now());
         assert!(answer.is_late(&late) && answer.deadline_probability.unwrap() < 0.01);
@@ -324,7 +324,7 @@ mod tests {
         let answer = |question: &WatchQuestion| {
             WatchAnswer::new(question, Some(&observed(150, Some(1000.0))), 311.0, None, now())
         };
-        // 1,700 s are left, for 1.70.
+        // 1,702 s are left, for 1.70.
         let from_the_start = answer(&question).restart.unwrap();
         assert!((from_the_start.left_secs - 1060.0).abs() < 1e-9, "{from_the_start:?}");
         let checkpoints = WatchQuestion { checkpoint_every: Some(100.0), ..question.clone() };

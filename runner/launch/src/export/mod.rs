@@ -4,11 +4,13 @@ mod kubernetes;
 mod plan;
 mod skypilot;
 mod slurm;
+mod spark;
 
 use foreglow_exit::unusable;
 use foreglow_shared::shell_word;
 
 pub use self::plan::Plan;
+pub use self::spark::SparkForm;
 
 /// Memory of the process that starts the executors, MiB.
 const ENGINE_MIB: u32 = 512;

@@ -4,12 +4,11 @@ use foreglow_exit::unusable;
 use foreglow_shared::{
     CommandTemplate, Configuration, Context, CoreSplit, Engine, JobDefinition, MOST_CORES, MOST_EXECUTORS,
     MOST_MEMORY_MIB, MachineType, Mode, Placeholder, ProgramRun, Resources, collect_command, shell_word,
-    spark_submit_arguments,
 };
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{ENGINE_MIB, Needs, Share, Task, name, sending, shell};
+use super::{ENGINE_MIB, Needs, Share, SparkForm, Task, name, sending, shell};
 
 /// Images per task of plans that lack it, from earlier versions.
 const PARTITION_SIZE: u32 = 8;
@@ -181,19 +180,20 @@ impl Plan {
         })
     }
 
-    /// Returns the arguments of `spark-submit`.
+    /// Returns the executors of the recommended configuration for a Spark application.
     ///
     /// # Errors
-    /// The plan is inconsistent.
-    pub fn spark_submit(&self) -> anyhow::Result<String> {
+    /// The plan is inconsistent, or divides the cores unevenly.
+    pub fn for_spark(&self, form: SparkForm<'_>) -> anyhow::Result<String> {
         let (context, choice) = self.choice()?;
         choice.check_even("Spark gives every executor equally many; plan with --cores")?;
-        Ok(spark_submit_arguments(Resources {
+        let resources = Resources {
             split: choice.split,
             memory_per_executor_mib: choice.memory_per_executor_mib,
             accelerated: context.accelerator.is_some(),
             shared_accelerators: None,
-        }))
+        };
+        Ok(form.text(resources, &context.workload.model))
     }
 
     /// Returns the job and the recommended configuration, in the form of a plan over one machine

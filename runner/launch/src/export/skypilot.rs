@@ -212,7 +212,7 @@ mod tests {
             shell.args(["-c", &script]).env("SKYPILOT_NODE_RANK", rank).env("SKYPILOT_NUM_NODES", "2");
             let output = shell.output().unwrap();
             let mut said: Vec<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
-            said.sort();
+            said.sort_unstable();
             (said.join(" "), output.status.success())
         };
         assert_eq!(run("0"), ("0 2 4".to_owned(), true));
