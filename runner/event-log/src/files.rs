@@ -157,7 +157,7 @@ pub(super) fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
     let entries: Result<Vec<PathBuf>, std::io::Error> = entries.map(|entry| Ok(entry?.path())).collect();
     let mut entries = entries.with_context(|| format!("the folder {} cannot be read", folder.display()))?;
-    entries.sort();
+    entries.sort_unstable();
     Ok(entries)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A run leaves several files with the same steps behind, of which one is imported: event files of
 //! TensorBoard, or else the results of Ultralytics or of Hugging Face's Trainer, a metric of
-//! MLflow, or a log.
+//! MLflow, a log, or a trace of PyTorch's profiler.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,6 +29,7 @@ enum Kind {
     Results,
     Metric,
     Log,
+    Trace,
 }
 
 impl Kind {
@@ -45,6 +46,7 @@ impl Kind {
                 Some(Self::Metric)
             }
             _ if is_log() => Some(Self::Log),
+            name if name.contains(".pt.trace.json") => Some(Self::Trace),
             _ => None,
         }
     }

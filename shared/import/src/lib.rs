@@ -36,7 +36,7 @@ pub use crate::training::steps_of_trainer;
 
 /// All importers. The first whose [`Importer::sniff`] accepts a file reads it; the last accepts
 /// every file.
-pub const IMPORTERS: [&dyn Importer; 10] = [
+pub const IMPORTERS: [&dyn Importer; 11] = [
     &spark::SparkLog,
     &cluster::Slurm,
     &cluster::Kubernetes,
@@ -44,6 +44,7 @@ pub const IMPORTERS: [&dyn Importer; 10] = [
     &training::TrainerState,
     &training::TensorBoard,
     &training::MlflowMetric,
+    &training::ProfilerTrace,
     &training::History,
     &training::Log,
     &samples::SampleFile,

@@ -73,6 +73,22 @@ fn a_metric_of_mlflow_tells_steps_over_time() {
 }
 
 #[test]
+fn a_trace_of_pytorchs_profiler_tells_its_steps_and_what_they_wait_for() {
+    let file = include_bytes!("training/profiler.pt.trace.json");
+    let import = read(file, &job(&[])).unwrap();
+    let told_by_notes = import.notes.join("\n");
+    assert!(told_by_notes.contains("its 8 steps take") && told_by_notes.contains("wait for data"), "{told_by_notes}");
+    let sample = one(Ok(import));
+    assert_eq!(told(&sample), (Outcome::TimedOut, 8.0, "steps".to_owned()));
+    assert_eq!(sample.startup_secs, Some(0.0));
+    assert!(sample.started_at.to_string().starts_with("2026-11-29T"), "{}", sample.started_at);
+    let cut = read(&file[..file.len() / 2], &job(&[])).unwrap_err();
+    assert!(cut.contains("no complete trace") && cut.contains("export it again"), "{cut}");
+    let without = br#"{"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "aten::add", "ts": 1.5, "dur": 2}]}"#;
+    assert!(read(without, &job(&[])).unwrap_err().contains("call step() of the profiler"));
+}
+
+#[test]
 fn a_history_of_weights_and_biases_tells_steps_over_time() {
     let csv = "_step,_runtime,loss\n1,2.5,3\n2,3,NaN\n3,3.5,2\n";
     let json = "{\"_step\":1,\"_timestamp\":1795900000.5,\"loss\":3}\n{\"_step\":3,\"_timestamp\":1795900001.5}\n";

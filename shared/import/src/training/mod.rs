@@ -3,6 +3,7 @@
 mod history;
 mod log;
 mod mlflow;
+mod profiler;
 mod tensorboard;
 mod trainer;
 
@@ -15,6 +16,7 @@ use serde_json::json;
 pub use self::history::History;
 pub use self::log::Log;
 pub use self::mlflow::MlflowMetric;
+pub use self::profiler::ProfilerTrace;
 pub use self::tensorboard::TensorBoard;
 pub use self::trainer::{TrainerState, steps_of_trainer};
 use crate::identity::run_id;
