@@ -12,7 +12,8 @@ the process that was stopped after 10 %, times ten.
 Also written: the time left that `foreglow watch` gives at 10, 25 and 50 % of the output of each whole
 job, beside the bar's own estimate (tqdm's: an average of the rates with a weight of 0.3 for the last).
 
-Writes each round to target/bench/programs.jsonl, and continues there; prints the tables.
+Keeps the runs in target/bench/programs (or RESULTS): an interrupted bench continues there, and another
+version of Foreglow predicts from the same runs. Prints the tables.
 """
 
 import datetime
@@ -31,10 +32,12 @@ FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
 CLONES = Path(os.environ["CLONES"]).resolve()
 PYTHON = os.environ["PYTHON"]
 ROUNDS = int(os.environ.get("REPEATS", 7))
-RESULTS = Path(os.environ.get("RESULTS", ROOT / "target/bench/programs.jsonl"))
+KEPT = Path(os.environ.get("RESULTS", ROOT / "target/bench/programs"))
 INPUTS = CLONES.parent / "inputs"
 OUTPUT = Path(tempfile.mkdtemp(prefix="foreglow-programs-"))
 STAMP = Path(__file__).with_name("stamp.py")
+# Files of a round.
+SAMPLES, STOPPED, WHOLE, LOG, DONE = "samples.jsonl", "stopped.jsonl", "whole.jsonl", "whole.log", "done.json"
 
 
 @dataclass
@@ -187,27 +190,35 @@ def watched(program, whole, log):
     return found
 
 
-def one_round(program, number):
+def measure(program, folder):
     """Measures a program: its samples, a stopped run and the whole job."""
-    folder = Path(tempfile.mkdtemp(dir=OUTPUT))
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
     options = ["--cores", "1", *program.size]
-    result = {"program": program.name, "round": number, "at": datetime.datetime.now().isoformat(timespec="seconds")}
     load = os.getloadavg()[0]
     if program.size:
-        files = folder / "samples.jsonl"
         rates = ["--sampling-rate", "2.5%,7.5%"]
-        foreglow(program, folder / "log", "collect", *options, *rates, "--output", files, "--", *program.command())
-        result["samples"] = predicted(program, files)
-    stopped = folder / "stopped.jsonl"
-    table = foreglow(program, folder / "log", "run", *options, "--stop-after", "10%", "--output", stopped, "--", *program.command())
-    result["stopped"] = shown(table)
-    whole, log = folder / "whole.jsonl", folder / "whole.log"
-    foreglow(program, log, "run", *options, "--sampling-rate", "1", "--output", whole, "--", *program.command())
-    result["secs"] = total(sample(whole))
-    result["ten_times"] = 10 * total(sample(stopped))
-    result["load"] = [load, os.getloadavg()[0]]
-    result["left"] = watched(program, sample(whole), log)
-    return result
+        foreglow(program, folder / "log", "collect", *options, *rates, "--output", folder / SAMPLES, "--", *program.command())
+    foreglow(program, folder / "log", "run", *options, "--stop-after", "10%", "--output", folder / STOPPED, "--", *program.command())
+    foreglow(program, folder / LOG, "run", *options, "--sampling-rate", "1", "--output", folder / WHOLE, "--", *program.command())
+    (folder / DONE).write_text(json.dumps({"at": datetime.datetime.now().isoformat(timespec="seconds"), "load": [load, os.getloadavg()[0]]}))
+
+
+def evaluated(program, number, folder):
+    """Predicts the whole job from the runs of a part of it."""
+    stopped, whole = sample(folder / STOPPED), sample(folder / WHOLE)
+    table = foreglow(program, "/dev/null", "samples", "show", stopped["id"], folder / STOPPED)
+    return {
+        "program": program.name,
+        "round": number,
+        **json.loads((folder / DONE).read_text()),
+        "samples": predicted(program, folder / SAMPLES) if program.size else None,
+        "stopped": shown(table),
+        "secs": total(whole),
+        "ten_times": 10 * total(stopped),
+        "left": watched(program, whole, folder / LOG),
+    }
 
 
 def summary(label, rows):
@@ -244,17 +255,16 @@ def tables(results):
 
 
 def main():
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    results = [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
+    results = []
     for number in range(ROUNDS):
         for program in PROGRAMS:
-            if any(result["program"] == program.name and result["round"] == number for result in results):
-                continue
-            result = one_round(program, number)
+            folder = KEPT / f"{number}-{re.sub('[^a-z0-9]+', '-', program.name.lower())}"
+            if not (folder / DONE).exists():
+                measure(program, folder)
+            result = evaluated(program, number, folder)
             results.append(result)
-            with RESULTS.open("a") as file:
-                file.write(json.dumps(result) + "\n")
-            print(f"{program.name}: {result['secs']:.1f} s, {result['stopped']}", file=sys.stderr)
+            print(f"{program.name}: {result['secs']:.1f} s, {result['samples']}, {result['stopped']}", file=sys.stderr)
+    (KEPT / "results.json").write_text(json.dumps(results))
     tables(results)
 
 

@@ -91,7 +91,7 @@ pub fn checked_run(whole: &Sample, samples: &[Sample]) -> Option<CheckedRun> {
 /// is not checked itself.
 pub fn checked_runs(samples: &[Sample]) -> Vec<CheckedRun> {
     let mut samples: Vec<&Sample> = samples.iter().collect();
-    samples.sort_by_key(|sample| (sample.started_at, sample.id));
+    samples.sort_unstable_by_key(|sample| (sample.started_at, sample.id));
     // Runs of all sizes of a job have one key.
     let keys: Vec<String> = samples.iter().map(|sample| Context::of(sample).with_size(1, 1).key()).collect();
     let is_whole = |sample: &&Sample| sample.sampling_rate >= 1.0 && sample.outcome == Outcome::Completed;
@@ -107,7 +107,7 @@ pub fn checked_runs(samples: &[Sample]) -> Vec<CheckedRun> {
 }
 
 fn checked(whole: &Sample, earlier: &[&Sample]) -> Option<CheckedRun> {
-    let earlier: Vec<Sample> = earlier.iter().map(|sample| extrapolated(sample)).collect();
+    let earlier = extrapolated(&earlier.iter().copied().cloned().collect::<Vec<_>>());
     let images = whole.workload.images_processed();
     let share = |run: &Sample| run.sampling_rate * run.workload.images_processed() / images;
     let shares: Vec<(CoreSplit, f64)> = earlier.iter().map(|run| (run.configuration.split(), share(run))).collect();

@@ -52,6 +52,10 @@ pub struct Predictor {
     uncertainty: Option<Spread>,
     /// Error of the times of a single setting that were extrapolated from progress.
     extrapolation: Option<Spread>,
+    /// Whether all runs are of the whole job, some by their progress: a part of it then takes its
+    /// share of the time.
+    #[serde(default)]
+    is_proportional: bool,
 }
 
 impl Predictor {
@@ -127,6 +131,8 @@ impl Predictor {
             measured_ratios,
             uncertainty: None,
             extrapolation: extrapolation(job),
+            is_proportional: job.observations.iter().all(|run| run.sampling_rate >= 1.0)
+                && job.observations.iter().any(|run| run.log_error > 0.0),
         };
         // If no oversubscribed run was left out, the ensemble has learned from them, and the bound
         // needs no correction.
@@ -281,6 +287,11 @@ impl Predictor {
     /// Predicts as if the machine had enough processors, with the partition size that these
     /// features assume.
     pub(crate) fn unlimited_with(&self, items: &Items, setting: Setting) -> Prediction {
+        if self.is_proportional && setting.sampling_rate < 1.0 {
+            let mut prediction = self.unlimited_with(items, Setting { sampling_rate: 1.0, ..setting });
+            prediction.scale(setting.sampling_rate);
+            return prediction;
+        }
         let places = self.rates.places(setting.sampling_rate);
         let at = |sampling_rate: f64| Setting { sampling_rate, ..setting };
         let asked: Vec<Setting> = std::iter::once(setting).chain(places.iter().map(|rate| at(*rate))).collect();

@@ -20,7 +20,7 @@ impl Rates {
     /// Creates the grid from the smallest measured rate to 1.
     pub(crate) fn of(rates: impl Iterator<Item = f64>) -> Self {
         let mut measured: Vec<f64> = rates.collect();
-        measured.sort_by(f64::total_cmp);
+        measured.sort_unstable_by(f64::total_cmp);
         measured.dedup();
         let (Some(smallest), true) = (measured.first().copied(), measured.len() > 1) else {
             return Self { places: Vec::new() };
@@ -36,7 +36,7 @@ impl Rates {
             }
         }
         places.retain(|place| *place <= 1.0);
-        places.sort_by(f64::total_cmp);
+        places.sort_unstable_by(f64::total_cmp);
         places.dedup();
         Self { places }
     }

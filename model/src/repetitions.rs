@@ -39,7 +39,7 @@ impl Repetitions {
             return None;
         }
         let mut sorted = secs.to_vec();
-        sorted.sort_by(f64::total_cmp);
+        sorted.sort_unstable_by(f64::total_cmp);
         let middle = median(secs);
         let deviations: Vec<f64> = secs.iter().map(|secs| (secs - middle).abs()).collect();
         let logs: Vec<f64> = secs.iter().map(|secs| libm::log(*secs)).collect();

@@ -194,7 +194,7 @@ impl Item {
 
 /// Returns the most frequent value; the smallest of several.
 pub(crate) fn commonest(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
+    values.sort_unstable_by(f64::total_cmp);
     let mut best = (0, 0.0);
     for equal in values.chunk_by(|a, b| a == b) {
         if equal.len() > best.0 {

@@ -166,7 +166,7 @@ impl Context {
         let mut context = serde_json::to_value(self).expect(invariant);
         if let Some(Value::Object(workload)) = context.get_mut("workload") {
             let mut fields: Vec<(String, Value)> = std::mem::take(workload).into_iter().collect();
-            fields[REQUIRED_FIELDS..].sort_by(|(one, _), (other, _)| one.cmp(other));
+            fields[REQUIRED_FIELDS..].sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
             *workload = fields.into_iter().collect();
         }
         context.to_string()

@@ -92,7 +92,7 @@ pub enum LabelError {
     #[error("the log lacks {}; give {}", names(.0), asked(.0))]
     Missing(Vec<Label>),
     /// A value is invalid.
-    #[error("{LABEL_PREFIX}{name} is {value:?}; it must be {must}")]
+    #[error("the label {name} is {value:?}; it must be {must}")]
     Value {
         /// Name of the label.
         name: &'static str,

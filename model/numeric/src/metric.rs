@@ -50,6 +50,6 @@ pub fn mape(actual: &[f64], predicted: &[f64]) -> Result<f64, MetricError> {
     }
     // Sums in ascending order, so that the order of the rows does not change the result.
     let mut errors: Vec<f64> = actual.iter().zip(predicted).map(|(t, p)| (t - p).abs() / t).collect();
-    errors.sort_by(f64::total_cmp);
+    errors.sort_unstable_by(f64::total_cmp);
     Ok(100.0 * errors.iter().sum::<f64>() / actual.len() as f64)
 }

@@ -45,7 +45,7 @@ fn matters(difference: f64) -> bool {
 /// Returns the median; 0 of nothing.
 pub fn median(values: impl IntoIterator<Item = impl Borrow<f64>>) -> f64 {
     let mut sorted: Vec<f64> = values.into_iter().map(|value| *value.borrow()).collect();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     match sorted.len() {
         0 => 0.0,
         count => f64::midpoint(sorted[(count - 1) / 2], sorted[count / 2]),

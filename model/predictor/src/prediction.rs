@@ -242,7 +242,7 @@ impl Warning {
     /// the worst ones get a sentence each, and one sentence counts the rest.
     pub fn sentences(warnings: &[Self]) -> Vec<String> {
         let mut disagreeing: Vec<f64> = warnings.iter().filter_map(Self::disagreement).map(f64::abs).collect();
-        disagreeing.sort_by(|a, b| b.total_cmp(a));
+        disagreeing.sort_unstable_by(|a, b| b.total_cmp(a));
         let Some(largest) = disagreeing.get(Self::MOST_SAMPLES).copied() else {
             return warnings.iter().map(Self::to_string).collect();
         };

@@ -183,7 +183,7 @@ impl HeldOutErrors {
         if let Some(error) = errors.iter().find(|error| error.is_nan() || **error < 0.0) {
             return Err(SpreadError::Error(*error));
         }
-        errors.sort_by(f64::total_cmp);
+        errors.sort_unstable_by(f64::total_cmp);
         Ok(Self(errors.into()))
     }
 

@@ -130,7 +130,7 @@ struct Names {
 impl Names {
     fn of(table: &Measurements) -> Self {
         let distinct = |mut names: Vec<String>| {
-            names.sort();
+            names.sort_unstable();
             names.dedup();
             names
         };

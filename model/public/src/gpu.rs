@@ -153,7 +153,7 @@ pub fn similar_names(asked: &str, names: impl Iterator<Item = String>) -> Vec<St
         shortened.map(|name| edit_distance(&asked, &name)).min()
     };
     let mut near: Vec<(Option<usize>, usize, String)> = names.map(|name| (distance(&name), name.len(), name)).collect();
-    near.sort();
+    near.sort_unstable();
     near.dedup();
     near.into_iter().map(|(.., name)| name).take(MOST_SIMILAR).collect()
 }

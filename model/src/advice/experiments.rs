@@ -175,7 +175,7 @@ impl<'a> Experiments<'a> {
         let made = |run: &Observation| run.sampling_rate / fitted.whole_job / of_job;
         let mut rates: Vec<f64> = RATES.to_vec();
         rates.extend(own.observations.iter().map(made).filter(|rate| *rate < 0.999));
-        rates.sort_by(f64::total_cmp);
+        rates.sort_unstable_by(f64::total_cmp);
         rates.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
         let mut runs = Vec::new();
         for placement in self.placements(site, space) {

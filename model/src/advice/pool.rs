@@ -84,7 +84,7 @@ pub(super) fn partition_size(job: &Job) -> u32 {
 fn rates(job: &Job) -> Vec<f64> {
     let measured = job.observations.iter().map(|run| run.sampling_rate).filter(|rate| *rate < 1.0);
     let mut rates: Vec<f64> = RATES.into_iter().chain(measured).collect();
-    rates.sort_by(f64::total_cmp);
+    rates.sort_unstable_by(f64::total_cmp);
     rates.dedup();
     rates
 }

@@ -298,7 +298,7 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     };
     hardware_of.retain(|hardware| has_times_on(hardware) || has_exceeded(hardware));
     let mut learnings: Vec<Learning> = by_arm.keys().map(|(_, learning)| *learning).collect();
-    learnings.sort();
+    learnings.sort_unstable();
     learnings.dedup();
     learnings.retain(|learning| measured(&|(_, own)| own == learning));
     let mut arms = Vec::new();

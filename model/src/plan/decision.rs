@@ -327,7 +327,7 @@ impl Plan {
             }
         }
         let mut best: Vec<usize> = best.into_iter().flatten().collect();
-        best.sort_by(|a, b| order(rank(*a), rank(*b)).then(a.cmp(b)));
+        best.sort_unstable_by(|a, b| order(rank(*a), rank(*b)).then(a.cmp(b)));
         best
     }
 

@@ -116,7 +116,7 @@ impl PublicData {
     pub fn networks(&self) -> Vec<String> {
         let names = self.table.networks.iter().chain(self.table.built_in.iter().map(|network| &network.costs));
         let mut names: Vec<String> = names.map(|network| network.name.clone()).collect();
-        names.sort();
+        names.sort_unstable();
         names.dedup();
         names
     }

@@ -140,6 +140,6 @@ fn varies_alone(rows: &[AveragedRun], feature: Feature) -> bool {
         Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() })
     };
     let mut keys: Vec<_> = rows.iter().map(others).collect();
-    keys.sort();
+    keys.sort_unstable();
     keys.windows(2).any(|pair| pair[0] == pair[1])
 }

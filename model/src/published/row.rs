@@ -64,7 +64,7 @@ fn merge(
     let mean = |repeats: &[AveragedRun]| {
         // Sums in ascending order, so that the order of the runs does not change the result.
         let mut secs: Vec<f64> = repeats.iter().map(|run| run.secs).collect();
-        secs.sort_by(f64::total_cmp);
+        secs.sort_unstable_by(f64::total_cmp);
         AveragedRun { secs: secs.iter().sum::<f64>() / repeats.len() as f64, ..repeats[0] }
     };
     Ok(runs.chunk_by(same).map(mean).collect())
@@ -73,7 +73,7 @@ fn merge(
 /// Counts the distinct sampling rates below 1.
 pub(crate) fn rates_below_one(rows: &[AveragedRun]) -> usize {
     let mut rates: Vec<f64> = rows.iter().map(|row| row.setting.sampling_rate).filter(|rate| *rate < 1.0).collect();
-    rates.sort_by(f64::total_cmp);
+    rates.sort_unstable_by(f64::total_cmp);
     rates.dedup();
     rates.len()
 }

@@ -252,6 +252,6 @@ fn collecting_secs(rows: &[AveragedRun], observations: &[Observation]) -> f64 {
         .filter(trained_on)
         .map(|run| run.completion_time_secs + run.startup_secs.unwrap_or(0.0))
         .collect();
-    secs.sort_by(f64::total_cmp);
+    secs.sort_unstable_by(f64::total_cmp);
     secs.iter().sum::<f64>() + 0.0
 }

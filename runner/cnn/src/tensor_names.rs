@@ -137,7 +137,7 @@ mod tests {
     fn no_two_tensors_of_a_cnn_have_the_same_name() {
         for architecture in ALL {
             let mut names = names(architecture.name);
-            names.sort();
+            names.sort_unstable();
             let count = names.len();
             names.dedup();
             assert_eq!(names.len(), count, "{}", architecture.name);

@@ -91,7 +91,7 @@ fn files_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn collect(folder: &Path, depth: usize, found: &mut Vec<(usize, PathBuf)>) -> anyhow::Result<()> {
     let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort();
+    paths.sort_unstable();
     for path in paths {
         if path.is_dir() && depth + 1 < MOST_FOLDERS {
             collect(&path, depth + 1, found)?;

@@ -2,7 +2,7 @@
 
 use foreglow_engine::is_stopped;
 use foreglow_engine::sweep::Run;
-use foreglow_model::{Repetitions, whole_job};
+use foreglow_model::{Repetitions, WholeJob, whole_job};
 use foreglow_shared::{Confusion, Estimate, Outcome, Sample, format_duration, format_rate, printable};
 
 use crate::table::{Align, aligned, table};
@@ -43,10 +43,10 @@ pub fn one(sample: &Sample) -> String {
 }
 
 /// Describes the time of the whole job on the machine of a run that was stopped early, start-up
-/// included; `None` for other runs.
+/// included; `None` for other runs. It is the time of another run, because this one has ended.
 fn whole(sample: &Sample) -> Option<String> {
     let whole = whole_job(sample).filter(|_| sample.outcome == Outcome::TimedOut)?;
-    Some(match whole {
+    Some(match whole.map(WholeJob::of_another_run) {
         Ok(job) => {
             let error = (job.upper_secs - job.lower_secs) / 2.0;
             let [secs, lower, upper] =

@@ -85,13 +85,13 @@ impl ClassFolder {
             let advice = if hint.is_empty() { format!("; {advice}") } else { hint };
             return Err(unusable(format!("the {what} folder {shown} holds no {what}{found}{advice}")));
         }
-        files.sort();
+        files.sort_unstable();
         let mut classes: Vec<String> = files.iter().filter_map(|file| class_of(root, file)).collect();
-        classes.sort();
+        classes.sort_unstable();
         classes.dedup();
         if !classes.is_empty() {
             folders.retain(|folder| classes.binary_search(folder).is_err());
-            folders.sort();
+            folders.sort_unstable();
             left_out.empty_classes(folders);
         }
         let Holding { layout, largest_bytes, .. } = *holding;
@@ -172,7 +172,7 @@ pub fn files_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
             files.push(entry.path());
         }
     }
-    files.sort();
+    files.sort_unstable();
     Ok(files)
 }
 

@@ -223,7 +223,7 @@ mod tests {
         let names = || {
             let mut names: Vec<_> =
                 std::fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
-            names.sort();
+            names.sort_unstable();
             names
         };
         let expected = ["a.checkpoint", "a.checkpoint.epoch-2.replica-0", "a.checkpoint.epoch-2.replica-1"];

@@ -110,7 +110,7 @@ impl Order {
             }
         }
         let timed = probes.iter().zip(times).map(|(probe, mut times)| {
-            times.sort_by(f64::total_cmp);
+            times.sort_unstable_by(f64::total_cmp);
             TimedLayer { layer: layer(&probe.cost()), secs: times[(times.len() - 1) / 2] }
         });
         Ok(Calibration { batch_size: self.batch_size, layers: timed.collect() })

@@ -327,7 +327,7 @@ mod tests {
         labels.set("text", "500 words");
         let error = workload(&labels).unwrap_err().to_string();
         assert!(
-            error.contains("spark.foreglow.text is \"500 words\"; it must be the field `text` of a workload"),
+            error.contains("the label text is \"500 words\"; it must be the field `text` of a workload"),
             "{error}"
         );
     }

@@ -171,7 +171,7 @@ impl Drawing for CompletionTimes {
             picture.group("g", &format!("line {}", shade(cores, line.cores_per_executor)), &drawn);
         }
         let mut counts: Vec<u32> = runs.iter().map(|run| run.run.cores_per_executor).collect();
-        counts.sort();
+        counts.sort_unstable();
         counts.dedup();
         // Runs over all images are drawn on top.
         for (kind, is_whole) in [("share", false), ("whole", true)] {

@@ -59,7 +59,7 @@ pub fn EffectsCharts() -> impl IntoView {
             <div class="triple">
                 <Later>{alone(Feature::InverseExecutors, "effect-executors", "Executors")}</Later>
                 <Later>{alone(Feature::InverseCores, "effect-cores", "Cores")}</Later>
-                <Later>{alone(Feature::SamplingRate, "effect-rate", "Images")}</Later>
+                <Later>{alone(Feature::SamplingRate, "effect-rate", "Share of the job")}</Later>
             </div>
         </section>
     }

@@ -43,11 +43,10 @@ pub fn related(jobs: &[Job], context: &Context) -> Vec<Job> {
     jobs.iter().filter(|job| job.context.workload.mode == context.workload.mode).cloned().collect()
 }
 
-/// Groups samples into jobs, sorted by descending number of runs. Runs that were stopped early
-/// count as runs of the whole job, as on the command line.
+/// Groups samples into jobs, sorted by descending number of runs. Runs of a part of the job that
+/// tell their progress count as runs of the whole job, as on the command line.
 pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
-    let samples: Vec<Sample> = samples.iter().map(extrapolated).collect();
-    most_runs_first(group_by_context(&samples))
+    most_runs_first(group_by_context(&extrapolated(samples)))
 }
 
 /// Sorts jobs by descending number of runs. The first one, with which the page opens, has the
@@ -90,7 +89,7 @@ pub fn extent(job: &Job) -> String {
         return "no completed run".into();
     }
     let mut rates: Vec<f64> = runs.iter().map(|run| run.sampling_rate).collect();
-    rates.sort_by(f64::total_cmp);
+    rates.sort_unstable_by(f64::total_cmp);
     rates.dedup();
     // Keeps the number and its percent sign on one line.
     let rates: Vec<String> = rates.into_iter().map(|rate| format_rate(rate).replace(' ', "\u{a0}")).collect();

@@ -120,7 +120,7 @@ fn described((batch, every): (u32, Option<u32>)) -> String {
 /// The mini-batches and averaging intervals that share a colour.
 fn ways(trained: &[TrainedSetting]) -> Vec<(u32, Option<u32>)> {
     let mut ways: Vec<(u32, Option<u32>)> = trained.iter().map(way).collect();
-    ways.sort();
+    ways.sort_unstable();
     ways.dedup();
     ways
 }

@@ -15,7 +15,7 @@ const ROW_HEIGHT: f64 = 36.0;
 const COLUMNS: [(Column, &str, &str); 6] = [
     (Column::Executors, "Executors", "number"),
     (Column::Cores, "Cores", "number"),
-    (Column::SamplingRate, "Images", "number"),
+    (Column::SamplingRate, "Share of the job", "number"),
     (Column::Secs, "Completion time", "number"),
     (Column::Memory, "Memory, MiB", "number wide"),
     (Column::PartitionSize, "Partition size", "number wide"),

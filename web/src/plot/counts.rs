@@ -18,14 +18,14 @@ pub fn lines_for(counts: &[u32], measured: &[u32]) -> Vec<u32> {
             chosen[place] = *count;
         }
     }
-    chosen.sort();
+    chosen.sort_unstable();
     chosen
 }
 
 /// The distinct counts of some runs, ascending.
 pub fn counts_of(observations: &[Observation], count: fn(&Observation) -> u32) -> Vec<u32> {
     let mut counts: Vec<u32> = observations.iter().map(count).collect();
-    counts.sort();
+    counts.sort_unstable();
     counts.dedup();
     counts
 }

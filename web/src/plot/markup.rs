@@ -63,7 +63,7 @@ impl Markup {
         const STEPS: f64 = 10.0;
         let place = |(x, y): (f64, f64)| [x, y].map(|px| (px * STEPS).round() as i32);
         let mut places: Vec<[i32; 2]> = points.into_iter().map(place).collect();
-        places.sort();
+        places.sort_unstable();
         places.dedup();
         let mut path = String::new();
         for [x, y] in places {

@@ -64,14 +64,14 @@ impl Points {
             return None;
         }
         let mut ranked: Vec<usize> = (0..self.rows()).collect();
-        ranked.sort_by(|a, b| self.category[*a].cmp(&self.category[*b]).then(hash(*a).cmp(&hash(*b))));
+        ranked.sort_unstable_by_key(|row| (&self.category[*row], hash(*row), *row));
         let contexts: Vec<&[usize]> = ranked.chunk_by(|a, b| self.category[*a] == self.category[*b]).collect();
         let most = ENOUGH_ROWS / contexts.len();
         if most < LEAST_OF_CONTEXT {
             return None;
         }
         let mut kept: Vec<usize> = contexts.iter().flat_map(|rows| rows.iter().take(most)).copied().collect();
-        kept.sort();
+        kept.sort_unstable();
         Some(kept)
     }
 

@@ -76,7 +76,7 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
     let Points { numeric, category } = schema.points(dataset.features());
     let mut order: Vec<usize> = (0..numeric.len()).collect();
     let features = |a: usize, b: usize| compare(&numeric[a], &numeric[b]).then_with(|| category[a].cmp(&category[b]));
-    order.sort_by(|a, b| features(*a, *b));
+    order.sort_unstable_by(|a, b| features(*a, *b).then(a.cmp(b)));
     let group = |all: &[usize]| {
         let (stopped, completed): (Vec<usize>, Vec<usize>) = all.iter().partition(|row| dataset.censored()[**row]);
         // Disturbed runs do not count if another run of the same setting was not disturbed.
@@ -85,7 +85,7 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
         let times = |rows: &[usize]| -> Vec<f64> {
             let rows = rows.iter().filter(|row| dataset.weights()[**row] >= weight);
             let mut secs: Vec<f64> = rows.map(|row| dataset.secs()[*row]).collect();
-            secs.sort_by(f64::total_cmp);
+            secs.sort_unstable_by(f64::total_cmp);
             secs
         };
         let (secs, bounds) = (times(&completed), times(&stopped));
@@ -118,7 +118,7 @@ pub(crate) fn subsample(groups: Vec<Group>) -> Vec<Group> {
     let at_end = |group: &Group| group.numeric.iter().zip(&ends).any(|(x, (low, high))| x == low || x == high);
     let mut ranked: Vec<(bool, u64, usize)> =
         groups.iter().enumerate().map(|(row, group)| (!at_end(group), hash(row), row)).collect();
-    ranked.sort();
+    ranked.sort_unstable();
     // At most half from the ends, so that the inside is represented too.
     let ends = ranked.iter().take_while(|(inside, ..)| !inside).count().min(MAX_ROWS / 2);
     let inside = ranked.partition_point(|(inside, ..)| !inside);
@@ -151,7 +151,7 @@ impl Table {
     pub(crate) fn levels(&self, column: usize, rows: &[usize]) -> Vec<f64> {
         let observed = rows.iter().filter(|row| self.observed[**row]);
         let mut levels: Vec<f64> = observed.map(|row| self.training.points.numeric[*row][column]).collect();
-        levels.sort_by(f64::total_cmp);
+        levels.sort_unstable_by(f64::total_cmp);
         levels.dedup();
         levels
     }

@@ -171,7 +171,7 @@ impl HeldOutFold {
     /// Returns the number of contexts that the rows are of.
     fn contexts(&self) -> usize {
         let mut contexts: Vec<usize> = self.rows.iter().map(|row| row.context).collect();
-        contexts.sort();
+        contexts.sort_unstable();
         contexts.dedup();
         contexts.len()
     }

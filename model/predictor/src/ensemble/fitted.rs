@@ -111,7 +111,7 @@ impl Fitted {
             };
             let groups: Vec<Vec<u32>> = test.points.category.iter().map(group).collect();
             let mut names = groups.clone();
-            names.sort();
+            names.sort_unstable();
             names.dedup();
             for (kind, member) in missing.iter().zip(fits) {
                 held_out.insert((fold.clone(), key(kind)), member.logs(&test.points));

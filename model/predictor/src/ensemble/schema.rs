@@ -25,7 +25,7 @@ impl Schema {
             Values::Numeric { .. } => Kind::Numeric { name: column.name.clone() },
             Values::Category { levels, codes } => {
                 let mut used: Vec<String> = codes.iter().map(|code| levels[*code as usize].clone()).collect();
-                used.sort();
+                used.sort_unstable();
                 used.dedup();
                 Kind::Category { name: column.name.clone(), levels: used }
             }

@@ -78,10 +78,10 @@ impl Extent {
             }
         }
         if !beyond.is_empty() {
-            beyond.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            beyond.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             beyond.truncate(self.most_beyond());
             let mut sides: Vec<(usize, Side)> = beyond.into_iter().map(|(_, column, side)| (column, side)).collect();
-            sides.sort();
+            sides.sort_unstable();
             return Shape::Beyond(sides);
         }
         let varying = || (0..category.len()).filter(|column| self.varying[*column]);
@@ -104,7 +104,7 @@ impl Extent {
             .map(|column| (self.rows(&[column], category), vec![column]))
             .filter(|(rows, columns)| *rows <= MOST_FEW && is_exception(&columns[0]))
             .collect();
-        few.sort();
+        few.sort_unstable();
         few.extend(context.map(|context| (context.rows, all.clone())));
         for (rows, columns) in few {
             if rows <= MOST_FEW && self.rich(&columns, rows).len() >= LEAST_RICH {
@@ -131,7 +131,7 @@ impl Extent {
     /// `few`, ascending.
     pub(crate) fn rich(&self, columns: &[usize], few: usize) -> Vec<Vec<u32>> {
         let mut all: Vec<Vec<u32>> = self.contexts.iter().map(|context| names(&context.names, columns)).collect();
-        all.sort();
+        all.sort_unstable();
         all.dedup();
         let place = |context: &Context| all.binary_search(&names(&context.names, columns)).unwrap_or(0);
         let mut rows = vec![0; all.len()];
@@ -155,7 +155,7 @@ impl Extent {
     pub(crate) fn names(&self) -> usize {
         let distinct = |column: usize| {
             let mut codes: Vec<u32> = self.contexts.iter().map(|context| context.names[column]).collect();
-            codes.sort();
+            codes.sort_unstable();
             codes.dedup();
             codes.len()
         };
@@ -177,7 +177,7 @@ impl Extent {
         let all = &self.numeric[end.column];
         let mut levels: Vec<usize> =
             self.contexts.iter().filter_map(|context| context.end(end.column, end.side, all)).collect();
-        levels.sort();
+        levels.sort_unstable();
         End { level: levels.get(levels.len() / 2).copied().unwrap_or(end.level), ..end }
     }
 

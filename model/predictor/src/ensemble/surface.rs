@@ -244,7 +244,7 @@ fn segments<'a>(axes: impl Iterator<Item = &'a Axis>, values: &[f64]) -> impl It
         [values.partition_point(|x| *x < smallest), values.partition_point(|x| *x <= largest)]
     };
     let mut starts: Vec<usize> = axes.flat_map(ends).chain([0, values.len()]).collect();
-    starts.sort();
+    starts.sort_unstable();
     starts.dedup();
     (1..starts.len()).map(move |end| starts[end - 1]..starts[end])
 }

@@ -84,7 +84,7 @@ pub fn score(outcomes: &[Outcome]) -> Score {
         Some(100.0 * (outcome.measured_secs - secs).abs() / outcome.measured_secs)
     };
     let mut errors: Vec<f64> = outcomes.iter().filter_map(error).collect();
-    errors.sort_by(f64::total_cmp);
+    errors.sort_unstable_by(f64::total_cmp);
     let tested = errors.len();
     let mut coverage = Coverage::default();
     for Outcome { measured_secs, answer } in outcomes {

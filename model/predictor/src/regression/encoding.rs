@@ -100,7 +100,7 @@ impl Numeric {
 impl Category {
     fn of(points: &Points, column: usize) -> Option<Self> {
         let mut levels: Vec<u32> = points.category.iter().map(|row| row[column]).collect();
-        levels.sort();
+        levels.sort_unstable();
         levels.dedup();
         (levels.len() > 1).then_some(Self { column, levels })
     }

@@ -169,9 +169,9 @@ fn places(kernel: &Kernel, points: &Points) -> Vec<Place> {
 fn sample(rows: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rows).collect();
     if rows > LEARNT_FROM {
-        order.sort_by_key(|row| hash(*row));
+        order.sort_unstable_by_key(|row| (hash(*row), *row));
         order.truncate(LEARNT_FROM);
-        order.sort();
+        order.sort_unstable();
     }
     order
 }

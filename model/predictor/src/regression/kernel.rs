@@ -180,7 +180,7 @@ impl From<Vec<Place>> for Rows {
         let mut of_rows = Vec::with_capacity(numbers);
         for number in 0..numbers {
             let mut distinct: Vec<f64> = places.iter().map(|place| place.numbers[number]).collect();
-            distinct.sort_by(f64::total_cmp);
+            distinct.sort_unstable_by(f64::total_cmp);
             distinct.dedup();
             let below = |place: &Place| distinct.partition_point(|value| *value < place.numbers[number]);
             of_rows.push(places.iter().map(|place| values.len() + below(place)).collect());

@@ -83,7 +83,7 @@ impl Basis {
         let Some(place) = encoding.place(line.column) else { return Self { functions, number: None } };
         let numbers = || rows.iter().map(|(row, _)| row.numbers[place]);
         let mut levels: Vec<f64> = numbers().collect();
-        levels.sort_by(f64::total_cmp);
+        levels.sort_unstable_by(f64::total_cmp);
         levels.dedup();
         let along: Vec<f64> = line.values.iter().map(|x| encoding.numeric[place].encode(*x)).collect();
         let smooth = |level: &f64| {

@@ -35,7 +35,7 @@ pub(super) fn points(features: &Features) -> Vec<Vec<f64>> {
         match values {
             Values::Numeric { values, .. } => {
                 let mut levels = values.clone();
-                levels.sort_by(f64::total_cmp);
+                levels.sort_unstable_by(f64::total_cmp);
                 levels.dedup();
                 let steps = (levels.len().max(2) - 1) as f64;
                 for (point, value) in points.iter_mut().zip(values) {

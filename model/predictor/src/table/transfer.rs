@@ -238,7 +238,7 @@ fn mean_of(values: &[f64]) -> f64 {
 }
 
 fn quantile(mut values: Vec<f64>, probability: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
+    values.sort_unstable_by(f64::total_cmp);
     let place = (probability * values.len() as f64) as usize;
     values.get(place.min(values.len().saturating_sub(1))).copied().unwrap_or(f64::INFINITY)
 }

@@ -56,7 +56,7 @@ impl Design {
         let mut combinations = Vec::new();
         if encoding.category.len() > 1 {
             combinations = points.category.iter().map(|codes| encoding.levels(codes).collect()).collect();
-            combinations.sort();
+            combinations.sort_unstable();
             combinations.dedup();
             if combinations.len() > MOST_LEVELS {
                 combinations.clear();

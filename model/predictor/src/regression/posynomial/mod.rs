@@ -231,7 +231,7 @@ impl Regression for Posynomial {
 
 /// Returns the tenth percentile, interpolated between neighbours; `values` is not empty.
 fn low(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
+    values.sort_unstable_by(f64::total_cmp);
     let place = 0.1 * (values.len() - 1) as f64;
     let (below, share) = (values[place as usize], place.fract());
     below + share * (values[place.ceil() as usize] - below)

@@ -171,7 +171,7 @@ impl Penalty {
 /// Returns the number of distinct values of a column.
 fn levels(points: &Points, column: usize) -> usize {
     let mut values: Vec<f64> = points.numeric.iter().map(|row| row[column]).collect();
-    values.sort_by(f64::total_cmp);
+    values.sort_unstable_by(f64::total_cmp);
     values.dedup();
     values.len()
 }

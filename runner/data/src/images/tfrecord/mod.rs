@@ -100,7 +100,7 @@ impl DataSet for TfRecords {
     fn files(&self, numbers: &[u64]) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> =
             numbers.iter().filter_map(|number| Some(self.place(*number)?.0.path.clone())).collect();
-        files.sort();
+        files.sort_unstable();
         files.dedup();
         files
     }
