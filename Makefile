@@ -127,6 +127,7 @@ dist: planner spark
 # The extension module of the wheel. It takes its interface from the features, not from the Python
 # at hand.
 export PYO3_NO_PYTHON := 1
+export PYO3_BUILD_EXTENSION_MODULE := 1
 .PHONY: extension
 extension:
 	cargo build $(CARGO_FLAGS) --example foreglow_native

@@ -52,6 +52,10 @@ pub struct Predictor {
     uncertainty: Option<Spread>,
     /// Error of the times of a single setting that were extrapolated from progress.
     extrapolation: Option<Spread>,
+    /// Two settings whose times were extrapolated from the progress of one run each, and their
+    /// spread, because none of them can be held out.
+    #[serde(default)]
+    two_by_progress: Option<(Vec<Setting>, Spread)>,
     /// Whether all runs are of the whole job, some by their progress: a part of it then takes its
     /// share of the time.
     #[serde(default)]
@@ -131,6 +135,7 @@ impl Predictor {
             measured_ratios,
             uncertainty: None,
             extrapolation: extrapolation(job),
+            two_by_progress: two_by_progress(job),
             is_proportional: job.observations.iter().all(|run| run.sampling_rate >= 1.0)
                 && job.observations.iter().any(|run| run.log_error > 0.0),
         };
@@ -236,7 +241,7 @@ impl Predictor {
 
     fn grid(&self, executors: &[u32], cores: &[u32]) -> Option<Grid> {
         // A surface holds only the spread of the ensemble.
-        if self.uncertainty.is_some() || self.extrapolation.is_some() {
+        if self.uncertainty.is_some() || self.extrapolation.is_some() || self.two_by_progress.is_some() {
             return None;
         }
         let first = Setting::even(*executors.first()?, *cores.first()?, 1.0);
@@ -314,6 +319,12 @@ impl Predictor {
         for uncertainty in self.uncertainty.iter().chain(&self.extrapolation) {
             prediction.widen(uncertainty);
         }
+        if let (Some((settings, spread)), Some(secs)) = (&self.two_by_progress, prediction.completion_time_secs)
+            && settings.contains(&setting)
+            && let Some(own) = Prediction::of_log(libm::log(secs), Some(spread.clone()))
+        {
+            return Prediction { warnings: prediction.warnings, ..own };
+        }
         prediction
     }
 }
@@ -325,10 +336,25 @@ const DEGREES_OF_EXTRAPOLATION: f64 = 5.0;
 /// settings, which are held out, show it too. `None` if the times were measured.
 fn extrapolation(job: &Job) -> Option<Spread> {
     let (first, others) = job.observations.split_first()?;
-    let squares: f64 = job.observations.iter().map(|run| run.log_error * run.log_error).sum();
     let is_single = others.iter().all(|run| Setting::of(run) == Setting::of(first));
-    let error = squares.sqrt() / job.observations.len() as f64;
-    Spread::student_t(error, DEGREES_OF_EXTRAPOLATION).ok().filter(|_| is_single && error > 0.0)
+    extrapolation_error(&job.observations, job.observations.len()).filter(|_| is_single)
+}
+
+/// Returns two settings with one run each, both extrapolated from progress, and the spread of
+/// another run of them.
+fn two_by_progress(job: &Job) -> Option<(Vec<Setting>, Spread)> {
+    let [first, second] = job.observations.as_slice() else { return None };
+    let settings = [first, second].map(Setting::of).to_vec();
+    let are_by_progress = first.log_error > 0.0 && second.log_error > 0.0 && settings[0] != settings[1];
+    let spread = Spread::of_another_run().with(&extrapolation_error(&job.observations, 1)?)?;
+    are_by_progress.then_some((settings, spread))
+}
+
+/// Returns the error of the mean of `repeats` extrapolated times; `None` if the times were measured.
+fn extrapolation_error(runs: &[Observation], repeats: usize) -> Option<Spread> {
+    let squares: f64 = runs.iter().map(|run| run.log_error * run.log_error).sum();
+    let error = (squares / runs.len() as f64 / repeats as f64).sqrt();
+    Spread::student_t(error, DEGREES_OF_EXTRAPOLATION).ok().filter(|_| error > 0.0)
 }
 
 /// Returns the runs that fit the machine's processors, or all runs if those do not suffice or do

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!((whole.outcome, whole.startup_secs), (Outcome::Completed, Some(5.0)));
         // 200 s, and a quarter of the start-up for the end of the program.
         assert!((whole.completion_time_secs.unwrap() - 201.25).abs() < 1e-6, "{:?}", whole.completion_time_secs);
-        assert!(whole.log_error < 0.01 && sample.log_error == 0.0, "equal steps: {}", whole.log_error);
+        assert!(whole.log_error < 0.04 && sample.log_error == 0.0, "equal steps: {}", whole.log_error);
         sample.outcome = Outcome::Completed;
         assert_eq!(one(&sample), sample);
     }

@@ -50,6 +50,9 @@ fn run(kind: &Kind, seed: u64) -> (Vec<(f64, f64)>, f64) {
     let steps = f64::from(kind.steps);
     let (mut secs, mut error, mut wander) = (3.0, noise.normal(), 0.0);
     let mut points = vec![(secs, 0.0)];
+    let seen = (steps * kind.seen) as u32;
+    // The speed of a virtual machine changes during a run.
+    let change = 1.0 + 0.03 * noise.normal();
     let innovation = (1.0 - kind.memory * kind.memory).sqrt();
     for step in 1..=kind.steps {
         error = kind.memory * error + innovation * noise.normal();
@@ -59,13 +62,13 @@ fn run(kind: &Kind, seed: u64) -> (Vec<(f64, f64)>, f64) {
         let heat = 1.0 + kind.heat.0 * share / (share + kind.heat.1.max(1e-9) / 2.0);
         let hiccup = if noise.uniform() < kind.hiccups { 5.0 } else { 1.0 };
         let relative = (1.0 + kind.noise * error).max(0.1) * (1.0 + kind.wander * wander).max(0.2);
-        secs += 0.1 * warm * heat * hiccup * relative;
+        secs += 0.1 * warm * heat * hiccup * relative * if step > seen { change } else { 1.0 };
         points.push((secs, f64::from(step)));
         if kind.evaluation.0 > 0 && step % kind.evaluation.0 == 0 {
             secs += 0.1 * kind.evaluation.1 * (1.0 + 0.05 * noise.normal());
         }
     }
-    points.truncate((steps * kind.seen) as usize + 1);
+    points.truncate(seen as usize + 1);
     // The end of the program: up to half of the start-up.
     (points, secs + 0.5 * 3.0 * noise.uniform())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use foreglow_numeric::median;
-use foreglow_shared::{Job, JobGroup};
+use foreglow_shared::{Job, JobGroup, Observation};
 
 use super::pool::{most_executors, partition_size, settings};
 use super::{Advice, Suggestion, Verdict};
@@ -73,12 +73,18 @@ fn first_settings(
             (s.executors, s.cores_per_executor) == (executors, cores_per_executor) && s.sampling_rate < 1.0
         });
     let rates_there: BTreeSet<u64> = small_there.map(|s| s.sampling_rate.to_bits()).collect();
-    let mut chosen: Vec<Setting> = same.take(2_usize.saturating_sub(rates_there.len())).collect();
+    // A part of the job whose progress tells the whole needs no other one on its configuration,
+    // and as long a part elsewhere.
+    let is_whole_known = |run: &Observation| {
+        (run.executors, run.cores_per_executor) == (executors, cores_per_executor) && run.log_error > 0.0
+    };
+    let needed: usize = if job.observations.iter().any(is_whole_known) { 0 } else { 2 };
+    let mut chosen: Vec<Setting> = same.take(needed.saturating_sub(rates_there.len())).collect();
     for (e, c) in wider {
         let is_there = |setting: &Setting| (setting.executors, setting.cores_per_executor) == (e, c);
         let measured = job.observations.iter().any(|run| is_there(&Setting::of(run)));
         if !measured && !chosen.iter().any(is_there) {
-            chosen.extend(at(e, c).next());
+            chosen.extend(if needed == 0 { at(e, c).last() } else { at(e, c).next() });
         }
     }
     chosen

@@ -52,7 +52,7 @@ pub struct Advice {
     /// The quantity that the saving is a share of.
     pub saves: Objective,
     /// Runs to make, the best first: by expected saving per cost, or per second without a price. If
-    /// nothing can be predicted yet, the first runs in order.
+    /// nothing can be compared yet, the first runs in order.
     pub suggestions: Vec<Suggestion>,
     /// Machine types that cannot be measured for this job, and why.
     pub left_out: Vec<(String, String)>,

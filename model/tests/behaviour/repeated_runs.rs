@@ -141,6 +141,20 @@ fn repeats_that_agree_are_followed_in_any_table_and_the_warning_counts_them() {
 }
 
 /// A job with stopped runs of a setting.
+#[test]
+fn two_whole_jobs_by_their_progress_have_intervals_and_a_part_takes_its_share() {
+    let by_progress = |executors: u32, secs: f64| Observation { log_error: 0.03, ..run(executors, 1, 1.0, secs) };
+    let predictor = fit(&[by_progress(1, 1000.0), by_progress(2, 520.0)]);
+    let own = predictor.predict(whole(2, 1));
+    assert!(is_in(&own, 500.0) && is_in(&own, 540.0) && !is_in(&own, 700.0), "{own:?}");
+    let tenth = predictor.predict(Setting::even(2, 1, 0.1)).completion_time_secs.unwrap();
+    assert!((tenth / own.completion_time_secs.unwrap() - 0.1).abs() < 1e-12, "{tenth}");
+    // Measured whole jobs tell nothing of a part.
+    let measured = fit(&[run(1, 1, 1.0, 1000.0), run(2, 1, 1.0, 520.0)]);
+    assert_eq!(measured.predict(Setting::even(2, 1, 0.1)).completion_time_secs, None);
+    assert!(measured.predict(whole(2, 1)).interval.is_none());
+}
+
 fn with_stopped(runs: &[Observation], rate: f64, at_least: &[f64]) -> Job {
     let stopped = |secs: &f64| IncompleteRun {
         sampling_rate: rate,

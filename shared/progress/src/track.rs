@@ -127,9 +127,10 @@ impl Track {
     }
 
     /// Returns how likely this is the main bar: kind of evidence, then the time in which it
-    /// advanced. Few advances count less, because an outer bar always advances.
+    /// advanced. Few advances count less, because an outer bar always advances, and so do epochs: a
+    /// counter of their steps is finer also if it is printed in a part of each epoch.
     pub fn weight(&self) -> (bool, bool, f64) {
-        let share = f64::from(self.advances.min(10)) / if self.source == Source::Epochs { 20.0 } else { 10.0 };
+        let share = f64::from(self.advances.min(10)) / if self.source == Source::Epochs { 50.0 } else { 10.0 };
         (self.source == Source::Declared, self.source != Source::Rate, (self.active_secs + 1e-9) * share)
     }
 

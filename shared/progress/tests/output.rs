@@ -33,6 +33,10 @@ fn the_progress_of_each_program_is_that_of_its_training() {
         ("timm", "steps", None, Some(15.0), 29.0),
         ("nanogpt", "steps", None, None, 60.0),
         ("trainer", "steps", Some(120.0), None, 120.0),
+        ("pytorch_mnist", "images", None, Some(600.0), 6_920.0),
+        ("pytorch_imagenet", "steps", None, Some(5.0), 60.0),
+        // The counter of a few batches, although lines about ends of epochs go on all the time.
+        ("pytorch_words", "steps", None, Some(26.0), 358.0),
     ];
     for (name, unit, of, per_epoch, done) in expected {
         let curve = curve(name);

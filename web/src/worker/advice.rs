@@ -4,6 +4,7 @@ use foreglow_model::{Advice, Objective, Suggestion, Verdict, advise};
 use foreglow_shared::{Context, CoreSplit, Estimate, Job, collect_command, format_probability, format_rate};
 use serde::{Deserialize, Serialize};
 
+use crate::data::text::capitalised;
 use crate::worker::plan::{PlanQuestion, Session};
 
 /// Number of suggestions shown.
@@ -66,7 +67,7 @@ fn headline(advice: &Advice) -> String {
         Objective::Time => "time",
     };
     match (&advice.verdict, saving) {
-        (Verdict::First { reason }, _) => format!("Nothing can be predicted yet: {reason}. Collect these first."),
+        (Verdict::First { reason }, _) => format!("{}. Collect these first.", capitalised(reason)),
         (Verdict::Enough, _) => {
             format!("Enough: no further run is expected to save 2 % of the recommended configuration's {what}.")
         }

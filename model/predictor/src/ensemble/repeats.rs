@@ -4,6 +4,7 @@
 //! the error of a measured setting can be estimated, by comparing each run with the median of the
 //! other runs of the setting.
 
+use crate::Spread;
 use crate::ensemble::canonical::Group;
 use crate::ensemble::distance::Distances;
 use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Situation};
@@ -13,10 +14,6 @@ use foreglow_numeric::median;
 
 /// Number of settings from which on settings are held out instead.
 const ENOUGH_SETTINGS: usize = 3;
-
-/// Prior mean absolute difference of ln t of two runs of one setting, from repeated runs of eleven
-/// jobs of C3O and Bell, whose means are 0.012 to 0.17 with a median of 0.037.
-const BETWEEN_RUNS: f64 = 0.04;
 
 /// Returns the errors of a run of a measured setting; `None` if settings can be held out, or if no
 /// setting has two runs, unless there is only one run.
@@ -37,7 +34,7 @@ pub(super) fn errors(groups: &[Group]) -> Option<Errors> {
         is_lawful: false,
         has_more_workers: false,
         has_laws_alone: false,
-        between_runs: (groups.len() == 1 && folds.is_empty()).then_some(BETWEEN_RUNS),
+        between_runs: (groups.len() == 1 && folds.is_empty()).then_some(Spread::BETWEEN_RUNS),
     };
     Errors::of(&situation, &folds)
 }

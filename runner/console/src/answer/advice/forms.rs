@@ -56,7 +56,7 @@ impl AdviceAnswer {
     fn headline(&self) -> String {
         let least = format!("{:.0} %", LEAST_SAVING * 100.0);
         match (&self.verdict, self.best(), self.expected_saving) {
-            (Verdict::First { reason }, ..) => format!("FIRST SAMPLES: nothing can be predicted yet: {reason}."),
+            (Verdict::First { reason }, ..) => format!("FIRST SAMPLES: {reason}."),
             (Verdict::GoOn, Some(best), Some(saving)) => format!(
                 "CONTINUE: so far the best is {best}. A further run is expected to save up to {} of its {}.",
                 share_saved(saving),
