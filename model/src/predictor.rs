@@ -350,7 +350,7 @@ fn two_by_progress(job: &Job) -> Option<(Vec<Setting>, Spread)> {
     are_by_progress.then_some((settings, spread))
 }
 
-/// Returns the error of the mean of `repeats` extrapolated times; `None` if the times were measured.
+/// Returns the error of the mean of `repeats` extrapolated times; `None` if they were measured.
 fn extrapolation_error(runs: &[Observation], repeats: usize) -> Option<Spread> {
     let squares: f64 = runs.iter().map(|run| run.log_error * run.log_error).sum();
     let error = (squares / runs.len() as f64 / repeats as f64).sqrt();

@@ -149,7 +149,7 @@ fn two_whole_jobs_by_their_progress_have_intervals_and_a_part_takes_its_share() 
     assert!(is_in(&own, 500.0) && is_in(&own, 540.0) && !is_in(&own, 700.0), "{own:?}");
     let tenth = predictor.predict(Setting::even(2, 1, 0.1)).completion_time_secs.unwrap();
     assert!((tenth / own.completion_time_secs.unwrap() - 0.1).abs() < 1e-12, "{tenth}");
-    // Measured whole jobs tell nothing of a part.
+    // The time of a part does not follow from measured whole jobs.
     let measured = fit(&[run(1, 1, 1.0, 1000.0), run(2, 1, 1.0, 520.0)]);
     assert_eq!(measured.predict(Setting::even(2, 1, 0.1)).completion_time_secs, None);
     assert!(measured.predict(whole(2, 1)).interval.is_none());
