@@ -143,8 +143,8 @@ BOOK := target/book
 .PHONY: docs
 docs: | setup-docs
 	rm -rf $(BOOK)/src && mkdir -p $(BOOK)/src
-	git ls-files -z '*.md' docs 'LICENSE-*' ':!python' ':!docs/book.toml' | xargs -0 cp --parents --target-directory=$(BOOK)/src
-	mv $(BOOK)/src/docs/SUMMARY.md $(BOOK)/src/SUMMARY.md && cp docs/book.toml $(BOOK)/
+	git ls-files -z '*.md' docs 'LICENSE-*' ':!python' ':!docs/site' | xargs -0 cp --parents --target-directory=$(BOOK)/src
+	cp docs/site/SUMMARY.md $(BOOK)/src/ && cp docs/site/book.toml $(BOOK)/
 	PATH="$(abspath target/mdbook/bin):$$PATH" MDBOOK_BOOK__TITLE="Foreglow $$(sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml | head -n 1)" mdbook build $(BOOK)
 
 # The planner and the documentation as the static site that .github/workflows/site.yml publishes.

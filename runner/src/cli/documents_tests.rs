@@ -184,3 +184,28 @@ fn every_link_of_the_documents_leads_to_a_file_and_a_heading() {
         }
     }
 }
+
+#[test]
+fn the_site_lists_every_document() {
+    let summary = std::fs::read_to_string(root().join("docs/site/SUMMARY.md")).unwrap();
+    for document in documents() {
+        let path = document.path.strip_prefix(root()).unwrap().display().to_string();
+        assert!(summary.contains(&format!("]({path})")), "{path} is not in docs/site/SUMMARY.md");
+    }
+}
+
+#[test]
+fn make_has_every_target_of_the_documents() {
+    let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();
+    let rules = makefile.lines().filter_map(|line| line.split_once(':')).map(|(names, _)| names);
+    let targets: BTreeSet<&str> = rules.flat_map(str::split_whitespace).collect();
+    for document in documents() {
+        let code = document.lines(true).join("\n").replace("\\\n", " ");
+        for words in code.lines().flat_map(split).filter(|words| words.first().is_some_and(|word| word == "make")) {
+            for target in words[1..].iter().filter(|word| !word.contains('=') && !word.starts_with('-')) {
+                let path = document.path.display();
+                assert!(targets.contains(target.as_str()), "{path}: make has no target {target}");
+            }
+        }
+    }
+}

@@ -67,7 +67,7 @@ fn headline(advice: &Advice) -> String {
         Objective::Time => "time",
     };
     match (&advice.verdict, saving) {
-        (Verdict::First { reason }, _) => format!("{}. Collect these first.", capitalised(reason)),
+        (Verdict::First { reason }, _) => format!("{} Collect these first.", capitalised(reason)),
         (Verdict::Enough, _) => {
             format!("Enough: no further run is expected to save 2 % of the recommended configuration's {what}.")
         }
@@ -122,7 +122,8 @@ mod tests {
     fn the_first_samples_come_with_the_reason_and_a_command() {
         let question = PlanQuestion::about(&job());
         let text = AdviceText::new(vec![job()], &question).unwrap();
-        assert!(text.headline.starts_with("Nothing can be predicted yet: "), "{}", text.headline);
+        assert!(text.headline.starts_with("There is one completed sample, "), "{}", text.headline);
+        assert!(text.headline.ends_with("below 1. Collect these first."), "{}", text.headline);
         assert!(!text.rows.is_empty() && text.rows.len() <= FEW);
         let command = text.rows[0].command.as_ref().unwrap();
         assert!(command.starts_with("foreglow collect "), "{command}");

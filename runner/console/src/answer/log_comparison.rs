@@ -1,5 +1,7 @@
 //! Two event logs of one application, before and after a change.
 
+use std::path::Path;
+
 use foreglow_model::Simulation;
 use foreglow_shared::{CoreSplit, format_duration};
 use foreglow_spark_log::{LongestStage, Run, Used};
@@ -49,6 +51,13 @@ impl ComparedRun {
         })
     }
 
+    /// Returns the file's name and the application's.
+    fn title(&self) -> String {
+        let file =
+            Path::new(&self.log).file_name().map_or(self.log.clone(), |name| name.to_string_lossy().into_owned());
+        self.name.as_ref().map_or_else(|| file.clone(), |name| format!("{file}, {name}"))
+    }
+
     fn split(&self) -> CoreSplit {
         CoreSplit::even(self.used.executors, self.used.cores_per_executor)
     }
@@ -80,20 +89,19 @@ impl LogComparison {
 
     fn table(&self) -> String {
         let runs = [&self.before, &self.after];
-        let titled = |run: &ComparedRun| run.name.clone().unwrap_or_else(|| run.log.clone());
-        let mut text = format!("{}: {}\n{}: {}\n\n", self.before.log, titled(runs[0]), self.after.log, titled(runs[1]));
+        let mut text = format!("before: {}\nafter:  {}\n\n", self.before.title(), self.after.title());
         let mut rows = vec![
             number("time", runs, |run| Some(run.used.completion_time_secs), format_duration),
             vec!["executors".into(), self.before.split().to_string(), self.after.split().to_string(), String::new()],
             number("executors on average", runs, |run| Some(run.used.mean_executors), |mean| format!("{mean:.1}")),
-            number("cores busy", runs, |run| Some(run.used.busy_share), percent),
+            share("cores busy", runs, |run| Some(run.used.busy_share)),
             number("tasks", runs, |run| Some(run.tasks as f64), |tasks| format!("{tasks}")),
             number("time of all tasks", runs, |run| Some(run.work_secs), format_duration),
             number("driver alone", runs, |run| Some(run.driver_secs), format_duration),
             number("memory", runs, |run| mib(run.used.memory_per_executor_mib), show_mib),
             number("peak heap", runs, |run| mib(run.used.peak_heap_mib), show_mib),
             number("spill", runs, |run| mib(run.used.spilled_mib), show_mib),
-            number("garbage collection", runs, |run| run.used.gc_share, percent),
+            share("garbage collection", runs, |run| run.used.gc_share),
             number("longest stage", runs, |run| longest(run).map(|stage| stage.secs), format_duration),
             number("its longest task", runs, |run| longest(run).map(|stage| stage.longest_task_secs), format_duration),
         ];
@@ -107,9 +115,9 @@ impl LogComparison {
         let Some(simulated) = self.simulated_secs else { return String::new() };
         let took = self.after.used.completion_time_secs;
         let (there, expected) = (self.after.split(), format_duration(simulated));
-        let rest = change(simulated, took).map_or_else(String::new, |change| format!(", {change} of that"));
+        let rest = change(simulated, took).map_or_else(String::new, |change| format!(" ({change})"));
         format!(
-            "\nThe first run would take {expected} on {there}, by simulation of its tasks; the second took {}{rest}: what \
+            "\nThe first run would take {expected} on {there}, by simulation of its tasks; the second took {}{rest}. What \
              the executors do not explain is other data, another program, or other load.\n",
             format_duration(took)
         )
@@ -128,8 +136,16 @@ fn show_mib(mib: f64) -> String {
     format!("{mib} MiB")
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+/// Returns the row of a share, whose change is in percentage points.
+fn share(name: &str, runs: [&ComparedRun; 2], value: impl Fn(&ComparedRun) -> Option<f64>) -> Vec<String> {
+    let percent = runs.map(|run| value(run).map(|share| (share * 100.0).round()));
+    let [before, after] = percent.map(|percent| percent.map_or_else(String::new, |percent| format!("{percent} %")));
+    let change = match percent {
+        [Some(before), Some(after)] if after > before => format!("+{} points", after - before),
+        [Some(before), Some(after)] if after < before => format!("−{} points", before - after),
+        _ => String::new(),
+    };
+    vec![name.into(), before, after, change]
 }
 
 /// Returns the row of a number: its name, both values, and the change; an unknown value is empty.

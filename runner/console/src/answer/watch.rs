@@ -303,7 +303,7 @@ mod tests {
         assert!((answer.whole_secs.unwrap() - 2101.5).abs() < 1e-6);
         assert!(answer.deadline_probability.unwrap() > 0.99 && !answer.is_late(&question));
         insta::assert_snapshot!(answer.line("USD"), @"100 of 1,000 steps, 10 %; left 30 min (28 min 30 s to 31 min 30 s); done at 2026-11-28T18:30:01Z; cost USD 0.3000, at the end USD 2.10 (USD 2.01 to USD 2.19); meets the deadline with > 99 %");
-        let late = WatchQuestion { deadline_secs: Some(2000.0), ..question };
+        let late = WatchQuestion { deadline_secs: Some(1800.0), ..question };
         let answer = WatchAnswer::new(&late, Some(&observed(100, Some(1000.0))), 300.0, None, now());
         assert!(answer.is_late(&late) && answer.deadline_probability.unwrap() < 0.01);
     }
