@@ -2,7 +2,7 @@
 //! names in it. YAML files have only keys of tasks; in shell scripts, names are quoted.
 #![no_main]
 
-use foreglow_launch::export::{Plan, Site, System, Task};
+use foreglow_launch::export::{Plan, Site, SparkForm, System, Task};
 use foreglow_shared::CommandTemplate;
 use libfuzzer_sys::fuzz_target;
 use saphyr::{LoadableYamlNode as _, Yaml};
@@ -27,7 +27,7 @@ const PLAIN: &str = "-_./,: ";
 fuzz_target!(|text: &[u8]| {
     let Ok(plan) = Plan::read(text) else { return };
     let site = Site { image: "image".into(), binary: "/opt/foreglow".into(), ..Site::default() };
-    let _ = plan.spark_submit();
+    let _ = plan.for_spark(SparkForm::Application);
     let whole = plan.task(None, None, None);
     if let Ok(task) = &whole {
         check_quoting(&task.command);

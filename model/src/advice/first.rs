@@ -13,6 +13,10 @@ use crate::{Arm, DecideError, Limits, Objective, Placement, Plan, Setting, Space
 /// Why runs that could be fitted predict no choice.
 const TOO_FEW: &str = "the runs so far are too few to compare configurations or machine types";
 
+/// Largest share of the job of a first run whose progress tells the whole: a tenth has an error of
+/// 4 % (docs/accuracy.md, "Public training programs").
+const LONG: f64 = 0.1;
+
 /// Proposes the first runs on the machine type with the most runs: two sampling rates on one
 /// configuration, then one configuration with more of each resource.
 pub(super) fn first_runs(group: &JobGroup, plan: &Plan, limits: &Limits) -> Result<Advice, DecideError> {
@@ -74,7 +78,7 @@ fn first_settings(
         });
     let rates_there: BTreeSet<u64> = small_there.map(|s| s.sampling_rate.to_bits()).collect();
     // A part of the job whose progress tells the whole needs no other one on its configuration,
-    // and as long a part elsewhere.
+    // and a long part elsewhere.
     let is_whole_known = |run: &Observation| {
         (run.executors, run.cores_per_executor) == (executors, cores_per_executor) && run.log_error > 0.0
     };
@@ -84,7 +88,8 @@ fn first_settings(
         let is_there = |setting: &Setting| (setting.executors, setting.cores_per_executor) == (e, c);
         let measured = job.observations.iter().any(|run| is_there(&Setting::of(run)));
         if !measured && !chosen.iter().any(is_there) {
-            chosen.extend(if needed == 0 { at(e, c).last() } else { at(e, c).next() });
+            let long = at(e, c).filter(|setting| needed == 0 && setting.sampling_rate <= LONG).last();
+            chosen.extend(long.or_else(|| at(e, c).next()));
         }
     }
     chosen

@@ -342,6 +342,15 @@ fn after_one_run_of_the_whole_job_other_configurations_are_suggested() {
 }
 
 #[test]
+fn after_a_part_whose_progress_tells_the_whole_job_other_configurations_get_a_long_part() {
+    let whole = Observation { log_error: 0.03, ..any_law().run(Setting::even(1, 1, 1.0)) };
+    let advice = advise(&job(&[whole]), &question()).unwrap();
+    let first: Vec<(u32, u32, f64)> =
+        advice.suggestions.iter().map(|s| (s.executors, s.cores_per_executor, s.sampling_rate)).collect();
+    assert_eq!(first, [(8, 1, 0.1), (1, 4, 0.1)]);
+}
+
+#[test]
 fn the_first_suggestions_are_two_sampling_rates_and_larger_configurations() {
     let law = any_law();
     let mut runs = vec![law.run(Setting::even(1, 1, 0.01))];

@@ -41,14 +41,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads the samples and selects the job, which needs at least one completed run.
-    ///
-    /// # Errors
-    /// A file cannot be read, a sample is invalid, no run completed, or several jobs match.
-    pub fn job(&self) -> anyhow::Result<Job> {
-        self.pick(&self.samples()?)
-    }
-
     /// Reads all samples. Runs of a part of the job that tell their progress count as runs of the
     /// whole job.
     ///
@@ -71,7 +63,7 @@ impl Source {
     /// contexts that `is_wanted`. With `--context` it is the job of this context alone.
     ///
     /// # Errors
-    /// As [`Source::job`].
+    /// As [`Source::pick`].
     pub fn group(&self, samples: &[Sample], is_wanted: &dyn Fn(&Context) -> bool) -> anyhow::Result<JobGroup> {
         let pick = || self.pick_among(samples, is_wanted).map(alone);
         if self.context.is_some() {

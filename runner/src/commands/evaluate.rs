@@ -39,7 +39,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(evaluation) = args.table.evaluate()? {
         return output::print(&EvaluationAnswer::new(evaluation).render(args.format));
     }
-    let job = args.source.job()?;
+    // Only what was measured can be tested, not what its progress tells of the rest.
+    let job = args.source.pick(&args.source.measured_samples()?)?;
     // In the order of the published table, without duplicates.
     let is_asked = |scenario: &Scenario| args.scenarios.is_empty() || args.scenarios.contains(scenario);
     let scenarios: Vec<Scenario> = Scenario::ALL.into_iter().filter(is_asked).collect();
