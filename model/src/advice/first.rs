@@ -88,7 +88,7 @@ fn first_settings(
         let is_there = |setting: &Setting| (setting.executors, setting.cores_per_executor) == (e, c);
         let measured = job.observations.iter().any(|run| is_there(&Setting::of(run)));
         if !measured && !chosen.iter().any(is_there) {
-            let long = at(e, c).filter(|setting| needed == 0 && setting.sampling_rate <= LONG).next_back();
+            let long = at(e, c).rfind(|setting| needed == 0 && setting.sampling_rate <= LONG);
             chosen.extend(long.or_else(|| at(e, c).next()));
         }
     }
