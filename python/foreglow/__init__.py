@@ -116,7 +116,10 @@ class Progress:
         line = {"done": self.done, "of": self.of, "unit": self.unit}
         text = json.dumps({"foreglow": {name: value for name, value in line.items() if value is not None}})
         try:
-            print(text, file=self._file, flush=True)
+            # Not through the buffer of the standard output: if that is closed, Python would try to
+            # write what it holds again at its end, and exit with 120.
+            self._file.flush()
+            os.write(self._file.fileno(), f"{text}\n".encode())
         except (OSError, ValueError):
             # A closed pipe or a full disk must not end a training.
             self._file = None

@@ -26,6 +26,6 @@ pub use crate::example::{STUDY_IMAGES, Shown, example, example_jobs, example_sho
 pub use crate::file_host::FileHost;
 pub use crate::firefox::Firefox;
 pub use crate::gpu_rig::GpuRig;
-pub use crate::program::{Answer, Program, foreglow, planner_dir, workspace_dir};
+pub use crate::program::{Answer, Program, foreglow, planner_dir, words, workspace_dir};
 pub use crate::spark::{Cluster, HistoryServer, free_port, java_options, spark_home};
 pub use crate::stand_in::{Fault, StandIn};

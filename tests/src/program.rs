@@ -153,3 +153,12 @@ impl Drop for Program {
         let _ = self.child.wait();
     }
 }
+
+/// Splits a line at its spaces, but not within double quotes, in which paths are.
+pub fn words(line: &str) -> Vec<String> {
+    let quoted = |(place, part): (usize, &str)| match place % 2 {
+        0 => part.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![part.to_owned()],
+    };
+    line.split('"').enumerate().flat_map(quoted).collect()
+}

@@ -12,9 +12,16 @@ use crate::bench_folder::{answer, foreglow, images, path, text};
 const TRAINING: &str = "run --mode training --device cpu --format json --sampling-rate 1";
 const DIGITS: &str = "--model lenet5 --draw digits";
 
+/// Splits a command at its spaces, but not within double quotes, in which paths are.
+fn words(command: &str) -> Vec<&str> {
+    let words =
+        |(place, part): (usize, _)| if place % 2 == 0 { str::split_whitespace(part).collect() } else { vec![part] };
+    command.split('"').enumerate().flat_map(words).collect()
+}
+
 /// Runs a command, and returns its sample and standard error.
 fn run(command: &str) -> (Sample, String) {
-    let (code, out, err) = answer(&command.split_whitespace().collect::<Vec<_>>());
+    let (code, out, err) = answer(&words(command));
     assert_eq!(code, 0, "{command}: {err}");
     let sample = parse_line(out.trim()).unwrap();
     assert_eq!(sample.outcome, Outcome::Completed, "{command}");
@@ -88,7 +95,7 @@ fn saved_weights_give_the_same_loss_when_they_are_loaded() {
     let weights = folder.path().join("w.safetensors");
     // Without batch normalisation, whose statistics follow the images at any learning rate.
     let convnext = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/onnx/tests/exports/convnext.onnx");
-    for network in [format!("--model {convnext} --image-px 32 --draw digits"), DIGITS.to_owned()] {
+    for network in [format!("--model \"{convnext}\" --image-px 32 --draw digits"), DIGITS.to_owned()] {
         let test = format!("{network} --images 200 --test-images 100");
         let saved = trained(&format!("{test} --epochs 2 --optimizer adam --save-weights {}", text(&weights)));
         let held_out = |sample: &Sample| sample.extra["training"]["held_out"]["loss"].as_f64().unwrap();

@@ -11,8 +11,8 @@ fn executors_on_spark_run_and_train_a_network_from_an_onnx_file() -> anyhow::Res
     let (cluster, home) = (Cluster::start(1, 4, "")?, tempfile::tempdir()?);
     let (file, logs) = (workspace_dir().join("shared/onnx/tests/exports/shufflenet_v2.onnx"), home.path().join("logs"));
     let network =
-        format!("--model {} --image-px 32 --sampling-rate 1 --memory 600 --executors 2 --cores 2", file.display());
-    let asked = format!("{network} --images 48 --event-logs {}", logs.display());
+        format!("--model \"{}\" --image-px 32 --sampling-rate 1 --memory 600 --executors 2 --cores 2", file.display());
+    let asked = format!("{network} --images 48 --event-logs \"{}\"", logs.display());
     let asked = only_sample(&run(home.path(), &collect(&cluster, home.path(), &asked)));
     assert_eq!((asked.outcome, asked.workload.mode), (Outcome::Completed, Mode::Inference), "{:?}", asked.reason);
     assert_eq!((asked.workload.model.as_str(), asked.images_processed), ("shufflenet_v2.onnx", Some(48)));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foreglow_shared::{Outcome, Sample, parse_line};
 use foreglow_spark_log::{Application, EventLogReader};
-use foreglow_tests::{Answer, Cluster, Program, spark_home};
+use foreglow_tests::{Answer, Cluster, Program, spark_home, words};
 
 /// A short job.
 pub const SMALL: &str = "--model lenet5 --memory 600 --images 64 --sampling-rate 1 --executors 1 --cores 1";
@@ -22,12 +22,12 @@ pub fn collect(cluster: &Cluster, home: &Path, job: &str) -> Vec<String> {
 pub fn arguments_of(master: &str, ui: &str, home: &Path, job: &str) -> Vec<String> {
     let (spark, output) = (spark_home().unwrap(), home.join("samples.jsonl"));
     let usual = format!(
-        "collect --engine spark --master {master} --master-ui {ui} --spark-home {} --spark-conf spark.ui.enabled=false \
-         --format json --output {} {job}",
+        "collect --engine spark --master {master} --master-ui {ui} --spark-home \"{}\" --spark-conf \
+         spark.ui.enabled=false --format json --output \"{}\" {job}",
         spark.display(),
         output.display()
     );
-    usual.split_whitespace().map(str::to_owned).collect()
+    words(&usual)
 }
 
 pub fn run(home: &Path, arguments: &[String]) -> Answer {

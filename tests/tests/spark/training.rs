@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use foreglow_shared::{Outcome, Sample};
-use foreglow_tests::{Answer, Cluster};
+use foreglow_tests::{Answer, Cluster, words};
 
 use crate::support::{collect, event_log, only_sample, run, without_executors_words};
 use crate::texts;
@@ -46,7 +46,8 @@ fn executors_on_spark_learn_the_same_as_those_of_the_local_engine() -> anyhow::R
 pub fn learns_as_here(on_spark: &Sample, home: &Path, job: &str) -> anyhow::Result<usize> {
     let output = home.join("local.jsonl");
     let local = ["collect", "--device", "cpu", "--format", "json", "--output", output.to_str().unwrap()];
-    let job: Vec<&str> = job.split_whitespace().collect();
+    let job = words(job);
+    let job: Vec<&str> = job.iter().map(String::as_str).collect();
     let local = only_sample(&Answer::of(home, &[&local[..], &job].concat())?);
     assert_eq!((local.outcome, &local.workload), (Outcome::Completed, &on_spark.workload));
     assert_eq!(local.host.cpu, on_spark.host.cpu, "the executors say on what they ran");
