@@ -135,7 +135,7 @@ extension:
 # Packs the binary, the extension module and the Python package as a wheel for pip.
 .PHONY: wheel
 wheel: build extension
-	FOREGLOW=$(abspath $(FOREGLOW)) python3 -m pip wheel --quiet --no-deps --wheel-dir target/packages ./python
+	FOREGLOW="$(abspath $(FOREGLOW))" python3 -m pip wheel --quiet --no-deps --wheel-dir target/packages ./python
 
 # The documentation as a site. The copy has the folders of the project, so that links between pages
 # hold, and only what the site shows, because mdBook publishes every file of its source.
@@ -160,10 +160,10 @@ spark:
 # JVM, and the tests start many.
 $(SPARK_CLASSES): | setup-test
 	mkdir -p $(@D)
-	cd target/pyspark/lib/python3*/site-packages/pyspark && SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON=$(abspath target/pyspark/bin/python3) \
+	cd target/pyspark/lib/python3*/site-packages/pyspark && SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON="$(abspath target/pyspark/bin/python3)" \
 	  SPARK_SUBMIT_OPTS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ArchiveClassesAtExit=$(abspath $@)' \
 	  SPARK_HOME=$$PWD bin/spark-submit --master 'local-cluster[1,1,512]' --conf spark.ui.enabled=false \
-	  --conf spark.executor.memory=512m examples/src/main/python/pi.py 2 >$(abspath $@).log 2>&1 || \
+	  --conf spark.executor.memory=512m examples/src/main/python/pi.py 2 >"$(abspath $@).log" 2>&1 || \
 	  echo 'Spark'"'"'s classes cannot be archived ($@.log): the tests with Spark take longer' >&2
 
 planner: $(PLANNER)/index.html
@@ -223,11 +223,12 @@ unit: build extension $(SPARK_CLASSES) | setup-test
 
 # A whole test file runs before the browser responds. The default time limits are 20 s (test runner)
 # and 30 s (browser driver).
-IN_BROWSER := WASM_BINDGEN_TEST_TIMEOUT=1200 WASM_BINDGEN_TEST_WEBDRIVER_JSON=$(abspath tests/wasm-runner/webdriver.json) \
-  CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$(abspath $(WASM_RUNNER))
+# The runner is a list, because cargo divides a text at the spaces of a path.
+IN_BROWSER = WASM_BINDGEN_TEST_TIMEOUT=1200 WASM_BINDGEN_TEST_WEBDRIVER_JSON="$(abspath tests/wasm-runner/webdriver.json)" \
+  $(WASM_CARGO) --config 'target.$(WASM).runner=["$(abspath $(WASM_RUNNER))"]'
 # Runs the model's tests in headless Chromium, compiled for wasm32.
 wasm-unit: $(WASM_RUNNER) | setup-test
-	$(IN_BROWSER) $(WASM_CARGO) test --release --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-model --test behaviour
+	$(IN_BROWSER) test --release --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-model --test behaviour
 
 $(WASM_RUNNER): $(wildcard tests/wasm-runner/src/* tests/wasm-runner/Cargo.*) | setup-run
 	cargo build --locked --release --manifest-path tests/wasm-runner/Cargo.toml --target-dir target/bundle
@@ -235,7 +236,7 @@ $(WASM_RUNNER): $(wildcard tests/wasm-runner/src/* tests/wasm-runner/Cargo.*) | 
 # The browser runs first; the native benchmark then writes both results.
 bench-decision: $(WASM_RUNNER)
 	mkdir -p target/bench
-	$(IN_BROWSER) $(WASM_CARGO) test --release --locked --target $(WASM) \
+	$(IN_BROWSER) test --release --locked --target $(WASM) \
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
