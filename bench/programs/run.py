@@ -18,6 +18,7 @@ version of Foreglow predicts from the same runs. Prints the tables.
 
 import datetime
 import json
+import math
 import os
 import re
 import statistics
@@ -254,8 +255,28 @@ def tables(results):
         print(f"| at {share:.0%} | {len(rows)} | {error:.1f} | {of_bar:.1f} | {100 * held / len(rows):.0f} % |")
 
 
+def changes(folders):
+    """Prints how much the speed of whole jobs differs between their beginning and the rest."""
+    print("\n| seen | change of the speed of the rest, root of the mean square, % |\n|---|---:|")
+    for share in (0.1, 0.25, 0.5):
+        squares = []
+        for points in (sample(folder / WHOLE)["progress"]["points"] for folder in folders):
+            last = points[-1][1]
+            start, seen, end = (at(points, part * last) for part in (0.03, share, 1))
+            squares.append(math.log((end - seen) / (1 - share) / ((seen - start) / (share - 0.03))) ** 2)
+        print(f"| {share:.0%} | {100 * math.sqrt(statistics.mean(squares)):.1f} |")
+
+
+def at(points, units):
+    """The time at which a curve reached units of work, seconds."""
+    for (before, done), (now, more) in zip(points, points[1:]):
+        if more >= units:
+            return before + (now - before) * (units - done) / (more - done)
+    return points[-1][0]
+
+
 def main():
-    results = []
+    results, folders = [], {}
     for number in range(ROUNDS):
         for program in PROGRAMS:
             folder = KEPT / f"{number}-{re.sub('[^a-z0-9]+', '-', program.name.lower())}"
@@ -263,9 +284,18 @@ def main():
                 measure(program, folder)
             result = evaluated(program, number, folder)
             results.append(result)
+            folders[program.name, number] = folder
             print(f"{program.name}: {result['secs']:.1f} s, {result['samples']}, {result['stopped']}", file=sys.stderr)
     (KEPT / "results.json").write_text(json.dumps(results))
-    tables(results)
+    # The program itself is a load of 1.
+    for title, is_meant in (("without other work", lambda load: load < 2), ("beside other work", lambda load: load >= 2)):
+        group = [result for result in results if is_meant(max(result["load"]))]
+        if group:
+            print(f"\n{title}\n")
+            tables(group)
+            # The Keras example's pauses are no speed.
+            sized = [result for result in group if result["samples"]]
+            changes([folders[result["program"], result["round"]] for result in sized])
 
 
 if __name__ == "__main__":

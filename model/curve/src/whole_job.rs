@@ -20,7 +20,7 @@ const MOST_BLOCKS: usize = 24;
 const ENDING: (f64, f64) = (0.25, 0.25);
 /// Standard deviation of the relative difference in speed between the part of a run that was seen
 /// and the rest, beyond what the series of its steps shows: 18 runs of six public training programs
-/// on a virtual machine without other work have 2.7 to 4.0 % (docs/accuracy.md).
+/// on a virtual machine without other work have 2.6 to 4.0 % (docs/accuracy.md).
 const CHANGE_OF_SPEED: f64 = 0.03;
 /// Standard deviation of ln t between two runs of one job. The mean absolute differences of repeats
 /// of eleven jobs of C3O and Bell are 0.012 to 0.17 with a median of 0.037. If they are

@@ -94,6 +94,17 @@ fn tried(kind: &Kind) -> (f64, f64, f64) {
 }
 
 #[test]
+fn another_run_of_the_job_has_the_same_time_and_a_wider_interval() {
+    let points = (0..=100).map(|step| (3.0 + 0.1 * f64::from(step), f64::from(step))).collect();
+    let curve = Curve { unit: "steps".into(), of: None, per_epoch: None, points };
+    let job = WholeJob::from_curve(&curve, 1000.0).expect("enough steps were seen");
+    let other = job.clone().of_another_run();
+    assert_eq!(other.secs, job.secs);
+    let half_width = |job: &WholeJob| (job.upper_secs - job.lower_secs) / 2.0 / job.secs;
+    assert!(half_width(&job) < 0.06 && (0.11..0.16).contains(&half_width(&other)), "{}", half_width(&other));
+}
+
+#[test]
 fn intervals_hold_as_often_as_the_documentation_says() {
     let plain = Kind { steps: 2000, seen: 0.1, noise: 0.1, ..Kind::default() };
     let kinds = [

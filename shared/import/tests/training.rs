@@ -77,7 +77,10 @@ fn a_trace_of_pytorchs_profiler_tells_its_steps_and_what_they_wait_for() {
     let file = include_bytes!("training/profiler.pt.trace.json");
     let import = read(file, &job(&[])).unwrap();
     let told_by_notes = import.notes.join("\n");
-    assert!(told_by_notes.contains("its 8 steps take") && told_by_notes.contains("wait for data"), "{told_by_notes}");
+    assert!(
+        told_by_notes.contains("its 8 steps take 0.014 s on average, of which 37 % wait for data and 0 % communicate"),
+        "{told_by_notes}"
+    );
     let sample = one(Ok(import));
     assert_eq!(told(&sample), (Outcome::TimedOut, 8.0, "steps".to_owned()));
     assert_eq!(sample.startup_secs, Some(0.0));
