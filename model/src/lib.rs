@@ -45,7 +45,8 @@ mod whole_job;
 mod work;
 
 pub use crate::accuracy::{Accuracy, AccuracyUnknown};
-pub use crate::advice::{Advice, BestSoFar, LEAST_SAVING, Suggestion, Verdict, advise};
+pub use crate::advice::{Advice, BestSoFar, Suggestion, Verdict, advise};
+pub use crate::cheapest::LEAST_SAVING;
 pub use crate::error::{DecideError, PartitionSizeUnknown};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::hindsight::{CheckedRun, Nearest, checked_run, checked_runs};

@@ -424,3 +424,71 @@ fn totals_that_cannot_be_divided_are_refused() {
     refused(&["predict", "-E", "3", "-C", "1", "--total-cores", "8"], "cannot be used with");
     refused(&["predict", "-E", "3"], "--cores <C>");
 }
+
+#[test]
+fn answers_fit_terminals_of_60_80_and_120_columns() {
+    let home = Foreglow::new();
+    for (name, arguments) in [
+        ("plan", &["plan", SAMPLES, "--model", "lenet5", "--deadline", "15s"][..]),
+        ("predict", &["predict", SAMPLES, "--model", "lenet5", "--executors", "16", "--cores", "4"]),
+        ("scaling", &["scaling", SAMPLES, "--model", "lenet5"]),
+        ("advise", &["advise", SAMPLES, "--model", "lenet5", "--deadline", "15s"]),
+        ("samples", &["samples", SAMPLES]),
+        ("no-file", &["plan", "no-such-file.jsonl"]),
+    ] {
+        let mut text = String::new();
+        for width in [60, 80, 120] {
+            let shown = home.on_terminal(width, arguments);
+            let is_command = |line: &str| line.trim_start().starts_with("foreglow ");
+            for line in shown.lines().filter(|line| !is_command(line)) {
+                assert!(line.chars().count() <= usize::from(width), "{width} columns: {line:?}");
+            }
+            text.push_str(&format!("--- {width} columns\n{shown}"));
+        }
+        let mut settings = insta::Settings::clone_current();
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!(format!("terminal-{name}"), text));
+    }
+}
+
+/// Runs of a program on one and two processes with 2, 10 and 20 % of its steps, without progress.
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/program.jsonl");
+
+#[test]
+fn a_plan_and_advice_for_an_own_program_are_readable() {
+    let ask = |command: &[&str]| Foreglow::new().run(command);
+    golden("program-plan-table", &ask(&["plan", PROGRAM, "--deadline", "1m", "--executors", "1-4"]));
+    golden("program-plan-json", &ask(&["plan", PROGRAM, "--deadline", "1m", "--executors", "1,2", "--format", "json"]));
+    golden("program-advise", &ask(&["advise", PROGRAM, "--deadline", "1m"]));
+}
+
+#[test]
+fn a_plan_that_recommends_a_faster_of_equally_cheap_configurations_says_so() {
+    let run = |executors: u32, rate: f64, secs: f64| {
+        let configuration = format!(
+            r#""configuration":{{"executors":{executors},"cores_per_executor":1,"memory_per_executor_mib":1024,"partition_size":8}}"#
+        );
+        format!(
+            r#"{{"schema":1,"id":"0197a000-0000-7000-8000-{:012x}","workload":{{"model":"lenet5","mode":"inference","image_px":28,"images":10000,"epochs":1,"batch_size":8}},{configuration},"sampling_rate":{rate},"outcome":"completed","completion_time_secs":{secs},"engine":"local","runner_version":"0.1.0","host":{{}},"started_at":"2026-11-30T00:00:00Z"}}"#,
+            executors * 1000 + (rate * 100.0) as u32
+        ) + "\n"
+    };
+    // Twice the executors take little more than half of the time.
+    let law = |executors: u32, rate: f64, noise: f64| rate * 400.0 / f64::from(executors).powf(0.99) * noise;
+    let rows = [(1, 1.03), (2, 0.97), (3, 1.02), (4, 0.98)];
+    let all = rows.map(|(executors, noise)| {
+        [0.05, 0.2, 1.0]
+            .map(|rate| run(executors, rate, law(executors, rate, if rate < 1.0 { noise } else { 2.0 - noise })))
+    });
+    let home = Foreglow::new();
+    let samples = home.write("samples.jsonl", &all.concat().concat());
+    let answer = home.run(&["plan", &samples, "--format", "json"]);
+    let plan: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    let [best, least] = [&plan["recommended"], &plan["as_cheap"]];
+    let number =
+        |row: &serde_json::Value, field: &str| row[field].as_f64().unwrap_or_else(|| panic!("{field}: {plan}"));
+    assert!(number(best, "completion_time_secs") < number(least, "completion_time_secs"), "{plan}");
+    assert!(number(best, "cost") > number(least, "cost") && number(best, "cost") <= 1.02 * number(least, "cost"));
+    let table = home.run(&["plan", &samples]).stdout;
+    assert!(table.contains("as cheap") && table.contains("cost the same within the error"), "{table}");
+}

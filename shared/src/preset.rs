@@ -62,8 +62,18 @@ impl PriceSheet {
     /// Returns these prices, or the published ones for the accelerator if these are a published
     /// list for other hardware. The user's own sheet is kept.
     pub fn or_usual_for(self, accelerator: Option<&str>) -> Self {
-        let is_for_others = |preset: &Preset| preset.sheet == self && !preset.is_for(accelerator);
-        if presets().iter().any(is_for_others) { Self::usual_for(accelerator) } else { self }
+        if self.list_of_others(accelerator).is_some() { Self::usual_for(accelerator) } else { self }
+    }
+
+    /// Returns the GPU whose machines these prices are of, if they are a published list for another
+    /// GPU than this one.
+    pub(crate) fn gpu_of_others(&self, accelerator: Option<&str>) -> Option<String> {
+        self.list_of_others(accelerator)?.accelerator
+    }
+
+    /// Returns the published list that these prices are, if it is for other hardware.
+    fn list_of_others(&self, accelerator: Option<&str>) -> Option<Preset> {
+        presets().into_iter().find(|preset| preset.sheet == *self && !preset.is_for(accelerator))
     }
 }
 

@@ -128,6 +128,19 @@ pub enum PriceError {
         "the job runs on CPUs, and the price sheet prices accelerators alone; give executor_hour, core_hour or gib_hour"
     )]
     OnlyAccelerators,
+    /// The sheet is a published list of machines with another accelerator than the job ran on.
+    #[error(
+        "{prices} is the price of a machine with a GPU, {gpu}, and the runs are of {hardware}, so it does not say what \
+         these times cost; give the price of the machine that ran them"
+    )]
+    OtherHardware {
+        /// Name of the price list.
+        prices: String,
+        /// The GPU whose machines it prices.
+        gpu: String,
+        /// The accelerator of the job, or processors.
+        hardware: String,
+    },
     /// The currency is not an ISO 4217 code.
     #[error("the currency is {0:?}; give a code of three capital letters, such as USD")]
     Currency(String),
@@ -199,10 +212,14 @@ impl PriceSheet {
     /// Checks that the sheet can price a job whose executors each hold `accelerator`.
     ///
     /// # Errors
-    /// The errors of [`check`](Self::check), an accelerator without a price, or a job on CPUs when
-    /// only accelerators have a price.
+    /// The errors of [`check`](Self::check), an accelerator without a price, a job on CPUs when
+    /// only accelerators have a price, or a published list of machines with another accelerator.
     pub fn check_for(&self, accelerator: Option<&str>) -> Result<(), PriceError> {
         self.check()?;
+        if let Some(gpu) = self.gpu_of_others(accelerator) {
+            let hardware = accelerator.unwrap_or("a CPU").to_owned();
+            return Err(PriceError::OtherHardware { prices: self.name.clone(), gpu, hardware });
+        }
         match accelerator {
             _ if self.covers(accelerator.is_some()) => Ok(()),
             Some(name) => Err(PriceError::NoAcceleratorHour(name.to_owned())),
@@ -221,6 +238,13 @@ impl PriceSheet {
         } else {
             self.executor_hour > 0.0 || prices_parts
         }
+    }
+
+    /// Returns the prices of cores that get this share of a processor: a price per core is that of
+    /// a whole one.
+    #[must_use]
+    pub fn for_cores_of(self, share: Option<f64>) -> Self {
+        Self { core_hour: self.core_hour * share.unwrap_or(1.0), ..self }
     }
 
     /// Returns what these resources cost by their time, in the sheet's currency; `None` if the

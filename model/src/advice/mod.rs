@@ -22,12 +22,10 @@ use self::experiments::{Experiments, Run};
 use self::first::first_runs;
 use self::knowledge_gradient::KnowledgeGradient;
 use self::site::Site;
+use crate::cheapest::LEAST_SAVING;
 use crate::plan::Timed;
-use crate::{Arm, DecideError, Interval, Limits, Objective, Placement, Plan, Setting};
+use crate::{Arm, Candidate, DecideError, Interval, Limits, Objective, Placement, Plan, Setting};
 
-/// Stopping threshold: the expected saving, as a share of the cost, below which more runs are not
-/// worth it.
-pub const LEAST_SAVING: f64 = 0.02;
 /// Runs that are expected to save less are not proposed.
 const WORTH_NAMING: f64 = 0.005;
 /// Default standard deviation of ln t between equal runs if the predictor has no error estimate,
@@ -145,11 +143,13 @@ pub fn advise(
     let (points, noise) = experiments.runs_so_far();
     let belief = Belief::after(points, noise);
     let choices = experiments.choices(plan, limits);
-    let recommended = decision.recommended.map(|index| &decision.candidates[index]);
-    let best = recommended.and_then(|recommended| {
-        choices.iter().position(|choice| choice.is_known && choice.timed.placement == recommended.placement)
-    });
-    let gradient = KnowledgeGradient::new(&experiments, &belief, &choices, best, *limits);
+    let place = |candidate: &Candidate| {
+        choices.iter().position(|choice| choice.is_known && choice.timed.placement == candidate.placement)
+    };
+    let best = decision.recommended.and_then(|best| place(&decision.candidates[best]));
+    // A faster configuration that counts as equally cheap is recommended, but saves nothing.
+    let least = decision.least().and_then(place);
+    let gradient = KnowledgeGradient::new(&experiments, &belief, &choices, least, *limits);
     let of_site = |site: usize| experiments.runs(site, plan.space(), limits);
     let all = (0..experiments.sites.len()).filter(|site| gradient.matters(*site)).flat_map(of_site);
     let mut worth: Vec<(f64, Run)> = all

@@ -70,6 +70,11 @@ impl Clone for Cache {
 }
 
 impl Weights {
+    /// Returns the objective of a place; `None` if it is unknown.
+    pub(super) fn objective(&self, place: usize) -> Option<f64> {
+        Some(self.objectives[place]).filter(|objective| objective.is_finite())
+    }
+
     /// Whether these weights apply to the limits: all limits but the deadline are equal.
     pub(super) fn are_of(&self, limits: &Limits) -> bool {
         self.limits == Limits { deadline_secs: self.limits.deadline_secs, ..*limits }

@@ -15,8 +15,8 @@ use super::options::Excluded;
 use super::quantiles::Quantiles;
 use super::{Candidate, Limits, MAX_LISTED, Placement, Plan, Pricing, Timed};
 use crate::chance::within;
-use crate::cheapest::{as_cheap_as, cheapest};
-use crate::{DecideError, Prediction};
+use crate::cheapest::{as_cheap_as, cheapest, least};
+use crate::{DecideError, Prediction, Spread};
 
 /// The quantity that ranks configurations, the least first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,9 +43,12 @@ pub struct Decision {
     /// outstanding ones.
     pub candidates: Vec<Candidate>,
     /// The candidate with the least objective that meets all limits; the fastest one if there is a
-    /// budget and no deadline. Objectives that differ by less than 0.2 % count as equal. Ties are
-    /// broken by time, then by objective, then in the order of the candidates.
+    /// budget and no deadline. Costs count as equal to the least up to its standard error, from 0.2
+    /// to 2 %, and other objectives up to 0.2 %. Ties are broken by time, then by objective, then in the order of the candidates.
     pub recommended: Option<usize>,
+    /// The candidate with the least objective that meets all limits, if `recommended` is another one
+    /// whose objective counts as equal and which is faster.
+    pub as_cheap: Option<usize>,
     /// The fastest candidate, regardless of the limits.
     pub fastest: Option<usize>,
     /// The candidate with the least objective, regardless of the limits.
@@ -59,6 +62,14 @@ pub struct Decision {
     /// The best of each machine type: the cheapest that meets all limits, else the cheapest.
     /// Ascending by objective; unknown ones come last.
     pub best_per_machine: Vec<usize>,
+}
+
+impl Decision {
+    /// Returns the candidate of the least objective that meets all limits: the recommended one, or
+    /// [`as_cheap`](Self::as_cheap).
+    pub fn least(&self) -> Option<&Candidate> {
+        Some(&self.candidates[self.as_cheap.or(self.recommended)?])
+    }
 }
 
 /// The rates that a plan needs to rank its configurations.
@@ -161,14 +172,20 @@ impl Plan {
         let recommended =
             if limits.wants_speed() { self.fastest(weights, feasible()) } else { self.cheapest(weights, feasible()) };
         let likeliest = recommended.is_none().then(|| self.likeliest(weights, limits)).flatten();
+        let least = least(feasible(), |place| weights.objective(place)).map(|(place, _)| place);
         let outstanding = Outstanding {
             recommended,
+            as_cheap: least.filter(|least| !limits.wants_speed() && recommended != Some(*least)),
             // Without an objective, a configuration may be the fastest, but never the cheapest.
             fastest: self.fastest(weights, all()),
             cheapest: self.cheapest(weights, all()),
             likeliest,
             pareto: if self.lists_all() { weights.front.clone() } else { thinned(&weights.front) },
-            best_per_machine: self.best_per_machine(weights, &is_feasible),
+            best_per_machine: self.best_per_machine(
+                weights,
+                &is_feasible,
+                recommended.filter(|_| !limits.wants_speed()),
+            ),
         };
         let places = if self.lists_all() { all().collect() } else { outstanding.places() };
         predicted.update(&places, |place| self.predict(self.options[place].placement));
@@ -297,8 +314,15 @@ impl Plan {
     }
 
     fn cheapest(&self, weights: &Weights, places: impl Iterator<Item = usize> + Clone) -> Option<usize> {
-        let objective = |place: usize| Some(weights.objectives[place]).filter(|objective| objective.is_finite());
-        cheapest(places, objective, |a, b| self.faster(weights, a, b))
+        let faster = |a, b| self.faster(weights, a, b);
+        cheapest(places, |place| weights.objective(place), |place| self.error(place), faster)
+    }
+
+    /// Returns the relative standard error of a cost, which is that of the time; 0 if it is unknown,
+    /// and without prices, where the fewest executors are wanted.
+    fn error(&self, place: usize) -> f64 {
+        let spread = self.options[place].spread.as_ref().filter(|_| self.objective() == Objective::Cost);
+        spread.and_then(Spread::log_deviation).unwrap_or(0.0)
     }
 
     fn front(&self, objectives: &[f64]) -> Vec<usize> {
@@ -306,26 +330,31 @@ impl Plan {
     }
 
     /// Returns the places of the best configuration of each machine type, ascending by objective.
-    fn best_per_machine(&self, weights: &Weights, is_feasible: &[bool]) -> Vec<usize> {
+    /// `cheapest` is the best of its machine type, as it is of all.
+    fn best_per_machine(&self, weights: &Weights, is_feasible: &[bool], cheapest: Option<usize>) -> Vec<usize> {
         let Weights { objectives, machines, .. } = weights;
         let count = machines.iter().max().map_or(0, |last| last + 1);
         // For each machine type the least: 0 if one is feasible, else 1, and the objective.
         let rank = |place: usize| (f64::from(!is_feasible[place]), objectives[place]);
-        let mut least = vec![(1.0, f64::INFINITY); count];
+        let mut least: Vec<Option<usize>> = vec![None; count];
         for (place, machine) in machines.iter().enumerate() {
-            if order(rank(place), least[*machine]).is_lt() {
-                least[*machine] = rank(place);
+            if least[*machine].is_none_or(|least| order(rank(place), rank(least)).is_lt()) {
+                least[*machine] = Some(place);
             }
         }
+        let bound = |least: usize| (rank(least).0, as_cheap_as(objectives[least], self.error(least)));
+        let bounds: Vec<Option<(f64, f64)>> = least.into_iter().map(|least| least.map(bound)).collect();
         let mut best: Vec<Option<usize>> = vec![None; count];
         for (place, machine) in machines.iter().enumerate() {
-            let (is_infeasible, objective) = least[*machine];
-            let is_as_good = rank(place).0 == is_infeasible && objectives[place] <= as_cheap_as(objective);
+            let (is_infeasible, objective) = rank(place);
+            let is_as_good =
+                bounds[*machine].is_some_and(|(of_least, most)| is_infeasible == of_least && objective <= most);
             let best = &mut best[*machine];
             if is_as_good && best.is_none_or(|best| self.faster(weights, place, best).is_lt()) {
                 *best = Some(place);
             }
         }
+        cheapest.into_iter().for_each(|place| best[machines[place]] = Some(place));
         let mut best: Vec<usize> = best.into_iter().flatten().collect();
         best.sort_unstable_by(|a, b| order(rank(*a), rank(*b)).then(a.cmp(b)));
         best
@@ -403,6 +432,7 @@ impl Deref for PlanPart<'_> {
 /// Places of the outstanding configurations.
 struct Outstanding {
     recommended: Option<usize>,
+    as_cheap: Option<usize>,
     fastest: Option<usize>,
     cheapest: Option<usize>,
     likeliest: Option<usize>,
@@ -413,7 +443,7 @@ struct Outstanding {
 impl Outstanding {
     /// Returns all places, ascending.
     fn places(&self) -> Vec<usize> {
-        let single = [self.recommended, self.fastest, self.cheapest, self.likeliest];
+        let single = [self.recommended, self.as_cheap, self.fastest, self.cheapest, self.likeliest];
         let lists = self.pareto.iter().chain(&self.best_per_machine).copied();
         let mut places: Vec<usize> = single.into_iter().flatten().chain(lists).collect();
         places.sort_unstable();
@@ -437,6 +467,7 @@ impl Outstanding {
             compared,
             objective,
             recommended: at(self.recommended),
+            as_cheap: at(self.as_cheap),
             fastest: at(self.fastest),
             cheapest: at(self.cheapest),
             likeliest: at(self.likeliest),

@@ -12,7 +12,7 @@ use foreglow_shared::CoreSplit;
 use super::configurations::{counts, place};
 use super::front::{MAX_FRONT, pareto_front};
 use super::{Limits, MAX_CONFIGURATIONS, MAX_LISTED, Objective, Placement, Plan, Pricing, Space};
-use crate::cheapest::as_cheap_as;
+use crate::cheapest::{MOST_SAME_MONEY, as_cheap_as};
 use crate::joint::FittedArm;
 use crate::{DecideError, JointPredictor, Predictor};
 use foreglow_predictor::ensemble::{Margin, Region, Surface};
@@ -82,9 +82,9 @@ pub(super) fn outstanding(plan: &Plan, grid: &GridCounts, limits: &Limits) -> Ve
         let mut accurate = executors.clone();
         accurate.retain(|executors| plan.keeps_accuracy(asked.placement(*executors, cores[0]), limits));
         // The fastest or cheapest configuration may not be accurate enough.
-        let best = if (1..executors.len()).contains(&accurate.len()) { scan(&asked, &accurate, &cores) } else { None };
-        scan(&asked, &executors, &cores)
-            .map_or_else(|| grid.pairs().collect(), |all| all.listed(MAX_FRONT, best.and_then(|scanned| scanned.best)))
+        let some = (1..executors.len()).contains(&accurate.len()).then(|| scan(&asked, &accurate, &cores)).flatten();
+        let best = some.map(|scanned| scanned.best).unwrap_or_default();
+        scan(&asked, &executors, &cores).map_or_else(|| grid.pairs().collect(), |all| all.listed(MAX_FRONT, &best))
     };
     listed.into_iter().map(|(executors, cores)| CoreSplit::even(executors, cores)).collect()
 }
@@ -108,23 +108,24 @@ impl Asked<'_> {
 struct Scanned {
     /// The Pareto front of time and cost, by ascending time.
     front: Vec<Point>,
-    /// The best configuration that meets all limits; `None` if no configuration does.
-    best: Option<(u32, u32)>,
+    /// The best configurations that meet all limits: those of the front that cost little more than
+    /// the least, one of which counts as equal to it and is recommended.
+    best: Vec<(u32, u32)>,
     /// Configurations to evaluate individually: those with an incomplete run, and the
     /// oversubscribed ones that no smaller one dominates.
     passed_over: Vec<(u32, u32)>,
 }
 
 impl Scanned {
-    /// Returns the best configuration, those to evaluate individually, `other`, and at most `most`
+    /// Returns the best configurations, those to evaluate individually, `others`, and at most `most`
     /// points of the front including both ends, sorted by E and C.
-    fn listed(&self, most: usize, other: Option<(u32, u32)>) -> Vec<(u32, u32)> {
+    fn listed(&self, most: usize, others: &[(u32, u32)]) -> Vec<(u32, u32)> {
         let last = self.front.len().saturating_sub(1);
         let places = self.front.len().min(most);
         let place = |index: usize| last * index / places.saturating_sub(1).max(1);
         let mut listed: Vec<(u32, u32)> = (0..places).map(|index| self.front[place(index)].configuration).collect();
         listed.extend(&self.passed_over);
-        listed.extend(self.best.into_iter().chain(other));
+        listed.extend(self.best.iter().chain(others));
         listed.sort_unstable();
         listed.dedup();
         listed
@@ -162,7 +163,7 @@ fn scan(asked: &Asked, executors: &[u32], cores: &[u32]) -> Option<Scanned> {
         surface.regions.iter().for_each(|region| scan.region(region, step));
     }
     let Scan { stairs, best, .. } = scan;
-    let best = best.configuration();
+    let best = best.configurations();
     let mut points = stairs.kept;
     points.retain(|point| point.cost < stairs.least[point.step]);
     let times: Vec<(f64, f64)> = points.iter().map(|point| (point.secs, point.cost)).collect();
@@ -476,9 +477,9 @@ impl Stairs {
 }
 
 impl Best<'_> {
-    /// Returns the largest goal that counts as equal to the best.
+    /// Returns the largest goal that can count as equal to the best.
     fn bound(&self) -> f64 {
-        self.near.first().map_or(f64::MAX, |best| as_cheap_as(best.goal))
+        self.near.first().map_or(f64::MAX, |best| as_cheap_as(best.goal, MOST_SAME_MONEY))
     }
 
     fn keep(&mut self, executors: u32, cores: &[u32], part: &Block) {
@@ -494,10 +495,10 @@ impl Best<'_> {
         }
     }
 
-    /// Returns the fastest configuration whose goal counts as equal to the best.
-    fn configuration(&self) -> Option<(u32, u32)> {
-        let as_good = self.near.partition_point(|other| other.goal <= self.bound());
-        Some(self.near.get(as_good.checked_sub(1)?)?.configuration)
+    /// Returns the configurations whose goal can count as equal to the best.
+    fn configurations(&self) -> Vec<(u32, u32)> {
+        let near = self.near.iter().take_while(|other| other.goal <= self.bound());
+        near.map(|goal| goal.configuration).collect()
     }
 }
 

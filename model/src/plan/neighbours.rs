@@ -1,6 +1,7 @@
 //! Neighbours of the recommended configuration on the front of time and cost.
 
-use super::Decision;
+use super::{Decision, Objective};
+use crate::Spread;
 use crate::cheapest::as_cheap_as;
 
 /// The next cheaper and the next faster configuration on the Pareto front, as indices of
@@ -20,7 +21,11 @@ impl Neighbours {
         let Some((secs, cost)) = decision.recommended.and_then(at) else { return Self::default() };
         let front = || decision.pareto.iter().filter_map(|place| Some((*place, at(*place)?)));
         // The front is sorted by ascending time, so that its costs descend.
-        let cheaper = front().find(|(_, other)| as_cheap_as(other.1) < cost && other.0 > secs);
+        let is_priced = decision.objective == Objective::Cost;
+        let spread = |place: usize| decision.candidates[place].prediction.spread.as_ref().filter(|_| is_priced);
+        let error = |place: usize| spread(place).and_then(Spread::log_deviation);
+        let at_most = |place: usize, cost: f64| as_cheap_as(cost, error(place).unwrap_or(0.0));
+        let cheaper = front().find(|(place, other)| at_most(*place, other.1) < cost && other.0 > secs);
         let faster = front().rfind(|(_, other)| other.0 < secs && other.1 > cost);
         Self { cheaper: cheaper.map(|(place, _)| place), faster: faster.map(|(place, _)| place) }
     }
@@ -31,7 +36,7 @@ mod tests {
     use foreglow_shared::CoreSplit;
 
     use super::*;
-    use crate::{Candidate, Objective, Placement, Prediction};
+    use crate::{Candidate, Placement, Prediction};
 
     fn candidate(executors: u32, secs: f64, cost: f64) -> Candidate {
         Candidate {
@@ -63,6 +68,7 @@ mod tests {
             objective: Objective::Cost,
             candidates,
             recommended,
+            as_cheap: None,
             fastest: Some(3),
             cheapest: Some(0),
             likeliest: None,

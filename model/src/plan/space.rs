@@ -140,7 +140,8 @@ impl Space {
             if self.keeps_sheet { sheet } else { sheet.or_usual_for(arm.accelerator.as_deref()) }
         };
         match self.sheet.clone().map(fitting) {
-            Some(sheet) if sheet.covers(accelerated) => {
+            Some(sheet) if sheet.check_for(arm.accelerator.as_deref()).is_ok() => {
+                let sheet = sheet.for_cores_of(context.host.core_share);
                 Pricing::Sheet { sheet, accelerated, shared_accelerators: context.shared_accelerators() }
             }
             _ => Pricing::Unknown,

@@ -41,9 +41,9 @@ const PRIOR_NIGHTS: f64 = 3.0;
 /// modeling using the t distribution", JASA 84, 1989).
 const TAIL: f64 = 4.0;
 /// Standard deviation of the simulation's log error for each doubling of executors. On its own
-/// configuration the simulation is 0.1 to 1.4 % off. On others, a doubling or two away, it was only
-/// measured on loaded machines, where its median error is 16 to 36 % (docs/performance.md,
-/// "Simulation of a Spark application"), that is a standard deviation of 0.2 and more.
+/// configuration the simulation is 0.1 to 1.4 % off. On others, a doubling away, its median error
+/// is 22 % for short applications on two threads of one core, and 16 to 36 % on loaded machines
+/// (docs/performance.md, "Simulation of a Spark application").
 const EXECUTOR_DEVIATION: f64 = 0.2;
 /// The same for each doubling of cores per executor, which share memory bandwidth and a heap.
 const CORE_DEVIATION: f64 = 0.2;

@@ -1,6 +1,8 @@
 //! Human-readable tables: aligned columns under a header.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
+use foreglow_exit::{NARROWEST, wrapped_in};
+pub use foreglow_exit::{terminal_width, wrapped};
 use foreglow_shared::printable;
 use serde::Serialize;
 use serde_json::Value;
@@ -8,8 +10,6 @@ use serde_json::Value;
 /// A single line under the header.
 const UNDER_THE_HEADER: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// Narrowest layout; a table in fewer columns is unreadable.
-const NARROWEST: u16 = 40;
 /// Terminals narrower than this get narrower gaps between columns.
 const WIDE: u16 = 80;
 
@@ -83,40 +83,6 @@ fn narrowing_in(width: Option<u16>, columns: &[(&str, Align)], optional: &[&str]
     wrapped_in(width, &text)
 }
 
-/// Breaks the lines of a text between words where they are wider than the terminal. Commands and
-/// addresses stay on one line, so that they can be copied.
-pub fn wrapped(text: &str) -> String {
-    wrapped_in(terminal_width(), text)
-}
-
-fn wrapped_in(width: Option<u16>, text: &str) -> String {
-    let Some(width) = width.map(|width| usize::from(width.max(NARROWEST))) else { return text.to_owned() };
-    let mut wrapped = String::new();
-    for line in text.split_inclusive('\n') {
-        if ["foreglow ", "http"].iter().any(|start| line.trim_start().starts_with(start)) {
-            wrapped.push_str(line);
-            continue;
-        }
-        let mut used = 0;
-        for word in line.split_inclusive(' ') {
-            let letters = word.trim_end().chars().count();
-            if used > 0 && used + letters > width {
-                wrapped.truncate(wrapped.trim_end_matches(' ').len());
-                wrapped.push('\n');
-                used = 0;
-            }
-            wrapped.push_str(word);
-            used += word.chars().count();
-        }
-    }
-    wrapped
-}
-
-/// Returns the width of the terminal on standard output; `None` if it is not a terminal.
-pub fn terminal_width() -> Option<u16> {
-    terminal_size::terminal_size_of(std::io::stdout()).map(|(terminal_size::Width(width), _)| width)
-}
-
 fn table_in(width: Option<u16>, columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     // Names in samples come from other users and may contain anything.
     let cells = |row: Vec<String>| row.iter().map(|cell| printable(cell)).collect::<Vec<String>>();
@@ -182,14 +148,18 @@ fn fits(width: u16, gap: u16, header: &[String], rows: &[Vec<String>]) -> bool {
     words.sum::<u32>() <= u32::from(width)
 }
 
-/// Replaces the spaces that join a number with its unit or its comparison: `12.35 s`, `> 99 %`.
+/// Replaces the spaces that join a number with its unit or its comparison, the parts of a time, and
+/// the end of an interval: `12.35 s`, `> 99 %`, `2 min 4 s`, `to 5 s`.
 fn with_units(cell: &str) -> String {
     const UNITS: [&str; 8] = ["s", "min", "h", "%", "MiB", "px", "words", "images"];
     let ends_in_digit = |word: &str| word.ends_with(|letter: char| letter.is_ascii_digit());
     let mut text = String::new();
     let mut last = "";
     for word in cell.split(' ') {
-        let joins = ends_in_digit(last) && UNITS.contains(&word) || matches!(last, "<" | ">" | "≤" | "≥");
+        let starts_with_digit = word.starts_with(|letter: char| letter.is_ascii_digit());
+        let joins = ends_in_digit(last) && UNITS.contains(&word)
+            || starts_with_digit && UNITS.contains(&last)
+            || matches!(last, "<" | ">" | "≤" | "≥" | "to");
         if !text.is_empty() {
             text.push_str(if joins { NO_BREAK } else { " " });
         }
@@ -301,16 +271,6 @@ mod tests {
             let text = table_in(Some(width), &columns, rows.clone());
             assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{width}:\n{text}");
         }
-    }
-
-    #[test]
-    fn notes_are_wrapped_between_words() {
-        let text = "Note: a sentence that is longer than the terminal of forty columns.\nshort\n";
-        let wrapped = wrapped_in(Some(40), text);
-        assert_eq!(wrapped, "Note: a sentence that is longer than the\nterminal of forty columns.\nshort\n");
-        assert_eq!(wrapped_in(None, text), text);
-        let command = "  foreglow collect --model lenet5 --images 20000 --image-px 32\n";
-        assert_eq!(wrapped_in(Some(40), command), command);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod leftovers;
 mod notes;
 mod reading;
 mod temporary;
+mod wrapping;
 
 use std::process::ExitCode;
 
@@ -12,6 +13,7 @@ pub use self::interrupt::{Interrupt, Interrupted, Signals, outlive_the_file_size
 pub use self::notes::{be_quiet, complain, is_quiet, note, plain};
 pub use self::reading::{open_data, read_whole};
 pub use self::temporary::{Temporary, create_in_place};
+pub use self::wrapping::{NARROWEST, terminal_width, wrapped, wrapped_in};
 
 /// Error in the user's input. All other errors are failures of the job.
 #[derive(Debug, Clone)]

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use foreglow_shared::printable;
 
+use crate::wrapping::{error_width, wrapped_in};
+
 /// Whether the user wants only the answer.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -28,7 +30,7 @@ pub fn note(text: &str) {
 /// Prints a line on standard error that `--quiet` does not suppress, such as an error. A reader may
 /// close standard error early (`foreglow … 2>&1 | head`), after which its lines are lost.
 pub fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", plain(text));
+    let _ = writeln!(std::io::stderr().lock(), "{}", wrapped_in(error_width(), &plain(text)));
 }
 
 /// Escapes terminal control characters, except line breaks and tabs. JSON stays the same JSON.

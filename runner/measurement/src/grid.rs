@@ -102,6 +102,7 @@ impl BudgetArgs {
         if self.budget_money.is_some() {
             prices.check_for(job.device.accelerator()).map_err(|error| unusable(format!("--budget-money: {error}")))?;
         }
+        let prices = prices.for_cores_of(job.core_share);
         Ok(Budget {
             time: self.budget_time.and_then(|secs| Duration::try_from_secs_f64(secs).ok()),
             money: self.budget_money.map(|money| (money, prices)),

@@ -43,9 +43,9 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "NOUN", requires = "command", value_parser = noun)]
     unit: Option<String>,
 
-    /// Stop the program early: after 200steps or 10% of its reported progress, or after a time such
-    /// as 5m
-    #[arg(long, value_name = "N steps|TIME|P%", requires = "command")]
+    /// Stop the program early: after 200steps or 10% of its reported progress, after a time such as
+    /// 5m, or as soon as its progress tells the time of the whole job to ±5%
+    #[arg(long, value_name = "N steps|TIME|P%|±P%", requires = "command")]
     stop_after: Option<StopAfter>,
 
     /// Regular expression for the lines with the program's progress, with named groups: step,

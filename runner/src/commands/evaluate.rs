@@ -50,6 +50,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     drop(progress);
     let warnings = Predictor::fit_job(&job).map(|predictor| predictor.contradictions()).unwrap_or_default();
     let answer = answer.with_predictors(on_samples(&job)).warned(warnings);
-    output::print(&answer.render(args.format))?;
-    answer.check()
+    let checked = answer.check();
+    // A table of nothing but unknown values would repeat the reason in each row.
+    if checked.is_ok() || args.format != Format::Table {
+        output::print(&answer.render(args.format))?;
+    }
+    checked
 }

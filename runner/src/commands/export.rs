@@ -87,7 +87,8 @@ struct TaskArgs {
     #[arg(long, value_name = "URL", value_parser = url)]
     upload: Option<String>,
 
-    /// Time limit [default: the upper bound of the plan's interval, and the longest start-up]
+    /// Time limit [default: what the job exceeds with a probability of 1 %, and the longest
+    /// start-up]
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     time: Option<f64>,
 
@@ -229,6 +230,12 @@ fn planned(args: &TaskArgs) -> anyhow::Result<Task> {
     let template = |words: &[String]| CommandTemplate::new(words.to_vec()).map_err(|error| unusable(error.to_string()));
     let command = (!args.command.is_empty()).then(|| template(&args.command)).transpose()?;
     let task = read_plan(&args.plan)?.task(command, args.upload.as_deref(), args.time)?;
+    if let Some(local) = task.reads.iter().find(|path| Path::new(path).exists()) {
+        note(&format!(
+            "The command names {local}, which is on this machine: the task needs it at the same path there. Mount it, or \
+             copy it before."
+        ));
+    }
     let Some(machine) = &task.machine else {
         note(
             "The plan names no machine type, so that the task may start on other hardware than was measured; name it \
@@ -278,6 +285,7 @@ fn measurements(args: &TaskArgs, system: System) -> anyhow::Result<Vec<Task>> {
             shared_gpus: 0,
             spot: false,
             limit_secs: args.time,
+            reads: Vec::new(),
             command: sending(&in_shell(&words), upload),
             runs_foreglow: true,
         }

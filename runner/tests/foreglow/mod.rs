@@ -1,6 +1,8 @@
 //! The built binary with a separate data folder.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+mod terminal;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 

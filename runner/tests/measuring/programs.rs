@@ -1,8 +1,8 @@
 //! The user's own program: python3 scripts, sleep and sh.
 
-use foreglow_shared::{Engine, Outcome, Sample, parse_line};
+use foreglow_shared::{Context, Engine, Outcome, Sample, parse_line};
 
-use crate::bench_folder::{answer, sample, text};
+use crate::bench_folder::{answer, foreglow, sample, text};
 
 /// A program that starts for 0.2 s and then takes 10 ms a step, divided among its processes.
 const TRAIN: &str = "import sys, time\nsteps, workers = int(sys.argv[1]), int(sys.argv[2])\ntime.sleep(0.2)\n\
@@ -128,6 +128,76 @@ fn one_run_that_is_stopped_early_tells_the_time_of_the_whole_job() {
     assert!(whole.contains("min") && whole.contains(" to "), "{whole}");
     let (code, sample) = sample(&[&["run", "--format", "json"], &stopped[1..]].concat());
     assert_eq!((code, sample.outcome, sample.sampling_rate), (0, Outcome::TimedOut, 1.0));
+}
+
+#[test]
+fn a_program_is_stopped_as_soon_as_its_time_is_known_and_says_if_it_ended_before() {
+    let of = |steps: u32| {
+        format!(
+            "import time\nfor step in range(1, {steps} + 1):\n    time.sleep(0.01)\n    \
+             print('step %d/{steps}' % step, flush=True)"
+        )
+    };
+    let (code, known) =
+        sample(&["run", "--stop-after", "±50%", "--format", "json", "--", "python3", "-c", &of(100_000)]);
+    assert_eq!((code, known.outcome), (0, Outcome::TimedOut));
+    assert_eq!(known.extra["program"]["stop_after"], "±50%");
+    let (_, done) = known.progress.as_ref().and_then(|curve| curve.last()).unwrap();
+    assert!(done < 50_000.0, "{done} of 100,000 steps");
+
+    let early = ["run", "--stop-after", "500steps", "--", "python3", "-c", &of(20)];
+    let (code, out, err) = answer(&early);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("completed") && err.contains("ended before it was to be stopped"), "{out}{err}");
+}
+
+#[test]
+fn a_job_of_tokens_keeps_to_its_budget_is_watched_and_has_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (output, monitor) = (folder.path().join("a.jsonl"), folder.path().join("monitor.jsonl"));
+    let line = "test {images} -gt 0 && sleep 0.3";
+    let collect = ["collect", "--cores", "1", "--sampling-rate", "10%,20%,40%", "--images", "5000", "--unit", "tokens"];
+    let files = ["--output", text(&output), "--monitor", text(&monitor), "--budget-time", "1s", "--repeat", "9"];
+    let (code, table, err) = answer(&[&collect[..], &files, &["--", line]].concat());
+    assert_eq!(code, 0, "{err}");
+    let measured = samples(text(&output));
+    assert!((1..27).contains(&measured.len()), "the budget ends the sweep: {table}{err}");
+    assert!(measured.iter().all(|sample| sample.workload.noun() == "tokens"));
+    let lines = std::fs::read_to_string(&monitor).unwrap();
+    assert!(lines.contains(&measured[0].id.to_string()), "{lines}");
+    let (code, link, err) = answer(&["link", text(&output)]);
+    assert_eq!(code, 0, "{err}");
+    let view = foreglow_shared::View::from_link(link.trim()).unwrap();
+    assert_eq!((view.job.context.engine, view.job.context.workload.noun()), (Engine::Command, "tokens"));
+}
+
+#[test]
+fn a_sample_has_the_version_of_the_code_and_another_command_is_another_job() {
+    let folder = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "commit.gpgsign=false"];
+        let output = std::process::Command::new("git").current_dir(&folder).args(identity).args(arguments).output();
+        String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned()
+    };
+    std::fs::write(folder.path().join("train.sh"), "exit 0\n").unwrap();
+    git(&["init", "--quiet"]);
+    git(&["add", "train.sh"]);
+    git(&["commit", "--quiet", "--message", "one"]);
+    let run = |command: &[&str]| {
+        let arguments = [&["run", "--cores", "1", "--format", "json", "--"], command].concat();
+        let output = foreglow(&arguments).current_dir(&folder).output().unwrap();
+        parse_line(String::from_utf8(output.stdout).unwrap().trim()).unwrap()
+    };
+    let clean = run(&["sh", "train.sh"]);
+    let version = &clean.extra["program"]["git"];
+    assert_eq!(
+        (version["commit"].as_str(), &version["is_clean"]),
+        (Some(git(&["rev-parse", "HEAD"]).as_str()), &true.into())
+    );
+    std::fs::write(folder.path().join("train.sh"), "exit 0\n# changed\n").unwrap();
+    assert_eq!(run(&["sh", "train.sh"]).extra["program"]["git"]["is_clean"], false);
+    let other = run(&["sh", "train.sh", "--fast"]);
+    assert_ne!(Context::of(&clean), Context::of(&other), "another template is another job");
 }
 
 #[test]

@@ -64,8 +64,9 @@ impl PredictionAnswer {
         question: &Question,
         partition_size: Option<u32>,
     ) -> Self {
-        let Question { memory_per_executor_mib, ref prices, .. } = *question;
+        let memory_per_executor_mib = question.memory_per_executor_mib;
         let accelerator = job.context.accelerator.as_deref();
+        let prices = &question.prices.clone().for_cores_of(job.context.host.core_share);
         let (split, sampling_rate) = (setting.split(), setting.sampling_rate);
         let Prediction { completion_time_secs, interval, mut warnings, .. } = predictor.predict(setting);
         warnings.extend(predictor.warnings());
@@ -76,7 +77,9 @@ impl PredictionAnswer {
             shared_accelerators: job.context.shared_accelerators(),
         };
         let predicted_size = predictor.partition_size(job).unwrap_or(1);
-        let cost = completion_time_secs.and_then(|secs| prices.cost(resources, secs));
+        let cost_unknown = cost_unknown(&question.prices, accelerator);
+        let cost =
+            completion_time_secs.filter(|_| cost_unknown.is_none()).and_then(|secs| prices.cost(resources, secs));
         Self {
             schema: SCHEMA,
             context: job.context.clone(),
@@ -89,8 +92,8 @@ impl PredictionAnswer {
             completion_time_secs,
             interval,
             cost,
-            cost_unknown: cost_unknown(prices, accelerator),
-            prices: prices.clone(),
+            cost_unknown,
+            prices: question.prices.clone(),
             exclusion: Exclusion::of(job, setting, memory_per_executor_mib, predicted_size),
             warnings,
         }

@@ -1,5 +1,6 @@
 //! The share of a run that its program reports as done.
 
+use foreglow_model::WholeJob;
 use foreglow_shared::{Curve, ProgramRun, UNKNOWN_SIZE};
 
 use super::StopAfter;
@@ -32,7 +33,15 @@ pub fn is_reached(stop: StopAfter, done: f64, curve: impl FnOnce() -> Option<Cur
         StopAfter::Steps(steps) => done >= steps as f64 && curve().is_some(),
         StopAfter::Share(share) => curve().and_then(|curve| self::share(&curve, run)).is_some_and(|done| done >= share),
         StopAfter::Time(_) => false,
+        StopAfter::Precision(width) => curve().is_some_and(|curve| is_precise(&curve, width, run)),
     }
+}
+
+/// Whether a curve tells the time of the whole run to this half width of its interval, as a share
+/// of the time.
+fn is_precise(curve: &Curve, width: f64, run: &ProgramRun<'_>) -> bool {
+    let job = whole(curve, run).and_then(|whole| WholeJob::from_curve(curve, whole).ok());
+    job.is_some_and(|job| job.upper_secs - job.lower_secs <= 2.0 * width * job.secs)
 }
 
 #[cfg(test)]
@@ -79,8 +88,14 @@ mod tests {
         let reached = |stop| with_run(1000, "images", |run| is_reached(stop, 20.0, half, run));
         assert!(reached(StopAfter::Steps(20)) && !reached(StopAfter::Steps(21)));
         assert!(reached(StopAfter::Share(0.5)) && !reached(StopAfter::Share(0.6)));
+        // Steps of exactly one second: what is left is known to the usual changes of speed.
+        let points: Vec<String> = (1..=20).map(|step| format!("[{step},{step}]")).collect();
+        let steady = || Some(curve(&format!(r#"{{"unit":"steps","of":40,"points":[{}]}}"#, points.join(","))));
+        let is_known =
+            |width| with_run(1000, "images", |run| is_reached(StopAfter::Precision(width), 20.0, steady, run));
+        assert!(is_known(0.05) && !is_known(0.01));
         let once = || Some(curve(r#"{"unit":"steps","of":40,"points":[[1,20]]}"#));
-        for stop in [StopAfter::Steps(20), StopAfter::Share(0.5)] {
+        for stop in [StopAfter::Steps(20), StopAfter::Share(0.5), StopAfter::Precision(0.9)] {
             assert!(!with_run(1000, "images", |run| is_reached(stop, 20.0, once, run)), "{stop}");
         }
     }

@@ -87,6 +87,7 @@ mod tests {
             (1 << 8, &["Traceback", "ValueError: bad"], Outcome::Failed, Some("says: ValueError: bad")),
             (2 << 8, &[], Outcome::Failed, Some("(exit status: 2); it printed nothing")),
             (1 << 8, &["EOFError: EOF when reading a line"], Outcome::Failed, Some("; its input is closed")),
+            (1 << 8, &["the input device is not a TTY"], Outcome::Failed, Some("; it needs a terminal")),
             (1 << 8, &["MemoryError", "bye"], Outcome::OutOfMemory, Some("memory of the program is not enough")),
             (137 << 8, &[], Outcome::OutOfMemory, Some("memory of the program")),
             (9, &["step 3"], Outcome::OutOfMemory, Some("memory of the program")),

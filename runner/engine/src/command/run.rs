@@ -24,6 +24,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Time in which a program that is to be stopped at some work has to report any.
 const SILENCE: Duration = Duration::from_secs(600);
+/// Share of more work after which to look again whether the time of the whole is known well enough.
+const MORE_WORK: f64 = 0.02;
 /// Variable with the file in which a program may report its progress.
 const PROGRESS_FILE: &str = "FOREGLOW_PROGRESS";
 
@@ -59,7 +61,8 @@ pub fn measure(
         Err(error) => (Measured::failed(not_started(template, &error)), machine),
         Ok(process) => {
             let progress_file = File::open(&progress_file)?;
-            let watched = Watched { job, program: &program, run: &run, process, machine, monitor, progress_file };
+            let watched =
+                Watched { job, program: &program, run: &run, process, machine, monitor, progress_file, look_at: 0.0 };
             watched.measure(before, &template.name(), interrupt, progress)?
         }
     };
@@ -180,6 +183,8 @@ struct Watched<'a> {
     monitor: Monitor,
     /// The file in which the program may report its progress.
     progress_file: File,
+    /// Work at which to look again whether it is enough.
+    look_at: f64,
 }
 
 impl Watched<'_> {
@@ -261,7 +266,7 @@ impl Watched<'_> {
     }
 
     /// Returns the reason to end the program now.
-    fn halt(&self, elapsed: Duration, done: Option<f64>) -> Option<Halt> {
+    fn halt(&mut self, elapsed: Duration, done: Option<f64>) -> Option<Halt> {
         if self.process.exceeds_memory() {
             let Configuration { executors, memory_per_executor_mib, .. } = self.run.configuration;
             let reason = format!("the program needs more than its {executors} × {memory_per_executor_mib} MiB");
@@ -278,7 +283,11 @@ impl Watched<'_> {
                 SILENCE.as_secs() / 60
             )))),
             (_, None) => None,
+            (_, Some(done)) if done < self.look_at => None,
             (stop, Some(done)) => {
+                if let StopAfter::Precision(_) = stop {
+                    self.look_at = done * (1.0 + MORE_WORK);
+                }
                 let curve = || self.process.output().curve();
                 course::is_reached(stop, done, curve, self.run).then_some(Halt::Enough)
             }

@@ -15,6 +15,8 @@ pub enum StopAfter {
     Time(Duration),
     /// Share of the run, in (0, 1).
     Share(f64),
+    /// Half the width of the interval of the whole job's time, as a share of the time, in (0, 1).
+    Precision(f64),
 }
 
 impl FromStr for StopAfter {
@@ -23,14 +25,18 @@ impl FromStr for StopAfter {
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let wrong =
-            || format!("{text:?} is no place to stop; write 200steps, a time such as 5m, or a share such as 10%");
+            || format!("{text:?} is no place to stop; write 200steps, a time such as 5m, a share such as 10%, or ±5%");
         if let Some(steps) = text.strip_suffix("steps").or_else(|| text.strip_suffix("step")) {
             let steps: u64 = steps.trim().parse().map_err(|_| wrong())?;
             return if steps > 0 { Ok(Self::Steps(steps)) } else { Err(wrong()) };
         }
         if let Some(percent) = text.strip_suffix('%') {
+            let (kind, percent) = match percent.strip_prefix('±').or_else(|| percent.strip_prefix("+-")) {
+                Some(width) => (Self::Precision as fn(f64) -> Self, width),
+                None => (Self::Share as fn(f64) -> Self, percent),
+            };
             let share = number(percent.trim()).map(share_of_percent).filter(|share| *share > 0.0 && *share < 1.0);
-            return share.map(Self::Share).ok_or_else(wrong);
+            return share.map(kind).ok_or_else(wrong);
         }
         let secs = parse_duration(text).filter(|secs| *secs > 0.0);
         secs.and_then(|secs| Duration::try_from_secs_f64(secs).ok()).map(Self::Time).ok_or_else(wrong)
@@ -43,6 +49,7 @@ impl fmt::Display for StopAfter {
             Self::Steps(steps) => write!(f, "{steps}steps"),
             Self::Time(time) => write!(f, "{}s", time.as_secs_f64()),
             Self::Share(share) => write!(f, "{}%", (share * 1e10).round() / 1e8),
+            Self::Precision(width) => write!(f, "±{}%", (width * 1e10).round() / 1e8),
         }
     }
 }
@@ -58,10 +65,13 @@ mod tests {
         assert_eq!(of("1 step"), Ok(StopAfter::Steps(1)));
         assert_eq!(of("5m"), Ok(StopAfter::Time(Duration::from_secs(300))));
         assert_eq!(of("2.5%"), Ok(StopAfter::Share(0.025)));
-        for wrong in ["", "0steps", "steps", "0%", "100%", "-5m", "0s", "ten"] {
+        assert_eq!(of("±5 %"), Ok(StopAfter::Precision(0.05)));
+        assert_eq!(of("+-5%"), Ok(StopAfter::Precision(0.05)));
+        for wrong in ["", "0steps", "steps", "0%", "100%", "±0%", "±100%", "-5m", "0s", "ten"] {
             assert!(of(wrong).is_err_and(|error| error.contains("write 200steps")), "{wrong}");
         }
-        for stop in [StopAfter::Steps(7), StopAfter::Time(Duration::from_millis(1500)), StopAfter::Share(0.07)] {
+        let time = StopAfter::Time(Duration::from_millis(1500));
+        for stop in [StopAfter::Steps(7), time, StopAfter::Share(0.07), StopAfter::Precision(0.05)] {
             assert_eq!(of(&stop.to_string()), Ok(stop));
         }
     }

@@ -56,6 +56,8 @@ pub struct Task {
     pub limit_secs: Option<f64>,
     /// Program and its arguments, quoted for a shell.
     pub command: String,
+    /// Words of the command that may name files and folders.
+    pub reads: Vec<String>,
     /// Whether the command is `foreglow collect`, which the machines must have.
     pub runs_foreglow: bool,
 }

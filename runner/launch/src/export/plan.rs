@@ -45,6 +45,8 @@ struct Choice {
     accelerators: Option<u32>,
     engine: Option<Engine>,
     interval: Option<Interval>,
+    /// Absent in plans of earlier versions, and if the runs are too few to tell it.
+    limit_secs: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -104,7 +106,7 @@ impl Plan {
     ) -> anyhow::Result<Task> {
         let (context, choice) = self.choice()?;
         let command = command.or_else(|| context.workload.command.clone());
-        let upper_secs = choice.interval.as_ref().map(|interval| interval.upper_secs);
+        let upper_secs = choice.limit_secs.or(choice.interval.as_ref().map(|interval| interval.upper_secs));
         let startup_secs = self.startup.map_or(0.0, |startup| startup.longest_secs);
         let limit_secs = limit_secs.or(upper_secs.map(|secs| secs + startup_secs)).ok_or_else(|| {
             unusable("the plan has no upper bound of the time; measure more, or give a limit with --time")
@@ -122,6 +124,8 @@ impl Plan {
         let shared_gpus = if context.shares_accelerators { gpus * choice.shared_gpus(&context, together) } else { 0 };
         let runs_foreglow = command.is_none();
         let mut is_launcher = false;
+        let mut reads = command.as_ref().map_or_else(Vec::new, paths);
+        reads.extend(context.workload.data.clone().filter(|_| runs_foreglow));
         let (processes, needs, command) = match command {
             Some(command) => {
                 choice.check_even(
@@ -175,6 +179,7 @@ impl Plan {
             shared_gpus: if runs_foreglow { 0 } else { shared_gpus },
             spot: self.limits.is_some_and(|limits| limits.spot),
             limit_secs: Some(limit_secs),
+            reads,
             command,
             runs_foreglow,
         })
@@ -289,6 +294,14 @@ fn filled(
         Some(_) => shell(&words[2]),
         None => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
     })
+}
+
+/// Returns the arguments of a command that may be paths.
+fn paths(command: &CommandTemplate) -> Vec<String> {
+    let line = command.line();
+    let words = line.split_whitespace().skip(1);
+    let values = words.map(|word| word.rsplit('=').next().unwrap_or(word).trim_matches(['\'', '"']));
+    values.filter(|value| value.contains('/')).map(str::to_owned).collect()
 }
 
 fn configuration(context: &Context, choice: &Choice, machines: Option<u32>) -> Configuration {

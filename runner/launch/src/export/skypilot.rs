@@ -203,6 +203,7 @@ mod tests {
             shared_gpus: 0,
             spot: false,
             limit_secs: Some(60.0),
+            reads: Vec::new(),
             command: "sh -c 'echo $FOREGLOW_EXECUTOR; exit $((FOREGLOW_EXECUTOR == 3))'".to_owned(),
             runs_foreglow: false,
         };

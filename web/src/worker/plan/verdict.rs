@@ -16,11 +16,20 @@ pub fn verdict(plan: &Plan, decision: &Decision, limits: &Limits) -> String {
         Objective::ExecutorHours => "one of the fewest executor-hours",
         Objective::Time => "fastest",
     };
+    // The two sentences after a semicolon are not shown together.
+    let tie = decision
+        .as_cheap
+        .map(|place| format!("; it costs the same as {} within the error", name(plan, &decision.candidates[place])));
     match limits.deadline_secs {
-        Some(deadline) => format!("The {best} that meets {}", format_duration(deadline)),
+        Some(deadline) => format!("The {best} that meets {}{}", format_duration(deadline), tie.unwrap_or_default()),
         None if limits.budget.is_some() => "The fastest within the budget".into(),
-        None if is_priced => "The cheapest at any speed; set a deadline to see the cost of speed".into(),
-        None => format!("The {best} at any speed"),
+        None if is_priced => {
+            format!(
+                "The cheapest at any speed{}",
+                tie.unwrap_or_else(|| "; set a deadline to see the cost of speed".into())
+            )
+        }
+        None => format!("The {best} at any speed{}", tie.unwrap_or_default()),
     }
 }
 

@@ -214,7 +214,14 @@ fn cost(explained: &Explained<'_>, secs: f64) -> Reason {
     match (pricing.sheet(), pricing.machine_type(), explained.rate()) {
         (Some(sheet), ..) => {
             match sheet.check_for(explained.plan.predictor().arms()[placement.arm].accelerator.as_deref()) {
-                Ok(()) => money(sheet, explained.resources(), secs),
+                Ok(()) => {
+                    let context = &explained.plan.predictor().job(placement.arm).context;
+                    let slow = context.host.describe_slow_cores();
+                    let slow = slow.map(|cores| format!("It has {cores}, which are charged as that."));
+                    let mut reason = money(sheet, explained.resources(), secs);
+                    reason.lines.extend(slow);
+                    reason
+                }
                 Err(reason) => Reason::new("Cost: unknown".into(), vec![format!("It cannot be said: {reason}.")]),
             }
         }

@@ -1,7 +1,7 @@
 //! Output formats of a plan.
 
 use foreglow_model::{Objective, SizesFrom};
-use foreglow_shared::{format_count, format_duration, format_probability};
+use foreglow_shared::{Engine, format_count, format_duration, format_probability, format_rate};
 
 use super::{PlanAnswer, Row, Source};
 use crate::answer::accuracy::{accuracy_notes, with_accuracy};
@@ -32,6 +32,11 @@ impl PlanAnswer {
         text.push_str(&accuracy_notes(self.candidates.iter().filter_map(|row| row.accuracy.as_ref()), recommended));
         if let Some(startup) = &self.startup {
             text.push_str(&startup.describe(self.rents_machines()));
+        } else if self.measured.iter().any(|arm| arm.engine == Engine::Command) {
+            text.push_str(
+                "Start-up is part of these times: no run reported its progress, and the fit tells it from the work by the \
+                 amounts of work.\n",
+            );
         }
         if let Some(arguments) = &self.spark_submit {
             text.push_str(&format!("\nThe recommended one for spark-submit:\n  {arguments}\n"));
@@ -62,13 +67,14 @@ impl PlanAnswer {
             (None, None) if !limited.is_empty() => format!("No configuration{limited} is known."),
             (None, None) => "No configuration has a known time.".to_owned(),
         };
-        let [cheaper, cheapest] = match self.objective {
-            Objective::Cost => ["next cheaper", "cheapest"],
-            Objective::ExecutorHours | Objective::Time => ["fewer hours", "fewest hours"],
+        let [as_cheap, cheaper, cheapest] = match self.objective {
+            Objective::Cost => ["as cheap", "next cheaper", "cheapest"],
+            Objective::ExecutorHours | Objective::Time => ["as few hours", "fewer hours", "fewest hours"],
         };
         let without = |row| if self.recommended.is_none() { row } else { &None };
         let named = [
             ("RECOMMENDED", &self.recommended),
+            (as_cheap, &self.as_cheap),
             ("next faster", &self.next_faster),
             ("fastest", &self.fastest),
             (cheaper, &self.next_cheaper),
@@ -85,7 +91,13 @@ impl PlanAnswer {
         }
         let columns = aligned(["<", if self.compares_arms() { "<machines" } else { "<configuration" }, "time", "cost"]);
         let alternatives = if lines.is_empty() { String::new() } else { table(&columns, lines) };
-        format!("{verdict}\n\n{alternatives}")
+        let tie = match &self.as_cheap {
+            Some(_) => {
+                "\nThe first two cost the same within the error of the prediction; the faster one is recommended.\n"
+            }
+            None => "",
+        };
+        format!("{verdict}\n\n{alternatives}{tie}")
     }
 
     /// Returns the tables of the best of each machine type, and of all configurations or the front.
@@ -153,6 +165,9 @@ impl PlanAnswer {
                     text.push_str(&format!("  {machine}: {}, {}\n", sheet.name, sheet.date));
                 }
             }
+        }
+        if let Some(share) = self.core_share.filter(|_| !self.sheets.is_empty()) {
+            text.push_str(&format!("A core here is {} of a processor, and is charged as that.\n", format_rate(share)));
         }
         if let Some(memory) = self.common_memory() {
             text.push_str(&format!("Memory: {memory} MiB per executor.\n"));

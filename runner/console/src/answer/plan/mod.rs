@@ -48,6 +48,9 @@ pub struct PlanAnswer {
     /// The price sheet of each machine that the catalog lacks.
     #[serde(skip)]
     sheets: Vec<(String, PriceSheet)>,
+    /// Share of a processor that the cores of a machine get, if they are slowed.
+    #[serde(skip)]
+    core_share: Option<f64>,
     /// Reason why the cost is unknown; absent if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_unknown: Option<String>,
@@ -55,6 +58,10 @@ pub struct PlanAnswer {
     /// `spark-submit` arguments of the recommended configuration, for jobs run by Spark.
     #[serde(skip_serializing_if = "Option::is_none")]
     spark_submit: Option<String>,
+    /// The least costly one that meets the limits, if the recommended one counts as equally costly
+    /// and is faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_cheap: Option<Row>,
     fastest: Option<Row>,
     cheapest: Option<Row>,
     likeliest: Option<Row>,
@@ -130,9 +137,11 @@ impl PlanAnswer {
             objective: *objective,
             prices: sheets.first().map(|(_, sheet)| sheet.clone()),
             sheets,
+            core_share: joint.contexts().iter().find_map(|context| context.host.core_share),
             cost_unknown: cost_unknown(plan),
             spark_submit: recommended.as_ref().and_then(Row::spark_submit),
             recommended,
+            as_cheap: at(decision.as_cheap),
             fastest: at(decision.fastest),
             cheapest: at(decision.cheapest),
             likeliest: at(decision.likeliest),

@@ -1,10 +1,14 @@
 //! A configuration of a plan, as it is printed.
 
 use foreglow_model::{
-    Accuracy, Arm, Basis, Candidate, Exclusion, Interval, Plan, Pricing, SizesFrom, Spread, Warning, format_time,
+    Accuracy, Arm, Basis, Candidate, Exclusion, Interval, Plan, Prediction, Pricing, SizesFrom, Spread, Warning,
+    format_time,
 };
 use foreglow_shared::{CoreSplit, Date, Engine, Resources, spark_submit_arguments};
 use serde::Serialize;
+
+/// Probability that a job ends before the limit that a plan proposes.
+const IN_TIME: f64 = 0.99;
 
 /// A configuration with its prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,6 +47,9 @@ pub(in crate::answer) struct Row {
     pub(super) engine: Engine,
     pub(super) completion_time_secs: Option<f64>,
     pub(super) interval: Option<Interval>,
+    /// Time that the job exceeds with a probability of 1 %, seconds: a limit for a scheduler.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit_secs: Option<f64>,
     pub(super) cost: Option<f64>,
     pub(super) hourly_cost: Option<f64>,
     /// The quantity that ranks the candidates.
@@ -105,6 +112,7 @@ impl Row {
             engine: arm.engine,
             completion_time_secs: candidate.prediction.completion_time_secs,
             interval: candidate.prediction.interval,
+            limit_secs: limit_secs(&candidate.prediction),
             cost: candidate.cost,
             hourly_cost: candidate.hourly_cost,
             objective: candidate.objective,
@@ -167,6 +175,13 @@ impl Row {
             })
         })
     }
+}
+
+/// Returns the time that a job exceeds with a probability of 1 %, seconds; `None` if the runs are
+/// too few to tell it.
+fn limit_secs(prediction: &Prediction) -> Option<f64> {
+    let late = prediction.completion_time_secs? * prediction.spread.as_ref()?.quantile(IN_TIME);
+    late.is_finite().then_some(late)
 }
 
 /// Returns the accelerators of a machine.
