@@ -318,8 +318,8 @@ impl Plan {
         cheapest(places, |place| weights.objective(place), |place| self.error(place), faster)
     }
 
-    /// Returns the relative standard error of a cost, which is that of the time; 0 if it is unknown,
-    /// and without prices, where the fewest executors are wanted.
+    /// Returns the relative standard error of a cost, which is that of the time; 0 if it is
+    /// unknown, and without prices, where the fewest executors are wanted.
     fn error(&self, place: usize) -> f64 {
         let spread = self.options[place].spread.as_ref().filter(|_| self.objective() == Objective::Cost);
         spread.and_then(Spread::log_deviation).unwrap_or(0.0)

@@ -117,8 +117,8 @@ struct Scanned {
 }
 
 impl Scanned {
-    /// Returns the best configurations, those to evaluate individually, `others`, and at most `most`
-    /// points of the front including both ends, sorted by E and C.
+    /// Returns the best configurations, those to evaluate individually, `others`, and at most
+    /// `most` points of the front including both ends, sorted by E and C.
     fn listed(&self, most: usize, others: &[(u32, u32)]) -> Vec<(u32, u32)> {
         let last = self.front.len().saturating_sub(1);
         let places = self.front.len().min(most);
