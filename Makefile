@@ -457,6 +457,11 @@ bench-overhead: build
 bench-programs: build
 	CLONES=$(CLONES) PYTHON=$(PYTHON) python3 bench/programs/run.py
 
+# Measures what it costs to measure, follow and import a program.
+.PHONY: bench-program-cost
+bench-program-cost: build
+	python3 bench/programs/cost.py
+
 # Measures slow cores (--core-share) against whole processors.
 .PHONY: bench-core-share
 bench-core-share: build

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foreglow_curve::{CurveError, WholeJob};
-use foreglow_shared::{Context, Outcome, Placeholder, RUN_SECS, Sample};
+use foreglow_shared::{Context, Curve, Outcome, Placeholder, RUN_SECS, Sample};
 
 /// Limit on the standard error of ln t.
 const MOST_LOG_ERROR: f64 = 10.0;
@@ -18,7 +18,13 @@ const LEAST_SHARE: f64 = 0.5;
 /// Returns the time of the whole job from the progress of a run; `None` if the run has no progress
 /// or the size of the whole job is unknown.
 pub fn whole_job(sample: &Sample) -> Option<Result<WholeJob, CurveError>> {
-    Some(WholeJob::from_curve(sample.progress.as_ref()?, sample.whole_units()?))
+    Some(extrapolate(sample, sample.progress.as_ref()?, sample.whole_units()?))
+}
+
+/// Extrapolates the curve of a run to `units` of work.
+fn extrapolate(sample: &Sample, curve: &Curve, units: f64) -> Result<WholeJob, CurveError> {
+    let job = WholeJob::from_curve(curve, units)?;
+    Ok(if sample.is_disturbed() { job.beside_other_work() } else { job })
 }
 
 /// Returns runs as the predictor learns from them. A run that was stopped early, or a run of a part
@@ -87,7 +93,7 @@ impl Part {
         // process, the whole job takes too.
         let predicted = WholeJob::from_curve(curve, own).ok()?;
         let took_secs = startup_secs + sample.completion_time_secs?;
-        let job = WholeJob::from_curve(curve, units).ok()?;
+        let job = extrapolate(sample, curve, units).ok()?;
         let beyond_secs = took_secs - (predicted.secs - predicted.ending_secs) - job.ending_secs;
         Some(Self { whole: as_whole(sample, &job, startup_secs, beyond_secs), share: sample.sampling_rate })
     }
@@ -122,7 +128,7 @@ fn as_whole(sample: &Sample, job: &WholeJob, startup_secs: f64, beyond_secs: f64
 
 #[cfg(test)]
 mod tests {
-    use foreglow_shared::{Curve, parse_line};
+    use foreglow_shared::parse_line;
 
     use super::*;
 
@@ -155,6 +161,12 @@ mod tests {
         // 200 s, and a quarter of the start-up for the end of the program.
         assert!((whole.completion_time_secs.unwrap() - 201.25).abs() < 1e-6, "{:?}", whole.completion_time_secs);
         assert!(whole.log_error < 0.04 && sample.log_error == 0.0, "equal steps: {}", whole.log_error);
+        // Beside other work the speed of the rest is less sure.
+        let warnings = serde_json::json!([{ "kind": "busy_machine" }]);
+        sample.extra.insert("warnings".into(), warnings);
+        let disturbed = one(&sample);
+        assert_eq!(disturbed.completion_time_secs, whole.completion_time_secs);
+        assert!((0.065..0.08).contains(&disturbed.log_error), "{}", disturbed.log_error);
         sample.outcome = Outcome::Completed;
         assert_eq!(one(&sample), sample);
     }

@@ -8,7 +8,8 @@ use serde_json::Value;
 fn the_demo_measures_predicts_recommends_and_checks_itself() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     // Half of the default images, which take a minute less.
-    let answer = Answer::of(home.path(), &["demo", "--once", "--images", "1600", "--format", "json"])?.json()?;
+    let answer =
+        Answer::of(home.path(), &["demo", "--once", "--scenarios", "--images", "1600", "--format", "json"])?.json()?;
 
     let samples = answer["samples"].as_array().unwrap();
     for sample in samples {

@@ -43,11 +43,12 @@ pub struct Decision {
     /// outstanding ones.
     pub candidates: Vec<Candidate>,
     /// The candidate with the least objective that meets all limits; the fastest one if there is a
-    /// budget and no deadline. Costs count as equal to the least up to its standard error, from 0.2
-    /// to 2 %, and other objectives up to 0.2 %. Ties are broken by time, then by objective, then in the order of the candidates.
+    /// budget and no deadline. Costs count as equal to the least up to its standard error, from
+    /// 0.2 to 2 %, and other objectives up to 0.2 %. Ties are broken by time, then by objective,
+    /// then in the order of the candidates.
     pub recommended: Option<usize>,
-    /// The candidate with the least objective that meets all limits, if `recommended` is another one
-    /// whose objective counts as equal and which is faster.
+    /// The candidate with the least objective that meets all limits, if `recommended` is another
+    /// one whose objective counts as equal and which is faster.
     pub as_cheap: Option<usize>,
     /// The fastest candidate, regardless of the limits.
     pub fastest: Option<usize>,

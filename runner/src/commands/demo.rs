@@ -33,7 +33,7 @@ struct Plan {
     repeat: u32,
     /// Configuration that is first predicted and then measured, to check the prediction.
     left_out: (u32, u32),
-    /// Configurations that are also measured on the whole job, for the scenario table.
+    /// Configurations that are also measured on the whole job with `--scenarios`.
     whole: &'static [(u32, u32)],
 }
 
@@ -80,6 +80,11 @@ pub struct Args {
 
     #[command(flatten)]
     bill: Bill,
+
+    /// Also measure the whole job on three configurations, and show the error of the published
+    /// scenarios on all samples
+    #[arg(long, help_heading = "Question")]
+    scenarios: bool,
 
     /// Exit after the answer instead of serving the planner
     #[arg(long, help_heading = "Planner")]
@@ -133,7 +138,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let (executors, cores_per_executor) = plan.left_out;
     let whole = Setting::even(executors, cores_per_executor, 1.0);
     let predicted = fit(&without(bench.known()?, plan.left_out))?.predict(whole);
-    let checked = bench.measure("The whole job, to check the prediction", &bench.whole())?;
+    let checked = bench.measure("The whole job, to check the prediction", &bench.whole(args.scenarios))?;
 
     // The answer uses the same samples as the planner.
     let known = bench.known()?;
@@ -145,7 +150,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
     let samples = bench.samples(&known.context)?;
     // The full grid of `evaluate` would take longer than the rest of the demo.
-    let scenarios = ScenarioTableAnswer::new(&known, &Scenario::ALL, Grid::Linear, &|_, _, _| {})?;
+    let table = || ScenarioTableAnswer::new(&known, &Scenario::ALL, Grid::Linear, &|_, _, _| {});
+    let scenarios = args.scenarios.then(table).transpose()?;
     let link = link(known, question, &planner);
     let answer = DemoAnswer::new(
         samples,
@@ -208,10 +214,10 @@ impl Bench<'_> {
     }
 
     /// Returns the runs of the whole job: the held-out configuration first, then the others for the
-    /// scenario table.
-    fn whole(&self) -> Vec<Run> {
+    /// published scenarios.
+    fn whole(&self, for_scenarios: bool) -> Vec<Run> {
         let mut configurations = vec![self.plan.left_out];
-        configurations.extend(self.plan.whole);
+        configurations.extend(self.plan.whole.iter().filter(|_| for_scenarios));
         configurations.into_iter().map(|configuration| self.run(configuration, 1.0, 0)).collect()
     }
 

@@ -42,3 +42,18 @@ async fn a_dropped_training_run_is_asked_for_what_it_lacks_and_has_the_answer_of
     );
     browser.close().await
 }
+
+#[tokio::test]
+async fn samples_of_an_own_program_have_the_answer_of_the_command_line_in_its_unit() -> anyhow::Result<()> {
+    let file = workspace_dir().join("runner/tests/fixtures/program.jsonl");
+    let home = tempfile::tempdir()?;
+    let plan = Answer::of(home.path(), &["plan", &file.display().to_string(), "--format", "json"])?.json()?;
+
+    let (_host, browser) = open_page().await?;
+    drop_file(&browser, "program.jsonl", &fs::read(&file)?).await?;
+    browser.answered().await?;
+    assert_eq!(browser.secs("recommended-time").await?, plan["recommended"]["completion_time_secs"].to_string());
+    let unit = "return document.querySelector('label[for=images]').textContent";
+    assert_eq!(script(&browser, unit).await?, json!("Steps"));
+    browser.close().await
+}

@@ -13,13 +13,15 @@ use crate::output::Format;
 pub struct DemoAnswer {
     schema: u32,
     samples: Vec<Sample>,
-    scenario_table: Vec<ScenarioRow>,
+    /// Absent without `--scenarios`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scenario_table: Option<Vec<ScenarioRow>>,
     recommendation: Option<Row>,
     check: Check,
     link: String,
     decision: PlanAnswer,
     #[serde(skip)]
-    scenarios: ScenarioTableAnswer,
+    scenarios: Option<ScenarioTableAnswer>,
 }
 
 /// A configuration left out of the fit, predicted and then measured.
@@ -77,7 +79,7 @@ impl DemoAnswer {
     /// Assembles the answer.
     pub fn new(
         samples: Vec<Sample>,
-        scenarios: ScenarioTableAnswer,
+        scenarios: Option<ScenarioTableAnswer>,
         decision: PlanAnswer,
         check: Check,
         link: String,
@@ -85,7 +87,7 @@ impl DemoAnswer {
         Self {
             schema: SCHEMA,
             samples,
-            scenario_table: scenarios.scenarios.clone(),
+            scenario_table: scenarios.as_ref().map(|table| table.scenarios.clone()),
             recommendation: decision.recommended.clone(),
             check,
             link,
@@ -100,7 +102,8 @@ impl DemoAnswer {
     }
 
     fn table(&self) -> String {
-        let (decision, check, scenarios) = (self.decision.table(), self.check.table(), self.scenarios.body());
-        format!("{decision}\n{check}\n{scenarios}\nThe answer as a link, for a colleague:\n{}\n", self.link)
+        let (decision, check) = (self.decision.table(), self.check.table());
+        let scenarios = self.scenarios.as_ref().map_or_else(String::new, |table| format!("{}\n", table.body()));
+        format!("{decision}\n{check}\n{scenarios}The answer as a link, for a colleague:\n{}\n", self.link)
     }
 }

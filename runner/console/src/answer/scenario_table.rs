@@ -96,11 +96,12 @@ impl ScenarioTableAnswer {
 
     /// Renders the table without the job's title.
     pub(super) fn body(&self) -> String {
-        let columns = aligned(["<scenario", "accuracy", "fitted on", "tested on", "t1 collecting", "t2 training", "T"]);
+        let columns =
+            aligned(["<scenario", "error (MAPE)", "fitted on", "tested on", "t1 collecting", "t2 training", "T"]);
         let cells = |row: &ScenarioRow| {
             vec![
                 row.scenario.label().to_owned(),
-                row.accuracy_percent.map_or_else(|| "unknown".into(), format_percent),
+                row.mape_percent.map_or_else(|| "unknown".into(), format_percent),
                 row.fitted.to_string(),
                 row.tested.to_string(),
                 format_duration(row.t1_secs),
