@@ -456,10 +456,19 @@ const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/progr
 
 #[test]
 fn a_plan_and_advice_for_an_own_program_are_readable() {
-    let ask = |command: &[&str]| Foreglow::new().run(command);
-    golden("program-plan-table", &ask(&["plan", PROGRAM, "--deadline", "1m", "--executors", "1-4"]));
-    golden("program-plan-json", &ask(&["plan", PROGRAM, "--deadline", "1m", "--executors", "1,2", "--format", "json"]));
-    golden("program-advise", &ask(&["advise", PROGRAM, "--deadline", "1m"]));
+    let home = Foreglow::new();
+    let program = home.write("program.jsonl", &std::fs::read_to_string(PROGRAM).unwrap());
+    let ask = |command: &[&str]| {
+        let mut answer = home.run(command);
+        answer.stdout = answer.stdout.replace(&home.path(""), "");
+        answer
+    };
+    golden("program-plan-table", &ask(&["plan", &program, "--deadline", "1m", "--executors", "1-4"]));
+    golden(
+        "program-plan-json",
+        &ask(&["plan", &program, "--deadline", "1m", "--executors", "1,2", "--format", "json"]),
+    );
+    golden("program-advise", &ask(&["advise", &program, "--deadline", "1m"]));
 }
 
 #[test]

@@ -114,7 +114,10 @@ fn lines(width: Option<u16>, header: &[String], aligns: &[Align], rows: &[Vec<St
     }
     table.set_header(header);
     table.add_rows(rows);
-    let is_tight = |width: u16| width < WIDE || !fits(width, GAP, header, rows);
+    let is_tight = |width: u16| {
+        let is_whole = |gap| fits_whole(width, gap, header, rows);
+        width < WIDE || !fits(width, GAP, header, rows) || (!is_whole(GAP) && is_whole(0))
+    };
     let gap = if width.is_some_and(is_tight) { 0 } else { GAP };
     for (index, (column, align)) in table.column_iter_mut().zip(aligns).enumerate() {
         column.set_padding((0, gap));
@@ -148,8 +151,15 @@ fn fits(width: u16, gap: u16, header: &[String], rows: &[Vec<String>]) -> bool {
     words.sum::<u32>() <= u32::from(width)
 }
 
-/// Replaces the spaces that join a number with its unit or its comparison, the parts of a time, and
-/// the end of an interval: `12.35 s`, `> 99 %`, `2 min 4 s`, `to 5 s`.
+/// Returns whether all columns fit side by side without a line break, with `gap` more spaces.
+fn fits_whole(width: u16, gap: u16, header: &[String], rows: &[Vec<String>]) -> bool {
+    let whole = |cell: &String| cell.replace(' ', NO_BREAK);
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(whole).collect()).collect();
+    fits(width, gap, &header.iter().map(whole).collect::<Vec<_>>(), &rows)
+}
+
+/// Replaces the spaces that join a number with its unit, currency or comparison, the parts of a
+/// time, and the end of an interval: `12.35 s`, `USD 5`, `> 99 %`, `2 min 4 s`, `to 5 s`.
 fn with_units(cell: &str) -> String {
     const UNITS: [&str; 8] = ["s", "min", "h", "%", "MiB", "px", "words", "images"];
     let ends_in_digit = |word: &str| word.ends_with(|letter: char| letter.is_ascii_digit());
@@ -159,6 +169,7 @@ fn with_units(cell: &str) -> String {
         let starts_with_digit = word.starts_with(|letter: char| letter.is_ascii_digit());
         let joins = ends_in_digit(last) && UNITS.contains(&word)
             || starts_with_digit && UNITS.contains(&last)
+            || starts_with_digit && last.len() == 3 && last.bytes().all(|letter| letter.is_ascii_uppercase())
             || matches!(last, "<" | ">" | "≤" | "≥" | "to");
         if !text.is_empty() {
             text.push_str(if joins { NO_BREAK } else { " " });

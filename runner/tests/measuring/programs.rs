@@ -155,9 +155,9 @@ fn a_program_is_stopped_as_soon_as_its_time_is_known_and_says_if_it_ended_before
 fn a_job_of_tokens_keeps_to_its_budget_is_watched_and_has_a_link() {
     let folder = tempfile::tempdir().unwrap();
     let (output, monitor) = (folder.path().join("a.jsonl"), folder.path().join("monitor.jsonl"));
-    let line = "test {images} -gt 0 && sleep 0.3";
+    let line = "test {images} -gt 0 && sleep 1.2";
     let collect = ["collect", "--cores", "1", "--sampling-rate", "10%,20%,40%", "--images", "5000", "--unit", "tokens"];
-    let files = ["--output", text(&output), "--monitor", text(&monitor), "--budget-time", "1s", "--repeat", "9"];
+    let files = ["--output", text(&output), "--monitor", text(&monitor), "--budget-time", "4s", "--repeat", "9"];
     let (code, table, err) = answer(&[&collect[..], &files, &["--", line]].concat());
     assert_eq!(code, 0, "{err}");
     let measured = samples(text(&output));
@@ -217,7 +217,10 @@ fn each_bad_command_is_told_in_one_sentence() {
         (&["--steps", "9", "--", "no-such-program", "{steps}"], "there is no program no-such-program"),
         (&["--steps", "9", "--progress", "step", "--", "sleep", "{steps}"], "--progress: it has no group"),
         (&["--steps", "9", "--progress", "(", "--", "sleep", "{steps}"], "--progress: it is not a regular expression"),
-        (&["--stop-after", "soon", "--", "sleep", "1"], "write 200steps, a time such as 5m, or a share such as 10%"),
+        (
+            &["--stop-after", "soon", "--", "sleep", "1"],
+            "write 200steps, a time such as 5m, a share such as 10%, or ±5%",
+        ),
         (&["--stop-after", "5m", "--sampling-rate", "0.1", "--", "sleep", "1"], "leave --sampling-rate out"),
         (&["--steps", "9", "--images", "9", "--", "sleep", "{steps}"], "cannot be used with"),
         (&["--gpus", "2"], "COMMAND"),

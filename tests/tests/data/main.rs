@@ -5,6 +5,7 @@ mod accuracy;
 mod addresses;
 mod collector;
 mod networks;
+mod random_questions;
 mod sign_in;
 mod training_runs;
 

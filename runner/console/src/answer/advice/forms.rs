@@ -194,7 +194,7 @@ impl AdviceAnswer {
         let brings = match (&self.verdict, &self.recommended) {
             (Verdict::First { .. }, _) => "",
             (_, Some(_)) => "expected saving",
-            (_, None) => "probability of meeting the limits",
+            (_, None) => "probability",
         };
         let columns = aligned([
             "<machine type",
