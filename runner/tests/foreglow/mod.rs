@@ -1,7 +1,7 @@
 //! The built binary with a separate data folder.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 
 /// Samples of two jobs, written by `make_samples.py` in the same folder.
@@ -98,7 +98,7 @@ pub struct Serving {
     child: Child,
     pub url: String,
     /// Kept open, so that the collector can write to it.
-    _stderr: BufReader<std::process::ChildStderr>,
+    stderr: BufReader<std::process::ChildStderr>,
 }
 
 impl Serving {
@@ -139,7 +139,7 @@ impl Serving {
             assert!(stderr.read_line(&mut said).unwrap() > 0, "no address in {said:?}");
         }
         let url = said.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
-        Self { child, url, _stderr: stderr }
+        Self { child, url, stderr }
     }
 
     /// Sends SIGKILL, so that the collector cannot clean up.
@@ -153,6 +153,14 @@ impl Serving {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").arg(id).status().unwrap().success());
         self.child.wait().unwrap().code()
+    }
+
+    /// Sends SIGKILL and returns what was written to standard error since the address.
+    pub fn said(mut self) -> String {
+        self.child.kill().unwrap();
+        let mut said = String::new();
+        self.stderr.read_to_string(&mut said).unwrap();
+        said
     }
 }
 
