@@ -14,6 +14,9 @@ const RUNS: usize = 1_899;
 /// Numbers of machine types and of the runs of each. From the third on they fill a file of 1 MB;
 /// the last has as many machine types as can be compared.
 const TYPES: [(usize, usize); 6] = [(100, 6), (200, 6), (50, 38), (160, 12), (250, 8), (500, 4)];
+/// Machine types with all settings, and with a few of which one was slow.
+const FULL_TYPES: usize = 8;
+const SLOW_TYPES: usize = 40;
 /// CNNs, each with one run on every device.
 const CNNS: usize = 500;
 const DEVICES: [&str; 3] = ["RTX 3090 NCHW", "RTX 3090 NHWC", "i9-10940X"];
@@ -48,6 +51,12 @@ pub fn many_runs_figures(clock: impl Fn() -> f64, only: &str) -> Vec<ManyRunsFig
         let name = format!("plan of {types} machine types with {runs} runs each");
         (name, 2_000.0, Box::new(move || plan(&many_types(types, runs))) as Box<dyn Fn()>)
     }));
+    let slow = || plan(&slow_types());
+    answers.push((
+        format!("plan of {} machine types with slow runs", FULL_TYPES + SLOW_TYPES),
+        2_000.0,
+        Box::new(slow),
+    ));
     let mut figures = Vec::new();
     for (name, limit_millis, answer) in answers {
         if name.contains(only) {
@@ -140,6 +149,20 @@ fn many_types(count: usize, runs: usize) -> Vec<Job> {
         job
     };
     (0..count).map(of_type).collect()
+}
+
+fn slow_types() -> Vec<Job> {
+    let of_type = |machine: usize| {
+        let mut job = job(Some(format!("t{machine}.large")));
+        let runs = if machine < FULL_TYPES { 16 } else { 4 };
+        for run in 0..runs {
+            let configuration = ([1, 2, 4, 8][run % 4], [1, 2][run / 4 % 2], [0.02, 0.1][run / 8]);
+            let slower = if machine >= FULL_TYPES && run == 0 { 6.0 } else { 1.0 + machine as f64 / 50.0 };
+            job.observations.push(observation(configuration, slower, machine * runs + run));
+        }
+        job
+    };
+    (0..FULL_TYPES + SLOW_TYPES).map(of_type).collect()
 }
 
 fn job(machine: Option<String>) -> Job {

@@ -76,6 +76,22 @@ impl Foreglow {
         Self::finish(command, "")
     }
 
+    /// Runs a command without its output, and returns its exit code and its peak memory, KiB.
+    pub fn peak_kib(&self, arguments: &[&str]) -> (Option<i32>, u64) {
+        let mut child = self.command().args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let status = format!("/proc/{}/status", child.id());
+        let mut peak = 0_u64;
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                return (status.code(), peak);
+            }
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            peak = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(peak);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
     pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Answer {
         let mut command = self.command();
         command.args(arguments);
