@@ -3,8 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use foreglow_model::{Predictor, Setting};
-use foreglow_shared::{Context, Job, Observation, RUN_SECS, SAMPLING_RATES};
+use std::sync::Arc;
+
+use foreglow_model::{JointPredictor, Limits, Plan, Predictor, Scaling, Setting, Space, advise};
+use foreglow_shared::{
+    Context, DEADLINE_SECS, Job, JobDefinition, JobGroup, MONEY, Observation, PriceSheet, Question, RUN_SECS,
+    SAMPLING_RATES,
+};
 use proptest::prelude::*;
 
 fn context() -> Context {
@@ -56,6 +61,58 @@ proptest! {
                 let interval = prediction.interval.map(|interval| interval.lower_secs + interval.upper_secs);
                 prop_assert!(interval.is_none_or(f64::is_finite), "{interval:?} from {job:?}");
             }
+        }
+    }
+}
+
+/// Limits of a question; half of them are given.
+fn limits() -> impl Strategy<Value = Limits> {
+    let limit = |range| prop::option::of(within(range, 100.0));
+    (limit(DEADLINE_SECS), limit(MONEY), limit(MONEY)).prop_map(|(deadline_secs, budget, max_hourly_cost)| Limits {
+        deadline_secs,
+        budget,
+        min_accuracy: None,
+        max_hourly_cost,
+        probability: 0.9,
+        spot: false,
+        startup_secs: 0.0,
+    })
+}
+
+/// Checks that an answer has no number that is infinite or missing by mistake.
+fn check(answer: &dyn std::fmt::Debug) -> Result<(), TestCaseError> {
+    let text = format!("{answer:?}");
+    let mut words = text.split(|letter: char| !letter.is_alphanumeric());
+    prop_assert!(!words.any(|word| matches!(word, "NaN" | "inf")), "{text}");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn plan_scaling_and_advice_from_the_most_extreme_runs_end_in_numbers(
+        of_types in prop::collection::vec(prop::collection::vec(run(), 1..8), 1..4),
+        core_hour in within(MONEY, 0.04),
+        limits in limits(),
+    ) {
+        let on = |(machine, runs): (usize, Vec<Observation>)| {
+            let mut context = context();
+            context.host.machine = Some(format!("t{machine}"));
+            Job::of_runs(context, runs)
+        };
+        let jobs: Vec<Job> = of_types.into_iter().enumerate().map(on).collect();
+        let sheet = Some(PriceSheet { core_hour, ..PriceSheet::example() });
+        for job in &jobs {
+            let Ok(predictor) = Predictor::fit_job(job) else { continue };
+            let question = Question::about(&job.observations);
+            check(&Scaling::of(&Arc::new(predictor), job, &question))?;
+        }
+        let group = JobGroup { definition: JobDefinition::of(&jobs[0].context), jobs, lenders: Vec::new() };
+        let joint = JointPredictor::fit(&group).unwrap();
+        if let Ok(plan) = Plan::new(joint, Space { sheet, keeps_sheet: true, ..Space::default() }) {
+            check(&plan.decide(&limits))?;
+            check(&advise(&group, &plan, &limits, &[]))?;
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Groups the measurements of one job over all configurations: machine types, engines, batches,
 //! averaging intervals.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,14 +20,15 @@ const BATCH_SIZE: &str = "batch_size";
 pub struct JobDefinition(Workload);
 
 /// The measurements of one job on all configurations, of all sizes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JobGroup {
     /// The job, with the images and epochs that are asked about.
     pub definition: JobDefinition,
     /// Its measurements, one [`Job`] for each context.
     pub jobs: Vec<Job>,
-    /// Measurements of other jobs of the same mode, which show how machine types differ.
-    pub lenders: Vec<Job>,
+    /// Measurements of other jobs of the same mode, which show how machine types differ. Groups
+    /// share them.
+    pub lenders: Vec<Arc<Job>>,
 }
 
 impl JobDefinition {
@@ -42,8 +45,15 @@ impl JobDefinition {
     /// Whether this is the same job, perhaps with another number of images or epochs, which are
     /// amounts of the work.
     pub fn is_same_job(&self, other: &Self) -> bool {
-        let Workload { images, epochs, .. } = other.0;
-        Self(Workload { images, epochs, ..self.0.clone() }) == *other
+        self.key() == other.key()
+    }
+
+    /// Returns a text that is equal for the same job of any size: its JSON, with sorted fields.
+    fn key(&self) -> String {
+        let any_size = Workload { images: 1, epochs: 1, ..self.0.clone() };
+        let mut json = serde_json::to_value(any_size).expect("a workload is an object of strings and numbers");
+        json.sort_all_objects();
+        json.to_string()
     }
 
     /// Returns a one-line title: `resnet18 inference, 2000 images of 32 px`.
@@ -132,17 +142,17 @@ impl JobGroup {
     /// ratio of its times shows how the machine types differ.
     pub fn other_machines(&self) -> Vec<&Job> {
         let own: Vec<&Job> = self.jobs.iter().filter(|job| !job.observations.is_empty()).collect();
-        other_machines(&own, &self.lenders.iter().collect::<Vec<_>>())
+        other_machines(&own, &self.lenders.iter().map(Arc::as_ref).collect::<Vec<_>>())
     }
 }
 
 fn other_machines<'a>(own: &[&Job], lenders: &[&'a Job]) -> Vec<&'a Job> {
-    let own: Vec<Hardware> = own.iter().map(|job| job.context.hardware()).collect();
+    let own: BTreeSet<Hardware> = own.iter().map(|job| job.context.hardware()).collect();
+    let key = |job: &Job| JobDefinition::of(&job.context).key();
     let (beside, mut others): (Vec<&Job>, Vec<&Job>) =
         lenders.iter().partition(|job| own.contains(&job.context.hardware()));
-    let beside: Vec<JobDefinition> = beside.iter().map(|job| JobDefinition::of(&job.context)).collect();
-    let is_beside = |job: &Job| beside.iter().any(|other| other.is_same_job(&JobDefinition::of(&job.context)));
-    others.retain(|job| job.context.host.machine.is_some() && is_beside(job));
+    let beside: BTreeSet<String> = beside.into_iter().map(key).collect();
+    others.retain(|job| job.context.host.machine.is_some() && beside.contains(&key(job)));
     others.sort_by_cached_key(|job| job.context.hardware());
     others.dedup_by_key(|job| job.context.hardware());
     others
@@ -156,15 +166,12 @@ pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
     let has_times = |job: &&Job| job.context.workload.mode == definition.mode && !job.observations.is_empty();
     let (own, lenders): (Vec<&Job>, Vec<&Job>) =
         jobs.iter().filter(has_times).partition(|job| JobDefinition::of(&job.context).is_same_job(&definition));
-    let mut choices: Vec<(String, u32, Option<u32>, u32)> = Vec::new();
+    let mut choices: BTreeSet<(String, u32, Option<u32>, u32)> = BTreeSet::new();
     for job in &own {
         let machine = job.context.machine_name();
         let (batch_size, average_every) = (job.context.workload.batch_size, job.context.workload.average_every);
         for run in &job.observations {
-            let choice = (machine.clone(), batch_size, average_every, run.partition_size);
-            if !choices.contains(&choice) {
-                choices.push(choice);
-            }
+            choices.insert((machine.clone(), batch_size, average_every, run.partition_size));
         }
     }
     choices.len() + other_machines(&own, &lenders).len()
@@ -180,24 +187,27 @@ pub fn group_by_definition(samples: &[Sample]) -> Vec<JobGroup> {
 /// the measurements.
 pub fn group_jobs(mut jobs: Vec<Job>) -> Vec<JobGroup> {
     jobs.sort_by_cached_key(|job| job.context.key());
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<JobGroup> = Vec::new();
-    for job in &jobs {
+    let mut lenders: Vec<(usize, Arc<Job>)> = Vec::new();
+    for job in jobs {
         let definition = JobDefinition::of(&job.context);
-        match groups.iter_mut().find(|group| group.definition.is_same_job(&definition)) {
-            Some(group) => group.jobs.push(job.clone()),
-            None => groups.push(JobGroup { definition, jobs: vec![job.clone()], lenders: Vec::new() }),
+        let place = *places.entry(definition.key()).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(JobGroup { definition, jobs: Vec::new(), lenders: Vec::new() });
         }
+        if !job.observations.is_empty() {
+            lenders.push((place, Arc::new(job.clone())));
+        }
+        groups[place].jobs.push(job);
     }
-    for group in &mut groups {
+    for (place, group) in groups.iter_mut().enumerate() {
         if let Some(largest) = Job::largest(&group.jobs) {
             group.definition = JobDefinition::of(&largest.context);
         }
-        let is_other = |job: &&Job| {
-            job.context.workload.mode == group.definition.mode
-                && !JobDefinition::of(&job.context).is_same_job(&group.definition)
-                && !job.observations.is_empty()
-        };
-        group.lenders = jobs.iter().filter(is_other).cloned().collect();
+        let mode = group.definition.mode;
+        let others = lenders.iter().filter(|(own, job)| *own != place && job.context.workload.mode == mode);
+        group.lenders = others.map(|(_, job)| Arc::clone(job)).collect();
     }
     let key = |group: &JobGroup| serde_json::to_string(&group.definition).unwrap_or_default();
     groups.sort_by_cached_key(key);

@@ -14,8 +14,8 @@ use crate::control::{Later, later, leave_time_for_frames, next};
 use crate::data::view::Tab;
 use crate::panel::{
     AccuracyByTime, Alert, Candidates, Compare, DataPanel, Export, Header, ImportPanel, InShort, JobTitle, LiveStatus,
-    MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, OwnSamples, QuestionPanel, Recommended, Samples,
-    Scenarios, Tabs, UnmeasuredQuestion, WhatIfPanel, WhySheet, tab_id,
+    MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, Offer, OwnSamples, QuestionPanel, Recommended,
+    Samples, Scenarios, Tabs, UnmeasuredQuestion, WhatIfPanel, WhySheet, tab_id,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
@@ -77,6 +77,7 @@ fn App() -> impl IntoView {
                 <Later>
                     <Alert />
                     <Newer />
+                    <Offer />
                     <LiveStatus />
                     <ImportPanel />
                     <MonitorPanel />

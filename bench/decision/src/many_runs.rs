@@ -11,8 +11,12 @@ use std::sync::Arc;
 
 /// Runs of one machine type in a file of 1 MB.
 const RUNS: usize = 1_899;
-/// Runs of each of many machine types.
-const RUNS_OF_TYPE: usize = 6;
+/// Numbers of machine types and of the runs of each. From the third on they fill a file of 1 MB;
+/// the last has as many machine types as can be compared.
+const TYPES: [(usize, usize); 6] = [(100, 6), (200, 6), (50, 38), (160, 12), (250, 8), (500, 4)];
+/// Machine types with all settings, and with a few of which one was slow.
+const FULL_TYPES: usize = 8;
+const SLOW_TYPES: usize = 40;
 /// CNNs, each with one run on every device.
 const CNNS: usize = 500;
 const DEVICES: [&str; 3] = ["RTX 3090 NCHW", "RTX 3090 NHWC", "i9-10940X"];
@@ -34,14 +38,25 @@ pub struct ManyRunsFigure {
 /// # Panics
 /// The benchmark's own runs cannot be fitted, which is a bug in the benchmark.
 pub fn many_runs_figures(clock: impl Fn() -> f64, only: &str) -> Vec<ManyRunsFigure> {
-    let types = |count: usize| format!("plan of {count} machine types with {RUNS_OF_TYPE} runs each");
-    let answers: [(String, f64, &dyn Fn()); 5] = [
-        (format!("plan of {RUNS} runs"), 2_000.0, &|| plan(&[one_type(RUNS)])),
-        (format!("scaling of {RUNS} runs"), 2_000.0, &|| scaling(&one_type(RUNS))),
-        (types(100), 2_000.0, &|| plan(&many_types(100))),
-        (types(200), 2_000.0, &|| plan(&many_types(200))),
-        (format!("three questions about {} pairs of device and CNN", CNNS * DEVICES.len()), 5_000.0, &many_names),
+    let mut answers: Vec<(String, f64, Box<dyn Fn()>)> = vec![
+        (format!("plan of {RUNS} runs"), 2_000.0, Box::new(|| plan(&[one_type(RUNS)]))),
+        (format!("scaling of {RUNS} runs"), 2_000.0, Box::new(|| scaling(&one_type(RUNS)))),
+        (
+            format!("three questions about {} pairs of device and CNN", CNNS * DEVICES.len()),
+            5_000.0,
+            Box::new(many_names),
+        ),
     ];
+    answers.extend(TYPES.map(|(types, runs)| {
+        let name = format!("plan of {types} machine types with {runs} runs each");
+        (name, 2_000.0, Box::new(move || plan(&many_types(types, runs))) as Box<dyn Fn()>)
+    }));
+    let slow = || plan(&slow_types());
+    answers.push((
+        format!("plan of {} machine types with slow runs", FULL_TYPES + SLOW_TYPES),
+        2_000.0,
+        Box::new(slow),
+    ));
     let mut figures = Vec::new();
     for (name, limit_millis, answer) in answers {
         if name.contains(only) {
@@ -122,11 +137,11 @@ fn one_type(runs: usize) -> Job {
     job
 }
 
-fn many_types(count: usize) -> Vec<Job> {
+fn many_types(count: usize, runs: usize) -> Vec<Job> {
     let of_type = |machine: usize| {
         let mut job = job(Some(format!("t{machine}.large")));
-        for run in 0..RUNS_OF_TYPE {
-            let seed = machine * RUNS_OF_TYPE + run;
+        for run in 0..runs {
+            let seed = machine * runs + run;
             let (executors, cores) = ([1, 2, 8, 43][draw(seed, 1, 4) as usize], [1, 4, 40][draw(seed, 2, 3) as usize]);
             let configuration = (executors, cores, [0.01, 0.1][run % 2]);
             job.observations.push(observation(configuration, 1.0 + machine as f64 / 50.0, seed));
@@ -134,6 +149,20 @@ fn many_types(count: usize) -> Vec<Job> {
         job
     };
     (0..count).map(of_type).collect()
+}
+
+fn slow_types() -> Vec<Job> {
+    let of_type = |machine: usize| {
+        let mut job = job(Some(format!("t{machine}.large")));
+        let runs = if machine < FULL_TYPES { 16 } else { 4 };
+        for run in 0..runs {
+            let configuration = ([1, 2, 4, 8][run % 4], [1, 2][run / 4 % 2], [0.02, 0.1][run / 8]);
+            let slower = if machine >= FULL_TYPES && run == 0 { 6.0 } else { 1.0 + machine as f64 / 50.0 };
+            job.observations.push(observation(configuration, slower, machine * runs + run));
+        }
+        job
+    };
+    (0..FULL_TYPES + SLOW_TYPES).map(of_type).collect()
 }
 
 fn job(machine: Option<String>) -> Job {
@@ -156,6 +185,7 @@ fn observation((executors, cores, sampling_rate): (u32, u32, f64), slower: f64, 
         completion_time_secs: slower * secs * (0.97 + 0.06 * unit(seed, 4)),
         startup_secs: None,
         disturbed: false,
+        log_error: 0.0,
     }
 }
 

@@ -16,10 +16,13 @@ pub struct Tuning {
     /// Standard deviation of the effect of a name, or of a column without a meaning, on one cost of
     /// a law about its effect on the whole time; above 0.
     pub likeness: f64,
+    /// Whether few candidates compete in a table of many rows, whose fits take long.
+    #[serde(default)]
+    pub is_brief: bool,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { flexible_prior: 0.1, held_out_rows: 6.0, efficiency: 0.2, likeness: 0.2 }
+        Self { flexible_prior: 0.1, held_out_rows: 6.0, efficiency: 0.2, likeness: 0.2, is_brief: false }
     }
 }

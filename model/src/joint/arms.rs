@@ -189,7 +189,7 @@ impl FittedArm {
     /// that of a job that never ran. `None` if no run completed.
     pub(super) fn beside(group: &JobGroup, PublicArm { context, times }: PublicArm) -> Option<Self> {
         let template = Job::of_runs(context, Vec::new());
-        let arm = arm(group, &template, &[], Learning::of(&template))?;
+        let arm = Shared::of(group).arm(&template, &[], Learning::of(&template))?;
         let memory_per_executor_mib = arm.memory_per_executor_mib.min(PUBLIC_MEMORY_MIB);
         Some(Self { memory_per_executor_mib, given: Some(Arc::new(times)), ..arm })
     }
@@ -263,6 +263,8 @@ impl FittedArm {
 
 /// Limit on the arms. Each has its runs, candidates and, for its memory, the runs of others.
 const MOST_ARMS: usize = 500;
+/// Limit on the arms with each of their partition sizes.
+const MOST_SIZES: usize = 2_000;
 
 /// Checks the number of the arms of a group before they are built.
 ///
@@ -270,12 +272,22 @@ const MOST_ARMS: usize = 500;
 /// There are more than [`MOST_ARMS`].
 pub(super) fn check_count(group: &JobGroup) -> Result<(), FitError> {
     let measured = || group.jobs.iter().filter(|job| !job.observations.is_empty());
-    let hardware: BTreeSet<Hardware> = measured().map(|job| job.context.hardware()).collect();
+    let shown =
+        group.jobs.iter().filter(|job| !job.observations.is_empty() || job.incomplete.iter().any(is_out_of_memory));
+    let hardware: BTreeSet<Hardware> = shown.map(|job| job.context.hardware()).collect();
     let learnings: BTreeSet<Learning> = measured().map(Learning::of).collect();
-    match (hardware.len() + group.other_machines().len()) * learnings.len() {
-        ..=MOST_ARMS => Ok(()),
-        count => Err(FitError::TooManyArms { count, most: MOST_ARMS }),
+    let count = (hardware.len() + group.other_machines().len()) * learnings.len();
+    if count > MOST_ARMS { Err(FitError::TooManyArms { count, most: MOST_ARMS }) } else { Ok(()) }
+}
+
+/// Returns the arms with each of their partition sizes, or, if these are more than [`MOST_SIZES`],
+/// with the usual one.
+pub(super) fn with_each_size(arms: Vec<FittedArm>, has_column: bool) -> Vec<FittedArm> {
+    let count: usize = arms.iter().map(|arm| 1 + arm.other_sizes(has_column).len()).sum();
+    if count > MOST_SIZES {
+        return arms;
     }
+    arms.into_iter().flat_map(|arm| arm.with_each_size(has_column)).collect()
 }
 
 /// Returns the arms of a group: each hardware on which a run completed or ran out of memory, with
@@ -301,6 +313,7 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     learnings.sort_unstable();
     learnings.dedup();
     learnings.retain(|learning| measured(&|(_, own)| own == learning));
+    let mut shared = Shared::of(group);
     let mut arms = Vec::new();
     for hardware in hardware_of {
         // The machine with the most accelerators, because machines of one name may differ in their
@@ -310,47 +323,79 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
         for learning in &learnings {
             let own = by_arm.get(&(hardware.clone(), *learning)).cloned().unwrap_or_default();
             let has_only_exceeded = !has_times_on(hardware);
-            arms.extend(arm(group, template, &own, *learning).map(|arm| FittedArm { has_only_exceeded, ..arm }));
+            arms.extend(shared.arm(template, &own, *learning).map(|arm| FittedArm { has_only_exceeded, ..arm }));
         }
     }
     let Some(first) = group.jobs.first() else { return arms };
     for lent in group.other_machines() {
         let context = Context { workload: first.context.workload.clone(), ..lent.context.clone() };
         let template = Job::of_runs(context, Vec::new());
-        let arm = |learning: &Learning| Some(FittedArm { is_lent: true, ..arm(group, &template, &[], *learning)? });
-        arms.extend(learnings.iter().filter_map(arm));
+        let mut arm = |learning: &Learning| Some(FittedArm { is_lent: true, ..shared.arm(&template, &[], *learning)? });
+        arms.extend(learnings.iter().filter_map(&mut arm));
     }
     arms
 }
 
-/// Returns the arm for training settings, with its own runs; `None` if no run of the group
-/// completed.
-fn arm(group: &JobGroup, template: &Job, own: &[&Job], learning: Learning) -> Option<FittedArm> {
-    let asked = group.definition.images_processed();
-    let largest_run = own.iter().flat_map(|job| {
-        let images = job.context.workload.images_processed();
-        job.observations.iter().map(move |run| run.sampling_rate * images)
-    });
-    let total = largest_run.fold(asked, f64::max);
-    // Advice proposes runs of this size.
-    let is_asked = |job: &&&Job| job.context.workload.images_processed() == asked;
-    let context = own.iter().find(is_asked).or(own.last()).map_or(&template.context, |job| &job.context);
-    let mut job = Job::joined(context.clone(), own, total);
-    learning.write(&mut job.context.workload);
-    job.context.host.accelerators.clone_from(&template.context.host.accelerators);
-    let memory = memory(group, template, learning.batch_size);
-    let of_group: Vec<Observation> = group.jobs.iter().flat_map(|job| &job.observations).copied().collect();
-    let sources = [
-        (SizesFrom::Own, &job.observations),
-        (SizesFrom::OtherMachines, &memory.observations),
-        (SizesFrom::OtherDevices, &of_group),
-    ];
-    let sizes = sources.into_iter().find_map(|(from, runs)| {
-        let largest = runs.iter().map(|run| run.memory_per_executor_mib).max()?;
-        Some((from, commonest(runs.iter().map(|run| run.partition_size))?, largest))
-    })?;
-    let arm = FittedArm::not_fitted(Arc::new(job), Arc::new(memory), sizes);
-    Some(FittedArm { whole_job: asked / total, accuracies: accuracies(group, learning), ..arm })
+/// What the arms of a group share, so that many arms need no copies.
+struct Shared<'a> {
+    group: &'a JobGroup,
+    /// The usual partition size and the largest memory of all completed runs.
+    sizes: Option<(u32, u32)>,
+    /// Whether the memory of an accelerator was exceeded, which another may have.
+    has_exceeded_accelerators: bool,
+    memories: BTreeMap<MemoryKey, Arc<Job>>,
+}
+
+/// What the runs that show the memory of an arm depend on: the batch size, whether executors have
+/// an accelerator and share it, and perhaps the hardware.
+type MemoryKey = (u32, bool, bool, Option<Hardware>);
+
+impl<'a> Shared<'a> {
+    fn of(group: &'a JobGroup) -> Self {
+        let mut incomplete = group.jobs.iter().flat_map(|job| &job.incomplete);
+        let has_exceeded_accelerators = incomplete.any(|run| run.outcome == IncompleteOutcome::OutOfAcceleratorMemory);
+        let sizes = sizes(group.jobs.iter().flat_map(|job| &job.observations));
+        Self { group, sizes, has_exceeded_accelerators, memories: BTreeMap::new() }
+    }
+
+    /// Returns the arm for training settings, with its own runs; `None` if no run of the group
+    /// completed.
+    fn arm(&mut self, template: &Job, own: &[&Job], learning: Learning) -> Option<FittedArm> {
+        let asked = self.group.definition.images_processed();
+        let largest_run = own.iter().flat_map(|job| {
+            let images = job.context.workload.images_processed();
+            job.observations.iter().map(move |run| run.sampling_rate * images)
+        });
+        let total = largest_run.fold(asked, f64::max);
+        // Advice proposes runs of this size.
+        let is_asked = |job: &&&Job| job.context.workload.images_processed() == asked;
+        let context = own.iter().find(is_asked).or(own.last()).map_or(&template.context, |job| &job.context);
+        let mut job = Job::joined(context.clone(), own, total);
+        learning.write(&mut job.context.workload);
+        job.context.host.accelerators.clone_from(&template.context.host.accelerators);
+        let memory = self.memory(template, learning.batch_size);
+        let (from, (partition_size, mib)) = None
+            .or_else(|| Some((SizesFrom::Own, sizes(&job.observations)?)))
+            .or_else(|| Some((SizesFrom::OtherMachines, sizes(&memory.observations)?)))
+            .or_else(|| Some((SizesFrom::OtherDevices, self.sizes?)))?;
+        let arm = FittedArm::not_fitted(Arc::new(job), memory, (from, partition_size, mib));
+        Some(FittedArm { whole_job: asked / total, accuracies: accuracies(self.group, learning), ..arm })
+    }
+
+    /// Returns the runs that show the memory of an executor on a template's hardware.
+    fn memory(&mut self, template: &Job, batch_size: u32) -> Arc<Job> {
+        let context = &template.context;
+        let hardware = self.has_exceeded_accelerators.then(|| context.hardware());
+        let key = (batch_size, context.accelerator.is_some(), context.shares_accelerators, hardware);
+        let group = self.group;
+        Arc::clone(self.memories.entry(key).or_insert_with(|| Arc::new(memory(group, template, batch_size))))
+    }
+}
+
+/// Returns the usual partition size of runs and their largest memory, MiB; `None` without a run.
+fn sizes<'a>(runs: impl IntoIterator<Item = &'a Observation> + Clone) -> Option<(u32, u32)> {
+    let largest = runs.clone().into_iter().map(|run| run.memory_per_executor_mib).max()?;
+    Some((commonest(runs.into_iter().map(|run| run.partition_size))?, largest))
 }
 
 /// Aggregates the accuracies for training settings by number of executors.

@@ -9,20 +9,27 @@ use super::arms::FittedArm;
 use crate::memory::Footprint;
 
 impl FittedArm {
-    /// Returns the arm with its usual partition size, then with each other size of completed runs,
-    /// if the runs show the effect of the size on the time.
-    pub(super) fn with_each_size(self, has_column: bool) -> Vec<Self> {
+    /// Returns the other partition sizes of completed runs, if the runs show the effect of the size
+    /// on the time.
+    pub(super) fn other_sizes(&self, has_column: bool) -> BTreeSet<u32> {
         // A fit of the arm alone cannot predict sizes that ran only on other machine types.
         let runs = match &self.own {
             Some(_) => &self.job.observations,
             None => &self.shown_by().observations,
         };
-        let sizes: BTreeSet<u32> = runs.iter().map(|run| run.partition_size).collect();
+        let is_shown = self.clone().assume_partition_size(self.partition_size, has_column);
+        let sizes = runs.iter().map(|run| run.partition_size);
+        sizes.filter(|size| is_shown && *size != self.partition_size).collect()
+    }
+
+    /// Returns the arm with its usual partition size, then with each other one.
+    pub(super) fn with_each_size(self, has_column: bool) -> Vec<Self> {
         let other = |size: u32| {
             let mut arm = Self { must_be_shown_to_fit: true, ..self.clone() };
-            (size != self.partition_size && arm.assume_partition_size(size, has_column)).then_some(arm)
+            arm.assume_partition_size(size, has_column);
+            arm
         };
-        let others: Vec<Self> = sizes.into_iter().filter_map(other).collect();
+        let others: Vec<Self> = self.other_sizes(has_column).into_iter().map(other).collect();
         std::iter::once(self).chain(others).collect()
     }
 

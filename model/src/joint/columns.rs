@@ -1,6 +1,7 @@
 //! The runs of all arms as rows of one table.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use foreglow_shared::{Context, CoreSplit, Engine, IncompleteOutcome, Job, JobGroup};
 
@@ -76,7 +77,7 @@ impl Columns {
         let own: Vec<FeatureRow> = group.jobs.iter().flat_map(rows).collect();
         let mut machines: BTreeSet<String> = own.iter().map(|row| row.machine.clone()).collect();
         machines.extend(group.other_machines().iter().map(|job| job.context.machine_name()));
-        let mut others: Vec<FeatureRow> = group.lenders.iter().flat_map(rows).collect();
+        let mut others: Vec<FeatureRow> = group.lenders.iter().flat_map(|job| rows(job)).collect();
         others.retain(|row| machines.contains(&row.machine));
         let step = others.len().div_ceil(MOST_LENT).max(1);
         let rows: Vec<FeatureRow> = own.iter().cloned().chain(others.into_iter().step_by(step)).collect();
@@ -92,7 +93,7 @@ impl Columns {
                 of.len() > 1
             })
         };
-        let mut jobs = group.jobs.iter().chain(&group.lenders);
+        let mut jobs = group.jobs.iter().chain(group.lenders.iter().map(Arc::as_ref));
         let are_replicas = jobs.all(|job| meaning_of_executors(&job.context) == Meaning::Replicas);
         let columns = Self {
             machine: machines.len() > 1,
@@ -205,7 +206,7 @@ fn rows(job: &Job) -> Vec<FeatureRow> {
 /// has no other run.
 fn fitting(group: &JobGroup, rows: Vec<FeatureRow>) -> Vec<FeatureRow> {
     let processors = |machine: &str| {
-        let jobs = group.jobs.iter().chain(&group.lenders);
+        let jobs = group.jobs.iter().chain(group.lenders.iter().map(Arc::as_ref));
         jobs.filter(|job| job.context.engine.is_on_one_machine() && job.context.machine_name() == machine)
             .find_map(|job| job.context.host.processors)
     };

@@ -21,14 +21,14 @@ use foreglow_shared::{Context, CoreSplit, Job, JobDefinition, JobGroup, TrainedA
 pub(crate) use self::arm_predictor::ArmPredictor;
 pub(crate) use self::arms::FittedArm;
 pub use self::arms::{Arm, Basis, SizesFrom};
-use self::arms::{arms, check_count};
+use self::arms::{arms, check_count, with_each_size};
 use self::choices::between;
 use self::columns::Columns;
 use crate::chance::{stopped_secs, within};
 use crate::runs::check;
 use crate::{
     Accuracy, AccuracyUnknown, Dataset, FitError, LoggedRun, Placement, Prediction, Predictor, PublicAnswer, Setting,
-    SimulatedTimes, TablePredictor, Warning,
+    SimulatedTimes, TablePredictor, Tuning, Warning,
 };
 
 /// Number of distinct settings from which on an arm is predicted from its own runs alone.
@@ -71,6 +71,8 @@ pub struct JointPredictor {
     accuracy_unknown: Option<AccuracyUnknown>,
     arms: Vec<Arm>,
     fitted: Vec<FittedArm>,
+    /// Whether there are more than [`MANY_ARMS`].
+    has_many_arms: bool,
     /// All runs as one table; `None` if there is a single arm or no completed run.
     table: Option<(Columns, Dataset)>,
     /// The fit of the table, computed at its first use.
@@ -93,7 +95,8 @@ impl JointPredictor {
         check_count(group)?;
         let mut fitted = arms(group);
         let is_alone = fitted.iter().filter(|arm| !arm.has_only_exceeded).count() == 1;
-        let enough = if fitted.len() > MANY_ARMS { ENOUGH_SETTINGS_OF_MANY } else { ENOUGH_SETTINGS };
+        let has_many_arms = fitted.len() > MANY_ARMS;
+        let enough = if has_many_arms { ENOUGH_SETTINGS_OF_MANY } else { ENOUGH_SETTINGS };
         // One setting of each arm: nothing else shows the effect of a machine type or of a count.
         let measured = || fitted.iter().filter(|arm| !arm.job.observations.is_empty());
         let are_single = measured().all(|arm| distinct_settings(&arm.job) == 1);
@@ -117,10 +120,10 @@ impl JointPredictor {
             group.jobs.iter().flat_map(|job| job.accuracies.iter().cloned()).collect();
         let accuracy_unknown = AccuracyUnknown::of(&accuracies, definition.images, definition.epochs);
         let (arms, joint_of_all) = (Vec::new(), OnceLock::new());
-        let joint = Self { definition, accuracy_unknown, arms, fitted: Vec::new(), table, joint: joint_of_all };
+        let joint =
+            Self { definition, accuracy_unknown, arms, fitted: Vec::new(), has_many_arms, table, joint: joint_of_all };
         let has_column = joint.has_partition_size();
-        let fitted = fitted.into_iter().flat_map(|arm| arm.with_each_size(has_column)).collect();
-        Ok(joint.with_arms(fitted))
+        Ok(joint.with_arms(with_each_size(fitted, has_column)))
     }
 
     /// Returns the predictor of a single context that a fitted predictor answers for.
@@ -141,6 +144,7 @@ impl JointPredictor {
             accuracy_unknown: None,
             arms: Vec::new(),
             fitted: Vec::new(),
+            has_many_arms: false,
             table: None,
             joint: OnceLock::new(),
         }
@@ -200,7 +204,9 @@ impl JointPredictor {
     /// Returns the fit of all runs.
     fn joint(&self) -> Option<(&Columns, &TablePredictor)> {
         let (columns, table) = self.table.as_ref()?;
-        let joint = self.joint.get_or_init(|| TablePredictor::fit(table, &columns.meanings()).ok());
+        let tuning = Tuning { is_brief: self.has_many_arms, ..Tuning::default() };
+        let fit = || TablePredictor::fit_tuned(table, &columns.meanings(), tuning).ok();
+        let joint = self.joint.get_or_init(fit);
         Some((columns, joint.as_ref()?))
     }
 

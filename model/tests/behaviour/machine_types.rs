@@ -78,9 +78,9 @@ fn a_machine_type_that_ran_other_cnns_is_compared_and_one_that_shares_none_is_no
     let mut group = group(vec![job("c5.xlarge", SLOW.grid(|| 0.0))]);
     assert_eq!(JointPredictor::fit(&group).unwrap().arms().len(), 1);
     group.lenders = vec![
-        other_cnn("mobilenet_v2", "c5.xlarge", SLOW, 0.4),
-        other_cnn("mobilenet_v2", "c7i.large", FAST, 0.4),
-        other_cnn("vgg16", "c6i.large", FAST, 3.0),
+        other_cnn("mobilenet_v2", "c5.xlarge", SLOW, 0.4).into(),
+        other_cnn("mobilenet_v2", "c7i.large", FAST, 0.4).into(),
+        other_cnn("vgg16", "c6i.large", FAST, 3.0).into(),
     ];
     let plan = compare(&group, &space());
     let arms = plan.predictor().arms();

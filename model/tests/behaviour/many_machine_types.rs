@@ -31,7 +31,7 @@ fn fit(machines: u32) -> JointPredictor {
                 runs.push(run(executors, cores, rate, secs));
             }
         }
-        job(&format!("type {machine:02}"), runs)
+        job(&format!("type {machine:03}"), runs)
     });
     JointPredictor::fit(&group(jobs.collect())).unwrap()
 }
@@ -55,4 +55,32 @@ fn many_machine_types_with_few_runs_are_predicted_from_the_runs_of_all() {
     assert!(many.arms().iter().all(|arm| arm.basis == Basis::Borrowed));
     let [few, many] = [error(&few, 45), error(&many, 55)];
     assert!(many < 0.08 && many < few, "{many} {few}");
+}
+
+#[test]
+fn a_brief_fit_of_hundreds_of_runs_is_as_good() {
+    let joint = fit(110);
+    let error = error(&joint, 110);
+    assert!(error < 0.05, "{error}");
+}
+
+#[test]
+fn slow_runs_on_many_machine_types_move_no_prediction_far() {
+    // The first types have all settings; the others have four, the first of which was slow.
+    const FULL: u32 = 8;
+    let settings = || [1, 2, 4, 8].into_iter().flat_map(|executors| [(executors, 1, 0.01), (executors, 2, 0.1)]);
+    let jobs = (0..24).map(|machine| {
+        let count = if machine < FULL { 8 } else { 4 };
+        let runs = settings().take(count).enumerate().map(|(place, (executors, cores, rate))| {
+            let slow = if machine >= FULL && place == 0 { 6.0 } else { 1.0 };
+            run(executors, cores, rate, slow * law(machine).secs(executors, cores, rate))
+        });
+        job(&format!("type {machine:03}"), runs.collect())
+    });
+    let joint = JointPredictor::fit(&group(jobs.collect())).unwrap();
+    for place in FULL as usize..24 {
+        let predicted = joint.predict(place, 8, 2).completion_time_secs.unwrap();
+        let expected = law(place as u32).secs(8, 2, 1.0);
+        assert!(libm::log(predicted / expected).abs() < 0.3, "{place}: {predicted} instead of {expected}");
+    }
 }

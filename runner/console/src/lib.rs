@@ -15,6 +15,7 @@ pub mod event_logs;
 pub mod grammar;
 pub mod imported;
 pub mod link_suffix;
+pub mod outliers;
 pub mod output;
 pub mod place;
 pub mod progress;

@@ -1,6 +1,7 @@
 //! `foreglow collect`: measures a grid of configurations.
 
 use foreglow_console::answer::predicted_before;
+use foreglow_console::outliers::outliers;
 use foreglow_console::output::{self, Format};
 use foreglow_console::place::DestinationArgs;
 use foreglow_console::progress::{Progress, note};
@@ -18,8 +19,6 @@ use foreglow_measurement::upload::UploadArgs;
 use foreglow_measurement::workload::{WorkloadArgs, prepare, warn};
 use foreglow_model::{FitError, Predictor, Repetitions};
 use foreglow_shared::{Context, Outcome, Sample, Uuid, Workload, format_count, group_by_context};
-
-use super::samples::outliers;
 
 /// Measure a CNN job, or your own program, on a grid of configurations and save the timing samples
 ///

@@ -6,11 +6,12 @@ use foreglow_console::ask::{Source, alone};
 use foreglow_console::compare::MachineArgs;
 use foreglow_console::event_logs::plan_logs;
 use foreglow_console::grammar::{Counts, count};
+use foreglow_console::outliers;
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::split::TotalsOfCores;
 use foreglow_exit::unusable;
-use foreglow_model::{JointPredictor, PublicJob};
+use foreglow_model::{JointPredictor, PublicJob, extrapolated};
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
 use foreglow_networks::public::{PublicArgs, beside, is_network, public_job, unknown_word};
 use foreglow_shared::{Context, JobGroup, NO_IMAGE_PX};
@@ -110,7 +111,8 @@ fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
     if args.image_px.is_some() && args.source.model.is_none() && !args.public.is_beside() {
         return Err(unusable("--image-px is for a CNN that was never run here; name it with --model"));
     }
-    let samples = args.source.samples()?;
+    let measured = args.source.measured_samples()?;
+    let samples = extrapolated(&measured);
     let never_run = never_run(&args.source, &samples, args.differences())?;
     if never_run.is_some() && args.public.is_beside() {
         return Err(unusable("--public needs runs of the network itself, which the samples lack; leave --public out"));
@@ -126,6 +128,7 @@ fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
         args.image_px.is_none_or(|px| px == own || own == NO_IMAGE_PX && args.public.is_beside())
     };
     let group = args.source.group(&samples, &is_of_size)?;
+    outliers::warn(&args.source, &measured, &group.definition)?;
     if args.public.is_beside() {
         return beside_samples(args, group);
     }

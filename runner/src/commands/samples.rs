@@ -6,15 +6,15 @@ use std::path::PathBuf;
 
 use foreglow_console::answer::HindsightAnswer;
 use foreglow_console::ask::Source;
+use foreglow_console::outliers::outliers;
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
 use foreglow_console::sample_table;
 use foreglow_console::samples_file::SamplesFile;
 use foreglow_console::table::{aligned, table};
-use foreglow_engine::sweep::Run;
 use foreglow_exit::unusable;
 use foreglow_machine::warnings_of;
-use foreglow_model::{Repetitions, checked_runs};
+use foreglow_model::checked_runs;
 use foreglow_shared::{Outcome, Sample, Timestamp, Uuid, format_count, format_rate};
 use foreglow_store::{Location, Store, user};
 
@@ -218,23 +218,6 @@ fn find<T: Copy + Ord + fmt::Display>(text: &str, known: &[T]) -> anyhow::Result
     }
 }
 
-/// Returns the samples that are outliers among the repetitions of their combination.
-pub fn outliers(samples: &[Sample]) -> BTreeSet<Uuid> {
-    let mut combinations: Vec<(Run, Vec<&Sample>)> = Vec::new();
-    for sample in samples.iter().filter(|sample| sample.outcome == Outcome::Completed) {
-        match combinations.iter_mut().find(|(run, all)| run.is_of(sample) && all[0].host == sample.host) {
-            Some((_, all)) => all.push(sample),
-            None => combinations.push((Run::of(sample), vec![sample])),
-        }
-    }
-    let of_combination = |(_, all): &(Run, Vec<&Sample>)| {
-        let times: Vec<f64> = all.iter().filter_map(|sample| sample.completed_secs()).collect();
-        let outliers = Repetitions::of(&times).map(|repetitions| repetitions.outliers).unwrap_or_default();
-        outliers.into_iter().filter_map(|index| Some(all.get(index)?.id)).collect::<Vec<Uuid>>()
-    };
-    combinations.iter().flat_map(of_combination).collect()
-}
-
 /// Returns how many trailing characters tell all ids apart.
 fn shown_letters(samples: &[Sample]) -> usize {
     let mut ids: Vec<String> = samples.iter().map(|sample| sample.id.to_string().chars().rev().collect()).collect();
@@ -308,12 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn outliers_are_told_within_a_combination_and_one_machine() {
-        let mut samples: Vec<Sample> =
-            [2.0, 2.1, 1.9, 2.05, 6.0].into_iter().zip(1..).map(|(secs, number)| sample(number, secs)).collect();
-        assert_eq!(outliers(&samples), BTreeSet::from([samples[4].id]));
-        samples[4].host.cpu = Some("another".into());
-        assert!(outliers(&samples).is_empty());
-        assert!(rows(&samples[..1], &BTreeSet::from([samples[0].id])).contains("outlier"));
+    fn outliers_are_marked_in_the_list() {
+        let samples = [sample(1, 2.0)];
+        assert!(rows(&samples, &BTreeSet::from([samples[0].id])).contains("outlier"));
     }
 }

@@ -229,6 +229,15 @@ impl Store {
         Ok(ids.into_iter().flatten().collect())
     }
 
+    /// Returns the name of the token that sent a sample; `None` if it is unknown.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn sender_of(&self, id: Uuid) -> anyhow::Result<Option<String>> {
+        let query = "SELECT sender FROM samples WHERE id = $1 AND sender IS NOT NULL";
+        Ok(self.read(query, &[text(id.to_string())], |mut row| row.text(0))?.pop())
+    }
+
     /// Returns the samples between two positions as JSON lines, at most [`PART_BYTES`] and one line
     /// of them, and the position of the last one.
     ///

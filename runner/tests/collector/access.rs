@@ -217,6 +217,17 @@ fn the_samples_of_a_leaked_token_are_listed_and_removed() {
     assert_eq!(listed(&["--by", "leaked", "--outliers"]), 1);
     assert_eq!(listed(&["--by", "leaked", "--since", "2100-01-01T00:00:00Z"]), 0);
     assert_eq!(home.run(&["samples", "list", SAMPLES, "--by", "leaked"]).code, 2);
+    let planned = home.run(&["plan"]);
+    let warning =
+        format!("1 sample is far from the repetitions of the same run, and counts: {} (sent by leaked)", id(2));
+    assert!(planned.stderr.contains(&warning), "{}", planned.stderr);
+    assert!(planned.stderr.contains("`foreglow samples list --outliers` lists them"), "{}", planned.stderr);
+    let file = home.write("some samples.jsonl", &format!("{wrong}\n{others}"));
+    let planned = home.run(&["plan", &file]);
+    let warning = format!("counts: {}; `foreglow samples list '{file}' --outliers` lists them", id(2));
+    assert!(planned.stderr.contains(&warning), "{}", planned.stderr);
+    let alike = home.write("alike.jsonl", &others);
+    assert!(!home.run(&["plan", &alike]).stderr.contains("far from"));
     assert_eq!(home.run(&["samples", "remove", "--since", "2100-01-01T00:00:00Z"]).code, 2);
     let removed = home.run(&["samples", "remove", "--by", "leaked", "--since", "2026-01-01T00:00:00Z"]);
     assert!(removed.code == 0 && removed.stderr.starts_with("6 samples removed from "), "{}", removed.stderr);

@@ -2,7 +2,7 @@
 
 use std::io::{Seek as _, SeekFrom, Write as _};
 
-use crate::foreglow::{Foreglow, Serving, line, post};
+use crate::foreglow::{Foreglow, Serving, get, line, post};
 
 /// Fills a store with samples and returns its path; all data is in this file, without a log.
 fn filled(home: &Foreglow, samples: u32) -> String {
@@ -32,6 +32,28 @@ fn a_file_whose_pages_are_overwritten_is_found_by_a_check_and_not_served() {
     assert!(found.stderr.contains("restore it from a copy"), "{}", found.stderr);
     let served = home.run(&["serve", "--listen", "127.0.0.1:0"]);
     assert!(served.code == 2 && served.stderr.contains("is damaged"), "{}", served.stderr);
+}
+
+#[test]
+fn damage_of_a_served_file_is_warned_of_once_on_standard_error() {
+    let home = Foreglow::new();
+    let path = filled(&home, 2_000);
+    let server = Serving::start(&home);
+    let mut file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.seek(SeekFrom::Start(4096)).unwrap();
+    file.write_all(&[0xa5; 20 * 4096]).unwrap();
+    for _ in 0..3 {
+        let (status, answer) = get(&server.url, "/api/v1/samples");
+        assert!(status >= 500 && answer.contains("is damaged"), "{status} {answer}");
+    }
+    assert_eq!(post(&server.url, &line(3_000)).0, 503);
+    let said = server.said();
+    let warnings: Vec<&str> = said.lines().filter(|line| line.contains("is damaged")).collect();
+    let [warning] = warnings[..] else { panic!("not one warning: {said}") };
+    assert!(
+        warning.starts_with("foreglow: warning: ") && warning.ends_with("until then, samples are refused"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -48,6 +48,31 @@ fn waiting(home: &Foreglow) -> String {
 }
 
 #[test]
+fn a_token_that_others_in_the_network_can_read_is_warned_of() {
+    // The store is empty, so that nothing is sent.
+    let home = Foreglow::new();
+    let said = |to: &str, token: Option<&str>| {
+        let mut command = home.command();
+        command.args(["upload", "--to", to]);
+        token.map(|token| command.env("FOREGLOW_TOKEN", token));
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    let warned = said("http://collector.example.org:8787", Some(TOKEN));
+    assert!(
+        warned.contains("can read the token that is sent to http://collector.example.org:8787; use https://"),
+        "{warned}"
+    );
+    assert!(!warned.contains(TOKEN));
+    for (to, token) in [
+        ("http://collector.example.org:8787", None),
+        ("https://collector.example.org", Some(TOKEN)),
+        ("http://127.0.0.1:8787", Some(TOKEN)),
+    ] {
+        assert_eq!(said(to, token), "", "{to}");
+    }
+}
+
+#[test]
 fn a_receipt_that_does_not_account_for_the_samples_loses_none() {
     let home = Foreglow::new();
     let (url, server) = answering(vec![response("200 OK", "", r#"{"new":0,"known":0,"rejected":[]}"#)]);

@@ -196,3 +196,38 @@ fn a_file_or_a_link_with_thousands_of_machine_types_takes_little_time_and_memory
         assert!(start.elapsed() < Duration::from_secs(5), "{command:?} took {:?}", start.elapsed());
     }
 }
+
+#[test]
+fn a_file_of_a_megabyte_takes_less_than_300_mib_of_memory() {
+    const MOST_KIB: u64 = 300 << 10;
+    let home = Foreglow::new();
+    let with = |number: u32, field: &str, other: String| line(number).replace(field, &other) + "\n";
+    let of_types = |number: u32, types: u32, sizes: bool| {
+        let partition_size = if sizes { number } else { 8 };
+        let machine = format!(r#""machine":"m{}""#, number % types);
+        let secs = format!(r#""completion_time_secs":{}"#, 1.0 + f64::from(number * 7919 % 97) / 10.0);
+        let executors = format!(r#""executors":{}"#, [1, 2, 8, 40][(number / types) as usize % 4]);
+        with(number, r#""cpu":"A""#, machine)
+            .replace(r#""completion_time_secs":2.5"#, &secs)
+            .replace(r#""executors":1"#, &executors)
+            .replace(r#""partition_size":8"#, &format!(r#""partition_size":{partition_size}"#))
+    };
+    let lines: [(&str, &dyn Fn(u32) -> String); 3] = [
+        ("CNNs", &|number| with(number, r#""model":"lenet5""#, format!(r#""model":"m{number}""#))),
+        ("the most machine types", &|number| of_types(number, 500, false)),
+        ("partition sizes", &|number| of_types(number, 400, true)),
+    ];
+    for (what, line) in lines {
+        let text: String = (1..)
+            .map(line)
+            .scan(0, |bytes, line| {
+                *bytes += line.len();
+                (*bytes < 1_000_000).then_some(line)
+            })
+            .collect();
+        let file = home.write("most.jsonl", &text);
+        let (code, peak) = home.peak_kib(&["plan", &file]);
+        assert!(matches!(code, Some(0..=2)), "{what}: {code:?}");
+        assert!((1..MOST_KIB).contains(&peak), "{what}: {} MiB", peak >> 10);
+    }
+}

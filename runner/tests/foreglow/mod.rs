@@ -3,7 +3,7 @@
 
 mod terminal;
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 
 /// Samples of two jobs, written by `make_samples.py` in the same folder.
@@ -78,6 +78,22 @@ impl Foreglow {
         Self::finish(command, "")
     }
 
+    /// Runs a command without its output, and returns its exit code and its peak memory, KiB.
+    pub fn peak_kib(&self, arguments: &[&str]) -> (Option<i32>, u64) {
+        let mut child = self.command().args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let status = format!("/proc/{}/status", child.id());
+        let mut peak = 0_u64;
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                return (status.code(), peak);
+            }
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            peak = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(peak);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
     pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Answer {
         let mut command = self.command();
         command.args(arguments);
@@ -100,7 +116,7 @@ pub struct Serving {
     child: Child,
     pub url: String,
     /// Kept open, so that the collector can write to it.
-    _stderr: BufReader<std::process::ChildStderr>,
+    stderr: BufReader<std::process::ChildStderr>,
 }
 
 impl Serving {
@@ -141,7 +157,7 @@ impl Serving {
             assert!(stderr.read_line(&mut said).unwrap() > 0, "no address in {said:?}");
         }
         let url = said.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
-        Self { child, url, _stderr: stderr }
+        Self { child, url, stderr }
     }
 
     /// Sends SIGKILL, so that the collector cannot clean up.
@@ -155,6 +171,14 @@ impl Serving {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").arg(id).status().unwrap().success());
         self.child.wait().unwrap().code()
+    }
+
+    /// Sends SIGKILL and returns what was written to standard error since the address.
+    pub fn said(mut self) -> String {
+        self.child.kill().unwrap();
+        let mut said = String::new();
+        self.stderr.read_to_string(&mut said).unwrap();
+        said
     }
 }
 

@@ -1,7 +1,10 @@
-//! Messages at the top of the page: errors, and newer data at the collector.
+//! Messages at the top of the page: errors, newer data at the collector, and samples of another
+//! page.
 
+use foreglow_shared::printable;
 use leptos::prelude::*;
 
+use crate::source::read_bytes;
 use crate::state::Planner;
 
 /// The last error; the rest of the page is unaffected by it.
@@ -43,6 +46,39 @@ pub fn Newer() -> impl IntoView {
                     </button>
                     <button type="button" class="quiet" on:click=move |_| planner.newer.set(None)>
                         "Keep the link's runs"
+                    </button>
+                </div>
+            }
+        })
+    }
+}
+
+/// Asks whether the samples of another page may replace those of this one. It is part of the page,
+/// because browsers refuse the questions of scripts in the frame of another site.
+#[component]
+pub fn Offer() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let offered = planner.import.offered;
+    move || {
+        offered.get().map(|offer| {
+            let from = match offer.origin.as_str() {
+                "null" => "A page without an address".into(),
+                origin => printable(origin),
+            };
+            let question =
+                format!("{from} sends the samples {:?}, which replace those of this page.", printable(&offer.name));
+            let open = move |_| {
+                offered.set(None);
+                read_bytes(planner, &offer.name, offer.bytes.clone());
+            };
+            view! {
+                <div class="notice" role="alert" data-testid="offer">
+                    <p>{question}</p>
+                    <button type="button" class="quiet" data-testid="offer-open" on:click=open>
+                        "Open them"
+                    </button>
+                    <button type="button" class="quiet" data-testid="offer-ignore" on:click=move |_| offered.set(None)>
+                        "Ignore them"
                     </button>
                 </div>
             }

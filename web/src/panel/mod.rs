@@ -39,7 +39,7 @@ pub use self::header::{Header, JobTitle};
 pub use self::import::ImportPanel;
 pub use self::live::LiveStatus;
 pub use self::machines::MachineTypes;
-pub use self::messages::{Alert, Newer};
+pub use self::messages::{Alert, Newer, Offer};
 pub use self::monitor::MonitorPanel;
 pub use self::networks::NetworkPanel;
 pub use self::question::QuestionPanel;

@@ -15,6 +15,8 @@ pub struct Import {
     pub unmapped: RwSignal<Option<Unmapped>>,
     /// A log or a training run that does not tell all of its job.
     pub lacking: RwSignal<Option<Lacked>>,
+    /// Samples of another page that the user has not decided about.
+    pub offered: RwSignal<Option<Offered>, LocalStorage>,
     /// The contents of the file.
     pub bytes: StoredValue<Option<Uint8Array>, LocalStorage>,
     /// The worker that reads it.
@@ -45,6 +47,17 @@ pub struct Lacked {
     pub mistake: Option<String>,
 }
 
+/// Samples that another page sends.
+#[derive(Clone, Debug)]
+pub struct Offered {
+    /// Origin of the page; `null` for one without, such as a local file.
+    pub origin: String,
+    /// Name of the samples, as the page gives it.
+    pub name: String,
+    /// The contents.
+    pub bytes: Uint8Array,
+}
+
 impl Import {
     /// No import in progress.
     pub fn new() -> Self {
@@ -52,9 +65,18 @@ impl Import {
             reading: RwSignal::new(None),
             unmapped: RwSignal::new(None),
             lacking: RwSignal::new(None),
+            offered: RwSignal::new_local(None),
             bytes: StoredValue::new_local(None),
             request: StoredValue::new_local(None),
         }
+    }
+
+    /// Offers samples to the user. Those offered before stay until the user decides, so that a
+    /// click accepts what the user read.
+    pub fn offer(&self, offered: Offered) {
+        self.offered.update(|waiting| {
+            waiting.get_or_insert(offered);
+        });
     }
 
     /// Cancels the import; the page keeps its jobs.

@@ -16,7 +16,7 @@ use foreglow_shared::{Job, MonitoredRun, PriceSheet, Question, WhatIf};
 use leptos::prelude::*;
 
 use self::import::Import;
-pub use self::import::{Lacked, Unmapped};
+pub use self::import::{Lacked, Offered, Unmapped};
 use self::live::Live;
 pub use self::live::{Connection, JobSummary};
 use self::networks::Networks;

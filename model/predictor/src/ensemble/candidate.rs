@@ -148,11 +148,16 @@ impl Kind {
 ///
 /// For more replicas, only the two laws that are known for them are used: with two counts, no
 /// held-out row shows how the time depends on more of them, and with three, one count does.
-pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
+///
+/// With `is_brief`, one form that is not a law competes with those that are.
+pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known, is_brief: bool) -> Vec<Kind> {
     if known.has_more_replicas {
         return vec![Kind::Law, Kind::Synchronised];
     }
     let mut kinds = flexible(extent, shape);
+    if is_brief && known.work {
+        kinds.retain(|kind| *kind == Kind::Far);
+    }
     if known.work || known.workers > 0 {
         kinds.push(Kind::Law);
     }

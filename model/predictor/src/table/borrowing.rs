@@ -1,6 +1,6 @@
 //! A fit of a table in which some names of a category, such as machine types, have few rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foreglow_numeric::median;
@@ -19,6 +19,10 @@ const MOST_PEERS: usize = 12;
 /// Limit on the rows of a peer for measuring errors.
 const MOST_ROWS: usize = 400;
 
+/// Limit on the rows of all fits that leave out the slow runs of one name each. Above it, one fit
+/// leaves out those of all names.
+const MOST_REFITTED: usize = 1_000;
+
 /// Predicts the names of a category with few rows by a regression on the fits of the fully measured
 /// names.
 #[derive(Debug)]
@@ -35,7 +39,9 @@ pub(super) struct Borrowing {
     determined: Vec<String>,
     peers: OnceLock<Vec<Peer>>,
     /// Regressions for names with few rows; `None` if the peers do not suffice.
-    borrowed: Mutex<BTreeMap<String, Option<Arc<Borrowed>>>>,
+    borrowed: OnceLock<BTreeMap<String, Option<Borrowed>>>,
+    /// The fits without the slow runs of a name, by name; that of all names has none.
+    without_slow: Mutex<BTreeMap<Option<String>, Option<Arc<Ensemble>>>>,
     tuning: Tuning,
 }
 
@@ -43,19 +49,11 @@ pub(super) struct Borrowing {
 #[derive(Debug)]
 struct Borrowed {
     transfer: Transfer,
-    /// `None` if the name has no slow run.
-    without_slow: Option<WithoutSlow>,
-}
-
-/// The fit of all rows but the slow runs of a name.
-#[derive(Debug)]
-struct WithoutSlow {
-    ensemble: Ensemble,
-    /// One for each slow run.
-    warnings: Vec<Warning>,
+    slow: Vec<Slow>,
 }
 
 /// A setting of a name whose runs took much longer than its others.
+#[derive(Debug)]
 struct Slow {
     rows: Vec<usize>,
     log: f64,
@@ -83,7 +81,8 @@ impl Clone for Borrowing {
             full: self.full.clone(),
             determined: self.determined.clone(),
             peers: OnceLock::new(),
-            borrowed: Mutex::default(),
+            borrowed: OnceLock::new(),
+            without_slow: Mutex::default(),
             tuning: self.tuning,
         }
     }
@@ -101,7 +100,8 @@ impl Borrowing {
             full: Vec::new(),
             determined: determined(dataset.features(), &rows),
             peers: OnceLock::new(),
-            borrowed: Mutex::default(),
+            borrowed: OnceLock::new(),
+            without_slow: Mutex::default(),
             tuning,
         };
         let compared = borrowing.for_peers(dataset.features()).ok()?;
@@ -126,11 +126,11 @@ impl Borrowing {
     /// A column is missing, or is a category on one side alone.
     pub(super) fn improve(&self, questions: &Features, predictions: &mut [Prediction]) -> Result<(), DatasetError> {
         for (name, places) in rows_of(questions, &self.category)? {
-            let Some(borrowed) = self.borrowed(&name) else { continue };
+            let Some(Some(borrowed)) = self.borrowed().get(&name) else { continue };
             let asked = questions.select(&places);
-            if let Some(WithoutSlow { ensemble, warnings }) = &borrowed.without_slow {
+            if let Some(ensemble) = self.without_slow(&name, &borrowed.slow) {
                 for (place, mut prediction) in places.iter().zip(ensemble.predict(&asked)?) {
-                    prediction.warnings.extend(warnings.iter().cloned());
+                    prediction.warnings.extend(borrowed.slow.iter().map(|slow| self.warning(slow)));
                     predictions[*place] = prediction;
                 }
             }
@@ -168,11 +168,10 @@ impl Borrowing {
         Features::new(kept)
     }
 
-    /// Returns the regression on the peers for a name with few rows.
-    fn borrowed(&self, name: &str) -> Option<Arc<Borrowed>> {
-        let rows = self.few.get(name)?;
-        let mut borrowed = self.borrowed.lock().unwrap_or_else(PoisonError::into_inner);
-        borrowed.entry(name.to_owned()).or_insert_with(|| self.borrow(rows).map(Arc::new)).clone()
+    /// Returns the regressions on the peers for the names with few rows.
+    fn borrowed(&self) -> &BTreeMap<String, Option<Borrowed>> {
+        let all = || self.few.iter().map(|(name, rows)| (name.clone(), self.borrow(rows))).collect();
+        self.borrowed.get_or_init(all)
     }
 
     fn borrow(&self, rows: &[usize]) -> Option<Borrowed> {
@@ -197,24 +196,36 @@ impl Borrowing {
                 expected_log: *log,
             })
             .collect();
-        Some(Borrowed { transfer, without_slow: self.without(&slow) })
+        Some(Borrowed { transfer, slow })
     }
 
-    /// Fits all rows but the slow ones.
-    fn without(&self, slow: &[Slow]) -> Option<WithoutSlow> {
-        if slow.is_empty() {
+    /// Returns the fit of all rows but the slow ones of a name, or of all names if these have so
+    /// many that each fit of its own would take long; `None` without a slow run.
+    fn without_slow(&self, name: &str, own: &[Slow]) -> Option<Arc<Ensemble>> {
+        if own.is_empty() {
             return None;
         }
-        let is_slow = |row: &usize| slow.iter().any(|slow| slow.rows.contains(row));
-        let rows: Vec<usize> = (0..self.dataset.secs().len()).filter(|row| !is_slow(row)).collect();
-        let ensemble = Ensemble::fit_tuned(&self.dataset.select(&rows), &self.known(), self.tuning).ok()?;
-        let warning = |slow: &Slow| Warning::SamplesDisagree {
+        let all = || self.borrowed().values().flatten().filter(|borrowed| !borrowed.slow.is_empty());
+        let is_shared = all().count() * self.dataset.secs().len() > MOST_REFITTED;
+        let slow: BTreeSet<usize> = match is_shared {
+            true => all().flat_map(|borrowed| &borrowed.slow).flat_map(|slow| &slow.rows).copied().collect(),
+            false => own.iter().flat_map(|slow| &slow.rows).copied().collect(),
+        };
+        let fit = || {
+            let rows: Vec<usize> = (0..self.dataset.secs().len()).filter(|row| !slow.contains(row)).collect();
+            Ensemble::fit_tuned(&self.dataset.select(&rows), &self.known(), self.tuning).ok().map(Arc::new)
+        };
+        let mut known = self.without_slow.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry((!is_shared).then(|| name.to_owned())).or_insert_with(fit).clone()
+    }
+
+    fn warning(&self, slow: &Slow) -> Warning {
+        Warning::SamplesDisagree {
             at: describe(self.dataset.features(), slow.rows[0]),
             runs: slow.rows.len(),
             secs: libm::exp(slow.log),
             expected_secs: libm::exp(slow.expected_log),
-        };
-        Some(WithoutSlow { ensemble, warnings: slow.iter().map(warning).collect() })
+        }
     }
 
     fn known(&self) -> Vec<(&str, Meaning)> {
@@ -317,5 +328,5 @@ fn distinct(features: &Features, rows: &[usize]) -> usize {
         };
         features.columns().iter().map(value).collect()
     };
-    rows.iter().map(|row| key(*row)).collect::<std::collections::BTreeSet<_>>().len()
+    rows.iter().map(|row| key(*row)).collect::<BTreeSet<_>>().len()
 }

@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use hyper::body::Body as _;
 
 use super::client::{Client, Secret};
 use super::limits::{count, count_unknown};
@@ -70,14 +71,20 @@ async fn answer(shared: &Shared, route: Route, entry: &Entry, mut request: Reque
     if !matches!(route, Route::Read | Route::Page) {
         return next.run(request).await;
     }
-    let holder = entry.holder();
-    let Some((share, work, turns)) = shared.shares.take(&holder, entry.path == EVENTS).await else {
+    let (holder, is_stream) = (entry.holder(), entry.path == EVENTS);
+    let refused = || {
         let sentence = format!("{holder} has too many answers at once; read them, and send the request again");
-        let refused = refusal(StatusCode::TOO_MANY_REQUESTS, sentence);
-        return ([(header::RETRY_AFTER, "1")], refused).into_response();
+        ([(header::RETRY_AFTER, "1")], refusal(StatusCode::TOO_MANY_REQUESTS, sentence)).into_response()
     };
+    let Some((mut share, work, turns)) = shared.shares.take(&holder, is_stream).await else { return refused() };
     request.extensions_mut().insert(turns);
     let mut response = next.run(request).await;
+    // The events are in a memory that all streams share.
+    if !is_stream {
+        let bytes = response.body().size_hint().exact();
+        let Some(with_memory) = shared.shares.hold(share, bytes).await else { return refused() };
+        share = with_memory;
+    }
     drop(work);
     response.extensions_mut().insert(Arc::new(share));
     response

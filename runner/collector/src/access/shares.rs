@@ -13,6 +13,11 @@ use tokio::time::timeout;
 const MOST_AT_WORK: usize = 2;
 /// Answers of a holder that are sent at the same time.
 const MOST_ANSWERS: usize = 64;
+/// Memory of the answers of a holder, and of all holders, KiB.
+const MOST_KIB: u32 = 16 << 10;
+const ALL_KIB: u32 = 4 * MOST_KIB;
+/// Memory of an answer that is read while it is sent, bytes.
+const STREAMED_BYTES: u64 = 256 << 10;
 /// Part of all connections that a holder may use for event streams, and the most of them. Each
 /// sample is sent to every stream, so that thousands of them would delay all others.
 const STREAMS_PART: usize = 4;
@@ -31,6 +36,7 @@ pub(crate) struct Shares {
     /// Event streams of all holders. The other connections stay for those who write or look after
     /// the collector.
     streams: Arc<Semaphore>,
+    memory: Arc<Semaphore>,
     holders: Mutex<HashMap<String, Arc<Holder>>>,
 }
 
@@ -39,14 +45,17 @@ struct Holder {
     work: Arc<Semaphore>,
     answers: Arc<Semaphore>,
     streams: Arc<Semaphore>,
+    memory: Arc<Semaphore>,
 }
 
 /// The share of an answer until its last part is sent.
 #[derive(Debug)]
 pub(crate) struct Share {
-    _holder: Arc<Holder>,
+    holder: Arc<Holder>,
     _answer: OwnedSemaphorePermit,
     _stream: Option<OwnedSemaphorePermit>,
+    /// Of the holder, and of all.
+    _memory: Option<[OwnedSemaphorePermit; 2]>,
 }
 
 /// The share of a request until the head of its answer is known.
@@ -73,6 +82,7 @@ impl Shares {
         Self {
             most_streams: (most_connections / STREAMS_PART).clamp(1, MOST_STREAMS),
             streams: Arc::new(Semaphore::new((most_connections / ALL_STREAMS_PART).max(1))),
+            memory: Arc::new(Semaphore::new(ALL_KIB as usize)),
             holders: Mutex::default(),
         }
     }
@@ -92,7 +102,18 @@ impl Shares {
         };
         let turns = Turns(Arc::clone(&holder.work));
         let work = timeout(PATIENCE, turns.take()).await.ok()??;
-        Some((Share { _holder: holder, _answer: answer, _stream: stream }, Work { _work: work }, turns))
+        let share = Share { holder, _answer: answer, _stream: stream, _memory: None };
+        Some((share, Work { _work: work }, turns))
+    }
+
+    /// Adds the memory of an answer to a share, after a while if earlier answers end meanwhile;
+    /// `None` if its holder has no more. The size is `None` if the answer is read while it is sent.
+    pub(super) async fn hold(&self, share: Share, bytes: Option<u64>) -> Option<Share> {
+        let kib = u32::try_from(bytes.unwrap_or(STREAMED_BYTES).div_ceil(1 << 10)).unwrap_or(MOST_KIB).min(MOST_KIB);
+        let take = async |memory: &Arc<Semaphore>| Arc::clone(memory).acquire_many_owned(kib).await.ok();
+        let both = async { Some([take(&share.holder.memory).await?, take(&self.memory).await?]) };
+        let memory = timeout(PATIENCE, both).await.ok()??;
+        Some(Share { _memory: Some(memory), ..share })
     }
 
     fn holder(&self, name: &str) -> Arc<Holder> {
@@ -101,8 +122,9 @@ impl Shares {
             holders.retain(|_, holder| Arc::strong_count(holder) > 1);
         }
         let new = || {
-            let [work, answers, streams] = [MOST_AT_WORK, MOST_ANSWERS, self.most_streams].map(Semaphore::new);
-            Arc::new(Holder { work: Arc::new(work), answers: Arc::new(answers), streams: Arc::new(streams) })
+            let most = [MOST_AT_WORK, MOST_ANSWERS, self.most_streams, MOST_KIB as usize];
+            let [work, answers, streams, memory] = most.map(|most| Arc::new(Semaphore::new(most)));
+            Arc::new(Holder { work, answers, streams, memory })
         };
         Arc::clone(holders.entry(name.to_owned()).or_insert_with(new))
     }
@@ -128,6 +150,28 @@ mod tests {
         assert!(shares.take("modest", false).await.is_some() && shares.take("modest", true).await.is_some());
         held.pop();
         assert!(shares.take("greedy", false).await.is_some(), "an answer has ended");
+    }
+
+    #[tokio::test]
+    async fn a_holder_with_large_answers_leaves_memory_to_the_others() {
+        let shares = Shares::new(40);
+        let answer = async |name: &str, bytes: Option<u64>| {
+            let (share, ..) = shares.take(name, false).await?;
+            shares.hold(share, bytes).await
+        };
+        let large = Some(5 << 20);
+        let mut held = Vec::new();
+        while let Some(share) = answer("greedy", large).await {
+            held.push(share);
+        }
+        assert_eq!(held.len(), 3, "of 16 MiB");
+        assert!(answer("greedy", Some(100)).await.is_some(), "a small answer");
+        assert!(answer("modest", large).await.is_some() && answer("modest", None).await.is_some());
+        held.pop();
+        assert!(answer("greedy", large).await.is_some(), "an answer has ended");
+        // An answer never waits for more than there is.
+        held.clear();
+        assert!(answer("greedy", Some(1 << 40)).await.is_some());
     }
 
     #[test]

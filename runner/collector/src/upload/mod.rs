@@ -157,6 +157,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_sent_is_readable_only_on_a_network_without_tls() {
+        for url in
+            ["http://team.example.org", "http://10.0.0.1:8787", "http://[2001:db8::1]", "http://localhost.example.org"]
+        {
+            assert!(is_readable(url), "{url}");
+        }
+        for url in ["https://team.example.org", "http://127.0.0.1:8787", "http://[::1]:1", "http://localhost:8787"] {
+            assert!(!is_readable(url), "{url}");
+        }
+    }
+
+    #[test]
     fn a_loopback_collector_is_reached_without_a_proxy() {
         use crate::address::is_loopback;
         assert!(is_loopback("http://127.0.0.1:1") && is_loopback("http://[::1]:1") && is_loopback("http://localhost"));

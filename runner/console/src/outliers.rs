@@ -1,0 +1,107 @@
+//! Samples whose times are far from those of their repetitions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foreglow_engine::sweep::Run;
+use foreglow_exit::note;
+use foreglow_model::Repetitions;
+use foreglow_shared::{Context, JobDefinition, Outcome, Sample, Uuid, format_count, shell_word};
+use foreglow_store::Store;
+
+use crate::ask::Source;
+
+/// Maximum number of samples that a warning names.
+const MOST_NAMED: usize = 5;
+
+/// Returns the samples that are outliers among the repetitions of their combination.
+pub fn outliers(samples: &[Sample]) -> BTreeSet<Uuid> {
+    let mut all: BTreeMap<String, Vec<(Run, Vec<&Sample>)>> = BTreeMap::new();
+    for sample in samples.iter().filter(|sample| sample.outcome == Outcome::Completed) {
+        let alike = all.entry(key(sample)).or_default();
+        match alike.iter_mut().find(|(run, all)| all[0].host == sample.host && run.is_of(sample)) {
+            Some((_, all)) => all.push(sample),
+            None => alike.push((Run::of(sample), vec![sample])),
+        }
+    }
+    let of_combination = |(_, all): &(Run, Vec<&Sample>)| {
+        let times: Vec<f64> = all.iter().filter_map(|sample| sample.completed_secs()).collect();
+        let outliers = Repetitions::of(&times).map(|repetitions| repetitions.outliers).unwrap_or_default();
+        outliers.into_iter().filter_map(|index| Some(all.get(index)?.id)).collect::<Vec<Uuid>>()
+    };
+    all.values().flatten().flat_map(of_combination).collect()
+}
+
+/// Returns a text that is equal for samples of one combination, so that only those with the same
+/// text are compared with each other.
+fn key(sample: &Sample) -> String {
+    let (workload, configuration) = (&sample.workload, &sample.configuration);
+    let images = workload.command.is_none().then(|| (workload.images as f64 * sample.sampling_rate).round().max(1.0));
+    let sizes = (configuration.split(), configuration.memory_per_executor_mib, configuration.partition_size);
+    format!("{} {sizes:?} {images:?}", Context::of(sample).key())
+}
+
+/// Warns of the outliers among the samples of a job, because they count like all others.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn warn(source: &Source, samples: &[Sample], definition: &JobDefinition) -> anyhow::Result<()> {
+    let is_of_job = |sample: &&Sample| {
+        sample.workload.model == definition.model && JobDefinition::of(&Context::of(sample)).is_same_job(definition)
+    };
+    let of_job: Vec<Sample> = samples.iter().filter(is_of_job).cloned().collect();
+    let outliers = outliers(&of_job);
+    if outliers.is_empty() {
+        return Ok(());
+    }
+    let store = if source.files.is_empty() { Some(Store::open_existing(source.store.as_ref())?) } else { None };
+    let mut named = Vec::new();
+    for id in outliers.iter().take(MOST_NAMED) {
+        let sender = store.as_ref().map(|store| store.sender_of(*id)).transpose()?.flatten();
+        named.push(sender.map_or_else(|| id.to_string(), |sender| format!("{id} (sent by {sender})")));
+    }
+    if outliers.len() > MOST_NAMED {
+        named.push(format!("{} more", outliers.len() - MOST_NAMED));
+    }
+    let (are, count) = if outliers.len() == 1 { ("is", "counts") } else { ("are", "count") };
+    note(&format!(
+        "warning: {} {are} far from the repetitions of the same run, and {count}: {}; `foreglow samples list{} \
+         --outliers` lists them",
+        format_count(outliers.len(), "sample"),
+        named.join(", "),
+        place(source)
+    ));
+    Ok(())
+}
+
+/// Returns the arguments that name the source of the samples.
+fn place(source: &Source) -> String {
+    let files = source.files.iter().map(|file| format!(" {}", shell_word(&file.display().to_string())));
+    let store = source.store.as_ref().map(|store| format!(" --store {}", shell_word(&store.to_string())));
+    files.chain(store).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_shared::parse_line;
+
+    use super::*;
+
+    fn sample(number: u32, secs: f64) -> Sample {
+        let line = format!(
+            r#"{{"schema":1,"id":"01890000-0000-7000-8000-{number:012x}","workload":{{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8}},"configuration":{{"executors":1,"cores_per_executor":1,"memory_per_executor_mib":1024,"partition_size":8}},"sampling_rate":0.1,"outcome":"completed","completion_time_secs":{secs},"engine":"local","runner_version":"0.1.0","host":{{}},"started_at":"2026-11-21T10:00:00Z"}}"#
+        );
+        parse_line(&line).unwrap()
+    }
+
+    #[test]
+    fn outliers_are_told_within_a_combination_and_one_machine() {
+        let mut samples: Vec<Sample> =
+            [2.0, 2.1, 1.9, 2.05, 6.0].into_iter().zip(1..).map(|(secs, number)| sample(number, secs)).collect();
+        assert_eq!(outliers(&samples), BTreeSet::from([samples[4].id]));
+        // Samples of earlier versions have the requested rate, which is that of as many images.
+        samples[4].sampling_rate = 0.100_01;
+        assert_eq!(outliers(&samples), BTreeSet::from([samples[4].id]));
+        samples[4].host.cpu = Some("another".into());
+        assert!(outliers(&samples).is_empty());
+    }
+}
