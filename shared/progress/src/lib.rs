@@ -25,7 +25,7 @@ mod track;
 use foreglow_shared::Curve;
 
 pub use crate::pattern::PatternError;
-pub use crate::recorder::Recorder;
+pub use crate::recorder::{Interruptions, Recorder};
 
 use crate::clock::LineTime;
 use crate::lines::Lines;
@@ -53,6 +53,16 @@ struct Progress {
     /// The last epoch that a line of its own announced.
     epoch: Option<Epoch>,
     clock: Clock,
+    /// Recorder of a new bar or counter.
+    recorder: Recorder,
+    batch_sizes: BatchSizes,
+}
+
+/// The batch sizes that the lines of a log tell: the first, and the last other one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct BatchSizes {
+    first: Option<f64>,
+    changed: Option<f64>,
 }
 
 /// Time that never goes back.
@@ -70,6 +80,13 @@ impl Reader {
     /// Creates a reader of all known forms.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates a reader of a log file that may have an interrupted run, whose interruptions count as
+    /// no time ([`Recorder::of_file`]).
+    pub fn of_file() -> Self {
+        let progress = Progress { recorder: Recorder::of_file(), ..Progress::default() };
+        Self { progress, ..Self::default() }
     }
 
     /// Creates a reader of the lines that match a regular expression, and of the own protocol. The
@@ -123,6 +140,16 @@ impl Reader {
         self.progress.curve()
     }
 
+    /// Returns the recorder of the curve, which tells what was left out of it.
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.progress.main().map(Track::recorder)
+    }
+
+    /// Returns the first and the last batch size, if the lines of a log file tell two.
+    pub fn changed_batch_size(&self) -> Option<(f64, f64)> {
+        self.progress.batch_sizes.first.zip(self.progress.batch_sizes.changed)
+    }
+
     /// Returns the first timestamp of a log file, seconds since 1970.
     pub fn started_at_secs(&self) -> Option<f64> {
         self.progress.clock.zero
@@ -139,7 +166,10 @@ impl Progress {
     }
 
     fn recorded(&mut self, line: &[u8], pattern: Option<&Pattern>) {
-        let (reading, logged_ms) = read(line, declared::read_mllog(line), pattern);
+        let logged = declared::read_mllog(line);
+        let batch_size = logged.as_ref().and_then(|logged| logged.batch_size);
+        let (reading, logged_ms) = read(line, logged, pattern);
+        self.batch_sizes.add(batch_size.or_else(|| text::batch_size(line).filter(|_| reading.is_some())));
         let line_time = logged_ms.map(|ms| LineTime::At(ms / 1000.0));
         if let Some(LineTime::At(secs)) = line_time {
             self.clock.zero.get_or_insert(secs);
@@ -198,7 +228,7 @@ impl Progress {
         }
         let place = match self.tracks.iter().position(|track| track.key == reading.key) {
             Some(place) => place,
-            None => self.insert(Track::new(&reading, at)),
+            None => self.insert(Track::new(&reading, at, self.recorder.clone())),
         };
         self.tracks[place].push(&reading, at);
         &mut self.tracks[place]
@@ -241,6 +271,15 @@ fn read(line: &[u8], logged: Option<declared::Logged>, pattern: Option<&Pattern>
         (Some(pattern), _) => (pattern.read(line), None),
         (None, Some(logged)) => (logged.reading, Some(logged.time_ms)),
         (None, None) => (text::read(line), None),
+    }
+}
+
+impl BatchSizes {
+    fn add(&mut self, size: Option<f64>) {
+        let Some(size) = size else { return };
+        if *self.first.get_or_insert(size) != size || self.changed.is_some() {
+            self.changed = Some(size);
+        }
     }
 }
 

@@ -33,13 +33,14 @@ pub(crate) struct Track {
 }
 
 impl Track {
-    pub fn new(reading: &Reading, at: f64) -> Self {
+    /// Creates a track, whose recorder is empty.
+    pub fn new(reading: &Reading, at: f64, recorder: Recorder) -> Self {
         Self {
             key: reading.key,
             source: reading.source,
             unit: reading.unit.to_string(),
             of: reading.of,
-            recorder: Recorder::default(),
+            recorder,
             base: passed_epochs(reading),
             last_step: reading.step,
             stride: 0.0,
@@ -60,7 +61,10 @@ impl Track {
             return;
         }
         if self.is_stale(reading) {
-            return;
+            if !self.recorder.is_restart(at) {
+                return;
+            }
+            self.return_to(reading);
         }
         let is_new_epoch = is_later(reading.epoch, self.epoch);
         if reading.step < self.last_step || (reading.step == self.last_step && is_new_epoch) {
@@ -97,6 +101,16 @@ impl Track {
         self.stride = self.stride.min(self.of.unwrap_or(f64::INFINITY));
     }
 
+    /// Goes back to the epoch of a run that was resumed.
+    fn return_to(&mut self, reading: &Reading) {
+        if let (Some(now), Some(before), true) = (reading.epoch, self.epoch, self.restarts) {
+            let passes = (before.number - now.number).max(0.0);
+            self.base = (self.base - passes * self.of.unwrap_or(0.0)).max(0.0);
+        }
+        self.epoch = reading.epoch;
+        self.last_step = reading.step;
+    }
+
     /// Whether another process, which is still in an earlier pass, wrote the reading.
     fn is_stale(&self, reading: &Reading) -> bool {
         if is_later(self.epoch, reading.epoch) {
@@ -115,6 +129,10 @@ impl Track {
         self.advances += 1;
         self.last_at = at;
         self.recorder.push(at, self.base);
+    }
+
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
     }
 
     /// Returns the newest point: seconds and work.
