@@ -159,9 +159,10 @@ impl Reader {
 impl Progress {
     fn live(&mut self, line: &[u8], at: f64, pattern: Option<&Pattern>) {
         let logged = declared::read_mllog(line);
-        if let Some(reading) = read(line, logged, pattern).0 {
+        if let Some(mut reading) = read(line, logged, pattern).0 {
+            self.find_epoch(&mut reading);
             let at = self.clock.at(at);
-            self.add(reading, at);
+            self.add(&reading, at);
         }
     }
 
@@ -174,17 +175,18 @@ impl Progress {
         if let Some(LineTime::At(secs)) = line_time {
             self.clock.zero.get_or_insert(secs);
         }
-        let Some(reading) = reading else { return };
+        let Some(mut reading) = reading else { return };
+        self.find_epoch(&mut reading);
         let line_time = line_time.or_else(|| clock::read(line));
         match line_time.and_then(|line_time| self.time_of(&reading, line_time)) {
             Some(at) => {
-                let track = self.add(reading, at);
+                let track = self.add(&reading, at);
                 if let Some(LineTime::Elapsed(secs)) = line_time {
                     track.last_elapsed = secs;
                 }
             }
             // A line without a time may still announce the epoch.
-            None => self.announce(&reading),
+            None => {}
         }
     }
 
@@ -202,35 +204,32 @@ impl Progress {
         let at = match (line_time, track) {
             (LineTime::Elapsed(secs), Some(track)) if secs >= track.last_elapsed => now + secs - track.last_elapsed,
             (LineTime::Elapsed(secs), _) => now + secs,
-            (LineTime::PerStep(secs), Some(track)) => {
-                let steps = reading.step - track.last_step();
-                now + secs * if steps > 0.0 { steps } else { 1.0 }
-            }
+            (LineTime::PerStep(secs), Some(track)) => now + secs * track.steps_to(reading),
+            // A bar that is printed only when it is complete.
+            (LineTime::PerStep(secs), None) if reading.of == Some(reading.step) => now + secs * reading.step,
             (LineTime::PerStep(secs), None) => now + secs,
             (LineTime::At(_), _) => return None,
         };
         Some(self.clock.at(at))
     }
 
-    /// Keeps the epoch of a line such as `Epoch 1/3`. One without a total may be that of a metric,
-    /// which is no start of an epoch.
-    fn announce(&mut self, reading: &Reading) {
-        if reading.source == Source::Epochs && reading.of.is_some() {
-            self.epoch = Some(Epoch { number: reading.step, of: reading.of });
+    /// Keeps the epoch of a line such as `Epoch 1/3`, and adds it to the bars that follow. One
+    /// without a total may be that of a metric, which is no start of an epoch.
+    fn find_epoch(&mut self, reading: &mut Reading) {
+        match (reading.source, reading.of) {
+            (Source::Epochs, Some(_)) => self.epoch = Some(Epoch { number: reading.step, of: reading.of }),
+            (Source::Steps, Some(_)) => reading.epoch = reading.epoch.or(self.epoch),
+            _ => {}
         }
     }
 
-    /// Adds a reading and returns its track.
-    fn add(&mut self, mut reading: Reading, at: f64) -> &mut Track {
-        self.announce(&reading);
-        if reading.source == Source::Steps && reading.of.is_some() {
-            reading.epoch = reading.epoch.or(self.epoch);
-        }
+    /// Adds a reading, whose epoch was found, and returns its track.
+    fn add(&mut self, reading: &Reading, at: f64) -> &mut Track {
         let place = match self.tracks.iter().position(|track| track.key == reading.key) {
             Some(place) => place,
-            None => self.insert(Track::new(&reading, at, self.recorder.clone())),
+            None => self.insert(Track::new(reading, at, self.recorder.clone())),
         };
-        self.tracks[place].push(&reading, at);
+        self.tracks[place].push(reading, at);
         &mut self.tracks[place]
     }
 

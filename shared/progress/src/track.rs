@@ -140,8 +140,18 @@ impl Track {
         self.recorder.last()
     }
 
-    pub fn last_step(&self) -> f64 {
-        self.last_step
+    /// Returns the steps between the last reading and the next one; none if another process wrote
+    /// one of the two.
+    pub fn steps_to(&self, next: &Reading) -> f64 {
+        let steps = next.step - self.last_step;
+        if self.is_stale(next) {
+            0.0
+        } else if steps < 0.0 || is_later(next.epoch, self.epoch) && steps == 0.0 {
+            // The rest of this pass, and the start of the next one.
+            self.of.map_or(1.0, |of| (of - self.last_step).max(0.0) + next.step).max(1.0)
+        } else {
+            steps
+        }
     }
 
     /// Returns how likely this is the main bar: kind of evidence, then the time in which it

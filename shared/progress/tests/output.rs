@@ -43,6 +43,7 @@ fn the_progress_of_each_program_is_that_of_its_training() {
         ("pytorch_dcgan", "steps", Some(32.0), Some(16.0), 31.0),
         ("timm_benchmark", "steps", Some(40.0), None, 40.0),
         ("megatron", "steps", Some(60.0), None, 60.0),
+        ("deepspeed", "steps", None, None, 100.0),
         ("mlperf", "samples", None, None, 480.0),
     ];
     for (name, unit, of, per_epoch, done) in expected {
