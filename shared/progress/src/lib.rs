@@ -82,8 +82,8 @@ impl Reader {
         Self::default()
     }
 
-    /// Creates a reader of a log file that may have an interrupted run, whose interruptions count as
-    /// no time ([`Recorder::of_file`]).
+    /// Creates a reader of a log file that may have an interrupted run, whose interruptions count
+    /// as no time ([`Recorder::of_file`]).
     pub fn of_file() -> Self {
         let progress = Progress { recorder: Recorder::of_file(), ..Progress::default() };
         Self { progress, ..Self::default() }

@@ -7,7 +7,8 @@ use super::{Run, changed_batch_size, refused, without_nan};
 use crate::{Given, Import, ImportError, Importer, Input};
 
 /// `results.csv` of Ultralytics, an exported history of Weights & Biases as CSV or JSON Lines, its
-/// summary, which has only the time of the whole run, and Lightning's `metrics.csv`, which lacks times and is refused.
+/// summary, which has only the time of the whole run, and Lightning's `metrics.csv`, which lacks
+/// times and is refused.
 pub struct History;
 
 /// The columns of a table of metrics.

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::{Run, refused, without_nan};
 use crate::{Given, Import, ImportError, Importer, Input};
 
-/// A metric of MLflow: lines of milliseconds since 1970, value and step, or JSON with lists of these,
-/// such as the answer of its server to `metrics/get-history`.
+/// A metric of MLflow: lines of milliseconds since 1970, value and step, or JSON with lists of
+/// these, such as the answer of its server to `metrics/get-history`.
 pub struct MlflowMetric;
 
 impl Importer for MlflowMetric {

@@ -27,7 +27,8 @@ impl Importer for TensorBoard {
     }
 
     fn sniff(&self, start: &str) -> bool {
-        // The length of the first record has zeros; other records are refused with their own sentence.
+        // The length of the first record has zeros. Other records are refused with their own
+        // sentence.
         start.chars().take(LENGTH).filter(|letter| *letter == '\0').count() > LENGTH / 2
     }
 
