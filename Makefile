@@ -209,6 +209,7 @@ lint: | setup-lint
 	cargo fmt --check --manifest-path bench/decision/Cargo.toml
 	cargo fmt --check --manifest-path runner/parity/Cargo.toml
 	cargo fmt --check --manifest-path tests/wasm-runner/Cargo.toml
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo fmt --check --manifest-path bench/scenario-grid/Cargo.toml
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use std::thread;
 use std::time::Duration;
 
-use foreglow_store::{Location, Store};
 use foreglow_collector::{Access, AccessLog, Collector, Options};
+use foreglow_store::{Location, Store};
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 

@@ -1,6 +1,6 @@
-//! Files of training runs, and the output of training programs: any bytes are rejected or read into
-//! samples that can be written and read back, and the progress does not depend on how the output is
-//! cut.
+//! Files of training runs and of benchmarks, and the output of training programs: each importer
+//! rejects any bytes or reads them into samples that can be written and read back, and the progress
+//! does not depend on how the output is cut.
 #![no_main]
 
 use foreglow_import::{Given, IMPORTERS, Input};
@@ -24,13 +24,13 @@ fuzz_target!(|bytes: &[u8]| {
     for (name, value) in LABELS {
         given.labels.set(name, value);
     }
-    let [_, _, _, trainer, tensorboard, mlflow, history, log, _] = IMPORTERS;
-    for importer in [trainer, tensorboard, mlflow, history, log] {
+    given.sampling_rates = vec![1.0];
+    for importer in IMPORTERS {
         let mut input = Input::from_bytes(bytes);
         let Ok(start) = input.start() else { continue };
         let _ = importer.sniff(&start);
         let Ok(import) = importer.read(&mut input, &given) else { continue };
-        assert!(!import.samples.is_empty());
+        assert!(!import.samples.is_empty() || !import.problems.is_empty());
         import.samples.iter().for_each(|sample| {
             if let Some(Ok(job)) = whole_job(sample) {
                 assert!(job.lower_secs <= job.secs && job.secs <= job.upper_secs, "{job:?}");

@@ -74,3 +74,50 @@ pub(crate) fn samples(path: &Path) -> anyhow::Result<Option<Vec<Sample>>> {
     }
     Ok(Some(samples))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_describe_the_runs_of_a_folder_in_several_formats() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, bytes: &[u8]| {
+            let file = folder.path().join(name);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, bytes).unwrap();
+        };
+        macro_rules! fixture {
+            ($name:literal) => {
+                include_bytes!(concat!("../../../shared/import/tests/training/", $name))
+            };
+        }
+        write("events/events.out.tfevents.1.host", fixture!("tensorboardx.tfevents"));
+        write("trainer/all_results.json", fixture!("all_results.json"));
+        write("yolo/results.csv", fixture!("ultralytics_results.csv"));
+        write("wandb/files/wandb-summary.json", fixture!("wandb-summary.json"));
+        write("mlflow/meta.yaml", b"");
+        write("mlflow/metrics/loss", fixture!("mlflow_loss"));
+        let log = "2026-11-28 10:00:00 step 1/9\n2026-11-28 10:00:01 step 2/9\n2026-11-28 10:00:02 step 9/9\n";
+        write("log/train.log", log.as_bytes());
+        let rows = "run,model,steps,epochs,machine\nevents,a,120,,g5.xlarge\ntrainer,b,120,,g5.xlarge\n\
+                    yolo,c,,3,g5.xlarge\nwandb,d,30,,g5.xlarge\nmlflow,e,20,,g5.xlarge\nlog,f,,,g5.xlarge\n";
+        write("labels.csv", rows.as_bytes());
+        let runs = samples(folder.path()).unwrap().unwrap();
+        let told = |sample: &Sample| {
+            let done = sample.progress.as_ref().and_then(|curve| curve.last()).map_or(0.0, |last| last.1);
+            (sample.workload.model.clone(), done, sample.whole_units().unwrap_or(0.0))
+        };
+        let mut told: Vec<(String, f64, f64)> = runs.iter().map(told).collect();
+        told.sort_by(|one, other| one.0.cmp(&other.0));
+        let expected = [
+            ("a", 30.0, 120.0),
+            ("b", 120.0, 120.0),
+            ("c", 3.0, 3.0),
+            ("d", 29.0, 30.0),
+            ("e", 20.0, 20.0),
+            ("f", 9.0, 9.0),
+        ];
+        assert_eq!(told, expected.map(|(model, done, whole)| (model.to_owned(), done, whole)));
+    }
+}

@@ -1,8 +1,8 @@
 //! Folders of training runs.
 //!
 //! A run leaves several files with the same steps behind, of which one is imported: event files of
-//! TensorBoard, or else the results of Ultralytics or of Hugging Face's Trainer, a metric of
-//! MLflow, a log, or a trace of PyTorch's profiler.
+//! TensorBoard, or else the results of Ultralytics or of Hugging Face's Trainer, the summary of
+//! Weights & Biases, a metric of MLflow, a log, or a trace of PyTorch's profiler.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,6 +17,10 @@ const MOST_ENTRIES: usize = 20_000;
 const EVALUATIONS: [&str; 5] = ["eval", "evaluation", "test", "val", "validation"];
 /// The state of Hugging Face's Trainer.
 const STATE: &str = "trainer_state.json";
+/// Logs of Weights & Biases itself.
+const OWN_LOGS: [&str; 2] = ["debug.log", "debug-internal.log"];
+/// Folders in which programs order the files of a run.
+const PARTS: [&str; 3] = ["files", "metrics", "train"];
 /// Folders above an event file that may hold the state of its run.
 const MOST_ABOVE: usize = 3;
 
@@ -39,13 +43,13 @@ impl Kind {
         let is_log = || Path::new(&name).extension().is_some_and(|end| end == "log");
         match name.as_str() {
             STATE => Some(Self::State),
-            "all_results.json" | "train_results.json" => Some(Self::Results),
+            "all_results.json" | "train_results.json" | "wandb-summary.json" => Some(Self::Results),
             "results.csv" => Some(Self::Table),
             name if name.contains(".tfevents.") || name.ends_with(".tfevents") => Some(Self::Events),
             _ if is_in("metrics") && file.ancestors().nth(2).is_some_and(|run| run.join("meta.yaml").is_file()) => {
                 Some(Self::Metric)
             }
-            _ if is_log() => Some(Self::Log),
+            _ if is_log() && !OWN_LOGS.contains(&&*name) => Some(Self::Log),
             name if name.contains(".pt.trace.json") => Some(Self::Trace),
             _ => None,
         }
@@ -118,10 +122,9 @@ fn checkpoint(folder: &Path) -> Option<u64> {
     file_name(folder).strip_prefix("checkpoint-")?.parse().ok()
 }
 
-/// Returns the folder of the run of a file, without the folders in which programs order the files
-/// of a run.
+/// Returns the folder of the run of a file, without those for a part of its files.
 fn own_folder(file: &Path) -> PathBuf {
-    let is_part = |folder: &&Path| checkpoint(folder).is_none() && !["metrics", "train"].contains(&&*file_name(folder));
+    let is_part = |folder: &&Path| checkpoint(folder).is_none() && !PARTS.contains(&&*file_name(folder));
     let parent = file.parent().unwrap_or(file);
     parent.ancestors().find(is_part).unwrap_or(parent).to_owned()
 }
@@ -202,6 +205,15 @@ mod tests {
     fn a_run_of_mlflow_is_one_of_its_metrics() {
         let names = ["mlruns/0/f00/meta.yaml", "mlruns/0/f00/metrics/lr", "mlruns/0/f00/metrics/train_loss"];
         assert_eq!(runs_of(&names), [run("mlruns/0/f00", &names[2..])]);
+    }
+
+    #[test]
+    fn a_run_of_weights_and_biases_is_its_summary() {
+        let run_of = |name: &str| format!("wandb/run-1-x/{name}");
+        let names = ["files/output.log", "files/wandb-summary.json", "logs/debug.log", "logs/debug-internal.log"];
+        let names = names.map(run_of);
+        let names = names.each_ref().map(String::as_str);
+        assert_eq!(runs_of(&names), [run("wandb/run-1-x", &names[1..2])]);
     }
 
     #[test]

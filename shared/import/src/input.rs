@@ -78,6 +78,11 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Whether the name of the part that is being read contains a text.
+    pub(crate) fn is_named(&self, text: &str) -> bool {
+        self.current.as_ref().is_some_and(|(name, _)| name.contains(text))
+    }
+
     /// Returns all bytes.
     ///
     /// # Errors

@@ -92,6 +92,9 @@ pub struct Import {
 /// The file has no usable sample, or contradicts what the user gave.
 pub fn import(mut input: Input<'_>, given: &Given) -> Result<Import, ImportError> {
     let start = input.start()?;
+    if input.is_named("tfevents") && !training::TensorBoard.sniff(&start) {
+        return Err(training::no_events());
+    }
     let importer = IMPORTERS.into_iter().find(|importer| importer.sniff(&start)).unwrap_or(&samples::SampleFile);
     let mut import = importer.read(&mut input, given)?;
     let is_training = import.samples.iter().any(|sample| sample.progress.is_some());

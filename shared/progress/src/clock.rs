@@ -35,18 +35,33 @@ fn timestamp(line: &[u8]) -> Option<f64> {
         .position(|window| window[..4].iter().all(u8::is_ascii_digit) && window[4] == b'-')?;
     let text = std::str::from_utf8(line.get(start..start + 19)?).ok()?;
     let text = format!("{}T{}", text.get(..10)?, text.get(11..)?);
-    // A constant offset of the time zone does not change durations.
     let secs = format!("{text}Z").parse::<Timestamp>().ok()?.as_second() as f64;
-    let fraction = line.get(start + 19).filter(|byte| matches!(byte, b'.' | b',')).and_then(|_| {
-        let digits: String = line[start + 20..]
-            .iter()
-            .take(9)
-            .take_while(|byte| byte.is_ascii_digit())
-            .map(|byte| char::from(*byte))
-            .collect();
-        format!("0.{digits}").parse::<f64>().ok()
-    });
-    Some(secs + fraction.unwrap_or(0.0))
+    let rest = &line[start + 19..];
+    let digits = match rest {
+        [b'.' | b',', digits @ ..] => digits.iter().take_while(|byte| byte.is_ascii_digit()).count(),
+        _ => 0,
+    };
+    let fraction = std::str::from_utf8(rest.get(1..=digits.min(9)).unwrap_or_default()).ok()?;
+    let fraction = format!("0.{fraction}").parse::<f64>().unwrap_or(0.0);
+    let offset = rest.get(if digits > 0 { digits + 1 } else { 0 }..).and_then(offset_secs);
+    Some(secs + fraction - offset.unwrap_or(0.0))
+}
+
+/// Reads the offset of a time zone, `+01:00` or ` -0500`, in seconds. A time without one is UTC.
+fn offset_secs(text: &[u8]) -> Option<f64> {
+    let text = text.strip_prefix(b" ").unwrap_or(text);
+    let (sign, hours, minutes, end) = match text {
+        [sign @ (b'+' | b'-'), a, b, b':', c, d, end @ ..] => (sign, [a, b], [c, d], end),
+        [sign @ (b'+' | b'-'), a, b, c, d, end @ ..] => (sign, [a, b], [c, d], end),
+        _ => return None,
+    };
+    let number = |digits: [&u8; 2]| {
+        let value = |digit: &u8| digit.is_ascii_digit().then(|| f64::from(digit - b'0'));
+        Some(value(digits[0])? * 10.0 + value(digits[1])?)
+    };
+    let secs = number(hours)? * 3600.0 + number(minutes)? * 60.0;
+    let is_whole = !end.first().is_some_and(u8::is_ascii_digit) && secs <= 14.0 * 3600.0;
+    is_whole.then_some(if *sign == b'-' { -secs } else { secs })
 }
 
 /// Returns the elapsed time of a bar: `[01:02<03:04, 5.0it/s]`.
@@ -111,5 +126,20 @@ mod tests {
         assert_eq!(tells("Train: 0 [ 5/9 (4%)]  Time: 0.345s,  742.03/s"), Some(LineTime::PerStep(0.345)));
         assert_eq!(tells("iteration 1/ 5 | elapsed time per iteration (ms): 512.5 |"), Some(LineTime::PerStep(0.5125)));
         assert_eq!(tells("loss 2.3"), None);
+    }
+
+    #[test]
+    fn an_offset_of_the_time_zone_counts() {
+        let at = |text: &str| timestamp(text.as_bytes()).map(|secs| secs - 1_795_888_800.0);
+        for (text, secs) in [
+            ("2026-11-28T18:00:00+01:00 step 1", -3600.0),
+            ("2026-11-28 18:00:00,5-0530 step 1", 19_800.5),
+            ("[2026-11-28 18:00:00.250 +0100] step 1", -3599.75),
+            ("2026-11-28T18:00:00Z step 1", 0.0),
+            ("2026-11-28 18:00:00 - INFO - step 1", 0.0),
+            ("2026-11-28 18:00:00 -12345 step 1", 0.0),
+        ] {
+            assert_eq!(at(text), Some(secs), "{text}");
+        }
     }
 }

@@ -29,6 +29,7 @@ pub(crate) fn read_protocol(line: &[u8]) -> Option<Reading> {
 pub(crate) struct Logged {
     /// Milliseconds since 1970.
     pub time_ms: f64,
+    pub batch_size: Option<f64>,
     pub reading: Option<Reading>,
 }
 
@@ -39,8 +40,9 @@ pub(crate) fn read_mllog(line: &[u8]) -> Option<Logged> {
     let time_ms = event.get("time_ms").and_then(Value::as_f64)?;
     let metadata = event.get("metadata")?;
     let number = |names: &[&str]| names.iter().find_map(|name| metadata.get(name).and_then(Value::as_f64));
-    let is_start = event.get("key").and_then(Value::as_str).is_some_and(|key| key.ends_with("_start"));
-    let is_stop = event.get("key").and_then(Value::as_str).is_some_and(|key| key == "epoch_stop");
+    let key = event.get("key").and_then(Value::as_str).unwrap_or_default();
+    let (is_start, is_stop) = (key.ends_with("_start"), key == "epoch_stop");
+    let batch_size = event.get("value").and_then(Value::as_f64).filter(|_| key == "global_batch_size");
     let epoch = number(&["epoch_num"]);
     let counts = [
         (number(&["samples_count", "sample_count"]), "samples", 0),
@@ -53,7 +55,7 @@ pub(crate) fn read_mllog(line: &[u8]) -> Option<Logged> {
         let source = Source::Declared;
         Some(Reading { source, key: hash(5, [key]), step, of: None, unit: unit.into(), epoch: None })
     });
-    Some(Logged { time_ms, reading })
+    Some(Logged { time_ms, batch_size, reading })
 }
 
 /// Returns the number of an epoch with the epochs of the job.

@@ -25,7 +25,7 @@ mod track;
 use foreglow_shared::Curve;
 
 pub use crate::pattern::PatternError;
-pub use crate::recorder::Recorder;
+pub use crate::recorder::{Interruptions, Recorder};
 
 use crate::clock::LineTime;
 use crate::lines::Lines;
@@ -53,6 +53,16 @@ struct Progress {
     /// The last epoch that a line of its own announced.
     epoch: Option<Epoch>,
     clock: Clock,
+    /// Recorder of a new bar or counter.
+    recorder: Recorder,
+    batch_sizes: BatchSizes,
+}
+
+/// The batch sizes that the lines of a log tell: the first, and the last other one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct BatchSizes {
+    first: Option<f64>,
+    changed: Option<f64>,
 }
 
 /// Time that never goes back.
@@ -70,6 +80,13 @@ impl Reader {
     /// Creates a reader of all known forms.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates a reader of a log file that may have an interrupted run, whose interruptions count
+    /// as no time ([`Recorder::of_file`]).
+    pub fn of_file() -> Self {
+        let progress = Progress { recorder: Recorder::of_file(), ..Progress::default() };
+        Self { progress, ..Self::default() }
     }
 
     /// Creates a reader of the lines that match a regular expression, and of the own protocol. The
@@ -123,6 +140,16 @@ impl Reader {
         self.progress.curve()
     }
 
+    /// Returns the recorder of the curve, which tells what was left out of it.
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.progress.main().map(Track::recorder)
+    }
+
+    /// Returns the first and the last batch size, if the lines of a log file tell two.
+    pub fn changed_batch_size(&self) -> Option<(f64, f64)> {
+        self.progress.batch_sizes.first.zip(self.progress.batch_sizes.changed)
+    }
+
     /// Returns the first timestamp of a log file, seconds since 1970.
     pub fn started_at_secs(&self) -> Option<f64> {
         self.progress.clock.zero
@@ -132,29 +159,34 @@ impl Reader {
 impl Progress {
     fn live(&mut self, line: &[u8], at: f64, pattern: Option<&Pattern>) {
         let logged = declared::read_mllog(line);
-        if let Some(reading) = read(line, logged, pattern).0 {
+        if let Some(mut reading) = read(line, logged, pattern).0 {
+            self.find_epoch(&mut reading);
             let at = self.clock.at(at);
-            self.add(reading, at);
+            self.add(&reading, at);
         }
     }
 
     fn recorded(&mut self, line: &[u8], pattern: Option<&Pattern>) {
-        let (reading, logged_ms) = read(line, declared::read_mllog(line), pattern);
+        let logged = declared::read_mllog(line);
+        let batch_size = logged.as_ref().and_then(|logged| logged.batch_size);
+        let (reading, logged_ms) = read(line, logged, pattern);
+        self.batch_sizes.add(batch_size.or_else(|| text::batch_size(line).filter(|_| reading.is_some())));
         let line_time = logged_ms.map(|ms| LineTime::At(ms / 1000.0));
         if let Some(LineTime::At(secs)) = line_time {
             self.clock.zero.get_or_insert(secs);
         }
-        let Some(reading) = reading else { return };
+        let Some(mut reading) = reading else { return };
+        self.find_epoch(&mut reading);
         let line_time = line_time.or_else(|| clock::read(line));
         match line_time.and_then(|line_time| self.time_of(&reading, line_time)) {
             Some(at) => {
-                let track = self.add(reading, at);
+                let track = self.add(&reading, at);
                 if let Some(LineTime::Elapsed(secs)) = line_time {
                     track.last_elapsed = secs;
                 }
             }
             // A line without a time may still announce the epoch.
-            None => self.announce(&reading),
+            None => {}
         }
     }
 
@@ -172,35 +204,32 @@ impl Progress {
         let at = match (line_time, track) {
             (LineTime::Elapsed(secs), Some(track)) if secs >= track.last_elapsed => now + secs - track.last_elapsed,
             (LineTime::Elapsed(secs), _) => now + secs,
-            (LineTime::PerStep(secs), Some(track)) => {
-                let steps = reading.step - track.last_step();
-                now + secs * if steps > 0.0 { steps } else { 1.0 }
-            }
+            (LineTime::PerStep(secs), Some(track)) => now + secs * track.steps_to(reading),
+            // A bar that is printed only when it is complete.
+            (LineTime::PerStep(secs), None) if reading.of == Some(reading.step) => now + secs * reading.step,
             (LineTime::PerStep(secs), None) => now + secs,
             (LineTime::At(_), _) => return None,
         };
         Some(self.clock.at(at))
     }
 
-    /// Keeps the epoch of a line such as `Epoch 1/3`. One without a total may be that of a metric,
-    /// which is no start of an epoch.
-    fn announce(&mut self, reading: &Reading) {
-        if reading.source == Source::Epochs && reading.of.is_some() {
-            self.epoch = Some(Epoch { number: reading.step, of: reading.of });
+    /// Keeps the epoch of a line such as `Epoch 1/3`, and adds it to the bars that follow. One
+    /// without a total may be that of a metric, which is no start of an epoch.
+    fn find_epoch(&mut self, reading: &mut Reading) {
+        match (reading.source, reading.of) {
+            (Source::Epochs, Some(_)) => self.epoch = Some(Epoch { number: reading.step, of: reading.of }),
+            (Source::Steps, Some(_)) => reading.epoch = reading.epoch.or(self.epoch),
+            _ => {}
         }
     }
 
-    /// Adds a reading and returns its track.
-    fn add(&mut self, mut reading: Reading, at: f64) -> &mut Track {
-        self.announce(&reading);
-        if reading.source == Source::Steps && reading.of.is_some() {
-            reading.epoch = reading.epoch.or(self.epoch);
-        }
+    /// Adds a reading, whose epoch was found, and returns its track.
+    fn add(&mut self, reading: &Reading, at: f64) -> &mut Track {
         let place = match self.tracks.iter().position(|track| track.key == reading.key) {
             Some(place) => place,
-            None => self.insert(Track::new(&reading, at)),
+            None => self.insert(Track::new(reading, at, self.recorder.clone())),
         };
-        self.tracks[place].push(&reading, at);
+        self.tracks[place].push(reading, at);
         &mut self.tracks[place]
     }
 
@@ -241,6 +270,15 @@ fn read(line: &[u8], logged: Option<declared::Logged>, pattern: Option<&Pattern>
         (Some(pattern), _) => (pattern.read(line), None),
         (None, Some(logged)) => (logged.reading, Some(logged.time_ms)),
         (None, None) => (text::read(line), None),
+    }
+}
+
+impl BatchSizes {
+    fn add(&mut self, size: Option<f64>) {
+        let Some(size) = size else { return };
+        if *self.first.get_or_insert(size) != size || self.changed.is_some() {
+            self.changed = Some(size);
+        }
     }
 }
 

@@ -8,6 +8,10 @@ const HEAD: usize = 64;
 /// Steps per second of recorded times, which keeps their decimal form short.
 const RESOLUTION: f64 = 1e4;
 
+/// Work that goes back after a pause of more than this multiple of the longest one before was
+/// resumed or started again.
+const RESTART_PAUSE: f64 = 2.0;
+
 /// Records the points of a [`Curve`](foreglow_shared::Curve) in ascending order, and drops some,
 /// evenly over time, when there are too many.
 #[derive(Clone, Debug, Default)]
@@ -17,11 +21,125 @@ pub struct Recorder {
     last: Option<(f64, f64)>,
     /// Least time between two kept points after the head, seconds.
     spacing: f64,
+    /// What is cut out of an interrupted run; `None` if all time counts.
+    cuts: Option<Cuts>,
+}
+
+/// What is cut out of a run that was interrupted.
+#[derive(Clone, Debug, Default)]
+struct Cuts {
+    interruptions: Interruptions,
+    /// Time that later points do not have, seconds.
+    shift_secs: f64,
+    /// Given time of the last reading, and the longest time between two, seconds.
+    given_secs: Option<f64>,
+    longest_secs: f64,
+    /// The recording before work that went back and has not gone on yet.
+    before: Option<Box<Recorder>>,
+    /// The longest run before one that started again.
+    earlier: Option<Box<Recorder>>,
+}
+
+/// What is left out of a recording, because the run was interrupted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Interruptions {
+    /// Number of interruptions.
+    pub count: u32,
+    /// Their time, seconds.
+    pub pause_secs: f64,
+    /// Units of work that were done again, and count once.
+    pub repeated: f64,
+    /// Start of the recorded run after the first reading, seconds.
+    pub start_secs: f64,
 }
 
 impl Recorder {
+    /// Creates a recorder of a file, which may have an interrupted run. Work that goes back after a
+    /// pause is resumed work: the pause is cut, and what is done again counts once.
+    pub fn of_file() -> Self {
+        Self { cuts: Some(Cuts::default()), ..Self::default() }
+    }
+
+    /// Whether work that goes back at this time is that of a resumed run, and not of another
+    /// process or an evaluation.
+    pub(crate) fn is_restart(&self, secs: f64) -> bool {
+        let Some(Cuts { given_secs: Some(given), longest_secs, .. }) = self.cuts else { return false };
+        longest_secs > 0.0 && secs - given > RESTART_PAUSE * longest_secs
+    }
+
+    /// Returns what was left out.
+    pub fn interruptions(&self) -> Interruptions {
+        self.settled().cuts.as_ref().map(|cuts| cuts.interruptions).unwrap_or_default()
+    }
+
+    /// Returns the longest run before one that started again.
+    pub fn earlier(&self) -> Option<&Self> {
+        self.settled().cuts.as_ref()?.earlier.as_deref()
+    }
+
+    /// Returns the recording without work that went back last and did not go on.
+    fn settled(&self) -> &Self {
+        self.cuts.as_ref().and_then(|cuts| cuts.before.as_deref()).unwrap_or(self)
+    }
+
+    /// Returns the time of a reading without the interruptions before it.
+    fn without_interruptions(&mut self, secs: f64, done: f64) -> f64 {
+        self.settle(done);
+        let is_back = self.last.is_some_and(|(_, last)| done < last);
+        if is_back && self.is_restart(secs) {
+            self.rewind(secs, done);
+        }
+        let Some(cuts) = &mut self.cuts else { return secs };
+        let pause = cuts.given_secs.map_or(0.0, |given| secs - given);
+        if cuts.before.is_none() {
+            cuts.longest_secs = cuts.longest_secs.max(pause);
+        }
+        cuts.given_secs = Some(secs);
+        secs - cuts.shift_secs
+    }
+
+    /// Decides whether work that went back was resumed: if it passes the last one at once, it was
+    /// something else, such as an evaluation.
+    fn settle(&mut self, done: f64) {
+        let last = self.last;
+        let Some(cuts) = &mut self.cuts else { return };
+        let Some(before) = cuts.before.take() else { return };
+        if before.last.is_some_and(|(_, last)| done > last) {
+            *self = *before;
+        } else if last.is_some_and(|(_, last)| done <= last) {
+            cuts.before = Some(before);
+        } else if cuts.interruptions.start_secs > before.interruptions().start_secs {
+            let done = |run: &Recorder| run.last.map_or(0.0, |last| last.1);
+            let earlier = cuts.earlier.take().filter(|earlier| done(earlier) > done(&before));
+            cuts.earlier = Some(earlier.unwrap_or(before));
+        }
+    }
+
+    /// Goes back to where some work was done.
+    fn rewind(&mut self, secs: f64, done: f64) {
+        let before = self.clone();
+        let Some(cuts) = &mut self.cuts else { return };
+        let kept = self.points.partition_point(|point| point.1 < done);
+        let reached = match (self.points[..kept].last(), self.points.get(kept).or(self.last.as_ref())) {
+            (Some(from), Some(to)) if to.1 > from.1 => from.0 + (to.0 - from.0) * (done - from.1) / (to.1 - from.1),
+            (_, next) => next.map_or(0.0, |next| next.0),
+        };
+        let interruptions = &mut cuts.interruptions;
+        interruptions.count += 1;
+        interruptions.pause_secs += secs - cuts.given_secs.unwrap_or(secs);
+        interruptions.repeated += before.last.map_or(0.0, |last| last.1 - done);
+        cuts.shift_secs = secs - reached;
+        if kept == 0 {
+            interruptions.start_secs = cuts.shift_secs;
+        }
+        self.points.truncate(kept);
+        self.last = self.points.last().copied();
+        cuts.before = Some(Box::new(before));
+    }
+
     /// Adds a point; ignores work that is not above that of the last one.
     pub fn push(&mut self, secs: f64, done: f64) {
+        let secs = self.without_interruptions(secs, done);
         let (last_secs, last_done) = self.last.unwrap_or((0.0, f64::NEG_INFINITY));
         if done <= last_done {
             return;
@@ -39,13 +157,14 @@ impl Recorder {
 
     /// Returns the newest point: seconds and work.
     pub fn last(&self) -> Option<(f64, f64)> {
-        self.last
+        self.settled().last
     }
 
     /// Returns the points.
     pub fn points(&self) -> Vec<(f64, f64)> {
-        let newest = self.last.filter(|last| self.points.last() != Some(last));
-        self.points.iter().copied().chain(newest).collect()
+        let Self { points, last, .. } = self.settled();
+        let newest = last.filter(|last| points.last() != Some(last));
+        points.iter().copied().chain(newest).collect()
     }
 
     /// Keeps about half of the room for later points.
@@ -92,6 +211,45 @@ mod tests {
         let widest = points.windows(2).map(|pair| pair[1].0 - pair[0].0).fold(0.0, f64::max);
         assert!(widest < 12_500.0 / 150.0, "{widest}");
         assert!(points.iter().all(|(secs, done)| (secs - done * 0.125).abs() < 1e-6));
+    }
+
+    fn recorded(readings: &[(f64, f64)]) -> Recorder {
+        let mut recorder = Recorder::of_file();
+        readings.iter().for_each(|(secs, done)| recorder.push(*secs, *done));
+        recorder
+    }
+
+    #[test]
+    fn resumed_work_counts_once_and_without_the_pause() {
+        let recorder = recorded(&[(0.0, 10.0), (1.0, 20.0), (2.0, 30.0), (100.0, 15.0), (101.0, 25.0), (102.0, 35.0)]);
+        assert_eq!(recorder.points(), [(0.0, 10.0), (0.5, 15.0), (1.5, 25.0), (2.5, 35.0)]);
+        let cut = Interruptions { count: 1, pause_secs: 98.0, repeated: 15.0, start_secs: 0.0 };
+        assert_eq!((recorder.interruptions(), recorder.earlier().is_none()), (cut, true));
+        // Not after a short pause, and not while the output arrives.
+        let short = recorded(&[(0.0, 10.0), (1.0, 20.0), (2.0, 30.0), (3.0, 15.0), (4.0, 25.0), (5.0, 35.0)]);
+        assert_eq!((short.points()[3], short.interruptions().count), ((5.0, 35.0), 0));
+    }
+
+    #[test]
+    fn a_run_that_starts_again_is_the_run_and_the_one_before_is_kept() {
+        let mut readings = vec![(5.0, 1.0), (6.0, 2.0), (7.0, 3.0), (90.0, 1.0), (92.0, 2.0)];
+        let recorder = recorded(&readings);
+        assert_eq!((recorder.points(), recorder.interruptions().start_secs), (vec![(5.0, 1.0), (7.0, 2.0)], 85.0));
+        assert_eq!(recorder.earlier().unwrap().points().len(), 3);
+        readings.extend([(300.0, 1.0), (303.0, 2.0), (306.0, 3.0), (309.0, 4.0)]);
+        let recorder = recorded(&readings);
+        assert_eq!((recorder.last(), recorder.interruptions().count), (Some((14.0, 4.0)), 2));
+        assert_eq!(recorder.earlier().unwrap().last(), Some((7.0, 3.0)));
+    }
+
+    #[test]
+    fn a_count_of_something_else_after_a_pause_is_no_resumed_work() {
+        let training = [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)];
+        let evaluation = [(50.0, 1.0), (50.5, 1.0)];
+        let recorder = recorded(&[&training[..], &evaluation].concat());
+        assert_eq!((recorder.points(), recorder.interruptions().count), (training.to_vec(), 0));
+        let recorder = recorded(&[&training[..], &evaluation, &[(51.0, 4.0)]].concat());
+        assert_eq!((recorder.points().len(), recorder.last()), (4, Some((51.0, 4.0))));
     }
 
     #[test]

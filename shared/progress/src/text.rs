@@ -20,8 +20,10 @@ pub(crate) fn read(line: &[u8]) -> Option<Reading> {
     let line = &line[start..];
     let found: Vec<Fraction> = fractions(line).chain(spoken_fraction(line)).take(8).collect();
     let is_epoch = |fraction: &Fraction| {
-        let is_first = spaces(line) == fraction.start && found.len() > 1 && found[0] == *fraction;
-        is_first || is_epoch_word(word_before(line, fraction.start))
+        let is_first = found.len() > 1 && found[0] == *fraction;
+        // `[0/25][10/782]`.
+        let is_outer = spaces(line) == fraction.start || line[fraction.end..].starts_with(b"][");
+        is_first && is_outer || is_epoch_word(word_before(line, fraction.start))
     };
     let epoch = found.iter().find(|fraction| is_epoch(fraction));
     // Lightning's bar on a terminal shows the numbers of this epoch and of the last one, from 0.
@@ -60,7 +62,13 @@ fn unit(line: &[u8], bar: &Fraction) -> Cow<'static, str> {
     if words(&line[..bar.start], "train").next().is_some_and(|(_, end)| line[end..].starts_with(b" Epoch")) {
         return "images".into();
     }
-    let Some(rate) = rate(&line[bar.end..]) else { return "steps".into() };
+    // The rate of a bar follows its number at once. `img/s: 166` is that of another count.
+    let rest = &line[bar.end..];
+    let is_of_bar = |rate: &Rate<'_>| {
+        let before = rate.letters.start.checked_sub(1).map(|place| rest[place]);
+        before.is_some_and(|byte| byte.is_ascii_digit() || byte == b'?')
+    };
+    let Some(rate) = rate(rest).filter(is_of_bar) else { return "steps".into() };
     match rate.unit {
         "it" | "batch" | "batches" | "step" | "steps" | "" => "steps".into(),
         "img" | "imgs" | "image" | "images" => "images".into(),
@@ -143,6 +151,15 @@ fn of_rate(line: &[u8], rank: u64) -> Option<Reading> {
     let rate = number_of_word(line, letters.end).or_else(|| number_at(line, before - digits))?.0;
     let unit = if is_image { "images" } else { "steps" };
     Some(Reading { source: Source::Rate, key: hash(rank, [3]), step: rate, of: None, unit: unit.into(), epoch: None })
+}
+
+/// Returns the size of all mini-batches of a step: `global batch size:   256 |`.
+pub(crate) fn batch_size(line: &[u8]) -> Option<f64> {
+    words(line, "batch").find_map(|(start, end)| {
+        let is_size = matches!(line.get(end..end + 5), Some(b" size" | b"_size"));
+        let is_part = word_before(line, start).starts_with(b"micro");
+        (is_size && !is_part).then(|| number_of_word(line, end + 5))?.map(|(size, _)| size)
+    })
 }
 
 fn is_epoch_word(word: &[u8]) -> bool {

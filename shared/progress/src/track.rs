@@ -33,13 +33,14 @@ pub(crate) struct Track {
 }
 
 impl Track {
-    pub fn new(reading: &Reading, at: f64) -> Self {
+    /// Creates a track, whose recorder is empty.
+    pub fn new(reading: &Reading, at: f64, recorder: Recorder) -> Self {
         Self {
             key: reading.key,
             source: reading.source,
             unit: reading.unit.to_string(),
             of: reading.of,
-            recorder: Recorder::default(),
+            recorder,
             base: passed_epochs(reading),
             last_step: reading.step,
             stride: 0.0,
@@ -60,7 +61,10 @@ impl Track {
             return;
         }
         if self.is_stale(reading) {
-            return;
+            if !self.recorder.is_restart(at) {
+                return;
+            }
+            self.return_to(reading);
         }
         let is_new_epoch = is_later(reading.epoch, self.epoch);
         if reading.step < self.last_step || (reading.step == self.last_step && is_new_epoch) {
@@ -97,6 +101,16 @@ impl Track {
         self.stride = self.stride.min(self.of.unwrap_or(f64::INFINITY));
     }
 
+    /// Goes back to the epoch of a run that was resumed.
+    fn return_to(&mut self, reading: &Reading) {
+        if let (Some(now), Some(before), true) = (reading.epoch, self.epoch, self.restarts) {
+            let passes = (before.number - now.number).max(0.0);
+            self.base = (self.base - passes * self.of.unwrap_or(0.0)).max(0.0);
+        }
+        self.epoch = reading.epoch;
+        self.last_step = reading.step;
+    }
+
     /// Whether another process, which is still in an earlier pass, wrote the reading.
     fn is_stale(&self, reading: &Reading) -> bool {
         if is_later(self.epoch, reading.epoch) {
@@ -117,13 +131,27 @@ impl Track {
         self.recorder.push(at, self.base);
     }
 
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
     /// Returns the newest point: seconds and work.
     pub fn last(&self) -> Option<(f64, f64)> {
         self.recorder.last()
     }
 
-    pub fn last_step(&self) -> f64 {
-        self.last_step
+    /// Returns the steps between the last reading and the next one; none if another process wrote
+    /// one of the two.
+    pub fn steps_to(&self, next: &Reading) -> f64 {
+        let steps = next.step - self.last_step;
+        if self.is_stale(next) {
+            0.0
+        } else if steps < 0.0 || is_later(next.epoch, self.epoch) && steps == 0.0 {
+            // The rest of this pass, and the start of the next one.
+            self.of.map_or(1.0, |of| (of - self.last_step).max(0.0) + next.step).max(1.0)
+        } else {
+            steps
+        }
     }
 
     /// Returns how likely this is the main bar: kind of evidence, then the time in which it

@@ -183,6 +183,13 @@ fn a_log_file_tells_the_time_by_timestamps_bars_or_steps() {
     assert_eq!(recorded(nano), (vec![(1.0, 0.0), (1.5, 10.0), (2.0, 20.0)], None));
     let bar = " 10%|# | 1/10 [00:02<00:18, 2.00s/it]\r 50%|# | 5/10 [00:10<00:10, 2.00s/it]\r";
     assert_eq!(recorded(bar).0, [(2.0, 1.0), (10.0, 5.0)]);
+    // Bars that are printed once an epoch, and two processes that print the same steps.
+    let keras = "Epoch 1/2\n20/20 - 1s - 50ms/step\nEpoch 2/2\n20/20 - 1s - 100ms/step";
+    assert_eq!(recorded(keras).0, [(1.0, 20.0), (3.0, 40.0)]);
+    let rank = "Epoch: [0][1/2]\tTime  1.000\nEpoch: [0][2/2]\tTime  1.000\nEpoch: [1][1/2]\tTime  1.000\n";
+    let ranks: String = rank.lines().flat_map(|line| [line, "\n", line, "\n"]).collect();
+    assert_eq!(recorded(&ranks), recorded(rank));
+    assert_eq!(recorded(rank).0, [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]);
 }
 
 proptest! {

@@ -37,6 +37,14 @@ fn the_progress_of_each_program_is_that_of_its_training() {
         ("pytorch_imagenet", "steps", None, Some(5.0), 60.0),
         // The counter of a few batches, although lines about ends of epochs go on all the time.
         ("pytorch_words", "steps", None, Some(26.0), 358.0),
+        ("torchvision", "steps", None, Some(21.0), 41.0),
+        // Two ranks print into one stream.
+        ("torchrun", "steps", None, Some(12.0), 35.0),
+        ("pytorch_dcgan", "steps", Some(32.0), Some(16.0), 31.0),
+        ("timm_benchmark", "steps", Some(40.0), None, 40.0),
+        ("megatron", "steps", Some(60.0), None, 60.0),
+        ("deepspeed", "steps", None, None, 100.0),
+        ("mlperf", "samples", None, None, 480.0),
     ];
     for (name, unit, of, per_epoch, done) in expected {
         let curve = curve(name);

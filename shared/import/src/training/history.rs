@@ -3,11 +3,12 @@
 use foreglow_progress::Recorder;
 use foreglow_shared::{Curve, Table};
 
-use super::{Run, refused};
+use super::{Run, changed_batch_size, refused, without_nan};
 use crate::{Given, Import, ImportError, Importer, Input};
 
-/// `results.csv` of Ultralytics, an exported history of Weights & Biases as CSV or JSON Lines, and
-/// Lightning's `metrics.csv`, which lacks times and is refused.
+/// `results.csv` of Ultralytics, an exported history of Weights & Biases as CSV or JSON Lines, its
+/// summary, which has only the time of the whole run, and Lightning's `metrics.csv`, which lacks
+/// times and is refused.
 pub struct History;
 
 /// The columns of a table of metrics.
@@ -50,7 +51,11 @@ impl Importer for History {
     }
 
     fn read(&self, input: &mut Input<'_>, given: &Given) -> Result<Import, ImportError> {
-        let bytes = input.bytes()?;
+        let mut bytes = input.bytes()?;
+        let is_json = bytes.trim_ascii_start().starts_with(b"{");
+        if is_json {
+            bytes = without_nan(bytes);
+        }
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
         let columns = start.lines().next().and_then(Columns::of);
         let table = Table::read(&bytes).map_err(|error| refused(error.to_string()))?;
@@ -73,14 +78,32 @@ impl Importer for History {
         let rows: Vec<(f64, f64)> =
             table.rows().filter_map(|row| Some((number(&row[secs])?, number(&row[done])?))).collect();
         let zero = if is_absolute { rows.first().map_or(0.0, |row| row.0) } else { 0.0 };
-        let mut recorder = Recorder::default();
+        let mut recorder = Recorder::of_file();
+        // A summary is one row.
+        let is_summary = is_json && rows.len() == 1 && !is_absolute;
+        if is_summary {
+            recorder.push(0.0, 0.0);
+        }
         rows.iter().for_each(|(secs, done)| recorder.push((secs - zero).max(0.0), *done));
         let points = recorder.points();
         if points.len() < 2 {
             return Err(refused("it has fewer than two rows with a time; import it after the second"));
         }
-        let mut run = Run::new(Curve { unit: unit.to_owned(), of: None, per_epoch: None, points });
-        run.started_at_secs = is_absolute.then_some(zero);
+        let curve = Curve { unit: unit.to_owned(), of: None, per_epoch: None, points };
+        let mut run = Run::recorded(curve, &recorder, is_absolute.then_some(zero));
+        if is_summary {
+            run.notes.push(
+                "a summary has only the time of the whole run, with its start-up; the exported history tells more"
+                    .to_owned(),
+            );
+        }
+        let is_batch_size = |name: &String| name.ends_with("batch_size") || name.ends_with("batch-size");
+        if let Some(column) = table.header().iter().position(is_batch_size) {
+            let mut sizes = table.rows().filter_map(|row| number(&row[column]));
+            let first = sizes.next();
+            let last = first.and_then(|first| sizes.filter(|size| *size != first).last());
+            run.notes.extend(first.zip(last).map(changed_batch_size));
+        }
         if columns == Some(Columns::Ultralytics) {
             run.labels.set("mode", "training");
         }

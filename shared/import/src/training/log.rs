@@ -2,7 +2,7 @@
 
 use foreglow_progress::Reader;
 
-use super::{Run, refused};
+use super::{Run, changed_batch_size, refused};
 use crate::{Given, Import, ImportError, Importer, Input, Piece};
 
 /// Advances of a bar from which the start of a file shows a log.
@@ -20,7 +20,10 @@ impl Importer for Log {
         let is_declared = start.contains(":::MLLOG") || start.contains("{\"foreglow\":");
         let is_data =
             start.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(first_line(start)).is_ok();
-        let is_table = first_line(start).matches([',', ';', '\t']).count() > 8;
+        // The settings of a program may be one line with commas, but not two.
+        let has_cells = |line: Option<&str>| line.is_some_and(|line| line.matches([',', ';', '\t']).count() > 8);
+        let mut lines = start.split(['\n', '\r']).filter(|line| !line.is_empty());
+        let is_table = has_cells(lines.next()) && lines.next().is_none_or(|line| has_cells(Some(line)));
         if !is_declared && (is_data || is_table) {
             return false;
         }
@@ -33,7 +36,7 @@ impl Importer for Log {
     }
 
     fn read(&self, input: &mut Input<'_>, given: &Given) -> Result<Import, ImportError> {
-        let mut reader = Reader::new();
+        let mut reader = Reader::of_file();
         let mut gaps = Vec::new();
         for piece in input {
             match piece {
@@ -48,8 +51,9 @@ impl Importer for Log {
                  the program with `foreglow run`",
             )
         })?;
-        let mut run = Run::new(curve);
-        run.started_at_secs = reader.started_at_secs();
+        let recorder = reader.recorder().cloned().unwrap_or_default();
+        let mut run = Run::recorded(curve, &recorder, reader.started_at_secs());
+        run.notes.extend(reader.changed_batch_size().map(changed_batch_size));
         let mut import = run.import(given)?;
         import.notes.extend(gaps);
         Ok(import)

@@ -7,9 +7,10 @@ mod profiler;
 mod tensorboard;
 mod trainer;
 
+use foreglow_progress::Recorder;
 use foreglow_shared::{
     Catalog, Curve, Label, LabelError, Labels, NO_IMAGE_PX, Outcome, RUN_SECS, SYSTEM_MIB, Sample, Timestamp,
-    format_count, parse_line,
+    format_count, format_duration, parse_line,
 };
 use serde_json::json;
 
@@ -18,6 +19,7 @@ pub use self::log::Log;
 pub use self::mlflow::MlflowMetric;
 pub use self::profiler::ProfilerTrace;
 pub use self::tensorboard::TensorBoard;
+pub(crate) use self::tensorboard::no_events;
 pub use self::trainer::{TrainerState, steps_of_trainer};
 use crate::identity::run_id;
 use crate::{Given, Import, ImportError};
@@ -27,6 +29,14 @@ const ASSUMED_MEMORY_MIB: u32 = 1024;
 
 /// Labels that have usual values.
 const ASSUMED: [&str; 3] = ["model", "accelerator", "gpus"];
+/// Least length of a pause at which a run was interrupted, although its work does not go back,
+/// seconds, and its least multiple of the second longest one.
+const LONG_PAUSE_SECS: f64 = 1800.0;
+const LONG_PAUSE_RATIO: f64 = 20.0;
+/// Least number of other intervals that show what is usual.
+const LEAST_INTERVALS: usize = 10;
+/// Largest share of the job before the first report of a run that was not resumed.
+const MOST_MISSING: f64 = 0.05;
 const COUNT: &str = "a whole number, 1 or more";
 
 /// A training run.
@@ -40,11 +50,118 @@ struct Run {
     finished_secs: Option<f64>,
     /// What the file tells about the job.
     labels: Labels,
+    /// Remarks on what the file has.
+    notes: Vec<String>,
+    /// A longer run in the same file, before this one started again.
+    earlier: Option<Box<Run>>,
 }
 
 impl Run {
     fn new(curve: Curve) -> Self {
-        Self { curve, started_at_secs: None, finished_secs: None, labels: Labels::default() }
+        let labels = Labels::default();
+        Self { curve, started_at_secs: None, finished_secs: None, labels, notes: Vec::new(), earlier: None }
+    }
+
+    /// Creates a run whose progress was recorded from a file that starts at a time, seconds since
+    /// 1970.
+    fn recorded(curve: Curve, recorder: &Recorder, file_starts_at: Option<f64>) -> Self {
+        let cut = recorder.interruptions();
+        let mut run = Self::new(curve);
+        run.started_at_secs = file_starts_at.map(|secs| secs + cut.start_secs);
+        if cut.count > 0 {
+            let unit = &run.curve.unit;
+            run.notes.push(format!(
+                "its {unit} go back after a pause, because it was interrupted and resumed, or started again: {} without work \
+                 are left out, and {} {unit} that it did again count once",
+                format_duration(cut.pause_secs),
+                cut.repeated
+            ));
+        }
+        run.earlier = recorder.earlier().map(|earlier| {
+            let curve = Curve { points: earlier.points(), ..run.curve.clone() };
+            Box::new(Self::recorded(curve, earlier, file_starts_at))
+        });
+        run.without_long_pause()
+    }
+
+    /// Leaves out a pause that is far above all others and not at the end of an epoch.
+    fn without_long_pause(mut self) -> Self {
+        let points = &self.curve.points;
+        let length = |place: &usize| points[place + 1].0 - points[*place].0;
+        let mut intervals: Vec<usize> = (0..points.len().saturating_sub(1)).collect();
+        intervals.sort_by(|one, other| length(other).total_cmp(&length(one)));
+        let [longest, second, ..] = intervals[..] else { return self };
+        // An epoch that is done ends here, also of a program that counts its steps from 0.
+        let epoch_of = |done: f64| self.curve.per_epoch.map_or(0.0, |units| (done / units).floor());
+        let is_within_epoch = epoch_of(points[longest].1 - 1.0) == epoch_of(points[longest + 1].1);
+        let pause = length(&longest);
+        let is_far_above = pause >= LONG_PAUSE_SECS && pause >= LONG_PAUSE_RATIO * length(&second);
+        if intervals.len() <= LEAST_INTERVALS || !is_far_above || !is_within_epoch {
+            return self;
+        }
+        let (first, last) = (points[0], points[points.len() - 1]);
+        let work = points[longest + 1].1 - points[longest].1;
+        let cut = pause - (last.0 - first.0 - pause) / (last.1 - first.1 - work) * work;
+        self.notes.push(format!(
+            "a pause of {} is far above all others and counts as an interruption, which is left out",
+            format_duration(pause)
+        ));
+        self.curve.points[longest + 1..].iter_mut().for_each(|point| point.0 -= cut);
+        self
+    }
+
+    /// Returns a run without the work before the first that the file has, if it is more than the
+    /// start of a job of `whole` units: that of a run that was resumed.
+    fn without_missing_start(&self, whole: f64) -> Option<Self> {
+        let [(_, first), (_, second), ..] = self.curve.points[..] else { return None };
+        let missing = first - (second - first);
+        if first <= MOST_MISSING * whole || missing <= second - first {
+            return None;
+        }
+        let mut run = self.clone();
+        run.curve.points.iter_mut().for_each(|point| point.1 -= missing);
+        run.notes.push(format!(
+            "its progress starts at {first} of {whole} {}, because it was resumed; what it has counts as the beginning of the job",
+            self.curve.unit
+        ));
+        Some(run)
+    }
+
+    /// Returns the last complete run of `whole` units, if the file has several, or one that started
+    /// again.
+    fn last_complete(&self, whole: f64) -> Option<Self> {
+        let done = |run: &Self| run.curve.last().map_or(0.0, |last| last.1);
+        if done(self) + 1.0 < whole {
+            let mut earlier = (**self.earlier.as_ref()?).clone();
+            let note = "the last run in it is not complete; the one before it counts".to_owned();
+            earlier.notes.push(note);
+            return (done(&earlier) + 1.0 >= whole).then_some(earlier);
+        }
+        // A bar that starts again has passed the whole job.
+        let epochs = whole / self.curve.per_epoch?;
+        if done(self) <= whole || epochs < 1.0 || epochs.fract() > 1e-9 {
+            return None;
+        }
+        let runs = ((done(self) + 1.0) / whole).floor();
+        let before = (runs - 1.0) * whole;
+        let counts_from_zero = self.curve.points.first().is_some_and(|first| first.1 == 0.0);
+        let is_in = |done: f64| match counts_from_zero {
+            true => before <= done && done < before + whole,
+            false => before < done && done <= before + whole,
+        };
+        let mut points = self.curve.points.clone();
+        points.retain(|point| is_in(point.1));
+        let start_secs = points.first()?.0;
+        points.iter_mut().for_each(|point| *point = (point.0 - start_secs, point.1 - before));
+        let mut run = self.clone();
+        run.notes.push(format!(
+            "its progress has {} {}, and the whole job {whole}: it has several runs, of which the last complete one counts",
+            done(self),
+            self.curve.unit
+        ));
+        run.curve.points = points;
+        run.started_at_secs = self.started_at_secs.map(|secs| secs + start_secs);
+        Some(run)
     }
 
     fn with_label(mut self, name: &str, value: Option<u64>) -> Self {
@@ -67,7 +184,21 @@ impl Run {
         let (labels, work) = self.with_work(labels)?;
         let labels = on_machine(labels, given, &mut notes)?;
         assumed.retain(|label| given.machine.is_none() || label.name == "model");
-        let sample = self.sample(&labels, work, given, &mut notes)?;
+        let mut own_notes = Vec::new();
+        let mut sample = self.sample(&labels, work.clone(), given, &mut own_notes)?;
+        match sample
+            .whole_units()
+            .and_then(|whole| self.last_complete(whole).or_else(|| self.without_missing_start(whole)))
+        {
+            Some(run) => {
+                sample = run.sample(&labels, work, given, &mut notes)?;
+                notes.extend(run.notes);
+            }
+            None => {
+                notes.extend(own_notes);
+                notes.extend(self.notes);
+            }
+        }
         Ok(Import { samples: vec![sample], notes, assumed, ..Import::default() })
     }
 
@@ -251,4 +382,28 @@ fn on_machine(labels: Labels, given: &Given, notes: &mut Vec<String>) -> Result<
 
 fn refused(sentence: impl Into<String>) -> ImportError {
     ImportError::Training(sentence.into())
+}
+
+/// Says that the batch size changes during a run.
+fn changed_batch_size((first, last): (f64, f64)) -> String {
+    format!(
+        "its batch size changes from {first} to {last} during the run, and the time of a step with it; the prediction counts \
+         steps of all sizes alike"
+    )
+}
+
+/// Replaces `NaN` and `Infinity`, which Python writes and JSON does not have, by `null`.
+fn without_nan(bytes: Vec<u8>) -> Vec<u8> {
+    const NAMES: [&[u8]; 3] = [b"NaN", b"-Infinity", b"Infinity"];
+    let (mut json, mut rest) = (Vec::with_capacity(bytes.len()), &bytes[..]);
+    let mut is_text = false;
+    while let [first, after @ ..] = rest {
+        let name = NAMES.into_iter().find(|name| !is_text && rest.starts_with(name));
+        let escaped = usize::from(is_text && *first == b'\\' && !after.is_empty());
+        is_text ^= *first == b'"';
+        let length = name.map_or(1 + escaped, <[u8]>::len);
+        json.extend_from_slice(if name.is_some() { b"null" } else { &rest[..length] });
+        rest = &rest[length..];
+    }
+    json
 }

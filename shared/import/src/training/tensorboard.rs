@@ -10,6 +10,8 @@ use foreglow_shared::Curve;
 use super::{Run, refused};
 use crate::{Given, Import, ImportError, Importer, Input, Piece};
 
+/// Bytes of the length of a record.
+const LENGTH: usize = 8;
 /// Bytes of a record besides its data.
 const FRAME: usize = 16;
 /// Largest record that is kept until it is complete; a larger one, such as an image or a graph, is
@@ -25,13 +27,14 @@ impl Importer for TensorBoard {
     }
 
     fn sniff(&self, start: &str) -> bool {
-        start.get(..64.min(start.len())).unwrap_or(start).contains("brain.Event:")
-            || start.chars().take(64).collect::<String>().contains("brain.Event:")
+        // The length of the first record has zeros. Other records are refused with their own
+        // sentence.
+        start.chars().take(LENGTH).filter(|letter| *letter == '\0').count() > LENGTH / 2
     }
 
     fn read(&self, input: &mut Input<'_>, given: &Given) -> Result<Import, ImportError> {
         let mut records = Records::default();
-        let mut progress = Progress::default();
+        let mut progress = Progress { started_at: None, recorder: Recorder::of_file() };
         for piece in input {
             match piece {
                 Piece::Bytes(bytes) => records.push(&bytes, |event| progress.add(event)),
@@ -40,14 +43,23 @@ impl Importer for TensorBoard {
             }
         }
         let points = progress.recorder.points();
+        if progress.started_at.is_none() && records.count > 0 {
+            return Err(no_events());
+        }
         if points.len() < 2 {
             return Err(refused("its events have no two steps with scalars; give the event file of the training"));
         }
         let curve = Curve { unit: "steps".to_owned(), of: None, per_epoch: None, points };
-        let mut run = Run::new(curve);
-        run.started_at_secs = progress.started_at;
-        run.import(given)
+        Run::recorded(curve, &progress.recorder, progress.started_at).import(given)
     }
+}
+
+/// Refuses a file of another kind, such as a data set in TFRecord.
+pub(crate) fn no_events() -> ImportError {
+    refused(
+        "it has no events of TensorBoard, but data of another kind, although its name or its records are those of an event \
+         file; give the event file of the training",
+    )
 }
 
 /// Splits bytes into records.
@@ -56,6 +68,8 @@ struct Records {
     pending: Vec<u8>,
     /// Bytes of a record that are skipped.
     skipped: usize,
+    /// Complete records so far.
+    count: usize,
 }
 
 impl Records {
@@ -65,13 +79,14 @@ impl Records {
         bytes = &bytes[skipped..];
         self.pending.extend_from_slice(bytes);
         let mut start = 0;
-        while let Some(length) = self.pending.get(start..start + 8) {
+        while let Some(length) = self.pending.get(start..start + LENGTH) {
             let length =
                 usize::try_from(length.iter().rev().fold(0_u64, |value, byte| (value << 8) | u64::from(*byte)));
             let end =
                 length.ok().and_then(|length| start.checked_add(length)?.checked_add(FRAME)).unwrap_or(usize::MAX);
             if end <= self.pending.len() {
                 read(&self.pending[start + 12..end - 4]);
+                self.count += 1;
                 start = end;
             } else if end - start > MOST_BYTES {
                 self.skipped = end - self.pending.len();
@@ -85,7 +100,7 @@ impl Records {
 }
 
 /// The steps over time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Progress {
     started_at: Option<f64>,
     recorder: Recorder,

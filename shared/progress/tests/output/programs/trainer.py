@@ -30,5 +30,6 @@ arguments = TrainingArguments(
     dataloader_pin_memory=False,
 )
 trainer = Trainer(model=Line(), args=arguments, train_dataset=rows(160), eval_dataset=rows(40))
-trainer.train()
+result = trainer.train()
+trainer.save_metrics("train", result.metrics)  # Also writes all_results.json.
 trainer.save_state()
