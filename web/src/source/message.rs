@@ -30,7 +30,7 @@ pub fn follow(planner: Planner) {
         } else if let Some((name, bytes)) = samples(&event.data())
             && (is_parent(&sender) || is_wanted(&event.origin(), &name))
         {
-            read_bytes(planner, &name, bytes);
+            read_bytes(planner, &name, &bytes);
         }
     });
     on_cleanup(move || listener.remove());

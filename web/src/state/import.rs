@@ -1,6 +1,6 @@
 //! The import of a file.
 
-use js_sys::Uint8Array;
+use js_sys::Array;
 use leptos::prelude::*;
 
 use crate::client::RunningRequest;
@@ -15,8 +15,10 @@ pub struct Import {
     pub unmapped: RwSignal<Option<Unmapped>>,
     /// A log or a training run that does not tell all of its job.
     pub lacking: RwSignal<Option<Lacked>>,
-    /// The contents of the file.
-    pub bytes: StoredValue<Option<Uint8Array>, LocalStorage>,
+    /// The files, or the bytes of one.
+    pub files: StoredValue<Option<Array>, LocalStorage>,
+    /// Remarks on the files that were read last.
+    pub notes: RwSignal<Vec<String>>,
     /// The worker that reads it.
     pub request: StoredValue<Option<RunningRequest>, LocalStorage>,
 }
@@ -52,7 +54,8 @@ impl Import {
             reading: RwSignal::new(None),
             unmapped: RwSignal::new(None),
             lacking: RwSignal::new(None),
-            bytes: StoredValue::new_local(None),
+            files: StoredValue::new_local(None),
+            notes: RwSignal::new(Vec::new()),
             request: StoredValue::new_local(None),
         }
     }
@@ -60,7 +63,8 @@ impl Import {
     /// Cancels the import; the page keeps its jobs.
     pub fn give_up(&self) {
         self.request.set_value(None);
-        self.bytes.set_value(None);
+        self.files.set_value(None);
+        self.notes.set(Vec::new());
         self.reading.set(None);
         self.unmapped.set(None);
         self.lacking.set(None);
