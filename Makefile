@@ -312,6 +312,12 @@ campaign: build
 bench-opening: build | setup-test
 	python3 bench/opening/run.py
 
+# Opens the served page in fresh browser profiles and counts those that stay blank, LOADS=200 of
+# each server.
+.PHONY: bench-loads
+bench-loads: build | setup-test
+	python3 bench/opening/loads.py
+
 # Measures transfer size and time of a first visit in headless Chromium; writes
 # target/bench/page-load.json.
 bench-page: build | setup-test
@@ -334,7 +340,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-machines bench-opening bench-page bench-collector-page bench-input bench-overhead bench-core-share bench-cnns bench-onnx bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-machines bench-opening bench-loads bench-page bench-collector-page bench-input bench-overhead bench-core-share bench-cnns bench-onnx bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 

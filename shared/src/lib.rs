@@ -92,7 +92,7 @@ pub use crate::preset::{Preset, has_words, presets};
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::rate::Rate;
-pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_repeated_samples, read_samples};
+pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_repeated_samples, read_samples, read_unless_cut};
 pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{Accelerator, Configuration, Engine, Host, Outcome, SCHEMA, Sample, SampleError, UNKNOWN_SIZE};
 pub use crate::short_link::ShortLink;

@@ -77,6 +77,34 @@ pub fn read_repeated_samples(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
     }
 }
 
+/// Reads a file like [`read_repeated_samples`], and leaves out a last line of JSON that was cut
+/// short, as by a crash. Returns the number of that line, from 1.
+///
+/// ```
+/// let error = foreglow_shared::read_unless_cut(b"{\"id\": 1").unwrap_err();
+/// assert!(error.to_string().starts_with("line 1"), "nothing is left");
+/// ```
+///
+/// # Errors
+/// [`ReadError`]: no samples, or the line of the first sample that cannot be used.
+pub fn read_unless_cut(bytes: &[u8]) -> Result<(Vec<Sample>, Option<u64>), ReadError> {
+    match read_repeated_samples(bytes) {
+        Err(ReadError::Line { line, .. }) if let Some(whole) = before_cut_line(bytes, line) => {
+            Ok((read_repeated_samples(whole)?, Some(line)))
+        }
+        read => Ok((read?, None)),
+    }
+}
+
+/// Returns the lines before a truncated last line of JSON; `None` if `line` is not such a line.
+fn before_cut_line(bytes: &[u8], line: u64) -> Option<&[u8]> {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;
+    let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    // Any other error in the line is the user's to correct.
+    let is_cut = serde_json::from_slice::<serde_json::Value>(&bytes[end..]).is_err_and(|error| error.is_eof());
+    (line == lines + 1 && is_cut).then(|| &bytes[..end])
+}
+
 /// Reads every sample of a JSON Lines text; otherwise like [`read_samples`].
 ///
 /// # Errors

@@ -10,12 +10,12 @@ use crate::chart::{
     CompletionTimeChart, EffectsCharts, HeatMapChart, PredictedByMeasuredChart, ResidualsChart, SamplingRateChart,
     SpeedUpChart, TimeByMoneyChart,
 };
-use crate::control::{Later, later, leave_time_for_frames, next};
+use crate::control::{Later, focus, later, leave_time_for_frames, next};
 use crate::data::view::Tab;
 use crate::panel::{
     AccuracyByTime, Alert, Candidates, Compare, DataPanel, Export, Header, ImportPanel, InShort, JobTitle, LiveStatus,
-    MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, Offer, OwnSamples, QuestionPanel, Recommended,
-    Samples, Scenarios, Tabs, UnmeasuredQuestion, WhatIfPanel, WhySheet, tab_id,
+    MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, Offer, OwnSamples, Printed, QuestionPanel,
+    Recommended, Samples, Scenarios, Tabs, UnmeasuredQuestion, WhatIfPanel, WhySheet, tab_id,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
@@ -68,12 +68,29 @@ fn App() -> impl IntoView {
         is_without
     });
 
+    // What the user opened is announced, and its title is the start of the next key presses.
+    Effect::new(move |earlier: Option<usize>| {
+        let opened = planner.opened.get();
+        if earlier.is_some_and(|earlier| earlier != opened) {
+            later(|| focus(".job h1"));
+        }
+        opened
+    });
+    let skip = move |event: ev::MouseEvent| {
+        // The fragment of the address is the state of the page.
+        event.prevent_default();
+        focus("main");
+    };
+
     view! {
         <div class="page" class:dragging=dragging>
+            <a class="skip" href="#main" on:click=skip>
+                "Skip to the question and the answer"
+            </a>
             <Later>
                 <Header />
             </Later>
-            <main>
+            <main id="main" tabindex="-1">
                 <Later>
                     <Alert />
                     <Newer />
@@ -114,10 +131,24 @@ fn App() -> impl IntoView {
                         "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read \
                          locally, and a link carries its data after the #, which browsers send to no server."
                     </p>
+                    <p>{about()}</p>
                 </footer>
+                <Printed />
             </Later>
         </div>
     }
+}
+
+/// The links to source, documentation and installation, in a build that knows the address of its
+/// source.
+fn about() -> AnyView {
+    let Some(source) = option_env!("FOREGLOW_SOURCE") else {
+        return "Its documentation is in the folder docs of the source, its installation in README.md.".into_any();
+    };
+    let link = |(path, text): (&str, &'static str)| {
+        view! { <a href=format!("{source}{path}") rel="noreferrer" target="_blank">{text}</a> }
+    };
+    [("", "Source"), ("/blob/main/docs/guide.md", "Documentation"), ("#install", "Installation")].map(link).into_any()
 }
 
 /// The page without samples: the question and its answer from public measurements; below, the ways
@@ -157,6 +188,9 @@ fn WithoutSamples() -> impl IntoView {
                     <Later>
                         <TimeByMoneyChart />
                     </Later>
+                    <Show when=move || !planner.pins.with(Vec::is_empty)>
+                        <Compare />
+                    </Show>
                 </div>
             </div>
             <Later>
@@ -266,7 +300,7 @@ fn TrustView() -> impl IntoView {
     }
 }
 
-/// Accepts a file dropped anywhere on the page. The signal is true while a file hovers over it.
+/// Accepts files dropped anywhere on the page. The signal is true while files hover over it.
 fn accept_drops(planner: Planner) -> RwSignal<bool> {
     let dragging = RwSignal::new(false);
     let over = window_event_listener(ev::dragover, move |event| {
@@ -283,13 +317,8 @@ fn accept_drops(planner: Planner) -> RwSignal<bool> {
     let dropped = window_event_listener(ev::drop, move |event| {
         event.prevent_default();
         dragging.set(false);
-        let files = event.data_transfer().and_then(|data| data.files()).filter(|files| files.length() == 1);
-        match files.and_then(|files| files.get(0)) {
-            Some(file) => source::read_file(planner, file),
-            None => planner.alert.set(Some(
-                "Drop one file of samples (JSON Lines or CSV) or one ONNX file on the page; `foreglow plan` reads several."
-                    .into(),
-            )),
+        if let Some(files) = event.data_transfer().and_then(|data| data.files()) {
+            source::read_files(planner, &files);
         }
     });
     on_cleanup(move || {

@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use foreglow_exit::{read_whole, unreadable, unusable};
 use foreglow_model::extrapolated;
 use foreglow_shared::{
-    Context, Job, JobDefinition, JobGroup, ReadError, Sample, Table, Uuid, decode, format_count, group_by_definition,
-    list_jobs, measured_jobs, read_repeated_samples,
+    Context, Job, JobDefinition, JobGroup, Sample, Table, Uuid, decode, format_count, group_by_definition, list_jobs,
+    measured_jobs, read_unless_cut,
 };
 use foreglow_store::{Filter, Location, Store};
 
@@ -208,24 +208,12 @@ fn samples_of(file: &Path) -> anyhow::Result<Vec<Sample>> {
     if let Some(samples) = training_runs::samples(file)? {
         return Ok(samples);
     }
-    let bytes = read_bytes(file)?;
-    let read = match read_repeated_samples(&bytes) {
-        Err(ReadError::Line { line, .. }) if let Some(whole) = before_cut_line(&bytes, line) => {
-            note(&format!("note: line {line} of {} was cut short, as by a crash, and is left out", name(file)));
-            read_repeated_samples(whole)
-        }
-        other => other,
-    };
-    read.map_err(|error| unusable(format!("{}: {error}", name(file))))
-}
-
-/// Returns the lines before a truncated last line of JSON; `None` if `line` is not such a line.
-fn before_cut_line(bytes: &[u8], line: u64) -> Option<&[u8]> {
-    let end = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;
-    let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-    // Any other error in the line is the user's to correct.
-    let is_cut = serde_json::from_slice::<serde_json::Value>(&bytes[end..]).is_err_and(|error| error.is_eof());
-    (line == lines + 1 && is_cut).then(|| &bytes[..end])
+    let (samples, cut) =
+        read_unless_cut(&read_bytes(file)?).map_err(|error| unusable(format!("{}: {error}", name(file))))?;
+    if let Some(line) = cut {
+        note(&format!("note: line {line} of {} was cut short, as by a crash, and is left out", name(file)));
+    }
+    Ok(samples)
 }
 
 fn read_store(location: Option<&Location>) -> anyhow::Result<Vec<Sample>> {

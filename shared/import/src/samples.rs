@@ -1,6 +1,6 @@
 //! Files of samples, as JSON Lines or CSV.
 
-use foreglow_shared::{LABELS, Labels, Sample, read_repeated_samples};
+use foreglow_shared::{LABELS, Labels, Sample, read_unless_cut};
 
 use crate::{Given, Import, ImportError, Importer, Input};
 
@@ -15,13 +15,14 @@ impl Importer for SampleFile {
     /// Reads also samples that occur repeatedly, because two with one id and other values
     /// contradict each other.
     fn read(&self, input: &mut Input<'_>, given: &Given) -> Result<Import, ImportError> {
-        let samples = read_repeated_samples(&input.bytes()?)?;
+        let (samples, cut) = read_unless_cut(&input.bytes()?)?;
         if let Some(flag) = given.of_training_runs() {
             return Err(ImportError::TrainingOnly(flag));
         }
         let labels = given.labels_of_runs(samples.len(), || format!("{} samples", samples.len()))?;
         samples.iter().zip(&labels).try_for_each(|(sample, labels)| check(sample, labels, given))?;
-        Ok(Import { samples, ..Import::default() })
+        let note = |line| format!("line {line} was cut short, as by a crash, and is left out");
+        Ok(Import { samples, notes: cut.map(note).into_iter().collect(), ..Import::default() })
     }
 }
 

@@ -4,6 +4,7 @@
 mod accuracy;
 mod addresses;
 mod collector;
+mod files;
 mod networks;
 mod random_questions;
 mod sign_in;

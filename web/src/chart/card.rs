@@ -12,8 +12,7 @@ use web_sys::{Element, KeyboardEvent, MouseEvent};
 use crate::chart::about::{About, Mark, in_short};
 use crate::chart::axes::{Frame, width_of};
 use crate::chart::export::standalone;
-use crate::control::WhyButton;
-use crate::control::download;
+use crate::control::{PinButton, WhyButton, download};
 use crate::plot::markup::Markup;
 use crate::plot::sheet::Sheet;
 use crate::state::Planner;
@@ -216,6 +215,7 @@ pub fn card(card: Card, place: ChartContainer, drawing: Drawn) -> AnyView {
                     aria-label=what_it_is
                     width=move || place.frame().map_or(0.0, |frame| frame.width)
                     height=place.height
+                    viewBox=move || format!("0 0 {} {}", place.frame().map_or(1.0, |frame| frame.width), place.height)
                     on:pointermove=point
                     on:pointerleave=move |_| pointed.set(None)
                     on:click=move |event: MouseEvent| {
@@ -237,6 +237,7 @@ pub fn card(card: Card, place: ChartContainer, drawing: Drawn) -> AnyView {
                     <span id=readout_id aria-live=move || if focused.get() { "polite" } else { "off" }>{readout}</span>
                     " "
                     <WhyButton configuration=asked />
+                    <PinButton configuration=asked />
                 </p>
                 <div class="exports">
                     <button type="button" class="tool" data-testid=svg_id aria-label=svg_label on:click=save_svg>"SVG"</button>

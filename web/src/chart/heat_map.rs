@@ -168,9 +168,9 @@ impl HeatMap {
                 let path = value.map_or(&mut unknown, |value| &mut paths[self.step(value)]);
                 rounded(path, (x, y), (width, height), corner);
                 if let Some(value) = value.filter(|_| has_room) {
-                    let deep = if self.step(value) > STEPS / 2 { "on-deep" } else { "on-pale" };
+                    let class = format!("on-{}", CELLS[self.step(value)]);
                     let (x, y) = (hundredths(x + width / 2.0), hundredths(y + height / 2.0 + 4.5));
-                    let place: Attributes = &[("class", &deep), ("x", &x), ("y", &y), ("text-anchor", &"middle")];
+                    let place: Attributes = &[("class", &class), ("x", &x), ("y", &y), ("text-anchor", &"middle")];
                     words.words("text", place, &self.short(value));
                 }
             }
@@ -226,7 +226,9 @@ impl Drawing for HeatMap {
 
     fn limits(&self, planner: Planner) -> Option<Markup> {
         let mut limits = Markup::new();
-        limits.path("border", &self.border(planner.deadline_secs.get()?));
+        let border = self.border(planner.deadline_secs.get()?);
+        limits.path("border halo", &border);
+        limits.path("border", &border);
         Some(limits)
     }
 
@@ -241,17 +243,19 @@ impl Drawing for HeatMap {
         let (x, y, width, height) = self.cell(row, column);
         let gap = if width > 12.0 && height > 12.0 { 2.0 } else { 0.0 };
         let mut moving = Markup::new();
-        moving.shape(
-            "rect",
-            &[
-                ("class", &"looked-at-cell"),
-                ("x", &(x - 1.0)),
-                ("y", &(y - 1.0)),
-                ("width", &((width - gap).max(4.0) + 2.0)),
-                ("height", &((height - gap).max(4.0) + 2.0)),
-                ("rx", &4.0),
-            ],
-        );
+        for class in ["looked-at-cell halo", "looked-at-cell"] {
+            moving.shape(
+                "rect",
+                &[
+                    ("class", &class),
+                    ("x", &(x - 1.0)),
+                    ("y", &(y - 1.0)),
+                    ("width", &((width - gap).max(4.0) + 2.0)),
+                    ("height", &((height - gap).max(4.0) + 2.0)),
+                    ("rx", &4.0),
+                ],
+            );
+        }
         Some(moving)
     }
 

@@ -6,7 +6,6 @@ use std::rc::{Rc, Weak};
 use js_sys::{Array, Uint8Array};
 use leptos::task::spawn_local;
 use wasm_bindgen::JsValue;
-use wasm_bindgen::prelude::Closure;
 use web_sys::{MessageEvent, Worker};
 
 use super::tables;
@@ -69,7 +68,7 @@ impl PlanWorker {
         let _ = worker.post_message(&wasm_bindgen::module());
         let on_answer: Rc<dyn Fn(Result<PlanAnswer, String>)> = Rc::new(on_answer);
         Ok(Rc::new_cyclic(|this: &Weak<Self>| {
-            let on_message = Closure::<dyn Fn(MessageEvent)>::new({
+            let on_message = {
                 let (this, on_answer) = (Weak::clone(this), Rc::clone(&on_answer));
                 move |event: MessageEvent| {
                     let Some(this) = Weak::upgrade(&this) else { return };
@@ -87,7 +86,7 @@ impl PlanWorker {
                         Ok(_) => {}
                     }
                 }
-            });
+            };
             let failed = Rc::clone(&on_answer);
             Self {
                 _handle: listen(worker.clone(), on_message, move |reason| failed(Err(reason))),

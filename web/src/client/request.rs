@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use js_sys::Array;
 use wasm_bindgen::JsValue;
-use wasm_bindgen::prelude::Closure;
 use web_sys::MessageEvent;
 
 use crate::client::worker::{WorkerHandle, listen, spawn};
@@ -41,7 +40,7 @@ impl RunningRequest {
         let message = encode(request)?;
         // Sent once, because ownership moves to the worker.
         let request = Cell::new(Some((message, file)));
-        let on_message = Closure::<dyn Fn(MessageEvent)>::new({
+        let on_message = {
             let (worker, on_response) = (worker.clone(), Rc::clone(&on_response));
             move |event: MessageEvent| match parse(&event.data()) {
                 Ok(Response::Ready) => {
@@ -56,7 +55,7 @@ impl RunningRequest {
                 Err(reason) => on_response(Err(reason)),
                 Ok(message) => on_response(Ok(message)),
             }
-        });
+        };
         Ok(Self { _worker: listen(worker, on_message, move |reason| on_response(Err(reason))) })
     }
 }

@@ -181,7 +181,8 @@ impl ViewState {
         let Some(view) = self.view() else {
             // What the user looks at is a row of the list, which has no place in the question.
             let choice = MachineChoice { pick: MachinePick::default(), ..self.choice.clone() };
-            let shown = ViewSettings { choice, list: self.list.clone(), ..ViewSettings::default() };
+            let (list, pins) = (self.list.clone(), self.pins.clone());
+            let shown = ViewSettings { choice, list, pins, ..ViewSettings::default() };
             return unmeasured::fragment(&self.unmeasured, self.limits) + &shown.suffix();
         };
         let mut shown = ViewSettings {
@@ -229,7 +230,7 @@ impl ViewState {
             Content::Unmeasured(asked) => {
                 let (job, limits) = *asked;
                 self.ask_without_samples(job);
-                (self.limits, self.choice, self.list) = (limits, shown.choice, shown.list);
+                (self.limits, self.choice, self.list, self.pins) = (limits, shown.choice, shown.list, shown.pins);
                 return Ok(());
             }
         };

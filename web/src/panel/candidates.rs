@@ -40,7 +40,7 @@ pub fn Candidates(
         })
     });
     let rows = Memo::new(move |_| {
-        let limit = if all.get() { MOST } else { few };
+        let limit = if all.get() || planner.printing.get() { MOST } else { few };
         let Some(plan) = plan.get() else { return Vec::new() };
         places.with(|places| places.iter().take(limit).filter_map(|place| ListedRow::of(&plan, *place)).collect())
     });

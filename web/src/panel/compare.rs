@@ -13,8 +13,6 @@ use crate::state::Planner;
 use crate::worker::plan::view::{PlanView, Row};
 
 const RECOMMENDED: &str = "Recommended";
-/// Limit on the pins, to keep the link short and the table readable.
-const MOST_PINS: usize = 12;
 
 /// One row of the comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,22 +20,6 @@ struct ComparedRow {
     label: &'static str,
     row: Row,
     selection: Selection,
-}
-
-impl Planner {
-    /// Pins a configuration, unless it is pinned or there are too many.
-    pub fn pin(self, selection: Selection) {
-        self.pins.update(|pins| {
-            if !pins.contains(&selection) && pins.len() < MOST_PINS {
-                pins.push(selection);
-            }
-        });
-    }
-
-    /// Whether a configuration cannot be pinned again; reactive.
-    pub fn is_pinned(self, selection: &Selection) -> bool {
-        self.pins.with(|pins| pins.contains(selection) || pins.len() >= MOST_PINS)
-    }
 }
 
 /// The comparison table.

@@ -7,7 +7,7 @@ use crate::data::example::Example;
 use crate::data::view_state::ViewState;
 use crate::panel::saved::Saved;
 use crate::source::saved::list;
-use crate::source::{open_example, read_file};
+use crate::source::{open_example, read_files};
 use crate::state::Planner;
 
 /// A button that opens the browser's file picker.
@@ -20,15 +20,15 @@ pub fn OpenFile(
     let picker = NodeRef::<Input>::new();
     let pick = move |_| {
         let Some(input) = picker.get_untracked() else { return };
-        if let Some(file) = input.files().and_then(|files| files.get(0)) {
-            read_file(planner, file);
+        if let Some(files) = input.files() {
+            read_files(planner, &files);
         }
         // Clears the picker, so that the same file can be picked again after a change.
         input.set_value("");
     };
     view! {
         <label class="open-file">
-            <input type="file" node_ref=picker on:change=pick />
+            <input type="file" multiple node_ref=picker on:change=pick />
             <span>{label}</span>
         </label>
     }
@@ -47,8 +47,8 @@ pub fn OwnSamples() -> impl IntoView {
             <Examples />
             <div class="drop">
                 <p>
-                    <strong>"Drop a file of samples here"</strong>
-                    " (JSON Lines, CSV, a table of another tool, a Spark event log), or an ONNX file as the network, or "
+                    <strong>"Drop files of samples here"</strong>
+                    " (JSON Lines, CSV, a table of another tool, logs of Spark or of a training), or an ONNX file as the network, or "
                 </p>
                 <OpenFile label="Open a file" />
                 <p class="hush">"Nothing leaves this browser."</p>
@@ -87,7 +87,7 @@ pub fn DataPanel() -> impl IntoView {
             <div class="drop">
                 <p>
                     <strong>"Open another job:"</strong>
-                    " drop a file anywhere on this page (JSON Lines, CSV, a table of another tool, a Spark event log), or "
+                    " drop files anywhere on this page (JSON Lines, CSV, a table of another tool, logs of Spark or of a training), or "
                 </p>
                 <OpenFile label="Open a file" />
                 <Examples />
@@ -107,22 +107,23 @@ const EXAMPLES: [(Example, &str, &str, &str); 3] = [
     (
         Example::Study,
         "example-study",
-        "Try an example: a study of CNNs",
-        " 200,000 images in 4 hours: on how many cores, and for how much? The CNNs of a published study on 1–6 executors of 1–4 slow \
-         cores, each 5 % of a core of an AMD EPYC, measured on 26 November 2026.",
+        "How many cores classify 200,000 images within 4 hours?",
+        " The CNNs of a published study, ResNet-50 first, on 1–6 executors of 1–4 cores. Its cores are emulated: each is 5 % of a core \
+         of an AMD EPYC. Measured on 26 November 2026.",
     ),
     (
         Example::Accuracy,
         "example-accuracy",
-        "Try an example: accuracy of training",
-        " LeNet-5 on MNIST, in 2 minutes and at least 97 % accurate: on how many executors? 12,000 digits, 6 epochs, 4 seeds, on \
-         cores of 25 % of an AMD EPYC, measured on 24 November 2026.",
+        "How many executors train to 97 % accuracy within 2 minutes?",
+        " LeNet-5 on 12,000 digits of MNIST, 6 epochs, 4 seeds, on 1–4 executors. Its cores are emulated: each is 25 % of a core of an \
+         AMD EPYC. Measured on 24 November 2026.",
     ),
     (
         Example::Training,
         "example",
-        "Try an example: inference and training",
-        " ResNet-18 and MobileNet-v2, on 1 %, 10 % and all of the images: measured on two cores of an AMD EPYC on 22 November 2026.",
+        "One executor of two cores, or two of one, for ResNet-18?",
+        " ResNet-18 and MobileNet-v2, inference and training, on 1 %, 10 % and all of the images, on two whole cores of an AMD EPYC. \
+         Measured on 22 November 2026.",
     ),
 ];
 

@@ -68,7 +68,7 @@ pub fn JobTitle() -> impl IntoView {
     };
     view! {
         <section class="job" aria-label="The job">
-            <h1>{text(job::name)}</h1>
+            <h1 tabindex="-1">{text(job::name)}</h1>
             <p class="circumstances">{text(job::circumstances)}</p>
             <p class="extent">"Predicted for the whole job from " {text(job::extent)} {newest_of} "."</p>
             <Show when=move || titles.with(|titles| titles.len() > 1)>

@@ -17,6 +17,12 @@ pub fn ImportPanel() -> impl IntoView {
         {move || reading.get().map(|name| view! {
             <p class="notice" role="status" data-testid="reading">{format!("Reading {name}…")}</p>
         })}
+        {move || planner.import.notes.with(|notes| (!notes.is_empty()).then(|| view! {
+            <div class="notice" role="status" data-testid="import-notes">
+                <p>{notes.join(" ")}</p>
+                <button type="button" class="quiet" on:click=move |_| planner.import.notes.set(Vec::new())>"Dismiss"</button>
+            </div>
+        }))}
         {move || planner.import.unmapped.get().map(|table| columns(planner, table))}
         {move || planner.import.lacking.get().map(|lacked| labels(planner, lacked))}
     }

@@ -1,4 +1,5 @@
-//! Keyboard shortcuts, listed by `?`. They can be switched off, as WCAG 2.2, 2.1.4 requires.
+//! Help: the words of the page and the keyboard shortcuts, shown by `?`. The shortcuts can be
+//! switched off, as WCAG 2.2, 2.1.4 requires.
 
 use std::time::Duration;
 
@@ -30,7 +31,18 @@ const KEYS: [(&str, &str, &str); 11] = [
     ("o", "open a file of samples", "input[type=file]"),
 ];
 
-/// The list of shortcuts, and their handler.
+/// The words of the page.
+const WORDS: [(&str, &str); 7] = [
+    ("executor", "a process that works on parts of the data, with its own cores and memory"),
+    ("core", "a thread of an executor, which works on one part at a time"),
+    ("sample", "a measured run on a share of the data"),
+    ("interval", "the range that contains the time with the stated probability"),
+    ("probability", "the chance that a configuration meets the limits"),
+    ("Pareto front ◆", "configurations that no other beats in both time and cost"),
+    ("held out", "predicted without its own runs, to measure the error"),
+];
+
+/// The help, and the handler of the shortcuts.
 #[component]
 pub fn Keys() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -69,12 +81,16 @@ pub fn Keys() -> impl IntoView {
         .map(|(key, does, _)| view! { <div><dt><kbd>{key}</kbd></dt><dd>{does}</dd></div> })
         .into_iter()
         .collect_view();
+    let words =
+        WORDS.map(|(word, means)| view! { <div><dt>{word}</dt><dd>{means}</dd></div> }).into_iter().collect_view();
     view! {
-        <button type="button" class="quiet keys-button" data-testid="keys-button" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" on:click=move |_| show(dialog)>
+        <button type="button" class="quiet keys-button" data-testid="keys-button" aria-label="Help" title="Help (?)" on:click=move |_| show(dialog)>
             "?"
         </button>
         <dialog class="keys" aria-labelledby="keys-title" data-testid="keys" node_ref=dialog>
-            <h2 id="keys-title">"Keyboard shortcuts"</h2>
+            <h2 id="keys-title">"Help"</h2>
+            <dl>{words}</dl>
+            <h3>"Keyboard shortcuts"</h3>
             <dl>
                 <div><dt><kbd>"?"</kbd></dt><dd>"this list"</dd></div>
                 {rows}

@@ -3,7 +3,7 @@
 use foreglow_shared::format_probability;
 use leptos::prelude::*;
 
-use crate::control::{CopyButton, WhyButton};
+use crate::control::{CopyButton, PinButton, WhyButton};
 use crate::data::machine_choice::Selection;
 use crate::panel::prediction::{all_digits, interval_ends, money_of, time_of};
 use crate::state::Planner;
@@ -65,8 +65,7 @@ impl ListedRow {
     fn of_configuration(self, planner: Planner) -> impl IntoView {
         let Self { row, selection, money, is_on_front, .. } = self;
         let chance = row.success_probability.map(format_probability);
-        let (looked, pinned, pinnable) = (selection.clone(), selection.clone(), selection);
-        let pin_label = format!("Pin {}", row.name);
+        let looked = selection.clone();
         let time = time_of(&row);
         view! {
             <th scope="row">
@@ -81,15 +80,7 @@ impl ListedRow {
             <td class="number wide">{chance}</td>
             <td class="wide remark" title=row.exclusion>{row.remark}</td>
             <td class="acts">
-                <button
-                    type="button"
-                    class="why"
-                    aria-label=pin_label
-                    aria-disabled=move || planner.is_pinned(&pinnable).to_string()
-                    on:click=move |_| planner.pin(pinned.clone())
-                >
-                    "Pin"
-                </button>
+                <PinButton configuration=Signal::stored(selection) />
             </td>
         }
     }
@@ -118,7 +109,8 @@ impl ListedRow {
             </td>
             <td class="from wide">{basis}</td>
             <td class="acts">
-                <WhyButton configuration=Signal::stored(selection) />
+                <WhyButton configuration=Signal::stored(selection.clone()) />
+                <PinButton configuration=Signal::stored(selection) />
                 <span class="wide" title=title>
                     <CopyButton text=Signal::stored(command) label="Copy command" testid="copy-measure" />
                 </span>

@@ -1,21 +1,18 @@
-//! The link as a QR code, if it is short enough.
+//! A link as a QR code.
 
 use leptos::either::Either;
 use leptos::prelude::*;
 use qrcodegen::{QrCode, QrCodeEcc};
 
-/// Maximum side in modules, that of version 25 of 40: phone cameras read larger codes unreliably
-/// off a screen.
-const MOST_MODULES: i32 = 117;
 /// Width of the quiet zone that the standard requires, modules.
 const QUIET: i32 = 4;
 
-/// The QR code of a text, or a sentence if the text is too long.
-pub fn qr_code(text: &str) -> impl IntoView + use<> {
-    let code = QrCode::encode_text(text, QrCodeEcc::Low).ok().filter(|code| code.size() <= MOST_MODULES);
+/// The QR code of the first text that one can hold, of version 40 at most, or a sentence if none.
+pub fn qr_code(texts: &[String]) -> impl IntoView + use<> {
+    let code = texts.iter().find_map(|text| QrCode::encode_text(text, QrCodeEcc::Low).ok());
     match code {
         None => Either::Left(view! {
-            <p class="hush">"The link is too long for a QR code that phones can read; copy it instead."</p>
+            <p class="hush">"The link is too long for a QR code, which holds 2,953 characters; copy it instead."</p>
         }),
         Some(code) => {
             let side = code.size() + 2 * QUIET;

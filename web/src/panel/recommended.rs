@@ -23,9 +23,12 @@ pub fn Recommended() -> impl IntoView {
             Some(row) => EitherOf4::B(answer(planner, &plan, row)),
             None => EitherOf4::C(none_meets(planner, &plan)),
         },
-        (_, None) => EitherOf4::D(
-            view! { <p class="hush" role="status">{if planner.is_unmeasured() { "Loading the public measurements…" } else { "Fitting the predictor to the runs…" }}</p> },
-        ),
+        (_, None) => EitherOf4::D(view! {
+            <p class="hush" role="status">
+                {if planner.is_unmeasured() { "Loading the public measurements… " } else { "Fitting the predictor to the runs… " }}
+                <span class="slow">"It takes longer than 20 seconds: wait, or reload the page."</span>
+            </p>
+        }),
     };
     view! {
         <section class="card recommended" aria-labelledby="recommended-title">

@@ -1,11 +1,11 @@
-//! The accuracy of every published scenario on the job's runs.
+//! The accuracy of the page's predictor and of every published scenario on the job's runs.
 
 use foreglow_shared::{format_duration, format_percent};
 use leptos::prelude::*;
 
 use crate::data::text::capitalised;
 use crate::state::{Compared, Evaluated, Planner};
-use crate::worker::messages::Scenario;
+use crate::worker::messages::{OwnAccuracy, Scenario};
 
 /// The table of scenarios.
 #[component]
@@ -25,9 +25,10 @@ pub fn Scenarios() -> impl IntoView {
     view! {
         <section class="card scenarios" aria-labelledby="scenarios-title">
             <h2 id="scenarios-title">"How accurate is it?"</h2>
+            <p data-testid="own-accuracy">{move || planner.published().map(|published| of_own(published.own))}</p>
+            <h3>"The published scenarios on the same runs"</h3>
             <p class="hush">
-                "The page predicts with Foreglow's own predictor; these are the published scenarios on the same runs. \
-                 Accuracy is 100 − MAPE on test runs. t1: collecting its runs; t2: training; T: both."
+                "The error is the MAPE on test runs. t1: collecting its runs; t2: training; T: both."
             </p>
             <p hidden=move || !is_untested.get() data-testid="untested">
                 "No scenario can be tested on these runs: it needs small samples, and runs on all images."
@@ -37,7 +38,7 @@ pub fn Scenarios() -> impl IntoView {
                     <thead>
                         <tr>
                             <th scope="col">"Scenario"</th>
-                            <th scope="col" class="number">"Accuracy"</th>
+                            <th scope="col" class="number">"Error (MAPE)"</th>
                             <th scope="col" class="number wide">"t1"</th>
                             <th scope="col" class="number wide">"t2"</th>
                             <th scope="col" class="number">"T"</th>
@@ -57,6 +58,23 @@ pub fn Scenarios() -> impl IntoView {
     }
 }
 
+/// The accuracy of the page's predictor, in words.
+fn of_own(own: OwnAccuracy) -> String {
+    let OwnAccuracy { settings, median_error_percent, intervals, held } = own;
+    let Some(error) = median_error_percent else {
+        return "No measured setting can be predicted without its own runs: collect more.".into();
+    };
+    let coverage = match intervals {
+        0 => String::new(),
+        _ => format!("; {held} of {intervals} measured times are within the 90 % interval"),
+    };
+    format!(
+        "The predictor of this page errs by {} in the median on {settings} held-out settings{coverage}. Each was predicted by \
+         a fit without its runs.",
+        format_percent(error)
+    )
+}
+
 fn row(scenario: &Scenario) -> impl IntoView + use<> {
     let label = scenario.label.clone();
     let (explained, which) = (explanation(&label), label.clone());
@@ -65,7 +83,8 @@ fn row(scenario: &Scenario) -> impl IntoView + use<> {
     };
     // ViewSettings instead of the columns on a narrow screen.
     let parts = format!("t1 {}, t2 {}", format_duration(scenario.t1_secs), format_duration(scenario.t2_secs));
-    let accuracy = scenario.accuracy_percent.map_or_else(|| "unknown".into(), format_percent);
+    let error_percent = scenario.accuracy_percent.map(|percent| 100.0 - percent);
+    let error = error_percent.map_or_else(|| "unknown".into(), format_percent);
     let tested = match scenario.tested {
         0 => format!("fitted on {}", scenario.fitted),
         tested => format!("fitted on {}, tested on {tested}", scenario.fitted),
@@ -79,7 +98,7 @@ fn row(scenario: &Scenario) -> impl IntoView + use<> {
                     {label}
                 </th>
                 <td class="number accuracy" data-percent=scenario.accuracy_percent.map(|percent| percent.to_string())>
-                    {accuracy}
+                    {error}
                 </td>
                 {seconds(scenario.t1_secs, "number wide")}
                 {seconds(scenario.t2_secs, "number wide")}

@@ -28,6 +28,12 @@ pub fn Share() -> impl IntoView {
         let fragment = open.get().then(|| planner.state().fragment(short.get() && has_collector.get()));
         fragment.map(|fragment| page_address() + "#" + &fragment).unwrap_or_default()
     });
+    // The short link takes the place of one that is too long for a QR code.
+    let codes = move || {
+        let is_second = has_collector.get() && !short.get();
+        let second = is_second.then(|| page_address() + "#" + &planner.state().fragment(true));
+        std::iter::once(text.get()).chain(second).collect::<Vec<String>>()
+    };
     let copied = move || {
         note.set("Press Ctrl C or ⌘ C to copy it.");
         let text = text.get_untracked();
@@ -102,7 +108,7 @@ pub fn Share() -> impl IntoView {
                     </p>
                     <details class="qr">
                         <summary>"QR code"</summary>
-                        {move || text.with(|text| qr_code(text))}
+                        {move || qr_code(&codes())}
                     </details>
                     <Saved />
                     <button type="button" class="quiet" on:click=move |_| close()>

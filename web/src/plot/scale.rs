@@ -10,6 +10,9 @@ pub enum Spread {
     Log,
 }
 
+/// Least number of labelled times of an axis.
+const LEAST_TICKS: usize = 3;
+
 /// An axis that maps `lower..=upper` to `start_px..=end_px`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
@@ -73,17 +76,19 @@ impl Scale {
         })
     }
 
-    /// About `count` round times within the range, in steps of whole seconds, minutes or hours.
-    pub fn time_ticks(&self, count: usize) -> Vec<f64> {
+    /// About `count` round times within the range, at least [`LEAST_TICKS`], in steps of whole
+    /// seconds, minutes or hours.
+    fn even_time_ticks(&self, count: usize) -> Vec<f64> {
         const STEPS_SECS: [f64; 14] = [
             10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0, 7_200.0, 10_800.0, 21_600.0, 43_200.0,
         ];
-        let needed = (self.upper - self.lower) / count as f64;
-        match STEPS_SECS.into_iter().find(|step| *step >= needed) {
-            _ if self.spread == Spread::Log => self.log_time_ticks(count),
-            Some(step) if needed > 5.0 => self.inside(multiples(self.lower, self.upper, step)),
-            _ => self.ticks(count),
-        }
+        let with = |count: usize| {
+            let needed = (self.upper - self.lower) / count as f64;
+            let step = STEPS_SECS.into_iter().find(|step| *step >= needed && needed > 5.0);
+            self.inside(multiples(self.lower, self.upper, step.unwrap_or_else(|| round_step(needed))))
+        };
+        let mut counts = (0..).map(|doubled| with(count.max(1) << doubled));
+        counts.find(|ticks| ticks.len() >= LEAST_TICKS).unwrap_or_default()
     }
 
     /// About `count` times that are round in their unit: decimal below 10 s and above 5 days.
@@ -130,13 +135,17 @@ impl Scale {
         self.ticks(count).into_iter().map(|tick| (tick, tick_number(tick))).collect()
     }
 
-    /// About `count` labelled times.
+    /// About `count` labelled times, at least [`LEAST_TICKS`].
     pub fn labelled_times(&self, count: usize) -> Vec<(f64, String)> {
-        let label = |secs: f64| match self.spread {
-            Spread::Linear => tick_time(secs, self.upper),
-            Spread::Log => log_tick_time(secs),
-        };
-        self.time_ticks(count).into_iter().map(|secs| (secs, label(secs))).collect()
+        if self.spread == Spread::Log {
+            let ticks = self.log_time_ticks(count);
+            if ticks.len() >= LEAST_TICKS {
+                return ticks.into_iter().map(|secs| (secs, log_tick_time(secs))).collect();
+            }
+        }
+        let ticks = self.even_time_ticks(count);
+        let step = ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+        ticks.into_iter().map(|secs| (secs, tick_time(secs, step, self.upper))).collect()
     }
 
     fn inside(&self, ticks: Vec<f64>) -> Vec<f64> {
@@ -176,15 +185,15 @@ pub fn tick_number(number: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Formats a time on an axis that ends at `upper_secs`, which determines the common unit.
-pub fn tick_time(secs: f64, upper_secs: f64) -> String {
+/// Formats a time on an axis that ends at `upper_secs`. The end and the distance of the ticks
+/// determine the common unit, whose quarters are the finest steps.
+fn tick_time(secs: f64, step_secs: f64, upper_secs: f64) -> String {
     let (length, unit) = match upper_secs {
-        upper if upper >= 7_200.0 => (3_600.0, "h"),
-        upper if upper >= 180.0 => (60.0, "min"),
+        upper if upper >= 7_200.0 && step_secs >= 900.0 => (3_600.0, "h"),
+        upper if upper >= 180.0 && step_secs >= 15.0 => (60.0, "min"),
         _ => (1.0, "s"),
     };
-    let amount = (secs / length * 1e4).round() / 1e4;
-    format!("{amount} {unit}")
+    format!("{} {unit}", tick_number(secs / length))
 }
 
 /// Formats a time on a logarithmic axis, in the largest unit that it reaches.
@@ -202,6 +211,8 @@ pub fn log_tick_time(secs: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -233,21 +244,41 @@ mod tests {
     #[test]
     fn time_ticks_are_round_in_minutes_and_hours() {
         let minutes = Scale::new(Spread::Linear, (0.0, 290.0), (0.0, 1.0));
-        assert_eq!(minutes.time_ticks(5), [0.0, 60.0, 120.0, 180.0, 240.0]);
-        assert_eq!(tick_time(90.0, minutes.upper()), "1.5 min");
-        assert_eq!(tick_time(0.2, 0.9), "0.2 s");
-        assert_eq!(tick_time(5_400.0, 9_000.0), "1.5 h");
+        assert_eq!(minutes.even_time_ticks(5), [0.0, 60.0, 120.0, 180.0, 240.0]);
+        assert_eq!(tick_time(90.0, 30.0, minutes.upper()), "1.5 min");
+        assert_eq!(tick_time(0.2, 0.2, 0.9), "0.2 s");
+        assert_eq!(tick_time(5_400.0, 1_800.0, 9_000.0), "1.5 h");
+        let narrow = Scale::new(Spread::Log, (3_600.0, 5_400.0), (0.0, 1.0));
+        let labels: Vec<String> = narrow.labelled_times(4).into_iter().map(|tick| tick.1).collect();
+        assert_eq!(labels, ["60 min", "70 min", "80 min", "90 min"]);
     }
 
     #[test]
     fn times_on_a_log_axis_are_round_in_their_own_unit() {
         let scale = Scale::new(Spread::Log, (2.7, 280.0), (0.0, 1.0));
-        let labels: Vec<String> = scale.time_ticks(6).into_iter().map(log_tick_time).collect();
+        let labels: Vec<String> = scale.labelled_times(6).into_iter().map(|tick| tick.1).collect();
         assert_eq!(labels, ["5 s", "10 s", "20 s", "30 s", "1 min", "2 min"]);
         let small = Scale::new(Spread::Log, (0.002, 0.3), (0.0, 1.0));
-        assert_eq!(small.time_ticks(8).into_iter().map(log_tick_time).next().as_deref(), Some("0.002 s"));
+        assert_eq!(small.labelled_times(8)[0].1, "0.002 s");
         assert_eq!(log_tick_time(36_000.0), "10 h");
-        assert!(Scale::new(Spread::Log, (1e-3, 1e9), (0.0, 1.0)).time_ticks(5).len() <= 8);
+        assert!(Scale::new(Spread::Log, (1e-3, 1e9), (0.0, 1.0)).labelled_times(5).len() <= 8);
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_axis_has_three_distinct_labels_in_its_range_and_not_far_too_many(
+            lower in -3.0..8.0f64, ratio in 1.02..1e6f64, count in 2..12usize, is_log in any::<bool>(),
+        ) {
+            let lower = 10f64.powf(lower);
+            let spread = if is_log { Spread::Log } else { Spread::Linear };
+            let scale = Scale::new(spread, (lower, lower * ratio), (0.0, 1.0));
+            let mut labels: Vec<String> = scale.labelled_times(count).into_iter().map(|tick| tick.1).collect();
+            prop_assert!(labels.len() >= LEAST_TICKS && labels.len() <= 2 * count + 4, "{:?}", labels);
+            prop_assert!(scale.labelled_times(count).iter().all(|(secs, _)| scale.holds(*secs)));
+            labels.sort();
+            labels.dedup();
+            prop_assert_eq!(labels.len(), scale.labelled_times(count).len(), "{:?}", labels);
+        }
     }
 
     #[test]

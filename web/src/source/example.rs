@@ -1,6 +1,6 @@
 //! Loads a built-in example when the user chooses it.
 
-use js_sys::Uint8Array;
+use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
@@ -21,7 +21,7 @@ pub fn open(planner: Planner, example: Example) {
         let told = move |told: Result<Response, String>| {
             planner.import.give_up();
             match told {
-                Ok(Response::Imported(Ok(Imported::Jobs(jobs)))) => match example.opening(jobs) {
+                Ok(Response::Imported(Ok(Imported::Jobs { jobs, .. }))) => match example.opening(jobs) {
                     Ok(opening) => show(planner, opening),
                     Err(_) => fail(planner),
                 },
@@ -29,8 +29,8 @@ pub fn open(planner: Planner, example: Example) {
             }
         };
         let request = bytes.and_then(|bytes| {
-            let bytes = Uint8Array::from(bytes.as_slice());
-            RunningRequest::start(READER, &Request::Import(Added::default()), Some(bytes.into()), told).ok()
+            let files = Array::of1(&Uint8Array::from(bytes.as_slice()));
+            RunningRequest::start(READER, &Request::Import(Added::default()), Some(files.into()), told).ok()
         });
         match request {
             Some(request) => planner.import.request.set_value(Some(request)),
@@ -48,6 +48,7 @@ fn show(planner: Planner, Opening { jobs, first, deadline_secs, min_accuracy }: 
         state.take_jobs(jobs, first);
         (state.limits.deadline_secs, state.limits.min_accuracy) = (deadline_secs, min_accuracy);
     });
+    planner.opened.update(|opened| *opened += 1);
 }
 
 fn fail(planner: Planner) {

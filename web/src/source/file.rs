@@ -1,12 +1,10 @@
-//! A file that the user dropped or picked. It is read in a worker and never leaves the browser.
+//! Files that the user dropped or picked. They are read in a worker and never leave the browser.
 
 use foreglow_shared::Mapping;
-use js_sys::Uint8Array;
+use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wasm_bindgen::JsValue;
-use wasm_bindgen_futures::JsFuture;
-use web_sys::File;
+use web_sys::{File, FileList};
 
 use crate::client::{READER, RunningRequest};
 use crate::data::text::capitalised;
@@ -15,55 +13,45 @@ use crate::state::{Lacked, Planner, Unmapped};
 use crate::worker::import::{Added, Imported, Lacking};
 use crate::worker::messages::{Request, Response};
 
-/// Upper limit on a file's size: a larger one would fill the browser's memory several times over.
-/// 64 MB are about 100,000 samples.
-const MOST_BYTES: f64 = 64e6;
+/// Upper limit on the size of the files together: larger ones would not fit into the memory of the
+/// worker several times over.
+const MOST_BYTES: f64 = 400e6;
 
-/// Reads a file and replaces the page's jobs by its jobs, or adds its network. An invalid file only
-/// sets the message.
-pub fn read(planner: Planner, file: File) {
-    let name = file.name();
+/// Reads files and replaces the page's jobs by their jobs, or adds their networks. Invalid files
+/// only set the message.
+pub fn read(planner: Planner, files: &FileList) {
     planner.import.give_up();
-    if network::is_network(&name) {
-        network::read(planner, file);
-        return;
-    }
-    if is_too_large(planner, &name, file.size()) {
-        return;
-    }
-    planner.import.reading.set(Some(name.clone()));
-    spawn_local(async move {
-        let Ok(buffer) = JsFuture::from(file.array_buffer()).await else {
-            planner.import.give_up();
-            planner.alert.set(Some(format!("{name} cannot be read by the browser; check that it still exists.")));
-            return;
-        };
-        planner.import.bytes.set_value(Some(Uint8Array::new(&buffer)));
-        start(planner, named(&name));
-    });
+    let files = (0..files.length()).filter_map(|place| files.get(place));
+    let (networks, files): (Vec<File>, Vec<File>) = files.partition(|file| network::is_network(&file.name()));
+    networks.into_iter().for_each(|file| network::read(planner, file));
+    let name = match files.as_slice() {
+        [] => return,
+        [file] => file.name(),
+        several => format!("{} files", several.len()),
+    };
+    let size = files.iter().map(|file| file.size()).sum();
+    take(planner, name, size, files.iter().collect());
 }
 
 /// Reads the contents of a file as [`read`] does.
-pub fn read_bytes(planner: Planner, name: &str, bytes: Uint8Array) {
+pub fn read_bytes(planner: Planner, name: &str, bytes: &Uint8Array) {
     planner.import.give_up();
-    if !is_too_large(planner, name, f64::from(bytes.length())) {
-        planner.import.reading.set(Some(name.to_owned()));
-        planner.import.bytes.set_value(Some(bytes));
-        start(planner, named(name));
-    }
+    take(planner, name.to_owned(), f64::from(bytes.length()), Array::of1(bytes));
 }
 
-/// Whether a file exceeds the limit; shows a message if so.
-fn is_too_large(planner: Planner, name: &str, size: f64) -> bool {
-    let is_too_large = size > MOST_BYTES;
-    if is_too_large {
-        let megabytes = (size / 1e6).round();
+/// Reads files of a size in bytes, unless they exceed the limit.
+fn take(planner: Planner, name: String, size: f64, files: Array) {
+    if size > MOST_BYTES {
+        let (megabytes, most) = ((size / 1e6).round(), MOST_BYTES / 1e6);
         planner.alert.set(Some(format!(
-            "{name} has {megabytes} MB, and the page reads files up to 64 MB; choose the runs of one job, or run `foreglow \
-             plan` on it."
+            "{name}: {megabytes} MB, and the page reads at most {most} MB at once; choose the runs of one job, or run \
+             `foreglow plan` on them."
         )));
+        return;
     }
-    is_too_large
+    planner.import.reading.set(Some(name.clone()));
+    planner.import.files.set_value(Some(files));
+    start(planner, Added { file: name, ..Added::default() });
 }
 
 /// Reads the table again with the mapping that the user chose.
@@ -99,7 +87,7 @@ fn named(file: &str) -> Added {
 }
 
 fn start(planner: Planner, added: Added) {
-    let bytes = planner.import.bytes.get_value().map(JsValue::from);
+    let files = planner.import.files.get_value().map(JsValue::from);
     let (is_mapped, is_labelled) = (added.mapping.is_some(), added.labels.is_some());
     let (name, file) = (added.file.clone(), added.file.clone());
     let told = move |told: Result<Response, String>| {
@@ -110,12 +98,14 @@ fn start(planner: Planner, added: Added) {
             Err(reason) => Err(reason),
         };
         match imported {
-            Ok(Imported::Jobs(jobs)) => {
+            Ok(Imported::Jobs { jobs, notes }) => {
                 planner.import.give_up();
+                planner.import.notes.set(notes);
                 planner.alert.set(None);
                 planner.newer.set(None);
                 planner.live.follows.set(false);
                 planner.take_jobs(jobs, 0);
+                planner.opened.update(|opened| *opened += 1);
             }
             // The jobs of the page stay.
             Ok(Imported::Monitored(runs)) => {
@@ -127,9 +117,9 @@ fn start(planner: Planner, added: Added) {
                 planner.alert.set(None);
                 planner.import.unmapped.set(Some(Unmapped { name: file.clone(), columns, mistake: None }));
             }
-            Ok(Imported::Lacking(Lacking { labels, needed })) => {
+            Ok(Imported::Lacking(Lacking { file, labels, needed })) => {
                 planner.alert.set(None);
-                planner.import.lacking.set(Some(Lacked { name: file.clone(), labels, needed, mistake: None }));
+                planner.import.lacking.set(Some(Lacked { name: file, labels, needed, mistake: None }));
             }
             Err(error) if is_labelled => planner.import.lacking.update(|lacked| {
                 if let Some(lacked) = lacked {
@@ -147,7 +137,7 @@ fn start(planner: Planner, added: Added) {
             }
         }
     };
-    match RunningRequest::start(READER, &Request::Import(added), bytes, told) {
+    match RunningRequest::start(READER, &Request::Import(added), files, told) {
         Ok(request) => planner.import.request.set_value(Some(request)),
         Err(reason) => {
             planner.import.give_up();

@@ -1,6 +1,6 @@
 //! The import of a file.
 
-use js_sys::Uint8Array;
+use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 
 use crate::client::RunningRequest;
@@ -17,8 +17,10 @@ pub struct Import {
     pub lacking: RwSignal<Option<Lacked>>,
     /// Samples of another page that the user has not decided about.
     pub offered: RwSignal<Option<Offered>, LocalStorage>,
-    /// The contents of the file.
-    pub bytes: StoredValue<Option<Uint8Array>, LocalStorage>,
+    /// The files, or the bytes of one.
+    pub files: StoredValue<Option<Array>, LocalStorage>,
+    /// Remarks on the files that were read last.
+    pub notes: RwSignal<Vec<String>>,
     /// The worker that reads it.
     pub request: StoredValue<Option<RunningRequest>, LocalStorage>,
 }
@@ -66,7 +68,8 @@ impl Import {
             unmapped: RwSignal::new(None),
             lacking: RwSignal::new(None),
             offered: RwSignal::new_local(None),
-            bytes: StoredValue::new_local(None),
+            files: StoredValue::new_local(None),
+            notes: RwSignal::new(Vec::new()),
             request: StoredValue::new_local(None),
         }
     }
@@ -82,7 +85,8 @@ impl Import {
     /// Cancels the import; the page keeps its jobs.
     pub fn give_up(&self) {
         self.request.set_value(None);
-        self.bytes.set_value(None);
+        self.files.set_value(None);
+        self.notes.set(Vec::new());
         self.reading.set(None);
         self.unmapped.set(None);
         self.lacking.set(None);

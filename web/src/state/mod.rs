@@ -6,6 +6,7 @@ mod jobs;
 mod live;
 mod networks;
 mod outcome;
+mod pins;
 mod plan;
 mod published;
 
@@ -100,6 +101,10 @@ pub struct Planner {
     pub newer: RwSignal<Option<Job>>,
     /// Whether a source is still loading.
     pub loading: RwSignal<bool>,
+    /// Number of the files and examples that the user has opened.
+    pub opened: RwSignal<usize>,
+    /// Whether the page is being printed.
+    pub printing: RwSignal<bool>,
     /// The excluded runs, and the jobs in another size than the measured one.
     pub edits: RwSignal<Edits>,
     /// State of the file import.
@@ -163,6 +168,8 @@ impl Planner {
             alert: RwSignal::new(None),
             newer: RwSignal::new(None),
             loading: RwSignal::new(true),
+            opened: RwSignal::new(0),
+            printing: RwSignal::new(false),
             edits: RwSignal::new(Edits::default()),
             import: Import::new(),
             monitored: RwSignal::new(Vec::new()),

@@ -91,10 +91,26 @@ pub enum Response {
 /// in a module that is fetched on demand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Published {
+    /// The predictor of the page on the same runs.
+    pub own: OwnAccuracy,
     /// The evaluation of each scenario.
     pub scenarios: Vec<Scenario>,
     /// The effect of each feature alone, or why it cannot be estimated.
     pub effects: Result<Effects, String>,
+}
+
+/// The error of the page's predictor on measured settings, each predicted by a fit without its
+/// runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnAccuracy {
+    /// Number of predicted settings.
+    pub settings: usize,
+    /// Median of |t − t̂|/t, percent; `None` if no setting could be predicted.
+    pub median_error_percent: Option<f64>,
+    /// Number of them with an interval.
+    pub intervals: usize,
+    /// Number of these intervals that contain the measured time.
+    pub held: usize,
 }
 
 /// A published scenario with its techniques formatted as text, so that the page needs no code for

@@ -2,17 +2,45 @@
 
 use std::ops::ControlFlow;
 
-use foreglow_model::{Effects, Grid, scenario_table};
-use foreglow_shared::Job;
+use foreglow_model::{Answer, Effects, Grid, Outcome, Predictor, Setting, median, scenario_table, score};
+use foreglow_shared::{Job, Observation};
 
-use crate::worker::messages::{Published, Scenario};
+use crate::worker::messages::{OwnAccuracy, Published, Scenario};
 
-/// Evaluates the published scenarios. `clock` returns seconds and times their training.
+/// Limit on the settings that are held out, each of which costs a fit.
+const MOST_HELD_OUT: usize = 24;
+
+/// Evaluates the predictor and the published scenarios. `clock` returns seconds and times the
+/// training of the scenarios.
 pub fn evaluate(job: &Job, clock: &mut dyn FnMut() -> f64) -> Published {
     let watch = &mut |_, _| ControlFlow::Continue(());
     let rows = scenario_table(&job.context, &job.observations, Grid::Linear, clock, watch).unwrap_or_default();
     let effects = Effects::fit(&job.context, &job.observations).map_err(|error| error.to_string());
-    Published { scenarios: rows.into_iter().map(Scenario::from).collect(), effects }
+    Published { own: own_accuracy(job), scenarios: rows.into_iter().map(Scenario::from).collect(), effects }
+}
+
+/// Predicts measured settings, each by a fit of the job's predictor without its runs.
+fn own_accuracy(job: &Job) -> OwnAccuracy {
+    let mut settings: Vec<Setting> = job.observations.iter().map(Setting::of).collect();
+    settings.sort_unstable_by(Setting::order);
+    settings.dedup();
+    let stride = settings.len().div_ceil(MOST_HELD_OUT).max(1);
+    let outcome = |held: &Setting| {
+        let (own, others): (Vec<Observation>, Vec<Observation>) =
+            job.observations.iter().partition(|run| Setting::of(run) == *held);
+        let predictor = Predictor::fit_job(&Job { observations: others, ..job.clone() }).ok()?;
+        let measured_secs = median(own.iter().map(|run| run.completion_time_secs));
+        Some(Outcome { measured_secs, answer: Answer::of(&predictor.predict(*held), false) })
+    };
+    let outcomes: Vec<Outcome> = settings.iter().step_by(stride).filter_map(outcome).collect();
+    let score = score(&outcomes);
+    let intervals = score.coverage.unwrap_or_default().all();
+    OwnAccuracy {
+        settings: score.tested,
+        median_error_percent: score.median_ape_percent,
+        intervals: intervals.tested,
+        held: intervals.held,
+    }
 }
 
 /// Compares the published scenarios with all of their learners, which takes seconds to minutes.
@@ -66,6 +94,9 @@ mod tests {
     fn the_published_scenarios_sent_to_the_page_are_those_of_the_worker() {
         let published = evaluate(&job(), &mut || 0.0);
         assert_eq!(published.scenarios.len(), 7);
+        let own = published.own;
+        assert_eq!((own.settings, own.intervals), (11, 11), "10 settings of samples and a whole job");
+        assert!(own.held <= own.intervals && own.median_error_percent.is_some_and(|error| error < 10.0), "{own:?}");
         let wire = encode(&Response::Evaluated(Box::new(published.clone()))).unwrap();
         let Ok(Response::Evaluated(arrived)) = decode(&wire) else { unreachable!() };
         assert_eq!(*arrived, published);

@@ -9,11 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
+use web_sys::{DedicatedWorkerGlobalScope, File, FileReaderSync, MessageEvent};
 
 use crate::data::unmeasured;
 use crate::worker::advice::AdviceText;
-use crate::worker::import::import;
+use crate::worker::import::import_files;
 use crate::worker::messages::{PlanRequest, PlanResponse, READY, Request, Response, Subject};
 use crate::worker::network::NetworkHtml;
 use crate::worker::open_file::OpenFile;
@@ -87,8 +87,9 @@ fn take_tables(scope: &DedicatedWorkerGlobalScope, bytes: &[u8], tables: Tables)
 pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, file, clock| match parse(message) {
         Ok(Request::Import(added)) => {
-            let bytes = file.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec).unwrap_or_default();
-            say(scope, &Response::Imported(import(&bytes, &added)));
+            let files: Vec<JsValue> = Array::from(file).iter().collect();
+            let opened = files.iter().map(|file| contents(file, &added.file));
+            say(scope, &Response::Imported(import_files(opened, &added)));
         }
         Ok(Request::Advise(jobs, question)) => {
             say(scope, &Response::Advised(AdviceText::new(jobs, &question)));
@@ -104,6 +105,16 @@ pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
         }
         Ok(Request::Compare(_)) | Err(_) => {}
     });
+}
+
+/// Name and contents of a file, or of bytes, which have the name that was told.
+fn contents(file: &JsValue, told: &str) -> (String, Result<Vec<u8>, String>) {
+    let Some(file) = file.dyn_ref::<File>() else {
+        return (told.to_owned(), Ok(file.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec).unwrap_or_default()));
+    };
+    let buffer = FileReaderSync::new().and_then(|reader| reader.read_as_array_buffer(file));
+    let bytes = buffer.map(|buffer| Uint8Array::new(&buffer).to_vec());
+    (file.name(), bytes.map_err(|_| "the browser cannot read it; check that it still exists".to_owned()))
 }
 
 /// Serves comparisons of all learners; needs the perceptrons of `web/comparison`.

@@ -16,8 +16,14 @@ const FIRST_ROWS: usize = 3;
 /// The contents of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Imported {
-    /// Jobs, sorted by descending number of runs.
-    Jobs(#[serde(with = "json")] Vec<Job>),
+    /// The jobs of the files.
+    Jobs {
+        /// The jobs, sorted by descending number of runs.
+        #[serde(with = "json")]
+        jobs: Vec<Job>,
+        /// Remarks for the user; sentences with their full stops.
+        notes: Vec<String>,
+    },
     /// Resource use of runs.
     Monitored(Vec<MonitoredRun>),
     /// A table of another tool.
@@ -48,6 +54,8 @@ impl Added {
 /// What a log or a training run lacks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lacking {
+    /// Name of the file.
+    pub file: String,
     /// Labels that the user may tell, by name, with their values.
     pub labels: Vec<(String, String)>,
     /// Names of those without which it cannot be used.
@@ -65,7 +73,7 @@ impl Lacking {
         let others = added.labels.iter().flatten().filter(|(name, _)| labels.iter().all(|(asked, _)| asked != name));
         let others: Vec<(String, String)> = others.cloned().collect();
         labels.extend(others);
-        Self { labels, needed: needed.iter().map(|label| label.name.to_owned()).collect() }
+        Self { file: added.file.clone(), labels, needed: needed.iter().map(|label| label.name.to_owned()).collect() }
     }
 }
 
@@ -80,46 +88,96 @@ pub struct Columns {
     pub mapping: Mapping,
 }
 
-/// Imports a file with what the user adds to it.
+/// Imports files, each with its name, as runs that belong together. A file that cannot be used is a
+/// note, unless it is the only one.
 ///
 /// # Errors
-/// The problem and what to do; one sentence without its full stop.
-pub fn import(bytes: &[u8], added: &Added) -> Result<Imported, String> {
+/// No file can be used; the problem of the first and what to do; one sentence without its full
+/// stop.
+pub fn import_files(
+    files: impl ExactSizeIterator<Item = (String, Result<Vec<u8>, String>)>,
+    added: &Added,
+) -> Result<Imported, String> {
+    let is_single = files.len() == 1;
+    let (mut all, mut notes, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+    for (file, bytes) in files {
+        let added = Added { file, ..added.clone() };
+        match bytes.and_then(|bytes| read(&bytes, &added, is_single)) {
+            Ok(Content::Samples(import)) => {
+                let remarks = import.notes.into_iter().chain(import.problems);
+                notes.extend(remarks.map(|note| format!("{}: {note}.", added.file)));
+                all.extend(import.samples);
+            }
+            // What a log lacks is asked once, for all files.
+            Ok(Content::Other(asked @ Imported::Lacking(_))) => return Ok(asked),
+            Ok(Content::Other(other)) if is_single => return Ok(other),
+            Ok(Content::Other(_)) => failures.push(format!("{}: it holds no samples; open it alone", added.file)),
+            Err(reason) if is_single => return Err(reason),
+            Err(reason) => failures.push(format!("{}: {reason}", added.file)),
+        }
+    }
+    let mut seen = BTreeSet::new();
+    all.retain(|sample| seen.insert(sample.id));
+    match failures.first() {
+        Some(reason) if all.is_empty() => Err(reason.clone()),
+        None if all.is_empty() => Err(ReadError::Empty.to_string()),
+        _ => {
+            notes.extend(failures.iter().map(|reason| format!("{reason}.")));
+            Ok(Imported::Jobs { jobs: jobs_of(&all), notes })
+        }
+    }
+}
+
+/// What one file holds.
+enum Content {
+    Samples(Import),
+    Other(Imported),
+}
+
+fn read(bytes: &[u8], added: &Added, is_single: bool) -> Result<Content, String> {
     if let Some(mapping) = &added.mapping {
         let table = Table::read(bytes).map_err(|error| error.to_string())?;
-        let jobs = mapping.jobs(&table).map_err(|error| error.to_string())?;
-        return Ok(Imported::Jobs(most_runs_first(jobs)));
+        let jobs = most_runs_first(mapping.jobs(&table).map_err(|error| error.to_string())?);
+        return Ok(Content::Other(Imported::Jobs { jobs, notes: Vec::new() }));
     }
     if is_monitor(bytes) {
-        return read_monitor(bytes).map(Imported::Monitored).map_err(|error| error.to_string());
+        return read_monitor(bytes)
+            .map(|runs| Content::Other(Imported::Monitored(runs)))
+            .map_err(|error| error.to_string());
     }
     if Compression::of(bytes).is_some() {
         return Err("it is compressed, and only `foreglow import` reads compressed files".into());
     }
-    match foreglow_import::import(Input::from_bytes(bytes), &added.given()) {
-        Ok(import) if added.labels.is_none() && !import.assumed.is_empty() => {
-            Ok(Imported::Lacking(Lacking::new(&[], &import.assumed, added)))
+    let given = |added: &Added| foreglow_import::import(Input::from_bytes(bytes), &added.given());
+    let mut found = given(&Added { labels: added.labels.clone().filter(|_| is_single), ..added.clone() });
+    // The labels are for those of several files that lack them; others may contradict them.
+    let lacks = |import: &Import| !import.assumed.is_empty();
+    if !is_single && added.labels.is_some() && found.as_ref().map_or_else(|error| !error.missing().is_empty(), lacks) {
+        found = given(added);
+    }
+    match found {
+        Ok(import) if added.labels.is_none() && lacks(&import) => {
+            Ok(Content::Other(Imported::Lacking(Lacking::new(&[], &import.assumed, added))))
         }
-        Ok(Import { mut samples, mut problems, .. }) => {
-            let mut seen = BTreeSet::new();
-            samples.retain(|sample| seen.insert(sample.id));
-            match problems.pop() {
-                Some(problem) if samples.is_empty() => Err(with_advice(&problem)),
-                _ => Ok(Imported::Jobs(jobs_of(&samples))),
+        Ok(mut import) => match import.problems.pop() {
+            Some(problem) if import.samples.is_empty() => Err(with_advice(&problem)),
+            last => {
+                import.problems.extend(last);
+                Ok(Content::Samples(import))
             }
-        }
+        },
         Err(ImportError::Samples(ReadError::Header(column))) => match Table::read(bytes) {
             // A text with a single column is not a table.
-            Ok(table) if table.header().len() > 1 => Ok(Imported::Columns(Columns {
+            Ok(table) if table.header().len() > 1 => Ok(Content::Other(Imported::Columns(Columns {
                 headers: table.header().to_vec(),
                 rows: table.rows().take(FIRST_ROWS).map(|row| row.iter().map(str::to_owned).collect()).collect(),
                 mapping: Mapping::guess(table.header()),
-            })),
+            }))),
             _ => Err(ReadError::Header(column).to_string()),
         },
         Err(error @ ImportError::Samples(_)) => Err(error.to_string()),
         Err(error) if !error.missing().is_empty() => {
-            Ok(Imported::Lacking(Lacking::new(error.missing(), error.assumed(), added)))
+            Ok(Content::Other(Imported::Lacking(Lacking::new(error.missing(), error.assumed(), added))))
         }
         Err(error) => Err(with_advice(&error.to_string())),
     }
@@ -135,6 +193,11 @@ mod tests {
 
     use super::*;
 
+    /// Imports a single file.
+    fn import(bytes: &[u8], added: &Added) -> Result<Imported, String> {
+        import_files(std::iter::once((added.file.clone(), Ok(bytes.to_vec()))), added)
+    }
+
     /// The page's example, measured by `make sweep`.
     pub const EXAMPLE: &str = include_str!("../../../assets/example.jsonl");
     const JOBS: [&str; 4] =
@@ -142,7 +205,7 @@ mod tests {
 
     #[test]
     fn every_job_of_the_built_in_example_has_three_runs_of_each_setting() {
-        let Ok(Imported::Jobs(jobs)) = import(EXAMPLE.as_bytes(), &Added::default()) else { unreachable!() };
+        let Ok(Imported::Jobs { jobs, .. }) = import(EXAMPLE.as_bytes(), &Added::default()) else { unreachable!() };
         for job in &jobs {
             let pairs = [(1, 1), (1, 2), (2, 1), (2, 2)];
             for ((executors, cores), rate) in
@@ -163,7 +226,7 @@ mod tests {
     fn csv_samples_are_imported_and_a_table_of_another_tool_asks_for_its_columns() {
         let samples = read_samples(EXAMPLE.as_bytes()).unwrap();
         let ours = import(write_csv(&samples).as_bytes(), &Added::default()).unwrap();
-        assert_eq!(ours, Imported::Jobs(jobs_of(&samples)));
+        assert_eq!(ours, Imported::Jobs { jobs: jobs_of(&samples), notes: Vec::new() });
 
         let theirs = b"nodes,cores,fraction,runtime\n1,1,0.1,12.5\n2,1,0.1,7.25\n";
         let Ok(Imported::Columns(columns)) = import(theirs, &Added::default()) else { unreachable!() };
@@ -173,14 +236,14 @@ mod tests {
         assert!(error.contains("images of the whole job is unknown"), "{error}");
         let mut mapping = columns.mapping;
         mapping.places.insert(Field::Images, FieldSource::Fixed("1000".into()));
-        let Ok(Imported::Jobs(jobs)) = import(theirs, &mapped(&mapping)) else { unreachable!() };
+        let Ok(Imported::Jobs { jobs, .. }) = import(theirs, &mapped(&mapping)) else { unreachable!() };
         assert_eq!(jobs[0].observations[1].completion_time_secs, 7.25);
     }
 
     #[test]
     fn an_event_log_of_a_measured_run_gives_its_sample() {
         let log = include_bytes!("../../../../shared/spark-log/tests/event-logs/3.5-measured");
-        let Ok(Imported::Jobs(jobs)) = import(log, &Added::default()) else {
+        let Ok(Imported::Jobs { jobs, .. }) = import(log, &Added::default()) else {
             unreachable!("{:?}", import(log, &Added::default()))
         };
         assert!(jobs.iter().any(|job| !job.observations.is_empty()));
@@ -194,8 +257,54 @@ mod tests {
         let error = import(partly.as_bytes(), &Added::default()).unwrap_err();
         assert!(error.contains("foreglow import"), "{error}");
         let unlabelled = String::from_utf8_lossy(log).replace("spark.foreglow.", "spark.other.");
-        let Ok(Imported::Jobs(jobs)) = import(unlabelled.as_bytes(), &Added::default()) else { unreachable!() };
+        let Ok(Imported::Jobs { jobs, .. }) = import(unlabelled.as_bytes(), &Added::default()) else { unreachable!() };
         assert_eq!(jobs[0].context.workload.unit.as_deref(), Some("tasks"));
+    }
+
+    #[test]
+    fn several_files_are_one_import_and_those_that_cannot_be_used_are_noted() {
+        let lines: Vec<&str> = EXAMPLE.lines().collect();
+        let text = |lines: &[&str]| Ok(format!("{}\n", lines.join("\n")).into_bytes());
+        let cut = Ok(format!("{}\n{}", lines[100..].join("\n"), &lines[0][..40]).into_bytes());
+        let files = [
+            ("a.jsonl".to_owned(), text(&lines[..120])),
+            ("b.jsonl".to_owned(), cut),
+            ("c.jpg".to_owned(), Ok(b"\xff\xd8\xff\xe0\x00".to_vec())),
+            ("d.csv".to_owned(), Ok(b"nodes,cores,fraction,runtime\n1,1,0.1,12.5\n".to_vec())),
+        ];
+        let Ok(Imported::Jobs { jobs, notes }) = import_files(files.clone().into_iter(), &Added::default()) else {
+            unreachable!()
+        };
+        let Ok(Imported::Jobs { jobs: all, .. }) = import(EXAMPLE.as_bytes(), &Added::default()) else {
+            unreachable!()
+        };
+        assert_eq!(jobs, all, "runs of both files count once");
+        let line = lines.len() - 100 + 1;
+        assert_eq!(notes[0], format!("b.jsonl: line {line} was cut short, as by a crash, and is left out."));
+        assert!(notes[1].starts_with("c.jpg: ") && notes[1].contains("a JPEG image"), "{notes:?}");
+        assert_eq!(notes[2], "d.csv: it holds no samples; open it alone.");
+        let error = import_files(files[2..].to_vec().into_iter(), &Added::default()).unwrap_err();
+        assert!(error.starts_with("c.jpg: "), "{error}");
+    }
+
+    #[test]
+    fn what_several_logs_lack_is_asked_once_for_all() {
+        let log = "[2026-11-28 10:00:00,000] step 1/9\n[2026-11-28 10:00:05,000] step 2/9\n[2026-11-28 10:00:10,000] step 3/9\n";
+        let files =
+            || ["a.log", "b.log"].map(|name| (name.to_owned(), Ok(log.replace("05", name).into_bytes()))).into_iter();
+        let files = || files().chain([("c.jsonl".to_owned(), Ok(EXAMPLE.as_bytes().to_vec()))]).collect::<Vec<_>>();
+        let Ok(Imported::Lacking(lacking)) = import_files(files().into_iter(), &Added::default()) else {
+            unreachable!()
+        };
+        assert_eq!(lacking.file, "a.log");
+        let labels = Some(vec![("model".to_owned(), "mnist".to_owned())]);
+        let Ok(Imported::Jobs { jobs, notes }) =
+            import_files(files().into_iter(), &Added { labels, ..Added::default() })
+        else {
+            unreachable!()
+        };
+        assert!(jobs.iter().any(|job| job.context.workload.model == "mnist"), "{notes:?}");
+        assert!(jobs.len() > 4, "the samples stay, although the label contradicts them");
     }
 
     fn mapped(mapping: &Mapping) -> Added {
@@ -217,7 +326,7 @@ mod tests {
         let Ok(Imported::Lacking(asked)) = import(file, &added) else { unreachable!() };
         assert_eq!((asked.needed, asked.labels.len()), (vec!["accelerator".to_owned()], 4));
         added.labels = told(["120", "bert", "NVIDIA A10G", "2"]);
-        let Ok(Imported::Jobs(jobs)) = import(file, &added) else { unreachable!() };
+        let Ok(Imported::Jobs { jobs, .. }) = import(file, &added) else { unreachable!() };
         assert_eq!((jobs[0].context.workload.model.as_str(), jobs[0].observations[0].executors), ("bert", 2));
         // A log that tells its work is still asked for the GPU.
         let log = "[2026-11-28 10:00:00,000] step 1/9\n[2026-11-28 10:00:05,000] step 2/9\n[2026-11-28 10:00:10,000] step 3/9\n";

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use foreglow_model::{
-    Basis, Decision, JointPredictor, Limits, Neighbours, Plan, Prices, PublicData, Space, UnmeasuredJob, median,
+    Basis, Decision, JointPredictor, Limits, Neighbours, Plan, Prices, PublicData, Setting, Space, UnmeasuredJob,
+    median,
 };
 use foreglow_shared::{
     Catalog, Context, Devices, Engine, Job, JobDefinition, JobGroup, PriceSheet, Question, WhatIf, group_jobs,
@@ -21,8 +22,8 @@ use super::{PlanAnswer, PlanQuestion};
 use crate::data::machine_choice::{MachineChoice, MachinePick};
 use crate::data::text::capitalised;
 
-/// Limit on the runs of a context, in which the time of a fit is cubic.
-const MOST_RUNS: usize = 5_000;
+/// Limit on the settings of a context, in which the time of a fit is cubic; repeats are merged.
+const MOST_SETTINGS: usize = 5_000;
 
 /// The fit of a job on all its machine types, and the answer to the last question.
 pub struct Session {
@@ -80,6 +81,13 @@ impl Asked {
     }
 }
 
+fn distinct_settings(job: &Job) -> usize {
+    let mut settings: Vec<Setting> = job.observations.iter().map(Setting::of).collect();
+    settings.sort_unstable_by(Setting::order);
+    settings.dedup();
+    settings.len()
+}
+
 impl Session {
     /// Fits the job of a context on all its machine types.
     ///
@@ -89,11 +97,11 @@ impl Session {
         let definition = JobDefinition::of(context.ok_or("the question names no job")?);
         let group = group_jobs(jobs).into_iter().find(|group| group.definition.is_same_job(&definition));
         let group = JobGroup { definition, ..group.ok_or("the job has no runs")? };
-        let runs = group.jobs.iter().map(|job| job.observations.len()).max().unwrap_or_default();
-        if runs > MOST_RUNS {
+        let settings = group.jobs.iter().map(distinct_settings).max().unwrap_or_default();
+        if settings > MOST_SETTINGS {
             return Err(format!(
-                "there are {runs} runs, and the page fits at most {MOST_RUNS}; use the runs of one job with fewer repeats, \
-                 or run `foreglow plan` on them"
+                "there are runs of {settings} settings, and the page fits at most {MOST_SETTINGS}; use those of one job, or \
+                 run `foreglow plan` on them"
             ));
         }
         let predictor = JointPredictor::fit(&group).map_err(|error| error.to_string())?;
