@@ -69,7 +69,7 @@ pub fn Offer() -> impl IntoView {
                 format!("{from} sends the samples {:?}, which replace those of this page.", printable(&offer.name));
             let open = move |_| {
                 offered.set(None);
-                read_bytes(planner, &offer.name, offer.bytes.clone());
+                read_bytes(planner, &offer.name, &offer.bytes);
             };
             view! {
                 <div class="notice" role="alert" data-testid="offer">
