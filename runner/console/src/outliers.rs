@@ -40,7 +40,8 @@ fn key(sample: &Sample) -> String {
     format!("{} {sizes:?} {images:?}", Context::of(sample).key())
 }
 
-/// Warns of the outliers among the samples of a job, because they count like all others.
+/// Warns of the outliers among the samples of a job, because they count like all others, and of
+/// disturbed runs.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -49,6 +50,7 @@ pub fn warn(source: &Source, samples: &[Sample], definition: &JobDefinition) -> 
         sample.workload.model == definition.model && JobDefinition::of(&Context::of(sample)).is_same_job(definition)
     };
     let of_job: Vec<Sample> = samples.iter().filter(is_of_job).cloned().collect();
+    warn_of_disturbed(source, &of_job);
     let outliers = outliers(&of_job);
     if outliers.is_empty() {
         return Ok(());
@@ -71,6 +73,28 @@ pub fn warn(source: &Source, samples: &[Sample], definition: &JobDefinition) -> 
         place(source)
     ));
     Ok(())
+}
+
+/// Warns of runs that something else slowed, if they are half of the runs or more: few count less
+/// than the others.
+fn warn_of_disturbed(source: &Source, samples: &[Sample]) {
+    let completed = || samples.iter().filter(|sample| sample.outcome == Outcome::Completed);
+    let disturbed: Vec<Uuid> = completed().filter(|sample| sample.is_disturbed()).map(|sample| sample.id).collect();
+    if disturbed.is_empty() || disturbed.len() * 2 < completed().count() {
+        return;
+    }
+    let mut named: Vec<String> = disturbed.iter().take(MOST_NAMED).map(Uuid::to_string).collect();
+    if disturbed.len() > MOST_NAMED {
+        named.push(format!("{} more", disturbed.len() - MOST_NAMED));
+    }
+    note(&format!(
+        "warning: something else slowed the machine in {} of {}: {}; `foreglow samples list{} --disturbed` lists them, \
+         and the command that measured them, with --redo-outliers, measures them again",
+        disturbed.len(),
+        format_count(completed().count(), "run"),
+        named.join(", "),
+        place(source)
+    ));
 }
 
 /// Returns the arguments that name the source of the samples.
