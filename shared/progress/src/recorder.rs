@@ -103,7 +103,7 @@ impl Recorder {
     fn settle(&mut self, done: f64) {
         let last = self.last;
         let Some(cuts) = &mut self.cuts else { return };
-        let Some(before) = cuts.before.take() else { return };
+        let Some(mut before) = cuts.before.take() else { return };
         if before.last.is_some_and(|(_, last)| done > last) {
             *self = *before;
         } else if last.is_some_and(|(_, last)| done <= last) {
@@ -111,13 +111,18 @@ impl Recorder {
         } else if cuts.interruptions.start_secs > before.interruptions().start_secs {
             let done = |run: &Recorder| run.last.map_or(0.0, |last| last.1);
             let earlier = cuts.earlier.take().filter(|earlier| done(earlier) > done(&before));
+            if let Some(cuts) = &mut before.cuts {
+                cuts.earlier = None;
+            }
             cuts.earlier = Some(earlier.unwrap_or(before));
         }
     }
 
     /// Goes back to where some work was done.
     fn rewind(&mut self, secs: f64, done: f64) {
-        let before = self.clone();
+        let last = self.last.map_or(0.0, |last| last.1);
+        // Of several times that work went back without going on, the first has the run before.
+        let before = self.cuts.as_mut().and_then(|cuts| cuts.before.take()).unwrap_or_else(|| Box::new(self.clone()));
         let Some(cuts) = &mut self.cuts else { return };
         let kept = self.points.partition_point(|point| point.1 < done);
         let reached = match (self.points[..kept].last(), self.points.get(kept).or(self.last.as_ref())) {
@@ -127,14 +132,14 @@ impl Recorder {
         let interruptions = &mut cuts.interruptions;
         interruptions.count += 1;
         interruptions.pause_secs += secs - cuts.given_secs.unwrap_or(secs);
-        interruptions.repeated += before.last.map_or(0.0, |last| last.1 - done);
+        interruptions.repeated += last - done;
         cuts.shift_secs = secs - reached;
         if kept == 0 {
             interruptions.start_secs = cuts.shift_secs;
         }
         self.points.truncate(kept);
         self.last = self.points.last().copied();
-        cuts.before = Some(Box::new(before));
+        cuts.before = Some(before);
     }
 
     /// Adds a point; ignores work that is not above that of the last one.
@@ -240,6 +245,14 @@ mod tests {
         let recorder = recorded(&readings);
         assert_eq!((recorder.last(), recorder.interruptions().count), (Some((14.0, 4.0)), 2));
         assert_eq!(recorder.earlier().unwrap().last(), Some((7.0, 3.0)));
+    }
+
+    #[test]
+    fn work_that_goes_back_again_and_again_keeps_one_earlier_run() {
+        let mut readings = vec![(0.0, 1e5), (1.0, 1e5 + 1.0)];
+        readings.extend((1..100_000_u32).map(|time| (10.0 * f64::from(time), 1e5 - f64::from(time))));
+        let recorder = recorded(&readings);
+        assert_eq!((recorder.last(), recorder.interruptions().count), (Some((1.0, 1e5 + 1.0)), 0));
     }
 
     #[test]

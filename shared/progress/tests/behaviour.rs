@@ -221,8 +221,25 @@ proptest! {
     }
 
     #[test]
+    fn any_interrupted_log_gives_a_valid_curve(
+        lines in prop::collection::vec((0..20_u32, 0..3_u32, 1..9_u32, 0..4000_u32), 0..60),
+    ) {
+        let start: foreglow_shared::Timestamp = "2026-11-28T10:00:00Z".parse().unwrap();
+        let mut secs = 0;
+        let line = |(step, epoch, of, pause): (u32, u32, u32, u32)| {
+            secs += if pause < 3000 { pause % 5 } else { pause };
+            let bar = if of > 4 { format!("Epoch: [{epoch}] [{step}/{}]", of + 15) } else { format!("step {step}") };
+            format!("{} {bar}\n", start + std::time::Duration::from_secs(secs.into()))
+        };
+        let log: String = lines.into_iter().map(line).collect();
+        let mut reader = Reader::of_file();
+        reader.push_recorded(log.as_bytes());
+        prop_assert!(reader.curve().is_none_or(|curve| curve.is_valid()), "{log}");
+    }
+
+    #[test]
     fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
-        let mut reader = Reader::new();
+        let mut reader = Reader::of_file();
         reader.push(&bytes, 0.0);
         reader.push_recorded(&bytes);
         reader.finish_recorded();
