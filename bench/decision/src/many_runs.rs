@@ -156,7 +156,7 @@ fn slow_types() -> Vec<Job> {
         let mut job = job(Some(format!("t{machine}.large")));
         let runs = if machine < FULL_TYPES { 16 } else { 4 };
         for run in 0..runs {
-            let configuration = ([1, 2, 4, 8][run % 4], [1, 2][run / 4 % 2], [0.02, 0.1][run / 8]);
+            let configuration = ([1, 2, 4, 8][run % 4], [1, 4][run / 4 % 2], [0.02, 0.1][run / 8]);
             let slower = if machine >= FULL_TYPES && run == 0 { 6.0 } else { 1.0 + machine as f64 / 50.0 };
             job.observations.push(observation(configuration, slower, machine * runs + run));
         }
