@@ -311,8 +311,8 @@ campaign: build
 bench-opening: build | setup-test
 	python3 bench/opening/run.py
 
-# Opens the served page in fresh browser profiles and counts those that stay blank, LOADS=200 of each
-# server.
+# Opens the served page in fresh browser profiles and counts those that stay blank; LOADS=200 of
+# each server.
 .PHONY: bench-loads
 bench-loads: build | setup-test
 	python3 bench/opening/loads.py
