@@ -32,14 +32,12 @@ const KEYS: [(&str, &str, &str); 11] = [
 ];
 
 /// The words of the page.
-const WORDS: [(&str, &str); 7] = [
+const WORDS: [(&str, &str); 5] = [
     ("executor", "a process that works on parts of the data, with its own cores and memory"),
     ("core", "a thread of an executor, which works on one part at a time"),
-    ("sample", "a measured run on a share of the data"),
     ("interval", "the range that contains the time with the stated probability"),
-    ("probability", "the chance that a configuration meets the limits"),
-    ("Pareto front ◆", "configurations that no other beats in both time and cost"),
-    ("held out", "predicted without its own runs, to measure the error"),
+    ("Pareto front", "configurations that no other beats in both time and cost"),
+    ("held out", "predicted without its own runs"),
 ];
 
 /// The help, and the handler of the shortcuts.
@@ -88,11 +86,11 @@ pub fn Keys() -> impl IntoView {
             "?"
         </button>
         <dialog class="keys" aria-labelledby="keys-title" data-testid="keys" node_ref=dialog>
-            <h2 id="keys-title">"Help"</h2>
+            <h2 id="keys-title" tabindex="-1" autofocus>"Help"</h2>
             <dl>{words}</dl>
             <h3>"Keyboard shortcuts"</h3>
             <dl>
-                <div><dt><kbd>"?"</kbd></dt><dd>"this list"</dd></div>
+                <div><dt><kbd>"?"</kbd></dt><dd>"this help"</dd></div>
                 {rows}
                 <div><dt><kbd>"←"</kbd>" "<kbd>"→"</kbd></dt><dd>"move a slider that has the focus"</dd></div>
                 <div><dt><kbd>"Esc"</kbd></dt><dd>"close what is open"</dd></div>

@@ -25,7 +25,9 @@ pub fn Scenarios() -> impl IntoView {
     view! {
         <section class="card scenarios" aria-labelledby="scenarios-title">
             <h2 id="scenarios-title">"How accurate is it?"</h2>
-            <p data-testid="own-accuracy">{move || planner.published().map(|published| of_own(published.own))}</p>
+            <p data-testid="own-accuracy">
+                {move || planner.held_out.get().map_or_else(|| "Measuring the error of this page's predictor…".to_owned(), of_own)}
+            </p>
             <h3>"The published scenarios on the same runs"</h3>
             <p class="hush">
                 "The error is the MAPE on test runs. t1: collecting its runs; t2: training; T: both."

@@ -32,6 +32,7 @@ use crate::data::switch::Switches;
 use crate::data::unmeasured::USUAL_DEADLINE_SECS;
 use crate::data::view::Tab;
 use crate::data::view_state::Step;
+use crate::worker::messages::OwnAccuracy;
 
 /// The state that the address bar shows: its fragment, as this version writes it, and its step.
 #[derive(Clone, Default)]
@@ -93,6 +94,8 @@ pub struct Planner {
     pub list: RwSignal<CandidateList>,
     /// State of the evaluation of the published scenarios.
     pub evaluated: RwSignal<Evaluated>,
+    /// The error of the predictor on held-out settings, once it is known.
+    pub held_out: RwSignal<Option<OwnAccuracy>>,
     /// State of the comparison of the published scenarios with all learners.
     pub compared: RwSignal<Compared>,
     /// The last error, in one sentence; the rest of the page is unaffected by it.
@@ -162,6 +165,7 @@ impl Planner {
             tab: RwSignal::new(Tab::default()),
             fit,
             evaluated: RwSignal::new(Evaluated::None),
+            held_out: RwSignal::new(None),
             machine_choice: RwSignal::new(MachineChoice::default()),
             switches: RwSignal::new(Switches::default()),
             list: RwSignal::new(CandidateList::default()),

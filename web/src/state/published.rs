@@ -32,6 +32,7 @@ impl Planner {
             self.evaluated.set(Evaluated::Running);
             let told = move |told: Result<Response, String>| match told {
                 Ok(Response::Evaluated(published)) => self.evaluated.set(Evaluated::Ready(Arc::new(*published))),
+                Ok(Response::HeldOut(own)) => self.held_out.set(Some(own)),
                 Ok(_) => {}
                 Err(reason) => self.evaluated.set(Evaluated::Failed(reason)),
             };
@@ -70,5 +71,6 @@ impl Planner {
         self.cancel_comparison();
         self.evaluation.set_value(None);
         self.evaluated.set(Evaluated::None);
+        self.held_out.set(None);
     }
 }

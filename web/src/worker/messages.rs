@@ -83,6 +83,8 @@ pub enum Response {
     Advised(Result<AdviceText, String>),
     /// The published scenarios.
     Evaluated(Box<Published>),
+    /// The error of the page's predictor, after the published scenarios.
+    HeldOut(OwnAccuracy),
     /// Costs of a network.
     Network(Result<NetworkHtml, String>),
 }
@@ -91,8 +93,6 @@ pub enum Response {
 /// in a module that is fetched on demand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Published {
-    /// The predictor of the page on the same runs.
-    pub own: OwnAccuracy,
     /// The evaluation of each scenario.
     pub scenarios: Vec<Scenario>,
     /// The effect of each feature alone, or why it cannot be estimated.

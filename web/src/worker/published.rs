@@ -8,19 +8,18 @@ use foreglow_shared::{Job, Observation};
 use crate::worker::messages::{OwnAccuracy, Published, Scenario};
 
 /// Limit on the settings that are held out, each of which costs a fit.
-const MOST_HELD_OUT: usize = 24;
+const MOST_HELD_OUT: usize = 12;
 
-/// Evaluates the predictor and the published scenarios. `clock` returns seconds and times the
-/// training of the scenarios.
+/// Evaluates the published scenarios. `clock` returns seconds and times their training.
 pub fn evaluate(job: &Job, clock: &mut dyn FnMut() -> f64) -> Published {
     let watch = &mut |_, _| ControlFlow::Continue(());
     let rows = scenario_table(&job.context, &job.observations, Grid::Linear, clock, watch).unwrap_or_default();
     let effects = Effects::fit(&job.context, &job.observations).map_err(|error| error.to_string());
-    Published { own: own_accuracy(job), scenarios: rows.into_iter().map(Scenario::from).collect(), effects }
+    Published { scenarios: rows.into_iter().map(Scenario::from).collect(), effects }
 }
 
 /// Predicts measured settings, each by a fit of the job's predictor without its runs.
-fn own_accuracy(job: &Job) -> OwnAccuracy {
+pub fn own_accuracy(job: &Job) -> OwnAccuracy {
     let mut settings: Vec<Setting> = job.observations.iter().map(Setting::of).collect();
     settings.sort_unstable_by(Setting::order);
     settings.dedup();
@@ -94,7 +93,7 @@ mod tests {
     fn the_published_scenarios_sent_to_the_page_are_those_of_the_worker() {
         let published = evaluate(&job(), &mut || 0.0);
         assert_eq!(published.scenarios.len(), 7);
-        let own = published.own;
+        let own = own_accuracy(&job());
         assert_eq!((own.settings, own.intervals), (11, 11), "10 settings of samples and a whole job");
         assert!(own.held <= own.intervals && own.median_error_percent.is_some_and(|error| error < 10.0), "{own:?}");
         let wire = encode(&Response::Evaluated(Box::new(published.clone()))).unwrap();

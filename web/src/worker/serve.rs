@@ -18,7 +18,7 @@ use crate::worker::messages::{PlanRequest, PlanResponse, READY, Request, Respons
 use crate::worker::network::NetworkHtml;
 use crate::worker::open_file::OpenFile;
 use crate::worker::plan::{Session, public_data};
-use crate::worker::published::{compare, evaluate};
+use crate::worker::published::{compare, evaluate, own_accuracy};
 use crate::worker::wire::{decode, encode};
 
 const MILLIS_PER_SEC: f64 = 1000.0;
@@ -94,7 +94,10 @@ pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
         Ok(Request::Advise(jobs, question)) => {
             say(scope, &Response::Advised(AdviceText::new(jobs, &question)));
         }
-        Ok(Request::Evaluate(job)) => say(scope, &Response::Evaluated(Box::new(evaluate(&job, clock)))),
+        Ok(Request::Evaluate(job)) => {
+            say(scope, &Response::Evaluated(Box::new(evaluate(&job, clock))));
+            say(scope, &Response::HeldOut(own_accuracy(&job)));
+        }
         Ok(Request::Network(name, px)) => {
             let Some(file) = file.dyn_ref::<File>() else { return };
             let read = || {

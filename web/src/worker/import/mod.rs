@@ -334,7 +334,7 @@ mod tests {
         let Ok(Imported::Lacking(lacking)) = import(log.as_bytes(), &added) else { unreachable!() };
         assert_eq!((lacking.labels[0].1.as_str(), lacking.needed.len()), ("mnist", 0));
         added.labels = Some(Vec::new());
-        assert!(matches!(import(log.as_bytes(), &added), Ok(Imported::Jobs(_))));
+        assert!(matches!(import(log.as_bytes(), &added), Ok(Imported::Jobs { .. })));
     }
 
     #[test]
