@@ -253,7 +253,7 @@ impl Progress {
 
     fn curve(&self) -> Option<Curve> {
         let epochs = self.epoch.and_then(|epoch| epoch.of);
-        self.main().map(|track| track.curve(epochs)).filter(|curve| !curve.points.is_empty())
+        self.main().map(|track| track.curve(epochs)).filter(|curve| !curve.points.is_empty() && curve.is_valid())
     }
 }
 
