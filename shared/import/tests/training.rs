@@ -2,6 +2,7 @@
 //! themselves, in short runs.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::disallowed_methods, reason = "a test reads its fixtures")]
 
 mod support;
 

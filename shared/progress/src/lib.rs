@@ -178,15 +178,11 @@ impl Progress {
         let Some(mut reading) = reading else { return };
         self.find_epoch(&mut reading);
         let line_time = line_time.or_else(|| clock::read(line));
-        match line_time.and_then(|line_time| self.time_of(&reading, line_time)) {
-            Some(at) => {
-                let track = self.add(&reading, at);
-                if let Some(LineTime::Elapsed(secs)) = line_time {
-                    track.last_elapsed = secs;
-                }
-            }
-            // A line without a time may still announce the epoch.
-            None => {}
+        // A line without a time may still announce the epoch.
+        let Some(at) = line_time.and_then(|line_time| self.time_of(&reading, line_time)) else { return };
+        let track = self.add(&reading, at);
+        if let Some(LineTime::Elapsed(secs)) = line_time {
+            track.last_elapsed = secs;
         }
     }
 
@@ -257,7 +253,7 @@ impl Progress {
 
     fn curve(&self) -> Option<Curve> {
         let epochs = self.epoch.and_then(|epoch| epoch.of);
-        self.main().map(|track| track.curve(epochs)).filter(|curve| !curve.points.is_empty())
+        self.main().map(|track| track.curve(epochs)).filter(|curve| !curve.points.is_empty() && curve.is_valid())
     }
 }
 

@@ -70,6 +70,9 @@ fn settings_that_a_program_prints_are_no_progress() {
         reader.done()
     };
     assert_eq!(settings.map(done), [None; 8]);
+    let mut reader = Reader::new();
+    reader.push(b"key 3/38461538461538460\n", 1.0);
+    assert_eq!(reader.curve(), None, "a number that no program counts to");
     let counted = ["global_step=3", "train_step: 3", "mini-batch 3: loss 1.5", "step 3, lr 0.1"];
     assert_eq!(counted.map(done), [Some(3.0); 4]);
 }

@@ -54,7 +54,7 @@ impl Importer for History {
         let mut bytes = input.bytes()?;
         let is_json = bytes.trim_ascii_start().starts_with(b"{");
         if is_json {
-            bytes = without_nan(bytes);
+            bytes = without_nan(&bytes);
         }
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
         let columns = start.lines().next().and_then(Columns::of);

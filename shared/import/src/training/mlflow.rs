@@ -31,7 +31,7 @@ impl Importer for MlflowMetric {
         let bytes = input.bytes()?;
         let points = match bytes.trim_ascii_start() {
             [b'{' | b'[', ..] => {
-                let export: Value = serde_json::from_slice(&without_nan(bytes)).map_err(|error| {
+                let export: Value = serde_json::from_slice(&without_nan(&bytes)).map_err(|error| {
                     refused(format!("it is no complete export of MLflow ({error}); export it again"))
                 })?;
                 longest_history(&export)

@@ -393,9 +393,9 @@ fn changed_batch_size((first, last): (f64, f64)) -> String {
 }
 
 /// Replaces `NaN` and `Infinity`, which Python writes and JSON does not have, by `null`.
-fn without_nan(bytes: Vec<u8>) -> Vec<u8> {
+fn without_nan(bytes: &[u8]) -> Vec<u8> {
     const NAMES: [&[u8]; 3] = [b"NaN", b"-Infinity", b"Infinity"];
-    let (mut json, mut rest) = (Vec::with_capacity(bytes.len()), &bytes[..]);
+    let (mut json, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
     let mut is_text = false;
     while let [first, after @ ..] = rest {
         let name = NAMES.into_iter().find(|name| !is_text && rest.starts_with(name));

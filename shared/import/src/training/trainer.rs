@@ -9,11 +9,7 @@ use crate::{Given, Import, ImportError, Importer, Input};
 /// Returns the steps of the whole job from the state of a run, also of one that goes on; `None` for
 /// another file.
 pub fn steps_of_trainer(state: &[u8]) -> Option<u64> {
-    serde_json::from_slice::<Value>(&without_nan(state.to_vec()))
-        .ok()?
-        .get("max_steps")?
-        .as_u64()
-        .filter(|steps| *steps > 0)
+    serde_json::from_slice::<Value>(&without_nan(state)).ok()?.get("max_steps")?.as_u64().filter(|steps| *steps > 0)
 }
 
 /// `trainer_state.json`, `all_results.json` and `train_results.json`.
@@ -32,7 +28,7 @@ impl Importer for TrainerState {
 
     /// Reads the time of a finished run; the state has no times of single steps.
     fn read(&self, input: &mut Input<'_>, given: &Given) -> Result<Import, ImportError> {
-        let state: Value = serde_json::from_slice(&without_nan(input.bytes()?))
+        let state: Value = serde_json::from_slice(&without_nan(&input.bytes()?))
             .map_err(|error| refused(format!("it is not the state of a Trainer ({error}); give the complete file")))?;
         let history = state.get("log_history").and_then(Value::as_array);
         let results = history.and_then(|history| history.iter().rfind(|entry| entry.get("train_runtime").is_some()));
