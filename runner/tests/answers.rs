@@ -460,7 +460,9 @@ fn a_plan_and_advice_for_an_own_program_are_readable() {
     let program = home.write("program.jsonl", &std::fs::read_to_string(PROGRAM).unwrap());
     let ask = |command: &[&str]| {
         let mut answer = home.run(command);
-        answer.stdout = answer.stdout.replace(&home.path(""), "");
+        for text in [&mut answer.stdout, &mut answer.stderr] {
+            *text = text.replace(&home.path(""), "");
+        }
         answer
     };
     golden("program-plan-table", &ask(&["plan", &program, "--deadline", "1m", "--executors", "1-4"]));

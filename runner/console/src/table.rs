@@ -90,13 +90,15 @@ fn table_in(width: Option<u16>, columns: &[(&str, Align)], rows: impl IntoIterat
     let header: Vec<String> = columns.iter().map(|(name, _)| printable(name)).collect();
     let aligns: Vec<Align> = columns.iter().map(|(_, align)| *align).collect();
     let Some(width) = width.map(|width| width.max(NARROWEST)) else { return lines(None, &header, &aligns, &rows) };
-    // Numbers keep their units on the line, if there is room.
-    let joined = |cells: &Vec<String>| cells.iter().map(|cell| with_units(cell)).collect::<Vec<String>>();
-    let (joined_header, joined_rows) = (joined(&header), rows.iter().map(joined).collect::<Vec<_>>());
-    let hyphenated: Vec<String> = joined_header.iter().map(|name| name.replace("executors", "execu- tors")).collect();
-    for header in [joined_header, hyphenated] {
-        if fits(width, 0, &header, &joined_rows) {
-            return lines(Some(width), &header, &aligns, &joined_rows).replace(NO_BREAK, " ");
+    // Numbers keep their units on the line, and currencies their amounts, if there is room.
+    for joins_currency in [true, false] {
+        let joined = |cells: &Vec<String>| cells.iter().map(|cell| with_units(cell, joins_currency)).collect();
+        let (header, rows): (Vec<String>, Vec<Vec<String>>) = (joined(&header), rows.iter().map(joined).collect());
+        let hyphenated: Vec<String> = header.iter().map(|name| name.replace("executors", "execu- tors")).collect();
+        for header in [header, hyphenated] {
+            if fits(width, 0, &header, &rows) {
+                return lines(Some(width), &header, &aligns, &rows).replace(NO_BREAK, " ");
+            }
         }
     }
     match fits(width, 0, &header, &rows) {
@@ -160,7 +162,7 @@ fn fits_whole(width: u16, gap: u16, header: &[String], rows: &[Vec<String>]) -> 
 
 /// Replaces the spaces that join a number with its unit, currency or comparison, the parts of a
 /// time, and the end of an interval: `12.35 s`, `USD 5`, `> 99 %`, `2 min 4 s`, `to 5 s`.
-fn with_units(cell: &str) -> String {
+fn with_units(cell: &str, joins_currency: bool) -> String {
     const UNITS: [&str; 8] = ["s", "min", "h", "%", "MiB", "px", "words", "images"];
     let ends_in_digit = |word: &str| word.ends_with(|letter: char| letter.is_ascii_digit());
     let mut text = String::new();
@@ -169,7 +171,10 @@ fn with_units(cell: &str) -> String {
         let starts_with_digit = word.starts_with(|letter: char| letter.is_ascii_digit());
         let joins = ends_in_digit(last) && UNITS.contains(&word)
             || starts_with_digit && UNITS.contains(&last)
-            || starts_with_digit && last.len() == 3 && last.bytes().all(|letter| letter.is_ascii_uppercase())
+            || joins_currency
+                && starts_with_digit
+                && last.len() == 3
+                && last.bytes().all(|byte| byte.is_ascii_uppercase())
             || matches!(last, "<" | ">" | "≤" | "≥" | "to");
         if !text.is_empty() {
             text.push_str(if joins { NO_BREAK } else { " " });

@@ -2,7 +2,7 @@
 
 use std::io::{Seek as _, SeekFrom, Write as _};
 
-use crate::foreglow::{Foreglow, Serving, get, line, post};
+use crate::foreglow::{Foreglow, Serving, get, line, post, try_get};
 
 /// Fills a store with samples and returns its path; all data is in this file, without a log.
 fn filled(home: &Foreglow, samples: u32) -> String {
@@ -42,7 +42,9 @@ fn damage_of_a_served_file_is_warned_of_once_on_standard_error() {
     let mut file = std::fs::File::options().write(true).open(&path).unwrap();
     file.seek(SeekFrom::Start(4096)).unwrap();
     file.write_all(&[0xa5; 20 * 4096]).unwrap();
-    for _ in 0..3 {
+    // The first answer may have begun before the damage is found, and breaks off.
+    while try_get(&server.url, "/api/v1/samples") == Some(200) {}
+    for _ in 0..2 {
         let (status, answer) = get(&server.url, "/api/v1/samples");
         assert!(status >= 500 && answer.contains("is damaged"), "{status} {answer}");
     }

@@ -195,6 +195,14 @@ pub fn get(url: &str, path: &str) -> (u16, String) {
     (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
 }
 
+/// Returns the status of an answer, or `None` if it breaks off.
+pub fn try_get(url: &str, path: &str) -> Option<u16> {
+    let url = format!("{}{path}", url.trim_end_matches('/'));
+    let mut response = agent().get(url).call().ok()?;
+    response.body_mut().read_to_string().ok()?;
+    Some(response.status().as_u16())
+}
+
 pub fn delete(url: &str, path: &str) -> (u16, String) {
     let url = format!("{}{path}", url.trim_end_matches('/'));
     let mut response = agent().delete(url).call().unwrap();
