@@ -33,7 +33,7 @@ fn each_device_that_the_catalog_lacks_has_its_own_published_prices() {
     let own = PriceSheet { name: "mine".into(), ..a10g };
     assert_eq!(names(own, false), ["mine"; 3].map(|name| Some(name.to_owned())));
     // A published list that the user chose does not price other hardware than its own.
-    assert_eq!(names(h100.clone(), true), [None, None, Some(h100.name.clone())]);
+    assert_eq!(names(h100.clone(), true), [None, None, Some(h100.name)]);
 }
 
 #[test]

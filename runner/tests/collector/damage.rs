@@ -39,6 +39,8 @@ fn damage_of_a_served_file_is_warned_of_once_on_standard_error() {
     let home = Foreglow::new();
     let path = filled(&home, 2_000);
     let server = Serving::start(&home);
+    // A store that is damaged while the collector starts is not served.
+    assert_eq!(get(&server.url, "/api/v1/samples").0, 200);
     let mut file = std::fs::File::options().write(true).open(&path).unwrap();
     file.seek(SeekFrom::Start(4096)).unwrap();
     file.write_all(&[0xa5; 20 * 4096]).unwrap();
