@@ -68,7 +68,7 @@ async fn questions(file: &Path, home: &Path, draws: &mut Draws) -> anyhow::Resul
     browser.answered().await?;
     let mut answered = 0;
     for number in 0..QUESTIONS {
-        let deadline = (number % 4 != 0).then(|| format!("{}s", draws.between(secs / 20.0, secs * 3.0)));
+        let deadline = (number % 4 != 0).then(|| format!("{}s", draws.between(secs / 4.0, secs * 4.0)));
         let budget = (number % 3 == 0).then(|| draws.between(cost / 2.0, cost * 4.0).to_string());
         let percent = (50.0 + 49.0 * draws.next()).round().to_string();
         let probability = (percent.parse::<f64>()? / 100.0).to_string();
