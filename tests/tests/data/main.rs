@@ -124,7 +124,8 @@ async fn the_study_opens_with_its_question_and_the_digits_of_the_command_line() 
         let answer = Answer::of(home.path(), &args)?.json()?;
         let best = &answer["recommended"];
         let secs = best["completion_time_secs"].as_f64().with_context(|| format!("{title} has no answer"))?;
-        assert!(secs > 3600.0 && secs < DEADLINE_SECS, "{title}: {secs} s");
+        // Of equally cheap configurations the fastest.
+        assert!(secs > 600.0 && secs < DEADLINE_SECS, "{title}: {secs} s");
         let candidates = answer["candidates"].as_array().with_context(|| format!("{title} has no candidates"))?;
         let is_late = |row: &Value| row["completion_time_secs"].as_f64().is_some_and(|secs| secs > DEADLINE_SECS);
         assert!(candidates.iter().any(is_late), "{title}: the deadline excludes nothing");
