@@ -21,7 +21,7 @@ async fn script(browser: &Browser, text: &str) -> anyhow::Result<Value> {
 }
 
 async fn click(browser: &Browser, css: &str) -> anyhow::Result<()> {
-    browser.page.query(By::Css(css)).first().await?;
+    is(browser, css, &format!("document.querySelector({css:?})")).await?;
     script(browser, &format!("document.querySelector({css:?}).click()")).await?;
     Ok(())
 }

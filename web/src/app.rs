@@ -156,6 +156,7 @@ fn about() -> AnyView {
 #[component]
 fn WithoutSamples() -> impl IntoView {
     let planner = expect_context::<Planner>();
+    let answered = answered(planner);
     view! {
         <Show
             when=move || !planner.loading.get()
@@ -193,13 +194,23 @@ fn WithoutSamples() -> impl IntoView {
                     </Show>
                 </div>
             </div>
-            <Later>
-                <NetworkPanel />
-                <OwnSamples />
-                <span hidden data-testid="complete" data-view="unmeasured"></span>
-            </Later>
+            // After the answer, which would push the examples away from under the pointer.
+            <Show when=move || answered.get()>
+                <Later>
+                    <NetworkPanel />
+                    <OwnSamples />
+                    <span hidden data-testid="complete" data-view="unmeasured"></span>
+                </Later>
+            </Show>
         </Show>
     }
+}
+
+/// Whether there was an answer: what follows it stays during a refit.
+fn answered(planner: Planner) -> Memo<bool> {
+    Memo::new(move |before: Option<&bool>| {
+        before.copied().unwrap_or(false) || planner.fit.with(|fit| matches!(fit, Fit::Ready | Fit::Failed(_)))
+    })
 }
 
 /// The view of the selected tab. Only the selected view is mounted, so that a slider updates no
@@ -209,10 +220,7 @@ fn Views() -> impl IntoView {
     let planner = expect_context::<Planner>();
     // Without a predictor the answer shows the reason, and the charts would be empty.
     let failed = Memo::new(move |_| planner.fit.with(|fit| matches!(fit, Fit::Failed(_))));
-    // The views appear with the first answer and stay during a refit.
-    let answered = Memo::new(move |before: Option<&bool>| {
-        before.copied().unwrap_or(false) || planner.fit.with(|fit| matches!(fit, Fit::Ready | Fit::Failed(_)))
-    });
+    let answered = answered(planner);
     let view = move || {
         let tab = planner.tab.get();
         let shown = match tab {
