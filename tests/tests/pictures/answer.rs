@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use foreglow_model::format_cost;
-use foreglow_shared::{Estimate, View, WhatIf, format_duration, format_money, format_probability};
+use foreglow_shared::{Estimate, PriceSheet, View, WhatIf, format_duration, format_money, format_probability};
 use foreglow_tests::{Browser, answer, cluster_view};
 use thirtyfour::By;
 
@@ -152,13 +152,18 @@ async fn a_larger_job_reuses_the_same_runs_at_smaller_sampling_rates() -> anyhow
 
 #[tokio::test]
 async fn published_prices_are_dated_name_their_source_and_change_the_answer() -> anyhow::Result<()> {
-    let view = cluster_view(6, 4);
+    // A price of another GPU's machine says nothing about the runs, and the cost is unknown.
+    let mut view = cluster_view(6, 4);
+    view.job.context.accelerator = Some("NVIDIA A10G".into());
+    view.question.prices = PriceSheet::usual_for(Some("NVIDIA A10"));
     let (_host, browser) = open(&view).await?;
-    let (first, secs) = (browser.text("what-if-cost").await?, browser.secs("what-if-time").await?);
-    let secs: f64 = secs.parse()?;
+    let secs: f64 = browser.secs("what-if-time").await?.parse()?;
+    let why = browser.text("recommended-prices").await?;
+    assert!(why.contains("is the price of a machine with a GPU, A10, and the runs are of NVIDIA A10G"), "{why}");
     browser.element("more-question").await?.click().await?;
     browser.set("preset", "1").await?;
-    browser.wait_until("another price", async |page| Ok(page.text("what-if-cost").await? != first)).await?;
+    let is_known = async |page: &Browser| Ok(what_if_cost(page).await.is_ok());
+    browser.wait_until("a price of this GPU", is_known).await?;
     // One executor per machine: 4 of them at 1.006 an hour.
     let cost = what_if_cost(&browser).await?;
     assert!((cost / (4.0 * 1.006 * secs / 3600.0) - 1.0).abs() < 1e-12, "{cost}");
