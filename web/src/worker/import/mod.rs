@@ -290,9 +290,11 @@ mod tests {
     #[test]
     fn what_several_logs_lack_is_asked_once_for_all() {
         let log = "[2026-11-28 10:00:00,000] step 1/9\n[2026-11-28 10:00:05,000] step 2/9\n[2026-11-28 10:00:10,000] step 3/9\n";
-        let files =
-            || ["a.log", "b.log"].map(|name| (name.to_owned(), Ok(log.replace("05", name).into_bytes()))).into_iter();
-        let files = || files().chain([("c.jsonl".to_owned(), Ok(EXAMPLE.as_bytes().to_vec()))]).collect::<Vec<_>>();
+        let other = log.replace("00:05", "00:04");
+        let files = || {
+            let texts = [("a.log", log), ("b.log", other.as_str()), ("c.jsonl", EXAMPLE)];
+            texts.map(|(name, text)| (name.to_owned(), Ok(text.as_bytes().to_vec()))).to_vec()
+        };
         let Ok(Imported::Lacking(lacking)) = import_files(files().into_iter(), &Added::default()) else {
             unreachable!()
         };
@@ -334,7 +336,7 @@ mod tests {
         let Ok(Imported::Lacking(lacking)) = import(log.as_bytes(), &added) else { unreachable!() };
         assert_eq!((lacking.labels[0].1.as_str(), lacking.needed.len()), ("mnist", 0));
         added.labels = Some(Vec::new());
-        assert!(matches!(import(log.as_bytes(), &added), Ok(Imported::Jobs(_))));
+        assert!(matches!(import(log.as_bytes(), &added), Ok(Imported::Jobs { .. })));
     }
 
     #[test]
