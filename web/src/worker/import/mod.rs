@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(notes[0], format!("b.jsonl: line {line} was cut short, as by a crash, and is left out."));
         assert!(notes[1].starts_with("c.jpg: ") && notes[1].contains("a JPEG image"), "{notes:?}");
         assert_eq!(notes[2], "d.csv: it holds no samples; open it alone.");
-        let error = import_files(files[2..].to_vec().into_iter(), &Added::default()).unwrap_err();
+        let error = import_files(files[2..].iter().cloned(), &Added::default()).unwrap_err();
         assert!(error.starts_with("c.jpg: "), "{error}");
     }
 
