@@ -290,12 +290,11 @@ mod tests {
     #[test]
     fn what_several_logs_lack_is_asked_once_for_all() {
         let log = "[2026-11-28 10:00:00,000] step 1/9\n[2026-11-28 10:00:05,000] step 2/9\n[2026-11-28 10:00:10,000] step 3/9\n";
+        let other = log.replace("00:05", "00:04");
         let files = || {
-            [("a.log", "04"), ("b.log", "06")]
-                .map(|(name, secs)| (name.to_owned(), Ok(log.replace("05", secs).into_bytes())))
-                .into_iter()
+            let texts = [("a.log", log), ("b.log", other.as_str()), ("c.jsonl", EXAMPLE)];
+            texts.map(|(name, text)| (name.to_owned(), Ok(text.as_bytes().to_vec()))).to_vec()
         };
-        let files = || files().chain([("c.jsonl".to_owned(), Ok(EXAMPLE.as_bytes().to_vec()))]).collect::<Vec<_>>();
         let Ok(Imported::Lacking(lacking)) = import_files(files().into_iter(), &Added::default()) else {
             unreachable!()
         };
