@@ -264,6 +264,8 @@ mod tests {
 
     #[test]
     fn normalisation_gradients_and_statistics_equal_burns() {
+        // At a kink of an activation, rounding decides the gradient: no drawn number is at one.
+        Device::flex().seed(1);
         let device = Device::flex().autodiff();
         let thens = [Activation::None, Activation::Relu, Activation::Relu6];
         for (dims, then) in
