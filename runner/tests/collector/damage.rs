@@ -40,17 +40,20 @@ fn damage_of_a_served_file_is_warned_of_once_on_standard_error() {
     let path = filled(&home, 2_000);
     let server = Serving::start(&home);
     // A store that is damaged while the collector starts is not served.
-    assert_eq!(get(&server.url, "/api/v1/samples").0, 200);
+    assert_eq!(get(&server.url, "/readyz").0, 200);
     let mut file = std::fs::File::options().write(true).open(&path).unwrap();
     file.seek(SeekFrom::Start(4096)).unwrap();
     file.write_all(&[0xa5; 20 * 4096]).unwrap();
     // The first answer may have begun before the damage is found, and breaks off.
-    while try_get(&server.url, "/api/v1/samples") == Some(200) {}
+    let is_found = (0..100).any(|_| try_get(&server.url, "/api/v1/samples") != Some(200));
+    assert!(is_found, "the damage is not found");
     for _ in 0..2 {
         let (status, answer) = get(&server.url, "/api/v1/samples");
         assert!(status >= 500 && answer.contains("is damaged"), "{status} {answer}");
     }
     assert_eq!(post(&server.url, &line(3_000)).0, 503);
+    // The warning follows within a second.
+    std::thread::sleep(std::time::Duration::from_secs(3));
     let said = server.said();
     let warnings: Vec<&str> = said.lines().filter(|line| line.contains("is damaged")).collect();
     let [warning] = warnings[..] else { panic!("not one warning: {said}") };
