@@ -38,7 +38,7 @@ x = 1
 for step in range(1, 10001):
     for _ in range(9000):
         x = x * 3 % 1000003
-    print(f'step {step}/10000 loss {x}', flush=True)
+    print('step %d/10000 loss %d' % (step, x), flush=True)
 open(sys.argv[1], 'w').write(str(time.monotonic() - start))
 """
 LOUD = "import sys\nline = 'x' * 99 + '\\n'\nfor step in range(10_000_000):\n    sys.stdout.write(line)\n"
