@@ -3,7 +3,7 @@
     make bench-program-cost
 
 1. A program of a fixed amount of work that prints about 1,000 lines of progress a second, alone and under
-   `foreglow run`, in turn: its own clock.
+   `foreglow run`, in turn: its own clock, and the processor time of Foreglow without the program's.
 2. A program that prints 1 GB: the peak memory of Foreglow.
 3. `sleep 1` and a Python program under `foreglow run` and under hyperfine (if it is installed), in turn: the
    means. Foreglow's clock includes the start of the process, as hyperfine's does.
@@ -54,6 +54,12 @@ def run(command, **options):
     return time.monotonic() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
+def own_seconds(process):
+    """Returns the processor time of a process without its children, while it runs."""
+    stat = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def measured(command):
     return [FOREGLOW, "run", "--cores", "1", "--output", FOLDER / "samples.jsonl", "--", *command]
 
@@ -61,18 +67,28 @@ def measured(command):
 def cost_of_lines():
     own = FOLDER / "secs"
     command = [sys.executable, "-c", WORK, own]
-    alone, under = [], []
+    alone, under, shares = [], [], []
     for _ in range(ROUNDS * 3):
         with open(os.devnull, "w") as nothing:
             subprocess.run(command, stdout=nothing, check=True)
         alone.append(float(own.read_text()))
-        run(measured(command))
+        process = subprocess.Popen(measured(command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        used = 0.0
+        while process.poll() is None:
+            used = own_seconds(process) or used
+            time.sleep(0.05)
         under.append(float(own.read_text()))
+        shares.append(used / under[-1])
     ratios = [b / a for a, b in zip(alone, under)]
     lines = 10_000 / statistics.median(alone)
     print(f"{lines:.0f} lines a second: alone {statistics.median(alone):.3f} s, measured {statistics.median(under):.3f} s, "
-          f"ratio {statistics.median(ratios):.4f} ({min(ratios):.4f} to {max(ratios):.4f})")
-    return dict(name="own time of a program of 1,000 lines a second, measured over alone", unit="", ours=statistics.median(ratios))
+          f"ratio {statistics.median(ratios):.4f} ({min(ratios):.4f} to {max(ratios):.4f}); "
+          f"processor time of Foreglow {statistics.median(shares) * 100:.2f} % of the program's time")
+    name = "a program of 1,000 lines a second"
+    return [
+        dict(name=f"{name}: its own time, measured over alone", unit="", ours=statistics.median(ratios)),
+        dict(name=f"{name}: processor time of Foreglow, share", unit="%", ours=statistics.median(shares) * 100),
+    ]
 
 
 def memory_of_output():
@@ -111,8 +127,7 @@ def cost_of_watching():
             file.write(f"step {step}/100000 loss 0.5\n")
             file.flush()
             time.sleep(0.05)
-    stat = Path(f"/proc/{watch.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    secs = (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+    secs = own_seconds(watch)
     watch.terminate()
     watch.wait()
     print(f"watch: {secs:.2f} s of a processor in 60 s, {secs / 60 * 100:.2f} %")

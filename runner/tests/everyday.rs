@@ -15,6 +15,8 @@ mod quiet;
 mod refusals;
 #[path = "everyday/selection.rs"]
 mod selection;
+#[path = "everyday/terminal.rs"]
+mod terminal;
 #[path = "everyday/watch.rs"]
 mod watch;
 

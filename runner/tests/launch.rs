@@ -67,6 +67,20 @@ fn spark_gets_the_planned_executors_in_each_of_its_forms() {
     assert!(refused.code == 2 && refused.stderr.contains("APPLICATION"), "{}", refused.stderr);
 }
 
+#[test]
+fn a_path_of_the_command_that_is_only_here_is_told() {
+    let home = Foreglow::new();
+    let plan = home.write("plan.json", MACHINES);
+    let data = home.write("data.csv", "");
+    let here = home.run(&["export", "slurm", &plan, "--", "./train", &format!("--data={data}")]);
+    assert!(
+        here.code == 0 && here.stderr.contains(&format!("The command names {data}, which is on this machine")),
+        "{here:?}"
+    );
+    let elsewhere = home.run(&["export", "slurm", &plan, "--", "./train", "--data=/no/such/folder"]);
+    assert!(elsewhere.code == 0 && !elsewhere.stderr.contains("on this machine"), "{elsewhere:?}");
+}
+
 /// The plan with four executors on two machines.
 fn on_two_machines() -> String {
     let changes = [

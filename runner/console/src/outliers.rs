@@ -56,20 +56,17 @@ pub fn warn(source: &Source, samples: &[Sample], definition: &JobDefinition) -> 
         return Ok(());
     }
     let store = if source.files.is_empty() { Some(Store::open_existing(source.store.as_ref())?) } else { None };
-    let mut named = Vec::new();
-    for id in outliers.iter().take(MOST_NAMED) {
+    let name = |id: &Uuid| {
         let sender = store.as_ref().map(|store| store.sender_of(*id)).transpose()?.flatten();
-        named.push(sender.map_or_else(|| id.to_string(), |sender| format!("{id} (sent by {sender})")));
-    }
-    if outliers.len() > MOST_NAMED {
-        named.push(format!("{} more", outliers.len() - MOST_NAMED));
-    }
+        Ok(sender.map_or_else(|| id.to_string(), |sender| format!("{id} (sent by {sender})")))
+    };
+    let names = outliers.iter().take(MOST_NAMED).map(name).collect::<anyhow::Result<Vec<String>>>()?;
     let (are, count) = if outliers.len() == 1 { ("is", "counts") } else { ("are", "count") };
     note(&format!(
         "warning: {} {are} far from the repetitions of the same run, and {count}: {}; `foreglow samples list{} \
          --outliers` lists them",
         format_count(outliers.len(), "sample"),
-        named.join(", "),
+        listed(names, outliers.len()),
         place(source)
     ));
     Ok(())
@@ -83,18 +80,22 @@ fn warn_of_disturbed(source: &Source, samples: &[Sample]) {
     if disturbed.is_empty() || disturbed.len() * 2 < completed().count() {
         return;
     }
-    let mut named: Vec<String> = disturbed.iter().take(MOST_NAMED).map(Uuid::to_string).collect();
-    if disturbed.len() > MOST_NAMED {
-        named.push(format!("{} more", disturbed.len() - MOST_NAMED));
-    }
+    let names = disturbed.iter().take(MOST_NAMED).map(Uuid::to_string).collect();
     note(&format!(
         "warning: something else slowed the machine in {} of {}: {}; `foreglow samples list{} --disturbed` lists them, \
          and the command that measured them, with --redo-outliers, measures them again",
         disturbed.len(),
         format_count(completed().count(), "run"),
-        named.join(", "),
+        listed(names, disturbed.len()),
         place(source)
     ));
+}
+
+/// Joins the names of the first samples, and counts the others of `count`.
+fn listed(mut names: Vec<String>, count: usize) -> String {
+    let others = count - names.len();
+    names.extend((others > 0).then(|| format!("{others} more")));
+    names.join(", ")
 }
 
 /// Returns the arguments that name the source of the samples.

@@ -86,6 +86,28 @@ fn a_job_on_accelerators_requires_a_price_that_covers_them() {
 }
 
 #[test]
+fn a_published_price_of_a_machine_with_a_gpu_prices_no_other_hardware() {
+    let (gpu, other) = (Some("NVIDIA A10G"), Some("NVIDIA H100 80GB HBM3"));
+    let sheet = PriceSheet::usual_for(gpu);
+    assert_eq!(sheet.check_for(gpu), Ok(()));
+    let error = sheet.check_for(other).unwrap_err().to_string();
+    assert!(error.contains("a GPU, A10G, and the runs are of NVIDIA H100"), "{error}");
+    assert!(sheet.check_for(None).unwrap_err().to_string().contains("the runs are of a CPU"));
+    let mine = PriceSheet { name: "mine".into(), ..sheet };
+    assert_eq!((mine.check_for(None), mine.check_for(other)), (Ok(()), Ok(())), "a user's own price is kept");
+}
+
+#[test]
+fn a_core_under_a_quota_costs_its_share() {
+    let parts = sheet(r#","core_hour":0.04,"gib_hour":0.004"#).unwrap();
+    let memory = PriceSheet { core_hour: 0.0, ..parts.clone() }.cost(TWO, 3600.0).unwrap();
+    let cores = |sheet: PriceSheet| sheet.cost(TWO, 3600.0).unwrap() - memory;
+    let slow = cores(parts.clone().for_cores_of(Some(0.05)));
+    assert!((slow / cores(parts.clone()) - 0.05).abs() < 1e-12, "{slow}");
+    assert_eq!(parts.clone().for_cores_of(None), parts);
+}
+
+#[test]
 fn a_discount_must_be_below_one() {
     for discount in ["-0.1", "1", "30"] {
         let error = sheet(&format!(r#","core_hour":1,"discount":{discount}"#)).unwrap_err();

@@ -87,7 +87,8 @@ impl Scale {
             let step = STEPS_SECS.into_iter().find(|step| *step >= needed && needed > 5.0);
             self.inside(multiples(self.lower, self.upper, step.unwrap_or_else(|| round_step(needed))))
         };
-        let mut counts = (0..).map(|doubled| with(count.max(1) << doubled));
+        // Each doubling of the count halves the step; a range that rounding empties has no ticks.
+        let mut counts = (0..8).map(|doubled| with(count.max(1) << doubled));
         counts.find(|ticks| ticks.len() >= LEAST_TICKS).unwrap_or_default()
     }
 

@@ -217,7 +217,7 @@ fn cost(explained: &Explained<'_>, secs: f64) -> Reason {
                 Ok(()) => {
                     let context = &explained.plan.predictor().job(placement.arm).context;
                     let slow = context.host.describe_slow_cores();
-                    let slow = slow.map(|cores| format!("It has {cores}, which are charged as that."));
+                    let slow = slow.map(|cores| format!("It has {cores}, and each is charged as such."));
                     let mut reason = money(sheet, explained.resources(), secs);
                     reason.lines.extend(slow);
                     reason

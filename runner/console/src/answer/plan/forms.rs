@@ -34,8 +34,7 @@ impl PlanAnswer {
             text.push_str(&startup.describe(self.rents_machines()));
         } else if self.measured.iter().any(|arm| arm.engine == Engine::Command) {
             text.push_str(
-                "Start-up is part of these times: no run reported its progress, and the fit tells it from the work by the \
-                 amounts of work.\n",
+                "Start-up is part of these times: no run reported its progress. The fit separates it by the amounts of work.\n",
             );
         }
         if let Some(arguments) = &self.spark_submit {
@@ -167,7 +166,7 @@ impl PlanAnswer {
             }
         }
         if let Some(share) = self.core_share.filter(|_| !self.sheets.is_empty()) {
-            text.push_str(&format!("A core here is {} of a processor, and is charged as that.\n", format_rate(share)));
+            text.push_str(&format!("A core is {} of a processor here, and is charged as such.\n", format_rate(share)));
         }
         if let Some(memory) = self.common_memory() {
             text.push_str(&format!("Memory: {memory} MiB per executor.\n"));

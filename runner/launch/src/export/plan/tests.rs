@@ -32,6 +32,19 @@ fn file(system: System, task: &Task) -> String {
 }
 
 #[test]
+fn the_time_limit_is_that_of_the_plan_and_the_local_paths_of_a_command_are_told() {
+    let choice = r#""executors":1,"cores_per_executor":2"#;
+    let limit_secs =
+        |fields: &str| whole(&of_context("local", r#""host":{}"#, &format!("{choice}{fields}"))).limit_secs;
+    // A plan of an earlier version has only its interval.
+    assert_eq!((limit_secs(""), limit_secs(r#","limit_secs":150.0"#)), (Some(100.0), Some(150.0)));
+    let plan = of_context("local", r#""host":{}"#, choice);
+    let words = ["./infer", "--data=/data/a", "out/b", "--steps", "9"].map(str::to_owned).to_vec();
+    let task = plan.task(CommandTemplate::new(words).ok(), None, None).unwrap();
+    assert_eq!(task.reads, ["/data/a", "out/b"]);
+}
+
+#[test]
 fn hardware_without_a_name_is_no_machine_type() {
     for machine in [
         // Plans of earlier versions do not distinguish names from descriptions.
