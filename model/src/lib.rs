@@ -39,7 +39,7 @@ mod repetitions;
 mod restart;
 mod runs;
 mod scaling;
-mod simulation;
+mod simulated_times;
 mod unseen;
 mod whole_job;
 mod work;
@@ -67,7 +67,7 @@ pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow
 pub use crate::repetitions::Repetitions;
 pub use crate::restart::{Restart, RestartReason, RunningJob, WholeRun};
 pub use crate::scaling::{Gain, Measured, Scaling, ScalingRow, WeakScaling, efficiency, speed_up};
-pub use crate::simulation::{LoggedRun, SimulatedTime, SimulatedTimes, Simulation, SimulationError};
+pub use crate::simulated_times::SimulatedTimes;
 pub use crate::unseen::{
     Calibration, ConvolutionSizes, CostedLayer, CostedRun, GraphCosts, Layer, LayerKind, LayerTimes, LayeredCnn,
     MeasuredCnn, RunParts, TimedLayer, TransferredJob, UnseenCnn,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{Configuration, Context, CoreSplit, Outcome, Sample, TrainedAccuracy};
+use crate::{Configuration, Context, CoreSplit, LoggedRun, Outcome, Sample, TrainedAccuracy};
 
 /// The measurements of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,10 @@ pub struct Job {
     /// The accuracies of completed training runs, on all images or on a sample.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accuracies: Vec<TrainedAccuracy>,
+    /// Completed runs with the times that their event logs give on other configurations, the
+    /// latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logged: Vec<LoggedRun>,
 }
 
 /// Peak memory of an executor over the completed runs with the same cores and partition size. A
@@ -199,7 +203,8 @@ impl Serialize for IncompleteRun {
 impl Job {
     /// Returns a job with completed runs only.
     pub fn of_runs(context: Context, observations: Vec<Observation>) -> Self {
-        Self { context, observations, incomplete: Vec::new(), peaks: Vec::new(), accuracies: Vec::new() }
+        let (incomplete, peaks, accuracies, logged) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { context, observations, incomplete, peaks, accuracies, logged }
     }
 
     /// Returns the job that processes the most images over its epochs, of those with a completed
@@ -229,6 +234,7 @@ impl Job {
             );
             job.peaks.extend(&part.peaks);
             job.accuracies.extend(part.accuracies.iter().cloned());
+            job.logged.extend(part.logged.iter().cloned());
         }
         job.sort_runs();
         job
@@ -240,6 +246,7 @@ impl Job {
         self.peaks.extend(PeakMemory::of(sample));
         self.observations.extend(Observation::of(sample));
         self.incomplete.extend(IncompleteRun::of(sample));
+        self.logged.extend(LoggedRun::of(sample));
     }
 
     /// Returns the number of runs, completed or not.
@@ -256,6 +263,11 @@ impl Job {
         self.peaks.sort_by_key(key);
         self.peaks.dedup_by_key(|peak| (peak.cores_per_executor, peak.partition_size));
         self.accuracies.sort_by(TrainedAccuracy::order);
+        let order = |one: &LoggedRun, other: &LoggedRun| {
+            let time = one.completion_time_secs.total_cmp(&other.completion_time_secs);
+            one.started_ms.cmp(&other.started_ms).then(time)
+        };
+        self.logged.sort_by(order);
     }
 }
 

@@ -46,6 +46,7 @@ mod read;
 mod resizing;
 mod sample;
 mod short_link;
+mod slot_times;
 mod spark_submit;
 mod split;
 mod table;
@@ -96,6 +97,7 @@ pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_repeated_sa
 pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{Accelerator, Configuration, Engine, Host, Outcome, SCHEMA, Sample, SampleError, UNKNOWN_SIZE};
 pub use crate::short_link::ShortLink;
+pub use crate::slot_times::{LoggedRun, MOST_SLOT_COUNTS, SlotTimes};
 pub use crate::spark_submit::{
     LABEL_PREFIX, LEAST_SPARK_MEMORY_MIB, spark_application_properties, spark_properties, spark_submit_arguments,
 };

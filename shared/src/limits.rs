@@ -6,7 +6,8 @@
 use std::ops::RangeInclusive;
 
 use crate::curve::MOST_CURVE_POINTS;
-use crate::{CommandTemplate, Host, IncompleteRun, Observation, Sample, SampleError, Workload};
+use crate::slot_times::MOST_SLOT_COUNTS;
+use crate::{CommandTemplate, Host, IncompleteRun, Observation, Sample, SampleError, SlotTimes, Workload};
 
 /// Maximum number of executors. Readers list all numbers up to the largest.
 pub const MOST_EXECUTORS: u32 = 10_000;
@@ -80,6 +81,10 @@ pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
         let must =
             format!("a unit and at most {MOST_CURVE_POINTS} points, whose seconds and work ascend and are not below 0");
         return Err(SampleError::Range { field: "progress", value: "something else".to_owned(), must });
+    }
+    if !sample.simulated.as_ref().is_none_or(SlotTimes::is_valid) {
+        let must = format!("1 to {MOST_SLOT_COUNTS} numbers of slots, ascending from 1, each with its milliseconds");
+        return Err(SampleError::Range { field: "simulated", value: "something else".to_owned(), must });
     }
     check_numbers(&[
         ("sampling_rate", Some(sample.sampling_rate), SAMPLING_RATES, "from 1e-12 to 1"),

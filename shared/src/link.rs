@@ -14,8 +14,8 @@ use crate::limits::{
     is_incomplete_run, is_run,
 };
 use crate::{
-    Context, CoreSplit, IncompleteRun, Job, JobDefinition, Observation, PeakMemory, Question, TrainedAccuracy, WhatIf,
-    measured_choices,
+    Context, CoreSplit, IncompleteRun, Job, JobDefinition, LoggedRun, Observation, PeakMemory, Question,
+    TrainedAccuracy, WhatIf, measured_choices,
 };
 
 /// Prefix of the fragment in this version of the format.
@@ -61,6 +61,8 @@ struct Fields {
     peaks: Vec<PeakMemory>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     accuracies: Vec<TrainedAccuracy>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    logged: Vec<LoggedRun>,
     question: Question,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pins: Vec<WhatIf>,
@@ -72,9 +74,9 @@ struct Fields {
 
 impl From<Fields> for View {
     fn from(fields: Fields) -> Self {
-        let Fields { context, observations, incomplete, peaks, accuracies, question, pins, left_out, compared } =
-            fields;
-        let job = Job { context, observations, incomplete, peaks, accuracies };
+        let Fields { question, pins, left_out, compared, .. } = fields;
+        let Fields { context, observations, incomplete, peaks, accuracies, logged, .. } = fields;
+        let job = Job { context, observations, incomplete, peaks, accuracies, logged };
         Self { job, question, pins, left_out, compared }
     }
 }
@@ -82,8 +84,8 @@ impl From<Fields> for View {
 impl From<View> for Fields {
     fn from(view: View) -> Self {
         let View { job, question, pins, left_out, compared } = view;
-        let Job { context, observations, incomplete, peaks, accuracies } = job;
-        Self { context, observations, incomplete, peaks, accuracies, question, pins, left_out, compared }
+        let Job { context, observations, incomplete, peaks, accuracies, logged } = job;
+        Self { context, observations, incomplete, peaks, accuracies, logged, question, pins, left_out, compared }
     }
 }
 
@@ -225,6 +227,9 @@ impl View {
         if !self.jobs().flat_map(|job| &job.accuracies).all(TrainedAccuracy::is_valid) {
             return form("an accuracy is not between 0 and 1");
         }
+        if !self.jobs().flat_map(|job| &job.logged).all(LoggedRun::is_valid) {
+            return form("a time from an event log is invalid");
+        }
         Ok(())
     }
 
@@ -236,6 +241,7 @@ impl View {
             (self.left_out.observations.len() + self.left_out.incomplete.len(), "excluded runs"),
             (sum(|job| job.peaks.len()), "peaks of memory"),
             (sum(|job| job.accuracies.len()), "accuracies"),
+            (sum(|job| job.logged.len()), "event logs"),
             (self.pins.len(), "pinned configurations"),
         ];
         let of_jobs = (self.jobs().count(), "jobs", MOST_JOBS_IN_LINK);

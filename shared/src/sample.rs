@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::limits;
 use crate::names::names;
-use crate::{CoreSplit, Curve, ExceededMemory, SplitError, Workload};
+use crate::{CoreSplit, Curve, ExceededMemory, SlotTimes, SplitError, Workload};
 
 /// Version of the sample format; no other version is read.
 pub const SCHEMA: u32 = 1;
@@ -69,6 +69,9 @@ pub struct Sample {
     /// The work done over time, if the program reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Curve>,
+    /// The times that an application's event log gives on other configurations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SlotTimes>,
     /// Standard error of ln of the completion time of a run that was stopped early, as a run of
     /// the whole job; 0 for a measured time. No file has it.
     #[serde(skip)]

@@ -3,17 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use foreglow_shared::{CoreSplit, Job};
+use foreglow_shared::{CoreSplit, Job, SlotTimes};
 
 use super::Basis;
 use crate::public::PublicTimes;
 use crate::{Prediction, SimulatedTimes};
 
-/// About the most numbers of executors that are compared by default; each log is simulated on each.
-const MOST_COUNTS: u32 = 64;
-
-/// Times of an arm that are not those of a fit of runs. A trait, so that the page, which has no
-/// event logs, contains no code for their simulation.
+/// Times of an arm that are not those of a fit of runs.
 pub(crate) trait GivenTimes: Debug + Send + Sync {
     /// Predicts a share of the job; `None` on configurations that have no time.
     fn predict(&self, split: CoreSplit, share: f64) -> Option<Prediction>;
@@ -56,9 +52,7 @@ impl GivenTimes for SimulatedTimes {
     /// Returns, by default, 1 to twice the logged executors, in equal steps, and the logged cores.
     fn counts(&self, job: &Job, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let logged = self.runs().iter().map(|run| run.executors).max().unwrap_or(1);
-        let most = logged.saturating_mul(2);
-        let step = most.div_ceil(MOST_COUNTS);
-        let usual = (1..=most).filter(|count| count.is_multiple_of(step) || [1, logged].contains(count));
+        let usual = SlotTimes::compared_executors(logged);
         let or_usual = |given: &[u32], usual: BTreeSet<u32>| -> Vec<u32> {
             let given: BTreeSet<u32> = given.iter().copied().collect();
             if given.is_empty() { usual } else { given }.into_iter().collect()

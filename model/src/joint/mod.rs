@@ -27,7 +27,7 @@ use self::columns::Columns;
 use crate::chance::{stopped_secs, within};
 use crate::runs::check;
 use crate::{
-    Accuracy, AccuracyUnknown, Dataset, FitError, LoggedRun, Placement, Prediction, Predictor, PublicAnswer, Setting,
+    Accuracy, AccuracyUnknown, Dataset, FitError, Placement, Prediction, Predictor, PublicAnswer, Setting,
     SimulatedTimes, TablePredictor, Tuning, Warning,
 };
 
@@ -100,8 +100,11 @@ impl JointPredictor {
         // One setting of each arm: nothing else shows the effect of a machine type or of a count.
         let measured = || fitted.iter().filter(|arm| !arm.job.observations.is_empty());
         let are_single = measured().all(|arm| distinct_settings(&arm.job) == 1);
+        let amount = group.definition.images_processed();
         for arm in &mut fitted {
-            if are_single
+            if let Some(times) = SimulatedTimes::of(&arm.job, amount) {
+                arm.given = Some(Arc::new(times));
+            } else if are_single
                 && !is_alone
                 && let Ok(own) = Predictor::fit_job(&arm.job)
             {
@@ -113,7 +116,9 @@ impl JointPredictor {
                 }
             }
         }
-        let is_settled = is_alone || are_single && fitted.iter().all(|arm| arm.own.is_some());
+        let is_fitted = |arm: &FittedArm| arm.own.is_some() || arm.given.is_some();
+        let are_given = fitted.iter().all(|arm| arm.given.is_some());
+        let is_settled = is_alone || are_given || are_single && fitted.iter().all(is_fitted);
         let table = if is_settled { None } else { Columns::of(group) };
         let definition = group.definition.clone();
         let accuracies: Vec<TrainedAccuracy> =
@@ -163,33 +168,6 @@ impl JointPredictor {
         let mut fitted = std::mem::take(&mut self.fitted);
         fitted.extend(answer.arms.into_iter().filter_map(|arm| FittedArm::beside(group, arm)));
         self.with_arms(fitted)
-    }
-
-    /// Returns the predictor of a job on the machine types of its runs, from their event logs; the
-    /// runs of `logs` are those of `group`, the latest last. `None` if no log is of one of its
-    /// arms.
-    ///
-    /// # Errors
-    /// [`FitError`]: no run completed, a run has an invalid value, or there are too many arms.
-    pub fn from_logs(group: &JobGroup, logs: &[LoggedRun]) -> Result<Option<Self>, FitError> {
-        let observations = || group.jobs.iter().flat_map(|job| &job.observations);
-        observations().try_for_each(check)?;
-        if observations().next().is_none() {
-            return Err(FitError::NoObservations);
-        }
-        check_count(group)?;
-        let amount = group.definition.images_processed();
-        let simulated = |arm: FittedArm| {
-            let own = &arm.job.context;
-            let is_own = |run: &&LoggedRun| {
-                run.context.hardware() == own.hardware() && run.context.workload.batch_size == own.workload.batch_size
-            };
-            let times = SimulatedTimes::new(logs.iter().filter(is_own).cloned().collect(), amount)?;
-            Some(FittedArm { given: Some(Arc::new(times)), ..arm })
-        };
-        let fitted: Vec<FittedArm> = arms(group).into_iter().filter_map(simulated).collect();
-        let empty = Self::without_runs(group.definition.clone());
-        Ok((!fitted.is_empty()).then(|| empty.with_arms(fitted)))
     }
 
     fn with_arms(self, fitted: Vec<FittedArm>) -> Self {

@@ -1,7 +1,7 @@
 //! Times from event logs of several nights, with a known law: errors and coverage of the intervals.
 
-use foreglow_model::{Basis, JointPredictor, Limits, LoggedRun, Plan, Prediction, SimulatedTimes, Space};
-use foreglow_shared::{Context, Job, JobDefinition, JobGroup, Observation};
+use foreglow_model::{Basis, JointPredictor, Limits, Plan, Prediction, SimulatedTimes, Space};
+use foreglow_shared::{Context, Job, JobDefinition, JobGroup, LoggedRun, Observation};
 use foreglow_spark_log::{Application, EventLogReader};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -108,7 +108,23 @@ fn context(units: u32) -> Context {
 }
 
 fn logged(application: &Application, units: u32) -> LoggedRun {
-    LoggedRun::new(&application.runs().unwrap()[0], context(units), units.into()).unwrap().unwrap()
+    let runs = application.runs().unwrap();
+    let used = runs[0].used().unwrap();
+    LoggedRun {
+        executors: used.executors,
+        cores_per_executor: used.cores_per_executor,
+        completion_time_secs: used.completion_time_secs,
+        amount: units.into(),
+        started_ms: 0,
+        simulated: runs[0].slot_times().unwrap().unwrap(),
+    }
+}
+
+/// Returns the times of logged runs, for an amount of work.
+fn simulated(runs: Vec<LoggedRun>, units: u32) -> SimulatedTimes {
+    let observations = runs.iter().map(observation).collect();
+    let job = Job { logged: runs, ..Job::of_runs(context(units), observations) };
+    SimulatedTimes::of(&job, units.into()).unwrap()
 }
 
 fn secs(application: &Application) -> f64 {
@@ -145,7 +161,7 @@ fn asked(seed: u64, nights: &[(u32, u32)], executors: u32, units: u32) -> Answer
         let mut random = Random(seed * 1_000_003 + series);
         let law = Law::draw(&mut random);
         let runs = nights.iter().map(|(executors, units)| logged(&law.run(*executors, *units, &mut random), *units));
-        let times = SimulatedTimes::new(runs.collect(), units.into()).unwrap();
+        let times = simulated(runs.collect(), units);
         let next = secs(&law.run(executors, units, &mut random));
         answers.add(&times.of_share(executors, 2, 1.0).unwrap(), next);
     }
@@ -185,7 +201,7 @@ fn quiet(units: &[u32]) -> Vec<(u32, Application)> {
 }
 
 fn times(runs: &[(u32, Application)], amount: u32) -> SimulatedTimes {
-    SimulatedTimes::new(runs.iter().map(|(units, run)| logged(run, *units)).collect(), amount.into()).unwrap()
+    simulated(runs.iter().map(|(units, run)| logged(run, *units)).collect(), amount)
 }
 
 fn width(prediction: &Prediction) -> f64 {
@@ -235,10 +251,10 @@ fn amounts_of_several_logs_show_the_constant_part() {
 #[test]
 fn a_plan_from_logs_compares_up_to_twice_the_logged_executors() {
     let runs = quiet(&[80, 80]);
-    let observations: Vec<Observation> = runs.iter().map(|(_, run)| observation(run)).collect();
-    let group = alone(Job::of_runs(context(80), observations));
-    let logs: Vec<LoggedRun> = runs.iter().map(|(units, run)| logged(run, *units)).collect();
-    let joint = JointPredictor::from_logs(&group, &logs).unwrap().unwrap();
+    let logged: Vec<LoggedRun> = runs.iter().map(|(units, run)| logged(run, *units)).collect();
+    let observations: Vec<Observation> = logged.iter().map(observation).collect();
+    let group = alone(Job { logged, ..Job::of_runs(context(80), observations) });
+    let joint = JointPredictor::fit(&group).unwrap();
     assert_eq!((joint.arms()[0].basis, joint.arms()[0].runs), (Basis::Simulated, 2));
     let limits = Limits { deadline_secs: Some(secs(&runs[0].1) * 0.75), probability: 0.5, ..LIMITS };
     let plan = Plan::new(joint.clone(), Space::default()).unwrap();
@@ -252,9 +268,9 @@ fn a_plan_from_logs_compares_up_to_twice_the_logged_executors() {
     assert_eq!(Plan::new(joint, space).unwrap().len(), 2);
 }
 
-fn observation(run: &Application) -> Observation {
-    let secs = secs(run);
-    serde_json::from_str(&format!("[2,2,1024,1,1,{secs},1]")).unwrap()
+fn observation(run: &LoggedRun) -> Observation {
+    let LoggedRun { executors, cores_per_executor, completion_time_secs, .. } = run;
+    serde_json::from_str(&format!("[{executors},{cores_per_executor},1024,1,1,{completion_time_secs:?},1]")).unwrap()
 }
 
 fn alone(job: Job) -> JobGroup {

@@ -40,7 +40,6 @@ mod scikit_learn;
 mod search;
 mod serialisation;
 mod simulated;
-mod simulation;
 mod single_context_advice;
 mod sizes;
 mod splits;

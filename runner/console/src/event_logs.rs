@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use foreglow_event_log::{Log, LogFiles, find, read};
 use foreglow_exit::{Temporary, unusable};
 use foreglow_import::is_event_log;
-use foreglow_model::{JointPredictor, LoggedRun};
 use foreglow_shared::{Context, JobGroup, LabelError, Labels, Outcome, Sample, group_by_definition};
 use foreglow_spark_log::{NoSample, Run};
 
@@ -17,20 +16,10 @@ use crate::progress::note;
 use crate::question::QuestionArgs;
 use crate::split::TotalsOfCores;
 
-/// A job with the event logs of its runs.
-struct LoggedJob {
-    /// The runs.
-    group: JobGroup,
-    /// Its times on other configurations, from the simulation of the logs.
-    predictor: JointPredictor,
-    /// What the runs used.
-    basis: LogBasis,
-}
-
 /// One run of a log.
 struct Found {
+    /// The run, with its simulated times.
     sample: Sample,
-    run: LoggedRun,
     used: LoggedUse,
 }
 
@@ -53,12 +42,13 @@ pub fn plan_logs(
     let folder = Temporary::folder()?;
     let Some(logs) = logs(&source.files, folder.path())? else { return Ok(None) };
     check_options(machines, question, totals)?;
-    let LoggedJob { group, predictor, basis } = logged_job(source, &logs, machines)?;
-    let planned = machines.plan(question, totals, group, Some(predictor))?;
+    let (group, basis) = logged_job(source, &logs, machines)?;
+    let planned = machines.plan(question, totals, group, None)?;
     Ok(Some(planned.answer()?.with_logs(basis)))
 }
 
-fn logged_job(source: &Source, logs: &[LogFiles], machines: &MachineArgs) -> anyhow::Result<LoggedJob> {
+/// Returns the runs of a job, and what they used.
+fn logged_job(source: &Source, logs: &[LogFiles], machines: &MachineArgs) -> anyhow::Result<(JobGroup, LogBasis)> {
     let logs: Vec<Log> = logs.iter().map(read).collect::<anyhow::Result<_>>()?;
     logs.iter().for_each(|log| log.notes.iter().for_each(|of_log| note(&format!("{}: {of_log}", log.name))));
     let given = given(source, &logs);
@@ -84,13 +74,9 @@ fn logged_job(source: &Source, logs: &[LogFiles], machines: &MachineArgs) -> any
     found.sort_by_key(|one| one.sample.started_at);
     let samples: Vec<Sample> = found.iter().map(|one| one.sample.clone()).collect();
     let mut group = pick(source, &samples)?;
-    found.retain(|one| group.jobs.iter().any(|job| job.context == one.run.context));
+    found.retain(|one| group.jobs.iter().any(|job| job.context == Context::of(&one.sample)));
     machines.set_work(&mut group);
-    let (runs, used): (Vec<LoggedRun>, Vec<LoggedUse>) = found.into_iter().map(|one| (one.run, one.used)).unzip();
-    let predictor = JointPredictor::from_logs(&group, &runs).map_err(|error| unusable(error.to_string()))?;
-    let predictor = predictor.ok_or_else(|| unusable("no log is of a run that can be simulated"))?;
-    let basis = LogBasis::new(used);
-    Ok(LoggedJob { group, predictor, basis })
+    Ok((group, LogBasis::new(found.into_iter().map(|one| one.used).collect())))
 }
 
 /// Selects the job of all logs with one unit of work; several applications are refused.
@@ -216,10 +202,12 @@ fn found(run: &Run<'_>, log: &str, given: &Labels, machine: Option<&str>) -> Res
     }
     let amount = sample.workload.images_processed() * sample.sampling_rate;
     let unit = sample.workload.noun().to_owned();
-    let logged = LoggedRun::new(run, Context::of(&sample), amount).map_err(|error| error.to_string())?;
-    let (run, used) = logged.zip(run.used()).ok_or("it does not name its executors")?;
+    if sample.simulated.is_none() {
+        sample.simulated = run.slot_times().map_err(|error| error.to_string())?;
+    }
+    let used = run.used().filter(|_| sample.simulated.is_some()).ok_or("it does not name its executors")?;
     let used = LoggedUse::new(log.to_owned(), (amount, unit), used, remark);
-    Ok(Found { sample, run, used })
+    Ok(Found { sample, used })
 }
 
 /// Refuses options that need runs of a CNN.

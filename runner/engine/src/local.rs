@@ -107,6 +107,7 @@ fn measure(
         outcome: ending.outcome,
         exceeded_memory: ending.exceeded_memory(),
         progress: None,
+        simulated: None,
         log_error: 0.0,
         completion_time_secs: ending.completion_time_secs,
         startup_secs: run.startup.map(micros),

@@ -10,9 +10,8 @@ use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
 use foreglow_event_log::{Log, LogFiles, find, read};
 use foreglow_exit::{Temporary, unusable};
-use foreglow_model::Simulation;
 use foreglow_shared::{Context, Engine, Labels, Sample, format_count};
-use foreglow_spark_log::Run;
+use foreglow_spark_log::{Run, Simulation};
 
 /// Simulate a Spark application on other numbers of executors and cores, from the event log of one
 /// run.

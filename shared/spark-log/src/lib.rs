@@ -19,6 +19,7 @@ mod outcome;
 mod reader;
 mod run;
 mod sample;
+mod simulation;
 mod used;
 
 pub use crate::application::{
@@ -28,6 +29,7 @@ pub use crate::outcome::Ending;
 pub use crate::reader::{EventLogError, EventLogReader};
 pub use crate::run::{NoRun, Run};
 pub use crate::sample::NoSample;
+pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
 pub use crate::used::{LongestStage, Used};
 
 /// Prefix of the description of warm-up jobs, which are not measured.

@@ -132,6 +132,7 @@ impl Run<'_> {
             peak_memory_mib: None,
             exceeded_memory: None,
             progress: None,
+            simulated: unit.and_then(|_| self.slot_times().ok().flatten()),
             log_error: 0.0,
             extra: Map::from_iter([("spark".to_owned(), Value::Object(self.facts()))]),
         };

@@ -441,6 +441,7 @@ fn complete() -> Sample {
             points: vec![(0.5, 1.0), (1.25, 3.0)],
         }),
         log_error: 0.0,
+        simulated: None,
         extra: extra("phases", json!({"read_secs": 1.5})),
     }
 }

@@ -34,6 +34,7 @@ pub fn with_work(job: &Job, left_out: &LeftOut, images: u64, epochs: u32) -> Res
         peaks: job.peaks.clone(),
         // Unchanged, because each has its own numbers of images and epochs.
         accuracies: job.accuracies.clone(),
+        logged: job.logged.clone(),
     };
     (other.context.workload.images, other.context.workload.epochs) = (images, epochs);
     let left_out = LeftOut {

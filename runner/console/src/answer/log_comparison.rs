@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use foreglow_model::Simulation;
 use foreglow_shared::{CoreSplit, format_duration};
-use foreglow_spark_log::{LongestStage, Run, Used};
+use foreglow_spark_log::{LongestStage, Run, Simulation, Used};
 use serde::Serialize;
 
 use super::SCHEMA;

@@ -1,8 +1,8 @@
 //! Simulation of a Spark application on other configurations from its event log.
 
-use foreglow_model::{Interval, Predictor, Setting, SimulatedTime, Simulation};
+use foreglow_model::{Interval, Predictor, Setting};
 use foreglow_shared::{CoreSplit, Outcome, Resources, format_duration, spark_submit_arguments};
-use foreglow_spark_log::{Ending, Run};
+use foreglow_spark_log::{Ending, Run, SimulatedTime, Simulation};
 use serde::Serialize;
 
 use super::{SCHEMA, range};

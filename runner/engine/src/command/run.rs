@@ -159,6 +159,7 @@ impl Measured {
             images_processed: is_completed.then(|| images_processed(run)),
             peak_memory_mib: peak_memory_mib.map(|mib| mib.div_ceil(u64::from(configuration.executors.max(1)))),
             progress: curve.filter(Curve::is_valid),
+            simulated: None,
             log_error: 0.0,
             extra: fields,
         }

@@ -275,6 +275,7 @@ impl<'a> Run<'a> {
             peak_memory_mib: self.results.peak_memory_mib,
             exceeded_memory: None,
             progress: None,
+            simulated: None,
             log_error: 0.0,
             extra,
         }

@@ -122,6 +122,7 @@ fn sample(job: &Job, run: &Run, outcome: Outcome, secs: f64) -> Sample {
         peak_memory_mib: None,
         exceeded_memory: None,
         progress: None,
+        simulated: None,
         log_error: 0.0,
         extra: serde_json::Map::new(),
     }

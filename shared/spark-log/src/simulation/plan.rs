@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foreglow_spark_log::{Run, SparkJob, Stage};
+use crate::application::{SparkJob, Stage};
+use crate::run::Run;
 
 /// A run with relative times, milliseconds.
 #[derive(Clone, Debug, Default)]

@@ -22,8 +22,8 @@
 //! is that of the driver and [`CONSTANT_SHARE`] of the rest, within [`SHARE_DEVIATION`].
 
 use foreglow_numeric::{Cholesky, MEDIAN_OF_NORMAL, Matrix, median, nnls};
+use foreglow_shared::{Job, LoggedRun};
 
-use super::logged::{LoggedRun, Moved};
 use crate::{Prediction, Spread, Warning};
 
 /// Most logs that are used, the latest. More would only cost time: the noise of 20 nights is known
@@ -67,16 +67,33 @@ const STEPS: usize = 25;
 #[derive(Clone, Debug)]
 pub struct SimulatedTimes {
     runs: Vec<LoggedRun>,
+    /// Plural noun of the work.
+    unit: String,
     /// Amount of work of the job in question.
     amount: f64,
 }
 
+/// Simulated time of a logged run on another configuration, with the amount of work that it had.
+struct Moved {
+    /// ln of the time, seconds.
+    log_secs: f64,
+    /// Share of the time in which only the driver works.
+    driver_share: f64,
+}
+
 impl SimulatedTimes {
-    /// Prepares runs of one application, the latest last, for a job with this amount of work;
-    /// `None` without runs. All runs must be of one context but for the amount.
-    pub fn new(mut runs: Vec<LoggedRun>, amount: f64) -> Option<Self> {
+    /// Prepares the runs of a job, for an amount of its work; `None` without runs, or if a run has
+    /// no event log.
+    pub fn of(job: &Job, amount: f64) -> Option<Self> {
+        let has_log = |run| job.logged.iter().any(|logged| logged.is_of(run));
+        if job.observations.is_empty() || !job.observations.iter().all(has_log) {
+            return None;
+        }
+        // The user may have excluded a run.
+        let is_used = |logged: &&LoggedRun| job.observations.iter().any(|run| logged.is_of(run));
+        let mut runs: Vec<LoggedRun> = job.logged.iter().filter(is_used).cloned().collect();
         runs.drain(..runs.len().saturating_sub(MOST_LOGS));
-        (!runs.is_empty()).then_some(Self { runs, amount })
+        Some(Self { runs, unit: job.context.workload.noun().to_owned(), amount })
     }
 
     /// Returns the runs.
@@ -87,8 +104,8 @@ impl SimulatedTimes {
     /// Predicts a share of the job on a configuration; `None` if a run cannot be simulated there:
     /// it has a barrier stage with more tasks than slots, or tasks that need more cores.
     pub fn of_share(&self, executors: u32, cores_per_executor: u32, share: f64) -> Option<Prediction> {
-        let moved: Option<Vec<Moved>> = self.runs.iter().map(|run| run.moved(executors, cores_per_executor)).collect();
-        let moved = moved?;
+        let moved = |run: &LoggedRun| moved(run, executors, cores_per_executor);
+        let moved = self.runs.iter().map(moved).collect::<Option<Vec<Moved>>>()?;
         let amount = self.amount * share;
         let doublings = |to: f64, from: f64| libm::log2(to) - libm::log2(from);
         let executors = f64::from(executors);
@@ -98,7 +115,7 @@ impl SimulatedTimes {
             .iter()
             .map(|run| {
                 [
-                    doublings(executors, run.own_executors),
+                    doublings(executors, run.own_executors()),
                     doublings(cores, run.cores_per_executor.into()),
                     doublings(amount, run.amount),
                 ]
@@ -113,10 +130,16 @@ impl SimulatedTimes {
     fn beyond(&self, asked: f64) -> Option<Warning> {
         let amounts = || self.runs.iter().map(|run| run.amount);
         let (smallest, largest) = (amounts().fold(f64::INFINITY, f64::min), amounts().fold(0.0, f64::max));
-        let feature = self.runs.first()?.context.workload.noun().to_owned();
         let is_beyond = asked > largest * (1.0 + NEAR) || asked < smallest * (1.0 - NEAR);
-        is_beyond.then_some(Warning::OutsideSampledRange { feature, asked, smallest, largest })
+        is_beyond.then(|| Warning::OutsideSampledRange { feature: self.unit.clone(), asked, smallest, largest })
     }
+}
+
+/// Simulates a run on another configuration; `None` if it cannot be scheduled there.
+fn moved(run: &LoggedRun, executors: u32, cores_per_executor: u32) -> Option<Moved> {
+    let there = run.simulated.at(executors, cores_per_executor)?;
+    let log_secs = libm::log(run.secs_at(executors, cores_per_executor)?);
+    log_secs.is_finite().then(|| Moved { log_secs, driver_share: run.simulated.driver_share(there) })
 }
 
 /// The fit of t = a + b·n on one configuration, in units of the amount in question.

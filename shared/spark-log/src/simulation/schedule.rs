@@ -8,9 +8,9 @@ use super::plan::Plan;
 /// Slots of a cluster.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slots {
-    /// Executors.
-    pub executors: u32,
-    /// Tasks that an executor runs at the same time.
+    /// Tasks that run at the same time on all executors.
+    pub slots: u64,
+    /// Tasks that run at the same time on an executor; the last may run fewer.
     pub of_each: u64,
 }
 
@@ -106,19 +106,18 @@ impl<'a> Schedule<'a> {
     /// Schedules the arrival of executors. They start in parallel: additional ones arrive with the
     /// last measured one.
     fn arrivals(&mut self, slots: Option<Slots>) {
-        let Some(Slots { executors, of_each }) = slots else {
+        let Some(Slots { slots: mut left, of_each }) = slots else {
             self.free = u64::MAX;
             return;
         };
         let measured = &self.plan.arrivals_ms;
-        let mut left = u64::from(executors);
-        for arrival_ms in measured.iter().take(usize::try_from(executors).unwrap_or(usize::MAX)) {
-            left -= 1;
-            self.events.push(Reverse((*arrival_ms, Event::Free { slots: of_each, stage: None })));
+        for arrival_ms in measured {
+            let slots = left.min(of_each);
+            left -= slots;
+            self.events.push(Reverse((*arrival_ms, Event::Free { slots, stage: None })));
         }
         let last_ms = measured.last().copied().unwrap_or(0);
-        let slots = left.saturating_mul(of_each);
-        self.events.push(Reverse((last_ms, Event::Free { slots, stage: None })));
+        self.events.push(Reverse((last_ms, Event::Free { slots: left, stage: None })));
     }
 
     fn at(&mut self, after_ms: u64, event: Event) {

@@ -1,13 +1,10 @@
 //! Simulation of Spark applications: known schedules, and bounds of list scheduling.
 
-use foreglow_model::{Simulation, SimulationError};
-use foreglow_spark_log::{Application, EventLogReader};
+use foreglow_spark_log::{Application, EventLogReader, Simulation, SimulationError};
 use proptest::prelude::*;
-#[cfg(target_arch = "wasm32")]
-use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// A real log of Spark 3.5.9: a warm-up and two measured jobs on two executors of two cores.
-const REAL: &[u8] = include_bytes!("../../../shared/spark-log/tests/event-logs/3.5-measured");
+const REAL: &[u8] = include_bytes!("event-logs/3.5-measured");
 
 fn read(log: &[u8]) -> Option<Application> {
     let mut reader = EventLogReader::new();
@@ -247,4 +244,38 @@ proptest! {
         let simulation = simulation(&sequential(&jobs));
         prop_assert!((secs(&simulation, 8, 1) - simulation.measured_secs()).abs() < 1e-9);
     }
+
+    #[test]
+    fn the_times_of_a_sample_are_those_of_the_simulation(jobs in any_jobs(), executors in 1_u32..40, cores in 1_u32..5) {
+        let application = sequential(&jobs);
+        let times = application.runs().unwrap()[0].slot_times().unwrap().unwrap();
+        prop_assert!(times.is_valid(), "{times:?}");
+        let exact = simulation(&application).at(executors, cores).unwrap();
+        let secs = times.at(executors, cores).unwrap();
+        // The shortest time is a millisecond.
+        prop_assert!((secs - exact.completion_time_secs.max(0.001)).abs() < 1e-9, "{secs} {exact:?} {times:?}");
+        prop_assert!((times.driver_share(secs) - exact.driver_share).abs() < 1e-9 || exact.completion_time_secs == 0.0);
+    }
+}
+
+#[test]
+fn the_times_of_a_sample_begin_where_a_barrier_stage_fits() {
+    let tasks = vec![(0, 1000); 40];
+    let mut together = stage(0, &[], 0, &tasks);
+    together.is_barrier = true;
+    let application = log(40, 1, &[Job { submitted_ms: 0, ended_ms: 1000, stages: vec![together] }]);
+    let times = application.runs().unwrap()[0].slot_times().unwrap().unwrap();
+    assert_eq!(times.times, [(40, 1000)]);
+    assert_eq!([times.at(39, 1), times.at(10, 4), times.at(100, 1)], [None, Some(1.0), Some(1.0)]);
+}
+
+#[test]
+fn a_run_on_many_executors_has_few_times() {
+    let tasks: Vec<(i64, i64)> = (0..20_000).map(|task| (0, 100 + task % 7)).collect();
+    let application = log(900, 8, &[Job { submitted_ms: 0, ended_ms: 1000, stages: vec![stage(0, &[], 0, &tasks)] }]);
+    let times = application.runs().unwrap()[0].slot_times().unwrap().unwrap();
+    assert!(times.is_valid() && times.times.len() < 130, "{}", times.times.len());
+    // Its own number, and enough slots for all tasks, are among them.
+    assert!(times.times.iter().any(|(count, _)| *count == 7_200), "{times:?}");
+    assert_eq!(times.at(10_000, 100), Some(simulation(&application).critical_path_secs()));
 }

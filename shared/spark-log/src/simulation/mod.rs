@@ -9,17 +9,21 @@
 //! a bottleneck such as memory bandwidth, tasks slow down as cores are added, and the simulated
 //! time is too short.
 
-mod logged;
 mod plan;
 mod schedule;
-mod times;
 
-use foreglow_spark_log::Run;
+use std::collections::BTreeSet;
+
+use foreglow_shared::SlotTimes;
 use serde::Serialize;
 
-pub use self::logged::LoggedRun;
 use self::plan::Plan;
-pub use self::times::SimulatedTimes;
+use crate::run::Run;
+
+/// Largest number of slots up to which each number is simulated for [`SlotTimes`].
+const EACH_SLOT: u32 = 32;
+/// Largest number of slots that is simulated for [`SlotTimes`].
+const MOST_SLOTS: u64 = 1 << 20;
 
 /// A run that is ready to be simulated.
 #[derive(Clone, Debug)]
@@ -117,7 +121,7 @@ impl Simulation {
         if slots == 0 || slots < self.plan.widest_barrier() {
             return None;
         }
-        let simulated = schedule::completion_ms(&self.plan, Some(schedule::Slots { executors, of_each }));
+        let simulated = schedule::completion_ms(&self.plan, Some(schedule::Slots { slots, of_each }));
         let completion_time_secs = secs(simulated);
         let (driver, work) = (self.driver_secs(), self.work_secs());
         let ideal_secs = (driver + work / slots as f64).min(completion_time_secs);
@@ -129,6 +133,46 @@ impl Simulation {
             skew_share: share(completion_time_secs - ideal_secs),
             busy_share: share(work / slots as f64).min(1.0),
         })
+    }
+}
+
+impl Run<'_> {
+    /// Simulates the run on the numbers of slots that a plan compares, up to where more bring
+    /// nothing; `None` if the log has no executors.
+    ///
+    /// # Errors
+    /// [`SimulationError::NoTasks`]: the log contains no tasks of the run.
+    pub fn slot_times(&self) -> Result<Option<SlotTimes>, SimulationError> {
+        let simulation = Simulation::of(self)?;
+        let plan = &simulation.plan;
+        let Some(used) = self.used() else { return Ok(None) };
+        let of_each = u64::from(used.cores_per_executor / plan.task_cpus).max(1);
+        let mut counts: BTreeSet<u64> = SlotTimes::compared_executors(used.executors)
+            .map(|executors| u64::from(executors).saturating_mul(of_each))
+            .collect();
+        let most = counts.last().copied().unwrap_or(1);
+        counts.extend(1..=most.min(EACH_SLOT.into()));
+        let least = plan.widest_barrier().max(1);
+        counts.extend(
+            std::iter::successors(Some(most.max(least)), |count| Some(count * 2))
+                .take_while(|count| *count <= MOST_SLOTS),
+        );
+        let shortest_ms = schedule::completion_ms(plan, None).max(1);
+        let mut times: Vec<(u32, u64)> = Vec::new();
+        for slots in counts.split_off(&least) {
+            let ms = schedule::completion_ms(plan, Some(schedule::Slots { slots, of_each })).max(1);
+            times.push((u32::try_from(slots).unwrap_or(u32::MAX), ms));
+            if ms <= shortest_ms {
+                break;
+            }
+        }
+        let is_constant = used.executors_removed == 0;
+        Ok(Some(SlotTimes {
+            cores_per_task: plan.task_cpus,
+            mean_executors: (!is_constant).then_some(used.mean_executors),
+            driver_ms: simulation.driver_ms,
+            times,
+        }))
     }
 }
 
