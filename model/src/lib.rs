@@ -67,7 +67,6 @@ pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow
 pub use crate::repetitions::Repetitions;
 pub use crate::restart::{Restart, RestartReason, RunningJob, WholeRun};
 pub use crate::scaling::{Gain, Measured, Scaling, ScalingRow, WeakScaling, efficiency, speed_up};
-pub use crate::simulated_times::SimulatedTimes;
 pub use crate::unseen::{
     Calibration, ConvolutionSizes, CostedLayer, CostedRun, GraphCosts, Layer, LayerKind, LayerTimes, LayeredCnn,
     MeasuredCnn, RunParts, TimedLayer, TransferredJob, UnseenCnn,

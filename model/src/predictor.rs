@@ -11,6 +11,7 @@ use crate::measured_ratios::MeasuredRatios;
 use crate::range::Range;
 use crate::rates::Rates;
 use crate::runs::{Items, Run, commonest, runs};
+use crate::simulated_times::SimulatedTimes;
 use crate::work;
 use crate::{
     Feature, Features, FitError, Meaning, PartitionSizeUnknown, Prediction, Setting, Spread, TransferredJob, Tuning,
@@ -60,6 +61,9 @@ pub struct Predictor {
     /// share of the time.
     #[serde(default)]
     is_proportional: bool,
+    /// Times from the event logs of all runs, which take the place of the fit.
+    #[serde(default)]
+    simulated: Option<SimulatedTimes>,
 }
 
 impl Predictor {
@@ -102,17 +106,21 @@ impl Predictor {
     /// [`FitError`]: says what is wrong or missing, and what to collect.
     pub fn fit_tuned(job: &Job, tuning: Tuning) -> Result<Self, FitError> {
         let mut all = runs(job)?;
+        let simulated = SimulatedTimes::of(job);
         match job.observations.as_slice() {
             [] if all.is_empty() => return Err(FitError::NoObservations),
-            // A run of the whole job tells the time of its own configuration.
-            [first, ..] if first.sampling_rate >= 1.0 => {}
+            // A run of the whole job tells the time of its own configuration, an event log also
+            // those of others.
+            [first, ..] if first.sampling_rate >= 1.0 || simulated.is_some() => {}
             [_] => return Err(FitError::OneObservation),
             [first, others @ ..] if others.iter().all(|run| Setting::of(run) == Setting::of(first)) => {
                 return Err(FitError::AllEqual { runs: job.observations.len(), setting: Setting::of(first) });
             }
             _ => {}
         }
-        work::check(job)?;
+        if simulated.is_none() {
+            work::check(job)?;
+        }
         let capacity = Capacity::of(&job.context);
         let kept = within(capacity, &all);
         let items = Items::of(&kept);
@@ -138,6 +146,7 @@ impl Predictor {
             two_by_progress: two_by_progress(job),
             is_proportional: job.observations.iter().all(|run| run.sampling_rate >= 1.0)
                 && job.observations.iter().any(|run| run.log_error > 0.0),
+            simulated,
         };
         // If no oversubscribed run was left out, the ensemble has learned from them, and the bound
         // needs no correction.
@@ -214,6 +223,11 @@ impl Predictor {
         self.uncertainty.is_some()
     }
 
+    /// Whether the times are from the event logs of the runs.
+    pub fn is_simulated(&self) -> bool {
+        self.simulated.is_some()
+    }
+
     /// Drops the warnings about samples of a CNN that was never run: their times are computed from
     /// those of other CNNs.
     fn about_own_runs(&self, mut warnings: Vec<Warning>) -> Vec<Warning> {
@@ -241,7 +255,8 @@ impl Predictor {
 
     fn grid(&self, executors: &[u32], cores: &[u32]) -> Option<Grid> {
         // A surface holds only the spread of the ensemble.
-        if self.uncertainty.is_some() || self.extrapolation.is_some() || self.two_by_progress.is_some() {
+        let has_other_times = self.simulated.is_some() || self.two_by_progress.is_some();
+        if has_other_times || self.uncertainty.is_some() || self.extrapolation.is_some() {
             return None;
         }
         let first = Setting::even(*executors.first()?, *cores.first()?, 1.0);
@@ -265,8 +280,11 @@ impl Predictor {
     }
 
     /// Returns the numbers of executors and of cores that can be predicted: all, or only the
-    /// measured one if the runs never varied it.
+    /// measured one if the runs never varied it and have no event logs.
     pub(crate) fn answerable(&self, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        if self.simulated.is_some() {
+            return (executors.to_vec(), cores.to_vec());
+        }
         let of = |counts: &[u32], measured: (u32, u32)| {
             counts.iter().copied().filter(|count| Range::shows(measured, *count)).collect()
         };
@@ -292,6 +310,9 @@ impl Predictor {
     /// Predicts as if the machine had enough processors, with the partition size that these
     /// features assume.
     pub(crate) fn unlimited_with(&self, items: &Items, setting: Setting) -> Prediction {
+        if let Some(simulated) = &self.simulated {
+            return simulated.predict(setting);
+        }
         if self.is_proportional && setting.sampling_rate < 1.0 {
             let mut prediction = self.unlimited_with(items, Setting { sampling_rate: 1.0, ..setting });
             prediction.scale(setting.sampling_rate);

@@ -23,8 +23,9 @@
 
 use foreglow_numeric::{Cholesky, MEDIAN_OF_NORMAL, Matrix, median, nnls};
 use foreglow_shared::{Job, LoggedRun};
+use serde::{Deserialize, Serialize};
 
-use crate::{Prediction, Spread, Warning};
+use crate::{Prediction, Setting, Spread, Warning};
 
 /// Most logs that are used, the latest. More would only cost time: the noise of 20 nights is known
 /// well enough.
@@ -64,12 +65,12 @@ const NEAR: f64 = 0.01;
 const STEPS: usize = 25;
 
 /// Times of an application from the event logs of its runs.
-#[derive(Clone, Debug)]
-pub struct SimulatedTimes {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SimulatedTimes {
     runs: Vec<LoggedRun>,
     /// Plural noun of the work.
     unit: String,
-    /// Amount of work of the job in question.
+    /// Amount of work at the sampling rate 1.
     amount: f64,
 }
 
@@ -82,28 +83,29 @@ struct Moved {
 }
 
 impl SimulatedTimes {
-    /// Prepares the runs of a job, for an amount of its work; `None` without runs, or if a run has
-    /// no event log.
-    pub fn of(job: &Job, amount: f64) -> Option<Self> {
-        let has_log = |run| job.logged.iter().any(|logged| logged.is_of(run));
-        if job.observations.is_empty() || !job.observations.iter().all(has_log) {
+    /// Prepares the runs of a job; `None` if a completed run has no event log.
+    pub fn of(job: &Job) -> Option<Self> {
+        if !job.is_logged() {
             return None;
         }
+        let observed = |logged: &LoggedRun| job.observations.iter().find(|run| logged.is_of(run));
         // The user may have excluded a run.
-        let is_used = |logged: &&LoggedRun| job.observations.iter().any(|run| logged.is_of(run));
-        let mut runs: Vec<LoggedRun> = job.logged.iter().filter(is_used).cloned().collect();
+        let mut runs: Vec<LoggedRun> = job.logged.iter().filter(|logged| observed(logged).is_some()).cloned().collect();
         runs.drain(..runs.len().saturating_sub(MOST_LOGS));
-        Some(Self { runs, unit: job.context.workload.noun().to_owned(), amount })
+        let first = runs.first()?;
+        let amount = first.amount / observed(first)?.sampling_rate;
+        Some(Self { amount, unit: job.context.workload.noun().to_owned(), runs })
     }
 
-    /// Returns the runs.
-    pub fn runs(&self) -> &[LoggedRun] {
-        &self.runs
+    /// Predicts a setting; without a time if a run cannot be scheduled there: it has a barrier stage
+    /// with more tasks than slots, or tasks that need more cores.
+    pub fn predict(&self, setting: Setting) -> Prediction {
+        let counts = setting.split().equal_counts();
+        let prediction = counts.and_then(|counts| self.of_share(counts, setting.sampling_rate));
+        prediction.unwrap_or_else(|| Prediction::unknown(vec![Warning::Impossible]))
     }
 
-    /// Predicts a share of the job on a configuration; `None` if a run cannot be simulated there:
-    /// it has a barrier stage with more tasks than slots, or tasks that need more cores.
-    pub fn of_share(&self, executors: u32, cores_per_executor: u32, share: f64) -> Option<Prediction> {
+    fn of_share(&self, (executors, cores_per_executor): (u32, u32), share: f64) -> Option<Prediction> {
         let moved = |run: &LoggedRun| moved(run, executors, cores_per_executor);
         let moved = self.runs.iter().map(moved).collect::<Option<Vec<Moved>>>()?;
         let amount = self.amount * share;

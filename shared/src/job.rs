@@ -249,6 +249,12 @@ impl Job {
         self.logged.extend(LoggedRun::of(sample));
     }
 
+    /// Whether every completed run has the times that its event log gives on other configurations.
+    pub fn is_logged(&self) -> bool {
+        let has_log = |run: &Observation| self.logged.iter().any(|logged| logged.is_of(run));
+        !self.observations.is_empty() && self.observations.iter().all(has_log)
+    }
+
     /// Returns the number of runs, completed or not.
     pub fn runs(&self) -> usize {
         self.observations.len() + self.incomplete.len()

@@ -1,9 +1,11 @@
 //! The question a user asks the predictor: deadline, budget, prices and the configurations to
 //! choose from.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{CoreSplit, Job, MOST_CORES, MOST_EXECUTORS, Observation, PriceSheet};
+use crate::{CoreSplit, Job, MOST_CORES, MOST_EXECUTORS, Observation, PriceSheet, SlotTimes};
 
 /// Default probability with which a deadline or budget must be met.
 ///
@@ -81,10 +83,18 @@ impl Question {
     }
 
     /// Like [`Question::about`] the job's runs, with the published prices of its hardware if there
-    /// are any.
+    /// are any. Event logs give the times of more executors than they had.
     pub fn about_job(job: &Job) -> Self {
         let prices = PriceSheet::usual_for(job.context.accelerator.as_deref());
-        Self { prices, ..Self::about(&job.observations) }
+        let mut question = Self { prices, ..Self::about(&job.observations) };
+        if job.is_logged() {
+            let largest = question.executors.last().copied().unwrap_or(1);
+            let cores: BTreeSet<u32> = job.observations.iter().map(|run| run.cores_per_executor).collect();
+            question.executors = SlotTimes::compared_executors(largest).collect();
+            question.what_if = WhatIf { executors: largest, cores_per_executor: cores.last().copied().unwrap_or(1) };
+            question.cores_per_executor = cores.into_iter().collect();
+        }
+        question
     }
 
     /// Whether the question asks for the fastest configuration: it has a budget and no deadline.

@@ -8,10 +8,9 @@ use foreglow_shared::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::given::GivenTimes;
 use crate::capacity::Capacity;
 use crate::memory::is_out_of_memory;
-use crate::public::PublicArm;
+use crate::public::{PublicArm, PublicTimes};
 use crate::runs::Items;
 use crate::{Accuracy, FitError, Predictor};
 
@@ -170,8 +169,8 @@ pub(crate) struct FittedArm {
     /// Whether the partition or batch size is unusual. Then only configurations whose memory was
     /// measured are offered.
     pub(crate) must_be_shown_to_fit: bool,
-    /// Times that are not those of a fit of the runs: public measurements, or simulation.
-    pub(crate) given: Option<Arc<dyn GivenTimes>>,
+    /// Times from public measurements, which take the place of a fit of the runs.
+    pub(crate) public: Option<Arc<PublicTimes>>,
 }
 
 impl FittedArm {
@@ -181,7 +180,7 @@ impl FittedArm {
         let job = Arc::new(Job::of_runs(context, Vec::new()));
         let memory = Arc::clone(&job);
         let arm = Self::not_fitted(job, memory, (SizesFrom::Own, batch_size, PUBLIC_MEMORY_MIB));
-        Self { given: Some(Arc::new(times)), ..arm }
+        Self { public: Some(Arc::new(times)), ..arm }
     }
 
     /// Creates an arm beside own runs, whose times are from public measurements. Its memory is that
@@ -191,7 +190,7 @@ impl FittedArm {
         let template = Job::of_runs(context, Vec::new());
         let arm = Shared::of(group).arm(&template, &[], Learning::of(&template))?;
         let memory_per_executor_mib = arm.memory_per_executor_mib.min(PUBLIC_MEMORY_MIB);
-        Some(Self { memory_per_executor_mib, given: Some(Arc::new(times)), ..arm })
+        Some(Self { memory_per_executor_mib, public: Some(Arc::new(times)), ..arm })
     }
 
     /// Creates an arm that is not fitted yet; `memory` has the runs that show the memory of an
@@ -217,7 +216,7 @@ impl FittedArm {
             is_interpolated: false,
             has_only_exceeded: false,
             must_be_shown_to_fit: false,
-            given: None,
+            public: None,
         }
     }
 
@@ -248,7 +247,8 @@ impl FittedArm {
             runs: if self.is_interpolated { 0 } else { self.job.observations.len() },
             basis: match (&self.own, has_joint) {
                 _ if self.has_only_exceeded => Basis::Unknown,
-                _ if let Some(given) = &self.given => given.basis(),
+                _ if self.public.is_some() => Basis::Public,
+                (Some(own), _) if own.is_simulated() => Basis::Simulated,
                 (Some(own), _) if own.is_transferred() => Basis::Layers,
                 (Some(_), _) => Basis::Own,
                 (None, true) if self.is_lent => Basis::OtherCnns,

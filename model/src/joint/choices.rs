@@ -36,8 +36,8 @@ impl FittedArm {
     /// Predicts with another partition size. Returns whether the runs show its effect.
     pub(super) fn assume_partition_size(&mut self, partition_size: u32, has_column: bool) -> bool {
         let is_feature = match &mut self.items {
-            // Public measurements and simulations have no partitions.
-            None if self.given.is_some() => true,
+            // Public measurements have no partitions.
+            None if self.public.is_some() => true,
             Some(items) => items.assume_partition_size(partition_size),
             None => has_column,
         };
@@ -93,6 +93,6 @@ pub(super) fn between(arms: &[FittedArm], batch_sizes: &[u32]) -> Vec<FittedArm>
         let is_between = next == Some(measured_size) && measured_size != batch_size;
         (is_between && sizes().any(|size| size < batch_size)).then(|| arm.with_smaller_batch(batch_size))
     };
-    let known = arms.iter().filter(|arm| !arm.is_lent && arm.given.is_none());
+    let known = arms.iter().filter(|arm| !arm.is_lent && arm.public.is_none());
     known.flat_map(|arm| batch_sizes.iter().filter_map(|size| smaller_of(arm, *size)).collect::<Vec<_>>()).collect()
 }

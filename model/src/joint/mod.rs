@@ -11,7 +11,6 @@ mod arm_predictor;
 mod arms;
 mod choices;
 mod columns;
-mod given;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -28,7 +27,7 @@ use crate::chance::{stopped_secs, within};
 use crate::runs::check;
 use crate::{
     Accuracy, AccuracyUnknown, Dataset, FitError, Placement, Prediction, Predictor, PublicAnswer, Setting,
-    SimulatedTimes, TablePredictor, Tuning, Warning,
+    TablePredictor, Tuning, Warning,
 };
 
 /// Number of distinct settings from which on an arm is predicted from its own runs alone.
@@ -100,25 +99,21 @@ impl JointPredictor {
         // One setting of each arm: nothing else shows the effect of a machine type or of a count.
         let measured = || fitted.iter().filter(|arm| !arm.job.observations.is_empty());
         let are_single = measured().all(|arm| distinct_settings(&arm.job) == 1);
-        let amount = group.definition.images_processed();
         for arm in &mut fitted {
-            if let Some(times) = SimulatedTimes::of(&arm.job, amount) {
-                arm.given = Some(Arc::new(times));
-            } else if are_single
+            if are_single
                 && !is_alone
                 && let Ok(own) = Predictor::fit_job(&arm.job)
             {
                 arm.take_predictor(Arc::new(own));
-            } else if is_alone || distinct_settings(&arm.job) >= enough {
+            } else if is_alone || arm.job.is_logged() || distinct_settings(&arm.job) >= enough {
                 match Predictor::fit_job(&arm.job) {
                     Ok(own) => arm.take_predictor(Arc::new(own)),
                     Err(error) => arm.unfit = Some(error),
                 }
             }
         }
-        let is_fitted = |arm: &FittedArm| arm.own.is_some() || arm.given.is_some();
-        let are_given = fitted.iter().all(|arm| arm.given.is_some());
-        let is_settled = is_alone || are_given || are_single && fitted.iter().all(is_fitted);
+        let are_apart = are_single || fitted.iter().all(|arm| arm.job.is_logged());
+        let is_settled = is_alone || are_apart && fitted.iter().all(|arm| arm.own.is_some());
         let table = if is_settled { None } else { Columns::of(group) };
         let definition = group.definition.clone();
         let accuracies: Vec<TrainedAccuracy> =
@@ -242,7 +237,7 @@ impl JointPredictor {
 
     /// Whether the times of an arm are from public measurements.
     pub(crate) fn has_public_arm(&self, arm: usize) -> bool {
-        self.fitted[arm].given.as_ref().is_some_and(|given| given.basis() == Basis::Public)
+        self.fitted[arm].public.is_some()
     }
 
     /// Returns the arms.
@@ -307,9 +302,9 @@ impl JointPredictor {
     /// does for the whole.
     pub(crate) fn predict_share(&self, arm: usize, split: CoreSplit, share: f64) -> Prediction {
         let fitted = &self.fitted[arm];
-        if let Some(given) = &fitted.given {
+        if let Some(public) = &fitted.public {
             let unknown = || Prediction::unknown(vec![Warning::Impossible]);
-            return given.predict(split, share).unwrap_or_else(unknown);
+            return public.of_share(split.executors, share).unwrap_or_else(unknown);
         }
         let setting = Setting::at(split, fitted.whole_job * share);
         if !setting.is_possible() {

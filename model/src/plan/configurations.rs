@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foreglow_shared::{CoreSplit, Engine, LEAST_SPARK_MEMORY_MIB, Observation};
+use foreglow_shared::{CoreSplit, Engine, LEAST_SPARK_MEMORY_MIB, Observation, SlotTimes};
 
 use super::{Exclusion, MAX_LISTED, Placement, Pricing, Space};
 use crate::capacity::Capacity;
@@ -49,14 +49,18 @@ fn thinned(counts: &[u32], measured: BTreeSet<u32>, most: usize) -> Vec<u32> {
 /// Returns the numbers of executors and of cores per executor to compare on an arm, ascending.
 pub(super) fn counts(predictor: &JointPredictor, index: usize, space: &Space) -> (Vec<u32>, Vec<u32>) {
     let fitted = predictor.fitted(index);
-    if let Some(given) = &fitted.given {
-        return given.counts(&fitted.job, &space.executors, &space.cores_per_executor);
+    if let Some(public) = &fitted.public {
+        return (public.executors(), vec![1]);
     }
     let runs = measured(predictor, index);
-    (
-        distinct(&space.executors, runs.iter().map(|run| run.executors).max()),
-        distinct(&space.cores_per_executor, runs.iter().map(|run| run.cores_per_executor).max()),
-    )
+    let executors = runs.iter().map(|run| run.executors);
+    let cores = runs.iter().map(|run| run.cores_per_executor);
+    if predictor.arms()[index].basis == Basis::Simulated {
+        let usual: Vec<u32> = SlotTimes::compared_executors(executors.max().unwrap_or(1)).collect();
+        let or_given = |usual: Vec<u32>, given: &[u32]| distinct(if given.is_empty() { &usual } else { given }, None);
+        return (or_given(usual, &space.executors), or_given(cores.collect(), &space.cores_per_executor));
+    }
+    (distinct(&space.executors, executors.max()), distinct(&space.cores_per_executor, cores.max()))
 }
 
 /// Returns the runs whose executors and cores are the measured range of an arm.

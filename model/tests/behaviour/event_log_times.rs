@@ -1,6 +1,6 @@
 //! Times from event logs of several nights, with a known law: errors and coverage of the intervals.
 
-use foreglow_model::{Basis, JointPredictor, Limits, Plan, Prediction, SimulatedTimes, Space};
+use foreglow_model::{Basis, JointPredictor, Limits, Plan, Prediction, Predictor, Setting, Space};
 use foreglow_shared::{Context, Job, JobDefinition, JobGroup, LoggedRun, Observation};
 use foreglow_spark_log::{Application, EventLogReader};
 #[cfg(target_arch = "wasm32")]
@@ -120,11 +120,16 @@ fn logged(application: &Application, units: u32) -> LoggedRun {
     }
 }
 
-/// Returns the times of logged runs, for an amount of work.
-fn simulated(runs: Vec<LoggedRun>, units: u32) -> SimulatedTimes {
-    let observations = runs.iter().map(observation).collect();
-    let job = Job { logged: runs, ..Job::of_runs(context(units), observations) };
-    SimulatedTimes::of(&job, units.into()).unwrap()
+/// Fits logged runs, for an amount of work.
+fn fit(runs: Vec<LoggedRun>, units: u32) -> Predictor {
+    let parts: Vec<Job> = runs.into_iter().map(job).collect();
+    Predictor::fit_job(&Job::joined(context(units), &parts.iter().collect::<Vec<_>>(), units.into())).unwrap()
+}
+
+/// Returns the job of a logged run.
+fn job(run: LoggedRun) -> Job {
+    let observation = observation(&run);
+    Job { logged: vec![run.clone()], ..Job::of_runs(context(run.amount as u32), vec![observation]) }
 }
 
 fn secs(application: &Application) -> f64 {
@@ -161,9 +166,9 @@ fn asked(seed: u64, nights: &[(u32, u32)], executors: u32, units: u32) -> Answer
         let mut random = Random(seed * 1_000_003 + series);
         let law = Law::draw(&mut random);
         let runs = nights.iter().map(|(executors, units)| logged(&law.run(*executors, *units, &mut random), *units));
-        let times = simulated(runs.collect(), units);
+        let predictor = fit(runs.collect(), units);
         let next = secs(&law.run(executors, units, &mut random));
-        answers.add(&times.of_share(executors, 2, 1.0).unwrap(), next);
+        answers.add(&predictor.predict(Setting::even(executors, 2, 1.0)), next);
     }
     let (error, held) = (100.0 * answers.median_error(), 100.0 * answers.coverage());
     eprintln!("{} nights, then {executors} executors and {units}: {error:.1} % off, {held:.0} % held", nights.len());
@@ -200,8 +205,8 @@ fn quiet(units: &[u32]) -> Vec<(u32, Application)> {
     units.iter().map(|units| (*units, QUIET.run(2, *units, &mut Random(7)))).collect()
 }
 
-fn times(runs: &[(u32, Application)], amount: u32) -> SimulatedTimes {
-    simulated(runs.iter().map(|(units, run)| logged(run, *units)).collect(), amount)
+fn times(runs: &[(u32, Application)], amount: u32) -> Predictor {
+    fit(runs.iter().map(|(units, run)| logged(run, *units)).collect(), amount)
 }
 
 fn width(prediction: &Prediction) -> f64 {
@@ -212,20 +217,20 @@ fn width(prediction: &Prediction) -> f64 {
 #[test]
 fn a_log_has_its_own_time_on_its_own_configuration_and_is_less_certain_further_away() {
     let runs = quiet(&[80]);
-    let times = times(&runs, 80);
-    let own = times.of_share(2, 2, 1.0).unwrap();
+    let times = times(&runs, 320);
+    let own = times.predict(Setting::even(2, 2, 0.25));
     assert!((own.completion_time_secs.unwrap() / secs(&runs[0].1) - 1.0).abs() < 1e-9, "{own:?}");
-    let of = |executors, cores, share| width(&times.of_share(executors, cores, share).unwrap());
-    assert!(of(2, 2, 1.0) < of(4, 2, 1.0) && of(4, 2, 1.0) < of(16, 2, 1.0));
-    assert!(of(2, 2, 1.0) < of(2, 4, 1.0) && of(2, 2, 1.0) < of(2, 2, 2.0) && of(2, 2, 2.0) < of(2, 2, 4.0));
+    let of = |executors, cores, share| width(&times.predict(Setting::even(executors, cores, share)));
+    assert!(of(2, 2, 0.25) < of(4, 2, 0.25) && of(4, 2, 0.25) < of(16, 2, 0.25));
+    assert!(of(2, 2, 0.25) < of(2, 4, 0.25) && of(2, 2, 0.25) < of(2, 2, 0.5) && of(2, 2, 0.5) < of(2, 2, 1.0));
 }
 
 #[test]
 fn one_slow_night_moves_the_answer_little() {
     let mut runs = quiet(&[80, 80, 80, 80, 80, 80]);
-    let without = times(&runs, 80).of_share(4, 2, 1.0).unwrap().completion_time_secs.unwrap();
+    let without = times(&runs, 80).predict(Setting::even(4, 2, 1.0)).completion_time_secs.unwrap();
     runs[2] = (80, Law { task_secs: 10.0, constant_secs: 2.0, ..QUIET }.run(2, 80, &mut Random(7)));
-    let with = times(&runs, 80).of_share(4, 2, 1.0).unwrap().completion_time_secs.unwrap();
+    let with = times(&runs, 80).predict(Setting::even(4, 2, 1.0)).completion_time_secs.unwrap();
     assert!(libm::log(with / without).abs() < 0.03, "{with} {without}");
 }
 
@@ -235,7 +240,7 @@ fn the_spread_of_nights_of_one_configuration_widens_the_interval() {
     let noisy = Law { night: 0.2, ..QUIET };
     let noisy: Vec<(u32, Application)> = (0..8).map(|_| (80, noisy.run(2, 80, &mut random))).collect();
     let quiet = quiet(&[80; 8]);
-    let of = |runs: &[(u32, Application)]| width(&times(runs, 80).of_share(2, 2, 1.0).unwrap());
+    let of = |runs: &[(u32, Application)]| width(&times(runs, 80).predict(Setting::even(2, 2, 1.0)));
     assert!(of(&noisy) > 1.5 && of(&quiet) < 1.12, "{} {}", of(&noisy), of(&quiet));
 }
 
@@ -243,7 +248,7 @@ fn the_spread_of_nights_of_one_configuration_widens_the_interval() {
 fn amounts_of_several_logs_show_the_constant_part() {
     let law = quiet(&[40, 60, 80, 100, 120, 240]);
     let (asked, known) = law.split_last().unwrap();
-    let prediction = times(known, asked.0).of_share(2, 2, 1.0).unwrap();
+    let prediction = times(known, asked.0).predict(Setting::even(2, 2, 1.0));
     let error = libm::log(prediction.completion_time_secs.unwrap() / secs(&asked.1)).abs();
     assert!(error < 0.05, "{error}");
 }

@@ -1,5 +1,7 @@
 //! Simulation of Spark applications: known schedules, and bounds of list scheduling.
 
+#![allow(clippy::unwrap_used, reason = "what serves tests may panic as tests do")]
+
 use foreglow_spark_log::{Application, EventLogReader, Simulation, SimulationError};
 use proptest::prelude::*;
 

@@ -71,6 +71,14 @@ pub fn reasons(explained: &Explained<'_>) -> Vec<Reason> {
     let setting = Setting::even(counts.executors, counts.cores_per_executor, plan.predictor().whole_job(arm));
     let mut reasons = Vec::new();
     match plan.predictor().own(arm) {
+        Some(own) if own.is_simulated() => {
+            let runs = counted(plan.predictor().job(arm).observations.len(), "run", "runs");
+            let line = format!(
+                "Simulated from the event logs of {runs}: their tasks, in their order, on the slots of this configuration. \
+                 The line through their times at their amounts of work gives the time."
+            );
+            reasons.push(Reason::new(format!("Completion time: {}", format_duration(secs)), vec![line]));
+        }
         Some(own) => {
             reasons.push(time(own, plan.predictor().job(arm), setting, secs));
             // On rented machines, executors do not share processors as on the measured one.
