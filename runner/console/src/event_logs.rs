@@ -195,8 +195,7 @@ fn found(run: &Run<'_>, log: &str, given: &Labels, machine: Option<&str>) -> Res
         return Err(format!("it is no completed run: {reason}"));
     }
     // Lost executors and failed attempts are part of what the simulation sees.
-    let remark = sample.reason.take();
-    sample.outcome = Outcome::Completed;
+    (sample.outcome, sample.reason) = (Outcome::Completed, None);
     if let Some(machine) = machine {
         sample.host.machine.get_or_insert_with(|| machine.to_owned());
     }
@@ -206,6 +205,7 @@ fn found(run: &Run<'_>, log: &str, given: &Labels, machine: Option<&str>) -> Res
         sample.simulated = run.slot_times().map_err(|error| error.to_string())?;
     }
     let used = run.used().filter(|_| sample.simulated.is_some()).ok_or("it does not name its executors")?;
+    let remark = run.ending().and_then(|ending| ending.reason);
     let used = LoggedUse::new(log.to_owned(), (amount, unit), used, remark);
     Ok(Found { sample, used })
 }

@@ -12,6 +12,7 @@ use foreglow_console::event_logs::plan_logs;
 use foreglow_console::output::Format;
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::split::TotalsOfCores;
+use foreglow_import::{Given, Input, import};
 use serde_json::Value;
 
 const LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/spark-log/tests/event-logs");
@@ -96,6 +97,29 @@ fn a_plan_from_one_log_is_readable() {
         insta::assert_snapshot!("plan-log-table", home.without_folder(&table));
         insta::assert_snapshot!("plan-log-json", home.without_folder(&json));
     });
+}
+
+#[test]
+fn samples_of_logs_give_the_plan_of_the_logs() {
+    let home = Home::new();
+    let logs = [("a", 1000), ("b", 1100), ("c", 2000)].map(|(id, bytes)| unlabelled(&home, "nightly", id, bytes));
+    let sample = |log: &String| {
+        let bytes = std::fs::read(log).unwrap();
+        let import = import(Input::from_bytes(&bytes), &Given::default()).unwrap();
+        serde_json::to_string(&import.samples[0]).unwrap() + "\n"
+    };
+    let samples = home.write("samples.jsonl", &logs.iter().map(sample).collect::<String>());
+    let asked = ["--deadline", "3s", "--executors", "1-6", "--cores", "1,2,3"];
+    let of_logs = json(&[&logs.each_ref().map(String::as_str)[..], &asked].concat());
+    let Args { source, question, totals, machines } = Args::parse_from([&["plan", &samples], &asked[..]].concat());
+    let group = source.group(&source.samples().unwrap(), &|_| true).unwrap();
+    let answer = machines.plan(&question, &totals, group, None).unwrap().answer().unwrap();
+    let of_samples: Value = serde_json::from_str(&answer.render(Format::Json)).unwrap();
+    assert_eq!(of_samples["measured"][0]["basis"], "simulated");
+    assert!(of_samples["candidates"].as_array().unwrap().len() > 10);
+    for part in ["candidates", "recommended", "measured"] {
+        assert_eq!(of_samples[part], of_logs[part], "{part}");
+    }
 }
 
 #[test]

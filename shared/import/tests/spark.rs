@@ -276,6 +276,32 @@ fn an_application_without_labels_can_be_named_and_has_sparks_default_memory() {
 }
 
 #[test]
+fn a_run_of_an_application_whose_executors_were_lost_is_complete_and_has_their_average_number() {
+    let mut lines = with_tasks(&json!({}));
+    let removed = json!({"Event": "SparkListenerExecutorRemoved", "Timestamp": 60_000, "Executor ID": "1",
+        "Removed Reason": "Container killed"});
+    lines.insert(lines.len() - 1, removed);
+    let import = unlabelled(&lines, &[]).unwrap();
+    let [sample] = import.samples.as_slice() else { panic!("{import:?}") };
+    assert_eq!((sample.outcome, &sample.reason), (Outcome::Completed, &None));
+    assert!(import.notes.iter().any(|note| note.contains("executor 1 was lost during the run")), "{:?}", import.notes);
+    let mean = sample.simulated.as_ref().unwrap().mean_executors.unwrap();
+    assert!(mean > 1.0 && mean < 2.0, "{mean}");
+    // Its tasks are of a CNN with labels: the run is a measurement of one configuration.
+    let labels = [
+        ("model", "a"),
+        ("mode", "inference"),
+        ("image_px", "8"),
+        ("images", "8"),
+        ("batch_size", "1"),
+        ("partition_size", "1"),
+        ("sampling_rate", "1"),
+    ];
+    let labelled = unlabelled(&lines, &labels).unwrap();
+    assert_eq!((labelled.samples[0].outcome, &labelled.samples[0].simulated), (Outcome::Failed, &None));
+}
+
+#[test]
 fn a_log_with_some_labels_of_a_cnn_is_refused_with_the_missing_ones() {
     let error = unlabelled(&with_tasks(&json!({})), &[("image_px", "64")]).unwrap_err();
     assert!(

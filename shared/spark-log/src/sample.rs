@@ -9,8 +9,8 @@ use crate::application::TaskTotals;
 use crate::outcome::Ending;
 use crate::run::Run;
 use foreglow_shared::{
-    APPLICATION_UNITS, Configuration, CoreSplit, Engine, Host, LabelError, Labels, Mode, NO_IMAGE_PX, SCHEMA, Sample,
-    SampleError, TextInput, Workload, number, printable,
+    APPLICATION_UNITS, Configuration, CoreSplit, Engine, Host, LabelError, Labels, Mode, NO_IMAGE_PX, Outcome, SCHEMA,
+    Sample, SampleError, TextInput, Workload, number, printable,
 };
 
 /// Labels that every sample of a CNN needs and Spark does not record.
@@ -105,6 +105,16 @@ impl Run<'_> {
                  --accelerator \"NVIDIA A10G\""
             ));
         }
+        let simulated = unit.and_then(|_| self.slot_times().ok().flatten());
+        let is_whole = self.shortfall().is_none() && self.unequal_executors().is_none();
+        // The simulation sees lost executors, failed attempts, and executors that came and went.
+        let (outcome, reason) = match reason {
+            Some(reason) if simulated.is_some() && is_whole => {
+                notes.push(reason);
+                (Outcome::Completed, None)
+            }
+            reason => (outcome, reason),
+        };
         let sample = Sample {
             schema: SCHEMA,
             id: text("run").and_then(|run| Uuid::parse_str(&run).ok()).unwrap_or_else(|| self.id()),
@@ -132,7 +142,7 @@ impl Run<'_> {
             peak_memory_mib: None,
             exceeded_memory: None,
             progress: None,
-            simulated: unit.and_then(|_| self.slot_times().ok().flatten()),
+            simulated,
             log_error: 0.0,
             extra: Map::from_iter([("spark".to_owned(), Value::Object(self.facts()))]),
         };

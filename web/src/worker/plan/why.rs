@@ -1,9 +1,11 @@
 //! Explanations of every figure of a configuration, in words.
 
-use foreglow_model::{Candidate, Explanation, Factors, Feature, Limits, Plan, Prediction, Predictor, Setting, Spread};
+use foreglow_model::{
+    Arm, Basis, Candidate, Explanation, Factors, Feature, Limits, Plan, Prediction, Predictor, Setting, Spread,
+};
 use foreglow_shared::{
-    Job, PriceSheet, Rate, Resources, WhatIf, format_duration, format_money, format_percent, format_probability,
-    format_rate,
+    Job, PriceSheet, Rate, Resources, WhatIf, format_count, format_duration, format_money, format_percent,
+    format_probability, format_rate,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,15 +72,7 @@ pub fn reasons(explained: &Explained<'_>) -> Vec<Reason> {
     };
     let setting = Setting::even(counts.executors, counts.cores_per_executor, plan.predictor().whole_job(arm));
     let mut reasons = Vec::new();
-    match plan.predictor().own(arm) {
-        Some(own) if own.is_simulated() => {
-            let runs = counted(plan.predictor().job(arm).observations.len(), "run", "runs");
-            let line = format!(
-                "Simulated from the event logs of {runs}: their tasks, in their order, on the slots of this configuration. \
-                 The line through their times at their amounts of work gives the time."
-            );
-            reasons.push(Reason::new(format!("Completion time: {}", format_duration(secs)), vec![line]));
-        }
+    match plan.predictor().own(arm).filter(|own| !own.is_simulated()) {
         Some(own) => {
             reasons.push(time(own, plan.predictor().job(arm), setting, secs));
             // On rented machines, executors do not share processors as on the measured one.
@@ -87,8 +81,18 @@ pub fn reasons(explained: &Explained<'_>) -> Vec<Reason> {
             reasons.extend(self::factors(factors, counts, secs));
         }
         None => {
-            let basis = plan.predictor().arms()[arm].basis.borrowed_from().unwrap_or("few runs");
-            let line = format!("Predicted from {basis}, by one fit over all machine types.");
+            let Arm { basis, runs, .. } = &plan.predictor().arms()[arm];
+            let line = match basis {
+                Basis::Simulated => format!(
+                    "The tasks of the event logs of {}, in their order, on the slots of this configuration; and the line \
+                     through these times at their amounts of work.",
+                    format_count(*runs, "run")
+                ),
+                _ => {
+                    let basis = basis.borrowed_from().unwrap_or("few runs");
+                    format!("Predicted from {basis}, by one fit over all machine types.")
+                }
+            };
             reasons.push(Reason::new(format!("Completion time: {}", format_duration(secs)), vec![line]));
         }
     }
