@@ -2,8 +2,8 @@
 
 use foreglow_model::UnmeasuredJob;
 use foreglow_shared::{
-    Context, Job, JobDefinition, LinkError, MOST_RUNS_IN_LINK, Observation, PriceSheet, Question, SHORT_PREFIX,
-    ShortLink, View, WhatIf,
+    Context, Job, JobDefinition, LinkError, MOST_RUNS_IN_LINK, PriceSheet, Question, SHORT_PREFIX, ShortLink, View,
+    WhatIf,
 };
 use serde::{Deserialize, Serialize};
 
@@ -349,7 +349,7 @@ impl ViewState {
         if job.is_none_or(|job| job.accuracies.is_empty()) {
             self.limits.min_accuracy = None;
         }
-        self.space = job.map_or_else(|| usual_space(&[]), |job| usual_space(&job.observations));
+        self.space = Space::of(&job.map_or_else(|| Question::about(&[]), Question::about_job));
         self.what_if = None;
         self.choice.pick = MachinePick::default();
         self.pins = Vec::new();
@@ -377,8 +377,9 @@ impl ViewState {
         let Some(shown) = self.job() else { return self.take_jobs(jobs, 0) };
         let renewed = same_job(&jobs, &shown.context);
         // With the default choice of configurations, those of the new runs are added.
-        if let Some(renewed) = renewed.filter(|_| self.space == usual_space(&shown.observations)) {
-            self.space = usual_space(&renewed.observations);
+        let usual = |job: &Job| Space::of(&Question::about_job(job));
+        if let Some(renewed) = renewed.filter(|_| self.space == usual(shown)) {
+            self.space = usual(renewed);
         }
         jobs.into_iter().for_each(|job| self.add_job(job));
     }
@@ -419,10 +420,6 @@ impl ViewState {
     fn resize(&mut self, context: &Context, images: u64, epochs: u32) -> Result<(), String> {
         self.edits.resize(&mut self.jobs, context, images, epochs)
     }
-}
-
-fn usual_space(runs: &[Observation]) -> Space {
-    Space::of(&Question::about(runs))
 }
 
 #[cfg(test)]
