@@ -3,7 +3,7 @@
     python3 bench/spark/priors.py FOLDER
 
 FOLDER has the tables of C3O (c3o/*.tsv) and Bell (bell/*.csv); docs/accuracy.md describes them. The
-constants of model/src/simulation/times.rs are chosen by these figures.
+constants of model/src/simulated_times.rs are chosen by these figures.
 """
 
 import csv

@@ -183,12 +183,11 @@ impl BestSoFar {
     }
 }
 
-/// Whether all runs have one setting, so that they tell only its own time.
+/// Whether all runs have one setting, so that they tell only its own time. Event logs tell more.
 fn has_one_setting(group: &JobGroup) -> bool {
-    let mut runs = group.jobs.iter().flat_map(|job| &job.observations);
-    let Some(first) = runs.next() else { return false };
-    group.jobs.iter().filter(|job| !job.observations.is_empty()).count() == 1
-        && runs.all(|run| Setting::of(run) == Setting::of(first))
+    let mut measured = group.jobs.iter().filter(|job| !job.observations.is_empty());
+    let (Some(job), None) = (measured.next(), measured.next()) else { return false };
+    !job.is_logged() && job.observations.iter().all(|run| Setting::of(run) == Setting::of(&job.observations[0]))
 }
 
 /// Splits machine types that were never measured into those with the kind of device on which the

@@ -4,6 +4,7 @@
 mod accuracy;
 mod addresses;
 mod collector;
+mod event_logs;
 mod files;
 mod hand_over;
 mod networks;

@@ -102,7 +102,7 @@ impl ScalingAnswer {
     fn table(&self) -> String {
         let WhatIf { executors, cores_per_executor } = self.smallest;
         let smallest = CoreSplit::even(executors, cores_per_executor);
-        let images = self.context.workload.images;
+        let (images, noun) = (self.context.workload.images, self.context.workload.noun());
         let interval = self.configurations.iter().find_map(|row| row.strong.interval.as_ref());
         let interval =
             interval.map_or_else(|| "<interval".into(), |interval| format!("<{} interval", probability(interval)));
@@ -132,14 +132,14 @@ impl ScalingAnswer {
             cells(row, &row.weak, format_integer((images as f64 * row.weak.sampling_rate) as u64))
         };
         let mut text = format!(
-            "{}\n\nStrong scaling: the same images on each configuration. Speed-up and cost relative to {smallest}.\n\n{}",
+            "{}\n\nStrong scaling: the same {noun} on each configuration. Speed-up and cost relative to {smallest}.\n\n{}",
             self.context.title(),
             titled_table(&columns("cost"), self.configurations.iter().map(strong)),
         );
         text.push_str(&format!(
-            "\nWeak scaling: {} images for each slot (executors × cores). Speed-up in images per second.\n\n{}",
+            "\nWeak scaling: {} {noun} for each slot (executors × cores). Speed-up in {noun} per second.\n\n{}",
             format_integer(self.images_per_slot.round() as u64),
-            titled_table(&columns("images"), self.configurations.iter().map(weak)),
+            titled_table(&columns(noun), self.configurations.iter().map(weak)),
         ));
         text.push_str("\nTimes are predicted; the median of the runs is beside them where the same was measured.\n");
         let prices = &self.prices;
