@@ -273,11 +273,12 @@ fn the_times_of_a_sample_begin_where_a_barrier_stage_fits() {
 
 #[test]
 fn a_run_on_many_executors_has_few_times() {
-    let tasks: Vec<(i64, i64)> = (0..20_000).map(|task| (0, 100 + task % 7)).collect();
+    let tasks: Vec<(i64, i64)> = (0..200_000).map(|task| (0, 100 + task % 7)).collect();
     let application = log(900, 8, &[Job { submitted_ms: 0, ended_ms: 1000, stages: vec![stage(0, &[], 0, &tasks)] }]);
     let times = application.runs().unwrap()[0].slot_times().unwrap().unwrap();
-    assert!(times.is_valid() && times.times.len() < 130, "{}", times.times.len());
-    // Its own number, and enough slots for all tasks, are among them.
+    assert!(times.is_valid() && times.times.len() <= 51, "{}", times.times.len());
+    // Its own number is among them, and others are near the simulation.
     assert!(times.times.iter().any(|(count, _)| *count == 7_200), "{times:?}");
-    assert_eq!(times.at(10_000, 100), Some(simulation(&application).critical_path_secs()));
+    let doubled = times.at(900, 16).unwrap() / simulation(&application).at(900, 16).unwrap().completion_time_secs;
+    assert!((doubled - 1.0).abs() < 0.03, "{doubled}");
 }

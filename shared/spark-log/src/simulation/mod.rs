@@ -21,9 +21,13 @@ use self::plan::Plan;
 use crate::run::Run;
 
 /// Largest number of slots up to which each number is simulated for [`SlotTimes`].
-const EACH_SLOT: u32 = 32;
+const EACH_SLOT: u64 = 32;
 /// Largest number of slots that is simulated for [`SlotTimes`].
 const MOST_SLOTS: u64 = 1 << 20;
+/// About the most tasks that are simulated for [`SlotTimes`], over all numbers of slots, and the
+/// fewest numbers of slots.
+const MOST_TASKS: u64 = 10_000_000;
+const LEAST_COUNTS: usize = 16;
 
 /// A run that is ready to be simulated.
 #[derive(Clone, Debug)]
@@ -136,6 +140,25 @@ impl Simulation {
     }
 }
 
+impl Simulation {
+    /// Returns the numbers of slots to simulate, ascending: those of the executors that a plan
+    /// compares, each small number, and doublings beyond; of a run with very many tasks fewer.
+    fn slot_counts(&self, executors: u32, of_each: u64) -> Vec<u64> {
+        let of_executors = |count: u32| u64::from(count).saturating_mul(of_each);
+        let mut counts: BTreeSet<u64> = SlotTimes::compared_executors(executors).map(of_executors).collect();
+        let most = counts.last().copied().unwrap_or(1);
+        let least = self.plan.widest_barrier().max(1);
+        counts.extend(1..=most.min(EACH_SLOT));
+        let doubled = std::iter::successors(Some(most.max(least)), |count| Some(count * 2));
+        counts.extend(doubled.take_while(|count| *count <= MOST_SLOTS));
+        let counts: Vec<u64> = counts.split_off(&least).into_iter().collect();
+        let affordable = usize::try_from(MOST_TASKS / self.tasks().max(1)).unwrap_or(usize::MAX).max(LEAST_COUNTS);
+        let step = counts.len().div_ceil(affordable);
+        let is_kept = |place: usize, count: u64| place.is_multiple_of(step) || count == of_executors(executors);
+        (0..).zip(counts).filter(|(place, count)| is_kept(*place, *count)).map(|(_, count)| count).collect()
+    }
+}
+
 impl Run<'_> {
     /// Simulates the run on the numbers of slots that a plan compares, up to where more bring
     /// nothing; `None` if the log has no executors.
@@ -147,19 +170,9 @@ impl Run<'_> {
         let plan = &simulation.plan;
         let Some(used) = self.used() else { return Ok(None) };
         let of_each = u64::from(used.cores_per_executor / plan.task_cpus).max(1);
-        let mut counts: BTreeSet<u64> = SlotTimes::compared_executors(used.executors)
-            .map(|executors| u64::from(executors).saturating_mul(of_each))
-            .collect();
-        let most = counts.last().copied().unwrap_or(1);
-        counts.extend(1..=most.min(EACH_SLOT.into()));
-        let least = plan.widest_barrier().max(1);
-        counts.extend(
-            std::iter::successors(Some(most.max(least)), |count| Some(count * 2))
-                .take_while(|count| *count <= MOST_SLOTS),
-        );
         let shortest_ms = schedule::completion_ms(plan, None).max(1);
         let mut times: Vec<(u32, u64)> = Vec::new();
-        for slots in counts.split_off(&least) {
+        for slots in simulation.slot_counts(used.executors, of_each) {
             let ms = schedule::completion_ms(plan, Some(schedule::Slots { slots, of_each })).max(1);
             times.push((u32::try_from(slots).unwrap_or(u32::MAX), ms));
             if ms <= shortest_ms {
