@@ -1,7 +1,9 @@
 //! Whole jobs that were run, beside what the runs before them predict.
 
 use foreglow_predictor::Interval;
-use foreglow_shared::{Context, CoreSplit, Job, Outcome, Sample, Timestamp, Uuid, group_by_context};
+use foreglow_shared::{
+    Context, CoreSplit, Job, Outcome, Sample, Timestamp, Uuid, group_by_context, sort_by_cached_key,
+};
 
 use crate::{Predictor, Setting, extrapolated};
 
@@ -91,7 +93,7 @@ pub fn checked_run(whole: &Sample, samples: &[Sample]) -> Option<CheckedRun> {
 /// is not checked itself.
 pub fn checked_runs(samples: &[Sample]) -> Vec<CheckedRun> {
     let mut samples: Vec<&Sample> = samples.iter().collect();
-    samples.sort_unstable_by_key(|sample| (sample.started_at, sample.id));
+    sort_by_cached_key(&mut samples, |sample| (sample.started_at, sample.id));
     // Runs of all sizes of a job have one key.
     let keys: Vec<String> = samples.iter().map(|sample| Context::of(sample).with_size(1, 1).key()).collect();
     let is_whole = |sample: &&Sample| sample.sampling_rate >= 1.0 && sample.outcome == Outcome::Completed;

@@ -5,7 +5,7 @@
 //! own runs show the slowdown; the runs of others show how it grows with the threads that wait.
 
 use foreglow_predictor::Spread;
-use foreglow_shared::Observation;
+use foreglow_shared::{Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
@@ -66,7 +66,7 @@ impl MeasuredRatios {
     /// Compares completed runs with the bound of their settings, in seconds.
     pub(crate) fn of(runs: &[Observation], bound_secs: impl Fn(Setting) -> Option<f64>) -> Self {
         let mut settings: Vec<Setting> = runs.iter().map(Setting::of).collect();
-        settings.sort_by(Setting::order);
+        sort_by(&mut settings, Setting::order);
         settings.dedup();
         let ratio = |setting: Setting| {
             let bound = bound_secs(setting)?;

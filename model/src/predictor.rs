@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreglow_shared::{Context, CoreSplit, Job, Observation};
+use foreglow_shared::{Context, CoreSplit, Job, Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::at_rate::AtRate;
@@ -387,7 +387,7 @@ fn within(capacity: Option<Capacity>, runs: &[Run]) -> Vec<Run> {
         runs.iter().any(|run| feature.value(run.setting) != feature.value(runs[0].setting))
     };
     let mut settings: Vec<Setting> = kept.iter().map(|run| run.setting).collect();
-    settings.sort_by(Setting::order);
+    sort_by(&mut settings, Setting::order);
     settings.dedup();
     let suffices = settings.len() >= ENOUGH_SETTINGS
         && Feature::ALL.iter().all(|feature| !varies(runs, *feature) || varies(&kept, *feature))

@@ -2,6 +2,7 @@
 
 use foreglow_shared::{
     CoreSplit, IncompleteRun, Job, MOST_CORES, MOST_EXECUTORS, Observation, RUN_SECS, SAMPLING_RATES, STARTUP_SECS,
+    sort_by,
 };
 use serde::{Deserialize, Serialize};
 
@@ -101,7 +102,7 @@ impl Items {
     /// that agree in E, C and SR. Otherwise the other features determine them.
     pub(crate) fn of(runs: &[Run]) -> Self {
         let mut sorted = runs.to_vec();
-        sorted.sort_by(|a, b| a.setting.order(&b.setting));
+        sort_by(&mut sorted, |a, b| a.setting.order(&b.setting));
         let matters = |item: &Item| {
             let mut equal = sorted.chunk_by(|a, b| a.setting == b.setting);
             equal.any(|equal| equal.iter().any(|run| item.of(run) != item.of(&equal[0])))

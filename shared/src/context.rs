@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     Configuration, CoreSplit, Engine, Fingerprint, Fit, Host, Interpolation, NumberFormat, Resizing, Sample, Workload,
-    printable,
+    printable, sort_by,
 };
 
 /// Fields that every workload has; they come first in its JSON.
@@ -166,7 +166,7 @@ impl Context {
         let mut context = serde_json::to_value(self).expect(invariant);
         if let Some(Value::Object(workload)) = context.get_mut("workload") {
             let mut fields: Vec<(String, Value)> = std::mem::take(workload).into_iter().collect();
-            fields[REQUIRED_FIELDS..].sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+            sort_by(&mut fields[REQUIRED_FIELDS..], |(one, _), (other, _)| one.cmp(other));
             *workload = fields.into_iter().collect();
         }
         context.to_string()

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{Configuration, Context, CoreSplit, LoggedRun, Outcome, Sample, TrainedAccuracy};
+use crate::{
+    Configuration, Context, CoreSplit, LoggedRun, Outcome, Sample, TrainedAccuracy, sort_by, sort_by_cached_key,
+};
 
 /// The measurements of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -262,18 +264,18 @@ impl Job {
 
     /// Sorts the runs by their features, in the order of [`group_by_context`].
     pub fn sort_runs(&mut self) {
-        self.observations.sort_by(Observation::cmp_features);
-        self.incomplete.sort_by(IncompleteRun::cmp_features);
+        sort_by(&mut self.observations, Observation::cmp_features);
+        sort_by(&mut self.incomplete, IncompleteRun::cmp_features);
         // The largest peak of equal keys comes first, and `dedup` keeps the first.
         let key = |peak: &PeakMemory| (peak.cores_per_executor, peak.partition_size, Reverse(peak.peak_mib));
-        self.peaks.sort_by_key(key);
+        sort_by_cached_key(&mut self.peaks, key);
         self.peaks.dedup_by_key(|peak| (peak.cores_per_executor, peak.partition_size));
-        self.accuracies.sort_by(TrainedAccuracy::order);
+        sort_by(&mut self.accuracies, TrainedAccuracy::order);
         let order = |one: &LoggedRun, other: &LoggedRun| {
             let time = one.completion_time_secs.total_cmp(&other.completion_time_secs);
             one.started_ms.cmp(&other.started_ms).then(time)
         };
-        self.logged.sort_by(order);
+        sort_by(&mut self.logged, order);
     }
 }
 

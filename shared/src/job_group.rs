@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Context, Job, Sample, Workload, group_by_context};
+use crate::{Context, Job, Sample, Workload, group_by_context, sort_by_cached_key};
 
 /// Name of the field of a workload that the JSON of a definition lacks.
 const BATCH_SIZE: &str = "batch_size";
@@ -153,7 +153,7 @@ fn other_machines<'a>(own: &[&Job], lenders: &[&'a Job]) -> Vec<&'a Job> {
         lenders.iter().partition(|job| own.contains(&job.context.hardware()));
     let beside: BTreeSet<String> = beside.into_iter().map(key).collect();
     others.retain(|job| job.context.host.machine.is_some() && beside.contains(&key(job)));
-    others.sort_by_cached_key(|job| job.context.hardware());
+    sort_by_cached_key(&mut others, |job| job.context.hardware());
     others.dedup_by_key(|job| job.context.hardware());
     others
 }
@@ -186,7 +186,7 @@ pub fn group_by_definition(samples: &[Sample]) -> Vec<JobGroup> {
 /// job, of those with a completed run if there is one. The result does not depend on the order of
 /// the measurements.
 pub fn group_jobs(mut jobs: Vec<Job>) -> Vec<JobGroup> {
-    jobs.sort_by_cached_key(|job| job.context.key());
+    sort_by_cached_key(&mut jobs, |job| job.context.key());
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<JobGroup> = Vec::new();
     let mut lenders: Vec<(usize, Arc<Job>)> = Vec::new();
@@ -210,6 +210,6 @@ pub fn group_jobs(mut jobs: Vec<Job>) -> Vec<JobGroup> {
         group.lenders = others.map(|(_, job)| Arc::clone(job)).collect();
     }
     let key = |group: &JobGroup| serde_json::to_string(&group.definition).unwrap_or_default();
-    groups.sort_by_cached_key(key);
+    sort_by_cached_key(&mut groups, key);
     groups
 }

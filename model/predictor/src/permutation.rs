@@ -1,5 +1,7 @@
 //! A fixed pseudo-random order, equal on every machine.
 
+use foreglow_shared::sort_by;
+
 /// Returns a pseudo-random number for an index (SplitMix64: Steele, Lea and Flood, "Fast splittable
 /// pseudorandom number generators", OOPSLA 2014, figure 13).
 pub(crate) fn hash(index: usize) -> u64 {
@@ -12,7 +14,7 @@ pub(crate) fn hash(index: usize) -> u64 {
 /// Assigns `count` items to folds in a pseudo-random order; fold sizes differ by at most one.
 pub(crate) fn deal(count: usize, folds: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
-    order.sort_unstable_by(|a, b| (hash(*a), a).cmp(&(hash(*b), b)));
+    sort_by(&mut order, |a, b| (hash(*a), a).cmp(&(hash(*b), b)));
     let mut fold = vec![0; count];
     order.iter().enumerate().for_each(|(rank, index)| fold[*index] = rank % folds.max(1));
     fold

@@ -4,6 +4,8 @@
 
 use foreglow_numeric::median;
 
+use foreglow_shared::sort_by;
+
 use super::ONE_DEVIATION;
 use super::belief::{Belief, Known, Point};
 use super::experiments::{Choice, Experiments, Run};
@@ -100,7 +102,7 @@ impl<'a> KnowledgeGradient<'a> {
         };
         let mut promising: Vec<(f64, Contender)> = all.into_iter().filter_map(optimistic).collect();
         promising.retain(|(objective, _)| least.is_none_or(|least| *objective < least));
-        promising.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sort_by(&mut promising, |a, b| a.0.total_cmp(&b.0));
         promising.truncate(MOST_CONTENDERS);
         gradient.contenders = promising.into_iter().map(|(_, one)| one).collect();
         gradient.best = best;

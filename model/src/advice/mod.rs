@@ -14,7 +14,7 @@ mod knowledge_gradient;
 mod pool;
 mod site;
 
-use foreglow_shared::{Context, Host, JobGroup, MachineType};
+use foreglow_shared::{Context, Host, JobGroup, MachineType, sort_by};
 use serde::{Deserialize, Serialize};
 
 use self::belief::Belief;
@@ -161,7 +161,7 @@ pub fn advise(
     let cost = |run: &Run| run.rate.map_or(run.secs + limits.startup_secs, |rate| rate.cost(run.secs));
     let most = worth.iter().map(|(saving, _)| *saving).fold(0.0, f64::max);
     // Runs whose saving is below the stopping threshold come last, even if they are cheap.
-    worth.sort_by(|(a, run), (b, other)| {
+    sort_by(&mut worth, |(a, run), (b, other)| {
         (*b >= LEAST_SAVING).cmp(&(*a >= LEAST_SAVING)).then((b / cost(other)).total_cmp(&(a / cost(run))))
     });
     let verdict = match (most >= LEAST_SAVING, best) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use foreglow_shared::{
     Context, Engine, Hardware, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, TrainedAccuracy, Workload,
+    sort_by,
 };
 use serde::{Deserialize, Serialize};
 
@@ -310,7 +311,7 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     };
     hardware_of.retain(|hardware| has_times_on(hardware) || has_exceeded(hardware));
     let mut learnings: Vec<Learning> = by_arm.keys().map(|(_, learning)| *learning).collect();
-    learnings.sort_unstable();
+    sort_by(&mut learnings, Ord::cmp);
     learnings.dedup();
     learnings.retain(|learning| measured(&|(_, own)| own == learning));
     let mut shared = Shared::of(group);
@@ -402,7 +403,7 @@ fn sizes<'a>(runs: impl IntoIterator<Item = &'a Observation> + Clone) -> Option<
 fn accuracies(group: &JobGroup, learning: Learning) -> Vec<(u32, Accuracy)> {
     let jobs = group.jobs.iter().filter(|job| Learning::of(job) == learning);
     let mut runs: Vec<TrainedAccuracy> = jobs.flat_map(|job| job.accuracies.iter().cloned()).collect();
-    runs.sort_by(TrainedAccuracy::order);
+    sort_by(&mut runs, TrainedAccuracy::order);
     Accuracy::by_executors(&runs, group.definition.images, group.definition.epochs)
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use foreglow_shared::{CoreSplit, Rate};
+use foreglow_shared::{CoreSplit, Rate, sort_by, sort_by_cached_key};
 use serde::{Deserialize, Serialize};
 
 use super::cache::{Cached, Weights};
@@ -357,7 +357,7 @@ impl Plan {
         }
         cheapest.into_iter().for_each(|place| best[machines[place]] = Some(place));
         let mut best: Vec<usize> = best.into_iter().flatten().collect();
-        best.sort_unstable_by(|a, b| order(rank(*a), rank(*b)).then(a.cmp(b)));
+        sort_by(&mut best, |a, b| order(rank(*a), rank(*b)).then(a.cmp(b)));
         best
     }
 
@@ -454,7 +454,7 @@ impl Outstanding {
 
     /// Sorts the listed candidates, each with its place, and refers to them by their indices.
     fn decision(self, mut listed: Vec<(Option<usize>, Candidate)>, compared: usize, objective: Objective) -> Decision {
-        listed.sort_by_key(|(_, candidate)| (candidate.placement.arm, candidate.placement.split()));
+        sort_by_cached_key(&mut listed, |(_, candidate)| (candidate.placement.arm, candidate.placement.split()));
         let mut indices: Vec<(usize, usize)> =
             listed.iter().enumerate().filter_map(|(index, (place, _))| Some(((*place)?, index))).collect();
         indices.sort_unstable();

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use foreglow_numeric::exponentials;
-use foreglow_shared::CoreSplit;
+use foreglow_shared::{CoreSplit, sort_by};
 
 use super::configurations::{counts, place};
 use super::front::{MAX_FRONT, pareto_front};
@@ -126,7 +126,7 @@ impl Scanned {
         let mut listed: Vec<(u32, u32)> = (0..places).map(|index| self.front[place(index)].configuration).collect();
         listed.extend(&self.passed_over);
         listed.extend(self.best.iter().chain(others));
-        listed.sort_unstable();
+        sort_by(&mut listed, Ord::cmp);
         listed.dedup();
         listed
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use foreglow_shared::{CoreSplit, Job, Question};
+use foreglow_shared::{CoreSplit, Job, Question, sort_by};
 
 use super::cache::Cache;
 use super::configurations::{configurations, place};
@@ -115,7 +115,7 @@ impl Plan {
     /// Moves the listed configurations into the plan, ascending by time.
     fn take(&mut self, listing: Listing) {
         let Listing { mut options, excluded, omissions } = listing;
-        options.sort_by(|(a, _), (b, _)| a.secs.total_cmp(&b.secs));
+        sort_by(&mut options, |(a, _), (b, _)| a.secs.total_cmp(&b.secs));
         let is_listed = options.len() + excluded.len() <= MAX_LISTED;
         let (options, predictions): (Vec<Timed>, Vec<Option<Prediction>>) = options.into_iter().unzip();
         self.options = options;

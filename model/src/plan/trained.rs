@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::sort_by;
+
 use super::{Limits, Placement, Plan};
 use crate::Accuracy;
 
@@ -60,7 +62,7 @@ impl Plan {
             }
         }
         // The sort is stable: ties keep the order of the arms and executors.
-        trained.sort_by(|a, b| b.accuracy.mean.total_cmp(&a.accuracy.mean));
+        sort_by(&mut trained, |a, b| b.accuracy.mean.total_cmp(&a.accuracy.mean));
         trained
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foreglow_public::{Gpus, Precision};
-use foreglow_shared::{Catalog, Context, CoreSplit, Workload};
+use foreglow_shared::{Catalog, Context, CoreSplit, Workload, sort_by};
 
 use super::OwnSpeed;
 use crate::JointPredictor;
@@ -90,7 +90,7 @@ fn speeds<'a>(
 ) -> impl Iterator<Item = OwnSpeed> + 'a {
     let job = predictor.job(arm);
     let mut splits: Vec<CoreSplit> = job.observations.iter().map(|run| run.split()).collect();
-    splits.sort_unstable();
+    sort_by(&mut splits, Ord::cmp);
     splits.dedup();
     splits.into_iter().filter_map(move |split| {
         let prediction = predictor.predict_split(arm, split);

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use foreglow_shared::sort_by;
+
 use super::costs::{GraphCosts, INPUT, LAUNCHES, PRODUCTS, WEIGHTS};
 use super::structure::{Structure, TERMS, terms};
 use crate::{Prediction, Spread};
@@ -61,7 +63,7 @@ impl UnseenCnn {
         };
         let mut runs: Vec<&CostedRun> = runs.iter().filter(is_valid).collect();
         // Sorted, so that the order of the runs changes no digit.
-        runs.sort_by(|a, b| a.order(b));
+        sort_by(&mut runs, |a, b| a.order(b));
         if runs.is_empty() {
             return None;
         }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CatalogError, MachineType, own, skypilot};
+use crate::sort_by_cached_key;
 
 /// The built-in table, in the format of own hardware.
 ///
@@ -97,7 +98,7 @@ impl Catalog {
     /// Sorts the machine types and checks that none appears twice.
     pub(super) fn sorted(mut self) -> Result<Self, CatalogError> {
         let key = |machine: &MachineType| (machine.provider.clone(), machine.name.clone());
-        self.machines.sort_by_cached_key(key);
+        sort_by_cached_key(&mut self.machines, key);
         match self.machines.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {
             Some(pair) => {
                 Err(CatalogError::Twice { machine: pair[0].name.clone(), provider: pair[0].provider.clone() })

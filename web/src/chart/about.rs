@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foreglow_model::{Feature, Interval, Setting, format_cost, format_time};
-use foreglow_shared::{WhatIf, format_duration, format_percent, format_rate};
+use foreglow_shared::{WhatIf, format_duration, format_percent, format_rate, sort_by};
 use leptos::prelude::*;
 
 use crate::data::machine_choice::Selection;
@@ -120,7 +120,7 @@ impl About {
 
 /// Sorts marks from left to right; those at one place keep their order.
 pub fn from_left(mut marks: Vec<Mark>) -> Vec<Mark> {
-    marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+    sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
     marks
 }
 

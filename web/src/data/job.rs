@@ -3,7 +3,7 @@
 use foreglow_model::{extrapolated, shared_processors};
 use foreglow_shared::{
     Context, Job, JobDefinition, Observation, PriceSheet, Question, Sample, UNKNOWN_SIZE, WhatIf, Workload,
-    format_rate, group_by_context,
+    format_rate, group_by_context, sort_by_cached_key,
 };
 
 use crate::data::text::title_case;
@@ -53,7 +53,7 @@ pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
 /// largest size of its job, as in the answer of the command line.
 pub fn most_runs_first(mut jobs: Vec<Job>) -> Vec<Job> {
     // The sort is stable: ties keep the order of their contexts.
-    jobs.sort_by_key(|job| std::cmp::Reverse(job.observations.len()));
+    sort_by_cached_key(&mut jobs, |job| std::cmp::Reverse(job.observations.len()));
     let definitions: Vec<JobDefinition> = jobs.iter().map(|job| JobDefinition::of(&job.context)).collect();
     let alike = jobs.iter().zip(&definitions).filter(|(_, definition)| definition.is_same_job(&definitions[0]));
     let largest = Job::largest(alike.map(|(job, _)| job)).map(|job| JobDefinition::of(&job.context));

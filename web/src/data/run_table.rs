@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use foreglow_shared::{CoreSplit, IncompleteOutcome, Job, LeftOut, format_rate};
+use foreglow_shared::{CoreSplit, IncompleteOutcome, Job, LeftOut, format_rate, sort_by};
 
 use crate::data::left_out::Run;
 
@@ -73,7 +73,7 @@ pub fn arrange(rows: &[ListedRun], arrangement: &Arrangement) -> Vec<usize> {
     };
     let mut places: Vec<usize> = (0..rows.len()).filter(|place| is_shown(&rows[*place])).collect();
     let key = |place: &usize| rows[*place].value(arrangement.column);
-    places.sort_by(|a, b| {
+    sort_by(&mut places, |a, b| {
         let order = match (key(a), key(b)) {
             // Unknown values come last in either direction.
             (None, None) => Ordering::Equal,

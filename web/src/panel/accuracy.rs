@@ -2,7 +2,7 @@
 //! settings.
 
 use foreglow_model::{TrainedSetting, format_cost};
-use foreglow_shared::{format_duration, format_percent, format_rate};
+use foreglow_shared::{format_duration, format_percent, format_rate, sort_by};
 use leptos::prelude::*;
 
 use crate::data::job::Limits;
@@ -120,7 +120,7 @@ fn described((batch, every): (u32, Option<u32>)) -> String {
 /// The mini-batches and averaging intervals that share a colour.
 fn ways(trained: &[TrainedSetting]) -> Vec<(u32, Option<u32>)> {
     let mut ways: Vec<(u32, Option<u32>)> = trained.iter().map(way).collect();
-    ways.sort_unstable();
+    sort_by(&mut ways, Ord::cmp);
     ways.dedup();
     ways
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use foreglow_model::{Answer, Effects, Grid, Outcome, Predictor, Setting, median, scenario_table, score};
-use foreglow_shared::{Job, Observation};
+use foreglow_shared::{Job, Observation, sort_by};
 
 use crate::worker::messages::{OwnAccuracy, Published, Scenario};
 
@@ -21,7 +21,7 @@ pub fn evaluate(job: &Job, clock: &mut dyn FnMut() -> f64) -> Published {
 /// Predicts measured settings, each by a fit of the job's predictor without its runs.
 pub fn own_accuracy(job: &Job) -> OwnAccuracy {
     let mut settings: Vec<Setting> = job.observations.iter().map(Setting::of).collect();
-    settings.sort_unstable_by(Setting::order);
+    sort_by(&mut settings, Setting::order);
     settings.dedup();
     let stride = settings.len().div_ceil(MOST_HELD_OUT).max(1);
     let outcome = |held: &Setting| {

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::sort_by_cached_key;
+
 use crate::dataset::{Features, Values};
 use crate::permutation::hash;
 
@@ -64,7 +66,7 @@ impl Points {
             return None;
         }
         let mut ranked: Vec<usize> = (0..self.rows()).collect();
-        ranked.sort_unstable_by_key(|row| (&self.category[*row], hash(*row), *row));
+        sort_by_cached_key(&mut ranked, |row| (&self.category[*row], hash(*row), *row));
         let contexts: Vec<&[usize]> = ranked.chunk_by(|a, b| self.category[*a] == self.category[*b]).collect();
         let most = ENOUGH_ROWS / contexts.len();
         if most < LEAST_OF_CONTEXT {

@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::sort_by;
+
 use crate::dataset::{Dataset, Points, Training};
 use crate::ensemble::schema::Schema;
 use crate::permutation::hash;
@@ -76,7 +78,7 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
     let Points { numeric, category } = schema.points(dataset.features());
     let mut order: Vec<usize> = (0..numeric.len()).collect();
     let features = |a: usize, b: usize| compare(&numeric[a], &numeric[b]).then_with(|| category[a].cmp(&category[b]));
-    order.sort_unstable_by(|a, b| features(*a, *b).then(a.cmp(b)));
+    sort_by(&mut order, |a, b| features(*a, *b).then(a.cmp(b)));
     let group = |all: &[usize]| {
         let (stopped, completed): (Vec<usize>, Vec<usize>) = all.iter().partition(|row| dataset.censored()[**row]);
         // Disturbed runs do not count if another run of the same setting was not disturbed.
@@ -118,7 +120,7 @@ pub(crate) fn subsample(groups: Vec<Group>) -> Vec<Group> {
     let at_end = |group: &Group| group.numeric.iter().zip(&ends).any(|(x, (low, high))| x == low || x == high);
     let mut ranked: Vec<(bool, u64, usize)> =
         groups.iter().enumerate().map(|(row, group)| (!at_end(group), hash(row), row)).collect();
-    ranked.sort_unstable();
+    sort_by(&mut ranked, Ord::cmp);
     // At most half from the ends, so that the inside is represented too.
     let ends = ranked.iter().take_while(|(inside, ..)| !inside).count().min(MAX_ROWS / 2);
     let inside = ranked.partition_point(|(inside, ..)| !inside);

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::sort_by;
+
 use crate::ensemble::canonical::Group;
 use crate::ensemble::caution::describe;
 use crate::ensemble::schema::Schema;
@@ -66,7 +68,7 @@ pub(super) fn contradictions(
     let mut found = of_repeats(schema, groups, noise);
     found.extend(of_work(schema, groups, meanings, noise));
     found.retain(|found| found.ratio() > LEAST_CONTRADICTION);
-    found.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
+    sort_by(&mut found, |a, b| b.ratio().total_cmp(&a.ratio()));
     found.truncate(MOST_NAMED);
     found
 }
@@ -120,7 +122,7 @@ fn of_work(schema: &Schema, groups: &[Group], meanings: &[Option<Meaning>], nois
     }
     let mut found = Vec::new();
     for mut of_setting in others.into_values() {
-        of_setting.sort_by(|(a, _), (b, _)| a.numeric[work].total_cmp(&b.numeric[work]));
+        sort_by(&mut of_setting, |(a, _), (b, _)| a.numeric[work].total_cmp(&b.numeric[work]));
         let mut slowest = of_setting[0];
         for (group, log) in of_setting {
             if slowest.1 - log > FAR * std::f64::consts::SQRT_2 * noise {

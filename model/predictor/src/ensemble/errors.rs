@@ -28,6 +28,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::sort_by;
+
 use crate::Spread;
 use crate::ensemble::distance::Distances;
 use crate::ensemble::margin::Margin;
@@ -171,7 +173,7 @@ impl HeldOutFold {
     /// Returns the number of contexts that the rows are of.
     fn contexts(&self) -> usize {
         let mut contexts: Vec<usize> = self.rows.iter().map(|row| row.context).collect();
-        contexts.sort_unstable();
+        sort_by(&mut contexts, Ord::cmp);
         contexts.dedup();
         contexts.len()
     }

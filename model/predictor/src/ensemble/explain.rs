@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::sort_by;
+
 use super::Ensemble;
 use crate::dataset::{DatasetError, Features};
 use crate::ensemble::candidate::Kind;
@@ -78,7 +80,7 @@ impl Ensemble {
                 secs: libm::exp(table.mean_log + member.log(numeric, category)),
             })
             .collect();
-        parts.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        sort_by(&mut parts, |a, b| b.weight.total_cmp(&a.weight));
         let names: Vec<&str> = table.schema.numeric().collect();
         let beyond = match &shape {
             Shape::Beyond(sides) => sides.iter().map(|(column, _)| names[*column].to_owned()).collect(),

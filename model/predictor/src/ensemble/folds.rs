@@ -1,6 +1,8 @@
 //! Chooses hold-out folds for a shape of question: held-out rows have the same relation to the
 //! fitted rows as the question has to all rows.
 
+use foreglow_shared::sort_by;
+
 use crate::ensemble::axis::{End, Side};
 use crate::ensemble::canonical::{MANY_ROWS, Table};
 use crate::ensemble::context::Context;
@@ -117,7 +119,7 @@ fn cuts(extent: &Extent, (column, side): (usize, Side)) -> Vec<Cut> {
 /// Holds out whole groups of rows.
 fn by_group<K: Ord + Clone>(table: &Table, key: impl Fn(usize) -> K) -> Vec<Fold> {
     let mut keys: Vec<K> = (0..table.rows()).map(&key).collect();
-    keys.sort_unstable();
+    sort_by(&mut keys, Ord::cmp);
     keys.dedup();
     let folds = count(table).min(keys.len());
     if folds < 2 {
@@ -142,7 +144,7 @@ fn few_of_group(table: &Table, extent: &Extent, columns: &[usize], few: usize) -
                 |row: &usize| table.observed[*row] && names(&table.training.points.category[*row], columns) == *group;
             let mut rows: Vec<(u64, usize)> =
                 (0..table.rows()).filter(is_of).map(|row| (hash(row + fold * table.rows()), row)).collect();
-            rows.sort_unstable();
+            sort_by(&mut rows, Ord::cmp);
             rows[few..].iter().for_each(|(_, row)| is_out[*row] = true);
         }
         within(table, &split(table, |row| is_out[row]))

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::sort_by;
+
 use crate::dataset::{Column, DatasetError, Features, Points, UNSEEN, Values};
 
 /// Names and kinds of the columns; levels of a category are sorted alphabetically.
@@ -25,7 +27,7 @@ impl Schema {
             Values::Numeric { .. } => Kind::Numeric { name: column.name.clone() },
             Values::Category { levels, codes } => {
                 let mut used: Vec<String> = codes.iter().map(|code| levels[*code as usize].clone()).collect();
-                used.sort_unstable();
+                sort_by(&mut used, Ord::cmp);
                 used.dedup();
                 Kind::Category { name: column.name.clone(), levels: used }
             }

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::sort_by;
+
 use crate::dataset::UNSEEN;
 use crate::ensemble::axis::{Axis, End, Side};
 use crate::ensemble::canonical::{MANY_ROWS, Table};
@@ -58,7 +60,7 @@ impl Extent {
         let first = measured.first().map(names).cloned().unwrap_or_default();
         let varies = |column: usize| measured.iter().any(|row| names(row)[column] != first[column]);
         let varying = (0..first.len()).map(varies).collect();
-        measured.sort_by(|a, b| names(a).cmp(names(b)));
+        sort_by(&mut measured, |a, b| names(a).cmp(names(b)));
         let contexts = measured.chunk_by(|a, b| names(a) == names(b));
         let contexts = Context::all(table, &numeric, contexts);
         Self { numeric, varying, contexts }
@@ -78,10 +80,10 @@ impl Extent {
             }
         }
         if !beyond.is_empty() {
-            beyond.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            sort_by(&mut beyond, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             beyond.truncate(self.most_beyond());
             let mut sides: Vec<(usize, Side)> = beyond.into_iter().map(|(_, column, side)| (column, side)).collect();
-            sides.sort_unstable();
+            sort_by(&mut sides, Ord::cmp);
             return Shape::Beyond(sides);
         }
         let varying = || (0..category.len()).filter(|column| self.varying[*column]);
@@ -104,7 +106,7 @@ impl Extent {
             .map(|column| (self.rows(&[column], category), vec![column]))
             .filter(|(rows, columns)| *rows <= MOST_FEW && is_exception(&columns[0]))
             .collect();
-        few.sort_unstable();
+        sort_by(&mut few, Ord::cmp);
         few.extend(context.map(|context| (context.rows, all.clone())));
         for (rows, columns) in few {
             if rows <= MOST_FEW && self.rich(&columns, rows).len() >= LEAST_RICH {
@@ -131,7 +133,7 @@ impl Extent {
     /// `few`, ascending.
     pub(crate) fn rich(&self, columns: &[usize], few: usize) -> Vec<Vec<u32>> {
         let mut all: Vec<Vec<u32>> = self.contexts.iter().map(|context| names(&context.names, columns)).collect();
-        all.sort_unstable();
+        sort_by(&mut all, Ord::cmp);
         all.dedup();
         let place = |context: &Context| all.binary_search(&names(&context.names, columns)).unwrap_or(0);
         let mut rows = vec![0; all.len()];
@@ -155,7 +157,7 @@ impl Extent {
     pub(crate) fn names(&self) -> usize {
         let distinct = |column: usize| {
             let mut codes: Vec<u32> = self.contexts.iter().map(|context| context.names[column]).collect();
-            codes.sort_unstable();
+            sort_by(&mut codes, Ord::cmp);
             codes.dedup();
             codes.len()
         };
@@ -177,7 +179,7 @@ impl Extent {
         let all = &self.numeric[end.column];
         let mut levels: Vec<usize> =
             self.contexts.iter().filter_map(|context| context.end(end.column, end.side, all)).collect();
-        levels.sort_unstable();
+        sort_by(&mut levels, Ord::cmp);
         End { level: levels.get(levels.len() / 2).copied().unwrap_or(end.level), ..end }
     }
 

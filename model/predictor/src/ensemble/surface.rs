@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
+use foreglow_shared::sort_by;
+
 use crate::dataset::Features;
 use crate::ensemble::Ensemble;
 use crate::ensemble::axis::Axis;
@@ -244,7 +246,7 @@ fn segments<'a>(axes: impl Iterator<Item = &'a Axis>, values: &[f64]) -> impl It
         [values.partition_point(|x| *x < smallest), values.partition_point(|x| *x <= largest)]
     };
     let mut starts: Vec<usize> = axes.flat_map(ends).chain([0, values.len()]).collect();
-    starts.sort_unstable();
+    sort_by(&mut starts, Ord::cmp);
     starts.dedup();
     (1..starts.len()).map(move |end| starts[end - 1]..starts[end])
 }

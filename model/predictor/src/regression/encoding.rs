@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::sort_by;
+
 use crate::dataset::Points;
 use crate::regression::{mean, spread};
 
@@ -100,7 +102,7 @@ impl Numeric {
 impl Category {
     fn of(points: &Points, column: usize) -> Option<Self> {
         let mut levels: Vec<u32> = points.category.iter().map(|row| row[column]).collect();
-        levels.sort_unstable();
+        sort_by(&mut levels, Ord::cmp);
         levels.dedup();
         (levels.len() > 1).then_some(Self { column, levels })
     }

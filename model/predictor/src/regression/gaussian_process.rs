@@ -3,6 +3,8 @@
 use foreglow_numeric::{Cholesky, Matrix, dot};
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::sort_by_cached_key;
+
 use crate::dataset::{Points, Training};
 use crate::permutation::hash;
 use crate::regression::evidence::{Beliefs, Evidence, JITTER};
@@ -169,7 +171,7 @@ fn places(kernel: &Kernel, points: &Points) -> Vec<Place> {
 fn sample(rows: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rows).collect();
     if rows > LEARNT_FROM {
-        order.sort_unstable_by_key(|row| (hash(*row), *row));
+        sort_by_cached_key(&mut order, |row| (hash(*row), *row));
         order.truncate(LEARNT_FROM);
         order.sort_unstable();
     }

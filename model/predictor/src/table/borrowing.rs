@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foreglow_numeric::median;
 
+use foreglow_shared::sort_by_cached_key;
+
 use super::transfer::{OnPeers, Transfer, TransferRow, half_width_of, slow_runs, spread_of};
 use crate::ensemble::{Group, describe, measured};
 use crate::{Column, Dataset, DatasetError, Ensemble, Features, Meaning, Prediction, Tuning, Values, Warning};
@@ -115,7 +117,7 @@ impl Borrowing {
                 full.push((std::cmp::Reverse(settings), rows));
             }
         }
-        full.sort_by_key(|(settings, _)| *settings);
+        sort_by_cached_key(&mut full, |(settings, _)| *settings);
         borrowing.full = full.into_iter().map(|(_, rows)| rows).take(MOST_PEERS).collect();
         (!borrowing.few.is_empty() && !borrowing.full.is_empty()).then_some(borrowing)
     }

@@ -16,6 +16,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use foreglow_shared::sort_by_cached_key;
+
 use super::transfer::{SLOW, half_width_of, spread_of};
 use crate::ensemble::{Group, add_group, measured};
 use crate::{Dataset, DatasetError, Features, Prediction, Spread, Values};
@@ -99,7 +101,7 @@ impl Pairs {
                 Values::Numeric { .. } => numbers.push(column.name.clone()),
             }
         }
-        categories.sort_by_key(|(_, names)| names.len());
+        sort_by_cached_key(&mut categories, |(_, names)| names.len());
         let (cnn, _) = categories.pop()?;
         let (machine, _) = categories.pop()?;
         let (runs, measured, corrections) = (BTreeMap::new(), BTreeSet::new(), Arc::default());

@@ -15,6 +15,8 @@
 
 use foreglow_numeric::{Cholesky, MEDIAN_OF_NORMAL, median, student_t};
 
+use foreglow_shared::sort_by;
+
 use crate::Spread;
 
 /// Prior standard deviations to choose from, of the slope and of the peers' coefficients.
@@ -178,7 +180,7 @@ pub(super) fn slow_runs(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Vec<(
     let usual = (all.iter().map(variance).sum::<f64>() / rows.len() as f64).sqrt().max(LEAST_NOISE);
     let mut slow: Vec<(usize, f64)> = beyond(own, &all).into_iter().enumerate().collect();
     slow.retain(|(_, beyond)| *beyond > SLOW * usual);
-    slow.sort_by(|a, b| b.1.total_cmp(&a.1));
+    sort_by(&mut slow, |a, b| b.1.total_cmp(&a.1));
     slow.truncate(own.len().saturating_sub(1) / 2);
     slow.into_iter().map(|(run, beyond)| (run, own[run].log - beyond)).collect()
 }

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use foreglow_shared::sort_by;
+
 use super::view::{PlanView, Row};
 use crate::data::candidate_list::{CandidateList, SortBy};
 
@@ -22,7 +24,7 @@ impl CandidateList {
             words.iter().all(|word| text.contains(word.as_str()))
         };
         let mut places: Vec<usize> = all.into_iter().filter(is_listed).collect();
-        places.sort_by(|a, b| {
+        sort_by(&mut places, |a, b| {
             let order = self.order(plan, &plan.rows[*a], &plan.rows[*b]);
             if self.descending { order.reverse() } else { order }
         });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foreglow_model::{Candidate, HeldOut, Plan, Prediction, Predictor, Setting, Space};
-use foreglow_shared::{Observation, Question, WhatIf};
+use foreglow_shared::{Observation, Question, WhatIf, sort_by};
 
 use super::decided::Decided;
 use super::view::{Cell, ChartView, Grid, HeldOutRun, LinePoint, PlanView, RunView};
@@ -180,7 +180,7 @@ fn predicted_secs(predictor: &Predictor, setting: Setting) -> Option<f64> {
 /// because there may be thousands of runs.
 fn whole_job_secs((predictor, whole_job): (&Predictor, f64), observations: &[Observation]) -> Vec<Option<f64>> {
     let mut settings: Vec<Setting> = observations.iter().map(Setting::of).collect();
-    settings.sort_by(Setting::order);
+    sort_by(&mut settings, Setting::order);
     settings.dedup();
     let scale = |setting: &Setting| {
         let secs = |sampling_rate: f64| predicted_secs(predictor, Setting { sampling_rate, ..*setting });

@@ -8,7 +8,7 @@ use foreglow_model::{
     median,
 };
 use foreglow_shared::{
-    Catalog, Context, Devices, Engine, Job, JobDefinition, JobGroup, PriceSheet, Question, WhatIf, group_jobs,
+    Catalog, Context, Devices, Engine, Job, JobDefinition, JobGroup, PriceSheet, Question, WhatIf, group_jobs, sort_by,
     spark_submit_arguments,
 };
 
@@ -83,7 +83,7 @@ impl Asked {
 
 fn distinct_settings(job: &Job) -> usize {
     let mut settings: Vec<Setting> = job.observations.iter().map(Setting::of).collect();
-    settings.sort_unstable_by(Setting::order);
+    sort_by(&mut settings, Setting::order);
     settings.dedup();
     settings.len()
 }
@@ -358,7 +358,7 @@ fn types(group: &JobGroup) -> Vec<TypePrice> {
             }
         }
     }
-    types.sort_by(|a, b| a.machine.cmp(&b.machine));
+    sort_by(&mut types, |a, b| a.machine.cmp(&b.machine));
     types
 }
 

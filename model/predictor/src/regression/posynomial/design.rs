@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use foreglow_shared::sort_by;
+
 use crate::dataset::Points;
 use crate::regression::encoding::{Category, Encoding, Unit};
 
@@ -56,7 +58,7 @@ impl Design {
         let mut combinations = Vec::new();
         if encoding.category.len() > 1 {
             combinations = points.category.iter().map(|codes| encoding.levels(codes).collect()).collect();
-            combinations.sort_unstable();
+            sort_by(&mut combinations, Ord::cmp);
             combinations.dedup();
             if combinations.len() > MOST_LEVELS {
                 combinations.clear();

@@ -22,6 +22,8 @@
 
 use foreglow_numeric::{Cholesky, dot};
 
+use foreglow_shared::sort_by_cached_key;
+
 use crate::dataset::Points;
 use crate::regression::posynomial::design::Row;
 use crate::regression::posynomial::marquardt::Noise;
@@ -168,7 +170,7 @@ fn lines(points: &Points, meanings: &[Option<Meaning>]) -> Vec<usize> {
         (numbers.map(|(x, _)| x.to_bits()).collect(), &points.category[row])
     };
     let mut order: Vec<usize> = (0..points.numeric.len()).collect();
-    order.sort_by_cached_key(|row| configuration(*row));
+    sort_by_cached_key(&mut order, |row| configuration(*row));
     // Rows are distinct, so that those of one configuration differ in the work.
     let lines = order.chunk_by(|a, b| configuration(*a) == configuration(*b)).filter(|rows| rows.len() > 1);
     let (first, rows): (Vec<usize>, Vec<usize>) = lines.map(|rows| (rows[0], rows.len())).unzip();
