@@ -20,7 +20,6 @@ const ALLOWED: [(&str, &[&str]); 33] = [
         "foreglow-model",
         &[
             "foreglow-shared",
-            "foreglow-spark-log",
             "foreglow-numeric",
             "foreglow-learner",
             "foreglow-predictor",
