@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use foreglow_progress::Reader;
 use foreglow_shared::Curve;
@@ -15,6 +15,11 @@ const KEPT_LINES: usize = 40;
 /// Letters of a line to keep.
 const KEPT_LETTERS: usize = 500;
 const CHUNK: usize = 64 << 10;
+/// Bytes of a read below which the next one waits for [`PAUSE`]: of a program that writes each line
+/// alone, the waking for each costs more than the reading.
+const FEW: usize = CHUNK / 16;
+/// Time in which lines are gathered; they count as read at its end.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The output of a program: its two streams, and the file in which it may tell its progress.
 #[derive(Clone)]
@@ -55,6 +60,9 @@ impl Output {
                         let bytes = &chunk[..length];
                         locked(&output.readers[stream]).push(bytes, output.started.elapsed().as_secs_f64());
                         output.keep_lines(stream, bytes, &mut line);
+                        if length < FEW {
+                            std::thread::sleep(PAUSE);
+                        }
                     }
                 }
             }

@@ -2,6 +2,7 @@
 //! process of the group.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -20,6 +21,9 @@ const GRACE: Duration = Duration::from_secs(10);
 const KILL_GRACE: Duration = Duration::from_secs(30);
 /// Time that the children of a program that has ended have to end.
 const CHILDREN_GRACE: Duration = Duration::from_secs(2);
+/// Bytes of output that a program can write while it is not read; more than the 64 KiB of the
+/// system, so that a pause of the reader does not stop a program that writes much.
+const PIPE_BYTES: usize = 1 << 20;
 /// Time in which the rest of the output arrives after the end.
 const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 
@@ -81,6 +85,8 @@ impl Process {
         let control_group = resources.memory_mib.and_then(|mib| ControlGroup::with_memory(child.id(), mib));
         let (tree, (sender, ended)) = (Tree::of(child.id()), mpsc::channel());
         let streams = (child.stdout.take(), child.stderr.take());
+        streams.0.iter().for_each(enlarge);
+        streams.1.iter().for_each(enlarge);
         let mut process = Self {
             child,
             group,
@@ -232,6 +238,14 @@ impl Drop for Process {
             let _ = self.child.try_wait();
         }
     }
+}
+
+/// Enlarges the buffer of a pipe, if the system does.
+fn enlarge(pipe: &impl AsFd) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES);
+    #[cfg(not(target_os = "linux"))]
+    let _ = pipe;
 }
 
 /// Starts a program on these processors. A thread is pinned and starts the program, which inherits
