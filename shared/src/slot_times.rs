@@ -53,7 +53,7 @@ impl SlotTimes {
     /// Returns the time on a configuration, seconds; between two simulated numbers of slots as a
     /// constant and work that is divided among them. `None` if the run cannot be scheduled there.
     pub fn at(&self, executors: u32, cores_per_executor: u32) -> Option<f64> {
-        let of_each = cores_per_executor / self.cores_per_task;
+        let of_each = cores_per_executor.checked_div(self.cores_per_task)?;
         let slots = u64::from(executors) * u64::from(of_each);
         let after = self.times.partition_point(|(count, _)| u64::from(*count) < slots);
         let (&(first, _), &(_, last_ms)) = (self.times.first()?, self.times.last()?);
