@@ -290,8 +290,8 @@ mod tests {
         let sentences = groups.sentences();
         assert_eq!(sentences.len(), 1 + 3 + 2);
         assert!(
-            sentences[5].starts_with("3 whole jobs of b inference, 1000 images")
-                && sentences[5].ends_with("2 of 3 in the 90 % interval."),
+            sentences[4].starts_with("3 whole jobs of b inference, 1000 images")
+                && sentences[4].ends_with("2 of 3 in the 90 % interval."),
             "{sentences:?}"
         );
         let single = CheckedGroups::of(&checked_runs(&samples()[..6])).sentences();

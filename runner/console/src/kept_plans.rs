@@ -170,11 +170,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
         let lines: Vec<String> =
-            (1..=1000).rev().map(|minutes| serde_json::to_string(&plan(minutes)).unwrap()).collect();
+            (2..=1001).rev().map(|minutes| serde_json::to_string(&plan(minutes)).unwrap()).collect();
         fs::write(&path, lines.join("\n")).unwrap();
-        append(&path, &plan(0)).unwrap();
+        append(&path, &plan(1)).unwrap();
         let KeptPlans(plans) = KeptPlans::read(&path);
-        assert_eq!((plans.len(), &plans[0], &plans[999]), (1000, &plan(999), &plan(0)));
+        assert_eq!((plans.len(), &plans[0], &plans[999]), (1000, &plan(1000), &plan(1)));
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1000);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
     }

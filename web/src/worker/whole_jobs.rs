@@ -23,14 +23,14 @@ mod tests {
 
     #[test]
     fn the_samples_of_files_are_counted_as_those_of_the_command_line() {
-        let lines: Vec<&str> = EXAMPLE.lines().collect();
+        let is_of_job = |line: &&str| line.contains("mobilenet_v2") && line.contains(r#""mode":"inference""#);
+        let lines: Vec<&str> = EXAMPLE.lines().filter(is_of_job).collect();
         let text = |lines: &[&str]| Ok(format!("{}\n", lines.join("\n")).into_bytes());
-        let files = [("a.jsonl".to_owned(), text(&lines[..120])), ("b.jsonl".to_owned(), text(&lines[100..]))];
+        let files = [("a.jsonl".to_owned(), text(&lines[..20])), ("b.jsonl".to_owned(), text(&lines[10..]))];
         let sentences = whole_jobs(&samples_of(files.into_iter(), &Added::default()));
-        let all = checked_runs(&read_samples(EXAMPLE.as_bytes()).unwrap());
+        let all = checked_runs(&read_samples(lines.join("\n").as_bytes()).unwrap());
         assert_eq!(sentences, CheckedGroups::of(&all).sentences());
         assert!(sentences[0].starts_with(&format!("{} whole jobs: median error", all.len())), "{sentences:?}");
-        assert_eq!(sentences.iter().filter(|sentence| sentence.contains(" whole jobs of ")).count(), 4);
     }
 
     #[test]
