@@ -23,7 +23,7 @@ mod tests {
 
     #[test]
     fn the_samples_of_files_are_counted_as_those_of_the_command_line() {
-        let is_of_job = |line: &&str| line.contains("mobilenet_v2") && line.contains(r#""mode":"inference""#);
+        let is_of_job = |line: &&str| line.contains("mobilenet_v2") && line.contains(r#""executors":1,"#);
         let lines: Vec<&str> = EXAMPLE.lines().filter(is_of_job).collect();
         let text = |lines: &[&str]| Ok(format!("{}\n", lines.join("\n")).into_bytes());
         let files = [("a.jsonl".to_owned(), text(&lines[..20])), ("b.jsonl".to_owned(), text(&lines[10..]))];
