@@ -1,17 +1,22 @@
-//! Whole jobs that were run, beside what the runs before them predict.
+//! Whole jobs that were run, beside what was planned, or what the runs before them predict.
+
+mod groups;
 
 use foreglow_predictor::Interval;
 use foreglow_shared::{
-    Context, CoreSplit, Job, Outcome, Sample, Timestamp, Uuid, group_by_context, sort_by_cached_key,
+    Context, CoreSplit, Job, Outcome, PlannedTime, Sample, Timestamp, Uuid, group_by_context, sort_by_cached_key,
 };
 
+pub use self::groups::{CheckedGroup, CheckedGroups};
 use crate::{Predictor, Setting, extrapolated};
 
 /// Most whole jobs that are checked, the newest ones: each needs a fit.
 const MOST_CHECKED: usize = 500;
+/// Nominal probability of the interval of a plan.
+const PLANNED_PROBABILITY: f64 = 0.9;
 
-/// A whole job that was run, and its prediction from the runs of its context, of any number of
-/// images and epochs, that started before it.
+/// A whole job that was run, and its prediction: that of the plan that was kept for it, or else
+/// from the runs of its context, of any number of images and epochs, that started before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedRun {
     /// The sample of the whole job.
@@ -28,13 +33,18 @@ pub struct CheckedRun {
     pub predicted_secs: f64,
     /// `None` if the runs before show no error.
     pub interval: Option<Interval>,
-    /// The earlier runs that are nearest to it.
-    pub from: Nearest,
+    /// What the prediction was made from.
+    pub from: PredictedFrom,
+    /// When the plan was made, if its prediction was kept.
+    pub planned_at: Option<Timestamp>,
 }
 
-/// The earlier runs from which a whole job is predicted, by the one that is nearest to it.
+/// What a whole job is predicted from: a plan that was kept, or else the earlier runs, by the one
+/// that is nearest to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Nearest {
+pub enum PredictedFrom {
+    /// A plan that was exported, or kept with `plan --keep`.
+    KeptPlan,
     /// Runs of at most 2 % of the work.
     Hundredth,
     /// Runs of at most 20 %.
@@ -47,7 +57,19 @@ pub enum Nearest {
     SameConfiguration,
 }
 
-impl Nearest {
+impl PredictedFrom {
+    /// Returns its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::KeptPlan => "kept plans",
+            Self::Hundredth => "up to 2 % of the work",
+            Self::Tenth => "2 to 20 % of the work",
+            Self::Half => "over 20 % of the work",
+            Self::OtherConfiguration => "whole jobs on others",
+            Self::SameConfiguration => "whole jobs on the same",
+        }
+    }
+
     /// Finds the nearest of earlier runs, whose work is given as a share of the whole job.
     fn of(earlier: &[(CoreSplit, f64)], split: CoreSplit) -> Self {
         if earlier.iter().any(|(of_run, share)| *share >= 1.0 && *of_run == split) {
@@ -75,8 +97,9 @@ impl CheckedRun {
     }
 }
 
-/// Predicts a completed whole job from the runs of the same context among `samples` that started
-/// before it; `None` for another run, or if they do not predict it.
+/// Returns a completed whole job with its prediction: that of the plan that was kept for it, or
+/// from the runs of the same context among `samples` that started before it. `None` for another
+/// run, or if they do not predict it.
 pub fn checked_run(whole: &Sample, samples: &[Sample]) -> Option<CheckedRun> {
     if whole.sampling_rate < 1.0 || whole.outcome != Outcome::Completed {
         return None;
@@ -87,10 +110,9 @@ pub fn checked_run(whole: &Sample, samples: &[Sample]) -> Option<CheckedRun> {
     checked(whole, &samples.iter().filter(is_earlier).collect::<Vec<_>>())
 }
 
-/// Predicts each completed whole job of these samples from the runs of the same context that
-/// started before it, and returns those that can be predicted, in the order of their start; at most
-/// the 500 newest ones. A run that was stopped early counts as an earlier run of the whole job, and
-/// is not checked itself.
+/// Returns the completed whole jobs of these samples with their predictions, as [`checked_run`]
+/// does, in the order of their start; at most the 500 newest ones. A run that was stopped early
+/// counts as an earlier run of the whole job, and is not checked itself.
 pub fn checked_runs(samples: &[Sample]) -> Vec<CheckedRun> {
     let mut samples: Vec<&Sample> = samples.iter().collect();
     sort_by_cached_key(&mut samples, |sample| (sample.started_at, sample.id));
@@ -109,6 +131,30 @@ pub fn checked_runs(samples: &[Sample]) -> Vec<CheckedRun> {
 }
 
 fn checked(whole: &Sample, earlier: &[&Sample]) -> Option<CheckedRun> {
+    match &whole.predicted {
+        Some(planned) => as_planned(whole, planned),
+        None => predicted_again(whole, earlier),
+    }
+}
+
+/// Compares a whole job with the plan that was kept for it.
+fn as_planned(whole: &Sample, planned: &PlannedTime) -> Option<CheckedRun> {
+    let interval = |(lower_secs, upper_secs)| Interval { lower_secs, upper_secs, probability: PLANNED_PROBABILITY };
+    Some(CheckedRun {
+        sample: whole.id,
+        job: Context::of(whole).title(),
+        started_at: whole.started_at,
+        split: whole.configuration.split(),
+        completion_time_secs: whole.completed_secs()?,
+        predicted_secs: planned.median_secs,
+        interval: planned.lower_secs.zip(planned.upper_secs).map(interval),
+        from: PredictedFrom::KeptPlan,
+        planned_at: Some(planned.planned_at),
+    })
+}
+
+/// Predicts a whole job from earlier runs.
+fn predicted_again(whole: &Sample, earlier: &[&Sample]) -> Option<CheckedRun> {
     let earlier = extrapolated(&earlier.iter().copied().cloned().collect::<Vec<_>>());
     let images = whole.workload.images_processed();
     let share = |run: &Sample| run.sampling_rate * run.workload.images_processed() / images;
@@ -126,7 +172,8 @@ fn checked(whole: &Sample, earlier: &[&Sample]) -> Option<CheckedRun> {
         completion_time_secs: whole.completed_secs()?,
         predicted_secs: prediction.completion_time_secs?,
         interval: prediction.interval,
-        from: Nearest::of(&shares, split),
+        from: PredictedFrom::of(&shares, split),
+        planned_at: None,
     })
 }
 
@@ -172,8 +219,8 @@ mod tests {
     #[test]
     fn a_whole_job_is_predicted_from_the_runs_before_it_alone() {
         let checked = checked_runs(&samples());
-        let from: Vec<Nearest> = checked.iter().map(|run| run.from).collect();
-        assert_eq!(from, [Nearest::Tenth, Nearest::OtherConfiguration, Nearest::SameConfiguration]);
+        let from: Vec<PredictedFrom> = checked.iter().map(|run| run.from).collect();
+        assert_eq!(from, [PredictedFrom::Tenth, PredictedFrom::OtherConfiguration, PredictedFrom::SameConfiguration]);
         let errors: Vec<f64> = checked.iter().map(|run| (100.0 * run.error()).round()).collect();
         assert!(errors[0].abs() < 10.0 && errors[1].abs() < 10.0 && errors[2] < -50.0, "{errors:?}");
         assert_eq!(checked.iter().map(CheckedRun::holds).collect::<Vec<_>>(), [Some(true), Some(true), Some(false)]);
@@ -193,10 +240,65 @@ mod tests {
         };
         let nights = [of_size(1, 1000, 102.0), of_size(2, 2000, 202.0), of_size(3, 3000, 302.0), of_size(4, 500, 52.0)];
         let checked = checked_runs(&nights);
-        let found: Vec<(Nearest, f64)> = checked.iter().map(|run| (run.from, (100.0 * run.error()).round())).collect();
+        let found: Vec<(PredictedFrom, f64)> =
+            checked.iter().map(|run| (run.from, (100.0 * run.error()).round())).collect();
         assert_eq!(found.len(), 2, "{checked:?}");
-        assert_eq!((found[0].0, found[1].0), (Nearest::Half, Nearest::SameConfiguration));
+        assert_eq!((found[0].0, found[1].0), (PredictedFrom::Half, PredictedFrom::SameConfiguration));
         assert!(found.iter().all(|(_, error)| error.abs() <= 3.0), "{found:?}");
+    }
+
+    #[test]
+    fn a_whole_job_with_a_kept_plan_is_compared_with_it() {
+        let mut samples = samples();
+        // The last run took 300 s, which the runs before it do not predict.
+        samples[6].predicted = Some(PlannedTime {
+            planned_at: "2026-11-21T09:00:00Z".parse().unwrap(),
+            median_secs: 290.0,
+            lower_secs: Some(280.0),
+            upper_secs: Some(310.0),
+            deadline_secs: None,
+            success_probability: None,
+        });
+        let checked = checked_runs(&samples);
+        let kept = &checked[2];
+        assert_eq!((kept.from, kept.predicted_secs, kept.holds()), (PredictedFrom::KeptPlan, 290.0, Some(true)));
+        assert_eq!(kept.planned_at.map(|at| at.to_string()).as_deref(), Some("2026-11-21T09:00:00Z"));
+        assert_eq!(checked[..2], checked_runs(&samples[..6]), "the others are predicted again");
+        // A plan needs no earlier runs, and may have no interval.
+        if let Some(planned) = &mut samples[6].predicted {
+            planned.upper_secs = None;
+        }
+        let alone = checked_run(&samples[6], &[]).unwrap();
+        assert_eq!((alone.holds(), alone.from), (None, PredictedFrom::KeptPlan));
+    }
+
+    #[test]
+    fn whole_jobs_are_counted_in_all_by_source_and_by_job() {
+        let mut all = samples();
+        let mut others = samples();
+        for (sample, number) in others.iter_mut().zip(10..) {
+            sample.workload.model = "b".to_owned();
+            sample.id = Uuid::from_u128(number);
+        }
+        all.extend(others);
+        let groups = CheckedGroups::of(&checked_runs(&all));
+        assert_eq!((groups.all.runs, groups.all.held, groups.all.intervals), (6, 4, 6));
+        let by_source: Vec<(&str, usize, usize)> =
+            groups.by_source.iter().map(|(from, group)| (from.name(), group.runs, group.held)).collect();
+        let same = ("whole jobs on the same", 2, 0);
+        assert_eq!(by_source, [("2 to 20 % of the work", 2, 2), ("whole jobs on others", 2, 2), same]);
+        let by_job: Vec<(usize, usize)> = groups.by_job.iter().map(|(_, group)| (group.runs, group.held)).collect();
+        assert_eq!(by_job, [(3, 2), (3, 2)]);
+        let sentences = groups.sentences();
+        assert_eq!(sentences.len(), 1 + 3 + 2);
+        assert!(
+            sentences[4].starts_with("3 whole jobs of b inference, 1000 images")
+                && sentences[4].ends_with("2 of 3 in the 90 % interval."),
+            "{sentences:?}"
+        );
+        let single = CheckedGroups::of(&checked_runs(&samples()[..6])).sentences();
+        assert_eq!(single.len(), 1 + 2, "a single job is all of them: {single:?}");
+        assert_eq!(CheckedGroups::of(&[]).sentences(), ["0 whole jobs: median error 0.0 %, no interval."]);
     }
 
     #[test]

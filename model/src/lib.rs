@@ -49,7 +49,7 @@ pub use crate::advice::{Advice, BestSoFar, Suggestion, Verdict, advise};
 pub use crate::cheapest::LEAST_SAVING;
 pub use crate::error::{DecideError, PartitionSizeUnknown};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
-pub use crate::hindsight::{CheckedRun, Nearest, checked_run, checked_runs};
+pub use crate::hindsight::{CheckedGroup, CheckedGroups, CheckedRun, PredictedFrom, checked_run, checked_runs};
 pub use crate::joint::{Arm, Basis, JointPredictor, SizesFrom};
 pub use crate::line::{Line, line_through};
 pub use crate::machines::{ExecutorSize, Packing, PackingError, pack, pack_split};

@@ -63,6 +63,18 @@ fn whole_jobs_are_compared_with_what_the_runs_before_them_predict() {
     let (runs, held) = (answer["runs"].as_array().unwrap(), answer["held"].as_array().unwrap());
     assert_eq!((held[0]["from"].as_str(), held[0]["runs"].as_u64()), (Some("all"), Some(runs.len() as u64)));
     assert_eq!(csv.lines().count(), runs.len() + 1);
+    // The last whole job followed a plan, and another CNN has the same times.
+    let planned = r#""predicted":{"planned_at":"2026-11-21T09:00:00Z","median_secs":11.9,"lower_secs":11.2,"upper_secs":12.6},"engine""#;
+    let samples = std::fs::read_to_string(SAMPLES).unwrap();
+    let own: Vec<&str> = samples.lines().filter(|line| line.contains("lenet5")).collect();
+    let lines = own.iter().flat_map(|line| {
+        let is_planned = line.contains("00000000000c");
+        let kept = if is_planned { line.replace(r#""engine""#, planned) } else { (*line).to_owned() };
+        [kept, line.replace("019aa6d1", "019aa6d2").replace("lenet5", "alexnet")]
+    });
+    let home = Foreglow::new();
+    let kept = home.write("kept.jsonl", &lines.collect::<Vec<_>>().join("\n"));
+    golden("samples-check-kept", &home.run(&["samples", "check", &kept]));
     let folder = tempfile::tempdir().unwrap();
     let one = folder.path().join("one.jsonl");
     std::fs::write(&one, std::fs::read_to_string(SAMPLES).unwrap().lines().next().unwrap()).unwrap();

@@ -9,6 +9,8 @@ mod contradictions;
 #[path = "everyday/deadlines.rs"]
 mod deadlines;
 mod foreglow;
+#[path = "everyday/kept_plans.rs"]
+mod kept_plans;
 #[path = "everyday/quiet.rs"]
 mod quiet;
 #[path = "everyday/refusals.rs"]

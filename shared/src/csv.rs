@@ -29,6 +29,7 @@ const TEXT: &[&str] = &[
     "workload.text.vectors",
     "workload.unit",
     "progress.unit",
+    "predicted.planned_at",
 ];
 
 /// Columns that every file must have.

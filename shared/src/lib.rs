@@ -27,6 +27,7 @@ mod format;
 mod job;
 mod job_group;
 mod jsonl;
+mod kept_plan;
 mod labels;
 mod limits;
 mod link;
@@ -77,6 +78,7 @@ pub use crate::format::{
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::job_group::{Hardware, JobDefinition, JobGroup, group_by_definition, group_jobs, measured_choices};
 pub use crate::jsonl::{parse_line, write_jsonl};
+pub use crate::kept_plan::{KeptPlan, PlannedTime};
 pub use crate::labels::{LABELS, Label, LabelError, Labels, WORKLOAD_LABELS};
 pub use crate::limits::{
     ACCURACIES, CORE_SHARES, DEADLINE_SECS, MONEY, MOST_CANDIDATES, MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB,

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use crate::curve::MOST_CURVE_POINTS;
 use crate::slot_times::MOST_SLOT_COUNTS;
-use crate::{CommandTemplate, Host, IncompleteRun, Observation, Sample, SampleError, SlotTimes, Workload};
+use crate::{CommandTemplate, Host, IncompleteRun, Observation, PlannedTime, Sample, SampleError, SlotTimes, Workload};
 
 /// Maximum number of executors. Readers list all numbers up to the largest.
 pub const MOST_EXECUTORS: u32 = 10_000;
@@ -86,6 +86,7 @@ pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
         let must = format!("1 to {MOST_SLOT_COUNTS} numbers of slots, ascending from 1, each with its milliseconds");
         return Err(SampleError::Range { field: "simulated", value: "something else".to_owned(), must });
     }
+    sample.predicted.as_ref().map_or(Ok(()), check_planned)?;
     check_numbers(&[
         ("sampling_rate", Some(sample.sampling_rate), SAMPLING_RATES, "from 1e-12 to 1"),
         ("completion_time_secs", sample.completion_time_secs, RUN_SECS, "a number of seconds from 1e-9 to 1e9"),
@@ -151,6 +152,22 @@ pub(crate) fn check_properties(
         }
     }
     Ok(())
+}
+
+/// Checks the numbers of a planned time.
+///
+/// # Errors
+/// The first field that is out of range, with the range.
+pub(crate) fn check_planned(planned: &PlannedTime) -> Result<(), SampleError> {
+    let ends = 0.0..=*DEADLINE_SECS.end();
+    let deadline = "a number of seconds from 1e-9 to 1e12";
+    check_numbers(&[
+        ("predicted.median_secs", Some(planned.median_secs), RUN_SECS, "a number of seconds from 1e-9 to 1e9"),
+        ("predicted.lower_secs", planned.lower_secs, ends.clone(), "a number of seconds from 0 to 1e12"),
+        ("predicted.upper_secs", planned.upper_secs, ends, "a number of seconds from 0 to 1e12"),
+        ("predicted.deadline_secs", planned.deadline_secs, DEADLINE_SECS, deadline),
+        ("predicted.success_probability", planned.success_probability, 0.0..=1.0, "from 0 to 1"),
+    ])
 }
 
 /// Describes a command that is empty or too long; `None` if it can be used.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::limits;
 use crate::names::names;
-use crate::{CoreSplit, Curve, ExceededMemory, SlotTimes, SplitError, Workload};
+use crate::{CoreSplit, Curve, ExceededMemory, PlannedTime, SlotTimes, SplitError, Workload};
 
 /// Version of the sample format; no other version is read.
 pub const SCHEMA: u32 = 1;
@@ -42,6 +42,9 @@ pub struct Sample {
     /// Time until every executor was ready (process, model, warm-up), seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub startup_secs: Option<f64>,
+    /// What the plan that this run of the whole job follows predicted; absent without a kept plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<PlannedTime>,
     /// Why the run did not complete; absent if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -105,6 +105,11 @@ async fn page_command_line_and_link_show_the_same_prediction_to_the_last_digit()
     browser.show("trust").await?;
     let has_scenarios = async |page: &Browser| Ok(page.text("scenario-table").await?.contains("4-2"));
     browser.wait_until("the published scenarios", has_scenarios).await?;
+    // The collector's whole jobs are counted as on the command line.
+    let checked = Answer::of(home.path(), &["samples", "check", &file])?.stdout;
+    let all = checked.lines().find(|line| line.contains(": median error ")).context("there are whole jobs")?.to_owned();
+    let has_whole_jobs = async |page: &Browser| Ok(page.text("whole-jobs").await?.contains(&all));
+    browser.wait_until("the whole jobs", has_whole_jobs).await?;
     let recommended = browser.text("recommended-configuration").await?;
     let (time, cost) = (browser.text("what-if-time").await?, browser.text("what-if-cost").await?);
 

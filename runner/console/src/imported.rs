@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use foreglow_shared::{Sample, Uuid, format_count};
 use serde_json::{Map, Value};
 
+use crate::kept_plans::KeptPlans;
 use crate::place::{Destination, DestinationArgs};
 
 /// Fields that make samples with one id contradict each other. The others say how a sample was
@@ -16,6 +17,8 @@ const COMPARED: [&str; 8] =
 #[derive(Debug)]
 pub struct Imported {
     place: Destination,
+    /// The plans that the imported runs may follow.
+    plans: KeptPlans,
     /// All samples in the destination, in their order.
     kept: Vec<Sample>,
     /// Positions in `kept` by id, and whether the sample was imported.
@@ -28,10 +31,11 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// Imports into a destination that has the samples `kept`.
-    pub fn new(place: Destination, kept: Vec<Sample>) -> Self {
+    /// Imports into a destination that has the samples `kept`. New samples of planned runs get what
+    /// the plans predicted.
+    pub fn new(place: Destination, kept: Vec<Sample>, plans: KeptPlans) -> Self {
         let known = kept.iter().enumerate().map(|(position, sample)| (sample.id, (position, false))).collect();
-        Self { place, kept, known, samples: Vec::new(), new: 0, contradicted: Vec::new(), difference: None }
+        Self { place, plans, kept, known, samples: Vec::new(), new: 0, contradicted: Vec::new(), difference: None }
     }
 
     /// Takes a sample. The destination keeps a sample that it has, also if this one has other
@@ -39,7 +43,7 @@ impl Imported {
     ///
     /// # Errors
     /// The disk is full or gone.
-    pub fn take(&mut self, sample: Sample) -> anyhow::Result<()> {
+    pub fn take(&mut self, mut sample: Sample) -> anyhow::Result<()> {
         if let Some((position, is_imported)) = self.known.get_mut(&sample.id) {
             if let Some(difference) = difference(&self.kept[*position], &sample) {
                 self.difference.get_or_insert(difference);
@@ -51,6 +55,7 @@ impl Imported {
             }
             return Ok(());
         }
+        self.plans.attach(&mut sample);
         self.place.append(&sample)?;
         self.known.insert(sample.id, (self.kept.len(), true));
         self.kept.push(sample.clone());
@@ -128,7 +133,7 @@ mod tests {
         let args = DestinationArgs { output: Some(output.clone()), store: None };
         let import = |samples: &[Sample]| {
             let (place, kept) = args.open().unwrap();
-            let mut imported = Imported::new(place, kept);
+            let mut imported = Imported::new(place, kept, KeptPlans::default());
             samples.iter().for_each(|sample| imported.take(sample.clone()).unwrap());
             imported
         };

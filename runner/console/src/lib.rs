@@ -14,6 +14,7 @@ pub mod evaluation;
 pub mod event_logs;
 pub mod grammar;
 pub mod imported;
+pub mod kept_plans;
 pub mod link_suffix;
 pub mod outliers;
 pub mod output;

@@ -111,6 +111,7 @@ fn measure(
         log_error: 0.0,
         completion_time_secs: ending.completion_time_secs,
         startup_secs: run.startup.map(micros),
+        predicted: None,
         reason: ending.reason,
         engine: EngineName::Local,
         runner_version: env!("CARGO_PKG_VERSION").to_owned(),

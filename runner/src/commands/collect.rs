@@ -1,6 +1,7 @@
 //! `foreglow collect`: measures a grid of configurations.
 
 use foreglow_console::answer::predicted_before;
+use foreglow_console::kept_plans::KeptPlans;
 use foreglow_console::outliers::outliers;
 use foreglow_console::output::{self, Format};
 use foreglow_console::place::DestinationArgs;
@@ -114,7 +115,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut upload = args.upload.start()?;
     let mut samples: Vec<Sample> = Vec::new();
     let limits = Limits::new(args.grid.precision(), budget, &sweep::of_these_machines(&*engine, &job, &known));
-    let mut keep = |number: usize, run: &Run, sample: Sample| {
+    let plans = KeptPlans::of_user();
+    let mut keep = |number: usize, run: &Run, mut sample: Sample| {
+        plans.attach(&mut sample);
         if let Some(place) = &mut place {
             place.append(&sample)?;
             // The old sample is removed only after its replacement is saved.

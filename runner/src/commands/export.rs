@@ -10,11 +10,12 @@ use foreglow_collector::address::url;
 use foreglow_console::ask::{self, read_bytes};
 use foreglow_console::catalog::CatalogArgs;
 use foreglow_console::grammar::{self, duration_secs};
+use foreglow_console::kept_plans::keep;
 use foreglow_console::output;
 use foreglow_console::progress::note;
 use foreglow_exit::unusable;
 use foreglow_launch::export::{Needs, Plan, Share, Site, SparkForm, System, Task, name, sending};
-use foreglow_shared::{Catalog, CatalogError, CommandTemplate, shell_word};
+use foreglow_shared::{Catalog, CatalogError, CommandTemplate, Timestamp, shell_word};
 
 use super::collect;
 use crate::refusal::sentence;
@@ -138,10 +139,21 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Command::SparkApplication(args) => return for_spark(args, SparkForm::Application),
         Command::EmrStep(args) => return for_spark(&args.plan, SparkForm::EmrStep(&args.application)),
     };
-    let tasks = if args.measure.is_empty() { vec![planned(args)?] } else { measurements(args, system)? };
+    let plan = if args.measure.is_empty() { Some(read_plan(&args.plan)?) } else { None };
+    let tasks = match &plan {
+        Some(plan) => vec![planned(args, plan)?],
+        None => measurements(args, system)?,
+    };
+    write_tasks(args, system, &tasks)?;
+    plan.iter().for_each(keep_plan);
+    Ok(())
+}
+
+/// Prints the file of a task, or writes the files of all.
+fn write_tasks(args: &TaskArgs, system: System, tasks: &[Task]) -> anyhow::Result<()> {
     let site = site(args, system)?;
     let output = args.output.as_ref().filter(|output| output.as_path() != Path::new("-"));
-    match (output, tasks.as_slice()) {
+    match (output, tasks) {
         (None, [task]) => output::print(&system.file(task, &site)?),
         (None, _) => Err(unusable("there is a file for each machine type; name a folder for them with --output")),
         (Some(file), [task]) if is_file_name(file) => write(file, &system.file(task, &site)?),
@@ -164,9 +176,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
+/// Keeps the prediction of an exported plan, to compare the run of the whole job with it.
+fn keep_plan(plan: &Plan) {
+    plan.kept(Timestamp::now()).iter().for_each(|plan| drop(keep(plan)));
+}
+
 /// Prints the planned executors for a Spark application.
 fn for_spark(args: &SparkArgs, form: SparkForm<'_>) -> anyhow::Result<()> {
-    output::print(&read_plan(&args.plan)?.for_spark(form)?)
+    let plan = read_plan(&args.plan)?;
+    output::print(&plan.for_spark(form)?)?;
+    keep_plan(&plan);
+    Ok(())
 }
 
 /// Refuses an option that the system has no use for.
@@ -226,10 +246,10 @@ fn read_plan(file: &Path) -> anyhow::Result<Plan> {
     Plan::read(&read_bytes(file)?).map_err(|error| unusable(format!("{}: {error}", ask::name(file))))
 }
 
-fn planned(args: &TaskArgs) -> anyhow::Result<Task> {
+fn planned(args: &TaskArgs, plan: &Plan) -> anyhow::Result<Task> {
     let template = |words: &[String]| CommandTemplate::new(words.to_vec()).map_err(|error| unusable(error.to_string()));
     let command = (!args.command.is_empty()).then(|| template(&args.command)).transpose()?;
-    let task = read_plan(&args.plan)?.task(command, args.upload.as_deref(), args.time)?;
+    let task = plan.task(command, args.upload.as_deref(), args.time)?;
     if let Some(local) = task.reads.iter().find(|path| Path::new(path).exists()) {
         note(&format!(
             "The command names {local}, which is on this machine: the task needs it at the same path there. Mount it, or \

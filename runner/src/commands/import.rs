@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use foreglow_console::answer::predicted_before;
 use foreglow_console::grammar;
 use foreglow_console::imported::Imported;
+use foreglow_console::kept_plans::KeptPlans;
 use foreglow_console::output::{self, Format};
 use foreglow_console::place::DestinationArgs;
 use foreglow_console::progress::note;
@@ -169,7 +170,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = Temporary::folder()?;
     let (place, known) = args.place.open()?;
     let output = place.location();
-    let mut imported = Imported::new(place, known);
+    let mut imported = Imported::new(place, known, KeptPlans::of_user());
     let mut problems = Problems::default();
     let labels = RunLabels::in_folders(args.inputs.iter().map(Path::new))?;
     let mut found = find(&args.inputs, &args.application, folder.path());

@@ -6,15 +6,18 @@ use foreglow_console::ask::{Source, alone};
 use foreglow_console::compare::MachineArgs;
 use foreglow_console::event_logs::plan_logs;
 use foreglow_console::grammar::{Counts, count};
+use foreglow_console::kept_plans::keep;
 use foreglow_console::outliers;
 use foreglow_console::output::{self, Format};
+use foreglow_console::progress::note;
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::split::TotalsOfCores;
 use foreglow_exit::unusable;
+use foreglow_launch::export;
 use foreglow_model::{JointPredictor, PublicJob, extrapolated};
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
 use foreglow_networks::public::{PublicArgs, beside, is_network, public_job, unknown_word};
-use foreglow_shared::{Context, JobGroup, NO_IMAGE_PX};
+use foreglow_shared::{Context, JobGroup, NO_IMAGE_PX, Timestamp};
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
 /// compare all others: executors and cores, and machine types, batch and partition sizes if the
@@ -46,6 +49,11 @@ pub struct Args {
     #[arg(long, value_name = "PX", help_heading = "Question", value_parser = count, allow_negative_numbers = true)]
     image_px: Option<u32>,
 
+    /// Keep the prediction of the recommended configuration: `foreglow samples check` compares the
+    /// run of the whole job with it. `foreglow export` does this too
+    #[arg(long, help_heading = "Output")]
+    keep: bool,
+
     /// Output format
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
@@ -74,7 +82,13 @@ impl Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let answer = answer(args)?;
     output::print(&answer.render(args.format))?;
-    answer.check()
+    answer.check()?;
+    if args.keep {
+        let plan = export::Plan::read(answer.render(Format::Json).as_bytes())?;
+        let kept = plan.kept(Timestamp::now()).and_then(|plan| keep(&plan));
+        kept.iter().for_each(|file| note(&format!("The plan is kept in {}.", file.display())));
+    }
+    Ok(())
 }
 
 fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {

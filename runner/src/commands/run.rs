@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use foreglow_console::answer::predicted_before;
 use foreglow_console::grammar;
+use foreglow_console::kept_plans::KeptPlans;
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::{Progress, note, result};
 use foreglow_console::sample_table;
@@ -165,7 +166,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let interrupt = Interrupt::on_signals();
     let mut say = |step| progress.run(step);
-    let sample = engine.measure(&job, &configuration, sampling_rate, &interrupt, &mut say)?;
+    let mut sample = engine.measure(&job, &configuration, sampling_rate, &interrupt, &mut say)?;
+    KeptPlans::of_user().attach(&mut sample);
     warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
     // Whatever fails from here on, the sample takes every other way to the user.
     let saved = file.as_mut().map_or(Ok(()), |file| file.append(&sample));

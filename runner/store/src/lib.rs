@@ -43,7 +43,7 @@ pub use failure::Unavailable;
 use failure::{Failure, sentence};
 pub use jobs::{Arrived, JobPage, JobRuns, ListedJob, MOST_RUNS};
 use known::Known;
-pub use location::Location;
+pub use location::{Location, data_folder};
 pub use newest::MOST_EQUAL;
 pub use postgres::follow;
 pub use queue::{Rejected, Waiting};

@@ -26,16 +26,10 @@ impl Location {
     /// # Errors
     /// The machine has no folder for data.
     pub fn of_user() -> anyhow::Result<Self> {
-        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-        if let Some(store) = set("FOREGLOW_STORE") {
-            return Ok(store.into());
+        match set("FOREGLOW_STORE") {
+            Some(store) => Ok(store.into()),
+            None => Ok(Self::File(data_folder()?.join(FILE_NAME))),
         }
-        if let Some(folder) = set("FOREGLOW_DATA") {
-            return Ok(Self::File(PathBuf::from(folder).join(FILE_NAME)));
-        }
-        let folders = directories::ProjectDirs::from("", "", "foreglow")
-            .context("no folder for data is known on this machine; set FOREGLOW_DATA to one or give --store FILE")?;
-        Ok(Self::File(folders.data_dir().join(FILE_NAME)))
     }
 
     /// Returns the path, if the store is a file.
@@ -53,6 +47,24 @@ impl Location {
     pub fn need_file(&self, instead: &str) -> anyhow::Result<&Path> {
         self.file().ok_or_else(|| unusable(format!("the store {self} is a PostgreSQL database; {instead}")))
     }
+}
+
+/// Returns the folder of the user's data: `FOREGLOW_DATA`, or that of the system.
+///
+/// # Errors
+/// The machine has no folder for data.
+pub fn data_folder() -> anyhow::Result<PathBuf> {
+    if let Some(folder) = set("FOREGLOW_DATA") {
+        return Ok(folder.into());
+    }
+    let folders = directories::ProjectDirs::from("", "", "foreglow")
+        .context("no folder for data is known on this machine; set FOREGLOW_DATA to one or give --store FILE")?;
+    Ok(folders.data_dir().to_owned())
+}
+
+/// Returns a variable of the environment, unless it is empty.
+fn set(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 impl From<OsString> for Location {

@@ -131,6 +131,7 @@ impl Run<'_> {
             outcome,
             completion_time_secs,
             startup_secs: self.startup_secs(),
+            predicted: None,
             // A file with control characters would not be read as text.
             reason: reason.map(|reason| printable(&reason)),
             engine: Engine::Spark,

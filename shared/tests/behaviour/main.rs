@@ -6,6 +6,7 @@ mod accuracies;
 mod contexts;
 mod foreign;
 mod formats;
+mod kept_plans;
 mod links;
 mod machines;
 mod prices;

@@ -2,8 +2,8 @@
 
 use foreglow_shared::{
     Accelerator, CommandTemplate, Configuration, Curve, Engine, ExceededMemory, Fit, Host, Interpolation, Mode,
-    NotText, NumberFormat, Outcome, ReadError, Sample, SampleError, TextInput, Workload, parse_line, read_samples,
-    write_csv, write_jsonl,
+    NotText, NumberFormat, Outcome, PlannedTime, ReadError, Sample, SampleError, TextInput, Workload, parse_line,
+    read_samples, write_csv, write_jsonl,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -417,6 +417,14 @@ fn complete() -> Sample {
         outcome: Outcome::TimedOut,
         completion_time_secs: Some(1.75),
         startup_secs: Some(0.5),
+        predicted: Some(PlannedTime {
+            planned_at: "2026-11-20T18:00:00Z".parse().unwrap(),
+            median_secs: 1.5,
+            lower_secs: Some(1.25),
+            upper_secs: Some(1.8),
+            deadline_secs: Some(2.5),
+            success_probability: Some(0.995),
+        }),
         reason: Some(name()),
         engine: Engine::Local,
         runner_version: name(),
@@ -523,6 +531,11 @@ fn an_optional_field_out_of_range_is_refused_by_its_name() {
         ("configuration.accelerators_per_executor", json!(1001)),
         ("configuration.machines", json!(0)),
         ("configuration.machines", json!(10_001)),
+        ("predicted.median_secs", json!(0)),
+        ("predicted.lower_secs", json!(-1)),
+        ("predicted.upper_secs", json!(1e13)),
+        ("predicted.deadline_secs", json!(0)),
+        ("predicted.success_probability", json!(1.5)),
     ] {
         let error = with_field(field, value).unwrap_err();
         assert!(matches!(&error, SampleError::Range { field: refused, .. } if *refused == field), "{field}: {error}");

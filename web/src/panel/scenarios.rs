@@ -28,6 +28,16 @@ pub fn Scenarios() -> impl IntoView {
             <p data-testid="own-accuracy">
                 {move || planner.held_out.get().map_or_else(|| "Measuring the error of this page's predictor…".to_owned(), of_own)}
             </p>
+            {move || {
+                let sentences = planner.whole_jobs.get();
+                let lines = sentences.iter().map(|sentence| view! { <li>{sentence.clone()}</li> }).collect_view();
+                (!sentences.is_empty()).then(|| {
+                    view! {
+                        <h3>"Whole jobs beside what was predicted"</h3>
+                        <ul data-testid="whole-jobs">{lines}</ul>
+                    }
+                })
+            }}
             <h3>"The published scenarios on the same runs"</h3>
             <p class="hush">
                 "The error is the MAPE on test runs. t1: collecting its runs; t2: training; T: both."

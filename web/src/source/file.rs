@@ -9,7 +9,7 @@ use web_sys::{File, FileList};
 use crate::client::{READER, RunningRequest};
 use crate::data::text::capitalised;
 use crate::source::network;
-use crate::state::{Lacked, Planner, Unmapped};
+use crate::state::{Lacked, OpenedFiles, Planner, Unmapped};
 use crate::worker::import::{Added, Imported, Lacking};
 use crate::worker::messages::{Request, Response};
 
@@ -89,7 +89,7 @@ fn named(file: &str) -> Added {
 fn start(planner: Planner, added: Added) {
     let files = planner.import.files.get_value().map(JsValue::from);
     let (is_mapped, is_labelled) = (added.mapping.is_some(), added.labels.is_some());
-    let (name, file) = (added.file.clone(), added.file.clone());
+    let (name, file, of_jobs) = (added.file.clone(), added.file.clone(), added.clone());
     let told = move |told: Result<Response, String>| {
         planner.import.reading.set(None);
         let imported = match told {
@@ -99,6 +99,9 @@ fn start(planner: Planner, added: Added) {
         };
         match imported {
             Ok(Imported::Jobs { jobs, notes }) => {
+                let contexts = jobs.iter().map(|job| job.context.clone()).collect();
+                let opened = |files| OpenedFiles { files, added: of_jobs.clone(), contexts };
+                planner.import.opened.set_value(planner.import.files.get_value().map(opened));
                 planner.import.give_up();
                 planner.import.notes.set(notes);
                 planner.alert.set(None);

@@ -1,10 +1,11 @@
 //! The import of a file.
 
+use foreglow_shared::Context;
 use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 
 use crate::client::RunningRequest;
-use crate::worker::import::Columns;
+use crate::worker::import::{Added, Columns};
 
 /// State of the import.
 #[derive(Clone, Copy)]
@@ -19,10 +20,23 @@ pub struct Import {
     pub offered: RwSignal<Option<Offered>, LocalStorage>,
     /// The files, or the bytes of one.
     pub files: StoredValue<Option<Array>, LocalStorage>,
+    /// The files that the page's jobs are from.
+    pub opened: StoredValue<Option<OpenedFiles>, LocalStorage>,
     /// Remarks on the files that were read last.
     pub notes: RwSignal<Vec<String>>,
     /// The worker that reads it.
     pub request: StoredValue<Option<RunningRequest>, LocalStorage>,
+}
+
+/// Files whose jobs the page has taken.
+#[derive(Clone, Debug)]
+pub struct OpenedFiles {
+    /// The files, or the bytes of one.
+    pub files: Array,
+    /// What the user added to them.
+    pub added: Added,
+    /// Contexts of their jobs.
+    pub contexts: Vec<Context>,
 }
 
 /// A table of another tool.
@@ -69,6 +83,7 @@ impl Import {
             lacking: RwSignal::new(None),
             offered: RwSignal::new_local(None),
             files: StoredValue::new_local(None),
+            opened: StoredValue::new_local(None),
             notes: RwSignal::new(Vec::new()),
             request: StoredValue::new_local(None),
         }

@@ -17,7 +17,7 @@ use foreglow_shared::{Job, MonitoredRun, PriceSheet, Question, WhatIf};
 use leptos::prelude::*;
 
 use self::import::Import;
-pub use self::import::{Lacked, Offered, Unmapped};
+pub use self::import::{Lacked, Offered, OpenedFiles, Unmapped};
 use self::live::Live;
 pub use self::live::{Connection, JobSummary};
 use self::networks::Networks;
@@ -96,6 +96,8 @@ pub struct Planner {
     pub evaluated: RwSignal<Evaluated>,
     /// The error of the predictor on held-out settings, once it is known.
     pub held_out: RwSignal<Option<OwnAccuracy>>,
+    /// How often the predictions of whole jobs held, in sentences; empty until it is known.
+    pub whole_jobs: RwSignal<Vec<String>>,
     /// State of the comparison of the published scenarios with all learners.
     pub compared: RwSignal<Compared>,
     /// The last error, in one sentence; the rest of the page is unaffected by it.
@@ -166,6 +168,7 @@ impl Planner {
             fit,
             evaluated: RwSignal::new(Evaluated::None),
             held_out: RwSignal::new(None),
+            whole_jobs: RwSignal::new(Vec::new()),
             machine_choice: RwSignal::new(MachineChoice::default()),
             switches: RwSignal::new(Switches::default()),
             list: RwSignal::new(CandidateList::default()),

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use foreglow_shared::Job;
 use leptos::prelude::*;
+use wasm_bindgen::JsValue;
 
-use super::{Compared, Evaluated, Fit, Planner};
+use super::{Compared, Evaluated, Fit, OpenedFiles, Planner};
 use crate::client::{COMPARISON, READER, RunningRequest};
-use crate::worker::messages::{Published, Request, Response};
+use crate::worker::messages::{Published, Request, Response, SampleSource};
 
 impl Planner {
     /// The published scenarios, evaluated on the first call after a fit; reactive.
@@ -33,15 +35,28 @@ impl Planner {
             let told = move |told: Result<Response, String>| match told {
                 Ok(Response::Evaluated(published)) => self.evaluated.set(Evaluated::Ready(Arc::new(*published))),
                 Ok(Response::HeldOut(own)) => self.held_out.set(Some(own)),
+                Ok(Response::WholeJobs(sentences)) => self.whole_jobs.set(sentences),
                 Ok(_) => {}
                 Err(reason) => self.evaluated.set(Evaluated::Failed(reason)),
             };
-            match RunningRequest::start(READER, &Request::Evaluate(job), None, told) {
+            let (source, files) = self.samples_of(&job);
+            match RunningRequest::start(READER, &Request::Evaluate(job, source), files, told) {
                 Ok(evaluation) => self.evaluation.set_value(Some(evaluation)),
                 Err(reason) => self.evaluated.set(Evaluated::Failed(reason)),
             }
         };
         set_timeout(start, Duration::ZERO);
+    }
+
+    /// Where the samples of a job of the page are, and the files if it is from files.
+    fn samples_of(self, job: &Job) -> (SampleSource, Option<JsValue>) {
+        let context = untrack(|| self.measured(&job.context));
+        let opened = self.import.opened.get_value().filter(|opened| opened.contexts.contains(&context));
+        if let Some(OpenedFiles { files, added, .. }) = opened {
+            return (SampleSource::Files(added), Some(files.into()));
+        }
+        let is_listed = self.live.listed.with_untracked(|listed| listed.iter().any(|listed| listed.context == context));
+        (if is_listed { SampleSource::Collector } else { SampleSource::Unknown }, None)
     }
 
     /// Starts the comparison of the published scenarios with all of their learners.
@@ -72,5 +87,6 @@ impl Planner {
         self.evaluation.set_value(None);
         self.evaluated.set(Evaluated::None);
         self.held_out.set(None);
+        self.whole_jobs.set(Vec::new());
     }
 }

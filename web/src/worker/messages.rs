@@ -61,8 +61,9 @@ pub enum Request {
     Import(Added),
     /// Advise which samples to collect next, for these jobs.
     Advise(#[serde(with = "json")] Vec<Job>, Box<PlanQuestion>),
-    /// Evaluate the published scenarios on this job, without the perceptrons.
-    Evaluate(#[serde(with = "json")] Job),
+    /// Evaluate the published scenarios on this job, without the perceptrons, and the predictions
+    /// of whole jobs among the samples of this source.
+    Evaluate(#[serde(with = "json")] Job, SampleSource),
     /// Compute the costs of the network in an ONNX file, which accompanies the message: name of the
     /// file, and side of the images if the file leaves it open, pixels.
     Network(String, u32),
@@ -85,8 +86,22 @@ pub enum Response {
     Evaluated(Box<Published>),
     /// The error of the page's predictor, after the published scenarios.
     HeldOut(OwnAccuracy),
+    /// How often the predictions of whole jobs held, in sentences; after the published scenarios.
+    WholeJobs(Vec<String>),
     /// Costs of a network.
     Network(Result<NetworkHtml, String>),
+}
+
+/// Where the samples of the page's jobs are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum SampleSource {
+    /// The page has runs without their samples, as from a link.
+    #[default]
+    Unknown,
+    /// In files, which accompany the message, with what the user added to them.
+    Files(Added),
+    /// On the collector that serves the page.
+    Collector,
 }
 
 /// Results of the paper's method on the same runs. They are computed when a view first shows them,

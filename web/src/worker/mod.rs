@@ -1,6 +1,8 @@
 //! The work of the workers, and their messages.
 
 pub mod advice;
+#[cfg(target_arch = "wasm32")]
+mod collected;
 pub mod import;
 pub mod messages;
 pub mod network;
@@ -10,6 +12,7 @@ pub mod plan;
 pub mod published;
 #[cfg(target_arch = "wasm32")]
 pub mod serve;
+pub mod whole_jobs;
 pub mod wire;
 
 #[cfg(target_arch = "wasm32")]

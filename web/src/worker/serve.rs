@@ -13,12 +13,14 @@ use web_sys::{DedicatedWorkerGlobalScope, File, FileReaderSync, MessageEvent};
 
 use crate::data::unmeasured;
 use crate::worker::advice::AdviceText;
-use crate::worker::import::import_files;
-use crate::worker::messages::{PlanRequest, PlanResponse, READY, Request, Response, Subject};
+use crate::worker::collected;
+use crate::worker::import::{Added, import_files, samples_of};
+use crate::worker::messages::{PlanRequest, PlanResponse, READY, Request, Response, SampleSource, Subject};
 use crate::worker::network::NetworkHtml;
 use crate::worker::open_file::OpenFile;
 use crate::worker::plan::{Session, public_data};
 use crate::worker::published::{compare, evaluate, own_accuracy};
+use crate::worker::whole_jobs::whole_jobs;
 use crate::worker::wire::{decode, encode};
 
 const MILLIS_PER_SEC: f64 = 1000.0;
@@ -88,15 +90,23 @@ pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, file, clock| match parse(message) {
         Ok(Request::Import(added)) => {
             let files: Vec<JsValue> = Array::from(file).iter().collect();
-            let opened = files.iter().map(|file| contents(file, &added.file));
-            say(scope, &Response::Imported(import_files(opened, &added)));
+            say(scope, &Response::Imported(import_files(opened(&files, &added), &added)));
         }
         Ok(Request::Advise(jobs, question)) => {
             say(scope, &Response::Advised(AdviceText::new(jobs, &question)));
         }
-        Ok(Request::Evaluate(job)) => {
+        Ok(Request::Evaluate(job, source)) => {
             say(scope, &Response::Evaluated(Box::new(evaluate(&job, clock))));
             say(scope, &Response::HeldOut(own_accuracy(&job)));
+            let samples = match source {
+                SampleSource::Unknown => return,
+                SampleSource::Files(added) => {
+                    let files: Vec<JsValue> = Array::from(file).iter().collect();
+                    samples_of(opened(&files, &added), &added)
+                }
+                SampleSource::Collector => collected::samples(),
+            };
+            say(scope, &Response::WholeJobs(whole_jobs(&samples)));
         }
         Ok(Request::Network(name, px)) => {
             let Some(file) = file.dyn_ref::<File>() else { return };
@@ -108,6 +118,14 @@ pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
         }
         Ok(Request::Compare(_)) | Err(_) => {}
     });
+}
+
+/// Names and contents of files.
+fn opened<'a>(
+    files: &'a [JsValue],
+    added: &'a Added,
+) -> impl ExactSizeIterator<Item = (String, Result<Vec<u8>, String>)> + 'a {
+    files.iter().map(|file| contents(file, &added.file))
 }
 
 /// Name and contents of a file, or of bytes, which have the name that was told.

@@ -1,9 +1,7 @@
-//! Whole jobs beside what the runs before them predicted.
+//! Whole jobs beside what was planned, or what the runs before them predicted.
 
-use std::collections::BTreeMap;
-
-use foreglow_model::{CheckedRun, Interval, Nearest, checked_run, format_time, median};
-use foreglow_shared::{CoreSplit, Outcome, Sample, Timestamp, Uuid, format_count, format_duration};
+use foreglow_model::{CheckedGroup, CheckedGroups, CheckedRun, Interval, checked_run, format_time};
+use foreglow_shared::{CoreSplit, Outcome, Sample, Timestamp, Uuid, format_duration};
 use serde::Serialize;
 
 use super::{SCHEMA, range};
@@ -11,13 +9,17 @@ use crate::output::Format;
 use crate::split::with_total;
 use crate::table::{aligned, csv_of, narrowing_table};
 
-/// How earlier predictions of whole jobs would have held.
+/// How predictions of whole jobs held.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HindsightAnswer {
     schema: u32,
-    /// All whole jobs, and those of each kind of earlier runs.
+    /// All whole jobs, and those of each source of predictions.
     held: Vec<Held>,
+    /// The whole jobs of each job.
+    jobs: Vec<HeldJob>,
     runs: Vec<Run>,
+    #[serde(skip)]
+    sentences: Vec<String>,
 }
 
 /// A whole job that was run.
@@ -29,6 +31,9 @@ struct Run {
     #[serde(flatten)]
     split: CoreSplit,
     from: &'static str,
+    /// When the plan was made; absent unless its prediction was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    planned_at: Option<Timestamp>,
     predicted_secs: f64,
     interval: Option<Interval>,
     completion_time_secs: f64,
@@ -36,31 +41,44 @@ struct Run {
     is_held: Option<bool>,
 }
 
-/// Errors and coverage of some of the whole jobs.
+/// Errors and coverage of the whole jobs with one source of predictions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Held {
-    /// What the earlier runs were; `all` for all whole jobs.
+    /// What the predictions were made from; `all` for all whole jobs.
     from: &'static str,
-    runs: usize,
-    median_error_percent: f64,
-    /// Intervals that held the time.
-    held: usize,
-    /// Intervals.
-    intervals: usize,
+    #[serde(flatten)]
+    group: CheckedGroup,
+}
+
+/// Errors and coverage of the whole jobs of one job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct HeldJob {
+    job: String,
+    #[serde(flatten)]
+    group: CheckedGroup,
 }
 
 impl Run {
     fn of(checked: &CheckedRun) -> Self {
-        let CheckedRun { sample, job, started_at, split, completion_time_secs, predicted_secs, interval, from } =
-            checked.clone();
         let (error_percent, is_held) = (100.0 * checked.error(), checked.holds());
-        let from = name(from);
+        let CheckedRun {
+            sample,
+            job,
+            started_at,
+            split,
+            completion_time_secs,
+            predicted_secs,
+            interval,
+            from,
+            planned_at,
+        } = checked.clone();
         Self {
             sample,
             job,
             started_at,
             split,
-            from,
+            from: from.name(),
+            planned_at,
             predicted_secs,
             interval,
             completion_time_secs,
@@ -70,36 +88,12 @@ impl Run {
     }
 }
 
-/// Returns the name of a kind of earlier runs.
-fn name(from: Nearest) -> &'static str {
-    match from {
-        Nearest::Hundredth => "up to 2 % of the work",
-        Nearest::Tenth => "2 to 20 % of the work",
-        Nearest::Half => "over 20 % of the work",
-        Nearest::OtherConfiguration => "whole jobs on others",
-        Nearest::SameConfiguration => "whole jobs on the same",
-    }
-}
-
-impl Held {
-    fn of(from: &'static str, runs: &[&CheckedRun]) -> Self {
-        let errors: Vec<f64> = runs.iter().map(|run| 100.0 * run.error().abs()).collect();
-        let held: Vec<bool> = runs.iter().filter_map(|run| run.holds()).collect();
-        Self {
-            from,
-            runs: runs.len(),
-            median_error_percent: if errors.is_empty() { 0.0 } else { median(&errors) },
-            held: held.iter().filter(|held| **held).count(),
-            intervals: held.len(),
-        }
-    }
-}
-
 /// Most whole jobs of which a note says what was predicted.
 const MOST_NOTED: usize = 3;
 
-/// Returns notes that say, of whole jobs that were just run, what the runs before them predicted;
-/// `samples` are all runs of the same place. The last notes are of the newest jobs.
+/// Returns notes that say, of whole jobs that were just run, what their kept plans or the runs
+/// before them predicted; `samples` are all runs of the same place. The last notes are of the
+/// newest jobs.
 pub fn predicted_before(new: &[Sample], samples: &[Sample]) -> Vec<String> {
     let is_whole = |sample: &&Sample| sample.sampling_rate >= 1.0 && sample.outcome == Outcome::Completed;
     let wholes: Vec<&Sample> = new.iter().filter(is_whole).collect();
@@ -110,15 +104,14 @@ pub fn predicted_before(new: &[Sample], samples: &[Sample]) -> Vec<String> {
 impl HindsightAnswer {
     /// Creates the answer from whole jobs and their predictions.
     pub fn new(checked: &[CheckedRun]) -> Self {
-        let mut kinds: BTreeMap<Nearest, Vec<&CheckedRun>> = BTreeMap::new();
-        for run in checked {
-            kinds.entry(run.from).or_default().push(run);
-        }
-        let all = Held::of("all", &checked.iter().collect::<Vec<_>>());
-        let of_kinds = kinds.iter().map(|(kind, runs)| Held::of(name(*kind), runs));
+        let groups = CheckedGroups::of(checked);
+        let sentences = groups.sentences();
+        let by_source = groups.by_source.into_iter().map(|(from, group)| Held { from: from.name(), group });
         Self {
             schema: SCHEMA,
-            held: std::iter::once(all).chain(of_kinds).collect(),
+            held: std::iter::once(Held { from: "all", group: groups.all }).chain(by_source).collect(),
+            jobs: groups.by_job.into_iter().map(|(job, group)| HeldJob { job, group }).collect(),
+            sentences,
             runs: checked.iter().map(Run::of).collect(),
         }
     }
@@ -130,8 +123,9 @@ impl HindsightAnswer {
 
     fn table(&self) -> String {
         if self.runs.is_empty() {
-            return "No whole job can be checked: that needs a completed run of a whole job (sampling rate 1) that \
-                    started after two runs of the same job on the same machine type.\n"
+            return "No whole job can be checked: that needs a completed run of a whole job (sampling rate 1) that was \
+                    planned with `foreglow plan --keep` or exported, or that started after two runs of the same job \
+                    on the same machine type.\n"
                 .to_owned();
         }
         let columns = aligned(["E × C", "<predicted from", "predicted", "<90 % interval", "took", "off", "<"]);
@@ -146,15 +140,13 @@ impl HindsightAnswer {
             let rows: Vec<Vec<String>> = self.runs.iter().filter(|run| run.job == job).map(Run::cells).collect();
             text.push_str(&format!("{job}\n\n{}\n", narrowing_table(&columns, &["predicted from"], &rows)));
         }
-        for held in &self.held {
-            text.push_str(&held.describe());
-        }
+        self.sentences.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
         text
     }
 
     fn csv(&self) -> String {
         let columns = "sample,job,started_at,executors,cores_per_executor,from,predicted_secs,\
-            lower_secs=interval.lower_secs,upper_secs=interval.upper_secs,completion_time_secs,error_percent,is_held";
+            lower_secs=interval.lower_secs,upper_secs=interval.upper_secs,completion_time_secs,error_percent,is_held,planned_at";
         csv_of(&with_total(columns, self.runs.iter().map(|run| run.split)), &self.runs)
     }
 }
@@ -163,9 +155,10 @@ impl Run {
     /// Says what was predicted and what came.
     fn sentence(&self) -> String {
         let interval = self.interval.as_ref().map_or_else(String::new, |interval| format!(" ({})", range(interval)));
+        let from = if self.planned_at.is_some() { "" } else { " from the runs before it" };
         let outside = if self.is_held == Some(false) { ", outside of the interval" } else { "" };
         format!(
-            "{} on {}: predicted {}{interval} from the runs before it, took {}{outside}",
+            "{} on {}: predicted {}{interval}{from}, took {}{outside}",
             self.job,
             self.split,
             format_time(Some(self.predicted_secs), self.interval.as_ref()),
@@ -188,17 +181,5 @@ impl Run {
             format!("{:+.1} %", self.error_percent),
             held.to_owned(),
         ]
-    }
-}
-
-impl Held {
-    fn describe(&self) -> String {
-        let jobs = format_count(self.runs, "whole job");
-        let from = if self.from == "all" { String::new() } else { format!(", from {}", self.from) };
-        let held = match self.intervals {
-            0 => "no interval".to_owned(),
-            intervals => format!("{} of {intervals} in the 90 % interval", self.held),
-        };
-        format!("{jobs}{from}: median error {:.1} %, {held}.\n", self.median_error_percent)
     }
 }

@@ -150,6 +150,7 @@ impl Measured {
             exceeded_memory: ending.exceeded_memory(),
             completion_time_secs: ending.completion_time_secs.map(micros),
             startup_secs: startup_secs.map(|secs| (secs * 1e6).round() / 1e6),
+            predicted: None,
             reason: ending.reason,
             engine: EngineName::Command,
             runner_version: env!("CARGO_PKG_VERSION").to_owned(),

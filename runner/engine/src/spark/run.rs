@@ -265,6 +265,7 @@ impl<'a> Run<'a> {
             outcome,
             completion_time_secs,
             startup_secs: self.startup_secs,
+            predicted: None,
             reason,
             engine: Engine::Spark,
             runner_version: env!("CARGO_PKG_VERSION").to_owned(),

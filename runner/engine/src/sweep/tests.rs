@@ -112,6 +112,7 @@ fn sample(job: &Job, run: &Run, outcome: Outcome, secs: f64) -> Sample {
         outcome,
         completion_time_secs: Some(secs),
         startup_secs: Some(1.0),
+        predicted: None,
         reason: None,
         engine: foreglow_shared::Engine::Local,
         runner_version: String::new(),

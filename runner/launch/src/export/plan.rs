@@ -2,8 +2,9 @@
 
 use foreglow_exit::unusable;
 use foreglow_shared::{
-    CommandTemplate, Configuration, Context, CoreSplit, Engine, JobDefinition, MOST_CORES, MOST_EXECUTORS,
-    MOST_MEMORY_MIB, MachineType, Mode, Placeholder, ProgramRun, Resources, collect_command, shell_word,
+    CommandTemplate, Configuration, Context, CoreSplit, Engine, JobDefinition, KeptPlan, MOST_CORES, MOST_EXECUTORS,
+    MOST_MEMORY_MIB, MachineType, Mode, Placeholder, PlannedTime, ProgramRun, Resources, Timestamp, collect_command,
+    shell_word,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -44,13 +45,16 @@ struct Choice {
     /// Accelerators of a machine.
     accelerators: Option<u32>,
     engine: Option<Engine>,
+    completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     /// Absent in plans of earlier versions, and if the runs are too few to tell it.
     limit_secs: Option<f64>,
+    success_probability: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Interval {
+    lower_secs: Option<f64>,
     upper_secs: f64,
 }
 
@@ -58,6 +62,7 @@ struct Interval {
 struct Limits {
     #[serde(default)]
     spot: bool,
+    deadline_secs: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -199,6 +204,34 @@ impl Plan {
             shared_accelerators: None,
         };
         Ok(form.text(resources, &context.workload.model))
+    }
+
+    /// Returns what the plan predicts for its recommended configuration, to compare it with the run
+    /// that follows the plan; `None` without a predicted time.
+    pub fn kept(&self, planned_at: Timestamp) -> Option<KeptPlan> {
+        let (context, choice) = self.choice().ok()?;
+        let workload = &context.workload;
+        let deadline_secs = self.limits.and_then(|limits| limits.deadline_secs);
+        let predicted = PlannedTime {
+            planned_at,
+            median_secs: choice.completion_time_secs?,
+            lower_secs: choice.interval.and_then(|interval| interval.lower_secs),
+            upper_secs: choice.interval.map(|interval| interval.upper_secs),
+            deadline_secs,
+            success_probability: choice.success_probability.filter(|_| deadline_secs.is_some()),
+        };
+        predicted.check().ok()?;
+        Some(KeptPlan {
+            job: JobDefinition::of(&context),
+            engine: context.engine,
+            machine: choice.machine.clone().unwrap_or_else(|| context.machine_name()),
+            accelerated: context.accelerator.is_some(),
+            split: choice.split,
+            batch_size: workload.batch_size,
+            average_every: workload.average_every,
+            partition_size: configuration(&context, choice, None).partition_size,
+            predicted,
+        })
     }
 
     /// Returns the job and the recommended configuration, in the form of a plan over one machine

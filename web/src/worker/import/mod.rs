@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use foreglow_import::{Compression, Given, Import, ImportError, Input, run_name};
-use foreglow_shared::{Job, Label, Labels, Mapping, MonitoredRun, ReadError, Table, is_monitor, read_monitor};
+use foreglow_shared::{Job, Label, Labels, Mapping, MonitoredRun, ReadError, Sample, Table, is_monitor, read_monitor};
 use serde::{Deserialize, Serialize};
 
 use crate::data::job::{jobs_of, most_runs_first};
@@ -98,6 +98,27 @@ pub fn import_files(
     files: impl ExactSizeIterator<Item = (String, Result<Vec<u8>, String>)>,
     added: &Added,
 ) -> Result<Imported, String> {
+    Ok(match read_files(files, added)? {
+        Content::Samples(Import { samples, notes, .. }) => Imported::Jobs { jobs: jobs_of(&samples), notes },
+        Content::Other(other) => other,
+    })
+}
+
+/// Returns the samples of files that [`import_files`] imports; empty if they hold something else.
+pub fn samples_of(
+    files: impl ExactSizeIterator<Item = (String, Result<Vec<u8>, String>)>,
+    added: &Added,
+) -> Vec<Sample> {
+    match read_files(files, added) {
+        Ok(Content::Samples(Import { samples, .. })) => samples,
+        _ => Vec::new(),
+    }
+}
+
+fn read_files(
+    files: impl ExactSizeIterator<Item = (String, Result<Vec<u8>, String>)>,
+    added: &Added,
+) -> Result<Content, String> {
     let is_single = files.len() == 1;
     let (mut all, mut notes, mut failures) = (Vec::new(), Vec::new(), Vec::new());
     for (file, bytes) in files {
@@ -109,8 +130,8 @@ pub fn import_files(
                 all.extend(import.samples);
             }
             // What a log lacks is asked once, for all files.
-            Ok(Content::Other(asked @ Imported::Lacking(_))) => return Ok(asked),
-            Ok(Content::Other(other)) if is_single => return Ok(other),
+            Ok(asked @ Content::Other(Imported::Lacking(_))) => return Ok(asked),
+            Ok(other @ Content::Other(_)) if is_single => return Ok(other),
             Ok(Content::Other(_)) => failures.push(format!("{}: it holds no samples; open it alone", added.file)),
             Err(reason) if is_single => return Err(reason),
             Err(reason) => failures.push(format!("{}: {reason}", added.file)),
@@ -123,12 +144,12 @@ pub fn import_files(
         None if all.is_empty() => Err(ReadError::Empty.to_string()),
         _ => {
             notes.extend(failures.iter().map(|reason| format!("{reason}.")));
-            Ok(Imported::Jobs { jobs: jobs_of(&all), notes })
+            Ok(Content::Samples(Import { samples: all, notes, ..Import::default() }))
         }
     }
 }
 
-/// What one file holds.
+/// What files hold.
 enum Content {
     Samples(Import),
     Other(Imported),

@@ -258,3 +258,26 @@ fn a_command_without_a_launcher_is_started_for_each_executor() {
     let error = plan.task(open, None, None).unwrap_err().to_string();
     assert_eq!(error, "the command has {data}, and the plan has no data; write the value itself");
 }
+
+#[test]
+fn what_a_plan_predicts_is_kept_with_its_job_and_configuration() {
+    let now: Timestamp = "2026-11-21T10:00:00Z".parse().unwrap();
+    let choice = r#""executors":2,"cores_per_executor":4,"engine":"local","machine":"c5.xlarge","accelerator":null"#;
+    assert_eq!(over_machines(choice).kept(now), None, "a plan without a predicted time");
+    let with_time = |secs: f64| over_machines(&format!(r#"{choice},"completion_time_secs":{secs}"#)).kept(now);
+    let kept = with_time(90.0).unwrap();
+    assert_eq!((kept.machine.as_str(), kept.engine, kept.accelerated), ("c5.xlarge", Engine::Local, false));
+    assert_eq!((kept.split, kept.batch_size, kept.partition_size), (CoreSplit::even(2, 4), 32, 64));
+    assert_eq!((kept.job.images, kept.job.model.as_str()), (20_000, "resnet18"));
+    let predicted = kept.predicted;
+    assert_eq!((predicted.planned_at, predicted.median_secs, predicted.upper_secs), (now, 90.0, Some(100.0)));
+    assert_eq!(with_time(-1.0), None, "a time out of range would make the sample invalid");
+
+    let context = of_context(
+        "spark",
+        r#""host":{"cpu":"Some CPU"}"#,
+        r#""executors":2,"cores_per_executor":4,"completion_time_secs":90.0"#,
+    );
+    let kept = context.kept(now).unwrap();
+    assert_eq!((kept.machine.as_str(), kept.engine, kept.batch_size), ("Some CPU", Engine::Spark, 32));
+}
