@@ -237,6 +237,7 @@ async fn a_first_visit_fetches_at_most_800_kilobytes() -> anyhow::Result<()> {
         brotli::CompressorWriter::new(&mut compressed, 1 << 16, 11, 24).write_all(&body)?;
         total += compressed.len();
     }
+    eprintln!("{total} of {MOST_BYTES} bytes");
     assert!(total <= MOST_BYTES, "{files:?} have {total} bytes");
     browser.close().await
 }
