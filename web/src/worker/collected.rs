@@ -16,10 +16,13 @@ pub fn samples() -> Vec<Sample> {
     let mut after = String::new();
     while samples.len() < MOST {
         let text = get(&format!("./api/v1/samples?limit={PAGE}{after}")).unwrap_or_default();
+        let known = samples.len();
         // A line outside of the limits of this version is left out.
         samples.extend(text.lines().filter_map(|line| parse_line(line).ok()));
         match samples.last() {
-            Some(last) if text.lines().count() == PAGE => after = format!("&after={}", last.id),
+            Some(last) if samples.len() > known && text.lines().count() == PAGE => {
+                after = format!("&after={}", last.id)
+            }
             _ => break,
         }
     }
