@@ -121,14 +121,14 @@ fn logged(application: &Application, units: u32) -> LoggedRun {
 }
 
 /// Fits logged runs, for an amount of work.
-fn fit(runs: Vec<LoggedRun>, units: u32) -> Predictor {
-    let parts: Vec<Job> = runs.into_iter().map(job).collect();
+fn fit(runs: &[LoggedRun], units: u32) -> Predictor {
+    let parts: Vec<Job> = runs.iter().map(job).collect();
     Predictor::fit_job(&Job::joined(context(units), &parts.iter().collect::<Vec<_>>(), units.into())).unwrap()
 }
 
 /// Returns the job of a logged run.
-fn job(run: LoggedRun) -> Job {
-    let observation = observation(&run);
+fn job(run: &LoggedRun) -> Job {
+    let observation = observation(run);
     Job { logged: vec![run.clone()], ..Job::of_runs(context(run.amount as u32), vec![observation]) }
 }
 
@@ -166,7 +166,7 @@ fn asked(seed: u64, nights: &[(u32, u32)], executors: u32, units: u32) -> Answer
         let mut random = Random(seed * 1_000_003 + series);
         let law = Law::draw(&mut random);
         let runs = nights.iter().map(|(executors, units)| logged(&law.run(*executors, *units, &mut random), *units));
-        let predictor = fit(runs.collect(), units);
+        let predictor = fit(&runs.collect::<Vec<_>>(), units);
         let next = secs(&law.run(executors, units, &mut random));
         answers.add(&predictor.predict(Setting::even(executors, 2, 1.0)), next);
     }
@@ -206,7 +206,7 @@ fn quiet(units: &[u32]) -> Vec<(u32, Application)> {
 }
 
 fn times(runs: &[(u32, Application)], amount: u32) -> Predictor {
-    fit(runs.iter().map(|(units, run)| logged(run, *units)).collect(), amount)
+    fit(&runs.iter().map(|(units, run)| logged(run, *units)).collect::<Vec<_>>(), amount)
 }
 
 fn width(prediction: &Prediction) -> f64 {
