@@ -77,6 +77,27 @@ def plan(logs, configuration, images=None):
     return answer["job"]["images"], answer["candidates"][0], answer["event_logs"]["runs"]
 
 
+def simulated(log):
+    command = [FOREGLOW, "simulate", log, "--format", "json"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def tell_task_times():
+    """Prints how long all tasks take on the other configurations, and how far the simulation of a log's own is off."""
+    ratios, off = {configuration: [] for configuration in CONFIGURATIONS[1:]}, []
+    for application in filter(lambda application: (LOGS / application).exists(), APPLICATIONS):
+        runs = {key: simulated(log) for key, log in logs_of(application).items()}
+        off += [abs(run["simulated_secs"] / run["measured_secs"] - 1) * 100 for run in runs.values()]
+        for (configuration, *rest), run in runs.items():
+            if configuration in ratios and ((1, 1), *rest) in runs:
+                ratios[configuration].append(run["work_secs"] / runs[(1, 1), *rest]["work_secs"])
+    for (executors, cores), found in ratios.items():
+        if found:
+            print(f"all tasks on {executors}x{cores} take {statistics.median(found):.2f} times ({min(found):.2f} to {max(found):.2f}) "
+                  f"as long as on 1x1, in {len(found)} pairs of runs")
+    print(f"simulated on its own configuration, a log is {statistics.median(off):.1f} % off (at most {max(off):.1f} %)")
+
+
 def evaluate():
     """Prints the errors and the coverage of three kinds of questions."""
     kinds = {"one log, another configuration of the same night": [], "one log, twice the data, same configuration and night": [],
@@ -108,6 +129,7 @@ def evaluate():
               f"{100 * held / len(errors):.0f} % of the intervals hold")
         rows.append(dict(name=f"plan from event logs, {kind}: median error", unit="%", ours=statistics.median(errors)))
         rows.append(dict(name=f"plan from event logs, {kind}: intervals that hold", unit="%", ours=100 * held / len(errors)))
+    tell_task_times()
     target = ROOT / "target/bench/plan-logs.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(rows, indent=1))
