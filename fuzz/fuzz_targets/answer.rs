@@ -124,6 +124,8 @@ fn run(bytes: &[u8]) -> Observation {
         completion_time_secs: secs([bytes[4], bytes[5], bytes[6], bytes[7]], bytes[8] % 16 == 4),
         startup_secs: (bytes[8] % 2 == 1).then(|| f64::from(bytes[8]) / 16.0),
         disturbed: bytes[8] % 16 == 2,
+        // Extrapolated from progress, in some runs.
+        log_error: if bytes[8] % 16 == 6 { f64::from(bytes[7]) / 64.0 } else { 0.0 },
     }
 }
 
