@@ -17,7 +17,7 @@ const MOST_MS: u64 = 1_000_000_000_000;
 /// use foreglow_shared::SlotTimes;
 ///
 /// let times: SlotTimes =
-///     serde_json::from_str(r#"{"driver_ms":1000,"times":[[1,9000],[2,5000],[4,3000]]}"#)?;
+///     serde_json::from_str(r#"{"cores_per_task":1,"driver_ms":1000,"times":[[1,9000],[2,5000],[4,3000]]}"#)?;
 /// assert_eq!(times.at(2, 1), Some(5.0));
 /// // The same slots, on one executor.
 /// assert_eq!(times.at(1, 2), Some(5.0));
@@ -28,7 +28,6 @@ const MOST_MS: u64 = 1_000_000_000_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlotTimes {
     /// Cores that a task needs, from 1.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
     pub cores_per_task: u32,
     /// Average number of executors; `None` unless executors came and went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,15 +37,6 @@ pub struct SlotTimes {
     /// Numbers of slots, ascending, each with its time, milliseconds. The run needs the first
     /// number, and more slots than the last bring nothing.
     pub times: Vec<(u32, u64)>,
-}
-
-fn one() -> u32 {
-    1
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_one(count: &u32) -> bool {
-    *count == 1
 }
 
 impl SlotTimes {
@@ -159,7 +149,7 @@ impl LoggedRun {
 
 #[cfg(test)]
 mod tests {
-    use super::SlotTimes;
+    use super::{LoggedRun, SlotTimes};
 
     fn times(times: &[(u32, u64)]) -> SlotTimes {
         SlotTimes { cores_per_task: 1, mean_executors: None, driver_ms: 500, times: times.to_vec() }
@@ -177,6 +167,23 @@ mod tests {
     fn a_task_of_several_cores_takes_a_slot_of_them() {
         let times = SlotTimes { cores_per_task: 2, ..times(&[(1, 9_000), (2, 5_000)]) };
         assert_eq!([times.at(1, 5), times.at(2, 1), times.at(1, 3)], [Some(5.0), None, Some(9.0)]);
+    }
+
+    #[test]
+    fn a_run_is_corrected_by_its_own_time_unless_its_executors_came_and_went() {
+        let simulated = times(&[(2, 8_000), (4, 4_000)]);
+        let run = |simulated| LoggedRun {
+            executors: 2,
+            cores_per_executor: 1,
+            completion_time_secs: 10.0,
+            amount: 1.0,
+            started_ms: 0,
+            simulated,
+        };
+        let constant = run(simulated.clone());
+        assert_eq!((constant.secs_at(4, 1), constant.own_executors()), (Some(5.0), 2.0));
+        let changing = run(SlotTimes { mean_executors: Some(1.5), ..simulated });
+        assert_eq!((changing.secs_at(4, 1), changing.own_executors()), (Some(4.0), 1.5));
     }
 
     #[test]

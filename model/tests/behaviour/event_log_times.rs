@@ -1,6 +1,6 @@
 //! Times from event logs of several nights, with a known law: errors and coverage of the intervals.
 
-use foreglow_model::{Basis, JointPredictor, Limits, Plan, Prediction, Predictor, Setting, Space};
+use foreglow_model::{Basis, JointPredictor, Limits, Plan, Prediction, Predictor, Setting, Space, Verdict, advise};
 use foreglow_shared::{Context, Job, JobDefinition, JobGroup, LoggedRun, Observation};
 use foreglow_spark_log::{Application, EventLogReader};
 #[cfg(target_arch = "wasm32")]
@@ -271,6 +271,26 @@ fn a_plan_from_logs_compares_up_to_twice_the_logged_executors() {
     assert_eq!(decision.candidates[decision.recommended.unwrap()].placement.executors, 3);
     let space = Space { executors: vec![6], cores_per_executor: vec![1, 4], ..Space::default() };
     assert_eq!(Plan::new(joint, space).unwrap().len(), 2);
+}
+
+#[test]
+fn advice_on_one_log_compares_configurations() {
+    let runs = quiet(&[80]);
+    let group = alone(job(&logged(&runs[0].1, 80)));
+    let plan = Plan::new(JointPredictor::fit(&group).unwrap(), Space::default()).unwrap();
+    let advice = advise(&group, &plan, &LIMITS, &[]).unwrap();
+    assert!(advice.best.is_some() && !matches!(advice.verdict, Verdict::First { .. }), "{advice:?}");
+}
+
+#[test]
+fn a_run_that_the_user_excludes_counts_no_more_with_its_log() {
+    let mut runs = quiet(&[80, 80]);
+    runs[1] = (80, Law { task_secs: 10.0, ..QUIET }.run(2, 80, &mut Random(7)));
+    let parts: Vec<Job> = runs.iter().map(|(units, run)| job(&logged(run, *units))).collect();
+    let both = Job::joined(context(80), &parts.iter().collect::<Vec<_>>(), 80.0);
+    let kept = Job { observations: parts[0].observations.clone(), ..both };
+    let at = |job: &Job| Predictor::fit_job(job).unwrap().predict(Setting::even(3, 2, 1.0)).completion_time_secs;
+    assert_eq!(at(&kept), at(&parts[0]));
 }
 
 fn observation(run: &LoggedRun) -> Observation {

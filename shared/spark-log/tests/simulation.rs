@@ -272,6 +272,18 @@ fn the_times_of_a_sample_begin_where_a_barrier_stage_fits() {
 }
 
 #[test]
+fn times_far_beyond_the_measured_slots_are_those_of_the_rounds_of_tasks() {
+    let tasks: Vec<(i64, i64)> = (0..100).map(|task| (1000 * (task / 4), 1000 * (task / 4) + 1000)).collect();
+    let application = log(2, 2, &[Job { submitted_ms: 0, ended_ms: 25_000, stages: vec![stage(0, &[], 0, &tasks)] }]);
+    let times = application.runs().unwrap()[0].slot_times().unwrap().unwrap();
+    let simulation = simulation(&application);
+    // 100 tasks take one round on 100 slots and two on 99.
+    for (executors, cores) in [(25, 4), (99, 1), (50, 1), (49, 1), (60, 1), (80, 1), (400, 1)] {
+        assert_eq!(times.at(executors, cores), Some(secs(&simulation, executors, cores)), "{executors} × {cores}");
+    }
+}
+
+#[test]
 fn a_run_on_many_executors_has_few_times() {
     let tasks: Vec<(i64, i64)> = (0..200_000).map(|task| (0, 100 + task % 7)).collect();
     let application = log(900, 8, &[Job { submitted_ms: 0, ended_ms: 1000, stages: vec![stage(0, &[], 0, &tasks)] }]);

@@ -24,6 +24,10 @@ use crate::run::Run;
 const EACH_SLOT: u64 = 32;
 /// Largest number of slots that is simulated for [`SlotTimes`].
 const MOST_SLOTS: u64 = 1 << 20;
+/// Most numbers of tasks in a stage, the largest, at whose rounds a run is simulated; and the most
+/// rounds.
+const MOST_WIDTHS: usize = 8;
+const MOST_ROUNDS: u64 = 4;
 /// About the most tasks that are simulated for [`SlotTimes`], over all numbers of slots, and the
 /// fewest numbers of slots.
 const MOST_TASKS: u64 = 10_000_000;
@@ -142,7 +146,8 @@ impl Simulation {
 
 impl Simulation {
     /// Returns the numbers of slots to simulate, ascending: those of the executors that a plan
-    /// compares, each small number, and doublings beyond; of a run with very many tasks fewer.
+    /// compares, each small number, doublings beyond, and those at which a stage needs a round of
+    /// tasks less, because the time changes there at once. Of a run with very many tasks fewer.
     fn slot_counts(&self, executors: u32, of_each: u64) -> Vec<u64> {
         let of_executors = |count: u32| u64::from(count).saturating_mul(of_each);
         let mut counts: BTreeSet<u64> = SlotTimes::compared_executors(executors).map(of_executors).collect();
@@ -151,6 +156,15 @@ impl Simulation {
         counts.extend(1..=most.min(EACH_SLOT));
         let doubled = std::iter::successors(Some(most.max(least)), |count| Some(count * 2));
         counts.extend(doubled.take_while(|count| *count <= MOST_SLOTS));
+        let widths: BTreeSet<u64> = self.plan.widths().collect();
+        for width in widths.into_iter().rev().take(MOST_WIDTHS) {
+            let rounds = (1..=MOST_ROUNDS).map(|rounds| width.div_ceil(rounds));
+            counts.extend(
+                rounds
+                    .flat_map(|slots| [slots, slots.saturating_sub(1)])
+                    .filter(|slots| (1..=MOST_SLOTS).contains(slots)),
+            );
+        }
         let counts: Vec<u64> = counts.split_off(&least).into_iter().collect();
         let affordable = usize::try_from(MOST_TASKS / self.tasks().max(1)).unwrap_or(usize::MAX).max(LEAST_COUNTS);
         let step = counts.len().div_ceil(affordable);

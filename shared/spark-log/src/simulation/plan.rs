@@ -151,7 +151,12 @@ impl Plan {
 
     /// Returns the number of tasks.
     pub fn tasks(&self) -> u64 {
-        self.stages.iter().map(|stage| stage.tasks_ms.len() as u64).sum()
+        self.widths().sum()
+    }
+
+    /// Returns the numbers of tasks of the stages.
+    pub fn widths(&self) -> impl Iterator<Item = u64> {
+        self.stages.iter().map(|stage| stage.tasks_ms.len() as u64)
     }
 
     /// Returns the number of slots that the largest barrier stage needs.
