@@ -16,8 +16,9 @@ const MOST_MS: u64 = 1_000_000_000_000;
 /// ```
 /// use foreglow_shared::SlotTimes;
 ///
-/// let times: SlotTimes =
-///     serde_json::from_str(r#"{"cores_per_task":1,"driver_ms":1000,"times":[[1,9000],[2,5000],[4,3000]]}"#)?;
+/// let times: SlotTimes = serde_json::from_str(
+///     r#"{"cores_per_task":1,"driver_ms":1000,"times":[[1,9000],[2,5000],[4,3000]]}"#,
+/// )?;
 /// assert_eq!(times.at(2, 1), Some(5.0));
 /// // The same slots, on one executor.
 /// assert_eq!(times.at(1, 2), Some(5.0));
