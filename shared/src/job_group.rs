@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Context, Job, Sample, Workload, group_by_context, sort_by_cached_key};
+use crate::{Context, Job, Sample, Workload, distinct, group_by_context, sort_by_cached_key};
 
 /// Name of the field of a workload that the JSON of a definition lacks.
 const BATCH_SIZE: &str = "batch_size";
@@ -147,12 +147,12 @@ impl JobGroup {
 }
 
 fn other_machines<'a>(own: &[&Job], lenders: &[&'a Job]) -> Vec<&'a Job> {
-    let own: BTreeSet<Hardware> = own.iter().map(|job| job.context.hardware()).collect();
+    let own = distinct(own.iter().map(|job| job.context.hardware()));
     let key = |job: &Job| JobDefinition::of(&job.context).key();
     let (beside, mut others): (Vec<&Job>, Vec<&Job>) =
         lenders.iter().partition(|job| own.contains(&job.context.hardware()));
-    let beside: BTreeSet<String> = beside.into_iter().map(key).collect();
-    others.retain(|job| job.context.host.machine.is_some() && beside.contains(&key(job)));
+    let beside = distinct(beside.into_iter().map(key));
+    others.retain(|job| job.context.host.machine.is_some() && beside.binary_search(&key(job)).is_ok());
     sort_by_cached_key(&mut others, |job| job.context.hardware());
     others.dedup_by_key(|job| job.context.hardware());
     others

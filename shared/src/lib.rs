@@ -101,7 +101,7 @@ pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{Accelerator, Configuration, Engine, Host, Outcome, SCHEMA, Sample, SampleError, UNKNOWN_SIZE};
 pub use crate::short_link::ShortLink;
 pub use crate::slot_times::{LoggedRun, MOST_SLOT_COUNTS, SlotTimes};
-pub use crate::sorting::{sort_by, sort_by_cached_key};
+pub use crate::sorting::{distinct, sort_by, sort_by_cached_key};
 pub use crate::spark_submit::{
     LABEL_PREFIX, LEAST_SPARK_MEMORY_MIB, spark_application_properties, spark_properties, spark_submit_arguments,
 };

@@ -1,11 +1,9 @@
 //! The question a user asks the predictor: deadline, budget, prices and the configurations to
 //! choose from.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
-use crate::{CoreSplit, Job, MOST_CORES, MOST_EXECUTORS, Observation, PriceSheet, SlotTimes};
+use crate::{CoreSplit, Job, MOST_CORES, MOST_EXECUTORS, Observation, PriceSheet, SlotTimes, distinct};
 
 /// Default probability with which a deadline or budget must be met.
 ///
@@ -89,10 +87,10 @@ impl Question {
         let mut question = Self { prices, ..Self::about(&job.observations) };
         if job.is_logged() {
             let largest = question.executors.last().copied().unwrap_or(1);
-            let cores: BTreeSet<u32> = job.observations.iter().map(|run| run.cores_per_executor).collect();
+            let cores = distinct(job.observations.iter().map(|run| run.cores_per_executor));
             question.executors = SlotTimes::compared_executors(largest).collect();
             question.what_if = WhatIf { executors: largest, cores_per_executor: cores.last().copied().unwrap_or(1) };
-            question.cores_per_executor = cores.into_iter().collect();
+            question.cores_per_executor = cores;
         }
         question
     }

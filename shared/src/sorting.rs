@@ -26,6 +26,18 @@ pub fn sort_by_cached_key<T, K: Ord>(items: &mut [T], key: impl FnMut(&T) -> K) 
     arrange(items, sorted);
 }
 
+/// Returns the different ones of these items, ascending: a small set.
+///
+/// ```
+/// assert_eq!(foreglow_shared::distinct([3, 1, 3]), [1, 3]);
+/// ```
+pub fn distinct<T: Ord>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    sort_by(&mut items, Ord::cmp);
+    items.dedup();
+    items
+}
+
 /// Returns the places of the items in sorted order.
 fn places(count: usize, order: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();
@@ -51,9 +63,11 @@ fn arrange<T>(items: &mut [T], mut places: Vec<usize>) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
-    use super::{sort_by, sort_by_cached_key};
+    use super::{distinct, sort_by, sort_by_cached_key};
 
     proptest! {
         #[test]
@@ -65,6 +79,8 @@ mod tests {
             sort_by_cached_key(&mut other, |item| item.0);
             prop_assert_eq!(&one, &expected);
             prop_assert_eq!(&other, &expected);
+            let set: BTreeSet<(u8, u8)> = one.iter().copied().collect();
+            prop_assert_eq!(distinct(one), Vec::from_iter(set));
         }
     }
 }

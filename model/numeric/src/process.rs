@@ -83,7 +83,7 @@ impl GroupedProcess {
         let targets: Vec<f64> =
             targets.iter().map(|target| ((target - centre) / scale).clamp(-OUTLIER, OUTLIER)).collect();
         let chosen = subset(&groups);
-        if chosen.iter().map(|row| groups[*row]).collect::<std::collections::BTreeSet<_>>().len() < 3 {
+        if rows_of(&chosen.iter().map(|row| groups[*row]).collect::<Vec<usize>>()).len() < 3 {
             return None;
         }
         let distances = Distances::of(&scaled, &chosen);

@@ -1,5 +1,6 @@
 //! The fit of public measurements.
 
+use foreglow_shared::distinct;
 use std::collections::BTreeMap;
 
 use foreglow_numeric::dot;
@@ -129,11 +130,6 @@ struct Names {
 
 impl Names {
     fn of(table: &Measurements) -> Self {
-        let distinct = |mut names: Vec<String>| {
-            names.sort_unstable();
-            names.dedup();
-            names
-        };
         // Inserted one by one: few of the rows have another software than those before.
         let mut stacks: BTreeMap<(usize, String), usize> = BTreeMap::new();
         let mut last = None;
@@ -146,9 +142,9 @@ impl Names {
         }
         stacks.values_mut().enumerate().for_each(|(index, place)| *place = index);
         Self {
-            networks: distinct(table.networks.iter().map(|network| network.name.clone()).collect()),
-            families: distinct(table.networks.iter().map(|network| network.family.clone()).collect()),
-            generations: distinct(table.gpus.all().iter().map(|gpu| gpu.architecture.clone()).collect()),
+            networks: distinct(table.networks.iter().map(|network| network.name.clone())),
+            families: distinct(table.networks.iter().map(|network| network.family.clone())),
+            generations: distinct(table.gpus.all().iter().map(|gpu| gpu.architecture.clone())),
             stacks,
         }
     }

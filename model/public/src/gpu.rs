@@ -1,6 +1,6 @@
 //! Data sheets of GPUs.
 
-use foreglow_shared::edit_distance;
+use foreglow_shared::{distinct, edit_distance};
 
 use crate::columns::read_rows;
 use crate::{Precision, PublicError};
@@ -152,9 +152,7 @@ pub fn similar_names(asked: &str, names: impl Iterator<Item = String>) -> Vec<St
         let shortened = (1..=words.len()).map(|count| words[..count].concat());
         shortened.map(|name| edit_distance(&asked, &name)).min()
     };
-    let mut near: Vec<(Option<usize>, usize, String)> = names.map(|name| (distance(&name), name.len(), name)).collect();
-    near.sort_unstable();
-    near.dedup();
+    let near = distinct(names.map(|name| (distance(&name), name.len(), name)));
     near.into_iter().map(|(.., name)| name).take(MOST_SIMILAR).collect()
 }
 

@@ -1,9 +1,7 @@
 //! The tables in a compact form, column by column, for the page. Packed tables of fewer networks
 //! give the same digits for these: the order of rows and names is the same.
 
-use std::collections::BTreeSet;
-
-use foreglow_shared::Mode;
+use foreglow_shared::{Mode, distinct};
 
 use crate::gpu::Gpu;
 use crate::{
@@ -15,9 +13,10 @@ impl Measurements {
     /// Returns the table of the networks with rows that every fit has, and of all their rows.
     pub fn of_usual_networks(&self) -> Self {
         let name = |row: &Measurement| self.networks[row.conditions.network].name.as_str();
-        let usual: BTreeSet<&str> = self.rows.iter().filter(|row| row.is_base).map(name).collect();
-        let kept: Vec<usize> =
-            (0..self.networks.len()).filter(|network| usual.contains(self.networks[*network].name.as_str())).collect();
+        let usual = distinct(self.rows.iter().filter(|row| row.is_base).map(name));
+        let kept: Vec<usize> = (0..self.networks.len())
+            .filter(|network| usual.binary_search(&self.networks[*network].name.as_str()).is_ok())
+            .collect();
         let place = |network: usize| kept.binary_search(&network).ok();
         let row = |row: &Measurement| {
             let conditions = Conditions { network: place(row.conditions.network)?, ..row.conditions };

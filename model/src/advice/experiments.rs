@@ -2,9 +2,9 @@
 //! on those that were never measured.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use foreglow_shared::{CoreSplit, MachineType, Observation, Rate};
+use foreglow_shared::{CoreSplit, MachineType, Observation, Rate, distinct};
 
 use super::belief::{Location, Point};
 use super::pool::{RATES, most_executors, thinned, was_made};
@@ -136,12 +136,11 @@ impl<'a> Experiments<'a> {
                 rate: rate(&self.sites[site], timed.placement),
             });
         }
-        let known: BTreeSet<(usize, CoreSplit)> =
-            choices.iter().map(|choice| (choice.site, choice.timed.placement.split())).collect();
+        let known = distinct(choices.iter().map(|choice| (choice.site, choice.timed.placement.split())));
         let is_open = |(_, site): &(usize, &Site)| site.is_offered && site.has_runs;
         for (index, site) in self.sites.iter().enumerate().filter(is_open) {
             for placement in self.placements(site, space) {
-                if known.contains(&(index, placement.split())) {
+                if known.binary_search(&(index, placement.split())).is_ok() {
                     continue;
                 }
                 let Some(secs) = self.secs(site, placement.split(), 1.0) else { continue };

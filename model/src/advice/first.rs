@@ -1,9 +1,7 @@
 //! The first runs of a job, before any time can be predicted.
 
-use std::collections::BTreeSet;
-
 use foreglow_numeric::median;
-use foreglow_shared::{Job, JobGroup, Observation};
+use foreglow_shared::{Job, JobGroup, Observation, distinct};
 
 use super::pool::{most_executors, partition_size, settings};
 use super::{Advice, Suggestion, Verdict};
@@ -76,7 +74,7 @@ fn first_settings(
         job.observations.iter().map(Setting::of).filter(|s| {
             (s.executors, s.cores_per_executor) == (executors, cores_per_executor) && s.sampling_rate < 1.0
         });
-    let rates_there: BTreeSet<u64> = small_there.map(|s| s.sampling_rate.to_bits()).collect();
+    let rates_there = distinct(small_there.map(|s| s.sampling_rate.to_bits()));
     // A part of the job whose progress tells the whole needs no other one on its configuration,
     // and a long part elsewhere.
     let is_whole_known = |run: &Observation| {

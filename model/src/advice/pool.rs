@@ -1,6 +1,6 @@
 //! The runs that can be made.
 
-use foreglow_shared::{CoreSplit, Job};
+use foreglow_shared::{CoreSplit, Job, distinct};
 
 use crate::capacity::Capacity;
 use crate::{Exclusion, Setting};
@@ -13,9 +13,7 @@ const MOST_COUNTS: usize = 8;
 /// Thins a list of counts: short lists are kept, long ones are reduced to the ends and geometric
 /// steps.
 pub(super) fn thinned(counts: &[u32]) -> Vec<u32> {
-    let mut sorted = counts.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
+    let sorted = distinct(counts.iter().copied());
     if sorted.len() <= MOST_COUNTS {
         return sorted;
     }

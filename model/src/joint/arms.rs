@@ -1,11 +1,11 @@
 //! Arms: the choices of a user besides executors and cores.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use foreglow_shared::{
     Context, Engine, Hardware, IncompleteOutcome, IncompleteRun, Job, JobGroup, Observation, TrainedAccuracy, Workload,
-    sort_by,
+    distinct, sort_by,
 };
 use serde::{Deserialize, Serialize};
 
@@ -275,8 +275,8 @@ pub(super) fn check_count(group: &JobGroup) -> Result<(), FitError> {
     let measured = || group.jobs.iter().filter(|job| !job.observations.is_empty());
     let shown =
         group.jobs.iter().filter(|job| !job.observations.is_empty() || job.incomplete.iter().any(is_out_of_memory));
-    let hardware: BTreeSet<Hardware> = shown.map(|job| job.context.hardware()).collect();
-    let learnings: BTreeSet<Learning> = measured().map(Learning::of).collect();
+    let hardware = distinct(shown.map(|job| job.context.hardware()));
+    let learnings = distinct(measured().map(Learning::of));
     let count = (hardware.len() + group.other_machines().len()) * learnings.len();
     if count > MOST_ARMS { Err(FitError::TooManyArms { count, most: MOST_ARMS }) } else { Ok(()) }
 }
@@ -310,9 +310,7 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
         runs.any(|job| job.incomplete.iter().any(is_out_of_memory))
     };
     hardware_of.retain(|hardware| has_times_on(hardware) || has_exceeded(hardware));
-    let mut learnings: Vec<Learning> = by_arm.keys().map(|(_, learning)| *learning).collect();
-    sort_by(&mut learnings, Ord::cmp);
-    learnings.dedup();
+    let mut learnings = distinct(by_arm.keys().map(|(_, learning)| *learning));
     learnings.retain(|learning| measured(&|(_, own)| own == learning));
     let mut shared = Shared::of(group);
     let mut arms = Vec::new();

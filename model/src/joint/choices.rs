@@ -1,9 +1,8 @@
 //! Partition sizes and batch sizes of the arms.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use foreglow_shared::Job;
+use foreglow_shared::{Job, distinct};
 
 use super::arms::FittedArm;
 use crate::memory::Footprint;
@@ -11,7 +10,7 @@ use crate::memory::Footprint;
 impl FittedArm {
     /// Returns the other partition sizes of completed runs, if the runs show the effect of the size
     /// on the time.
-    pub(super) fn other_sizes(&self, has_column: bool) -> BTreeSet<u32> {
+    pub(super) fn other_sizes(&self, has_column: bool) -> Vec<u32> {
         // A fit of the arm alone cannot predict sizes that ran only on other machine types.
         let runs = match &self.own {
             Some(_) => &self.job.observations,
@@ -19,7 +18,7 @@ impl FittedArm {
         };
         let is_shown = self.clone().assume_partition_size(self.partition_size, has_column);
         let sizes = runs.iter().map(|run| run.partition_size);
-        sizes.filter(|size| is_shown && *size != self.partition_size).collect()
+        distinct(sizes.filter(|size| is_shown && *size != self.partition_size))
     }
 
     /// Returns the arm with its usual partition size, then with each other one.
@@ -85,7 +84,7 @@ impl FittedArm {
 /// ones with the same averaging interval, on each hardware of the arms.
 pub(super) fn between(arms: &[FittedArm], batch_sizes: &[u32]) -> Vec<FittedArm> {
     let workload = |arm: &FittedArm| (arm.job.context.workload.average_every, arm.job.context.workload.batch_size);
-    let measured: BTreeSet<(Option<u32>, u32)> = arms.iter().map(workload).collect();
+    let measured = distinct(arms.iter().map(workload));
     let smaller_of = |arm: &FittedArm, batch_size: u32| {
         let (interval, measured_size) = workload(arm);
         let sizes = || measured.iter().filter(|(other, _)| *other == interval).map(|(_, size)| *size);

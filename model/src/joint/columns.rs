@@ -1,9 +1,8 @@
 //! The runs of all arms as rows of one table.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use foreglow_shared::{Context, CoreSplit, Engine, IncompleteOutcome, Job, JobGroup};
+use foreglow_shared::{Context, CoreSplit, Engine, IncompleteOutcome, Job, JobGroup, distinct};
 
 use super::arms::FittedArm;
 use crate::capacity::meaning_of_executors;
@@ -75,10 +74,11 @@ impl Columns {
     /// Builds the table of a group; `None` without a completed run.
     pub(super) fn of(group: &JobGroup) -> Option<(Self, Dataset)> {
         let own: Vec<FeatureRow> = group.jobs.iter().flat_map(rows).collect();
-        let mut machines: BTreeSet<String> = own.iter().map(|row| row.machine.clone()).collect();
-        machines.extend(group.other_machines().iter().map(|job| job.context.machine_name()));
+        let others = group.other_machines();
+        let others = others.iter().map(|job| job.context.machine_name());
+        let machines = distinct(own.iter().map(|row| row.machine.clone()).chain(others));
         let mut others: Vec<FeatureRow> = group.lenders.iter().flat_map(|job| rows(job)).collect();
-        others.retain(|row| machines.contains(&row.machine));
+        others.retain(|row| machines.binary_search(&row.machine).is_ok());
         let step = others.len().div_ceil(MOST_LENT).max(1);
         let rows: Vec<FeatureRow> = own.iter().cloned().chain(others.into_iter().step_by(step)).collect();
         let rows = fitting(group, rows);
@@ -89,8 +89,8 @@ impl Columns {
         // no column.
         let varies = |value: &dyn Fn(&FeatureRow) -> String| {
             machines.iter().any(|machine| {
-                let of: BTreeSet<String> = rows.iter().filter(|row| row.machine == *machine).map(value).collect();
-                of.len() > 1
+                let mut of = rows.iter().filter(|row| row.machine == *machine).map(value);
+                of.next().is_some_and(|first| of.any(|other| other != first))
             })
         };
         let mut jobs = group.jobs.iter().chain(group.lenders.iter().map(Arc::as_ref));
@@ -213,7 +213,6 @@ fn fitting(group: &JobGroup, rows: Vec<FeatureRow>) -> Vec<FeatureRow> {
     let fits = |row: &FeatureRow| {
         row.engine == Engine::Spark.as_str() || processors(&row.machine).is_none_or(|count| row.split.slots() <= count)
     };
-    let kept: BTreeSet<String> =
-        rows.iter().filter(|row| fits(row) && !row.is_bound).map(|row| row.machine.clone()).collect();
-    rows.into_iter().filter(|row| fits(row) || !kept.contains(&row.machine)).collect()
+    let kept = distinct(rows.iter().filter(|row| fits(row) && !row.is_bound).map(|row| row.machine.clone()));
+    rows.into_iter().filter(|row| fits(row) || kept.binary_search(&row.machine).is_err()).collect()
 }

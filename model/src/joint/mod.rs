@@ -12,10 +12,9 @@ mod arms;
 mod choices;
 mod columns;
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use foreglow_shared::{Context, CoreSplit, Job, JobDefinition, JobGroup, TrainedAccuracy};
+use foreglow_shared::{Context, CoreSplit, Job, JobDefinition, JobGroup, TrainedAccuracy, distinct};
 
 pub(crate) use self::arm_predictor::ArmPredictor;
 pub(crate) use self::arms::FittedArm;
@@ -186,7 +185,7 @@ impl JointPredictor {
     /// Returns the partition sizes of the completed runs, ascending.
     pub fn partition_sizes(&self) -> Vec<u32> {
         let runs = self.fitted.iter().flat_map(|arm| &arm.job.observations);
-        runs.map(|run| run.partition_size).collect::<BTreeSet<u32>>().into_iter().collect()
+        distinct(runs.map(|run| run.partition_size))
     }
 
     /// Predicts only with this partition size.
@@ -391,5 +390,5 @@ fn without_larger_job(mut prediction: Prediction) -> Prediction {
 
 fn distinct_settings(job: &Job) -> usize {
     let key = |setting: Setting| (setting.split(), setting.sampling_rate.to_bits());
-    job.observations.iter().map(|run| key(Setting::of(run))).collect::<BTreeSet<_>>().len()
+    distinct(job.observations.iter().map(|run| key(Setting::of(run)))).len()
 }

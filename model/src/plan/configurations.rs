@@ -1,8 +1,6 @@
 //! The configurations of an arm, and the machines that each needs.
 
-use std::collections::BTreeSet;
-
-use foreglow_shared::{CoreSplit, Engine, LEAST_SPARK_MEMORY_MIB, Observation, SlotTimes};
+use foreglow_shared::{CoreSplit, Engine, LEAST_SPARK_MEMORY_MIB, Observation, SlotTimes, distinct};
 
 use super::{Exclusion, MAX_LISTED, Placement, Pricing, Space};
 use crate::capacity::Capacity;
@@ -25,11 +23,11 @@ pub(super) fn configurations(predictor: &JointPredictor, index: usize, space: &S
         let runs = measured(predictor, index);
         if space.cores_per_executor.is_empty() {
             let most = (most / executors.len()).max(side);
-            cores = thinned(&cores, runs.iter().map(|run| run.cores_per_executor).collect(), most);
+            cores = thinned(&cores, distinct(runs.iter().map(|run| run.cores_per_executor)), most);
         }
         if space.executors.is_empty() {
             let most = (most / cores.len()).max(side);
-            executors = thinned(&executors, runs.iter().map(|run| run.executors).collect(), most);
+            executors = thinned(&executors, distinct(runs.iter().map(|run| run.executors)), most);
         }
     }
     space.splits(&executors, &cores)
@@ -37,13 +35,13 @@ pub(super) fn configurations(predictor: &JointPredictor, index: usize, space: &S
 
 /// Returns at most about `most` of these ascending counts: the measured ones, if they are at most
 /// half of that, and geometric steps to the largest one.
-fn thinned(counts: &[u32], measured: BTreeSet<u32>, most: usize) -> Vec<u32> {
+fn thinned(counts: &[u32], measured: Vec<u32>, most: usize) -> Vec<u32> {
     let Some(largest) = counts.last().filter(|_| counts.len() > most) else { return counts.to_vec() };
-    let mut kept = if measured.len() <= most / 2 { measured } else { BTreeSet::new() };
+    let mut kept = if measured.len() <= most / 2 { measured } else { Vec::new() };
     let steps = (most - kept.len()).max(2) - 1;
     let step = |step: usize| libm::round(libm::pow(f64::from(*largest), step as f64 / steps as f64)) as u32;
     kept.extend((0..=steps).map(step));
-    kept.into_iter().collect()
+    distinct(kept)
 }
 
 /// Returns the numbers of executors and of cores per executor to compare on an arm, ascending.
@@ -57,10 +55,10 @@ pub(super) fn counts(predictor: &JointPredictor, index: usize, space: &Space) ->
     let cores = runs.iter().map(|run| run.cores_per_executor);
     if predictor.arms()[index].basis == Basis::Simulated {
         let usual: Vec<u32> = SlotTimes::compared_executors(executors.max().unwrap_or(1)).collect();
-        let or_given = |usual: Vec<u32>, given: &[u32]| distinct(if given.is_empty() { &usual } else { given }, None);
+        let or_given = |usual: Vec<u32>, given: &[u32]| distinct(if given.is_empty() { usual } else { given.to_vec() });
         return (or_given(usual, &space.executors), or_given(cores.collect(), &space.cores_per_executor));
     }
-    (distinct(&space.executors, executors.max()), distinct(&space.cores_per_executor, cores.max()))
+    (given_or_all(&space.executors, executors.max()), given_or_all(&space.cores_per_executor, cores.max()))
 }
 
 /// Returns the runs whose executors and cores are the measured range of an arm.
@@ -83,11 +81,8 @@ fn measured(predictor: &JointPredictor, index: usize) -> Vec<&Observation> {
 }
 
 /// Returns the given counts, or 1 to `most`, ascending.
-fn distinct(given: &[u32], most: Option<u32>) -> Vec<u32> {
-    let mut counts = if given.is_empty() { (1..=most.unwrap_or(1)).collect() } else { given.to_vec() };
-    counts.sort_unstable();
-    counts.dedup();
-    counts
+fn given_or_all(given: &[u32], most: Option<u32>) -> Vec<u32> {
+    if given.is_empty() { (1..=most.unwrap_or(1)).collect() } else { distinct(given.iter().copied()) }
 }
 
 /// Returns the memory for an executor with this peak, MiB: with a margin, rounded up, and not below

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use foreglow_shared::{CoreSplit, Rate, sort_by, sort_by_cached_key};
+use foreglow_shared::{CoreSplit, Rate, distinct, sort_by, sort_by_cached_key};
 use serde::{Deserialize, Serialize};
 
 use super::cache::{Cached, Weights};
@@ -446,10 +446,7 @@ impl Outstanding {
     fn places(&self) -> Vec<usize> {
         let single = [self.recommended, self.as_cheap, self.fastest, self.cheapest, self.likeliest];
         let lists = self.pareto.iter().chain(&self.best_per_machine).copied();
-        let mut places: Vec<usize> = single.into_iter().flatten().chain(lists).collect();
-        places.sort_unstable();
-        places.dedup();
-        places
+        distinct(single.into_iter().flatten().chain(lists))
     }
 
     /// Sorts the listed candidates, each with its place, and refers to them by their indices.
@@ -457,7 +454,7 @@ impl Outstanding {
         sort_by_cached_key(&mut listed, |(_, candidate)| (candidate.placement.arm, candidate.placement.split()));
         let mut indices: Vec<(usize, usize)> =
             listed.iter().enumerate().filter_map(|(index, (place, _))| Some(((*place)?, index))).collect();
-        indices.sort_unstable();
+        sort_by(&mut indices, Ord::cmp);
         let index = |place: usize| {
             let found = indices.binary_search_by_key(&place, |(place, _)| *place).ok()?;
             Some(indices[found].1)

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use foreglow_numeric::exponentials;
-use foreglow_shared::{CoreSplit, sort_by};
+use foreglow_shared::{CoreSplit, distinct};
 
 use super::configurations::{counts, place};
 use super::front::{MAX_FRONT, pareto_front};
@@ -123,12 +123,8 @@ impl Scanned {
         let last = self.front.len().saturating_sub(1);
         let places = self.front.len().min(most);
         let place = |index: usize| last * index / places.saturating_sub(1).max(1);
-        let mut listed: Vec<(u32, u32)> = (0..places).map(|index| self.front[place(index)].configuration).collect();
-        listed.extend(&self.passed_over);
-        listed.extend(self.best.iter().chain(others));
-        sort_by(&mut listed, Ord::cmp);
-        listed.dedup();
-        listed
+        let front = (0..places).map(|index| self.front[place(index)].configuration);
+        distinct(front.chain(self.passed_over.iter().chain(&self.best).chain(others).copied()))
     }
 }
 

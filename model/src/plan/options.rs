@@ -1,9 +1,9 @@
 //! Lists, packs and predicts the configurations of a plan.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use foreglow_shared::{CoreSplit, Job, Question, sort_by};
+use foreglow_shared::{CoreSplit, Job, Question, distinct, sort_by};
 
 use super::cache::Cache;
 use super::configurations::{configurations, place};
@@ -221,7 +221,7 @@ impl Listing {
         let is_measured = |size: &u32| arms.iter().any(|arm| arm.batch_size == *size);
         for size in space.batch_sizes.iter().filter(|size| !is_measured(size)) {
             let measured = arms.iter().filter(|arm| arm.basis != Basis::Interpolated);
-            let measured: BTreeSet<u32> = measured.map(|arm| arm.batch_size).collect();
+            let measured = distinct(measured.map(|arm| arm.batch_size));
             let measured: Vec<String> = measured.iter().map(u32::to_string).collect();
             let reason =
                 format!("it was not measured, only {}; collect two or three runs with it", measured.join(", "));

@@ -1,7 +1,7 @@
 //! Which prices apply to a job: those of the catalog, and those of a price sheet for the machines
 //! that the catalog lacks.
 
-use foreglow_shared::{Catalog, JobGroup, PriceSheet};
+use foreglow_shared::{Catalog, JobGroup, PriceSheet, distinct};
 
 /// Prices of machine types.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,8 +42,7 @@ impl Prices {
             let own = group.jobs.iter().filter(|job| !job.observations.is_empty());
             names.extend(own.chain(group.other_machines()).map(|job| job.context.machine_name()));
         }
-        names.sort_unstable();
-        names.dedup();
+        let names = distinct(names);
         // A job measured in a single context is charged by a sheet, unless the user asks for
         // machines.
         let measured = group.jobs.iter().filter(|job| !job.observations.is_empty()).count();

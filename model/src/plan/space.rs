@@ -1,8 +1,6 @@
 //! The configurations and prices to choose from.
 
-use std::collections::BTreeSet;
-
-use foreglow_shared::{Catalog, CatalogError, CoreSplit, Job, PriceSheet, Question};
+use foreglow_shared::{Catalog, CatalogError, CoreSplit, Job, PriceSheet, Question, distinct};
 
 use super::Pricing;
 use crate::{Arm, DecideError, JointPredictor};
@@ -88,8 +86,7 @@ impl Space {
             let with = |executors: u32| cores.iter().map(move |cores| CoreSplit::even(executors, *cores));
             return executors.iter().copied().flat_map(with).collect();
         }
-        let splits: BTreeSet<CoreSplit> = CoreSplit::all(executors, &self.total_cores).into_iter().collect();
-        splits.into_iter().collect()
+        distinct(CoreSplit::all(executors, &self.total_cores))
     }
 
     /// Checks the counts and the prices.

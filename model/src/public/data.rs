@@ -6,7 +6,7 @@ use foreglow_public::{
     BuiltInNetwork, Measurements, NetworkCosts, PublicError, PublicModel, StepMemory, Variances, short_name,
     similar_names,
 };
-use foreglow_shared::{Catalog, Job, JobGroup, MachineType, Workload};
+use foreglow_shared::{Catalog, Job, JobGroup, MachineType, Workload, distinct};
 
 use super::basis::Comparison;
 use super::own_runs::{OwnRuns, batch_size, gpus_of};
@@ -115,10 +115,7 @@ impl PublicData {
     /// Returns the names of all networks, ascending.
     pub fn networks(&self) -> Vec<String> {
         let names = self.table.networks.iter().chain(self.table.built_in.iter().map(|network| &network.costs));
-        let mut names: Vec<String> = names.map(|network| network.name.clone()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        distinct(names.map(|network| network.name.clone()))
     }
 
     /// Returns the short names of all GPUs.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foreglow_public::{Gpus, Precision};
-use foreglow_shared::{Catalog, Context, CoreSplit, Workload, sort_by};
+use foreglow_shared::{Catalog, Context, Workload, distinct};
 
 use super::OwnSpeed;
 use crate::JointPredictor;
@@ -89,9 +89,7 @@ fn speeds<'a>(
     memory_gib: f64,
 ) -> impl Iterator<Item = OwnSpeed> + 'a {
     let job = predictor.job(arm);
-    let mut splits: Vec<CoreSplit> = job.observations.iter().map(|run| run.split()).collect();
-    sort_by(&mut splits, Ord::cmp);
-    splits.dedup();
+    let splits = distinct(job.observations.iter().map(|run| run.split()));
     splits.into_iter().filter_map(move |split| {
         let prediction = predictor.predict_split(arm, split);
         let log_deviation = prediction.spread.as_ref()?.log_deviation()?;

@@ -1,6 +1,7 @@
 //! The fitted predictor of a scenario.
 
 use foreglow_learner::{Cancelled, Grid, Hierarchy, Work};
+use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
@@ -140,6 +141,6 @@ fn varies_alone(rows: &[AveragedRun], feature: Feature) -> bool {
         Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() })
     };
     let mut keys: Vec<_> = rows.iter().map(others).collect();
-    keys.sort_unstable();
+    sort_by(&mut keys, Ord::cmp);
     keys.windows(2).any(|pair| pair[0] == pair[1])
 }

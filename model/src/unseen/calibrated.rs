@@ -6,10 +6,10 @@
 //! measured CNNs. They include the slowdown by other executors, and the difference between layers
 //! in a network and layers timed alone. The residuals of the CNNs give the interval.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use foreglow_numeric::dot;
-use foreglow_shared::{Context, CoreSplit, Job, Observation};
+use foreglow_shared::{Context, CoreSplit, Job, Observation, distinct};
 
 use super::costs::INPUT;
 use super::layer::Layer;
@@ -101,7 +101,7 @@ struct Known<'a> {
 /// Returns the factors of preparation and layers in each configuration, with the least squared
 /// relative error over the CNNs.
 fn factors(known: &[Known<'_>]) -> BTreeMap<CoreSplit, [f64; 2]> {
-    let configurations: BTreeSet<CoreSplit> = known.iter().flat_map(|cnn| cnn.totals.keys().copied()).collect();
+    let configurations = distinct(known.iter().flat_map(|cnn| cnn.totals.keys().copied()));
     let fit = |at: CoreSplit| {
         let totals = known.iter().filter_map(|cnn| Some((cnn.secs, libm::exp(*cnn.totals.get(&at)?))));
         let mut rows: Vec<Vec<f64>> = totals.map(|(secs, total)| secs.map(|secs| secs / total).to_vec()).collect();

@@ -4,9 +4,9 @@
 //! that all CNNs share. [`UnseenCnn`] predicts the time per image of the new CNN. Each measured run
 //! is scaled by the ratio of both times, and runs of one setting are averaged over the CNNs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use foreglow_shared::{Context, CoreSplit, Job, Observation};
+use foreglow_shared::{Context, CoreSplit, Job, Observation, distinct};
 
 use super::{CostedRun, GraphCosts, Layer, RunParts, UnseenCnn};
 use crate::Spread;
@@ -165,8 +165,8 @@ pub(super) fn log_secs_per_image(job: &Job) -> BTreeMap<CoreSplit, f64> {
 
 /// Returns the undisturbed runs, and the disturbed ones of settings without an undisturbed run.
 pub(super) fn undisturbed(job: &Job) -> impl Iterator<Item = &Observation> {
-    let quiet: BTreeSet<_> = job.observations.iter().filter(|run| !run.disturbed).map(key).collect();
-    job.observations.iter().filter(move |run| !run.disturbed || !quiet.contains(&key(run)))
+    let quiet = distinct(job.observations.iter().filter(|run| !run.disturbed).map(key));
+    job.observations.iter().filter(move |run| !run.disturbed || quiet.binary_search(&key(run)).is_err())
 }
 
 fn slots(run: &Observation) -> f64 {

@@ -32,6 +32,8 @@ fn files(folder: &Path) -> Vec<String> {
 
 /// Interrupts a command and waits for its end.
 fn interrupt(mut command: Child) {
+    // Open until the end, because the end of its input would also end the command.
+    let _input = command.stdin.take();
     kill_process(Pid::from_raw(command.id() as i32).unwrap(), Signal::INT).unwrap();
     assert_eq!(command.wait().unwrap().code(), Some(130));
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use foreglow_shared::{Observation, WhatIf, format_duration};
+use foreglow_shared::{Observation, WhatIf, distinct, format_duration};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -170,9 +170,7 @@ impl Drawing for CompletionTimes {
             }
             picture.group("g", &format!("line {}", shade(cores, line.cores_per_executor)), &drawn);
         }
-        let mut counts: Vec<u32> = runs.iter().map(|run| run.run.cores_per_executor).collect();
-        counts.sort_unstable();
-        counts.dedup();
+        let counts = distinct(runs.iter().map(|run| run.run.cores_per_executor));
         // Runs over all images are drawn on top.
         for (kind, is_whole) in [("share", false), ("whole", true)] {
             let of_kind = || runs.iter().filter(|run| (run.run.sampling_rate == 1.0) == is_whole);

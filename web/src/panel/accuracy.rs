@@ -2,7 +2,7 @@
 //! settings.
 
 use foreglow_model::{TrainedSetting, format_cost};
-use foreglow_shared::{format_duration, format_percent, format_rate, sort_by};
+use foreglow_shared::{distinct, format_duration, format_percent, format_rate};
 use leptos::prelude::*;
 
 use crate::data::job::Limits;
@@ -119,10 +119,7 @@ fn described((batch, every): (u32, Option<u32>)) -> String {
 
 /// The mini-batches and averaging intervals that share a colour.
 fn ways(trained: &[TrainedSetting]) -> Vec<(u32, Option<u32>)> {
-    let mut ways: Vec<(u32, Option<u32>)> = trained.iter().map(way).collect();
-    sort_by(&mut ways, Ord::cmp);
-    ways.dedup();
-    ways
+    distinct(trained.iter().map(way))
 }
 
 fn way(row: &TrainedSetting) -> (u32, Option<u32>) {

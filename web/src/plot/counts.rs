@@ -1,6 +1,6 @@
 //! Numbers of executors and cores that a chart shows.
 
-use foreglow_shared::Observation;
+use foreglow_shared::{Observation, distinct, sort_by};
 
 /// Limit on the lines, for distinguishable lines.
 const MOST_LINES: usize = 6;
@@ -18,16 +18,13 @@ pub fn lines_for(counts: &[u32], measured: &[u32]) -> Vec<u32> {
             chosen[place] = *count;
         }
     }
-    chosen.sort_unstable();
+    sort_by(&mut chosen, Ord::cmp);
     chosen
 }
 
 /// The distinct counts of some runs, ascending.
 pub fn counts_of(observations: &[Observation], count: fn(&Observation) -> u32) -> Vec<u32> {
-    let mut counts: Vec<u32> = observations.iter().map(count).collect();
-    counts.sort_unstable();
-    counts.dedup();
-    counts
+    distinct(observations.iter().map(count))
 }
 
 /// Thins ascending counts to at most `most`, keeping both ends. The remaining ones are nearest to

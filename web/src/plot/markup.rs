@@ -1,6 +1,7 @@
 //! Markup built as text. Setting one text is much faster than creating a thousand nodes with a
 //! browser call per attribute, and an unchanged text is not drawn again.
 
+use foreglow_shared::distinct;
 use std::fmt::{Display, Write};
 
 /// SVG or HTML in which all inserted values are escaped.
@@ -62,11 +63,8 @@ impl Markup {
     pub fn circles(&mut self, class: &str, points: Vec<(f64, f64)>, r: f64) {
         const STEPS: f64 = 10.0;
         let place = |(x, y): (f64, f64)| [x, y].map(|px| (px * STEPS).round() as i32);
-        let mut places: Vec<[i32; 2]> = points.into_iter().map(place).collect();
-        places.sort_unstable();
-        places.dedup();
         let mut path = String::new();
-        for [x, y] in places {
+        for [x, y] in distinct(points.into_iter().map(place)) {
             let (left, middle) = (f64::from(x) / STEPS - r, f64::from(y) / STEPS);
             // Writing to a `String` cannot fail.
             let _ = write!(path, "M{left:.1} {middle:.1}a{r} {r} 0 1 0 {0} 0a{r} {r} 0 1 0 -{0} 0", 2.0 * r);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use foreglow_shared::sort_by_cached_key;
+use foreglow_shared::{sort_by, sort_by_cached_key};
 
 use crate::dataset::{Features, Values};
 use crate::permutation::hash;
@@ -73,7 +73,7 @@ impl Points {
             return None;
         }
         let mut kept: Vec<usize> = contexts.iter().flat_map(|rows| rows.iter().take(most)).copied().collect();
-        kept.sort_unstable();
+        sort_by(&mut kept, Ord::cmp);
         Some(kept)
     }
 

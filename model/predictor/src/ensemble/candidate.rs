@@ -1,7 +1,7 @@
 //! The candidates that an ensemble blends, and the choice of those that compete for a shape of
 //! question.
 
-use std::collections::BTreeSet;
+use foreglow_shared::distinct;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -171,10 +171,7 @@ pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known, is_brief: bool
 /// more of them.
 pub(super) fn has_three_counts(points: &Points, meanings: &[Option<Meaning>]) -> bool {
     let mut replicas = (0..meanings.len()).filter(|column| meanings[*column] == Some(Meaning::Replicas));
-    replicas.all(|column| {
-        let counts: BTreeSet<u64> = points.numeric.iter().map(|row| row[column].to_bits()).collect();
-        counts.len() > 2
-    })
+    replicas.all(|column| distinct(points.numeric.iter().map(|row| row[column].to_bits())).len() > 2)
 }
 
 /// Whether the questions are about more workers than were measured, of all contexts or of their

@@ -28,7 +28,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use foreglow_shared::sort_by;
+use foreglow_shared::distinct;
 
 use crate::Spread;
 use crate::ensemble::distance::Distances;
@@ -172,9 +172,7 @@ pub(super) struct HeldOutFold {
 impl HeldOutFold {
     /// Returns the number of contexts that the rows are of.
     fn contexts(&self) -> usize {
-        let mut contexts: Vec<usize> = self.rows.iter().map(|row| row.context).collect();
-        sort_by(&mut contexts, Ord::cmp);
-        contexts.dedup();
+        let contexts = distinct(self.rows.iter().map(|row| row.context));
         contexts.len()
     }
 

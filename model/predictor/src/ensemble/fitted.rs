@@ -1,5 +1,6 @@
 //! Cache of fits: candidates on all rows, and their blend for each shape of question.
 
+use foreglow_shared::distinct;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -113,13 +114,11 @@ impl Fitted {
                 _ => row.clone(),
             };
             let groups: Vec<Vec<u32>> = test.points.category.iter().map(group).collect();
-            let mut names = groups.clone();
-            names.sort_unstable();
-            names.dedup();
+            let names = distinct(&groups);
             for (kind, member) in missing.iter().zip(fits) {
                 held_out.insert((fold.clone(), key(kind)), member.logs(&test.points));
             }
-            let contexts = groups.iter().map(|own| names.binary_search(own).unwrap_or_else(|place| place)).collect();
+            let contexts = groups.iter().map(|own| names.binary_search(&own).unwrap_or_else(|place| place)).collect();
             Trial {
                 rows: fold.test.clone(),
                 predicted: kinds.iter().map(|kind| held_out[&(fold.clone(), key(kind))].clone()).collect(),

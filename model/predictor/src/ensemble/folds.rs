@@ -1,7 +1,7 @@
 //! Chooses hold-out folds for a shape of question: held-out rows have the same relation to the
 //! fitted rows as the question has to all rows.
 
-use foreglow_shared::sort_by;
+use foreglow_shared::{distinct, sort_by};
 
 use crate::ensemble::axis::{End, Side};
 use crate::ensemble::canonical::{MANY_ROWS, Table};
@@ -118,9 +118,7 @@ fn cuts(extent: &Extent, (column, side): (usize, Side)) -> Vec<Cut> {
 
 /// Holds out whole groups of rows.
 fn by_group<K: Ord + Clone>(table: &Table, key: impl Fn(usize) -> K) -> Vec<Fold> {
-    let mut keys: Vec<K> = (0..table.rows()).map(&key).collect();
-    sort_by(&mut keys, Ord::cmp);
-    keys.dedup();
+    let keys = distinct((0..table.rows()).map(&key));
     let folds = count(table).min(keys.len());
     if folds < 2 {
         return Vec::new();

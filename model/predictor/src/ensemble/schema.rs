@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use foreglow_shared::sort_by;
+use foreglow_shared::distinct;
 
 use crate::dataset::{Column, DatasetError, Features, Points, UNSEEN, Values};
 
@@ -26,9 +26,7 @@ impl Schema {
         let kind = |column: &Column| match &column.values {
             Values::Numeric { .. } => Kind::Numeric { name: column.name.clone() },
             Values::Category { levels, codes } => {
-                let mut used: Vec<String> = codes.iter().map(|code| levels[*code as usize].clone()).collect();
-                sort_by(&mut used, Ord::cmp);
-                used.dedup();
+                let used = distinct(codes.iter().map(|code| levels[*code as usize].clone()));
                 Kind::Category { name: column.name.clone(), levels: used }
             }
         };

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use foreglow_shared::sort_by;
+use foreglow_shared::{distinct, sort_by};
 
 use crate::dataset::UNSEEN;
 use crate::ensemble::axis::{Axis, End, Side};
@@ -132,9 +132,7 @@ impl Extent {
     /// Returns the combinations of names of some categories that have many rows compared with
     /// `few`, ascending.
     pub(crate) fn rich(&self, columns: &[usize], few: usize) -> Vec<Vec<u32>> {
-        let mut all: Vec<Vec<u32>> = self.contexts.iter().map(|context| names(&context.names, columns)).collect();
-        sort_by(&mut all, Ord::cmp);
-        all.dedup();
+        let all = distinct(self.contexts.iter().map(|context| names(&context.names, columns)));
         let place = |context: &Context| all.binary_search(&names(&context.names, columns)).unwrap_or(0);
         let mut rows = vec![0; all.len()];
         self.contexts.iter().for_each(|context| rows[place(context)] += context.rows);
@@ -156,9 +154,7 @@ impl Extent {
     /// Returns the number of distinct names in all categories.
     pub(crate) fn names(&self) -> usize {
         let distinct = |column: usize| {
-            let mut codes: Vec<u32> = self.contexts.iter().map(|context| context.names[column]).collect();
-            sort_by(&mut codes, Ord::cmp);
-            codes.dedup();
+            let codes = distinct(self.contexts.iter().map(|context| context.names[column]));
             codes.len()
         };
         (0..self.varying.len()).map(distinct).sum()

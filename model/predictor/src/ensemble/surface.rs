@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
-use foreglow_shared::sort_by;
+use foreglow_shared::distinct;
 
 use crate::dataset::Features;
 use crate::ensemble::Ensemble;
@@ -245,9 +245,7 @@ fn segments<'a>(axes: impl Iterator<Item = &'a Axis>, values: &[f64]) -> impl It
         let (smallest, largest) = (axis.smallest(), axis.largest());
         [values.partition_point(|x| *x < smallest), values.partition_point(|x| *x <= largest)]
     };
-    let mut starts: Vec<usize> = axes.flat_map(ends).chain([0, values.len()]).collect();
-    sort_by(&mut starts, Ord::cmp);
-    starts.dedup();
+    let starts = distinct(axes.flat_map(ends).chain([0, values.len()]));
     (1..starts.len()).map(move |end| starts[end - 1]..starts[end])
 }
 

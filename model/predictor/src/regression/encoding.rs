@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use foreglow_shared::sort_by;
+use foreglow_shared::distinct;
 
 use crate::dataset::Points;
 use crate::regression::{mean, spread};
@@ -101,9 +101,7 @@ impl Numeric {
 
 impl Category {
     fn of(points: &Points, column: usize) -> Option<Self> {
-        let mut levels: Vec<u32> = points.category.iter().map(|row| row[column]).collect();
-        sort_by(&mut levels, Ord::cmp);
-        levels.dedup();
+        let levels = distinct(points.category.iter().map(|row| row[column]));
         (levels.len() > 1).then_some(Self { column, levels })
     }
 }

@@ -3,7 +3,7 @@
 use foreglow_numeric::{Cholesky, Matrix, dot};
 use serde::{Deserialize, Serialize};
 
-use foreglow_shared::sort_by_cached_key;
+use foreglow_shared::{sort_by, sort_by_cached_key};
 
 use crate::dataset::{Points, Training};
 use crate::permutation::hash;
@@ -173,7 +173,7 @@ fn sample(rows: usize) -> Vec<usize> {
     if rows > LEARNT_FROM {
         sort_by_cached_key(&mut order, |row| (hash(*row), *row));
         order.truncate(LEARNT_FROM);
-        order.sort_unstable();
+        sort_by(&mut order, Ord::cmp);
     }
     order
 }

@@ -1,11 +1,11 @@
 //! A fit of a table in which some names of a category, such as machine types, have few rows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foreglow_numeric::median;
 
-use foreglow_shared::sort_by_cached_key;
+use foreglow_shared::{distinct, sort_by_cached_key};
 
 use super::transfer::{OnPeers, Transfer, TransferRow, half_width_of, slow_runs, spread_of};
 use crate::ensemble::{Group, describe, measured};
@@ -107,10 +107,10 @@ impl Borrowing {
             tuning,
         };
         let compared = borrowing.for_peers(dataset.features()).ok()?;
-        let all = distinct(&compared, &(0..compared.rows()).collect::<Vec<usize>>());
+        let all = count_settings(&compared, &(0..compared.rows()).collect::<Vec<usize>>());
         let mut full = Vec::new();
         for (name, rows) in rows {
-            let settings = distinct(&compared, &rows);
+            let settings = count_settings(&compared, &rows);
             if settings < ENOUGH_SETTINGS {
                 borrowing.few.insert(name, rows);
             } else if settings as f64 >= FULL_SHARE * all as f64 {
@@ -172,8 +172,11 @@ impl Borrowing {
 
     /// Returns the regressions on the peers for the names with few rows.
     fn borrowed(&self) -> &BTreeMap<String, Option<Borrowed>> {
-        let all = || self.few.iter().map(|(name, rows)| (name.clone(), self.borrow(rows))).collect();
-        self.borrowed.get_or_init(all)
+        self.borrowed.get_or_init(|| {
+            let mut all = BTreeMap::new();
+            all.extend(self.few.iter().map(|(name, rows)| (name.clone(), self.borrow(rows))));
+            all
+        })
     }
 
     fn borrow(&self, rows: &[usize]) -> Option<Borrowed> {
@@ -209,12 +212,13 @@ impl Borrowing {
         }
         let all = || self.borrowed().values().flatten().filter(|borrowed| !borrowed.slow.is_empty());
         let is_shared = all().count() * self.dataset.secs().len() > MOST_REFITTED;
-        let slow: BTreeSet<usize> = match is_shared {
-            true => all().flat_map(|borrowed| &borrowed.slow).flat_map(|slow| &slow.rows).copied().collect(),
-            false => own.iter().flat_map(|slow| &slow.rows).copied().collect(),
+        let slow = match is_shared {
+            true => distinct(all().flat_map(|borrowed| &borrowed.slow).flat_map(|slow| &slow.rows).copied()),
+            false => distinct(own.iter().flat_map(|slow| &slow.rows).copied()),
         };
         let fit = || {
-            let rows: Vec<usize> = (0..self.dataset.secs().len()).filter(|row| !slow.contains(row)).collect();
+            let rows: Vec<usize> =
+                (0..self.dataset.secs().len()).filter(|row| slow.binary_search(row).is_err()).collect();
             Ensemble::fit_tuned(&self.dataset.select(&rows), &self.known(), self.tuning).ok().map(Arc::new)
         };
         let mut known = self.without_slow.lock().unwrap_or_else(PoisonError::into_inner);
@@ -322,7 +326,7 @@ fn determined(features: &Features, rows: &BTreeMap<String, Vec<usize>>) -> Vec<S
 }
 
 /// Returns the number of distinct settings among some rows.
-fn distinct(features: &Features, rows: &[usize]) -> usize {
+fn count_settings(features: &Features, rows: &[usize]) -> usize {
     let key = |row: usize| -> Vec<u64> {
         let value = |column: &Column| match &column.values {
             Values::Numeric { values, .. } => (values[row] + 0.0).to_bits(),
@@ -330,5 +334,5 @@ fn distinct(features: &Features, rows: &[usize]) -> usize {
         };
         features.columns().iter().map(value).collect()
     };
-    rows.iter().map(|row| key(*row)).collect::<BTreeSet<_>>().len()
+    distinct(rows.iter().map(|row| key(*row))).len()
 }

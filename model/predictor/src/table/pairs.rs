@@ -13,10 +13,10 @@
 //! Instances", 2022) predicts one GPU type from another in the same way, with the times of
 //! operations as features.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use foreglow_shared::sort_by_cached_key;
+use foreglow_shared::{distinct, sort_by_cached_key};
 
 use super::transfer::{SLOW, half_width_of, spread_of};
 use crate::ensemble::{Group, add_group, measured};
@@ -41,7 +41,7 @@ pub(super) struct Pairs {
     numbers: Vec<String>,
     runs: Runs,
     /// Pairs of a machine type and a CNN that were measured.
-    measured: BTreeSet<(String, String)>,
+    measured: Vec<(String, String)>,
     /// Cache of corrections, by machine type and the others; `None` if these have too few
     /// configurations in common.
     corrections: Arc<Mutex<BTreeMap<Machines, Option<Arc<Correction>>>>>,
@@ -104,10 +104,10 @@ impl Pairs {
         sort_by_cached_key(&mut categories, |(_, names)| names.len());
         let (cnn, _) = categories.pop()?;
         let (machine, _) = categories.pop()?;
-        let (runs, measured, corrections) = (BTreeMap::new(), BTreeSet::new(), Arc::default());
+        let (runs, measured, corrections) = (BTreeMap::new(), Vec::new(), Arc::default());
         let mut pairs = Self { machine, cnn, others: categories, numbers, runs, measured, corrections };
-        pairs.runs = pairs.keys(&features).ok()?.into_iter().zip(settings).collect();
-        pairs.measured = pairs.runs.keys().map(|key| (key.machine.clone(), key.cnn.clone())).collect();
+        pairs.runs.extend(pairs.keys(&features).ok()?.into_iter().zip(settings));
+        pairs.measured = distinct(pairs.runs.keys().map(|key| (key.machine.clone(), key.cnn.clone())));
         Some(pairs)
     }
 
@@ -132,7 +132,7 @@ impl Pairs {
         let mut answers = vec![None; keys.len()];
         let mut asked: BTreeMap<Machines, Vec<usize>> = BTreeMap::new();
         for (place, key) in keys.iter().enumerate() {
-            if self.measured.contains(&(key.machine.clone(), key.cnn.clone())) {
+            if self.measured.binary_search(&(key.machine.clone(), key.cnn.clone())).is_ok() {
                 continue;
             }
             let others = self.machines_that_ran(key);
@@ -159,7 +159,7 @@ impl Pairs {
     }
 
     fn machines_that_ran(&self, asked: &Key) -> Vec<String> {
-        let machines: BTreeSet<&String> = self.measured.iter().map(|(machine, _)| machine).collect();
+        let machines = distinct(self.measured.iter().map(|(machine, _)| machine));
         let ran = |machine: &&&String| self.runs.contains_key(&asked.on(machine));
         machines.iter().filter(|machine| **machine != &asked.machine).filter(ran).map(|name| (*name).clone()).collect()
     }
@@ -169,7 +169,7 @@ impl Pairs {
         let own = self.runs.iter().filter(|(key, _)| key.machine == machine);
         let own: Vec<(&Key, &Group, Row)> =
             own.filter_map(|(key, setting)| Some((key, setting, self.row(key, others)?))).collect();
-        let cnns: BTreeSet<&String> = own.iter().map(|(key, ..)| &key.cnn).collect();
+        let cnns = distinct(own.iter().map(|(key, ..)| &key.cnn));
         let number = |key: &Key| cnns.iter().position(|cnn| **cnn == key.cnn).unwrap_or_default();
         let groups = own.iter().map(|(key, ..)| number(key)).collect();
         let targets =
@@ -291,8 +291,7 @@ fn mean_with(prediction: &Prediction, (log, spread): Answer) -> Answer {
 fn names(values: &Values) -> Vec<String> {
     match values {
         Values::Category { levels, codes } => {
-            let names: BTreeSet<&String> = codes.iter().map(|code| &levels[*code as usize]).collect();
-            names.into_iter().cloned().collect()
+            distinct(codes.iter().map(|code| &levels[*code as usize])).into_iter().cloned().collect()
         }
         Values::Numeric { .. } => Vec::new(),
     }

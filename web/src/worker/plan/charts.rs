@@ -1,9 +1,7 @@
 //! The data of the charts: predictions of one arm over executors and cores, and its runs.
 
-use std::collections::BTreeMap;
-
 use foreglow_model::{Candidate, HeldOut, Plan, Prediction, Predictor, Setting, Space};
-use foreglow_shared::{Observation, Question, WhatIf, sort_by};
+use foreglow_shared::{Observation, Question, WhatIf, distinct, sort_by, sort_by_cached_key};
 
 use super::decided::Decided;
 use super::view::{Cell, ChartView, Grid, HeldOutRun, LinePoint, PlanView, RunView};
@@ -59,12 +57,8 @@ fn counts(arm: usize, view: &PlanView, question: &Question) -> (Vec<u32>, Vec<u3
     if !view.lists_all() {
         return (question.executors.clone(), question.cores_per_executor.clone());
     }
-    let of = |count: fn(WhatIf) -> u32| {
-        let mut counts: Vec<u32> = view.rows.iter().filter(|row| row.arm == arm).map(|row| count(row.counts)).collect();
-        counts.sort_unstable();
-        counts.dedup();
-        counts
-    };
+    let of =
+        |count: fn(WhatIf) -> u32| distinct(view.rows.iter().filter(|row| row.arm == arm).map(|row| count(row.counts)));
     (of(|counts| counts.executors), of(|counts| counts.cores_per_executor))
 }
 
@@ -77,12 +71,11 @@ fn grid(plan: &Plan, arm: usize, decided: &Decided, question: &Question) -> Grid
     };
     let candidates = decision.as_ref().unwrap_or(&decided.decision).candidates.iter();
     let key = |candidate: &Candidate| (candidate.placement.executors, candidate.placement.cores_per_executor);
-    let candidates: BTreeMap<(u32, u32), &Candidate> = candidates
-        .filter(|candidate| candidate.placement.arm == arm)
-        .map(|candidate| (key(candidate), candidate))
-        .collect();
+    let mut candidates: Vec<&Candidate> = candidates.filter(|candidate| candidate.placement.arm == arm).collect();
+    sort_by_cached_key(&mut candidates, |candidate| key(candidate));
     let cell = |executors: u32, cores: u32| {
-        let candidate = candidates.get(&(executors, cores))?;
+        let after = candidates.partition_point(|candidate| key(candidate) <= (executors, cores));
+        let candidate = candidates[..after].last().filter(|candidate| key(candidate) == (executors, cores))?;
         let prediction = &candidate.prediction;
         let in_time = |deadline: f64| plan.predictor().chance(arm, candidate.split(), prediction, deadline);
         Some(Cell {
@@ -160,11 +153,8 @@ fn by_rate(plan: &Plan, arm: usize, WhatIf { executors, cores_per_executor }: Wh
 }
 
 /// Adds counts to ascending ones.
-fn with(mut counts: Vec<u32>, more: &[u32]) -> Vec<u32> {
-    counts.extend_from_slice(more);
-    counts.sort_unstable();
-    counts.dedup();
-    counts
+fn with(counts: Vec<u32>, more: &[u32]) -> Vec<u32> {
+    distinct(counts.into_iter().chain(more.iter().copied()))
 }
 
 fn ends_secs(prediction: &Prediction) -> Option<(f64, f64)> {

@@ -1,7 +1,7 @@
 //! What the page shows of a plan.
 
 use foreglow_model::{Accuracy, Interval, Setting, TrainedSetting};
-use foreglow_shared::{Observation, WhatIf};
+use foreglow_shared::{Observation, WhatIf, distinct};
 use serde::{Deserialize, Serialize};
 
 use crate::data::machine_choice::Selection;
@@ -312,10 +312,7 @@ impl PlanView {
     }
 
     fn distinct(&self, size: fn(&ArmView) -> u32) -> Vec<u32> {
-        let mut sizes: Vec<u32> = self.arms.iter().map(size).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes
+        distinct(self.arms.iter().map(size))
     }
 
     /// Whether several machine types, sizes or averaging intervals are compared.
