@@ -28,9 +28,8 @@ pub struct PublicBasis {
     pub number_format: &'static str,
     /// Kind of the user's software; `None` if unknown.
     pub software: Option<&'static str>,
-    /// Memory that a step needs on a GPU, bytes; `None` if the graph of the network is unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes_per_gpu: Option<f64>,
+    /// Memory that a step needs on a GPU at least, bytes.
+    pub bytes_per_gpu: f64,
     /// Number of speeds that the user told.
     pub known: usize,
     /// Speeds that the user's own runs show; `None` for a job without samples.

@@ -217,13 +217,13 @@ impl PublicData {
     fn answer(
         &mut self,
         job: &UnmeasuredJob,
-        (network, memory): (NetworkCosts, Option<StepMemory>),
+        (network, memory): (NetworkCosts, StepMemory),
         workload: Workload,
         machines: &[&MachineType],
         executors: &[u32],
     ) -> Result<(PublicAnswer, PublicBasis, Comparison), UnmeasuredError> {
         let asked = PublicQuestion {
-            bytes_per_gpu: memory.map(|memory| memory.bytes(job.batch_size, job.mode, job.precision)),
+            bytes_per_gpu: memory.bytes(job.batch_size, job.mode, job.precision),
             workload,
             batch_size: job.batch_size,
             precision: job.precision,
@@ -254,16 +254,16 @@ impl PublicData {
     }
 
     /// Returns the costs of a network, those of the public table if it has the name, which its
-    /// measurements refer to, else those of its graph; and its memory if its graph is known.
-    fn network(&self, job: &UnmeasuredJob) -> Result<(NetworkCosts, Option<StepMemory>), UnmeasuredError> {
+    /// measurements refer to, else those of its graph; and its memory.
+    fn network(&self, job: &UnmeasuredJob) -> Result<(NetworkCosts, StepMemory), UnmeasuredError> {
         let name = match &job.network {
-            NetworkSource::File(NetworkFromFile { costs, memory }) => return Ok((costs.clone(), Some(*memory))),
+            NetworkSource::File(NetworkFromFile { costs, memory }) => return Ok((costs.clone(), *memory)),
             NetworkSource::Named(name) => name,
         };
         let name = self.table.network_name(name).unwrap_or(name);
         let graph = self.find(name);
         if let Some(costs) = self.table.costs(name, job.image_px.unwrap_or(USUAL_PX)) {
-            let memory = graph.map(|graph| graph.memory_at(costs.image_px));
+            let memory = graph.map_or_else(|| StepMemory::at_least(&costs), |graph| graph.memory_at(costs.image_px));
             return Ok((costs, memory));
         }
         let Some(graph) = graph else {
@@ -275,6 +275,6 @@ impl PublicData {
             let (least, most) = (*graph.px.start(), *graph.px.end());
             return Err(UnmeasuredError::ImageSize { name: name.to_owned(), least, most });
         }
-        Ok((graph.costs_at(side), Some(graph.memory_at(side))))
+        Ok((graph.costs_at(side), graph.memory_at(side)))
     }
 }

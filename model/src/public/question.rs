@@ -36,8 +36,8 @@ pub struct PublicQuestion {
     pub software: Option<SoftwareKind>,
     /// Year of the software.
     pub year: u16,
-    /// Memory that a step needs on one GPU, bytes; `None` if unknown.
-    pub bytes_per_gpu: Option<f64>,
+    /// Memory that a step needs on one GPU at least, bytes.
+    pub bytes_per_gpu: f64,
     /// Speeds that the user knows.
     pub known: Vec<OwnSpeed>,
 }
@@ -215,7 +215,8 @@ impl PublicQuestion {
             return Err(Refusal::NoFormat(self.precision.name()));
         }
         let (gib, batch_size) = (gpus.all()[gpu].memory_gib, self.batch_size);
-        if let Some(needed_gib) = self.bytes_per_gpu.map(|bytes| bytes / BYTES_PER_GIB).filter(|need| *need > gib) {
+        let needed_gib = self.bytes_per_gpu / BYTES_PER_GIB;
+        if needed_gib > gib {
             return Err(Refusal::Memory { batch_size, needed_gib, gib });
         }
         let counts = if executors.is_empty() { std::slice::from_ref(&accelerators.count) } else { executors };

@@ -44,7 +44,7 @@ impl Public {
             precision: Precision::Mixed,
             software: None,
             year: 2025,
-            bytes_per_gpu: None,
+            bytes_per_gpu: 0.0,
             known: known.collect(),
         }
     }
@@ -100,7 +100,7 @@ fn a_known_speed_narrows_every_interval_and_several_machines_are_planned() {
 #[test]
 fn machine_types_whose_gpus_cannot_hold_a_step_are_left_out() {
     let public = Public::new();
-    let question = PublicQuestion { bytes_per_gpu: Some(2e10), ..public.question(&[]) };
+    let question = PublicQuestion { bytes_per_gpu: 2e10, ..public.question(&[]) };
     let machines: Vec<&MachineType> =
         public.catalog.machines.iter().filter(|machine| machine.accelerators.is_some()).collect();
     let answer = question.answer(&public.model, &public.table.gpus, &machines, &[]).unwrap();

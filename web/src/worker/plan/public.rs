@@ -57,14 +57,11 @@ impl Public {
         let MachineType { provider, region, accelerators, .. } = catalog.find(machine).ok()?;
         let accelerators = accelerators.as_ref()?;
         let gib = self.gpus.find(&accelerators.name, accelerators.memory_mib).ok()?.memory_gib;
-        let needed = self.basis.bytes_per_gpu.map(|bytes| bytes / BYTES_PER_GIB);
+        let needed = at_least(self.basis.bytes_per_gpu / BYTES_PER_GIB);
         Some(Hardware {
             gpus: format!("{} × {}", accelerators.count, accelerators.name),
             place: format!("{provider} {region}").trim_end().to_owned(),
-            memory: match needed {
-                Some(needed) => format!("{} of {gib:.0} GiB", at_least(needed)),
-                None => format!("unknown, of {gib:.0} GiB"),
-            },
+            memory: format!("{needed} of {gib:.0} GiB"),
             command: self.job.measuring_command(machine, accelerators.count),
         })
     }
@@ -131,14 +128,11 @@ impl Public {
     }
 
     fn memory(&self, hardware: &Hardware) -> Reason {
-        let line = match self.basis.bytes_per_gpu {
-            Some(_) => format!(
-                "Weights and activations of a batch of {}{}. A program needs at least about this much.",
-                self.job.batch_size,
-                if self.job.mode == Mode::Training { ", gradients and momenta" } else { "" },
-            ),
-            None => "The graph of the network is unknown, so that the memory of a step is unknown.".to_owned(),
-        };
+        let line = format!(
+            "Weights and activations of a batch of {}{}. A program needs at least about this much.",
+            self.job.batch_size,
+            if self.job.mode == Mode::Training { ", gradients and momenta" } else { "" },
+        );
         Reason::new(format!("Memory of a GPU: {}", hardware.memory), vec![line])
     }
 }
