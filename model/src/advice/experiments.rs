@@ -91,11 +91,14 @@ impl<'a> Experiments<'a> {
         runs.fold((1, 1), |most, (executors, cores)| (most.0.max(executors), most.1.max(cores)))
     }
 
-    /// Whether the job never ran on the machine type of a site.
+    /// Whether the job never ran on the machine type of a site, not even in part.
     pub(super) fn is_new(&self, site: &Site) -> bool {
-        let machine = &self.arm(site).machine;
+        let machine = match &site.unmeasured {
+            Some(machine) => &machine.name,
+            None => &self.arm(site).machine,
+        };
         let has_runs = |arm: &Arm| arm.machine == *machine && arm.runs > 0;
-        site.unmeasured.is_some() || !self.predictor.arms().iter().any(has_runs)
+        !self.predictor.was_tried_on(machine) && !self.predictor.arms().iter().any(has_runs)
     }
 
     /// Returns all runs so far as points, and the noise between equal runs.

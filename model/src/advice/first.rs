@@ -109,7 +109,7 @@ fn suggestion(
     let rate = plan.rate(placement, limits).filter(|_| is_priced);
     Suggestion {
         machine: job.context.machine_name(),
-        is_new_machine: job.observations.is_empty(),
+        is_new_machine: job.observations.is_empty() && !plan.predictor().was_tried_on(&job.context.machine_name()),
         executors,
         cores_per_executor,
         memory_per_executor_mib,

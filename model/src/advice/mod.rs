@@ -93,7 +93,7 @@ pub struct BestSoFar {
 pub struct Suggestion {
     /// Name of the machine type, or a description of the hardware.
     pub machine: String,
-    /// Whether the job was never measured on the machine type.
+    /// Whether the job never ran on the machine type, not even in part.
     pub is_new_machine: bool,
     /// Executor processes, E.
     pub executors: u32,

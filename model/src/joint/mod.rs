@@ -69,6 +69,8 @@ pub struct JointPredictor {
     accuracy_unknown: Option<AccuracyUnknown>,
     arms: Vec<Arm>,
     fitted: Vec<FittedArm>,
+    /// The machine types on which the job ran, with or without success.
+    tried: Vec<String>,
     /// Whether there are more than [`MANY_ARMS`].
     has_many_arms: bool,
     /// All runs as one table; `None` if there is a single arm or no completed run.
@@ -119,8 +121,17 @@ impl JointPredictor {
             group.jobs.iter().flat_map(|job| job.accuracies.iter().cloned()).collect();
         let accuracy_unknown = AccuracyUnknown::of(&accuracies, definition.images, definition.epochs);
         let (arms, joint_of_all) = (Vec::new(), OnceLock::new());
-        let joint =
-            Self { definition, accuracy_unknown, arms, fitted: Vec::new(), has_many_arms, table, joint: joint_of_all };
+        let tried = distinct(group.jobs.iter().map(|job| job.context.machine_name()));
+        let joint = Self {
+            definition,
+            accuracy_unknown,
+            arms,
+            fitted: Vec::new(),
+            tried,
+            has_many_arms,
+            table,
+            joint: joint_of_all,
+        };
         let has_column = joint.has_partition_size();
         Ok(joint.with_arms(with_each_size(fitted, has_column)))
     }
@@ -143,6 +154,7 @@ impl JointPredictor {
             accuracy_unknown: None,
             arms: Vec::new(),
             fitted: Vec::new(),
+            tried: Vec::new(),
             has_many_arms: false,
             table: None,
             joint: OnceLock::new(),
@@ -180,6 +192,11 @@ impl JointPredictor {
         let fit = || TablePredictor::fit_tuned(table, &columns.meanings(), tuning).ok();
         let joint = self.joint.get_or_init(fit);
         Some((columns, joint.as_ref()?))
+    }
+
+    /// Whether the job ran on a machine type, with or without success.
+    pub(crate) fn was_tried_on(&self, machine: &str) -> bool {
+        self.tried.iter().any(|name| name == machine)
     }
 
     /// Returns the partition sizes of the completed runs, ascending.

@@ -215,7 +215,8 @@ impl Listing {
         let arms = predictor.arms();
         for name in &space.machines {
             if !arms.iter().any(|arm| arm.machine == *name) {
-                self.omit(name, 0, "it was not measured; collect two or three runs on it".to_owned());
+                let runs = if predictor.was_tried_on(name) { "no run completed there" } else { "it was not measured" };
+                self.omit(name, 0, format!("{runs}; collect two or three runs on it"));
             }
         }
         let is_measured = |size: &u32| arms.iter().any(|arm| arm.batch_size == *size);

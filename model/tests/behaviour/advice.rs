@@ -204,6 +204,29 @@ fn measured(world: &World) -> Runs {
 }
 
 #[test]
+fn a_machine_type_whose_runs_failed_is_not_called_new() {
+    let ask = |was_tried: bool| {
+        let mut group = group(&measured(&World::draw(1)));
+        if was_tried {
+            // A job whose runs all failed has no runs.
+            let mut context = group.jobs[0].context.clone();
+            context.host.machine = Some(TYPES[1].to_owned());
+            group.jobs.push(Job::of_runs(context, Vec::new()));
+        }
+        let machines = vec![TYPES[0].to_owned(), TYPES[1].to_owned()];
+        let space = Space { catalog: Some(Catalog::built_in()), machines, ..Space::default() };
+        let plan = Plan::new(JointPredictor::fit(&group).unwrap(), space).unwrap();
+        let next = advise(&group, &plan, &LIMITS, &[kind(TYPES[1])]).unwrap();
+        let proposed = next.suggestions.iter().find(|run| run.machine == TYPES[1]).unwrap();
+        (proposed.is_new_machine, plan.omissions()[0].reason.clone())
+    };
+    let (is_new, reason) = ask(true);
+    assert!(!is_new && reason.contains("no run completed there"), "{is_new} {reason}");
+    let (is_new, reason) = ask(false);
+    assert!(is_new && reason.contains("it was not measured"), "{is_new} {reason}");
+}
+
+#[test]
 fn a_machine_type_that_was_never_measured_is_proposed_if_it_may_be_cheaper() {
     let world = World::draw(1);
     let (_, next) = ask(&measured(&world), &LIMITS);
