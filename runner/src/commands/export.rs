@@ -247,6 +247,11 @@ fn read_plan(file: &Path) -> anyhow::Result<Plan> {
 }
 
 fn planned(args: &TaskArgs, plan: &Plan) -> anyhow::Result<Task> {
+    let filled = match plan.unmeasured_machine() {
+        Some(machine) => resources(&args.catalog.read()?, machine).ok().map(|machine| plan.clone().filling(machine)),
+        None => None,
+    };
+    let plan = filled.as_ref().unwrap_or(plan);
     let template = |words: &[String]| CommandTemplate::new(words.to_vec()).map_err(|error| unusable(error.to_string()));
     let command = (!args.command.is_empty()).then(|| template(&args.command)).transpose()?;
     let task = plan.task(command, args.upload.as_deref(), args.time)?;

@@ -13,6 +13,8 @@ use super::{ENGINE_MIB, Needs, Share, SparkForm, Task, name, sending, shell};
 
 /// Images per task of plans that lack it, from earlier versions.
 const PARTITION_SIZE: u32 = 8;
+/// [`Choice::basis`] of a time from public measurements.
+const PUBLIC: &str = "public";
 
 /// A plan, of one configuration or of several machine types.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,6 +47,8 @@ struct Choice {
     /// Accelerators of a machine.
     accelerators: Option<u32>,
     engine: Option<Engine>,
+    /// Where the predicted time comes from.
+    basis: Option<String>,
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     /// Absent in plans of earlier versions, and if the runs are too few to tell it.
@@ -94,6 +98,23 @@ impl Plan {
             (None, true) => Err(unusable("the plan recommends nothing; change its deadline or budget")),
             (_, false) => Err(unusable("that is not a plan: the job is missing")),
         }
+    }
+
+    /// Returns the recommended machine type if it was never measured.
+    pub fn unmeasured_machine(&self) -> Option<&str> {
+        let choice = self.recommended.as_ref()?;
+        choice.machine.as_deref().filter(|_| choice.basis.as_deref() == Some(PUBLIC))
+    }
+
+    /// Gives each process its part of a machine with these resources, of whose memory a tenth is
+    /// left to the system. A plan from public measurements knows the GPUs alone.
+    pub fn filling(mut self, machine: Needs) -> Self {
+        if let Some(choice) = &mut self.recommended {
+            let processes = choice.executors_per_machine.unwrap_or(choice.split.executors).max(1);
+            choice.split = CoreSplit::even(choice.split.executors, (machine.cores / processes).max(1));
+            choice.memory_per_executor_mib = (machine.memory_mib - machine.memory_mib / 10) / processes;
+        }
+        self
     }
 
     /// Returns the task: the user's command, given or that of the samples, with a process for each

@@ -103,7 +103,8 @@ impl PlanAnswer {
     fn tables(&self) -> String {
         let at = |places: &[usize]| places.iter().map(|place| &self.candidates[*place]).collect::<Vec<&Row>>();
         let mut text = String::new();
-        if self.best_per_machine.len() > 1 {
+        // With one configuration for each machine type, the best are all of them.
+        if self.best_per_machine.len() > 1 && self.best_per_machine.len() < self.compared {
             text.push_str(&format!(
                 "\nBest of each machine type:\n{}",
                 self.rows(&self.best_per_machine.iter().collect::<Vec<&Row>>())
@@ -116,7 +117,9 @@ impl PlanAnswer {
         let front = format!("On the Pareto front: no other configuration is both as fast and {as_cheap}.");
         let count = format_count(self.compared, "configuration");
         if self.candidates.len() <= MAX_ROWS && self.compared <= self.candidates.len() {
-            let all: Vec<&Row> = self.candidates.iter().collect();
+            let is_all = self.best_per_machine.len() == self.candidates.len();
+            let all = if is_all { &self.best_per_machine } else { &self.candidates };
+            let all: Vec<&Row> = all.iter().collect();
             let title = if text.is_empty() { "" } else { "Every configuration:\n" };
             let front = if self.pareto.is_empty() { String::new() } else { format!("\n{front}\n") };
             text.push_str(&format!("\n{title}{}{front}", self.rows(&all)));
@@ -168,7 +171,9 @@ impl PlanAnswer {
         if let Some(share) = self.core_share.filter(|_| !self.sheets.is_empty()) {
             text.push_str(&format!("A core is {} of a processor here, and is charged as such.\n", format_rate(share)));
         }
-        if let Some(memory) = self.common_memory() {
+        // Public measurements do not tell the memory of the processes.
+        let is_public = self.candidates.iter().all(|row| row.basis == Source::Public);
+        if let Some(memory) = self.common_memory().filter(|_| !is_public) {
             text.push_str(&format!("Memory: {memory} MiB per executor.\n"));
         }
         if self.limits.spot {
