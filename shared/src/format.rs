@@ -125,12 +125,13 @@ pub fn format_rate(sampling_rate: f64) -> String {
     format!("{percent} %")
 }
 
-/// Escapes characters that control a terminal or change the direction of the text, as in a string
-/// of JSON.
+/// Escapes characters that control a terminal, break a line, change the direction of the text, or
+/// are invisible, as in a string of JSON.
 ///
 /// ```
 /// # use foreglow_shared::printable;
 /// assert_eq!(printable("lenet5 \u{1b}[31m\n"), r"lenet5 \u001b[31m\n");
+/// assert_eq!(printable("gpu\u{2028}\u{e0041}"), r"gpu\u2028\udb40\udc41");
 /// assert_eq!(printable("Größe 90 %"), "Größe 90 %");
 /// ```
 pub fn printable(text: &str) -> String {
@@ -140,15 +141,19 @@ pub fn printable(text: &str) -> String {
             '\n' => printable.push_str("\\n"),
             '\r' => printable.push_str("\\r"),
             '\t' => printable.push_str("\\t"),
-            _ if controls(letter) => printable.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            _ if controls(letter) => {
+                letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| printable.push_str(&format!("\\u{unit:04x}")));
+            }
             _ => printable.push(letter),
         }
     }
     printable
 }
 
-/// Whether a character controls a terminal or changes the direction of the text.
+/// Whether a character controls a terminal, breaks a line, changes the direction of the text, or is
+/// invisible.
 fn controls(letter: char) -> bool {
     letter.is_control()
-        || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(letter, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use burn::tensor::{Device, Tensor, TensorData};
 use foreglow_architectures::Architecture;
-use foreglow_exit::{create_in_place, unreadable, unusable};
+use foreglow_exit::{create_in_place, read_data, unreadable, unusable};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
 use super::{Cnn, StateDict, device::failure, tensor_names};
@@ -113,7 +113,7 @@ pub fn save(path: &Path, stored: &Stored<'_>, numbers: &StateDict) -> anyhow::Re
 /// Reads the tensors of a network in their order, in Burn's layout.
 fn read(path: &Path, stored: &Stored<'_>, mut take: impl FnMut(&StoredTensor, Vec<f32>)) -> anyhow::Result<()> {
     let (shown, network) = (path.display(), stored.network);
-    let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let bytes = read_data(path).map_err(|error| unreadable(path, &error))?;
     let file = SafeTensors::deserialize(&bytes)
         .map_err(|error| unusable(format!("{shown} is not a complete safetensors file: {error}")))?;
     for expected in &stored.tensors {

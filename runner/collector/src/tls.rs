@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use foreglow_exit::{unreadable, unusable};
+use foreglow_exit::{read_small, unreadable, unusable};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
@@ -61,7 +61,7 @@ fn changed(certificate: &Path, key: &Path) -> [Option<SystemTime>; 2] {
 }
 
 fn config(certificate: &Path, key: &Path) -> anyhow::Result<Arc<ServerConfig>> {
-    let bytes = |file: &Path| std::fs::read(file).map_err(|error| unreadable(file, &error));
+    let bytes = |file: &Path| read_small(file).map_err(|error| unreadable(file, &error));
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&bytes(certificate)?)
         .collect::<Result<_, _>>()
         .map_err(|error| unusable(format!("{} is not a certificate in PEM: {error}", certificate.display())))?;

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_exit::{Temporary, unusable};
+use foreglow_exit::{Temporary, read_data, unusable};
 use foreglow_shared::{NotText, Sample, Uuid, parse_line, write_jsonl};
 
 /// An open sample file in JSON Lines.
@@ -135,7 +135,7 @@ enum Whole {
 }
 
 fn text_of(path: &Path) -> anyhow::Result<String> {
-    let bytes = std::fs::read(path)
+    let bytes = read_data(path)
         .map_err(|error| unusable(format!("the sample file {} cannot be read: {error}", path.display())))?;
     String::from_utf8(bytes).map_err(|error| {
         let kind = NotText::recognise(error.as_bytes()).unwrap_or(NotText::Byte(error.utf8_error().valid_up_to()));

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_exit::create_in_place;
+use foreglow_exit::{create_in_place, read_data};
 use foreglow_shared::{Configuration, Fingerprint};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ pub fn remove(path: &Path) -> anyhow::Result<()> {
 
 fn read(path: &Path) -> anyhow::Result<Option<Kept>> {
     let shown = path.display();
-    let bytes = match std::fs::read(path) {
+    let bytes = match read_data(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         other => other.with_context(|| format!("the checkpoint {shown} cannot be read"))?,
     };

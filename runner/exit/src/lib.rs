@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 pub use self::interrupt::{Interrupt, Interrupted, Signals, outlive_the_file_size_limit};
 pub use self::notes::{be_quiet, complain, is_quiet, note, plain};
-pub use self::reading::{open_data, read_whole};
+pub use self::reading::{open_data, read_data, read_small, read_whole};
 pub use self::temporary::{Temporary, create_in_place};
 pub use self::wrapping::{NARROWEST, terminal_width, wrapped, wrapped_in};
 

@@ -6,7 +6,9 @@ use std::io::{Error, ErrorKind, Read as _, Result};
 use std::path::Path;
 
 /// Limit on what is read from a pipe or a device, bytes.
-const MOST_BYTES: u64 = 1 << 30;
+const MOST_BYTES: u64 = 1 << 28;
+/// Limit on a token or a certificate, bytes.
+const MOST_OF_SMALL: u64 = 1 << 20;
 
 /// Opens a regular file, for data that are read in parts or several times.
 ///
@@ -27,13 +29,31 @@ pub fn open_data(path: &Path) -> Result<File> {
 /// Reads a file as a whole. Pipes and devices are read up to a limit.
 ///
 /// # Errors
-/// The file cannot be read, or is a pipe or device that gives more than 1 GiB.
+/// The file cannot be read, or is a pipe or device that gives more than 256 MiB.
 pub fn read_whole(path: &Path) -> Result<Vec<u8>> {
     let file = File::open(path)?;
     if file.metadata()?.is_file() {
         return std::fs::read(path);
     }
     read_limited(file, MOST_BYTES)
+}
+
+/// Reads a token, a certificate or a key, from a file or from a pipe such as `<(pass show token)`.
+///
+/// # Errors
+/// The file cannot be read, or is larger than 1 MiB.
+pub fn read_small(path: &Path) -> Result<Vec<u8>> {
+    read_limited(File::open(path)?, MOST_OF_SMALL)
+}
+
+/// Reads a regular file as a whole.
+///
+/// # Errors
+/// As for [`open_data`], and the file cannot be read.
+pub fn read_data(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_data(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn read_limited(stream: impl std::io::Read, most: u64) -> Result<Vec<u8>> {
@@ -72,5 +92,7 @@ mod tests {
         let zeros = File::open("/dev/zero").unwrap();
         assert_eq!(read_limited(zeros, 1 << 20).unwrap_err().kind(), ErrorKind::FileTooLarge);
         assert_eq!(read_whole(Path::new("/dev/null")).unwrap(), b"");
+        assert_eq!(read_small(Path::new("/dev/zero")).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert_eq!(read_data(Path::new("/dev/zero")).unwrap_err().kind(), ErrorKind::InvalidInput);
     }
 }

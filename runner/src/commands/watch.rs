@@ -11,7 +11,7 @@ use foreglow_console::grammar::{duration_secs, money, number};
 use foreglow_console::output;
 use foreglow_console::progress::note;
 use foreglow_engine::follow::{FollowedCommand, FollowedProgress, GrowingFile, Observed, RunningProcess};
-use foreglow_exit::{Interrupt, Interrupted, unreadable, unusable};
+use foreglow_exit::{Interrupt, Interrupted, read_whole, unreadable, unusable};
 use foreglow_shared::Timestamp;
 
 /// Time between two looks at a log or a process.
@@ -162,7 +162,7 @@ impl Args {
     fn question(&self) -> anyhow::Result<WatchQuestion> {
         let plan = match &self.plan {
             Some(path) => {
-                let text = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+                let text = read_whole(path).map_err(|error| unreadable(path, &error))?;
                 Some(RestartPlan::read(&text).map_err(|error| unusable(format!("{}: {error}", path.display())))?)
             }
             None => None,

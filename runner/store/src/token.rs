@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use foreglow_exit::{unreadable, unusable};
+use foreglow_exit::{read_small, unreadable, unusable};
 use sha2::{Digest as _, Sha256};
 
 /// Makes a token recognisable, for example to scanners of repositories.
@@ -74,7 +74,8 @@ pub fn hex(bytes: &[u8]) -> String {
 pub fn given(token: Option<String>, file: Option<&Path>) -> anyhow::Result<Option<String>> {
     let token = token.filter(|token| !token.is_empty());
     let Some(file) = file else { return Ok(token) };
-    let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+    let bytes = read_small(file).map_err(|error| unreadable(file, &error))?;
+    let text = String::from_utf8(bytes).map_err(|_| unusable(format!("the file {} is not a text", file.display())))?;
     match text.trim() {
         "" => Err(unusable(format!("the file {} has no token", file.display()))),
         read if read.contains(char::is_whitespace) => {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use foreglow_exit::{unreadable, unusable};
+use foreglow_exit::{read_small, unreadable, unusable};
 use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 
 /// Returns the authorities in the file `FOREGLOW_CA`, such as a team's own; `None` without it.
@@ -17,7 +17,7 @@ pub(super) fn authorities() -> anyhow::Result<Option<RootCerts>> {
 }
 
 fn read(file: &Path) -> anyhow::Result<RootCerts> {
-    let pem = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
+    let pem = read_small(file).map_err(|error| unreadable(file, &error))?;
     let certificate = |item| match item {
         Ok(PemItem::Certificate(certificate)) => Some(certificate),
         _ => None,

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use foreglow_exit::{unreadable, unusable};
+use foreglow_exit::{read_small, unreadable, unusable};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName};
@@ -28,7 +28,7 @@ impl Tls {
         match root {
             None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
             Some(file) => {
-                let bytes = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
+                let bytes = read_small(file).map_err(|error| unreadable(file, &error))?;
                 let certificates = CertificateDer::pem_slice_iter(&bytes).filter_map(Result::ok);
                 if roots.add_parsable_certificates(certificates).0 == 0 {
                     return Err(unusable(format!("{} (sslrootcert) has no certificate in PEM", file.display())));
