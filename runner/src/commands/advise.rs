@@ -6,6 +6,7 @@ use foreglow_console::answer::AdviceAnswer;
 use foreglow_console::ask::Source;
 use foreglow_console::candidates::CandidateArgs;
 use foreglow_console::compare::{MachineArgs, Planned};
+use foreglow_console::outliers;
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::QuestionArgs;
 use foreglow_console::split::TotalsOfCores;
@@ -50,6 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let place = place.as_ref().map(|(option, path)| (*option, path.as_str()));
     let samples = args.source.samples()?;
     let group = args.source.group(&samples, &|_| true)?;
+    outliers::warn(&args.source, &samples, &group.definition)?;
     let planned = args.machines.plan(&args.question, &TotalsOfCores::default(), group, None)?;
     output::print(&answer(args, &planned, place)?.render(args.format))
 }

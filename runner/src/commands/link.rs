@@ -8,6 +8,7 @@ use foreglow_console::answer::{PlanAnswer, SCHEMA, Startup, fit};
 use foreglow_console::ask::{Source, read_bytes};
 use foreglow_console::compare::note_prices;
 use foreglow_console::link_suffix::LinkSuffix;
+use foreglow_console::outliers;
 use foreglow_console::output::{self, Format};
 use foreglow_console::progress::note;
 use foreglow_console::question::QuestionArgs;
@@ -57,6 +58,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn create(args: &Args) -> anyhow::Result<()> {
     let samples = args.source.samples()?;
     let group = args.source.group(&samples, &|_| true)?;
+    outliers::warn(&args.source, &samples, &group.definition)?;
     let runs = runs_of(&group);
     // The page opens with the context of this size that has the most runs, and lists the others.
     let is_of_size = |job: &&Job| JobDefinition::of(&job.context) == group.definition;

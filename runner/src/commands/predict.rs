@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use foreglow_console::answer::{PredictionAnswer, fit};
 use foreglow_console::ask::Source;
 use foreglow_console::grammar;
+use foreglow_console::outliers;
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::Bill;
 use foreglow_console::split::TotalCores;
 use foreglow_exit::unusable;
 use foreglow_model::Setting;
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
-use foreglow_shared::{Context, Job, Sample, Workload, measured_jobs};
+use foreglow_shared::{Context, Job, JobDefinition, Sample, Workload, measured_jobs};
 
 /// Predict the completion time and the cost of the job on one configuration. A CNN that was never
 /// run here is predicted from the others in the samples: --model vgg16 or --model net.onnx.
@@ -93,7 +94,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let setting = Setting::at(split, args.sampling_rate);
     let answer = PredictionAnswer::new(&job, &predictor, setting, &question, args.partition_size).based_on(basis);
     output::print(&answer.render(args.format))?;
-    answer.check()
+    answer.check()?;
+    outliers::warn(&args.source, &samples, &JobDefinition::of(&job.context))
 }
 
 /// A number of a workload that an option asks for.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use foreglow_console::answer::{ScalingAnswer, fit};
 use foreglow_console::ask::Source;
 use foreglow_console::grammar::{Counts, cores, executors};
+use foreglow_console::outliers;
 use foreglow_console::output::{self, Format};
 use foreglow_console::question::Bill;
 use foreglow_exit::unusable;
-use foreglow_shared::{Context, Job, Sample};
+use foreglow_shared::{Context, Job, JobDefinition, Sample};
 
 /// Tabulate speed-up, efficiency and cost by executors and cores on one machine type: for the same
 /// images (strong scaling), and for images that grow with the slots (weak scaling).
@@ -40,7 +41,9 @@ pub struct Args {
 
 /// Prints the tables; fails if no time is known.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let job = args.job(&args.source.samples()?)?;
+    let samples = args.source.samples()?;
+    let job = args.job(&samples)?;
+    outliers::warn(&args.source, &samples, &JobDefinition::of(&job.context))?;
     let mut question = args.bill.about(&job)?;
     if let Some(Counts(executors)) = &args.executors {
         question.executors.clone_from(executors);

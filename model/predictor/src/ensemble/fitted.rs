@@ -29,9 +29,6 @@ const UNEXPLAINED: f64 = 6.0;
 /// time grows, unless there are many rows of few contexts.
 const LEARNT_ONCE: usize = 400;
 
-/// Number of rows above which few candidates compete, if the table is to be fitted briefly.
-const BRIEF_FROM: usize = 600;
-
 /// Cache of fits; entries are added and never changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Entries", into = "Entries")]
@@ -74,7 +71,7 @@ impl Fitted {
     fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
         let State { table, extent, meanings, noise, tuning, agreed, beyond_medians, .. } = state;
         let known = Known::of(extent, shape, meanings, table.rows());
-        let kinds = candidate::kinds(extent, shape, known, tuning.is_brief && table.rows() > BRIEF_FROM);
+        let kinds = candidate::kinds(extent, shape, known, tuning.is_brief);
         let ties = candidate::ties(extent, shape);
         let dismisses = !agreed.is_empty() && is_more_work(shape, meanings);
         let mut training = table.training.clone();
