@@ -80,10 +80,14 @@ fn a_job_whose_work_is_unclear_is_left_out_and_the_steps_are_named() {
     let step = |number: u32, name: &str, secs: u32| {
         format!("51.{number}|{name}|COMPLETED|{secs}|2026-03-01T08:00:05|8|4|cpu=8,mem=16G,node=1|\n")
     };
-    // The script itself did the work; and two steps that ran at the same time, or one after the
-    // other.
+    let prepare = |secs: u32| format!("51.0|prepare|COMPLETED|{secs}|2026-03-01T08:00:05|1|1|cpu=1,mem=2G,node=1|\n");
+    // The script itself did the work; two steps that ran at the same time, or one after the other;
+    // a longer one on fewer processors, and one on so few that its time tells little.
     for steps in [
         step(0, "hostname", 1),
+        prepare(410) + &step(1, "python", 280),
+        prepare(640) + &step(1, "python", 50),
+        step(0, "python", 360) + &step(1, "python", 340),
         step(0, "python", 690) + &step(1, "python", 680),
         step(0, "python", 300) + &step(1, "python", 310),
     ] {
@@ -91,9 +95,21 @@ fn a_job_whose_work_is_unclear_is_left_out_and_the_steps_are_named() {
         assert!(error.contains("which step of srun did its work is unclear: 0 ("), "{error}");
         assert!(error.contains("choose one with --step"), "{error}");
     }
+    let (found, notes) = of(&format!("{job}{}", step(0, "python", 400)), &given(&[]));
+    let note = "job 51: its step 0 (python, 6 min 40.0 s) is imported, without the 5 min of the job outside of it; \
+                --step batch imports the whole script";
+    assert_eq!((found[0].completion_time_secs, notes), (Some(400.0), vec![note.to_owned()]));
     let batch = Given { step: Some("batch".to_owned()), ..given(&[]) };
     let (found, _) = of(&format!("{job}{}", step(0, "hostname", 1)), &batch);
     assert_eq!((found[0].completion_time_secs, found[0].configuration.cores_per_executor), (Some(700.0), 8));
+}
+
+#[test]
+fn a_duration_in_another_form_is_named_with_its_field() {
+    for text in ["00:11:40", "1-02:00:00", "11.5 min", "-3"] {
+        let error = refused(&BODY.replace("|120|", &format!("|{text}|")), &given(&[]));
+        assert!(error.contains(&format!("job 12 has {text:?} for ElapsedRaw, which must be whole seconds")), "{error}");
+    }
 }
 
 #[test]

@@ -151,8 +151,8 @@ impl Run<'_> {
         Ok((sample, notes))
     }
 
-    /// Returns the amount of work and its unit: the bytes that the run reads from files, or else the
-    /// rows, or else its tasks; `None` without any.
+    /// Returns the amount of work and its unit: the bytes that the run reads from files, or else
+    /// the rows, or else its tasks; `None` without any.
     pub fn work(&self) -> Option<(&'static str, u64)> {
         let stages = self.stages();
         let sum =
