@@ -285,7 +285,7 @@ fn each_run_of_a_log_has_its_own_sampling_rate() {
     let file = home.write("log", &plain.replace("spark.foreglow.sampling_rate", "spark.other.sampling_rate"));
     let one = import(&home, &[&file, "--sampling-rate", "0.5"]);
     assert_eq!((one.code, one.stdout.as_str()), (2, ""), "{}", one.stderr);
-    assert!(one.stderr.contains("it has 2 runs without a sampling rate"), "{}", one.stderr);
+    assert!(one.stderr.contains("--sampling-rate gives one rate for 2 runs"), "{}", one.stderr);
     let each = import(&home, &[&file, "--sampling-rate", "10%,1"]);
     let rates: Vec<Value> = samples(&each).iter().map(|sample| sample["sampling_rate"].clone()).collect();
     assert_eq!((each.code, rates), (0, vec![0.1.into(), 1.0.into()]), "{}", each.stderr);

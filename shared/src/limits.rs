@@ -91,7 +91,24 @@ pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
         ("sampling_rate", Some(sample.sampling_rate), SAMPLING_RATES, "from 1e-12 to 1"),
         ("completion_time_secs", sample.completion_time_secs, RUN_SECS, "a number of seconds from 1e-9 to 1e9"),
         ("startup_secs", sample.startup_secs, STARTUP_SECS, "a number of seconds from 0 to 1e9"),
-    ])
+    ])?;
+    let (images, rate) = (sample.workload.images, sample.sampling_rate);
+    if is_images(&sample.workload) && !is_work(images, rate) {
+        let must = format!("at least one of the {images} images, and at most 1");
+        return Err(SampleError::Range { field: "sampling_rate", value: rate.to_string(), must });
+    }
+    Ok(())
+}
+
+/// Whether the work of a job is images, and not that of a program or an application.
+fn is_images(workload: &Workload) -> bool {
+    workload.unit.is_none() && workload.command.is_none()
+}
+
+/// Whether a share of the images of a job rounds to at least one. A job of a single image may be
+/// one of something else, of which a run did a part.
+pub(crate) fn is_work(images: u64, sampling_rate: f64) -> bool {
+    images <= 1 || images as f64 * sampling_rate >= 0.5
 }
 
 /// Checks the properties that the runs of a job share.

@@ -235,7 +235,7 @@ pub enum SampleError {
     Form(String),
     /// A field, by its dotted name, is missing or has a value of another type.
     #[cfg(not(target_arch = "wasm32"))]
-    #[error("{0}; correct it")]
+    #[error("{0}")]
     Field(String),
     /// The sample has another format version.
     #[error("its schema is {0} and this version reads {SCHEMA}; use the Foreglow that wrote it")]

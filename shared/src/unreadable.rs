@@ -9,7 +9,8 @@ use crate::SampleError;
 /// limited.
 #[cfg(target_arch = "wasm32")]
 pub(crate) fn unreadable(_json: &str, error: &serde_json::Error) -> SampleError {
-    SampleError::Form(without_place(error))
+    let why = without_place(error);
+    SampleError::Form(value_and_must(&why).map_or(why.clone(), |(value, must)| format!("{value} must be {must}")))
 }
 
 /// Describes the error in the JSON of a sample: the dotted name of the field, or the column of an
@@ -30,11 +31,29 @@ pub(crate) fn unreadable(json: &str, error: &serde_json::Error) -> SampleError {
     let path = Some(located.path().to_string()).filter(|path| path != ".");
     let missing = why.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
     match (path, missing) {
-        (None, Some(field)) => SampleError::Field(format!("{field} is missing")),
-        (Some(path), Some(field)) => SampleError::Field(format!("{path}.{field} is missing")),
-        (Some(path), None) => SampleError::Field(format!("{path} cannot be read ({why})")),
+        (None, Some(field)) => SampleError::Field(format!("{field} is missing; correct it")),
+        (Some(path), Some(field)) => SampleError::Field(format!("{path}.{field} is missing; correct it")),
+        (Some(path), None) => SampleError::Field(match value_and_must(&why) {
+            Some((value, must)) => format!("{path} is {value}; it must be {must}"),
+            None => format!("{path} cannot be read ({why}); correct it"),
+        }),
         (None, None) => SampleError::Form(why),
     }
+}
+
+/// Returns the value that serde's message refuses and what it must be, in the user's words; `None`
+/// for other messages.
+fn value_and_must(why: &str) -> Option<(String, String)> {
+    let (found, expected) = why.rsplit_once(", expected ")?;
+    let kinds = ["invalid type: ", "invalid value: ", "unknown variant "];
+    let found = kinds.into_iter().find_map(|kind| found.strip_prefix(kind))?;
+    let value = found.strip_prefix("string ").or_else(|| found.split('`').nth(1))?;
+    let must = match expected {
+        "f64" => "a number".to_owned(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, not negative".to_owned(),
+        other => other.replace('`', ""),
+    };
+    Some((value.to_owned(), must))
 }
 
 fn without_place(error: &serde_json::Error) -> String {

@@ -69,15 +69,30 @@ pub(crate) fn samples(path: &Path) -> anyhow::Result<Option<Vec<Sample>>> {
         let found = import(log.input()?, &given).map_err(|error| {
             unusable(format!("{}: {error}; `foreglow import` takes such options and keeps the run", log.name))
         })?;
-        found.notes.iter().for_each(|of_log| note(&format!("{}: {of_log}", log.name)));
+        found.notes.iter().for_each(|of_log| note(&format!("{}: {}", log.name, with_command(of_log))));
         samples.extend(found.samples);
     }
     Ok(Some(samples))
 }
 
+/// Adds to a remark that proposes options which command has them.
+fn with_command(remark: &str) -> String {
+    if remark.contains("--") { format!("{remark}; `foreglow import` takes these options") } else { remark.to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_remark_that_proposes_options_names_the_command_that_has_them() {
+        let remark = "name a GPU with --accelerator, or the machine type with --machine";
+        assert_eq!(with_command(remark), format!("{remark}; `foreglow import` takes these options"));
+        assert_eq!(
+            with_command("its progress ends after 495 of 1000 steps"),
+            "its progress ends after 495 of 1000 steps"
+        );
+    }
 
     #[test]
     fn labels_describe_the_runs_of_a_folder_in_several_formats() {

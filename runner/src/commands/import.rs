@@ -1,6 +1,7 @@
 //! `foreglow import`: timing samples from Spark event logs, finished jobs of clusters, and other
 //! sample files.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use foreglow_console::sample_table;
 use foreglow_console::training_runs::given_of;
 use foreglow_event_log::{LogFiles, find};
 use foreglow_exit::{Temporary, UnusableInput, complain, unusable};
-use foreglow_import::{Given, ImportError, import};
+use foreglow_import::{Given, Import, ImportError, import};
 use foreglow_shared::{Context, Engine, Labels};
 
 /// Convert Spark event logs, finished jobs, training runs, CSV or JSON Lines to timing samples.
@@ -172,6 +173,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let output = place.location();
     let mut imported = Imported::new(place, known, KeptPlans::of_user());
     let mut problems = Problems::default();
+    let (mut read, mut rated) = (Vec::new(), BTreeMap::new());
     let labels = RunLabels::in_folders(args.inputs.iter().map(Path::new))?;
     let mut found = find(&args.inputs, &args.application, folder.path());
     if found.len() == 1
@@ -189,11 +191,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 continue;
             }
         };
-        match take_samples(&log, &given_of(&log, given.clone(), &labels)?, &mut imported, &mut problems) {
+        match read_samples(&log, &given_of(&log, given.clone(), &labels)?, &mut problems) {
             Err(error) if error.is::<UnusableInput>() => problems.note(&error),
-            other => other?,
+            other => {
+                let mut of_log = other?;
+                read.append(&mut of_log.samples);
+                rated.append(&mut of_log.rated);
+            }
         }
     }
+    given.check_rate(&rated).map_err(|error| unusable(error.to_string()))?;
+    read.into_iter().try_for_each(|sample| imported.take(sample))?;
     note(&imported.summary());
     predicted_before(imported.new_samples(), imported.kept()).iter().for_each(|sentence| note(sentence));
     if let Some(sample) = imported.samples().last() {
@@ -247,8 +255,8 @@ fn is_output(log: &LogFiles, output: &Path) -> bool {
     output.canonicalize().is_ok_and(|output| is_it(&output))
 }
 
-/// Takes the samples of a log or file.
-fn take_samples(log: &LogFiles, given: &Given, imported: &mut Imported, problems: &mut Problems) -> anyhow::Result<()> {
+/// Reads the samples of a log or file.
+fn read_samples(log: &LogFiles, given: &Given, problems: &mut Problems) -> anyhow::Result<Import> {
     let name = &log.name;
     let found = import(log.input()?, given).map_err(|error| match error {
         ImportError::Samples(error) => {
@@ -260,5 +268,5 @@ fn take_samples(log: &LogFiles, given: &Given, imported: &mut Imported, problems
     if !found.problems.is_empty() {
         problems.note(&unusable(format!("{name}: {}", found.problems.join("; "))));
     }
-    found.samples.into_iter().try_for_each(|sample| imported.take(sample))
+    Ok(found)
 }

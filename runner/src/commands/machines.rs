@@ -114,14 +114,14 @@ fn show(catalog: &Catalog) -> String {
     }
     if catalog.left_out > 0 {
         text.push_str(&format!(
-            "{} lines of the catalog have no usable price or region, a part of a GPU, or two descriptions of one machine \
-             type, and are left out.\n",
-            catalog.left_out
+            "Left out: {} of the catalog without a usable price or region, with a part or an unknown number of GPUs, or \
+             with two descriptions of one machine type.\n",
+            format_count(catalog.left_out, "line")
         ));
     }
     if catalog.several_prices > 0 {
         text.push_str(&format!(
-            "{} have several prices in the region; the highest is shown.\n",
+            "The highest price in the region is shown of {} with several.\n",
             format_count(catalog.several_prices, "machine type")
         ));
     }

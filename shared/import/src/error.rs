@@ -47,10 +47,10 @@ pub enum ImportError {
     /// An option of training runs was given for another file.
     #[error("{0} is only for the files of training runs; omit {0}")]
     TrainingOnly(&'static str),
-    /// One sampling rate was given for several runs.
+    /// One sampling rate was given for several runs of different or unknown work.
     #[error(
-        "it has {0} runs without a sampling rate, and --sampling-rate gives only one; give the rate of each run, in the \
-         order in which they were submitted, such as --sampling-rate 0.1,1"
+        "--sampling-rate gives one rate for {0} runs, whose work differs or is not recorded; give the rate of each run of \
+         a file, in their order, such as --sampling-rate 0.1,1, and import files with different rates separately"
     )]
     OneRate(usize),
     /// The number of sampling rates is not that of the runs.

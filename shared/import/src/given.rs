@@ -1,9 +1,15 @@
 //! What the user says about the runs of a file.
 
-use foreglow_shared::{Engine, Labels, SCHEMA, Sample, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foreglow_shared::{Engine, Labels, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Value, json};
 
-use crate::ImportError;
+use crate::{ImportError, Work};
+
+/// Largest ratio of two amounts of work that count as equal: random shares of the same images do
+/// not have exactly the same bytes.
+const EQUAL_WORK: f64 = 1.05;
 
 /// What the user says about the runs of a file. Where the file has the same value, the two must
 /// agree.
@@ -80,6 +86,25 @@ impl Given {
             }
         }
         Ok(())
+    }
+
+    /// Checks that one sampling rate is not given for runs of different or unknown work. `rated`
+    /// has the [`rated`](crate::Import::rated) runs of all files.
+    ///
+    /// # Errors
+    /// It is.
+    pub fn check_rate(&self, rated: &BTreeMap<Uuid, Option<Work>>) -> Result<(), ImportError> {
+        let is_one = match self.sampling_rates.len() {
+            0 => self.labels.get("sampling_rate").is_some(),
+            count => count == 1,
+        };
+        let works: Option<Vec<Work>> = rated.values().copied().collect();
+        let is_equal = works.is_some_and(|works| {
+            let amounts = || works.iter().map(|(_, amount)| *amount as f64);
+            let units = works.iter().map(|(unit, _)| unit).collect::<BTreeSet<_>>().len();
+            units <= 1 && amounts().fold(0.0, f64::max) <= EQUAL_WORK * amounts().fold(f64::INFINITY, f64::min)
+        });
+        if is_one && rated.len() > 1 && !is_equal { Err(ImportError::OneRate(rated.len())) } else { Ok(()) }
     }
 
     /// Returns what the user says about each of the runs of a file, whose names `named` lists for

@@ -23,7 +23,9 @@ mod samples;
 mod spark;
 mod training;
 
-use foreglow_shared::{Label, Sample};
+use std::collections::BTreeMap;
+
+use foreglow_shared::{Label, Sample, Uuid};
 
 pub use crate::cluster::{KUBERNETES_LABEL, SLURM_NAME};
 pub use crate::compression::{Compression, LZ4_MAGIC, LZF_MAGIC, SNAPPY_MAGIC};
@@ -84,7 +86,13 @@ pub struct Import {
     pub assumed: Vec<Label>,
     /// Why some runs of the file are not among the samples, although they should be.
     pub problems: Vec<String>,
+    /// The work of the runs whose sampling rate only the user told, without failed runs; `None` if
+    /// the file does not record it.
+    pub rated: BTreeMap<Uuid, Option<Work>>,
 }
+
+/// An amount of work, with its unit before it.
+pub type Work = (&'static str, u64);
 
 /// Reads the samples of a file with the importer of its format.
 ///
@@ -101,6 +109,7 @@ pub fn import(mut input: Input<'_>, given: &Given) -> Result<Import, ImportError
     if let Some(flag) = given.of_training_runs().filter(|_| !is_training) {
         return Err(ImportError::TrainingOnly(flag));
     }
+    given.check_rate(&import.rated)?;
     given.name_machine(&mut import.samples)?;
     Ok(import)
 }

@@ -1,6 +1,6 @@
 //! Event logs of Spark.
 
-use foreglow_shared::Engine;
+use foreglow_shared::{Engine, Outcome};
 use foreglow_spark_log::{Application, EventLogError, EventLogReader};
 
 use crate::{Given, Import, ImportError, Importer, Input, Piece};
@@ -20,10 +20,6 @@ impl Importer for SparkLog {
         let application = application(input)?;
         let mut import = Import::default();
         let runs = application.runs()?;
-        let unlabelled = runs.iter().filter(|run| run.labels().get("sampling_rate").is_none()).count();
-        if unlabelled > 1 && given.sampling_rates.len() == 1 {
-            return Err(ImportError::OneRate(unlabelled));
-        }
         let given = given.labels_of_runs(runs.len(), || match runs.len() {
             1 => "1 run".to_owned(),
             count => format!("{count} runs"),
@@ -34,6 +30,10 @@ impl Importer for SparkLog {
                 Ok((sample, notes)) => {
                     let reason = sample.reason.iter().map(|reason| format!("{}: {reason}", sample.outcome.as_str()));
                     import.notes.extend(notes.into_iter().chain(reason).map(|note| format!("{which}{note}")));
+                    let is_told = run.labels().get("sampling_rate").is_none() && given.get("sampling_rate").is_some();
+                    if is_told && sample.outcome != Outcome::Failed {
+                        import.rated.insert(sample.id, run.work());
+                    }
                     import.samples.push(sample);
                 }
                 Err(error) if runs.len() == 1 => return Err(error.into()),

@@ -4,6 +4,7 @@
 
 mod support;
 
+use foreglow_import::Given;
 use foreglow_shared::{Outcome, Sample};
 use serde_json::{Value, json};
 use support::{given, read};
@@ -63,7 +64,7 @@ fn jobs_of_kubernetes_are_samples() {
     late["metadata"] = json!({"name": "late", "uid": "u2"});
     let running = json!({"kind": "Job", "metadata": {"name": "running", "uid": "u3"}, "status": {}});
     let list = json!({"apiVersion": "v1", "items": [job(), late, running], "kind": "List"});
-    let import = read(list.to_string(), &given(&[])).unwrap();
+    let import = read(list.to_string(), &Given { sampling_rates: vec![0.1; 2], ..given(&[]) }).unwrap();
     let [first, late] = import.samples.as_slice() else { panic!("{import:?}") };
     assert_eq!((first.configuration.executors, first.configuration.cores_per_executor), (2, 2));
     assert_eq!((first.completion_time_secs, first.configuration.memory_per_executor_mib), (Some(120.0), 4096));
@@ -85,7 +86,7 @@ fn one_job_a_list_and_several_objects_are_read_alike() {
         (format!("{text}\n{second}\n").into_bytes(), 2),
         (utf16, 1),
     ] {
-        let import = read(bytes, &given(&[])).unwrap();
+        let import = read(bytes, &Given { sampling_rates: vec![0.1; jobs], ..given(&[]) }).unwrap();
         assert_eq!((&import.samples[0], import.samples.len()), (&job, jobs));
     }
 }

@@ -27,6 +27,11 @@ fn refused(lines: &str, given: &Given) -> String {
     read(format!("{HEADER}{lines}"), given).unwrap_err()
 }
 
+/// Returns the description of two jobs, each with its sampling rate.
+fn two(more: &[(&str, &str)]) -> Given {
+    Given { sampling_rates: vec![0.1; 2], ..given(more) }
+}
+
 fn one(lines: &str) -> Sample {
     let (samples, notes) = of(lines, &given(&[]));
     let [sample] = samples.as_slice() else { panic!("{samples:?}, {notes:?}") };
@@ -35,7 +40,7 @@ fn one(lines: &str) -> Sample {
 
 #[test]
 fn a_step_of_slurm_is_a_sample_with_its_tasks_as_executors() {
-    let spark = Given { engine: Some(Engine::Spark), ..given(&[]) };
+    let spark = Given { engine: Some(Engine::Spark), ..two(&[]) };
     let (found, notes) = of(BODY, &spark);
     let [whole] = found.as_slice() else { panic!("{found:?}") };
     let configuration = &whole.configuration;
@@ -43,8 +48,8 @@ fn a_step_of_slurm_is_a_sample_with_its_tasks_as_executors() {
     assert_eq!((configuration.memory_per_executor_mib, whole.engine), (4096, Engine::Spark));
     assert_eq!((whole.completion_time_secs, whole.sampling_rate), (Some(120.0), 0.1));
     assert_eq!(whole.host.machine.as_deref(), Some("c5.xlarge"));
-    assert!(notes[0].contains("14 has not ended") && notes[2].contains("give --accelerator"), "{notes:?}");
-    let again = of(BODY, &given(&[("accelerator", "NVIDIA A10G")])).0;
+    assert!(notes[0].contains("14 has not ended") && notes[1].contains("give --accelerator"), "{notes:?}");
+    let again = of(BODY, &two(&[("accelerator", "NVIDIA A10G")])).0;
     assert_eq!((again[0].id, again.len()), (whole.id, 2), "the id is the same every time");
     assert_eq!(again[1].outcome, Outcome::TimedOut);
 }
@@ -75,10 +80,14 @@ fn a_job_whose_work_is_unclear_is_left_out_and_the_steps_are_named() {
     let step = |number: u32, name: &str, secs: u32| {
         format!("51.{number}|{name}|COMPLETED|{secs}|2026-03-01T08:00:05|8|4|cpu=8,mem=16G,node=1|\n")
     };
-    // The script itself did the work; and two steps that ran at the same time, or one after the
-    // other.
+    let prepare = |secs: u32| format!("51.0|prepare|COMPLETED|{secs}|2026-03-01T08:00:05|1|1|cpu=1,mem=2G,node=1|\n");
+    // The script itself did the work; two steps that ran at the same time, or one after the other;
+    // a longer one on fewer processors, and one on so few that its time tells little.
     for steps in [
         step(0, "hostname", 1),
+        prepare(410) + &step(1, "python", 280),
+        prepare(640) + &step(1, "python", 50),
+        step(0, "python", 360) + &step(1, "python", 340),
         step(0, "python", 690) + &step(1, "python", 680),
         step(0, "python", 300) + &step(1, "python", 310),
     ] {
@@ -86,9 +95,21 @@ fn a_job_whose_work_is_unclear_is_left_out_and_the_steps_are_named() {
         assert!(error.contains("which step of srun did its work is unclear: 0 ("), "{error}");
         assert!(error.contains("choose one with --step"), "{error}");
     }
+    let (found, notes) = of(&format!("{job}{}", step(0, "python", 400)), &given(&[]));
+    let note = "job 51: its step 0 (python, 6 min 40.0 s) is imported, without the 5 min of the job outside of it; \
+                --step batch imports the whole script";
+    assert_eq!((found[0].completion_time_secs, notes), (Some(400.0), vec![note.to_owned()]));
     let batch = Given { step: Some("batch".to_owned()), ..given(&[]) };
     let (found, _) = of(&format!("{job}{}", step(0, "hostname", 1)), &batch);
     assert_eq!((found[0].completion_time_secs, found[0].configuration.cores_per_executor), (Some(700.0), 8));
+}
+
+#[test]
+fn a_duration_in_another_form_is_named_with_its_field() {
+    for text in ["00:11:40", "1-02:00:00", "11.5 min", "-3"] {
+        let error = refused(&BODY.replace("|120|", &format!("|{text}|")), &given(&[]));
+        assert!(error.contains(&format!("job 12 has {text:?} for ElapsedRaw, which must be whole seconds")), "{error}");
+    }
 }
 
 #[test]
@@ -172,18 +193,17 @@ fn tasks_of_an_array_are_jobs_and_a_heterogeneous_job_is_left_out() {
         job("91+0", 12),
         job("91+1", 12)
     );
-    let (found, notes) = of(&lines, &given(&[]));
+    let (found, notes) = of(&lines, &two(&[]));
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(notes[0].starts_with("job 91 is heterogeneous"), "{notes:?}");
     assert_eq!(notes[1], "job 90_[3-9] has not ended");
 }
 
 #[test]
-fn one_sampling_rate_for_several_jobs_is_said_and_each_may_have_its_own() {
+fn one_sampling_rate_for_several_jobs_is_refused_and_each_may_have_its_own() {
     let lines = BODY.replace(",gres/gpu=1", "");
-    let (found, notes) = of(&lines, &given(&[]));
-    assert_eq!(found.iter().map(|sample| sample.sampling_rate).collect::<Vec<_>>(), [0.1, 0.1]);
-    assert!(notes[1].starts_with("all 2 jobs have the sampling rate 0.1; if they differ"), "{notes:?}");
+    let error = refused(&lines, &given(&[]));
+    assert!(error.starts_with("--sampling-rate gives one rate for 2 runs, whose work differs or is not"), "{error}");
     let (found, notes) = of(&lines, &Given { sampling_rates: vec![0.5, 1.0], ..given(&[]) });
     assert_eq!(found.iter().map(|sample| sample.sampling_rate).collect::<Vec<_>>(), [0.5, 1.0]);
     assert_eq!(notes.len(), 1, "{notes:?}");
@@ -205,7 +225,7 @@ fn what_the_user_says_must_agree_with_the_records() {
     assert!(memory.contains(sentence), "{memory}");
     assert_eq!(of(BODY, &given(&[("memory_per_executor_mib", "4096")])).0.len(), 1);
     let gpu = BODY.replace("gres/gpu=1,", "gres/gpu=4,gres/gpu:a100=4,");
-    let (found, notes) = of(&gpu, &given(&[("accelerator", "NVIDIA A10G")]));
+    let (found, notes) = of(&gpu, &two(&[("accelerator", "NVIDIA A10G")]));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
         notes
@@ -214,7 +234,7 @@ fn what_the_user_says_must_agree_with_the_records() {
                 == "job 13 is left out: its GPU is recorded as a100, but --accelerator says \"NVIDIA A10G\""),
         "{notes:?}"
     );
-    assert_eq!(of(&gpu, &given(&[("accelerator", "NVIDIA A100 40GB")])).0.len(), 2);
+    assert_eq!(of(&gpu, &two(&[("accelerator", "NVIDIA A100 40GB")])).0.len(), 2);
 }
 
 #[test]
@@ -339,16 +359,16 @@ fn control_characters_of_a_record_do_not_spoil_the_file_of_samples() {
 
 #[test]
 fn only_jobs_with_a_gpu_have_the_accelerator_and_training_has_epochs() {
-    let (found, notes) = of(BODY, &given(&[("accelerator", "NVIDIA A10G")]));
+    let (found, notes) = of(BODY, &two(&[("accelerator", "NVIDIA A10G")]));
     let accelerators: Vec<_> = found.iter().map(|sample| sample.configuration.accelerator.as_deref()).collect();
     assert_eq!(accelerators, [None, Some("NVIDIA A10G")]);
     assert!(notes.iter().any(|note| note.starts_with("no GPU is recorded for job 12, so that")), "{notes:?}");
     for shared in ["gres/mps=50", "gres/shard=1", "gres/gpu:a100=1"] {
-        let (_, notes) = of(&BODY.replace("gres/gpu=1", shared), &given(&[]));
+        let (_, notes) = of(&BODY.replace("gres/gpu=1", shared), &two(&[]));
         assert!(notes.iter().any(|note| note.contains("give --accelerator")), "{shared}: {notes:?}");
     }
     assert_eq!(refused(BODY, &given(&[("mode", "training")])), "a cluster does not record the job; give --epochs");
-    let trained = of(BODY, &given(&[("mode", "training"), ("epochs", "3")])).0;
+    let trained = of(BODY, &two(&[("mode", "training"), ("epochs", "3")])).0;
     assert_eq!(trained[0].workload.epochs, 3);
 }
 

@@ -207,7 +207,8 @@ fn one_sampling_rate_for_several_runs_of_a_log_is_refused_and_each_may_have_its_
     let log = text(&lines);
     let with = |rates: &[f64]| read(&log, &Given { sampling_rates: rates.to_vec(), ..given(&[]) });
     let error = with(&[0.1]).unwrap_err();
-    assert!(error.starts_with("it has 2 runs without a sampling rate, and --sampling-rate gives only one"), "{error}");
+    assert!(error.starts_with("--sampling-rate gives one rate for 2 runs, whose work differs or is not"), "{error}");
+    assert_eq!(read(&log, &given(&[("sampling_rate", "0.1")])).unwrap_err(), error, "also as a label of the page");
     let rates: Vec<f64> = with(&[0.1, 1.0]).unwrap().samples.iter().map(|sample| sample.sampling_rate).collect();
     assert_eq!(rates, [0.1, 1.0]);
     let error = with(&[0.1, 0.2, 0.3]).unwrap_err();
@@ -217,6 +218,24 @@ fn one_sampling_rate_for_several_runs_of_a_log_is_refused_and_each_may_have_its_
     let import = read(text(&lines), &given(&[])).unwrap();
     assert_eq!((import.samples.len(), import.problems.len()), (1, 1), "{import:?}");
     assert!(import.problems[0].starts_with("run 1: sampling_rate is \"0.5\" in the log"), "{import:?}");
+}
+
+#[test]
+fn one_sampling_rate_is_for_logs_of_equal_work() {
+    let log = |id: &str, bytes: u64| {
+        let mut lines = with_tasks(&json!({"Input Metrics": {"Bytes Read": bytes, "Records Read": 9}}));
+        lines[1]["App ID"] = id.into();
+        read(text(&lines), &given(&[])).unwrap().rated
+    };
+    let both = |one: u64, other: u64| {
+        let rated = log("a", one).into_iter().chain(log("b", other)).collect();
+        given(&[]).check_rate(&rated).map_err(|error| error.to_string())
+    };
+    assert_eq!(both(1000, 1020), Ok(()), "random shares of the same images");
+    let error = both(1000, 4000).unwrap_err();
+    assert!(error.ends_with("and import files with different rates separately"), "{error}");
+    let rated = log("a", 1000).into_iter().chain(log("a", 1000)).collect();
+    assert_eq!(given(&[]).check_rate(&rated), Ok(()), "one log twice");
 }
 
 /// Returns a log whose first job has a stage of two tasks, with metrics of each.

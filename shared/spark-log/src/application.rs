@@ -1,6 +1,6 @@
 //! The content of one application's event log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foreglow_shared::number;
 
@@ -30,6 +30,8 @@ pub struct Application {
     pub profiles: BTreeMap<u32, ResourceProfile>,
     /// Executors, in the order of registration.
     pub executors: Vec<Executor>,
+    /// Ids of executors that ended a task without having been registered.
+    pub unregistered: BTreeSet<String>,
     /// Jobs by `Job ID`.
     pub jobs: BTreeMap<u32, SparkJob>,
     /// Number of jobs without the time of their submission: Spark before 1.3 did not record it.
@@ -256,9 +258,18 @@ impl Stage {
 
     /// Counts the tasks without a known time, if the stage succeeded.
     pub fn lost_tasks(&self) -> u64 {
+        self.all_tasks().saturating_sub(self.known_task_ms().count() as u64)
+    }
+
+    /// Counts the tasks of a stage that succeeded; 0 for other stages.
+    pub fn all_tasks(&self) -> u64 {
         let is_whole = self.completed_ms.is_some() && self.failure.is_none();
-        let known = self.known_task_ms().count() as u64;
-        self.tasks.filter(|_| is_whole).map_or(0, |tasks| u64::from(tasks).saturating_sub(known))
+        self.tasks.filter(|_| is_whole).map_or(0, u64::from)
+    }
+
+    /// Whether the log shows that the stage began, unlike one that was skipped.
+    pub fn has_begun(&self) -> bool {
+        [self.submitted_ms, self.first_launch_ms, self.completed_ms].iter().any(Option::is_some)
     }
 }
 

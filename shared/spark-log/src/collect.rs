@@ -159,6 +159,9 @@ fn earlier(one: Option<i64>, other: Option<i64>) -> Option<i64> {
 
 fn take_task(application: &mut Application, event: &TaskEnd<'_>) {
     let TaskEnd { reason, info, metrics, executor_metrics, .. } = event;
+    if !application.executors.iter().any(|executor| executor.id == info.executor) {
+        application.unregistered.insert(info.executor.clone().into_owned());
+    }
     let stage = application.stages.entry(event.stage).or_default();
     stage.first_launch_ms = earlier(stage.first_launch_ms, Some(info.launched_ms));
     stage.last_finish_ms = stage.last_finish_ms.max(Some(info.finished_ms));

@@ -148,10 +148,6 @@ impl Run<'_> {
                 "the last executor started {secs} s after the first job, and the time includes that wait"
             ));
         }
-        let lost: u64 = self.stages().values().map(|stage| stage.lost_tasks()).sum();
-        if lost > 0 {
-            notes.push(format!("the ends of {lost} tasks are not in the log: Spark dropped events"));
-        }
         notes
     }
 }

@@ -1,6 +1,6 @@
 //! Runs of an application; each becomes one timing sample.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::application::{Application, Executor, SparkJob, Stage};
 use crate::{MEASURED, WARM_UP};
@@ -141,8 +141,39 @@ impl<'a> Run<'a> {
     }
 
     /// Describes what the log lacks of the run; `None` if it shows the whole run: all of its jobs,
-    /// or, if their number is unknown, the application from its start to its end.
+    /// or, if their number is unknown, the application from its start to its end, and in both all
+    /// of their stages, tasks and executors.
     pub(crate) fn missing_part(&self) -> Option<String> {
+        self.missing_jobs_or_ends().or_else(|| self.gap())
+    }
+
+    /// Describes events that are missing between others.
+    fn gap(&self) -> Option<String> {
+        let stages = &self.application.stages;
+        let begun = |id: &u32| stages.get(id).filter(|stage| stage.has_begun());
+        // A stage that never began was skipped, but a job that skips all of its stages has no work.
+        let lost_jobs = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| !job.stages.is_empty() && !job.stages.iter().any(|id| begun(id).is_some()));
+        let own: BTreeSet<u32> = self.jobs.iter().flat_map(|(_, job)| job.stages.iter().copied()).collect();
+        let own: Vec<&Stage> = own.iter().filter_map(begun).collect();
+        let ended = own.iter().filter(|stage| stage.completed_ms.is_some()).count() as u64;
+        let tasks = own.iter().map(|stage| stage.all_tasks()).sum();
+        let succeeded = own.iter().map(|stage| stage.all_tasks().min(stage.totals.succeeded.into())).sum();
+        let all = (own.len() + lost_jobs.count()) as u64;
+        let counts = [("stages", ended, all), ("tasks", succeeded, tasks)];
+        let lost = counts.into_iter().find(|(_, there, all)| there < all);
+        let why = "a part of the log is missing, or Spark dropped events";
+        match (lost, self.application.unregistered.first()) {
+            (Some((what, there, all)), _) => Some(format!("{there} of {all} {what} have an end in the log: {why}")),
+            (None, Some(id)) => Some(format!("the start of executor {id}, which ran tasks, is not in the log: {why}")),
+            (None, None) => None,
+        }
+    }
+
+    /// Describes the missing jobs, the missing start or end of the application, and damage.
+    fn missing_jobs_or_ends(&self) -> Option<String> {
         let (there, missing) = (self.jobs.len() as u64, self.missing_jobs());
         if missing > 0 {
             let all = there + missing;

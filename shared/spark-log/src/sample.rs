@@ -151,12 +151,9 @@ impl Run<'_> {
         Ok((sample, notes))
     }
 
-    /// Returns the labels of a whole application that has none, and the unit of its work: the bytes
-    /// that it reads from files, or else the rows, or else its tasks. `known` may name it.
-    fn application_labels(&self, known: &Labels) -> Result<(Labels, &'static str), NoSample> {
-        if self.jobs.iter().any(|(_, job)| job.is_of_stream) {
-            return Err(NoSample::Stream);
-        }
+    /// Returns the amount of work and its unit: the bytes that the run reads from files, or else
+    /// the rows, or else its tasks; `None` without any.
+    pub fn work(&self) -> Option<(&'static str, u64)> {
         let stages = self.stages();
         let sum =
             |of: fn(&TaskTotals) -> u64| stages.values().map(|stage| of(&stage.totals)).fold(0, u64::saturating_add);
@@ -165,8 +162,16 @@ impl Run<'_> {
             sum(|totals| totals.read_rows.unwrap_or(0)),
             sum(|totals| totals.succeeded.into()),
         ];
-        let mut units = APPLICATION_UNITS.into_iter().zip(amounts);
-        let (unit, amount) = units.find(|(_, amount)| *amount > 0).ok_or(NoSample::NoTasks)?;
+        APPLICATION_UNITS.into_iter().zip(amounts).find(|(_, amount)| *amount > 0)
+    }
+
+    /// Returns the labels of a whole application that has none, and the unit of its
+    /// [`work`](Self::work). `known` may name it.
+    fn application_labels(&self, known: &Labels) -> Result<(Labels, &'static str), NoSample> {
+        if self.jobs.iter().any(|(_, job)| job.is_of_stream) {
+            return Err(NoSample::Stream);
+        }
+        let (unit, amount) = self.work().ok_or(NoSample::NoTasks)?;
         let application = self.application;
         let names = [known.get("model"), application.name.as_deref(), application.id.as_deref()];
         let name = names.into_iter().flatten().map(str::trim).find(|name| !name.is_empty()).unwrap_or("application");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 pub use self::field::Field;
 pub use self::mapping::{Extent, FieldSource, Mapping, TimeUnit};
-use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, RUN_SECS, SAMPLING_RATES};
+use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB, RUN_SECS, SAMPLING_RATES, is_work};
 use crate::{
     Configuration, Context, CoreSplit, Host, IncompleteOutcome, IncompleteRun, Job, Observation, Table, TableError,
     TableRow, Workload, number, share_of_percent, unambiguous_number,
@@ -91,6 +91,9 @@ impl MappedRow<'_> {
                 Extent::Images => "at most the images of the whole job",
             };
             return Err(self.cell(Field::Extent, must));
+        }
+        if !is_work(images, sampling_rate) {
+            return Err(self.cell(Field::Extent, "at least one of the images"));
         }
         let executors = self.whole(Field::Executors)?;
         let cores_per_executor = self.whole(Field::CoresPerExecutor)?;

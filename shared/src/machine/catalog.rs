@@ -23,8 +23,8 @@ pub struct Catalog {
     pub currency: String,
     /// The machine types, sorted by provider and name. A name appears once for each provider.
     pub machines: Vec<MachineType>,
-    /// Number of omitted lines: those without a usable price or region, with a fraction of an
-    /// accelerator, or that describe a machine type in two ways.
+    /// Number of omitted lines: those without a usable price or region, with a fraction or an
+    /// unknown number of accelerators, or that describe a machine type in two ways.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: usize,
     /// Number of machine types with several prices on demand in the region, of which the highest is

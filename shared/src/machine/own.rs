@@ -75,6 +75,10 @@ impl CatalogLine<'_> {
             return Err(self.invalid("memory_gib", "GiB, at most 256 for each processor"));
         }
         let hourly_price = self.price("hourly_price")?.ok_or_else(|| self.invalid("hourly_price", A_PRICE))?;
+        let spot_price = self.price("spot_price")?;
+        if spot_price.is_some_and(|spot| spot > hourly_price) {
+            return Err(self.invalid("spot_price", "at most the hourly_price, or nothing"));
+        }
         let usual = BillingTerms::of(&provider);
         let terms = (self.secs("minimum_secs")?, self.secs("increment_secs")?);
         let billing = match terms {
@@ -96,7 +100,7 @@ impl CatalogLine<'_> {
             memory_mib: (memory_gib * MIB_PER_GIB) as u32,
             accelerators: self.accelerators()?,
             hourly_price,
-            spot_price: self.price("spot_price")?,
+            spot_price,
             date,
             billing,
         })

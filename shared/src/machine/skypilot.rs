@@ -56,9 +56,10 @@ struct CatalogEntry {
     accelerator: Option<(String, u32)>,
     /// What the row says of the memory of its accelerators.
     memory: GpuMemory,
-    /// Whether the machine has a fraction of an accelerator, such as a sixth of an A10. These are
-    /// omitted, because the speed of a fraction is unknown.
-    has_part: bool,
+    /// Whether the machine has a fraction of an accelerator, such as a sixth of an A10, whose speed
+    /// is unknown; or a name of accelerators without a number, or a number without a name. These
+    /// are omitted.
+    has_unknown_gpus: bool,
     price: Option<f64>,
     spot: Option<f64>,
 }
@@ -143,17 +144,17 @@ fn rows(text: &str) -> Result<Vec<CatalogEntry>, CatalogError> {
     let entry = |record: TableRow<'_>| {
         let [machine, region, zone, processors, memory, name, count, info, price, spot] =
             columns.map(|place| place.and_then(|place| record.get(place)).unwrap_or_default());
-        let count = positive(count).filter(|_| !name.is_empty());
-        let has_part = count.is_some_and(|count| count.fract() > 0.0);
+        let count = positive(count);
+        let has_unknown_gpus = count.map_or(!name.is_empty(), |count| count.fract() > 0.0 || name.is_empty());
         CatalogEntry {
             machine: machine.to_owned(),
             region: region.to_owned(),
             is_local_zone: is_local_zone(zone),
             processors: positive(processors),
             memory_gib: positive(memory),
-            accelerator: count.filter(|_| !has_part).map(|count| (name.to_owned(), count as u32)),
+            accelerator: count.filter(|_| !has_unknown_gpus).map(|count| (name.to_owned(), count as u32)),
             memory: GpuMemory::of(info),
-            has_part,
+            has_unknown_gpus,
             price: positive(price),
             spot: positive(spot),
         }
@@ -195,9 +196,10 @@ fn gpus(rows: &[CatalogEntry]) -> Gpus<'_> {
 }
 
 /// Returns the machine type of a row; `None` if its price is unknown, or it has less than one
-/// processor or a fraction of an accelerator.
+/// processor or a fraction or an unknown number of accelerators. A spot price above the price on
+/// demand is unknown.
 fn machine(row: &CatalogEntry, provider: &str, gpus: &Gpus<'_>, known: &KnownMemory) -> Option<MachineType> {
-    if row.has_part {
+    if row.has_unknown_gpus {
         return None;
     }
     let processors = row.processors?.floor();
@@ -224,7 +226,7 @@ fn machine(row: &CatalogEntry, provider: &str, gpus: &Gpus<'_>, known: &KnownMem
         memory_mib: (row.memory_gib? * MIB_PER_GIB) as u32,
         accelerators,
         hourly_price: price?,
-        spot_price: spot,
+        spot_price: spot.filter(|spot| Some(*spot) <= price),
         date: None,
         billing: BillingTerms::of(provider),
     })

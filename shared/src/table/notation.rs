@@ -126,13 +126,16 @@ impl Evidence {
     }
 
     /// Returns the mark of an ambiguous cell in a column with this evidence; `None` if it may be
-    /// either. Without evidence in the column the rest of the file decides, or the usual mark of
-    /// its delimiter; thousands are read only where both agree.
+    /// either. Without evidence in the column the rest of the file decides where it agrees with the
+    /// usual mark of its delimiter. The delimiter alone shows only a decimal point: a spreadsheet
+    /// that writes semicolons may show numbers in another country's notation.
     pub(super) fn mark_of(self, cell: &str, file: Self, usual: Option<Decimal>) -> Option<Decimal> {
         let mark = match (self.point || self.comma, file.mark()) {
             (true, _) => self.mark()?,
             (false, Some(mark)) if usual.is_none_or(|usual| usual == mark) => mark,
-            (false, mark) => mark.or(usual).filter(|mark| cell.contains(mark.mark()))?,
+            (false, mark) => {
+                mark.or(usual.filter(|usual| *usual == Decimal::Point)).filter(|mark| cell.contains(mark.mark()))?
+            }
         };
         let digits = cell.bytes().filter(u8::is_ascii_digit).count();
         // A writer that separates thousands does so in all numbers of at least this length.
@@ -278,7 +281,8 @@ mod tests {
             ("1.234", b';', None, None),
             ("1.234", b'\t', None, None),
             ("1,234", b',', None, None),
-            ("1,234", b';', None, Some(1.234)),
+            ("1,234", b';', None, None),
+            ("1,234", b';', Some(decimals.1), Some(1.234)),
             ("1,234", b'\t', None, None),
             ("1.234", b';', Some(decimals.0), Some(1.234)),
             ("1.234", b';', Some(decimals.1), Some(1234.0)),

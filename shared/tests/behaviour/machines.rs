@@ -274,6 +274,30 @@ fn a_machine_type_with_two_prices_is_counted_and_one_with_two_descriptions_is_le
 }
 
 #[test]
+fn accelerators_without_a_number_or_a_name_are_left_out() {
+    let text = rows(&[
+        ["a", "V100", "", "", "US", "0.5"],
+        ["b", "V100", "0", "", "US", "0.5"],
+        ["c", "", "2", "", "US", "0.5"],
+        ["d", "", "0", "", "US", "0.5"],
+    ]);
+    let catalog = Catalog::read(&text, "vast", None).unwrap();
+    assert_eq!((catalog.left_out, catalog.machines.len(), catalog.machines[0].name.as_str()), (3, 1, "d"));
+}
+
+#[test]
+fn a_spot_price_above_the_price_on_demand_is_unknown_or_refused() {
+    let spot = |text: &str| {
+        let text = rows(&[["a", "", "", "", "US", "0.2"]]).replace("0.2,,", &format!("0.2,{text},"));
+        Catalog::read(&text, "vast", None).unwrap().machines[0].spot_price
+    };
+    assert_eq!((spot("0.9"), spot("0.2"), spot("0.1")), (None, Some(0.2), Some(0.1)));
+    let text = format!("{HEADER},spot_price\na,4,16,1,USD,1.5\n");
+    let sentence = "line 2: spot_price of a is \"1.5\"; give at most the hourly_price, or nothing";
+    assert_eq!(refused(Catalog::read(&text, "own", None)), sentence);
+}
+
+#[test]
 fn an_unknown_provider_has_no_invented_terms() {
     let catalog = Catalog::read(&rows(&[["a", "", "", "", "US", "36"]]), "vast", None).unwrap();
     let machine = catalog.find("a").unwrap();

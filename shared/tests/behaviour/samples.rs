@@ -180,11 +180,15 @@ fn a_field_that_cannot_be_read_is_named_as_its_column_is() {
         assert!(!error.contains("column") && !error.contains("JSON"), "{error}");
         error.strip_prefix(&format!("line {line}: ")).unwrap_or_else(|| panic!("{error}")).to_owned()
     };
-    let why = "sampling_rate cannot be read (invalid type: string \"10%\", expected f64); correct it";
+    let why = "sampling_rate is \"10%\"; it must be a number";
     assert_eq!(named(&good.replace("\"sampling_rate\":0.01", "\"sampling_rate\":\"10%\""), 1), why);
     assert_eq!(named(&csv.replace(",0.01,", ",10%,"), 2), why);
     let executors = named(&good.replace("\"executors\":", "\"executors\":-"), 1);
-    assert!(executors.starts_with("configuration.executors cannot be read (invalid value: integer `-"), "{executors}");
+    assert_eq!(executors, "configuration.executors is -2; it must be a whole number, not negative");
+    let outcome = "outcome is Completed; it must be one of completed, out_of_memory, timed_out, failed";
+    assert_eq!(named(&csv.replace(",completed,", ",Completed,"), 2), outcome);
+    let wrong = named(&csv.replace(",inference,", ",eval,"), 2);
+    assert_eq!(wrong, "workload.mode is eval; it must be inference or training");
     let moment = named(&good.replace("\"started_at\":\"2", "\"started_at\":\"x"), 1);
     assert!(moment.starts_with("started_at cannot be read ("), "{moment}");
     for (field, missing) in [("\"batch_size\":", "workload.batch_size"), ("\"engine\":", "engine")] {
@@ -507,11 +511,25 @@ fn an_optional_field_of_another_type_is_refused_by_its_name() {
     let unknown = ["workload.layout", "configuration.disk"];
     for field in fields.chain(own).filter(|field| !unknown.contains(&field.as_str())) {
         let error = with_field(&field, json!([1])).unwrap_err().to_string();
-        assert!(error.starts_with(&field) && error.contains("cannot be read"), "{field}: {error}");
+        let is_told = error.contains("cannot be read") || error.contains("; it must be ");
+        assert!(error.starts_with(&field) && is_told, "{field}: {error}");
     }
     for field in unknown {
         assert!(with_field(field, json!([1])).is_ok(), "{field}");
     }
+}
+
+#[test]
+fn a_run_of_less_than_an_image_is_refused() {
+    let mut sample = numbered(1);
+    sample.workload.images = 20_000;
+    sample.sampling_rate = 1e-9;
+    let error = sample.check().unwrap_err().to_string();
+    assert_eq!(error, "sampling_rate is 0.000000001; it must be at least one of the 20000 images, and at most 1");
+    sample.sampling_rate = 0.000_05;
+    assert_eq!(sample.check(), Ok(()), "one image");
+    (sample.workload.images, sample.sampling_rate) = (1, 0.1);
+    assert_eq!(sample.check(), Ok(()), "a part of a job without images");
 }
 
 #[test]

@@ -23,7 +23,8 @@ fn a_german_column_means_the_same_as_one_with_points() {
 
 #[test]
 fn a_number_with_two_meanings_is_refused_with_its_line_where_numbers_are_wanted() {
-    for text in ["sep=;\nnodes;secs\n1;12\n2;3.000\n", "nodes,secs\n1,12\n\n2,\"3,000\"\n"] {
+    let comma = "sep=;\nnodes;secs\n1;12\n2;3,000\n";
+    for text in [comma, "sep=;\nnodes;secs\n1;12\n2;3.000\n", "nodes,secs\n1,12\n\n2,\"3,000\"\n"] {
         let table = Table::parse(text).unwrap();
         assert_eq!(table.check_numbers(0), Ok(()));
         let error = table.check_numbers(1).unwrap_err().to_string();

@@ -4,7 +4,7 @@ mod kubernetes;
 mod operators;
 mod slurm;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foreglow_shared::{Labels, MachineType, Mode, Outcome, Sample, Timestamp, Uuid, parse_line, printable};
 
@@ -87,18 +87,27 @@ impl Records {
         });
         let names = || jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>().join(", ");
         let labels = given.labels_of_runs(jobs.len(), || format!("{} finished jobs: {}", jobs.len(), names()))?;
-        notes.extend(one_rate(jobs.len(), &given.sampling_rates));
-        let mut samples = Vec::new();
+        if given.sampling_rates.is_empty() {
+            notes.push(
+                "without --sampling-rate every job counts as a run on all images, with sampling rate 1".to_owned(),
+            );
+        }
+        let (mut samples, mut rated) = (Vec::new(), BTreeMap::new());
         for (job, labels) in jobs.iter().zip(&labels) {
             match job.sample(labels, given) {
-                Ok(sample) => samples.push(sample),
+                Ok(sample) => {
+                    if labels.get("sampling_rate").is_some() && sample.outcome != Outcome::Failed {
+                        rated.insert(sample.id, None);
+                    }
+                    samples.push(sample);
+                }
                 Err(reason) => notes.push(format!("{} is left out: {reason}", job.name)),
             }
         }
         if samples.is_empty() {
             return Err(none_usable(&notes));
         }
-        Ok(Import { samples, notes, ..Import::default() })
+        Ok(Import { samples, notes, rated, ..Import::default() })
     }
 }
 
@@ -125,20 +134,6 @@ fn check_labels(labels: &Labels) -> Result<(), ImportError> {
         return Ok(());
     }
     Err(refused(format!("a cluster does not record the job; give {}{more}", flags.join(", "))))
-}
-
-/// Returns a remark about the sampling rate if the user did not give one per job.
-fn one_rate(jobs: usize, rates: &[f64]) -> Option<String> {
-    match (jobs, rates) {
-        (_, []) => {
-            Some("without --sampling-rate every job counts as a run on all images, with sampling rate 1".to_owned())
-        }
-        (2.., [rate]) => Some(format!(
-            "all {jobs} jobs have the sampling rate {rate}; if they differ, give --sampling-rate one rate per job, in the \
-             order of the file"
-        )),
-        _ => None,
-    }
 }
 
 /// Returns a remark about the jobs without a GPU, if the user named one.

@@ -15,6 +15,8 @@ const COLUMNS: [&str; 8] = ["JobID", "JobName", "State", "ElapsedRaw", "Start", 
 
 /// The step that is the batch script.
 const BATCH: &str = "batch";
+/// Share of the time of the work up to which other work is a helper of it.
+const NEGLIGIBLE: f64 = 0.1;
 
 /// One line, by column.
 type Record<'a> = BTreeMap<&'a str, &'a str>;
@@ -123,9 +125,9 @@ fn steps<'r, 'a>(rows: &'r [Record<'a>], place: usize) -> Vec<Step<'r, 'a>> {
     own.into_iter().filter(|row| !is_earlier(row)).filter_map(step).collect()
 }
 
-/// Returns the step that did the work of a job, and a remark if it had others: the step that was
-/// asked for, or the only one of `srun` that took at least half of the job's time. A script without
-/// `srun` is itself the work.
+/// Returns the step that did the work of a job, and a remark if it had other work: the step that
+/// was asked for, or the one of `srun` that took at least half of the job's time, beside which the
+/// others are [`NEGLIGIBLE`]. A script without `srun` is itself the work.
 fn work<'r, 'a>(
     job: &Record<'a>,
     steps: &[Step<'r, 'a>],
@@ -145,22 +147,40 @@ fn work<'r, 'a>(
     if of_srun.is_empty() {
         return script(job, steps);
     }
-    let half = secs(job).map_or(0.0, |secs| secs / 2.0);
-    let long: Vec<&&Step<'_, '_>> =
-        of_srun.iter().filter(|(_, row)| secs(row).is_some_and(|secs| secs >= half)).collect();
-    match (long.as_slice(), of_srun.as_slice()) {
-        ([step], [_]) => Ok((***step, None)),
-        ([step], all) => Ok((
-            ***step,
-            Some(format!("of its {} steps of srun, {} is imported; --step chooses another", all.len(), named(step))),
-        )),
-        (_, all) => Err(format!(
+    let job_secs = secs(job).unwrap_or(0.0);
+    let is_work = |step: &&&Step<'_, '_>| {
+        let is_long = secs(step.1).is_some_and(|secs| secs >= job_secs / 2.0);
+        let mut others = of_srun.iter().filter(|other| other.0 != step.0);
+        is_long && others.all(|other| is_negligible(other.1, step.1))
+    };
+    let Some(step) = of_srun.iter().find(is_work) else {
+        return Err(format!(
             "took {}, and which step of srun did its work is unclear: {}; choose one with --step, or the whole script with \
              --step {BATCH}",
-            format_duration(half * 2.0),
-            list(all)
+            format_duration(job_secs),
+            list(&of_srun)
+        ));
+    };
+    let rest_secs = job_secs - secs(step.1).unwrap_or(0.0);
+    let note = match of_srun.len() {
+        1 if rest_secs <= NEGLIGIBLE * job_secs || get(step.1, "State") != "COMPLETED" => None,
+        1 => Some(format!(
+            "its step {} is imported, without the {} of the job outside of it; --step {BATCH} imports the whole script",
+            named(step),
+            format_duration(rest_secs)
         )),
-    }
+        count => Some(format!("of its {count} steps of srun, {} is imported; --step chooses another", named(step))),
+    };
+    Ok((**step, note))
+}
+
+/// Whether a step is short beside another, in time and in time of its processors.
+fn is_negligible(step: &Record<'_>, beside: &Record<'_>) -> bool {
+    let times = |row: &Record<'_>| {
+        let secs = secs(row).unwrap_or(0.0);
+        [secs, secs * get(row, "AllocCPUS").parse().unwrap_or(1.0)]
+    };
+    times(step).into_iter().zip(times(beside)).all(|(step, beside)| step <= NEGLIGIBLE * beside)
 }
 
 /// Returns the batch script of a job without `srun`, and the remark that it counts as the work.
@@ -202,6 +222,10 @@ fn finished(
     outcome(get(job, "State")).ok_or(NOT_ENDED)?;
     if get(job, "JobName").starts_with(SLURM_NAME) || steps.iter().any(|(_, row)| get(row, "JobName") == "foreglow") {
         return Err(OWN_RUN.to_owned());
+    }
+    let durations = std::iter::once(job).chain(steps.iter().map(|(_, row)| *row)).map(|row| get(row, "ElapsedRaw"));
+    if let Some(text) = durations.filter(|text| !text.is_empty()).find(|text| text.parse::<u64>().is_err()) {
+        return Err(format!("has {text:?} for ElapsedRaw, which must be whole seconds as `sacct` writes them"));
     }
     let ((step_name, step), note) = work(job, steps, asked)?;
     // A job completes despite a failed step if its script continues after `srun`. The reason for a

@@ -1,7 +1,7 @@
 //! Import of a file: one of the formats of `foreglow import`, a file of `--monitor`, or a table of
 //! another tool whose columns the user maps.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foreglow_import::{Compression, Given, Import, ImportError, Input, run_name};
 use foreglow_shared::{Job, Label, Labels, Mapping, MonitoredRun, ReadError, Sample, Table, is_monitor, read_monitor};
@@ -121,6 +121,7 @@ fn read_files(
 ) -> Result<Content, String> {
     let is_single = files.len() == 1;
     let (mut all, mut notes, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rated = BTreeMap::new();
     for (file, bytes) in files {
         let added = Added { file, ..added.clone() };
         match bytes.and_then(|bytes| read(&bytes, &added, is_single)) {
@@ -128,6 +129,7 @@ fn read_files(
                 let remarks = import.notes.into_iter().chain(import.problems);
                 notes.extend(remarks.map(|note| format!("{}: {note}.", added.file)));
                 all.extend(import.samples);
+                rated.extend(import.rated);
             }
             // What a log lacks is asked once, for all files.
             Ok(asked @ Content::Other(Imported::Lacking(_))) => return Ok(asked),
@@ -137,6 +139,7 @@ fn read_files(
             Err(reason) => failures.push(format!("{}: {reason}", added.file)),
         }
     }
+    added.given().check_rate(&rated).map_err(|error| with_advice(&error.to_string()))?;
     let mut seen = BTreeSet::new();
     all.retain(|sample| seen.insert(sample.id));
     match failures.first() {
