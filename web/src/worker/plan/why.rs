@@ -118,7 +118,7 @@ fn time(predictor: &Predictor, job: &Job, setting: Setting, secs: f64) -> Reason
     )];
     if let Some(instead) = instead {
         lines.push(format!(
-            "This machine has too few processors for {} task threads: the time is that of {} × {}, the fastest that fits.",
+            "This machine has too few processors for {} slots: the time is that of {} × {}, the fastest that fits.",
             setting.slots(),
             instead.executors,
             instead.cores_per_executor
@@ -141,7 +141,7 @@ fn time(predictor: &Predictor, job: &Job, setting: Setting, secs: f64) -> Reason
     let log_blend: f64 = parts.iter().map(|part| part.weight * libm::log(part.secs)).sum();
     let slowdown = secs / libm::exp(log_blend);
     if instead.is_some() && (slowdown - 1.0).abs() > 0.005 {
-        lines.push(format!("Runs with too many threads took {slowdown:.2} times as long as such a configuration."));
+        lines.push(format!("Runs with too many slots took {slowdown:.2} times as long as such a configuration."));
     }
     lines.push("The blend is the weighted mean of the logarithms of their predictions:".into());
     let row = |part: foreglow_model::Part| [part.name, format_percent(part.weight * 100.0), format_duration(part.secs)];
