@@ -88,13 +88,13 @@ fn rows(planner: Planner, plan: &Arc<PlanView>) -> Vec<ComparedRow> {
     outstanding.into_iter().flatten().chain(pins).collect()
 }
 
-/// The sentence about missing neighbours of the recommended configuration.
-fn missing(plan: &PlanView) -> &'static str {
-    match (plan.next_cheaper, plan.next_faster) {
-        _ if plan.cost_unknown.is_some() => "",
-        (None, None) => "no configuration is cheaper or faster",
-        (None, Some(_)) => "no configuration is cheaper",
-        (Some(_), None) => "no configuration is faster",
+/// The sentence about missing neighbours of the recommended configuration, next cheaper and next
+/// faster. Cheaper ones within the error of the cost count as equally costly.
+fn missing<T>(cheaper: Option<T>, faster: Option<T>) -> &'static str {
+    match (cheaper, faster) {
+        (None, None) => "none is faster, or cheaper by more than the error of its cost",
+        (None, Some(_)) => "none is cheaper by more than the error of its cost",
+        (Some(_), None) => "none is faster",
         (Some(_), Some(_)) => "",
     }
 }
@@ -105,7 +105,8 @@ fn shown(planner: Planner, plan: &PlanView, compared: ComparedRow, limits: bool)
     let chance = row.success_probability.map_or_else(|| "unknown".into(), format_probability);
     let beside = match taken(&row).zip(recommended) {
         Some((own, recommended)) if label != RECOMMENDED => own.beside(recommended, &plan.currency),
-        _ => missing(plan).to_owned(),
+        _ if plan.cost_unknown.is_some() => String::new(),
+        _ => missing(plan.next_cheaper, plan.next_faster).to_owned(),
     };
     let is_pinned = label == "Pinned";
     let (looked, unpinned, watched) = (selection.clone(), selection.clone(), selection.clone());
@@ -157,5 +158,17 @@ fn shown(planner: Planner, plan: &PlanView, compared: ComparedRow, limits: bool)
                 })}
             </td>
         </tr>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cheaper_configurations_within_the_error_are_not_denied() {
+        assert_eq!(missing(None, Some(1)), "none is cheaper by more than the error of its cost");
+        assert_eq!(missing(None::<usize>, None), "none is faster, or cheaper by more than the error of its cost");
+        assert_eq!((missing(Some(1), None), missing(Some(1), Some(2))), ("none is faster", ""));
     }
 }
