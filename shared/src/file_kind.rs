@@ -52,7 +52,8 @@ impl NotText {
     pub fn recognise_text(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.trim_ascii_start();
         let is_framed = |mark: &[u8]| bytes.len() > mark.len() && bytes.starts_with(mark) && bytes.ends_with(mark);
-        let is_other = bytes.starts_with(b"<") || bytes.starts_with(b"%PDF-") || is_framed(b"PAR1") || is_framed(b"ARROW1");
+        let is_other =
+            bytes.starts_with(b"<") || bytes.starts_with(b"%PDF-") || is_framed(b"PAR1") || is_framed(b"ARROW1");
         Self::recognise(bytes).filter(|_| is_other)
     }
 }

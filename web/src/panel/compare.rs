@@ -7,6 +7,7 @@ use leptos::prelude::*;
 
 use crate::control::{WhyButton, refocus};
 use crate::data::machine_choice::Selection;
+use crate::data::neighbours::TimeCost;
 use crate::data::text::named;
 use crate::panel::prediction::{all_digits, interval_ends, money_of, taken, time_of};
 use crate::state::Planner;
@@ -104,7 +105,10 @@ fn shown(planner: Planner, plan: &PlanView, compared: ComparedRow, limits: bool)
     let recommended = plan.row(plan.recommended).and_then(taken);
     let chance = row.success_probability.map_or_else(|| "unknown".into(), format_probability);
     let beside = match taken(&row).zip(recommended) {
-        Some((own, recommended)) if label != RECOMMENDED => own.beside(recommended, &plan.currency),
+        Some((own, recommended)) if label != RECOMMENDED => {
+            let [own, recommended] = [own, recommended].map(|of| TimeCost { cost: plan.compared_cost(of.cost), ..of });
+            own.beside(recommended, &plan.currency, plan.compared_unit())
+        }
         _ if plan.cost_unknown.is_some() => String::new(),
         _ => missing(plan.next_cheaper, plan.next_faster).to_owned(),
     };
