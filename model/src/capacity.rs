@@ -95,7 +95,7 @@ impl Capacity {
             ),
             (_, processors) => {
                 let count = format_count(processors.unwrap_or(u32::MAX) as usize, "processor");
-                format!("it has {count}, and more task threads gain nothing")
+                format!("it has {count}, and more slots gain nothing")
             }
         }
     }

@@ -17,9 +17,8 @@ const WINDOWS_1252: [char; 32] = [
 /// half of a UTF-16 character.
 pub fn decode(bytes: &[u8]) -> Result<String, NotText> {
     let text = characters(bytes).map_err(|place| NotText::recognise(bytes).unwrap_or(NotText::Byte(place)))?;
-    // HTML and XML consist of characters, but are no text of this program.
-    match NotText::recognise(bytes).filter(|_| text.starts_with('<')) {
-        Some(markup) => Err(markup),
+    match NotText::recognise_text(text.as_bytes()) {
+        Some(kind) => Err(kind),
         None => Ok(text),
     }
 }
@@ -114,6 +113,11 @@ mod tests {
         assert!(named(b"PK\x03\x04").contains("an Excel workbook (save its sheet as CSV)"));
         assert_eq!(named(b"PAR1\x15\x04"), "it is a Parquet file");
         assert_eq!(named(b"<!doctype html>\n<html>"), "it is an HTML page");
-        assert_eq!(decode(b"PAR1,PAR2\n1,2\n").as_deref(), Ok("PAR1,PAR2\n1,2\n"));
+        assert_eq!(named(b"\n <HTML lang=en><body>404</body></HTML>"), "it is an HTML page");
+        assert_eq!(named(b"%PDF-1.4\n1 0 obj\n<< >>\nendobj\n"), "it is a PDF document");
+        assert_eq!(named(b"PAR1 printable PAR1"), "it is a Parquet file");
+        for text in ["PAR1,PAR2\n1,2\n", "<3 s for 100 images\n", "%PDF of the times\n", "PAR1"] {
+            assert_eq!(decode(text.as_bytes()).as_deref(), Ok(text));
+        }
     }
 }

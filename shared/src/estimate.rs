@@ -1,6 +1,6 @@
 //! Text of predicted numbers, with the digits that their error supports.
 
-use crate::format::{format_duration, format_money};
+use crate::format::{LEAST_MONEY, format_duration, format_money};
 
 /// Steps to which times are rounded, seconds.
 const STEPS_SECS: [f64; 9] = [0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0, 36_000.0, 360_000.0];
@@ -64,19 +64,20 @@ impl Estimate {
         }
     }
 
-    /// Formats money: `USD 15`, `USD 3.20`, `USD 0.00013`.
+    /// Formats money: `USD 15`, `USD 3.20`, `USD 0.13`, and less than a cent as `< USD 0.01`.
     ///
     /// ```
     /// # use foreglow_shared::Estimate;
     /// assert_eq!(Estimate::new(14.96, 26.0).money("USD"), "USD 15");
     /// assert_eq!(Estimate::new(14.96, 0.5).money("USD"), "USD 15.00");
-    /// assert_eq!(Estimate::new(0.0001258, 0.00007).money("USD"), "USD 0.00013");
+    /// assert_eq!(Estimate::new(0.1258, 0.07).money("USD"), "USD 0.13");
+    /// assert_eq!(Estimate::new(0.0001258, 0.00007).money("USD"), "< USD 0.01");
     /// ```
     pub fn money(self, currency: &str) -> String {
         let Self { value: amount, .. } = self;
         let resolution = self.resolution();
         let finest = if amount < 1.0 { amount / 1e3 } else { 0.01 };
-        if !amount.is_finite() || resolution <= finest {
+        if !amount.is_finite() || resolution <= finest || amount < LEAST_MONEY {
             return format_money(amount, currency);
         }
         let (mut step, mut decimals) = (1e12, 0_usize);

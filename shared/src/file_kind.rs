@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// First bytes of common files.
-const KINDS: [(&[u8], &str); 24] = [
+const KINDS: [(&[u8], &str); 25] = [
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"\x89PNG\r\n", "a PNG image"),
     (b"GIF8", "a GIF image"),
@@ -27,6 +27,7 @@ const KINDS: [(&[u8], &str); 24] = [
     (b"\x93NUMPY", "a NumPy array"),
     (b"\x7fELF", "a program"),
     (b"<!DOCTYPE html", "an HTML page"),
+    (b"<html", "an HTML page"),
     (b"<?xml", "an XML document"),
 ];
 
@@ -44,6 +45,16 @@ impl NotText {
     pub fn recognise(bytes: &[u8]) -> Option<Self> {
         let starts = |start: &[u8]| bytes.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start));
         KINDS.iter().find(|(start, _)| starts(start)).map(|(_, kind)| Self::Kind(kind))
+    }
+
+    /// Recognises another kind of file that consists of characters: HTML, XML, a PDF, or a file of
+    /// columns, which ends as it begins. Other beginnings may be words, such as a column `PAR1`.
+    pub fn recognise_text(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.trim_ascii_start();
+        let is_framed = |mark: &[u8]| bytes.len() > mark.len() && bytes.starts_with(mark) && bytes.ends_with(mark);
+        let is_other =
+            bytes.starts_with(b"<") || bytes.starts_with(b"%PDF-") || is_framed(b"PAR1") || is_framed(b"ARROW1");
+        Self::recognise(bytes).filter(|_| is_other)
     }
 }
 

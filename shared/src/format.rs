@@ -11,6 +11,7 @@
 /// assert_eq!(format_duration(61.0), "1 min 01.0 s");
 /// assert_eq!(format_duration(11052.0), "3 h 04 min 12 s");
 /// assert_eq!((format_duration(1800.0), format_duration(7200.0)), ("30 min".into(), "2 h".into()));
+/// assert_eq!(format_duration(3900.0), "1 h 05 min");
 /// ```
 pub fn format_duration(secs: f64) -> String {
     if !secs.is_finite() {
@@ -30,7 +31,7 @@ pub fn format_duration(secs: f64) -> String {
         return match (hours > 0.0, mins > 0.0) {
             (false, _) => format!("{mins} min"),
             (true, false) => format!("{hours} h"),
-            (true, true) => format!("{hours} h {mins} min"),
+            (true, true) => format!("{hours} h {mins:02} min"),
         };
     }
     if tenths < 36_000.0 {
@@ -74,16 +75,33 @@ pub fn format_integer(number: u64) -> String {
     grouped
 }
 
-/// Formats money: two decimals from 1 upwards, four significant digits below: `USD 12.40`,
-/// `USD 0.001234`.
+/// The least amount that has digits, a cent of most currencies.
+pub(crate) const LEAST_MONEY: f64 = 0.01;
+
+/// Formats a cost for users: as [`format_price`] does, and less than a cent as `< USD 0.01`.
 ///
 /// ```
 /// # use foreglow_shared::format_money;
 /// assert_eq!(format_money(12.4, "USD"), "USD 12.40");
-/// assert_eq!(format_money(0.00123449, "EUR"), "EUR 0.001234");
+/// assert_eq!(format_money(0.000358, "USD"), "< USD 0.01");
 /// assert_eq!(format_money(0.0, "EUR"), "EUR 0.00");
 /// ```
 pub fn format_money(amount: f64, currency: &str) -> String {
+    match amount > 0.0 && amount < LEAST_MONEY {
+        true => format!("< {currency} {LEAST_MONEY}"),
+        false => format_price(amount, currency),
+    }
+}
+
+/// Formats an amount with the digits that tell it from others, such as a price per hour or a limit:
+/// two decimals from 1 upwards, four significant digits below: `USD 12.40`, `USD 0.001234`.
+///
+/// ```
+/// # use foreglow_shared::format_price;
+/// assert_eq!(format_price(12.4, "USD"), "USD 12.40");
+/// assert_eq!(format_price(0.00123449, "EUR"), "EUR 0.001234");
+/// ```
+pub fn format_price(amount: f64, currency: &str) -> String {
     if !amount.is_finite() {
         return "unknown".into();
     }

@@ -13,6 +13,7 @@ mod collect_command;
 mod command_template;
 mod confusion;
 mod context;
+mod cost_unit;
 mod csv;
 mod curve;
 mod duration;
@@ -61,6 +62,7 @@ pub use crate::collect_command::{collect_command, shell_word};
 pub use crate::command_template::{CommandTemplate, Placeholder, ProgramRun, TemplateError};
 pub use crate::confusion::{ClassQuality, Confusion};
 pub use crate::context::Context;
+pub use crate::cost_unit::CostUnit;
 pub use crate::csv::{CsvColumns, write_csv};
 pub use crate::curve::{Curve, MOST_CURVE_POINTS};
 pub use crate::duration::{compact_duration, parse_duration};
@@ -72,8 +74,8 @@ pub use crate::file_kind::NotText;
 pub use crate::fingerprint::Fingerprint;
 pub use crate::foreign::{Extent, Field, FieldSource, Mapping, MappingError, TimeUnit};
 pub use crate::format::{
-    format_count, format_duration, format_integer, format_money, format_percent, format_probability, format_rate,
-    printable,
+    format_count, format_duration, format_integer, format_money, format_percent, format_price, format_probability,
+    format_rate, printable,
 };
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::job_group::{Hardware, JobDefinition, JobGroup, group_by_definition, group_jobs, measured_choices};

@@ -275,6 +275,14 @@ async fn the_page_without_samples_fits_a_phone_and_says_when_it_has_no_tables() 
             .map((box) => box.scrollWidth - box.clientWidth)";
         assert_eq!(script(&browser, wide).await?, json!([0, 0]), "at {width} pixels");
     }
+    for width in [360, 400] {
+        browser.screen(width, 800).await?;
+        let beside = "const left = (cells) => [...cells].map((cell) => cell.getBoundingClientRect().left);
+            return [left(document.querySelectorAll('.candidates thead th.number')),
+                left(document.querySelectorAll('.candidates tr[data-machine] td.number')).slice(0, 3)]";
+        let beside = script(&browser, beside).await?;
+        assert_eq!(beside[0], beside[1], "the headers are above their columns at {width} pixels");
+    }
     browser.close().await?;
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;

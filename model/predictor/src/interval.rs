@@ -45,7 +45,7 @@ pub fn format_time(secs: Option<f64>, interval: Option<&Interval>) -> String {
 }
 
 /// Formats the cost of a predicted time in seconds, with the digits that the interval of the time
-/// supports; `unknown` without a cost.
+/// supports; `unknown` without a cost, and less than a cent as `< USD 0.01`.
 pub fn format_cost(cost: Option<f64>, secs: Option<f64>, interval: Option<&Interval>, currency: &str) -> String {
     match (cost, secs.zip(interval)) {
         (None, _) => "unknown".into(),

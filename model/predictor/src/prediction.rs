@@ -115,11 +115,11 @@ pub enum Warning {
         /// Number of fitted samples.
         fitted: usize,
     },
-    /// There are more task threads than the host has processors. The time is that of the fastest
+    /// There are more slots than the host has processors. The time is that of the fastest
     /// fitting configuration in the measured range, if there is one; for training, with the largest
     /// number of executors that fits.
     Oversubscribed {
-        /// Task threads, E·C.
+        /// Slots, E·C.
         slots: u32,
         /// Hardware threads of the host.
         processors: u32,
@@ -344,8 +344,8 @@ impl fmt::Display for Warning {
             ),
             Self::Oversubscribed { slots, processors } => write!(
                 f,
-                "{slots} task threads take turns on the {processors} processors of this machine and gain nothing over \
-                 the fastest configuration that fits; choose one with at most {processors} threads"
+                "{slots} slots take turns on the {processors} processors of this machine and gain nothing over the fastest \
+                 configuration that fits; choose one with at most {processors} slots"
             ),
             Self::TooFewAccelerators { executors, accelerators } => write!(
                 f,

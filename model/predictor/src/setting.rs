@@ -7,6 +7,8 @@ use foreglow_shared::{CoreSplit, Observation};
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::prediction::show;
+
 /// A configuration and a sampling rate.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Setting {
@@ -75,9 +77,17 @@ impl Setting {
         }
     }
 
-    /// Returns the number of parallel task threads, E·C or the total of an uneven split.
+    /// Returns the number of slots, E·C or the total of an uneven split.
     pub fn slots(&self) -> u32 {
         self.split().slots()
+    }
+
+    /// Returns its features as warnings name those of a sample: `executors 1, cores per executor 2,
+    /// sampling rate 10 %`.
+    pub fn describe(self) -> String {
+        Feature::ALL
+            .map(|feature| format!("{} {}", feature.noun(), show(feature.noun(), feature.value(self))))
+            .join(", ")
     }
 
     /// Compares settings by E, mean C and SR.

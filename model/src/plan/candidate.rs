@@ -1,9 +1,9 @@
 //! A configuration with its predicted time, its cost and the limits that it meets.
 
-use foreglow_shared::CoreSplit;
+use foreglow_shared::{CoreSplit, CostUnit, JobDefinition};
 use serde::{Deserialize, Serialize};
 
-use super::{Exclusion, Placement};
+use super::{Decision, Exclusion, Placement};
 use crate::{Accuracy, Prediction};
 
 /// A configuration with its prediction and its cost.
@@ -58,5 +58,18 @@ impl Candidate {
     /// unknown.
     pub fn time_and_objective(&self) -> Option<(f64, f64)> {
         Some((self.prediction.completion_time_secs?, self.objective?))
+    }
+
+    /// Returns the unit that makes the cost of the job comparable; `None` without one.
+    pub fn cost_unit(&self, job: &JobDefinition) -> Option<CostUnit> {
+        CostUnit::of(job, self.prediction.completion_time_secs?, self.cost?, self.hourly_cost?)
+    }
+}
+
+impl Decision {
+    /// Returns the unit in which the costs of the job are compared, by the recommended
+    /// configuration or else the cheapest.
+    pub fn cost_unit(&self, job: &JobDefinition) -> Option<CostUnit> {
+        self.candidates.get(self.recommended.or(self.cheapest)?)?.cost_unit(job)
     }
 }

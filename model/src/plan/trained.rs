@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use foreglow_shared::sort_by;
 
 use super::{Limits, Placement, Plan};
-use crate::Accuracy;
+use crate::{Accuracy, Interval};
 
 /// A training setting whose accuracy was measured. The machine type does not affect the accuracy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct TrainedSetting {
     /// Its predicted time, seconds.
     #[serde(rename = "completion_time_secs")]
     pub secs: Option<f64>,
+    /// The interval of this time.
+    pub interval: Option<Interval>,
     /// Its cost; `None` if no price is known.
     pub cost: Option<f64>,
 }
@@ -57,6 +59,7 @@ impl Plan {
                     accuracy: accuracy.clone(),
                     fastest: fastest.map(|fastest| fastest.placement),
                     secs: fastest.map(|fastest| fastest.secs),
+                    interval: fastest.and_then(|fastest| self.predict(fastest.placement).interval),
                     cost: rate.zip(fastest).map(|(rate, fastest)| rate.cost(fastest.secs)),
                 });
             }

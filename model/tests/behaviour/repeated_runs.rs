@@ -194,6 +194,7 @@ fn a_time_below_that_of_a_stopped_run_of_the_setting_has_a_warning() {
     let predictor = with(&[1500.0]);
     let own = predictor.predict(whole(1, 1));
     let (secs, at) = (own.completion_time_secs.unwrap(), "executors 1, cores per executor 1, sampling rate 100 %");
+    assert_eq!(whole(1, 1).describe(), at);
     let disagrees = Warning::SamplesDisagree { at: at.into(), runs: 1, secs: 1500.0, expected_secs: secs };
     assert_eq!(own.warnings, [disagrees]);
     assert_eq!(predictor.predict_whole_job(&[(1, 1)])[0], own);

@@ -1,7 +1,7 @@
 //! The largest batch of a network that fits a bound on the memory.
 
 use foreglow_console::output::Format;
-use foreglow_console::table::{aligned, csv_of, table};
+use foreglow_console::table::{aligned, csv_of, table, wrapped};
 use foreglow_model::{BatchMemory, Estimate, LargestBatch, MemoryRun, Work};
 use foreglow_shared::{format_count, format_integer};
 use serde::Serialize;
@@ -126,14 +126,14 @@ impl Answer<'_> {
                 need.fits.to_owned(),
             ]
         });
-        format!(
-            "{} on images of {height}×{width}×{channels}, {}, {} MiB for each executor\n\n{answer}\nbased on {}\n\n{}",
+        let head = format!(
+            "{} on images of {height}×{width}×{channels}, {}, {} MiB for each executor\n\n{answer}\nbased on {}\n\n",
             self.name,
             self.what(),
             format_integer(u64::from(self.bound_mib)),
             self.basis(),
-            table(&columns, rows)
-        )
+        );
+        wrapped(&head) + &table(&columns, rows)
     }
 
     fn json(&self) -> serde_json::Value {

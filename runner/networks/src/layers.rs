@@ -2,7 +2,7 @@
 
 use foreglow_cnn::Costs;
 use foreglow_console::output::Format;
-use foreglow_console::table::{aligned, csv, table};
+use foreglow_console::table::{aligned, csv, narrowing_table, wrapped};
 use foreglow_shared::format_integer;
 use serde::Serialize;
 
@@ -96,7 +96,8 @@ impl Layers<'_> {
         });
         let [channels, height, width] = self.shape;
         let mut text = format!("{} on one input of {height}×{width}×{channels}\n\n", self.name);
-        text.push_str(&table(&columns, rows.chain([total])));
+        let optional = ["memory traffic, bytes", "activations", "output"];
+        text.push_str(&narrowing_table(&columns, &optional, &rows.chain([total]).collect::<Vec<_>>()));
         if costs.inference_bytes > 0 {
             let mib = |bytes: u64| bytes as f64 / MIB;
             text.push_str(&format!(
@@ -106,7 +107,7 @@ impl Layers<'_> {
                 mib(costs.training_bytes)
             ));
         }
-        text
+        wrapped(&text)
     }
 
     fn json(&self) -> serde_json::Value {

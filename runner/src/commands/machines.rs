@@ -6,7 +6,7 @@ use foreglow_console::grammar::{count, mib, money};
 use foreglow_console::output::{self, Format};
 use foreglow_console::table::{aligned, csv, narrowing_table, number, wrapped};
 use foreglow_exit::unusable;
-use foreglow_shared::{BillingTerms, Catalog, MachineType, OWN, format_count, format_money};
+use foreglow_shared::{BillingTerms, Catalog, MachineType, OWN, format_count, format_price};
 use serde_json::json;
 
 /// List machine types that can be rented, with their prices per hour
@@ -91,7 +91,7 @@ fn show(catalog: &Catalog) -> String {
         "spot",
         "<date",
     ]);
-    let money = |price: f64| format_money(price, &catalog.currency);
+    let money = |price: f64| format_price(price, &catalog.currency);
     let rows = catalog.machines.iter().map(|machine| {
         vec![
             machine.name.clone(),

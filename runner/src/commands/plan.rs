@@ -146,7 +146,9 @@ fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
     if args.public.is_beside() {
         return beside_samples(args, group);
     }
-    args.machines.plan(&args.question, &args.totals, group, None)?.answer()
+    let definition = group.definition.clone();
+    let answer = args.machines.plan(&args.question, &args.totals, group, None)?.answer()?;
+    Ok(answer.naming(&args.source, &measured, &definition))
 }
 
 /// Plans a job without samples, from public measurements.

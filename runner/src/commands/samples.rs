@@ -25,9 +25,13 @@ const FEWEST_LETTERS: usize = 4;
 
 /// List, show, check or remove samples
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
+
+    #[command(flatten)]
+    list: ListArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -42,7 +46,7 @@ enum Command {
     Remove(RemoveArgs),
 }
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 struct ListArgs {
     #[command(flatten)]
     samples: SampleArgs,
@@ -69,7 +73,7 @@ struct ListArgs {
 }
 
 /// The samples to read, and the format of the answer.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 struct SampleArgs {
     /// Sample files, JSON Lines or CSV; `-` for standard input [default: the store]
     #[arg(value_name = "FILE", conflicts_with = "store")]
@@ -127,7 +131,7 @@ impl SampleArgs {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
-        None => list(&ListArgs::default()),
+        None => list(&args.list),
         Some(Command::List(args)) => list(args),
         Some(Command::Show(args)) => show(args),
         Some(Command::Check(args)) => check(args),
@@ -259,6 +263,7 @@ fn rows(samples: &[Sample], outliers: &BTreeSet<Uuid>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
     use foreglow_shared::parse_line;
 
     use super::*;
@@ -268,6 +273,23 @@ mod tests {
             r#"{{"schema":1,"id":"01890000-0000-7000-8000-{number:012x}","workload":{{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8}},"configuration":{{"executors":1,"cores_per_executor":1,"memory_per_executor_mib":1024,"partition_size":8}},"sampling_rate":0.1,"outcome":"completed","completion_time_secs":{secs},"engine":"local","runner_version":"0.1.0","host":{{}},"started_at":"2026-11-21T10:00:00Z"}}"#
         );
         parse_line(&line).unwrap()
+    }
+
+    /// The arguments of `foreglow samples`.
+    #[derive(clap::Parser)]
+    struct Parsed {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn samples_without_a_subcommand_are_listed_also_of_files() {
+        let parse = |line: &str| Parsed::try_parse_from(line.split(' ')).map(|parsed| parsed.args);
+        let args = parse("samples runs.jsonl --disturbed").unwrap();
+        assert!(args.command.is_none() && args.list.disturbed);
+        assert_eq!(args.list.samples.files, [PathBuf::from("runs.jsonl")]);
+        assert!(matches!(parse("samples list runs.jsonl").unwrap().command, Some(Command::List(_))));
+        assert!(matches!(parse("samples show 5f2c81aa").unwrap().command, Some(Command::Show(_))));
     }
 
     #[test]

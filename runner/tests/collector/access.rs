@@ -221,7 +221,9 @@ fn the_samples_of_a_leaked_token_are_listed_and_removed() {
     let warning =
         format!("1 sample is far from the repetitions of the same run, and counts: {} (sent by leaked)", id(2));
     assert!(planned.stderr.contains(&warning), "{}", planned.stderr);
-    assert!(planned.stderr.contains("`foreglow samples list --outliers` lists them"), "{}", planned.stderr);
+    let command = "`foreglow samples list --outliers` lists them, and the command that measured them, with --redo-outliers, \
+                   measures them again";
+    assert!(planned.stderr.contains(command), "{}", planned.stderr);
     let file = home.write("some samples.jsonl", &format!("{wrong}\n{others}"));
     let planned = home.run(&["plan", &file]);
     let warning = format!("counts: {}; `foreglow samples list '{file}' --outliers` lists them", id(2));

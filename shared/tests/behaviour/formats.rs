@@ -1,6 +1,8 @@
 //! Formatting of numbers.
 
-use foreglow_shared::{format_duration, format_money, format_percent, format_rate};
+use foreglow_shared::{
+    CostUnit, Estimate, JobDefinition, format_duration, format_money, format_percent, format_price, format_rate,
+};
 use proptest::prelude::*;
 
 #[test]
@@ -21,6 +23,7 @@ fn durations_are_written_in_seconds_minutes_and_hours() {
         (3600.3, "1 h"),
         (360_000.0, "100 h"),
         (5400.0, "1 h 30 min"),
+        (3900.0, "1 h 05 min"),
         (f64::NAN, "unknown"),
         (f64::INFINITY, "unknown"),
     ] {
@@ -29,7 +32,7 @@ fn durations_are_written_in_seconds_minutes_and_hours() {
 }
 
 #[test]
-fn money_keeps_its_significant_digits() {
+fn prices_keep_their_significant_digits_and_costs_below_a_cent_have_none() {
     for (amount, shown) in [
         (0.0, "USD 0.00"),
         (1234.5, "USD 1234.50"),
@@ -39,8 +42,38 @@ fn money_keeps_its_significant_digits() {
         (1e-30, "USD 0.0000000000000"),
         (f64::NAN, "unknown"),
     ] {
-        assert_eq!(format_money(amount, "USD"), shown, "{amount}");
+        assert_eq!(format_price(amount, "USD"), shown, "{amount}");
+        if amount.is_nan() || amount == 0.0 || amount >= 0.01 {
+            assert_eq!(format_money(amount, "USD"), shown, "{amount}");
+        }
     }
+    for amount in [0.009_99, 0.000_358, 1e-30] {
+        assert_eq!(format_money(amount, "EUR"), "< EUR 0.01", "{amount}");
+        assert_eq!(Estimate::rough(amount).money("EUR"), "< EUR 0.01", "{amount}");
+    }
+}
+
+#[test]
+fn the_unit_of_costs_is_so_large_that_its_cost_has_digits() {
+    let job = |fields: &str| -> JobDefinition {
+        let common = r#""model":"lenet5","image_px":28,"images":20000"#;
+        serde_json::from_str(&format!("{{{common},{fields}}}")).unwrap()
+    };
+    let of = |fields: &str, cost: f64| CostUnit::of(&job(fields), 360.0, cost, cost * 10.0);
+    let unit =
+        |fields: &str, cost: f64| of(fields, cost).map(|unit| (unit.title(), (unit.cost(cost) * 1e6).round() / 1e6));
+    let inference = r#""mode":"inference","epochs":1"#;
+    assert_eq!(unit(inference, 0.004), Some(("per million images".into(), 0.2)));
+    assert_eq!(unit(inference, 0.000_004), Some(("per billion images".into(), 0.2)));
+    assert_eq!(unit(r#""mode":"training","epochs":5"#, 0.02), Some(("per million images trained".into(), 0.2)));
+    let bytes = r#""mode":"inference","epochs":1,"unit":"bytes""#;
+    assert_eq!(unit(bytes, 0.004), Some(("per thousand jobs".into(), 4.0)));
+    assert_eq!(unit(bytes, 0.000_004), Some(("per million jobs".into(), 4.0)));
+    assert_eq!(unit(bytes, 0.04), None);
+    assert!(of(r#""mode":"inference","epochs":50"#, 0.004).is_some_and(|unit| unit.is_job() && unit.is_needed()));
+    assert!(of(inference, 0.04).is_some_and(|unit| !unit.is_job() && !unit.is_needed()));
+    // A minimum of the bill does not grow with the images.
+    assert_eq!(CostUnit::of(&job(inference), 1.0, 0.05, 3.0), None);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
+use foreglow_shared::{WhatIf, format_duration, format_price, format_probability};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -146,7 +146,7 @@ impl HeatMap {
     fn long(&self, value: f64) -> String {
         match self.measure {
             Measure::Time => format_duration(value),
-            Measure::Money => format_money(value, &self.currency),
+            Measure::Money => format_price(value, &self.currency),
             Measure::Chance => format_probability(value),
         }
     }

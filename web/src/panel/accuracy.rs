@@ -1,12 +1,12 @@
 //! The accuracy of a training job and its time: a table and a picture of the measured training
 //! settings.
 
-use foreglow_model::{TrainedSetting, format_cost};
-use foreglow_shared::{distinct, format_duration, format_percent, format_rate};
+use foreglow_model::{TrainedSetting, format_time};
+use foreglow_shared::{distinct, format_percent, format_rate};
 use leptos::prelude::*;
 
 use crate::data::job::Limits;
-use crate::panel::prediction::all_digits;
+use crate::panel::prediction::{all_digits, compared_money, cost_title};
 use crate::plot::markup::Markup;
 use crate::plot::scale::{Scale, Spread};
 use crate::plot::shade::shade;
@@ -61,7 +61,7 @@ pub fn AccuracyByTime() -> impl IntoView {
                                     <th scope="col" class="number wide">"95 % interval"</th>
                                     <th scope="col" class="number wide">"Seeds"</th>
                                     <th scope="col" class="number">"Shortest time"</th>
-                                    <th scope="col" class="number">"Cost"</th>
+                                    <th scope="col" class="number">{cost_title(&plan)}</th>
                                     <th scope="col" class="wide"><span class="out-of-sight">"Remark"</span></th>
                                 </tr>
                             </thead>
@@ -101,9 +101,9 @@ fn shown(plan: &PlanView, row: &TrainedSetting) -> impl IntoView + use<> {
             <td class="number wide">{interval}</td>
             <td class="number wide">{row.accuracy.runs}</td>
             <td class="number" data-secs=all_digits(row.secs)>
-                {row.secs.map_or_else(|| "unknown".to_owned(), format_duration)}
+                {format_time(row.secs, row.interval.as_ref())}
             </td>
-            <td class="number">{format_cost(row.cost, None, None, &plan.currency)}</td>
+            <td class="number">{compared_money(plan, row.cost, row.secs, row.interval.as_ref())}</td>
             <td class="wide remark">{remark}</td>
         </tr>
     }

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::control::Command;
 use crate::data::candidate_list::{CandidateList, SortBy};
 use crate::panel::listed_row::ListedRow;
+use crate::panel::prediction::cost_title;
 use crate::state::Planner;
 use crate::worker::plan::view::PublicView;
 
@@ -59,6 +60,7 @@ pub fn Candidates(
         format!("{best}{compared} configurations. ")
     };
     let count = move || places.with(Vec::len);
+    let cost = Memo::new(move |_| plan.with(|plan| plan.as_deref().map_or_else(|| "Cost".to_owned(), cost_title)));
     view! {
         <section class="card candidates" aria-labelledby="candidates-title">
             <div class="samples-head">
@@ -96,7 +98,7 @@ pub fn Candidates(
                 <table data-testid="candidates">
                     <thead>
                         <tr>
-                            {head(list, is_public)}
+                            {head(list, is_public, cost)}
                         </tr>
                     </thead>
                     <tbody>{body}</tbody>
@@ -122,13 +124,13 @@ pub fn Candidates(
 }
 
 /// The column headers.
-fn head(list: RwSignal<CandidateList>, is_public: bool) -> impl IntoView {
+fn head(list: RwSignal<CandidateList>, is_public: bool, cost: Memo<String>) -> impl IntoView {
     match is_public {
         true => view! {
             <SortHead list by=SortBy::Configuration label="Machine type" class="" />
             <th scope="col" class="wide">"GPUs, memory of a step"</th>
             <SortHead list by=SortBy::Time label="Time, 90 % interval" class="number" />
-            <SortHead list by=SortBy::Money label="Cost" class="number" />
+            <SortHead list by=SortBy::Money label=cost class="number" />
             <SortHead list by=SortBy::Probability label="Probability" class="number" />
             <th scope="col" class="wide">"From"</th>
             <th scope="col"><span class="out-of-sight">"Actions"</span></th>
@@ -138,7 +140,7 @@ fn head(list: RwSignal<CandidateList>, is_public: bool) -> impl IntoView {
             <SortHead list by=SortBy::Configuration label="Configuration" class="" />
             <SortHead list by=SortBy::Time label="Completion time" class="number" />
             <th scope="col" class="number wide">"90 % interval"</th>
-            <SortHead list by=SortBy::Money label="Cost" class="number" />
+            <SortHead list by=SortBy::Money label=cost class="number" />
             <SortHead list by=SortBy::Probability label="Probability" class="number wide" />
             <th scope="col" class="wide"><span class="out-of-sight">"Remark"</span></th>
             <th scope="col"><span class="out-of-sight">"Actions"</span></th>
@@ -158,7 +160,12 @@ fn basis(public: PublicView) -> impl IntoView {
 
 /// A column header that sorts by its column.
 #[component]
-fn SortHead(list: RwSignal<CandidateList>, by: SortBy, label: &'static str, class: &'static str) -> impl IntoView {
+fn SortHead(
+    list: RwSignal<CandidateList>,
+    by: SortBy,
+    #[prop(into)] label: Signal<String>,
+    class: &'static str,
+) -> impl IntoView {
     let order = move || match list.with(|list| (list.by == by, list.descending)) {
         (false, _) => "none",
         (true, false) => "ascending",

@@ -7,6 +7,7 @@ use leptos::prelude::*;
 
 use crate::control::{WhyButton, refocus};
 use crate::data::machine_choice::Selection;
+use crate::data::neighbours::TimeCost;
 use crate::data::text::named;
 use crate::panel::prediction::{all_digits, interval_ends, money_of, taken, time_of};
 use crate::state::Planner;
@@ -88,13 +89,13 @@ fn rows(planner: Planner, plan: &Arc<PlanView>) -> Vec<ComparedRow> {
     outstanding.into_iter().flatten().chain(pins).collect()
 }
 
-/// The sentence about missing neighbours of the recommended configuration.
-fn missing(plan: &PlanView) -> &'static str {
-    match (plan.next_cheaper, plan.next_faster) {
-        _ if plan.cost_unknown.is_some() => "",
-        (None, None) => "no configuration is cheaper or faster",
-        (None, Some(_)) => "no configuration is cheaper",
-        (Some(_), None) => "no configuration is faster",
+/// The sentence about missing neighbours of the recommended configuration, next cheaper and next
+/// faster. Cheaper ones within the error of the cost count as equally costly.
+fn missing<T>(cheaper: Option<T>, faster: Option<T>) -> &'static str {
+    match (cheaper, faster) {
+        (None, None) => "none is faster, or cheaper by more than the error of its cost",
+        (None, Some(_)) => "none is cheaper by more than the error of its cost",
+        (Some(_), None) => "none is faster",
         (Some(_), Some(_)) => "",
     }
 }
@@ -104,8 +105,12 @@ fn shown(planner: Planner, plan: &PlanView, compared: ComparedRow, limits: bool)
     let recommended = plan.row(plan.recommended).and_then(taken);
     let chance = row.success_probability.map_or_else(|| "unknown".into(), format_probability);
     let beside = match taken(&row).zip(recommended) {
-        Some((own, recommended)) if label != RECOMMENDED => own.beside(recommended, &plan.currency),
-        _ => missing(plan).to_owned(),
+        Some((own, recommended)) if label != RECOMMENDED => {
+            let [own, recommended] = [own, recommended].map(|of| TimeCost { cost: plan.compared_cost(of.cost), ..of });
+            own.beside(recommended, &plan.currency, plan.compared_unit())
+        }
+        _ if plan.cost_unknown.is_some() => String::new(),
+        _ => missing(plan.next_cheaper, plan.next_faster).to_owned(),
     };
     let is_pinned = label == "Pinned";
     let (looked, unpinned, watched) = (selection.clone(), selection.clone(), selection.clone());
@@ -157,5 +162,17 @@ fn shown(planner: Planner, plan: &PlanView, compared: ComparedRow, limits: bool)
                 })}
             </td>
         </tr>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cheaper_configurations_within_the_error_are_not_denied() {
+        assert_eq!(missing(None, Some(1)), "none is cheaper by more than the error of its cost");
+        assert_eq!(missing(None::<usize>, None), "none is faster, or cheaper by more than the error of its cost");
+        assert_eq!((missing(Some(1), None), missing(Some(1), Some(2))), ("none is faster", ""));
     }
 }

@@ -32,9 +32,12 @@ const KEYS: [(&str, &str, &str); 11] = [
 ];
 
 /// The words of the page.
-const WORDS: [(&str, &str); 5] = [
+const WORDS: [(&str, &str); 8] = [
     ("executor", "a process that works on parts of the data, with its own cores and memory"),
     ("core", "a thread of an executor, which works on one part at a time"),
+    ("slot", "room for one part at a time: executors × cores in all"),
+    ("run", "one measured execution of the job, or of a part of it, on one configuration"),
+    ("sample", "the record of a run"),
     ("interval", "the range that contains the time with the stated probability"),
     ("Pareto front", "configurations that no other beats in both time and cost"),
     ("held out", "predicted without its own runs"),

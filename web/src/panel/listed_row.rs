@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::control::{CopyButton, PinButton, WhyButton};
 use crate::data::machine_choice::Selection;
-use crate::panel::prediction::{all_digits, interval_ends, money_of, time_of};
+use crate::panel::prediction::{all_digits, compared_money, interval_ends, time_of};
 use crate::state::Planner;
 use crate::worker::plan::view::{Hardware, PlanView, Row};
 
@@ -32,7 +32,7 @@ impl ListedRow {
             selection: plan.selection(&row),
             machine: arm.map(|arm| arm.machine.clone()).unwrap_or_default(),
             hardware: arm.and_then(|arm| Some((arm.hardware.clone()?, arm.borrowed_from.clone()?))),
-            money: money_of(&row, &plan.currency),
+            money: compared_money(plan, row.cost, row.secs, row.interval.as_ref()),
             is_recommended: plan.recommended == Some(place),
             is_on_front: plan.front.contains(&place),
             row,

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::data::neighbours::TimeCost;
 use crate::data::text::capitalised;
-use crate::worker::plan::view::Row;
+use crate::worker::plan::view::{PlanView, Row};
 
 /// Placeholder until there is an answer.
 pub const PENDING: &str = "–";
@@ -18,6 +18,23 @@ pub fn time_of(row: &Row) -> String {
 /// The cost of a row as text for users.
 pub fn money_of(row: &Row, currency: &str) -> String {
     format_cost(row.cost, row.secs, row.interval.as_ref(), currency)
+}
+
+/// The cost of a predicted time, in the unit in which a plan's lists compare costs.
+pub fn compared_money(plan: &PlanView, cost: Option<f64>, secs: Option<f64>, interval: Option<&Interval>) -> String {
+    format_cost(cost.map(|cost| plan.compared_cost(cost)), secs, interval, &plan.currency)
+}
+
+/// The title of these costs: `Cost`, or `Cost per million images`.
+pub fn cost_title(plan: &PlanView) -> String {
+    plan.compared_unit().map_or_else(|| "Cost".to_owned(), |unit| format!("Cost {}", unit.title()))
+}
+
+/// The cost of a row for a large number of inputs: `USD 0.05 per million images`.
+pub fn unit_money(plan: &PlanView, row: &Row) -> Option<String> {
+    let unit = plan.cost_unit.as_ref().filter(|unit| !unit.is_job())?;
+    let cost = format_cost(Some(unit.cost(row.cost?)), row.secs, row.interval.as_ref(), &plan.currency);
+    Some(format!("{cost} {}", unit.title()))
 }
 
 /// A number with all digits, for `data-secs` and `data-cost`.

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use crate::control::{Command, WhyButton};
 use crate::data::text::{capitalised, counted};
-use crate::panel::prediction::{all_digits, interval_text, money_of, time_of, warnings};
+use crate::panel::prediction::{all_digits, interval_text, money_of, time_of, unit_money, warnings};
 use crate::state::{Fit, Planner};
 use crate::worker::plan::view::{PlanView, Row};
 
@@ -99,6 +99,7 @@ fn answer(planner: Planner, plan: &Arc<PlanView>, row: &Row) -> impl IntoView + 
                 <dd class="figure" data-testid="recommended-cost" data-cost=all_digits(row.cost)>
                     {money_of(row, &plan.currency)}
                 </dd>
+                {unit_money(plan, row).map(|money| view! { <dd class="beside">{money}</dd> })}
             </div>
             {sure.map(|sure| {
                 view! {

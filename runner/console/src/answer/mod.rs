@@ -19,8 +19,8 @@ mod simulation;
 mod watch;
 
 use foreglow_exit::unusable;
-use foreglow_model::{FitError, Interval, Predictor, Warning};
-use foreglow_shared::{Job, PriceSheet};
+use foreglow_model::{FitError, Interval, Predictor, Warning, format_cost};
+use foreglow_shared::{CostUnit, Job, PriceSheet};
 
 pub use self::advice::AdviceAnswer;
 pub use self::basis::Basis;
@@ -66,6 +66,23 @@ fn cost_unknown(prices: &PriceSheet, accelerator: Option<&str>) -> Option<String
 /// Returns the note about unknown costs, after an empty line.
 fn cost_note(reason: &str) -> String {
     format!("\nCost unknown: {reason}.\n")
+}
+
+/// Formats the cost of a time in seconds, with that of many inputs: `< USD 0.01, USD 0.0141 per
+/// million images`.
+fn told_cost(
+    cost: Option<f64>,
+    secs: Option<f64>,
+    interval: Option<&Interval>,
+    currency: &str,
+    unit: Option<&CostUnit>,
+) -> String {
+    let money = |cost: Option<f64>| format_cost(cost, secs, interval, currency);
+    let of_unit = unit
+        .filter(|unit| !unit.is_job())
+        .zip(cost)
+        .map(|(unit, cost)| format!(", {} {}", money(Some(unit.cost(cost))), unit.title()));
+    money(cost) + &of_unit.unwrap_or_default()
 }
 
 /// Returns an empty line and one line per warning, or nothing without warnings.

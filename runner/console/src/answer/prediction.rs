@@ -1,10 +1,12 @@
 //! Predicted completion time of one configuration.
 
-use foreglow_model::{Exclusion, Interval, Prediction, Predictor, Setting, Warning, format_cost, format_time};
-use foreglow_shared::{Context, CoreSplit, Job, PriceSheet, Question, Resources, format_rate};
+use foreglow_model::{Exclusion, Interval, Prediction, Predictor, Setting, Warning, format_time};
+use foreglow_shared::{
+    Context, CoreSplit, CostUnit, Job, JobDefinition, PriceSheet, Question, Rate, Resources, format_rate,
+};
 use serde::Serialize;
 
-use super::{SCHEMA, cost_note, cost_unknown, notes, probability, range};
+use super::{SCHEMA, cost_note, cost_unknown, notes, probability, range, told_cost};
 use crate::answer::Basis;
 use crate::output::Format;
 use crate::split::with_total;
@@ -34,6 +36,8 @@ pub struct PredictionAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_unknown: Option<String>,
     prices: PriceSheet,
+    #[serde(skip)]
+    cost_unit: Option<CostUnit>,
     exclusion: Option<Exclusion>,
     warnings: Vec<Warning>,
 }
@@ -80,10 +84,14 @@ impl PredictionAnswer {
         let cost_unknown = cost_unknown(&question.prices, accelerator);
         let cost =
             completion_time_secs.filter(|_| cost_unknown.is_none()).and_then(|secs| prices.cost(resources, secs));
+        let rate = prices.rate(resources).zip(completion_time_secs.zip(cost)).filter(|_| sampling_rate == 1.0);
+        let unit =
+            |(rate, (secs, cost)): (Rate, _)| CostUnit::of(&JobDefinition::of(&job.context), secs, cost, rate.hourly());
         Self {
             schema: SCHEMA,
             context: job.context.clone(),
             predictor: Predictor::NAME,
+            cost_unit: rate.and_then(unit),
             never_run: None,
             split,
             memory_per_executor_mib,
@@ -128,7 +136,8 @@ impl PredictionAnswer {
         }
         if self.cost.is_some() {
             let prices = &self.prices;
-            let cost = format_cost(self.cost, self.completion_time_secs, self.interval.as_ref(), &prices.currency);
+            let (secs, interval) = (self.completion_time_secs, self.interval.as_ref());
+            let cost = told_cost(self.cost, secs, interval, &prices.currency, self.cost_unit.as_ref());
             line("cost", format!("{cost} ({}, {})", prices.name, prices.date));
         } else if self.cost_unknown.is_some() {
             line("cost", "unknown".into());

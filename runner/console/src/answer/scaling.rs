@@ -7,12 +7,12 @@ use foreglow_model::{
     Exclusion, Gain, Interval, Measured, Predictor, Scaling, ScalingRow, Warning, WeakScaling, format_time,
 };
 use foreglow_shared::{
-    Context, CoreSplit, Job, PriceSheet, Question, WhatIf, format_count, format_duration, format_integer, format_money,
+    Context, CoreSplit, CostUnit, Job, JobDefinition, PriceSheet, Question, WhatIf, format_count, format_integer,
 };
 use serde::Serialize;
 use serde_json::json;
 
-use super::{SCHEMA, cost_note, cost_unknown, notes, probability, range};
+use super::{SCHEMA, cost_note, cost_unknown, notes, probability, range, told_cost};
 use crate::output::Format;
 use crate::table::{aligned, csv_of, titled_table};
 
@@ -27,6 +27,8 @@ pub struct ScalingAnswer {
     /// Images of a slot in weak scaling.
     images_per_slot: f64,
     prices: PriceSheet,
+    #[serde(skip)]
+    cost_unit: Option<CostUnit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_unknown: Option<String>,
     configurations: Vec<ScaledConfiguration>,
@@ -81,10 +83,16 @@ impl ScalingAnswer {
                 "no configuration is known to have a time and to fit into its memory; `foreglow plan` says why"
             )
         };
+        let is_smallest = |row: &&ScalingRow| {
+            let placement = row.candidate.placement;
+            (placement.executors, placement.cores_per_executor) == (executors, cores_per_executor)
+        };
+        let definition = JobDefinition::of(&job.context);
         Ok(Self {
             schema: SCHEMA,
             context: job.context.clone(),
             predictor: Predictor::NAME,
+            cost_unit: rows.iter().find(is_smallest).and_then(|row| row.candidate.cost_unit(&definition)),
             smallest: WhatIf { executors, cores_per_executor },
             images_per_slot,
             prices: question.prices.clone(),
@@ -143,10 +151,10 @@ impl ScalingAnswer {
         ));
         text.push_str("\nTimes are predicted; the median of the runs is beside them where the same was measured.\n");
         let prices = &self.prices;
-        let cost = self.configurations.iter().find(|row| row.is(self.smallest)).and_then(|row| row.cost);
+        let smallest = self.configurations.iter().find(|row| row.is(self.smallest) && row.cost.is_some());
+        let cost = smallest.map(|row| row.told_cost(&prices.currency, self.cost_unit.as_ref()));
         if let Some(cost) = cost {
-            let money = format_money(cost, &prices.currency);
-            text.push_str(&format!("Cost of 1.00×: {money} ({}, {}).\n", prices.name, prices.date));
+            text.push_str(&format!("Cost of 1.00×: {cost} ({}, {}).\n", prices.name, prices.date));
         }
         text.push_str(&self.cost_unknown.as_deref().map_or_else(String::new, cost_note));
         text + &notes(&[self.common_warnings(), self.warnings.clone()].concat())
@@ -200,6 +208,11 @@ impl ScaledConfiguration {
         }
     }
 
+    fn told_cost(&self, currency: &str, unit: Option<&CostUnit>) -> String {
+        let Scaled { completion_time_secs: secs, interval, .. } = &self.strong;
+        told_cost(self.cost, *secs, interval.as_ref(), currency, unit)
+    }
+
     fn is(&self, configuration: WhatIf) -> bool {
         (self.executors, self.cores_per_executor) == (configuration.executors, configuration.cores_per_executor)
     }
@@ -222,7 +235,12 @@ impl Scaled {
     /// Returns the cells from the time to the efficiency.
     fn cells(&self) -> [String; 6] {
         let measured = self.measured.map(|Measured { runs, completion_time_secs, .. }| {
-            format!("{} ({})", format_duration(completion_time_secs), format_count(runs, "run"))
+            // With the digits of the prediction beside it.
+            format!(
+                "{} ({})",
+                format_time(Some(completion_time_secs), self.interval.as_ref()),
+                format_count(runs, "run")
+            )
         });
         let bounds = self.speed_up_interval.map(|Bounds { lower, upper }| format!("{lower:.2} to {upper:.2}"));
         [

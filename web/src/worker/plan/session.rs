@@ -268,6 +268,7 @@ impl Session {
         }
         PlanView {
             currency: plan.currency().to_owned(),
+            cost_unit: decision.cost_unit(plan.predictor().definition()),
             compared: decision.compared,
             arms,
             rows: rows(plan, decision, limits),

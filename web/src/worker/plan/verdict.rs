@@ -1,7 +1,7 @@
 //! Why a configuration is recommended, or why none is.
 
 use foreglow_model::{Candidate, Decision, Limits, Objective, Plan};
-use foreglow_shared::{format_duration, format_money, format_probability};
+use foreglow_shared::{format_duration, format_price, format_probability};
 
 use super::rows::{is_alone, is_public, row};
 
@@ -84,7 +84,7 @@ fn shortfall(plan: &Plan, decision: &Decision, limits: &Limits) -> String {
             if is_public(plan) { "" } else { ", or allow more executors and cores" },
         );
     }
-    let money = |amount: f64| format_money(amount, plan.currency());
+    let money = |amount: f64| format_price(amount, plan.currency());
     if let Some((most, least)) = limits.max_hourly_cost.zip(plan.least_hourly_cost(limits))
         && least > most
     {

@@ -1,7 +1,7 @@
 //! What the page shows of a plan.
 
 use foreglow_model::{Accuracy, Interval, Setting, TrainedSetting};
-use foreglow_shared::{Observation, WhatIf, distinct};
+use foreglow_shared::{CostUnit, Observation, WhatIf, distinct};
 use serde::{Deserialize, Serialize};
 
 use crate::data::machine_choice::Selection;
@@ -11,6 +11,9 @@ use crate::data::machine_choice::Selection;
 pub struct PlanView {
     /// Currency of all prices.
     pub currency: String,
+    /// A large number of inputs whose cost is shown as well; `None` if it does not follow from that
+    /// of the job.
+    pub cost_unit: Option<CostUnit>,
     /// Number of configurations that were compared; if there are very many, `rows` has only the
     /// outstanding ones.
     pub compared: usize,
@@ -313,6 +316,16 @@ impl PlanView {
 
     fn distinct(&self, size: fn(&ArmView) -> u32) -> Vec<u32> {
         distinct(self.arms.iter().map(size))
+    }
+
+    /// Returns the unit in which lists compare the costs, if that is not the job.
+    pub fn compared_unit(&self) -> Option<&CostUnit> {
+        self.cost_unit.as_ref().filter(|unit| unit.is_needed())
+    }
+
+    /// Returns a cost in the unit in which lists compare the costs.
+    pub fn compared_cost(&self, of_job: f64) -> f64 {
+        self.compared_unit().map_or(of_job, |unit| unit.cost(of_job))
     }
 
     /// Whether several machine types, sizes or averaging intervals are compared.

@@ -5,7 +5,7 @@ use foreglow_model::{
 };
 use foreglow_shared::{
     Job, PriceSheet, Rate, Resources, WhatIf, format_count, format_duration, format_money, format_percent,
-    format_probability, format_rate,
+    format_price, format_probability, format_rate,
 };
 use serde::{Deserialize, Serialize};
 
@@ -118,7 +118,7 @@ fn time(predictor: &Predictor, job: &Job, setting: Setting, secs: f64) -> Reason
     )];
     if let Some(instead) = instead {
         lines.push(format!(
-            "This machine has too few processors for {} task threads: the time is that of {} × {}, the fastest that fits.",
+            "This machine has too few processors for {} slots: the time is that of {} × {}, the fastest that fits.",
             setting.slots(),
             instead.executors,
             instead.cores_per_executor
@@ -141,7 +141,7 @@ fn time(predictor: &Predictor, job: &Job, setting: Setting, secs: f64) -> Reason
     let log_blend: f64 = parts.iter().map(|part| part.weight * libm::log(part.secs)).sum();
     let slowdown = secs / libm::exp(log_blend);
     if instead.is_some() && (slowdown - 1.0).abs() > 0.005 {
-        lines.push(format!("Runs with too many threads took {slowdown:.2} times as long as such a configuration."));
+        lines.push(format!("Runs with too many slots took {slowdown:.2} times as long as such a configuration."));
     }
     lines.push("The blend is the weighted mean of the logarithms of their predictions:".into());
     let row = |part: foreglow_model::Part| [part.name, format_percent(part.weight * 100.0), format_duration(part.secs)];
@@ -214,7 +214,7 @@ fn likelihood(explained: &Explained<'_>, secs: f64) -> Option<Reason> {
     }
     if let Some((budget, rate)) = limits.budget.zip(explained.rate()) {
         let affordable = rate.affordable_secs(budget).unwrap_or(0.0);
-        let budget = format_money(budget, plan.currency());
+        let budget = format_price(budget, plan.currency());
         limit(affordable, format!("{budget} pays for {}", format_duration(affordable)));
     }
     least.map(|least| Reason::new(format!("Probability: {}", format_probability(least)), lines))
@@ -238,15 +238,16 @@ fn cost(explained: &Explained<'_>, secs: f64) -> Reason {
             }
         }
         (None, Some(machine), Some(rate)) => {
-            let total = format_money(rate.cost(secs), explained.plan.currency());
+            let (cost, currency) = (rate.cost(secs), explained.plan.currency());
             let line = format!(
-                "{} × {} at {:.6} an hour in all, billed for {:.2} s with start-up and the provider's minimum = {total}",
+                "{} × {} at {:.6} an hour in all, billed for {:.2} s with start-up and the provider's minimum = {}",
                 placement.machines,
                 machine.name,
                 rate.hourly(),
                 rate.billed_secs(secs),
+                format_price(cost, currency),
             );
-            Reason::new(format!("Cost: {total}"), vec![line])
+            Reason::new(format!("Cost: {}", format_money(cost, currency)), vec![line])
         }
         _ => Reason::new("Cost: unknown".into(), vec!["No price of these machines is known.".into()]),
     }
@@ -271,17 +272,17 @@ fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
     let start = if start > 0.0 { format!(" + {start} for its start") } else { String::new() };
     let off =
         if prices.discount > 0.0 { format!(" × (1 − {})", format_rate(prices.discount)) } else { String::new() };
-    let total =
-        prices.cost(resources, secs).map_or_else(|| "unknown".to_owned(), |total| format_money(total, currency));
+    let total = prices.cost(resources, secs).unwrap_or(f64::NAN);
     lines.push(format!(
-        "{} × ({hour:.6} × {billed:.2} s ÷ 3600{start}){off} = {total}",
+        "{} × ({hour:.6} × {billed:.2} s ÷ 3600{start}){off} = {}",
         match resources.split.executors {
             1 => "1 executor".to_owned(),
             count => format!("{count} executors"),
-        }
+        },
+        format_price(total, currency),
     ));
     lines.push(format!("Prices: {}, as of {}.", prices.name, prices.date));
-    Reason::new(format!("Cost: {total}"), lines)
+    Reason::new(format!("Cost: {}", format_money(total, currency)), lines)
 }
 
 #[cfg(test)]

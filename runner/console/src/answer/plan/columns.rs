@@ -30,7 +30,7 @@ impl PlanAnswer {
         let has_machines = self.compares_arms() || self.rents_machines();
         let has_accuracy = self.candidates.iter().any(|row| row.accuracy.is_some());
         let is_borrowed = rows.iter().any(|row| row.basis.borrowed_from().is_some());
-        let limit = self.limit();
+        let (limit, cost) = (self.limit(), self.cost_title());
         let mut columns: Vec<Column> = Vec::new();
         let mut add = |is_shown: bool, title: &str, align, cell: Cell<'a>| {
             if is_shown {
@@ -47,7 +47,7 @@ impl PlanAnswer {
         add(true, "time", Right, Box::new(Row::time));
         let of_interval = |row: &Row| row.interval.as_ref().map_or_else(|| "unknown".into(), range);
         add(true, &interval, Left, Box::new(of_interval));
-        add(true, "cost", Right, Box::new(|row| self.money(row)));
+        add(true, &cost, Right, Box::new(|row| self.money(row)));
         add(!limit.is_empty(), &limit, Right, Box::new(|row| self.success(row)));
         add(has_accuracy, "accuracy", Left, Box::new(|row| accuracy_cell(row.accuracy.as_ref())));
         let from = |row: &Row| row.basis.borrowed_from().unwrap_or("its own runs").to_owned();

@@ -1,9 +1,9 @@
 //! Output formats of a plan.
 
-use foreglow_model::{Objective, SizesFrom};
+use foreglow_model::{Objective, SizesFrom, Warning};
 use foreglow_shared::{Engine, format_count, format_duration, format_probability, format_rate};
 
-use super::{PlanAnswer, Row, Source};
+use super::{Origin, PlanAnswer, Row};
 use crate::answer::accuracy::{accuracy_notes, with_accuracy};
 use crate::answer::{Basis, LogBasis, cost_note, notes, public};
 use crate::output::Format;
@@ -88,7 +88,8 @@ impl PlanAnswer {
             let sizes = if self.compares_arms() { row.description_with_sizes.clone() } else { self.name(row) };
             lines.push(vec![format!("  {name}"), sizes, row.time(), self.money(row)]);
         }
-        let columns = aligned(["<", if self.compares_arms() { "<machines" } else { "<configuration" }, "time", "cost"]);
+        let cost = self.cost_title();
+        let columns = aligned(["<", if self.compares_arms() { "<machines" } else { "<configuration" }, "time", &cost]);
         let alternatives = if lines.is_empty() { String::new() } else { table(&columns, lines) };
         let tie = match &self.as_cheap {
             Some(_) => {
@@ -96,7 +97,7 @@ impl PlanAnswer {
             }
             None => "",
         };
-        format!("{verdict}\n\n{alternatives}{tie}")
+        format!("{verdict}\n\n{alternatives}{tie}{}", self.other_cost())
     }
 
     /// Returns the tables of the best of each machine type, and of all configurations or the front.
@@ -205,7 +206,7 @@ impl PlanAnswer {
             }
         }
         let mut assumed: Vec<&str> = Vec::new();
-        let is_assumed = |row: &&Row| row.sizes_from == SizesFrom::OtherDevices && row.basis != Source::Public;
+        let is_assumed = |row: &&Row| row.sizes_from == SizesFrom::OtherDevices && row.basis != Origin::Public;
         for row in self.candidates.iter().filter(is_assumed) {
             if !assumed.contains(&row.machine.as_str()) {
                 assumed.push(&row.machine);
@@ -219,19 +220,14 @@ impl PlanAnswer {
             ));
         }
         let shown = self.recommended.as_ref().or(self.fastest.as_ref());
-        let mut warnings = shown.map_or_else(Vec::new, |row| row.warnings.clone());
-        // A run that was stopped later than predicted puts the time in any row in doubt.
-        let of_samples = self.candidates.iter().flat_map(|row| &row.warnings).filter(|one| one.names_samples());
-        for warning in of_samples.chain(&self.warnings) {
-            if !warnings.contains(warning) {
-                warnings.push(warning.clone());
-            }
-        }
-        text.push_str(&notes(&warnings));
+        text.push_str(&notes(&self.shown_warnings()));
         let mut note = |sentence: &str| {
             let gap = if text.ends_with(".\n") && text.contains("Note: ") { "" } else { "\n" };
             text.push_str(&format!("{gap}Note: {sentence}\n"));
         };
+        if let Some(samples) = &self.named_samples {
+            note(&format!("{samples}."));
+        }
         if let Some(inversion) = &self.larger_is_slower {
             note(&inversion.describe());
         }
@@ -242,6 +238,21 @@ impl PlanAnswer {
             );
         }
         text
+    }
+
+    /// Returns the warnings about the recommended or else the fastest configuration, and about the
+    /// samples.
+    pub(super) fn shown_warnings(&self) -> Vec<Warning> {
+        let shown = self.recommended.as_ref().or(self.fastest.as_ref());
+        let mut warnings = shown.map_or_else(Vec::new, |row| row.warnings.clone());
+        // A run that was stopped later than predicted puts the time in any row in doubt.
+        let of_samples = self.candidates.iter().flat_map(|row| &row.warnings).filter(|one| one.names_samples());
+        for warning in of_samples.chain(&self.warnings) {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
+        warnings
     }
 
     /// Returns the heading of the probability column: the limits in the question; empty without

@@ -10,16 +10,20 @@ mod trained;
 
 use foreglow_exit::unusable;
 use foreglow_model::{
-    AccuracyUnknown, Arm, Basis as Source, Decision, Limits, Neighbours, Objective, Omission, Plan, Predictor,
-    PublicBasis, TrainedSetting, Warning, format_cost,
+    AccuracyUnknown, Arm, Basis as Origin, Decision, Interval, Limits, Neighbours, Objective, Omission, Plan,
+    Predictor, PublicBasis, TrainedSetting, Warning, format_cost,
 };
-use foreglow_shared::{CoreSplit, Job, JobDefinition, PriceSheet, Question, WhatIf, format_duration, format_money};
+use foreglow_shared::{
+    CoreSplit, CostUnit, Job, JobDefinition, PriceSheet, Question, Sample, WhatIf, format_duration, format_price,
+};
 use serde::Serialize;
 
 use self::inversion::Inversion;
 pub(super) use self::row::Row;
 pub use self::startup::Startup;
 use super::{Basis, LogBasis, SCHEMA};
+use crate::ask::Source;
+use crate::outliers::named;
 
 /// Answer to a question about a job: which configuration to choose.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,6 +43,10 @@ pub struct PlanAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     event_logs: Option<LogBasis>,
     currency: String,
+    /// A large number of inputs whose cost is shown as well; `None` if it does not follow from that
+    /// of the job.
+    #[serde(skip)]
+    cost_unit: Option<CostUnit>,
     limits: Limits,
     /// The quantity that ranks the configurations.
     objective: Objective,
@@ -101,6 +109,9 @@ pub struct PlanAnswer {
     least_hourly_cost: Option<f64>,
     /// Warnings about the samples; warnings about a configuration are in its row.
     warnings: Vec<Warning>,
+    /// The samples that warnings are about, with commands, in a sentence.
+    #[serde(skip)]
+    named_samples: Option<String>,
 }
 
 impl PlanAnswer {
@@ -110,7 +121,7 @@ impl PlanAnswer {
     /// A limit is out of range, or the runs of the only arm cannot be fitted.
     pub fn new(plan: &Plan, limits: Limits, startup: Option<Startup>) -> anyhow::Result<Self> {
         if let ([arm], [omission]) = (plan.predictor().arms(), plan.omissions())
-            && arm.basis == Source::Unknown
+            && arm.basis == Origin::Unknown
         {
             return Err(unusable(omission.reason.clone()));
         }
@@ -133,6 +144,7 @@ impl PlanAnswer {
             public_measurements: None,
             event_logs: None,
             currency: plan.currency().to_owned(),
+            cost_unit: decision.cost_unit(joint.definition()),
             limits,
             objective: *objective,
             prices: sheets.first().map(|(_, sheet)| sheet.clone()),
@@ -153,12 +165,13 @@ impl PlanAnswer {
             trained: plan.trained(&limits),
             accuracy_unknown: joint.accuracy_unknown(),
             omitted: plan.omissions().to_vec(),
-            measured: joint.arms().iter().filter(|arm| arm.basis != Source::Public).cloned().collect(),
+            measured: joint.arms().iter().filter(|arm| arm.basis != Origin::Public).cloned().collect(),
             arms: joint.arms().to_vec(),
             startup,
             larger_is_slower: Inversion::among(&rows),
             least_hourly_cost: plan.least_hourly_cost(&limits),
             warnings: joint.warnings(),
+            named_samples: None,
             candidates: rows,
         })
     }
@@ -182,6 +195,11 @@ impl PlanAnswer {
     /// Adds the basis of the predictions from public measurements.
     pub fn with_public(self, basis: PublicBasis) -> Self {
         Self { public_measurements: Some(basis), ..self }
+    }
+
+    /// Adds the names of the samples that warnings are about, among the samples of a source.
+    pub fn naming(self, source: &Source, samples: &[Sample], definition: &JobDefinition) -> Self {
+        Self { named_samples: named(source, samples, definition, &self.shown_warnings()), ..self }
     }
 
     /// Adds the event logs from which the times are simulated.
@@ -227,17 +245,53 @@ impl PlanAnswer {
         most.map_or_else(String::new, |most| format!(" on machines for at most {} an hour", self.amount(most)))
     }
 
+    /// Returns the unit of the costs in the tables, if that is not the job.
+    fn compared_unit(&self) -> Option<&CostUnit> {
+        self.cost_unit.as_ref().filter(|unit| unit.is_needed())
+    }
+
+    /// Returns the title of the costs in the tables: `cost`, or `per million images`.
+    fn cost_title(&self) -> String {
+        self.compared_unit().map_or_else(|| "cost".to_owned(), CostUnit::title)
+    }
+
     fn money(&self, row: &Row) -> String {
-        format_cost(row.cost, row.completion_time_secs, row.interval.as_ref(), &self.currency)
+        self.compared_money(row.cost, row.completion_time_secs, row.interval.as_ref())
+    }
+
+    /// Returns the cost of a time in seconds, in the unit of the tables.
+    fn compared_money(&self, cost: Option<f64>, secs: Option<f64>, interval: Option<&Interval>) -> String {
+        let cost = cost.map(|cost| self.compared_unit().map_or(cost, |unit| unit.cost(cost)));
+        format_cost(cost, secs, interval, &self.currency)
+    }
+
+    /// Returns the sentence about the cost of the recommended configuration in the unit that the
+    /// tables lack: the job or a large number of its inputs; empty without a recommendation.
+    fn other_cost(&self) -> String {
+        let Some((unit, row)) =
+            self.cost_unit.as_ref().zip(self.recommended.as_ref()).filter(|(unit, _)| !unit.is_job())
+        else {
+            return String::new();
+        };
+        let money =
+            |cost: Option<f64>| format_cost(cost, row.completion_time_secs, row.interval.as_ref(), &self.currency);
+        match unit.is_needed() {
+            true => format!("\nThe whole job costs {} on the recommended one.\n", money(row.cost)),
+            false => {
+                let cost = money(row.cost.map(|cost| unit.cost(cost)));
+                format!("\nThe recommended one costs {cost} {}.\n", unit.title())
+            }
+        }
     }
 
     /// Returns the cost with the digits that tell it from a limit.
     fn exact_money(&self, row: &Row) -> String {
-        format_cost(row.cost, None, None, &self.currency)
+        row.cost.map_or_else(|| "unknown".into(), |cost| self.amount(cost))
     }
 
+    /// Returns a limit or a price with all its digits.
     fn amount(&self, money: f64) -> String {
-        format_money(money, &self.currency)
+        format_price(money, &self.currency)
     }
 
     /// Returns the configuration in a sentence: without its machine type if all have the same.
@@ -278,4 +332,51 @@ pub(super) fn cost_unknown(plan: &Plan) -> Option<String> {
         },
         |error| format!("{error}, in the price sheet of --prices"),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_shared::{Context, Observation};
+
+    use super::*;
+    use crate::output::Format;
+
+    /// The plan of a job of this many images, whose runs took 10 s on one slot of a tenth.
+    fn plan(images: u64) -> PlanAnswer {
+        let context: Context = serde_json::from_str(&format!(
+            r#"{{"workload":{{"model":"lenet5","mode":"inference","image_px":28,"images":{images},"epochs":1,
+                "batch_size":8}},"engine":"local","host":{{}}}}"#
+        ))
+        .unwrap();
+        let runs = [(1, 0.1, 10.0), (1, 0.2, 20.1), (2, 0.1, 5.1), (2, 0.2, 10.0), (4, 0.1, 2.6), (4, 0.2, 5.0)];
+        let runs = runs.map(|(executors, rate, secs)| {
+            serde_json::from_str::<Observation>(&format!("[{executors},1,1024,8,{rate},{secs},null]")).unwrap()
+        });
+        let job = Job::of_runs(context, runs.to_vec());
+        let predictor = super::super::fit(&job).unwrap();
+        PlanAnswer::of_context(&job, predictor, &Question::about_job(&job)).unwrap()
+    }
+
+    #[test]
+    fn costs_below_a_cent_are_compared_per_million_images_and_the_job_is_told_once() {
+        let answer = plan(20_000);
+        let text = answer.render(Format::Table);
+        assert!(text.contains("per million images") && !text.contains("USD 0.00"), "{text}");
+        assert_eq!(text.matches("The whole job costs < USD 0.01 on the recommended one.").count(), 1, "{text}");
+        let csv = answer.render(Format::Csv);
+        let cost = answer.recommended.as_ref().and_then(|row| row.cost).unwrap();
+        assert!(cost < 0.01 && csv.contains(&format!(",{cost},USD,")), "{csv}");
+    }
+
+    #[test]
+    fn other_costs_are_those_of_the_job_and_that_of_a_million_images_is_told_once() {
+        let mut answer = plan(2_000);
+        let row = answer.recommended.clone().unwrap();
+        let (secs, cost) = (row.completion_time_secs.unwrap(), row.cost.unwrap() * 1e6);
+        answer.cost_unit = CostUnit::of(&answer.job, secs, cost, cost * 3600.0 / secs);
+        answer.recommended.as_mut().unwrap().cost = Some(cost);
+        let text = answer.render(Format::Table);
+        assert_eq!(text.matches(" per million images.").count(), 1, "{text}");
+        assert!(text.contains("The recommended one costs USD ") && !text.contains("per million images\n"), "{text}");
+    }
 }

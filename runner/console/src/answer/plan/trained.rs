@@ -1,7 +1,6 @@
 //! Training settings whose accuracy was measured, with their times.
 
-use foreglow_model::TrainedSetting;
-use foreglow_shared::{format_duration, format_money};
+use foreglow_model::{TrainedSetting, format_time};
 
 use super::{PlanAnswer, Row};
 use crate::table::{aligned, table};
@@ -13,8 +12,9 @@ impl PlanAnswer {
         if self.trained.is_empty() || !self.compares_arms() {
             return String::new();
         }
+        let cost = self.cost_title();
         let columns =
-            aligned(["executors", "batch", "averaged every", "<accuracy", "seeds", "shortest time", "cost", "<"]);
+            aligned(["executors", "batch", "averaged every", "<accuracy", "seeds", "shortest time", &cost, "<"]);
         let cells = |row: &TrainedSetting| {
             let is_recommended = |best: &Row| {
                 (best.split.executors, best.batch_size, best.average_every)
@@ -31,8 +31,8 @@ impl PlanAnswer {
                 row.average_every.map_or_else(|| "unknown".into(), |every| every.to_string()),
                 row.accuracy.to_string(),
                 row.accuracy.runs.to_string(),
-                row.secs.map_or_else(|| "unknown".into(), format_duration),
-                row.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &self.currency)),
+                format_time(row.secs, row.interval.as_ref()),
+                self.compared_money(row.cost, row.secs, row.interval.as_ref()),
                 mark.to_owned(),
             ]
         };
