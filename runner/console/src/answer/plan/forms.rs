@@ -173,7 +173,7 @@ impl PlanAnswer {
             text.push_str(&format!("A core is {} of a processor here, and is charged as such.\n", format_rate(share)));
         }
         // Public measurements do not tell the memory of the processes.
-        let is_public = self.candidates.iter().all(|row| row.basis == Source::Public);
+        let is_public = self.candidates.iter().all(|row| row.basis == Origin::Public);
         if let Some(memory) = self.common_memory().filter(|_| !is_public) {
             text.push_str(&format!("Memory: {memory} MiB per executor.\n"));
         }
