@@ -25,7 +25,7 @@ fn more_threads_than_processors_take_as_long_as_the_fastest_that_fit() {
     }
     let warnings = predictor.predict(whole(2, 2)).warnings;
     assert_eq!(warnings, [Warning::Oversubscribed { slots: 4, processors: 2 }]);
-    assert!(warnings[0].to_string().contains("choose one with at most 2 threads"));
+    assert!(warnings[0].to_string().contains("choose one with at most 2 slots"));
 }
 
 #[test]

@@ -11,6 +11,8 @@ fn answers_fit_terminals_of_60_80_and_120_columns() {
         ("scaling", &["scaling", SAMPLES, "--model", "lenet5"]),
         ("advise", &["advise", SAMPLES, "--model", "lenet5", "--deadline", "15s"]),
         ("samples", &["samples", "list", SAMPLES]),
+        ("machines", &["machines"]),
+        ("unmeasured", &["plan", "resnet50", "--images", "1000000", "--gpus", "T4,L4", "--deadline", "2h"]),
         ("layers", &["models", "lenet5"]),
         ("memory", &["models", "lenet5", "--memory", "512m"]),
         ("no-file", &["plan", "no-such-file.jsonl"]),

@@ -70,7 +70,8 @@ fn the_unit_of_costs_is_so_large_that_its_cost_has_digits() {
     assert_eq!(unit(bytes, 0.004), Some(("per thousand jobs".into(), 4.0)));
     assert_eq!(unit(bytes, 0.000_004), Some(("per million jobs".into(), 4.0)));
     assert_eq!(unit(bytes, 0.04), None);
-    assert!(of(r#""mode":"inference","epochs":50"#, 0.004).is_some_and(|unit| unit.is_job() && unit.is_needed()));
+    assert_eq!(unit(r#""mode":"inference","epochs":50"#, 0.004), Some(("per billion images".into(), 4.0)));
+    assert!(of(r#""mode":"inference","epochs":50"#, 0.04).is_some_and(|unit| unit.is_job() && !unit.is_needed()));
     assert!(of(inference, 0.04).is_some_and(|unit| !unit.is_job() && !unit.is_needed()));
     // A minimum of the bill does not grow with the images.
     assert_eq!(CostUnit::of(&job(inference), 1.0, 0.05, 3.0), None);
