@@ -16,7 +16,7 @@ pub struct Tuning {
     /// Standard deviation of the effect of a name, or of a column without a meaning, on one cost of
     /// a law about its effect on the whole time; above 0.
     pub likeness: f64,
-    /// Whether few candidates compete in a table of many rows, whose fits take long.
+    /// Whether few candidates compete, because the table has many names and its fits take long.
     #[serde(default)]
     pub is_brief: bool,
 }

@@ -66,17 +66,13 @@ async fn questions(file: &Path, home: &Path, draws: &mut Draws) -> anyhow::Resul
     let (_host, browser) = open_page().await?;
     drop_file(&browser, "samples.jsonl", &fs::read(file)?).await?;
     browser.answered().await?;
-    let images = open["job"]["images"].as_u64().or(open["context"]["workload"]["images"].as_u64()).unwrap_or(1);
     let mut answered = 0;
     for number in 0..QUESTIONS {
-        // Every eighth question is about up to four times the images, which fits the runs again.
-        let images = if number % 8 == 5 { (images as f64 * draws.between(1.0, 4.0)) as u64 } else { images };
-        let images = images.to_string();
         let deadline = (number % 4 != 0).then(|| format!("{}s", draws.between(secs / 4.0, secs * 4.0)));
         let budget = (number % 3 == 0).then(|| draws.between(cost / 2.0, cost * 4.0).to_string());
         let percent = (50.0 + 49.0 * draws.next()).round().to_string();
         let probability = (percent.parse::<f64>()? / 100.0).to_string();
-        let mut args = vec!["plan", &path, "--format", "json", "--probability", &probability, "--images", &images];
+        let mut args = vec!["plan", &path, "--format", "json", "--probability", &probability];
         args.extend(deadline.iter().flat_map(|deadline| ["--deadline", deadline]));
         args.extend(budget.iter().flat_map(|budget| ["--budget", budget]));
         let answer = Answer::of(home, &args)?;
@@ -84,8 +80,7 @@ async fn questions(file: &Path, home: &Path, draws: &mut Draws) -> anyhow::Resul
         let text = |field: &str| best[field].as_f64().map_or(Value::Null, |_| best[field].to_string().into());
         let expected = Value::from(vec![text("completion_time_secs"), text("cost")]);
         answered += usize::from(!best.is_null());
-        let fields = [("images", &Some(images.clone())), ("deadline", &deadline), ("budget", &budget)];
-        for (field, value) in fields.into_iter().chain([("probability", &Some(percent.clone()))]) {
+        for (field, value) in [("deadline", &deadline), ("budget", &budget), ("probability", &Some(percent.clone()))] {
             browser.set(field, value.as_deref().unwrap_or_default()).await?;
         }
         let same = async |page: &Browser| Ok(shown(page).await? == expected);
