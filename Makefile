@@ -218,10 +218,8 @@ lint: | setup-lint
 # Runs the tests in parallel with cargo-nextest if it is installed; nextest does not run doc tests.
 # The programs of tests/examples are linted but not built here.
 TESTS := --lib --bins --tests
-# Many tests wait for a process or a browser, so that more run at a time than there are processors.
-THREADS = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2 + 1)))
 unit: planner spark extension $(SPARK_CLASSES) | setup-test
-	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --no-fail-fast --test-threads=$(THREADS) $(CARGO_FLAGS) $(TESTS); else cargo test --no-fail-fast $(CARGO_FLAGS) $(TESTS); fi
+	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --no-fail-fast $(CARGO_FLAGS) $(TESTS); else cargo test --no-fail-fast $(CARGO_FLAGS) $(TESTS); fi
 	cargo test $(CARGO_FLAGS) --doc
 
 # A whole test file runs before the browser responds. The default time limits are 20 s (test runner)

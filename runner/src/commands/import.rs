@@ -195,6 +195,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             Err(error) if error.is::<UnusableInput>() => problems.note(&error),
             other => {
                 let mut of_log = other?;
+                if of_log.rated.is_empty() {
+                    of_log.samples.drain(..).try_for_each(|sample| imported.take(sample))?;
+                }
+                // Whether one rate is right for all shows when all files are read.
                 read.append(&mut of_log.samples);
                 rated.append(&mut of_log.rated);
             }
