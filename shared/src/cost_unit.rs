@@ -57,7 +57,7 @@ impl CostUnit {
         Some(Self { factor: count / in_job, name: format!("{number} {noun}"), is_needed })
     }
 
-    /// Returns the title of a column: `per million images`.
+    /// Returns the words after a cost: `per million images`.
     pub fn title(&self) -> String {
         format!("per {}", self.name)
     }

@@ -10,6 +10,7 @@ mod kept_plans;
 mod links;
 mod machines;
 mod prices;
+mod sample_tables;
 mod samples;
 mod tables;
 mod words;

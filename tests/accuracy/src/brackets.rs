@@ -186,12 +186,37 @@ fn rows(path: &Path, names: &[&str]) -> anyhow::Result<Vec<Vec<String>>> {
 
 #[cfg(test)]
 mod tests {
+    use foreglow_model::{GraphSums, NetworkCosts, Precision, StepMemory};
+    use foreglow_shared::Mode;
+
     use super::*;
 
     #[test]
     fn weights_from_another_source_are_of_the_same_family() {
         assert_eq!(family("gluon_resnet50_v1d"), "resnet");
         assert_eq!(family("tf_efficientnet_b0_ns"), "efficientnet");
+    }
+
+    #[test]
+    fn of_timms_networks_95_percent_need_more_than_the_least_memory_from_their_costs() {
+        let places = Places::new(None);
+        let needs = needs(&places.project.join(NEEDS)).unwrap();
+        let columns = ["network", "image_px", "parameters_m", "activations_m"];
+        let costs = rows(&places.project.join("model/public/data/networks.csv"), &columns).unwrap();
+        let (mut more, mut all) = (0, 0);
+        for row in &costs {
+            let px = row[1].parse().unwrap();
+            let Some([_, per_image]) = needs.get(&(row[0].clone(), px)) else { continue };
+            let mut network = NetworkCosts::of_graph(&row[0], px, GraphSums::default());
+            (network.parameters_m, network.activations_m) = (row[2].parse().unwrap(), row[3].parse().unwrap());
+            let least = StepMemory::at_least(&network);
+            let bytes = |batch| least.bytes(batch, Mode::Training, Precision::Mixed);
+            all += 1;
+            more += usize::from(*per_image > bytes(1) - bytes(0));
+        }
+        assert_eq!(all, 766);
+        let percent = 100.0 * f64::from(more as u32) / f64::from(all);
+        assert!((94.5..95.5).contains(&percent), "{percent}");
     }
 
     #[test]
