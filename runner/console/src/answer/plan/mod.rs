@@ -250,9 +250,9 @@ impl PlanAnswer {
         self.cost_unit.as_ref().filter(|unit| unit.is_needed())
     }
 
-    /// Returns the title of the costs in the tables: `cost`, or `per million images`.
+    /// Returns the title of the costs in the tables: `cost`, or `cost per million images`.
     fn cost_title(&self) -> String {
-        self.compared_unit().map_or_else(|| "cost".to_owned(), CostUnit::title)
+        self.compared_unit().map_or_else(|| "cost".to_owned(), |unit| format!("cost {}", unit.title()))
     }
 
     fn money(&self, row: &Row) -> String {
