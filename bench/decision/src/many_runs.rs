@@ -3,7 +3,7 @@
 //! benchmarks share among all decisions.
 
 use foreglow_model::{
-    Column, Dataset, Features, JointPredictor, Limits, Plan, Predictor, Scaling, Space, TablePredictor,
+    Column, Dataset, Features, JointPredictor, Limits, Plan, Predictor, Scaling, Space, TablePredictor, advise,
 };
 use foreglow_shared::{Context, Job, JobDefinition, JobGroup, Observation, Question};
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,11 @@ use std::sync::Arc;
 
 /// Runs of one machine type in a file of 1 MB.
 const RUNS: usize = 1_899;
-/// Numbers of machine types and of the runs of each. From the third on they fill a file of 1 MB;
+/// Numbers of machine types and of the runs of each. From the fourth on they fill a file of 1 MB;
 /// the last has as many machine types as can be compared.
-const TYPES: [(usize, usize); 6] = [(100, 6), (200, 6), (50, 38), (160, 12), (250, 8), (500, 4)];
+const TYPES: [(usize, usize); 7] = [(100, 4), (100, 6), (200, 6), (50, 38), (160, 12), (250, 8), (500, 4)];
+/// The same for advice.
+const ADVISED: [(usize, usize); 3] = [(1, RUNS), (160, 12), (500, 4)];
 /// Machine types with all settings, and with a few of which one was slow.
 const FULL_TYPES: usize = 8;
 const SLOW_TYPES: usize = 40;
@@ -51,6 +53,10 @@ pub fn many_runs_figures(clock: impl Fn() -> f64, only: &str) -> Vec<ManyRunsFig
         let name = format!("plan of {types} machine types with {runs} runs each");
         (name, 2_000.0, Box::new(move || plan(&many_types(types, runs))) as Box<dyn Fn()>)
     }));
+    answers.extend(ADVISED.map(|(types, runs)| {
+        let name = format!("advice on {types} machine types with {runs} runs each");
+        (name, 2_000.0, Box::new(move || advice(&many_types(types, runs))) as Box<dyn Fn()>)
+    }));
     let slow = || plan(&slow_types());
     answers.push((
         format!("plan of {} machine types with slow runs", FULL_TYPES + SLOW_TYPES),
@@ -68,23 +74,37 @@ pub fn many_runs_figures(clock: impl Fn() -> f64, only: &str) -> Vec<ManyRunsFig
     figures
 }
 
+const LIMITS: Limits = Limits {
+    deadline_secs: Some(600.0),
+    budget: None,
+    min_accuracy: None,
+    max_hourly_cost: None,
+    probability: 0.9,
+    spot: false,
+    startup_secs: 0.0,
+};
+
 /// A plan with the warnings about the runs.
 fn plan(jobs: &[Job]) {
-    let definition = JobDefinition::of(&jobs[0].context);
-    let group = JobGroup { definition, jobs: jobs.to_vec(), lenders: Vec::new() };
-    let predictor = JointPredictor::fit(&group).expect("the runs of the benchmark can be fitted");
-    let plan = Plan::new(predictor, Space::default()).expect("the configurations of the benchmark can be compared");
-    let limits = Limits {
-        deadline_secs: Some(600.0),
-        budget: None,
-        min_accuracy: None,
-        max_hourly_cost: None,
-        probability: 0.9,
-        spot: false,
-        startup_secs: 0.0,
-    };
-    assert!(plan.decide(&limits).expect("the question of the benchmark has an answer").compared > 1_000);
+    let plan = fitted(&group(jobs));
+    assert!(plan.decide(&LIMITS).expect("the question of the benchmark has an answer").compared > 1_000);
     plan.predictor().warnings();
+}
+
+/// A plan and the next runs.
+fn advice(jobs: &[Job]) {
+    let group = group(jobs);
+    let advice = advise(&group, &fitted(&group), &LIMITS, &[]).expect("the question of the benchmark has an answer");
+    assert!(advice.best.is_some());
+}
+
+fn group(jobs: &[Job]) -> JobGroup {
+    JobGroup { definition: JobDefinition::of(&jobs[0].context), jobs: jobs.to_vec(), lenders: Vec::new() }
+}
+
+fn fitted(group: &JobGroup) -> Plan {
+    let predictor = JointPredictor::fit(group).expect("the runs of the benchmark can be fitted");
+    Plan::new(predictor, Space::default()).expect("the configurations of the benchmark can be compared")
 }
 
 /// The tables of scaling with the warnings about the runs.

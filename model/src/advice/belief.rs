@@ -6,9 +6,13 @@
 //! the [advice on one context](crate::advise). Only its variances and covariances are used: they
 //! depend on where runs are made and not on their results (Chaloner and Verdinelli, "Bayesian
 //! experimental design: a review", Statistical Science 10(3), 1995, §2.1).
+//!
+//! The parts of machine types are independent of each other, given the other parts. Each is
+//! therefore eliminated by itself (Lindley and Smith, "Bayes estimates for the linear model", JRSS
+//! B 34(1), 1972), and time and memory are linear in the number of machine types and of runs.
 
-use foreglow_numeric::Cholesky;
-use foreglow_shared::CoreSplit;
+use foreglow_numeric::{Cholesky, add_scaled, dot};
+use foreglow_shared::{CoreSplit, sort_by};
 
 use super::contrast::{Contrast, EFFECTS, PRIOR};
 use crate::Setting;
@@ -21,6 +25,9 @@ const OF_BATCH: [f64; EFFECTS] = [0.3, 0.05, 0.05, 0.05, 0.01, 0.01, 0.01, 0.01,
 /// Factor of the prior deviations of a machine type on which other CNNs ran, whose runs already
 /// show its speed.
 const OTHER_CNNS: f64 = 0.5;
+/// Limit on the batch sizes with a part of their own; the time is quadratic in them. Further ones
+/// share the last.
+const MOST_BATCHES: usize = 16;
 
 /// A configuration at a share of the job.
 #[derive(Clone, Copy, Debug)]
@@ -42,20 +49,34 @@ pub(super) struct Location {
     pub(super) has_other_cnns: bool,
 }
 
-/// The uncertainty after the runs so far.
+/// The uncertainty after the runs so far. Coefficients are in units of their prior deviations.
 pub(super) struct Belief {
-    runs: Vec<Point>,
+    /// Numbers of devices and of batch sizes, of which the coefficients of the shared parts, G,
+    /// follow.
+    counts: (usize, usize),
+    /// Machine types with runs, ascending by number.
+    machines: Vec<(usize, Machine)>,
+    /// Factor of the posterior precision of the shared coefficients, G × G.
     factor: Cholesky,
     /// Variance of ln t between equal runs.
     noise: f64,
 }
 
+/// The part of a machine type with runs, given the shared parts.
+struct Machine {
+    /// Factor of the precision of its coefficients in units of the noise, 10 × 10.
+    factor: Cholesky,
+    /// Expected change of its coefficients per shared coefficient, negative, 10 lists of G.
+    follows: Vec<Vec<f64>>,
+}
+
 /// A point with its posterior after the runs so far.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    point: Point,
-    /// Covariances with the runs, whitened.
-    told: Vec<f64>,
+    machine: usize,
+    /// Standard normal coefficients of ln t: those of the shared parts, G, and of the machine type.
+    shared: Vec<f64>,
+    own: Vec<f64>,
     /// Variance of ln t, without the noise of a run.
     pub(super) variance: f64,
 }
@@ -65,34 +86,73 @@ impl Point {
         Self { contrast: Contrast::of(Setting::at(split, share)), location }
     }
 
-    fn covariance(&self, other: &Self) -> f64 {
-        let product = |deviations: &[f64; EFFECTS]| self.contrast.product(&other.contrast, deviations);
-        let mut sum = product(&PRIOR);
-        let (own, others) = (self.location, other.location);
-        if own.device == others.device {
-            sum += product(&OF_DEVICE);
+    /// Returns the weights of the coefficients of the shared parts, G.
+    fn shared(&self, (devices, batches): (usize, usize)) -> Vec<f64> {
+        let Location { device, batch, .. } = self.location;
+        let mut weights = vec![0.0; EFFECTS * (1 + devices + batches)];
+        let parts = [(0, &PRIOR), (1 + device, &OF_DEVICE), (1 + devices + batch.min(MOST_BATCHES - 1), &OF_BATCH)];
+        for (part, deviations) in parts {
+            weights[EFFECTS * part..][..EFFECTS].copy_from_slice(&self.contrast.scaled(deviations, 1.0));
         }
-        if own.machine == others.machine {
-            let trust = if own.has_other_cnns { OTHER_CNNS * OTHER_CNNS } else { 1.0 };
-            sum += trust * product(&OF_MACHINE);
-        }
-        if own.batch == others.batch {
-            sum += product(&OF_BATCH);
-        }
-        sum
+        weights
+    }
+
+    /// Returns the weights of the coefficients of the machine type.
+    fn own(&self) -> [f64; EFFECTS] {
+        self.contrast.scaled(&OF_MACHINE, if self.location.has_other_cnns { OTHER_CNNS } else { 1.0 })
     }
 }
 
+impl Machine {
+    /// Returns the part of a machine type with these runs, and what they tell of the shared
+    /// coefficients: the precision that they add, G × G, in units of the noise.
+    fn of(runs: &[&Point], counts: (usize, usize), noise: f64) -> (Self, Vec<Vec<f64>>) {
+        let mut precision = vec![vec![0.0; EFFECTS]; EFFECTS];
+        let mut together: Vec<Vec<f64>> = Vec::new();
+        let mut told: Vec<Vec<f64>> = Vec::new();
+        for run in runs {
+            let (shared, own) = (run.shared(counts), run.own());
+            together.resize(EFFECTS, vec![0.0; shared.len()]);
+            told.resize(shared.len(), vec![0.0; shared.len()]);
+            add_products(&mut precision, &own, &own);
+            add_products(&mut together, &own, &shared);
+            add_products(&mut told, &shared, &shared);
+        }
+        precision.iter_mut().enumerate().for_each(|(effect, row)| row[effect] += noise);
+        let factor = Cholesky::of_semidefinite(&precision);
+        let columns = 0..told.len();
+        let column = |place: usize| -> Vec<f64> { together.iter().map(|row| row[place]).collect() };
+        let whitened: Vec<Vec<f64>> = columns.clone().map(|place| factor.forward(&column(place))).collect();
+        for (row, own) in told.iter_mut().zip(&whitened) {
+            row.iter_mut().zip(&whitened).for_each(|(entry, other)| *entry -= dot(own, other));
+        }
+        let solved: Vec<Vec<f64>> = columns.map(|place| factor.solve(&column(place))).collect();
+        let follows = (0..EFFECTS).map(|effect| solved.iter().map(|column| column[effect]).collect()).collect();
+        (Self { factor, follows }, told)
+    }
+}
+
+fn add_products(matrix: &mut [Vec<f64>], rows: &[f64], columns: &[f64]) {
+    matrix.iter_mut().zip(rows).for_each(|(row, value)| add_scaled(row, *value, columns));
+}
+
 impl Belief {
-    /// `noise` is the standard deviation of ln t between equal runs.
-    pub(super) fn after(runs: Vec<Point>, noise: f64) -> Self {
-        let noise = noise * noise;
-        let row = |(place, run): (usize, &Point)| {
-            let cell = |(other, to): (usize, &Point)| run.covariance(to) + if place == other { noise } else { 0.0 };
-            runs.iter().enumerate().map(cell).collect()
-        };
-        let matrix: Vec<Vec<f64>> = runs.iter().enumerate().map(row).collect();
-        Self { factor: Cholesky::of_semidefinite(&matrix), runs, noise }
+    /// `noise` is the standard deviation of ln t between equal runs, and `counts` holds the numbers
+    /// of devices and of batch sizes.
+    pub(super) fn after(runs: &[Point], (devices, batches): (usize, usize), noise: f64) -> Self {
+        let (counts, noise) = ((devices, batches.min(MOST_BATCHES)), noise * noise);
+        let mut of_machines: Vec<&Point> = runs.iter().collect();
+        sort_by(&mut of_machines, |a, b| a.location.machine.cmp(&b.location.machine));
+        let coefficients = EFFECTS * (1 + counts.0 + counts.1);
+        let unit = |place: usize| (0..coefficients).map(|other| f64::from(u8::from(other == place))).collect();
+        let mut precision: Vec<Vec<f64>> = (0..coefficients).map(unit).collect();
+        let mut machines = Vec::new();
+        for runs in of_machines.chunk_by(|a, b| a.location.machine == b.location.machine) {
+            let (part, told) = Machine::of(runs, counts, noise);
+            precision.iter_mut().zip(&told).for_each(|(row, told)| add_scaled(row, 1.0 / noise, told));
+            machines.push((runs[0].location.machine, part));
+        }
+        Self { counts, machines, factor: Cholesky::of_semidefinite(&precision), noise }
     }
 
     pub(super) fn noise(&self) -> f64 {
@@ -100,16 +160,24 @@ impl Belief {
     }
 
     pub(super) fn of(&self, point: Point) -> Known {
-        let told = self.factor.forward(&self.runs.iter().map(|run| run.covariance(&point)).collect::<Vec<f64>>());
-        let known: f64 = told.iter().map(|value| value * value).sum();
-        Known { point, variance: (point.covariance(&point) - known).max(0.0), told }
+        let (mut shared, mut own) = (point.shared(self.counts), point.own().to_vec());
+        let machine = point.location.machine;
+        if let Ok(place) = self.machines.binary_search_by_key(&machine, |(known, _)| *known) {
+            let (_, part) = &self.machines[place];
+            part.follows.iter().zip(&own).for_each(|(follows, weight)| add_scaled(&mut shared, -weight, follows));
+            own = part.factor.forward(&own);
+            own.iter_mut().for_each(|value| *value *= self.noise.sqrt());
+        }
+        let shared = self.factor.forward(&shared);
+        let variance = dot(&shared, &shared) + dot(&own, &own);
+        Known { machine, shared, own, variance }
     }
 
     /// Returns the standard deviation of the change that a run at `run` makes to the expected ln t
     /// of `asked`; negative if a slower run lowers the expected time of `asked`.
     pub(super) fn change(&self, asked: &Known, run: &Known) -> f64 {
-        let told: f64 = asked.told.iter().zip(&run.told).map(|(a, b)| a * b).sum();
-        (asked.point.covariance(&run.point) - told) / (run.variance + self.noise).sqrt()
+        let own = if asked.machine == run.machine { dot(&asked.own, &run.own) } else { 0.0 };
+        (dot(&asked.shared, &run.shared) + own) / (run.variance + self.noise).sqrt()
     }
 }
 
@@ -126,10 +194,10 @@ mod tests {
     fn a_run_changes_the_expected_time_by_what_it_takes_from_the_variance() {
         let mut runs = Vec::new();
         for run in [at(0, 1, 0.01), at(0, 4, 0.1), at(1, 1, 0.01)] {
-            let belief = Belief::after(runs.clone(), 0.1);
+            let belief = Belief::after(&runs, (1, 1), 0.1);
             let mut longer = runs.clone();
             longer.push(run);
-            let after = Belief::after(longer, 0.1);
+            let after = Belief::after(&longer, (1, 1), 0.1);
             for asked in [at(0, 1, 1.0), at(1, 4, 1.0), at(2, 2, 0.1)] {
                 let change = belief.change(&belief.of(asked), &belief.of(run));
                 let lowered = belief.of(asked).variance - after.of(asked).variance;
@@ -141,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_run_tells_most_of_its_own_machine_type() {
-        let belief = Belief::after(vec![at(0, 1, 0.01), at(0, 1, 0.1), at(0, 2, 0.1)], 0.05);
+        let belief = Belief::after(&[at(0, 1, 0.01), at(0, 1, 0.1), at(0, 2, 0.1)], (1, 1), 0.05);
         let run = belief.of(at(1, 1, 0.1));
         let change = |machine: usize| belief.change(&belief.of(at(machine, 1, 1.0)), &run);
         // For another new machine type it changes half as much, because it only shows how the

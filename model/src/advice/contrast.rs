@@ -23,9 +23,8 @@ impl Contrast {
         Self([1.0, e, c, s, e * e, c * c, s * s, e * c, e * s, c * s])
     }
 
-    /// Returns the covariance of two settings whose coefficients have these prior deviations.
-    pub(super) fn product(&self, other: &Self, deviations: &[f64; EFFECTS]) -> f64 {
-        let terms = self.0.iter().zip(&other.0).zip(deviations);
-        terms.map(|((a, b), deviation)| a * b * deviation * deviation).sum()
+    /// Returns the contrast with these deviations of the coefficients as units.
+    pub(super) fn scaled(&self, deviations: &[f64; EFFECTS], factor: f64) -> [f64; EFFECTS] {
+        std::array::from_fn(|effect| self.0[effect] * deviations[effect] * factor)
     }
 }

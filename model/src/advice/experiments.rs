@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use foreglow_shared::{CoreSplit, MachineType, Observation, Rate, distinct};
 
 use super::belief::{Location, Point};
-use super::pool::{RATES, most_executors, thinned, was_made};
+use super::pool::{MOST_VALUES, MOST_VALUES_OF_MANY, most_executors, rates, thinned_counts, was_made};
 use super::site::{Site, sites};
 use super::{NOISE, ONE_DEVIATION, USUAL_NOISE};
 use crate::capacity::Capacity;
@@ -16,6 +16,11 @@ use crate::joint::FittedArm;
 use crate::plan::Timed;
 use crate::plan::configurations::place;
 use crate::{Arm, Basis, JointPredictor, Limits, Objective, Placement, Plan, Pricing, Setting, Space};
+
+/// Number of sites whose noise is enough; each takes a fit of its own.
+const ENOUGH_NOISES: usize = 16;
+/// Number of sites from which fewer runs are considered on each.
+const MANY_SITES: usize = 50;
 
 /// Device, batch, configuration and the bits of the share of the job.
 type Guess = (usize, usize, CoreSplit, u64);
@@ -101,6 +106,13 @@ impl<'a> Experiments<'a> {
         !self.predictor.was_tried_on(machine) && !self.predictor.arms().iter().any(has_runs)
     }
 
+    /// Returns the numbers of kinds of devices and of batch sizes.
+    pub(super) fn devices_and_batches(&self) -> (usize, usize) {
+        let count =
+            |of: fn(&Location) -> usize| self.sites.iter().map(|site| 1 + of(&site.location)).max().unwrap_or(0);
+        (count(|location| location.device), count(|location| location.batch))
+    }
+
     /// Returns all runs so far as points, and the noise between equal runs.
     pub(super) fn runs_so_far(&self) -> (Vec<Point>, f64) {
         let (mut points, mut noises) = (Vec::new(), Vec::new());
@@ -109,6 +121,9 @@ impl<'a> Experiments<'a> {
             for run in &fitted.job.observations {
                 let share = run.sampling_rate / fitted.whole_job;
                 points.push(Point::new(site.location, run.split(), share));
+            }
+            if noises.len() == ENOUGH_NOISES {
+                continue;
             }
             let first = fitted.job.observations.first().zip(fitted.own.as_ref());
             let spread = first.and_then(|(run, own)| own.predict(Setting::of(run)).spread);
@@ -175,10 +190,7 @@ impl<'a> Experiments<'a> {
         let of_job = images / self.predictor.definition().images_processed();
         let own = &fitted.job;
         let made = |run: &Observation| run.sampling_rate / fitted.whole_job / of_job;
-        let mut rates: Vec<f64> = RATES.to_vec();
-        rates.extend(own.observations.iter().map(made).filter(|rate| *rate < 0.999));
-        rates.sort_unstable_by(f64::total_cmp);
-        rates.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+        let rates = rates(own.observations.iter().map(made), self.most_values());
         let mut runs = Vec::new();
         for placement in self.placements(site, space) {
             let split = placement.split();
@@ -201,6 +213,10 @@ impl<'a> Experiments<'a> {
         runs
     }
 
+    fn most_values(&self) -> usize {
+        if self.sites.len() > MANY_SITES { MOST_VALUES_OF_MANY } else { MOST_VALUES }
+    }
+
     /// Returns the configurations of a site that fit its machines.
     fn placements(&self, site: &Site, space: &Space) -> Vec<Placement> {
         let (arm, fitted) = (self.arm(site), self.fitted(site));
@@ -213,8 +229,8 @@ impl<'a> Experiments<'a> {
             arms.flat_map(|arm| &self.predictor.fitted(arm).job.observations).map(count).max().unwrap_or(1)
         };
         let counts = |given: &[u32], measured: u32, most: Option<u32>| match given {
-            [] => thinned(&(1..=most.unwrap_or(measured)).collect::<Vec<u32>>()),
-            given => thinned(given),
+            [] => thinned_counts(&(1..=most.unwrap_or(measured)).collect::<Vec<u32>>(), self.most_values()),
+            given => thinned_counts(given, self.most_values()),
         };
         // On a cluster, executors take more machines.
         let most = processors.filter(|_| arm.engine.is_on_one_machine());

@@ -169,13 +169,15 @@ impl<'a> KnowledgeGradient<'a> {
     /// as many, because the plan offers at most the measured numbers.
     fn tells(&self, run: &Run, choice: &Choice) -> bool {
         let (of_run, of_choice) = (&self.experiments.sites[run.site], &self.experiments.sites[choice.site]);
+        if of_run.location != of_choice.location {
+            return false;
+        }
         let (executors_vary, cores_vary) = self.experiments.varied;
         let (most_executors, most_cores) = self.experiments.most_counts(of_choice);
         let reaches = |varies: bool, count: u32, asked: u32, most: u32| {
             (varies || asked == count || count > 1) && asked <= most.max(count)
         };
-        of_run.location == of_choice.location
-            && reaches(executors_vary, run.placement.executors, choice.timed.placement.executors, most_executors)
+        reaches(executors_vary, run.placement.executors, choice.timed.placement.executors, most_executors)
             && reaches(
                 cores_vary,
                 run.placement.cores_per_executor,

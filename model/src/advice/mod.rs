@@ -141,7 +141,7 @@ pub fn advise(
         return first_runs(group, plan, limits);
     }
     let (points, noise) = experiments.runs_so_far();
-    let belief = Belief::after(points, noise);
+    let belief = Belief::after(&points, experiments.devices_and_batches(), noise);
     let choices = experiments.choices(plan, limits);
     let place = |candidate: &Candidate| {
         choices.iter().position(|choice| choice.is_known && choice.timed.placement == candidate.placement)

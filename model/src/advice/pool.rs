@@ -1,32 +1,45 @@
 //! The runs that can be made.
 
-use foreglow_shared::{CoreSplit, Job, distinct};
+use foreglow_shared::{CoreSplit, Job};
 
 use crate::capacity::Capacity;
 use crate::{Exclusion, Setting};
 
 /// Sampling rates offered in addition to the measured ones.
-pub(super) const RATES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
-/// Limit on the counts of a resource: the ends and geometric steps between them.
-const MOST_COUNTS: usize = 8;
+const RATES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
+/// Rate from which on a run counts as the whole job.
+const LARGEST_RATE: f64 = 0.999;
+/// Limit on the counts of a resource, and on the measured rates.
+pub(super) const MOST_VALUES: usize = 8;
+/// The same if there are many sites.
+pub(super) const MOST_VALUES_OF_MANY: usize = 4;
+/// Ratio of two kept values, times the limit on their number.
+const STEPS: f64 = 12.0;
 
-/// Thins a list of counts: short lists are kept, long ones are reduced to the ends and geometric
-/// steps.
-pub(super) fn thinned(counts: &[u32]) -> Vec<u32> {
-    let sorted = distinct(counts.iter().copied());
-    if sorted.len() <= MOST_COUNTS {
-        return sorted;
+/// Thins a list of values, ascending: short lists are kept, long ones are reduced to the ends and
+/// geometric steps, at most `most`.
+fn thinned(mut values: Vec<f64>, most: usize) -> Vec<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    values.dedup();
+    if values.len() <= most {
+        return values;
     }
-    let last = sorted.len() - 1;
-    let mut kept = vec![sorted[0]];
-    for &count in &sorted[1..last] {
-        // Every kept count is at least 1.5 times the one before.
-        if u64::from(count) * 2 >= u64::from(kept[kept.len() - 1]) * 3 && kept.len() + 1 < MOST_COUNTS {
-            kept.push(count);
+    let last = values.len() - 1;
+    let mut kept = vec![values[0]];
+    for &value in &values[1..last] {
+        // Of eight, every kept value is at least 1.5 times the one before; of four, three times.
+        if value * most as f64 >= kept[kept.len() - 1] * STEPS && kept.len() + 1 < most {
+            kept.push(value);
         }
     }
-    kept.push(sorted[last]);
+    kept.push(values[last]);
     kept
+}
+
+/// Thins a list of counts to at most `most`.
+pub(super) fn thinned_counts(counts: &[u32], most: usize) -> Vec<u32> {
+    let kept = thinned(counts.iter().map(|count| f64::from(*count)).collect(), most);
+    kept.into_iter().map(|count| count as u32).collect()
 }
 
 /// Returns the settings that can be measured, by executors, cores and sampling
@@ -42,10 +55,10 @@ pub(super) fn settings(job: &Job, executors: &[u32], cores: &[u32], memory_per_e
     };
     let is_measured = |setting: &Setting| was_made(job, setting.split(), setting.sampling_rate);
     let fits = |setting: &Setting| Exclusion::of(job, *setting, memory_per_executor_mib, partition_size).is_none();
-    let rates = rates(job);
-    let cores = thinned(cores);
+    let rates = rates(job.observations.iter().map(|run| run.sampling_rate), MOST_VALUES);
+    let cores = thinned_counts(cores, MOST_VALUES);
     let mut settings = Vec::new();
-    for executors in thinned(executors) {
+    for executors in thinned_counts(executors, MOST_VALUES) {
         for &cores_per_executor in &cores {
             for &sampling_rate in &rates {
                 settings.push(Setting::even(executors, cores_per_executor, sampling_rate));
@@ -77,13 +90,13 @@ pub(super) fn partition_size(job: &Job) -> u32 {
     job.observations.iter().map(|run| run.partition_size).min().unwrap_or(1)
 }
 
-/// Returns the sampling rates to offer, ascending. All are below 1, because samples are to save a
-/// run of the whole job.
-fn rates(job: &Job) -> Vec<f64> {
-    let measured = job.observations.iter().map(|run| run.sampling_rate).filter(|rate| *rate < 1.0);
-    let mut rates: Vec<f64> = RATES.into_iter().chain(measured).collect();
+/// Returns the sampling rates to offer, ascending: the usual ones and at most `most` of those
+/// measured. All are below 1, because samples are to save a run of the whole job.
+pub(super) fn rates(measured: impl Iterator<Item = f64>, most: usize) -> Vec<f64> {
+    let mut rates = thinned(measured.filter(|rate| *rate < LARGEST_RATE).collect(), most);
+    rates.extend(RATES);
     rates.sort_unstable_by(f64::total_cmp);
-    rates.dedup();
+    rates.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
     rates
 }
 
@@ -93,8 +106,11 @@ mod tests {
 
     #[test]
     fn a_long_list_is_thinned_to_its_ends_and_geometric_steps() {
-        assert_eq!(thinned(&[4, 1, 2, 2]), [1, 2, 4]);
-        assert_eq!(thinned(&(1..=64).collect::<Vec<u32>>()), [1, 2, 3, 5, 8, 12, 18, 64]);
-        assert_eq!(thinned(&(1..=9).collect::<Vec<u32>>()), [1, 2, 3, 5, 8, 9]);
+        assert_eq!(thinned_counts(&[4, 1, 2, 2], 8), [1, 2, 4]);
+        assert_eq!(thinned_counts(&(1..=64).collect::<Vec<u32>>(), 8), [1, 2, 3, 5, 8, 12, 18, 64]);
+        assert_eq!(thinned_counts(&(1..=9).collect::<Vec<u32>>(), 8), [1, 2, 3, 5, 8, 9]);
+        assert_eq!(thinned_counts(&(1..=64).collect::<Vec<u32>>(), 4), [1, 3, 9, 64]);
+        let many = (1..1000).map(|thousandths| f64::from(thousandths) / 1000.0);
+        assert_eq!(rates(many, 8), [0.001, 0.002, 0.003, 0.005, 0.008, 0.01, 0.012, 0.019, 0.03, 0.1, 0.3, 0.998]);
     }
 }

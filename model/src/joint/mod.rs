@@ -71,8 +71,7 @@ pub struct JointPredictor {
     fitted: Vec<FittedArm>,
     /// The machine types on which the job ran, with or without success.
     tried: Vec<String>,
-    /// Whether there are more than [`MANY_ARMS`].
-    has_many_arms: bool,
+    tuning: Tuning,
     /// All runs as one table; `None` if there is a single arm or no completed run.
     table: Option<(Columns, Dataset)>,
     /// The fit of the table, computed at its first use.
@@ -97,17 +96,18 @@ impl JointPredictor {
         let is_alone = fitted.iter().filter(|arm| !arm.has_only_exceeded).count() == 1;
         let has_many_arms = fitted.len() > MANY_ARMS;
         let enough = if has_many_arms { ENOUGH_SETTINGS_OF_MANY } else { ENOUGH_SETTINGS };
+        let tuning = Tuning { is_brief: has_many_arms, ..Tuning::default() };
         // One setting of each arm: nothing else shows the effect of a machine type or of a count.
         let measured = || fitted.iter().filter(|arm| !arm.job.observations.is_empty());
         let are_single = measured().all(|arm| distinct_settings(&arm.job) == 1);
         for arm in &mut fitted {
             if are_single
                 && !is_alone
-                && let Ok(own) = Predictor::fit_job(&arm.job)
+                && let Ok(own) = Predictor::fit_tuned(&arm.job, tuning)
             {
                 arm.take_predictor(Arc::new(own));
             } else if is_alone || arm.job.is_logged() || distinct_settings(&arm.job) >= enough {
-                match Predictor::fit_job(&arm.job) {
+                match Predictor::fit_tuned(&arm.job, tuning) {
                     Ok(own) => arm.take_predictor(Arc::new(own)),
                     Err(error) => arm.unfit = Some(error),
                 }
@@ -122,16 +122,8 @@ impl JointPredictor {
         let accuracy_unknown = AccuracyUnknown::of(&accuracies, definition.images, definition.epochs);
         let (arms, joint_of_all) = (Vec::new(), OnceLock::new());
         let tried = distinct(group.jobs.iter().map(|job| job.context.machine_name()));
-        let joint = Self {
-            definition,
-            accuracy_unknown,
-            arms,
-            fitted: Vec::new(),
-            tried,
-            has_many_arms,
-            table,
-            joint: joint_of_all,
-        };
+        let joint =
+            Self { definition, accuracy_unknown, arms, fitted: Vec::new(), tried, tuning, table, joint: joint_of_all };
         let has_column = joint.has_partition_size();
         Ok(joint.with_arms(with_each_size(fitted, has_column)))
     }
@@ -155,7 +147,7 @@ impl JointPredictor {
             arms: Vec::new(),
             fitted: Vec::new(),
             tried: Vec::new(),
-            has_many_arms: false,
+            tuning: Tuning::default(),
             table: None,
             joint: OnceLock::new(),
         }
@@ -188,8 +180,7 @@ impl JointPredictor {
     /// Returns the fit of all runs.
     fn joint(&self) -> Option<(&Columns, &TablePredictor)> {
         let (columns, table) = self.table.as_ref()?;
-        let tuning = Tuning { is_brief: self.has_many_arms, ..Tuning::default() };
-        let fit = || TablePredictor::fit_tuned(table, &columns.meanings(), tuning).ok();
+        let fit = || TablePredictor::fit_tuned(table, &columns.meanings(), self.tuning).ok();
         let joint = self.joint.get_or_init(fit);
         Some((columns, joint.as_ref()?))
     }

@@ -25,8 +25,8 @@ const UNEXPLAINED: f64 = 6.0;
 
 /// Number of rows above which variances are learnt once, from all rows, and not again for each
 /// fold: learning takes most of the time of a fit, and the few held-out rows of a fold hardly
-/// change them. Those of a fold beyond a range do, because it holds out the rows that show how the
-/// time grows, unless there are many rows of few contexts.
+/// change them. Those of a fold beyond the range of all contexts do, because it holds out the rows
+/// that show how the time grows, unless there are many rows of few contexts.
 const LEARNT_ONCE: usize = 400;
 
 /// Cache of fits; entries are added and never changed.
@@ -93,7 +93,8 @@ impl Fitted {
             self.members.insert(key(kind), Arc::new(member));
         }
         let has_representatives = training.points.representatives().is_some();
-        let is_learnt_once = table.rows() > LEARNT_ONCE && (has_representatives || !is_beyond(shape));
+        let shows_growth = has_representatives || !matches!(shape, Shape::Beyond(_));
+        let is_learnt_once = table.rows() > LEARNT_ONCE && shows_growth;
         let learnt = kinds.iter().filter(|_| is_learnt_once);
         let of_all_rows: Vec<(Kind, Arc<Member>)> =
             learnt.map(|kind| (*kind, Arc::clone(&self.members[&key(kind)]))).collect();
@@ -120,7 +121,7 @@ impl Fitted {
                 rows: fold.test.clone(),
                 predicted: kinds.iter().map(|kind| held_out[&(fold.clone(), key(kind))].clone()).collect(),
                 distances: extent.distances(table, shape, fold),
-                fitted: fold.fit.len() as f64 / table.rows() as f64,
+                fitted: fold.fitted(),
                 contexts,
                 beyond_medians: fold.test.iter().map(|row| beyond_medians[*row]).collect(),
                 weights: test.weights,
@@ -202,10 +203,6 @@ impl Fitted {
             members.iter().filter_map(|(kind, weight)| Some((*kind, member(*kind)?, *weight))).collect();
         Parameters::unshown(table, extent, sides, &members, (are_cores, has_forward))
     }
-}
-
-fn is_beyond(shape: &Shape) -> bool {
-    matches!(shape, Shape::Beyond(_) | Shape::BeyondOfContext(_))
 }
 
 /// Only posynomials depend on ties.

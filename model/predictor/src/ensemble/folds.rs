@@ -18,12 +18,24 @@ const FOLDS_OF_MANY: usize = 10;
 const TRIED_OF_MANY: usize = 2;
 /// Number of parts of the contexts that are cut in turn, while the others keep their range.
 const PARTS: usize = 2;
+/// Number of fitted rows from which a fold of many contexts has only some of them: a process is
+/// conditioned on the rows in cubic time.
+const ENOUGH_ROWS: usize = 750;
 
 /// Rows to fit and rows to predict, by index.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fold {
     pub(crate) fit: Vec<usize>,
     pub(crate) test: Vec<usize>,
+    /// Number of the rows of its contexts.
+    rows: usize,
+}
+
+impl Fold {
+    /// Returns the share of the rows of its contexts that are fitted.
+    pub(crate) fn fitted(&self) -> f64 {
+        self.fit.len() as f64 / self.rows as f64
+    }
 }
 
 /// Whether a forward hold-out is possible for the shape: each feature beyond its range needs three
@@ -55,7 +67,27 @@ pub(crate) fn folds(table: &Table, extent: &Extent, shape: &Shape) -> Vec<Fold> 
     if table.rows() >= MANY_ROWS {
         folds.truncate(TRIED_OF_MANY);
     }
+    // Beyond the range of all contexts, each shows how the time grows.
+    let is_beyond_all = matches!(shape, Shape::Beyond(_));
+    if table.rows() > ENOUGH_ROWS && !is_beyond_all && table.training.points.representatives().is_none() {
+        folds.iter_mut().for_each(|fold| keep_some_contexts(table, fold));
+    }
     folds
+}
+
+/// Divides the contexts at random, and keeps the part with the most held-out rows. Few parameters
+/// are shared with the other contexts.
+fn keep_some_contexts(table: &Table, fold: &mut Fold) {
+    let context = |row: usize| &table.training.points.category[row];
+    let contexts = distinct((0..table.rows()).map(context));
+    let parts = table.rows().div_ceil(ENOUGH_ROWS);
+    let of = deal(contexts.len(), parts);
+    let part = |row: usize| contexts.binary_search(&context(row)).map_or(0, |place| of[place]);
+    let held_out = |own: usize| fold.test.iter().filter(|row| part(**row) == own).count();
+    let kept = (0..parts).rev().max_by_key(|own| held_out(*own)).unwrap_or(0);
+    fold.rows = (0..table.rows()).filter(|row| part(*row) == kept).count();
+    fold.fit.retain(|row| part(*row) == kept);
+    fold.test.retain(|row| part(*row) == kept);
 }
 
 fn count(table: &Table) -> usize {
@@ -77,7 +109,7 @@ fn forward(table: &Table, extent: &Extent, sides: &[(usize, Side)]) -> Vec<Fold>
         if test.is_empty() {
             test = observed().filter(|row| cuts.iter().any(|cut| cut.is_beyond(&numeric[*row]))).collect();
         }
-        Fold { fit, test }
+        Fold { fit, test, rows: table.rows() }
     };
     let enough = |fold: &Fold| fold.fit.len() >= 3.max(table.rows().div_ceil(5)) && !fold.test.is_empty();
     (0..most).map(fold).filter(enough).collect()
@@ -185,7 +217,7 @@ fn random(table: &Table) -> Vec<Fold> {
 
 fn split(table: &Table, is_out: impl Fn(usize) -> bool) -> Fold {
     let (out, fit): (Vec<usize>, Vec<usize>) = (0..table.rows()).partition(|row| is_out(*row));
-    Fold { fit, test: out.into_iter().filter(|row| table.observed[*row]).collect() }
+    Fold { fit, test: out.into_iter().filter(|row| table.observed[*row]).collect(), rows: table.rows() }
 }
 
 fn within(table: &Table, fold: &Fold) -> Fold {
@@ -197,5 +229,5 @@ fn within(table: &Table, fold: &Fold) -> Fold {
     };
     let ranges: Vec<(f64, f64)> = (0..columns).map(range).collect();
     let is_within = |row: &&usize| numeric[**row].iter().zip(&ranges).all(|(x, (low, high))| x >= low && x <= high);
-    Fold { fit: fold.fit.clone(), test: fold.test.iter().filter(is_within).copied().collect() }
+    Fold { test: fold.test.iter().filter(is_within).copied().collect(), ..fold.clone() }
 }

@@ -100,7 +100,7 @@ impl Extent {
         let all: Vec<usize> = (0..category.len()).collect();
         // A name before the context: what is unknown about a name is common to all its contexts.
         // If most names have few rows, held-out rows of any hold-out have such a name.
-        let is_exception = |column: &usize| 2 * self.rich(&[*column], MOST_FEW).len() >= self.rich(&[*column], 0).len();
+        let is_exception = |column: &usize| 2 * self.count_rich(&[*column], MOST_FEW) >= self.count_rich(&[*column], 0);
         let names = varying().filter(|_| all.len() > 1);
         let mut few: Vec<(usize, Vec<usize>)> = names
             .map(|column| (self.rows(&[column], category), vec![column]))
@@ -109,7 +109,7 @@ impl Extent {
         sort_by(&mut few, Ord::cmp);
         few.extend(context.map(|context| (context.rows, all.clone())));
         for (rows, columns) in few {
-            if rows <= MOST_FEW && self.rich(&columns, rows).len() >= LEAST_RICH {
+            if rows <= MOST_FEW && self.count_rich(&columns, rows) >= LEAST_RICH {
                 return Shape::Few(columns, rows);
             }
         }
@@ -137,6 +137,13 @@ impl Extent {
         let mut rows = vec![0; all.len()];
         self.contexts.iter().for_each(|context| rows[place(context)] += context.rows);
         all.into_iter().zip(rows).filter(|(_, rows)| *rows >= MANY_TIMES * few).map(|(names, _)| names).collect()
+    }
+
+    fn count_rich(&self, columns: &[usize], few: usize) -> usize {
+        if columns.len() < self.varying.len() {
+            return self.rich(columns, few).len();
+        }
+        self.contexts.iter().filter(|context| context.rows >= MANY_TIMES * few).count()
     }
 
     /// Returns the number of rows with the names of a question in some categories.
