@@ -5,13 +5,18 @@ use serde_json::Value;
 use crate::unreadable::unreadable;
 use crate::{Sample, SampleError};
 
-/// Parses and checks one line. Whole numbers may be written as `2.0`, as pandas does.
+/// Start of serde's message about a field that is given twice.
+const DUPLICATE: &str = "duplicate field";
+
+/// Parses and checks one line. Whole numbers may be written as `2.0`, as pandas does. A field that
+/// is given twice is refused, because other readers may take the other value.
 ///
 /// # Errors
 /// [`SampleError`]: the line is not a sample, or a field is out of range.
 pub fn parse_line(line: &str) -> Result<Sample, SampleError> {
     let sample: Sample = match serde_json::from_str(line) {
         Ok(sample) => sample,
+        Err(error) if error.to_string().starts_with(DUPLICATE) => return Err(unreadable(line, &error)),
         Err(error) => with_whole_numbers(line).ok_or_else(|| unreadable(line, &error))?,
     };
     sample.check()?;

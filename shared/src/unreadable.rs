@@ -29,7 +29,11 @@ pub(crate) fn unreadable(json: &str, error: &serde_json::Error) -> SampleError {
     };
     // The path of the whole object is a dot.
     let path = Some(located.path().to_string()).filter(|path| path != ".");
-    let missing = why.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+    let named = |message: &str| why.strip_prefix(message).and_then(|rest| rest.strip_suffix('`'));
+    if let Some(field) = named("duplicate field `") {
+        return SampleError::Field(format!("{field} is given twice; keep one of them"));
+    }
+    let missing = named("missing field `");
     match (path, missing) {
         (None, Some(field)) => SampleError::Field(format!("{field} is missing; correct it")),
         (Some(path), Some(field)) => SampleError::Field(format!("{path}.{field} is missing; correct it")),

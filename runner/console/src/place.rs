@@ -148,7 +148,11 @@ fn lock(store: &Path) -> anyhow::Result<File> {
     let path = PathBuf::from(path);
     let failed = || format!("the file {} cannot be made", path.display());
     anyhow::ensure!(!path.is_symlink(), "{}, because it is a link", failed());
-    let file = File::options().create(true).write(true).truncate(false).open(&path).with_context(failed)?;
+    let mut options = File::options();
+    options.create(true).write(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(&path).with_context(failed)?;
     match file.try_lock() {
         Err(std::fs::TryLockError::WouldBlock) => Err(in_use(store)),
         // The file system has no locks.
@@ -165,6 +169,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = DestinationArgs { output: None, store: Some(folder.path().join("samples.sqlite").into()) };
         let first = place.open().unwrap();
+        #[cfg(unix)]
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let mode = std::os::unix::fs::PermissionsExt::mode(&file.unwrap().metadata().unwrap().permissions());
+            assert_eq!(mode & 0o777, 0o600);
+        }
         assert!(place.open().unwrap_err().to_string().contains("another foreglow is measuring into"));
         assert_eq!(place.read().unwrap(), []);
         drop(first);

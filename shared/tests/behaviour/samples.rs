@@ -39,6 +39,17 @@ fn the_published_example_round_trips() {
 }
 
 #[test]
+fn a_field_that_is_given_twice_is_refused() {
+    for (line, field) in [
+        (EXAMPLE.replacen('{', "{\"sampling_rate\":0.5,", 1), "sampling_rate"),
+        (EXAMPLE.replacen("\"workload\":{", "\"workload\":{\"images\":1,", 1), "images"),
+    ] {
+        let error = parse_line(&line).unwrap_err().to_string();
+        assert_eq!(error, format!("{field} is given twice; keep one of them"));
+    }
+}
+
+#[test]
 fn json_lines_keep_unknown_fields_at_every_level() {
     let samples = [extended(), numbered(2)];
     let text = write_jsonl(&samples);
