@@ -31,6 +31,9 @@ fn binary(system: &str) -> &'static [&'static str] {
 }
 
 fn golden(name: &str, text: &str) {
+    // When the plan was made.
+    let made_at = text.split_once("planned_at").and_then(|(_, after)| Some(&after[after.find('2')?..after.find('Z')?]));
+    let text = made_at.map_or(text.to_owned(), |at| text.replace(at, "2026-11-30T12:00:00"));
     insta::with_settings!({ prepend_module_to_snapshot => true }, { insta::assert_snapshot!(name, text) });
 }
 
@@ -235,7 +238,8 @@ fn what_plan_prints_is_what_export_reads() {
     assert_eq!(script.code, 0, "{}", script.stderr);
     assert!(script.stdout.contains("#SBATCH --cpus-per-task=2\n"), "{}", script.stdout);
     assert!(script.stdout.contains("#SBATCH --time=0-00:01:00\n"), "{}", script.stdout);
-    assert!(script.stdout.contains("srun --cpus-per-task=2 foreglow collect --model lenet5"), "{}", script.stdout);
+    assert!(script.stdout.contains("srun --cpus-per-task=2 env FOREGLOW_PLAN='{"), "{}", script.stdout);
+    assert!(script.stdout.contains("}' foreglow collect --model lenet5"), "{}", script.stdout);
     let measured = foreglow_shared::read_samples(&std::fs::read(SAMPLES).unwrap()).unwrap();
     let size = measured.iter().find(|sample| sample.workload.model == "lenet5").unwrap().configuration.partition_size;
     let option = format!(" --partition-size {size} ");

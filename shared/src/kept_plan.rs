@@ -49,6 +49,10 @@ pub struct KeptPlan {
     pub average_every: Option<u32>,
     /// Images of one task, P.
     pub partition_size: u32,
+    /// Whether the plan chose a machine type and its GPUs alone, so that a run with any cores,
+    /// batch size and program follows it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_gpus: bool,
     /// The predicted time.
     pub predicted: PlannedTime,
 }
@@ -76,6 +80,12 @@ impl KeptPlan {
         let is_of_size = (workload.images, workload.epochs) == (self.job.images, self.job.epochs);
         let is_on_machine =
             context.machine_name() == self.machine || context.host.machine.as_ref() == Some(&self.machine);
+        if self.is_of_gpus {
+            let gpus = configuration.executors.saturating_mul(configuration.accelerators_per_executor.unwrap_or(1));
+            let is_named = (&workload.model, workload.mode) == (&self.job.model, self.job.mode);
+            let has_gpus = configuration.accelerator.is_some() && gpus == self.split.executors;
+            return is_of_size && is_on_machine && is_named && has_gpus;
+        }
         let own = (self.engine, self.accelerated, self.split, self.batch_size, self.average_every, self.partition_size);
         let of_run = (
             sample.engine,

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use foreglow_exit::Temporary;
-use foreglow_shared::{KeptPlan, Sample};
+use foreglow_shared::{KeptPlan, Sample, shell_word};
 use foreglow_store::data_folder;
 
 use crate::progress::note;
 
 const FILE_NAME: &str = "plans.jsonl";
+/// Environment variable with the plan that an exported task follows, JSON: the file stays on the
+/// machine of the plan.
+const OF_TASK: &str = "FOREGLOW_PLAN";
 /// Most plans that are kept, the newest ones.
 const MOST_KEPT: usize = 1_000;
 
@@ -20,14 +23,19 @@ const MOST_KEPT: usize = 1_000;
 pub struct KeptPlans(Vec<KeptPlan>);
 
 impl KeptPlans {
-    /// Reads the user's plans; none if there is no file.
+    /// Reads the user's plans, and that of an exported task; none if there is no file.
     pub fn of_user() -> Self {
-        path().map(|path| Self::read(&path)).unwrap_or_default()
+        let Self(mut plans) = path().map(|path| Self::read(&path)).unwrap_or_default();
+        plans.extend(std::env::var(OF_TASK).into_iter().flat_map(|plan| Self::of(plan.as_bytes()).0));
+        Self(plans)
     }
 
-    /// Reads the plans of a file, without lines that are not plans, such as one that a crash cut.
     fn read(path: &Path) -> Self {
-        let bytes = fs::read(path).unwrap_or_default();
+        Self::of(&fs::read(path).unwrap_or_default())
+    }
+
+    /// Returns the plans of a text, without lines that are not plans, such as one that a crash cut.
+    fn of(bytes: &[u8]) -> Self {
         let plans = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<KeptPlan>(line).ok());
         let mut plans: Vec<KeptPlan> = plans.filter(|plan| plan.predicted.check().is_ok()).collect();
         plans.drain(..plans.len().saturating_sub(MOST_KEPT));
@@ -41,6 +49,11 @@ impl KeptPlans {
             sample.predicted = of_run.max_by_key(|plan| plan.predicted.planned_at).map(|plan| plan.predicted);
         }
     }
+}
+
+/// Returns the command of a task that follows a plan, which passes the plan on.
+pub fn following(plan: &KeptPlan, command: &str) -> anyhow::Result<String> {
+    Ok(format!("env {OF_TASK}={} {command}", shell_word(&serde_json::to_string(plan)?)))
 }
 
 /// Keeps a plan for the run that follows it, and returns the file. A plan that cannot be kept is a
@@ -111,6 +124,7 @@ mod tests {
             batch_size: 8,
             average_every: None,
             partition_size: 8,
+            is_of_gpus: false,
             predicted: PlannedTime {
                 planned_at: run().started_at - std::time::Duration::from_mins(minutes.into()),
                 median_secs: minutes.into(),

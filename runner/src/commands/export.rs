@@ -10,12 +10,12 @@ use foreglow_collector::address::url;
 use foreglow_console::ask::{self, read_bytes};
 use foreglow_console::catalog::CatalogArgs;
 use foreglow_console::grammar::{self, duration_secs};
-use foreglow_console::kept_plans::keep;
+use foreglow_console::kept_plans::{following, keep};
 use foreglow_console::output;
 use foreglow_console::progress::note;
 use foreglow_exit::unusable;
 use foreglow_launch::export::{Needs, Plan, Share, Site, SparkForm, System, Task, name, sending};
-use foreglow_shared::{Catalog, CatalogError, CommandTemplate, Timestamp, shell_word};
+use foreglow_shared::{Catalog, CatalogError, CommandTemplate, KeptPlan, Timestamp, shell_word};
 
 use super::collect;
 use crate::refusal::sentence;
@@ -139,13 +139,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Command::SparkApplication(args) => return for_spark(args, SparkForm::Application),
         Command::EmrStep(args) => return for_spark(&args.plan, SparkForm::EmrStep(&args.application)),
     };
-    let plan = if args.measure.is_empty() { Some(read_plan(&args.plan)?) } else { None };
-    let tasks = match &plan {
-        Some(plan) => vec![planned(args, plan)?],
-        None => measurements(args, system)?,
-    };
-    write_tasks(args, system, &tasks)?;
-    plan.iter().for_each(keep_plan);
+    if !args.measure.is_empty() {
+        return write_tasks(args, system, &measurements(args, system)?);
+    }
+    let plan = filled(args, read_plan(&args.plan)?)?;
+    let kept = plan.kept(Timestamp::now());
+    write_tasks(args, system, &[planned(args, &plan, kept.as_ref())?])?;
+    keep_plan(kept.as_ref());
     Ok(())
 }
 
@@ -177,15 +177,15 @@ fn write_tasks(args: &TaskArgs, system: System, tasks: &[Task]) -> anyhow::Resul
 }
 
 /// Keeps the prediction of an exported plan, to compare the run of the whole job with it.
-fn keep_plan(plan: &Plan) {
-    plan.kept(Timestamp::now()).iter().for_each(|plan| drop(keep(plan)));
+fn keep_plan(plan: Option<&KeptPlan>) {
+    plan.into_iter().for_each(|plan| drop(keep(plan)));
 }
 
 /// Prints the planned executors for a Spark application.
 fn for_spark(args: &SparkArgs, form: SparkForm<'_>) -> anyhow::Result<()> {
     let plan = read_plan(&args.plan)?;
     output::print(&plan.for_spark(form)?)?;
-    keep_plan(&plan);
+    keep_plan(plan.kept(Timestamp::now()).as_ref());
     Ok(())
 }
 
@@ -246,15 +246,21 @@ fn read_plan(file: &Path) -> anyhow::Result<Plan> {
     Plan::read(&read_bytes(file)?).map_err(|error| unusable(format!("{}: {error}", ask::name(file))))
 }
 
-fn planned(args: &TaskArgs, plan: &Plan) -> anyhow::Result<Task> {
-    let filled = match plan.unmeasured_machine() {
-        Some(machine) => resources(&args.catalog.read()?, machine).ok().map(|machine| plan.clone().filling(machine)),
-        None => None,
-    };
-    let plan = filled.as_ref().unwrap_or(plan);
+/// Gives the processes of a plan from public measurements their part of the machine, if its
+/// resources are known.
+fn filled(args: &TaskArgs, plan: Plan) -> anyhow::Result<Plan> {
+    let Some(machine) = plan.unmeasured_machine() else { return Ok(plan) };
+    let machine = resources(&args.catalog.read()?, machine).ok();
+    Ok(machine.map_or(plan.clone(), |machine| plan.filling(machine)))
+}
+
+fn planned(args: &TaskArgs, plan: &Plan, kept: Option<&KeptPlan>) -> anyhow::Result<Task> {
     let template = |words: &[String]| CommandTemplate::new(words.to_vec()).map_err(|error| unusable(error.to_string()));
     let command = (!args.command.is_empty()).then(|| template(&args.command)).transpose()?;
-    let task = plan.task(command, args.upload.as_deref(), args.time)?;
+    let mut task = plan.task(command, args.upload.as_deref(), args.time)?;
+    if let Some(kept) = kept.filter(|_| task.runs_foreglow) {
+        task.command = following(kept, &task.command)?;
+    }
     if let Some(local) = task.reads.iter().find(|path| Path::new(path).exists()) {
         note(&format!(
             "The command names {local}, which is on this machine: the task needs it at the same path there. Mount it, or \

@@ -98,6 +98,18 @@ fn an_exported_plan_is_kept_and_a_folder_that_cannot_be_written_is_a_note() {
     assert_eq!(kept[0]["predicted"]["deadline_secs"], 15.0);
     assert!(kept[0]["predicted"]["success_probability"].as_f64().unwrap() > 0.9);
 
+    // The task passes its plan on to a machine that has none.
+    let (elsewhere, script) = (Foreglow::new(), home.run(&["export", "slurm", &json]).stdout);
+    let passed = script.split_once("FOREGLOW_PLAN='").and_then(|(_, rest)| rest.split_once('\'')).unwrap().0;
+    let file = elsewhere.write("run.jsonl", &whole_run(1, 12.1, |_| {}));
+    let mut import = elsewhere.command();
+    let output = import.env("FOREGLOW_PLAN", passed).args(["import", &file]).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && stderr.contains("predicted 11.9 s (11.2 s to 12.6 s), took 12.10 s"),
+        "{stderr}"
+    );
+
     let file = home.write("no-folder", "");
     let mut command = home.command();
     command.env("FOREGLOW_DATA", &file).args(["plan", SAMPLES, "--model", "lenet5", "--keep"]);

@@ -1,6 +1,6 @@
 //! Plans that were acted on, and the runs that follow them.
 
-use foreglow_shared::{Context, JobDefinition, KeptPlan, Outcome, PlannedTime, Sample};
+use foreglow_shared::{Context, CoreSplit, JobDefinition, KeptPlan, Outcome, PlannedTime, Sample};
 
 use crate::words::sample;
 
@@ -18,6 +18,7 @@ fn followed() -> (KeptPlan, Sample) {
         batch_size: run.workload.batch_size,
         average_every: None,
         partition_size: run.configuration.partition_size,
+        is_of_gpus: false,
         predicted: PlannedTime {
             planned_at: run.started_at - std::time::Duration::from_hours(1),
             median_secs: 12.0,
@@ -67,6 +68,21 @@ fn a_plan_of_a_machine_type_is_of_runs_on_it() {
     run.host.machine = Some("c5.xlarge".to_owned());
     run.configuration.machines = Some(3);
     assert!(plan.is_of(&run));
+}
+
+#[test]
+fn a_plan_of_gpus_is_of_runs_of_any_program_on_as_many() {
+    let (plan, mut run) = followed();
+    let plan = KeptPlan { is_of_gpus: true, split: CoreSplit::even(8, 1), machine: "p4d.24xlarge".to_owned(), ..plan };
+    run.host.machine = Some("p4d.24xlarge".to_owned());
+    run.configuration.accelerator = Some("NVIDIA A100".to_owned());
+    (run.configuration.executors, run.configuration.cores_per_executor) = (1, 12);
+    run.workload.batch_size += 1;
+    assert!(!plan.is_of(&run), "it has one GPU");
+    run.configuration.accelerators_per_executor = Some(8);
+    assert!(plan.is_of(&run));
+    run.workload.images += 1;
+    assert!(!plan.is_of(&run));
 }
 
 #[test]

@@ -251,6 +251,7 @@ impl Plan {
             batch_size: workload.batch_size,
             average_every: workload.average_every,
             partition_size: configuration(&context, choice, None).partition_size,
+            is_of_gpus: choice.basis.as_deref() == Some(PUBLIC) && context.accelerator.is_some(),
             predicted,
         })
     }
