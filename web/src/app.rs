@@ -15,7 +15,7 @@ use crate::data::view::Tab;
 use crate::panel::{
     AccuracyByTime, Alert, Candidates, Compare, DataPanel, Export, Header, ImportPanel, InShort, JobTitle, LiveStatus,
     MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, Offer, OwnSamples, Printed, QuestionPanel,
-    Recommended, Samples, Scenarios, Tabs, UnmeasuredQuestion, WhatIfPanel, WhySheet, tab_id,
+    Recommended, RunningJobs, Samples, Scenarios, Tabs, UnmeasuredQuestion, WhatIfPanel, WhySheet, tab_id,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
@@ -96,6 +96,7 @@ fn App() -> impl IntoView {
                     <Newer />
                     <Offer />
                     <LiveStatus />
+                    <RunningJobs />
                     <ImportPanel />
                     <MonitorPanel />
                     <Show when=move || !empty.get() fallback=|| view! { <WithoutSamples /> }>

@@ -20,9 +20,9 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Memory of all bodies together, in units of [`UNIT_BYTES`].
 const UNITS: usize = 64 << 10;
 const UNIT_BYTES: usize = 1 << 10;
-/// Limit on the form of the sign-in. It is read before tokens are checked, so it has its own small
-/// limit outside the memory of authorised requests.
-const MAX_FORM_BYTES: usize = 4 << 10;
+/// Limit on a small body: the form of the sign-in, which is read before tokens are checked, or the
+/// state of a job. It is outside the memory of the other bodies.
+const MAX_SMALL_BYTES: usize = 4 << 10;
 /// Size from which lines of a body are stored in the next chunk.
 const CHUNK_BYTES: usize = 256 << 10;
 
@@ -152,18 +152,18 @@ impl BodyMemory {
     }
 }
 
-/// Reads a form.
+/// Reads a small body.
 ///
 /// # Errors
-/// The answer to the sender: the form is too large or too slow.
-pub(super) async fn read_form(request: Request) -> Result<Bytes, Box<Response>> {
-    match timeout(PART_TIMEOUT, axum::body::to_bytes(request.into_body(), MAX_FORM_BYTES)).await {
-        Ok(Ok(form)) => Ok(form),
+/// The answer to the sender: the body is too large or too slow.
+pub(super) async fn read_small(request: Request) -> Result<Bytes, Box<Response>> {
+    match timeout(PART_TIMEOUT, axum::body::to_bytes(request.into_body(), MAX_SMALL_BYTES)).await {
+        Ok(Ok(body)) => Ok(body),
         Ok(Err(_)) => {
-            let sentence = format!("the form did not arrive; it may have at most {} KiB", MAX_FORM_BYTES >> 10);
+            let sentence = format!("the body did not arrive; it may have at most {} KiB", MAX_SMALL_BYTES >> 10);
             Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, sentence))
         }
-        Err(_) => Err(too_late(format!("the form did not arrive within {} s", PART_TIMEOUT.as_secs()))),
+        Err(_) => Err(too_late(format!("the body did not arrive within {} s", PART_TIMEOUT.as_secs()))),
     }
 }
 

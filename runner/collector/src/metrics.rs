@@ -14,12 +14,13 @@ use crate::Receipt;
 const BOUNDS_SECS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 /// Prefixes of paths that end with an id.
 const WITH_ID: [(&str, &str); 2] = [("/api/v1/samples/", "/api/v1/samples/ID"), ("/api/v1/jobs/", "/api/v1/jobs/JOB")];
-const ROUTES: [&str; 8] = [
+const ROUTES: [&str; 9] = [
     "/api/v1/samples",
     "/api/v1/events",
     "/api/v1/workloads",
     "/api/v1/jobs",
     "/api/v1/runs",
+    "/api/v1/running",
     "/metrics",
     "/healthz",
     "/readyz",

@@ -6,18 +6,23 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use foreglow_collector::RunningJob;
+use foreglow_collector::address::url;
+use foreglow_collector::upload::Follower;
 use foreglow_console::answer::{JobEnd, JobState, RestartPlan, WatchAnswer, WatchQuestion};
 use foreglow_console::grammar::{duration_secs, money, number};
 use foreglow_console::output;
 use foreglow_console::progress::note;
 use foreglow_engine::follow::{FollowedCommand, FollowedProgress, GrowingFile, Observed, RunningProcess};
 use foreglow_exit::{Interrupt, Interrupted, read_whole, unreadable, unusable};
-use foreglow_shared::Timestamp;
+use foreglow_shared::{Timestamp, Uuid};
 
 /// Time between two looks at a log or a process.
 const LOOK: Duration = Duration::from_millis(500);
 /// Time that a command has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
+/// Limit on the characters of a name or a state that a collector gets.
+const MOST_TOLD: usize = 200;
 /// Variable with the state for the command of `--notify`.
 const STATE: &str = "FOREGLOW_STATE";
 
@@ -80,6 +85,15 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration_secs, allow_negative_numbers = true)]
     every: f64,
 
+    /// Collector that shows the state on its page while the job runs, such as 127.0.0.1:8787
+    #[arg(long, value_name = "URL", value_parser = url)]
+    upload: Option<String>,
+
+    /// Name of the job on the page of the collector [default: the log, process or program, and this
+    /// machine]
+    #[arg(long, value_name = "NAME", requires = "upload")]
+    name: Option<String>,
+
     /// Print the state once and end
     #[arg(long, conflicts_with = "command")]
     once: bool,
@@ -114,6 +128,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut watched = Watched {
         question: args.question()?,
         args,
+        id: Uuid::now_v7(),
+        follower: args.upload.as_deref().map(Follower::start).transpose()?,
         streams: vec![progress; source.streams()],
         started: Instant::now(),
         age: source.age(),
@@ -122,6 +138,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let interrupt = Interrupt::on_signals();
     let answer = watched.follow(&mut source, &interrupt)?;
+    if let Some(follower) = watched.follower.take() {
+        follower.finish();
+    }
     if let Source::Command(command) = &mut source {
         return end(command, &interrupt);
     }
@@ -187,6 +206,26 @@ impl Args {
             checkpoint_every: self.checkpoint_every,
         })
     }
+
+    /// Returns the name of the job without `--name`.
+    fn default_name(&self) -> String {
+        let file = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let what = match (&self.log, self.pid, self.command.first()) {
+            (Some(log), ..) => file(log),
+            (None, Some(pid), _) => format!("process {pid}"),
+            (None, None, Some(program)) => file(Path::new(program)),
+            (None, None, None) => "job".to_owned(),
+        };
+        match std::fs::read_to_string("/proc/sys/kernel/hostname") {
+            Ok(host) => format!("{what} on {}", host.trim()),
+            Err(_) => what,
+        }
+    }
+}
+
+/// Returns the start of a text that is longer than the collector takes.
+fn shortened(text: &str) -> String {
+    text.chars().take(MOST_TOLD).collect()
 }
 
 impl Source {
@@ -247,6 +286,9 @@ impl Source {
 struct Watched<'a> {
     args: &'a Args,
     question: WatchQuestion,
+    /// Identifier of the job on the collector.
+    id: Uuid,
+    follower: Option<Follower>,
     streams: Vec<FollowedProgress>,
     started: Instant,
     /// Age of the job when it was first followed.
@@ -273,6 +315,7 @@ impl Watched<'_> {
             if is_over || printed.is_none_or(|at| at.elapsed() >= every) {
                 printed = Some(Instant::now());
                 self.print(&answer, matches!(source, Source::Command(_)))?;
+                self.tell(&answer);
                 self.notify(&answer);
             }
             if is_over {
@@ -309,6 +352,20 @@ impl Watched<'_> {
             return Ok(());
         }
         output::print(&format!("{line}\n"))
+    }
+
+    /// Tells the collector of `--upload` the state.
+    fn tell(&self, answer: &WatchAnswer) {
+        let Some(follower) = &self.follower else { return };
+        let name = self.args.name.clone().unwrap_or_else(|| self.args.default_name());
+        follower.tell(RunningJob {
+            id: self.id,
+            name: shortened(&name),
+            state: shortened(&answer.line(&self.args.currency)),
+            done: answer.share_done(),
+            is_over: matches!(answer.state, JobState::Finished | JobState::Ended),
+            every_secs: self.args.every.max(LOOK.as_secs_f64()),
+        });
     }
 
     /// Runs the command of `--notify`, once.

@@ -108,3 +108,34 @@ async fn each_of_many_jobs_has_the_command_lines_digits_and_only_its_own_runs_ar
     assert_eq!(of_page.iter().filter(|name| name.starts_with("jobs/")).count(), 3, "{of_page:?}");
     browser.close().await
 }
+
+#[tokio::test]
+async fn a_job_that_is_followed_elsewhere_is_shown_while_it_runs() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let collector = Collector::start(home.path().join("store.sqlite"), "")?;
+    let log = home.path().join("train.log");
+    let line = |step: u32| format!("2026-11-28 18:{step:02}:00,000 INFO step {step}/100 loss 1.5\n");
+    fs::write(&log, (1..=20).map(line).collect::<String>())?;
+    let (url, log) = (format!("http://{}", collector.address), log.display().to_string());
+
+    let browser = Browser::start().await?;
+    browser.page.goto(format!("{url}/")).await?;
+    for (options, expected) in [
+        (vec![], "train.log on "),
+        (vec!["--name", "<b>nightly</b>", "--deadline", "10h"], "<b>nightly</b>: 20 of 100 steps, 20 %; left 1"),
+    ] {
+        let command = [&["watch", &log, "--once", "--upload", &url], options.as_slice()].concat();
+        let answer = Answer::of(home.path(), &command)?;
+        assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""));
+        let shown = async |page: &Browser| Ok(page.text("running").await.is_ok_and(|text| text.contains(expected)));
+        browser.wait_until(expected, shown).await?;
+    }
+    assert_eq!(browser.text("running").await?.lines().count(), 3, "a title and two jobs");
+
+    // A collector that is away takes nothing from the follower.
+    drop(collector);
+    let answer = Answer::of(home.path(), &["watch", &log, "--once", "--upload", &url])?;
+    assert_eq!(answer.code, Some(0));
+    assert!(answer.stderr.starts_with("warning: the collector is not told the state of the job"), "{}", answer.stderr);
+    Ok(())
+}

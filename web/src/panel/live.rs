@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::source::show_collector;
+use crate::source::{follow_running, show_collector};
 use crate::state::{Connection, Planner};
 
 /// A status line on the collector, hidden without one.
@@ -39,5 +39,19 @@ pub fn LiveStatus() -> impl IntoView {
                 </button>
             </Show>
         </div>
+    }
+}
+
+/// The jobs that are followed while they run, a line each; hidden without one.
+#[component]
+pub fn RunningJobs() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let lines = planner.live.running;
+    follow_running(planner);
+    view! {
+        <section class="running" data-testid="running" aria-label="Jobs that run now" hidden=move || lines.get().is_empty()>
+            <h2>"Running now"</h2>
+            <p>{move || lines.get()}</p>
+        </section>
     }
 }

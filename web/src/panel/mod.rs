@@ -38,7 +38,7 @@ pub use self::data::{DataPanel, OwnSamples};
 pub use self::export::Export;
 pub use self::header::{Header, JobTitle};
 pub use self::import::ImportPanel;
-pub use self::live::LiveStatus;
+pub use self::live::{LiveStatus, RunningJobs};
 pub use self::machines::MachineTypes;
 pub use self::messages::{Alert, Newer, Offer};
 pub use self::monitor::MonitorPanel;

@@ -14,6 +14,7 @@ use web_sys::RequestCache;
 use crate::state::JobSummary;
 
 const JOBS: &str = "./api/v1/jobs";
+const RUNNING: &str = "./api/v1/running?format=text";
 /// Limit on the listed jobs, those with the newest samples first.
 const MOST_LISTED: usize = 200;
 /// Limit on the retries of a request for the runs of a job.
@@ -80,6 +81,14 @@ impl Failure {
 /// There is no collector, as on a file host, or it refuses.
 pub async fn jobs() -> Result<Listing, Failure> {
     read(&get(&format!("{JOBS}?limit={MOST_LISTED}")).await?)
+}
+
+/// Fetches the jobs that are followed while they run, as a line of text each.
+///
+/// # Errors
+/// There is no collector, or it refuses.
+pub async fn running() -> Result<String, Failure> {
+    get(RUNNING).await
 }
 
 /// Fetches the runs of a job, after a delay if the collector is busy.

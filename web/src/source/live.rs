@@ -18,6 +18,8 @@ use crate::state::{Connection, JobSummary, Planner};
 const EVENTS: &str = "./api/v1/events?of=jobs";
 /// Samples that arrive within this time are fitted together.
 const GATHER: Duration = Duration::from_millis(300);
+/// Time between two requests for the jobs that are followed while they run.
+const LOOK: Duration = Duration::from_secs(5);
 /// Jobs that are fetched for a comparison of machine types.
 const MOST_COMPARED: usize = 50;
 
@@ -144,6 +146,22 @@ pub fn follow(planner: Planner) {
     opened.forget();
     arrived.forget();
     failed.forget();
+}
+
+/// Fetches the jobs that are followed while they run, again and again while a collector answers.
+pub fn follow_running(planner: Planner) {
+    let live = planner.live;
+    let look = move || {
+        if live.connection.get_untracked() == Connection::Open {
+            spawn_local(async move {
+                live.running.set(collector::running().await.unwrap_or_default());
+                follow_running(planner);
+            });
+        } else {
+            follow_running(planner);
+        }
+    };
+    set_timeout(look, LOOK);
 }
 
 /// Shows that the connection failed, and checks later whether a collector answers; it may lack the

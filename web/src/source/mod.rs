@@ -18,7 +18,7 @@ pub use self::address::{base as page_address, follow as follow_address};
 use self::collector::Failure;
 pub use self::example::open as open_example;
 pub use self::file::{read as read_files, read_bytes, read_labelled, read_mapped};
-pub use self::live::{select as select_listed, show as show_collector};
+pub use self::live::{follow_running, select as select_listed, show as show_collector};
 pub use self::message::follow as follow_messages;
 pub use self::network::with_px as networks_with_px;
 pub use self::session::follow as follow_session;

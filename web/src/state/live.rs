@@ -38,6 +38,8 @@ pub struct Live {
     pub follows: RwSignal<bool>,
     /// The jobs, those with the newest samples first.
     pub listed: RwSignal<Vec<JobSummary>>,
+    /// The jobs that are followed while they run, a line each.
+    pub running: RwSignal<String>,
     /// Jobs with more runs than the fit uses, and the numbers of their runs.
     pub larger: RwSignal<Vec<(Context, usize)>>,
     /// Id of the newest sample when the jobs were listed.
@@ -58,6 +60,7 @@ impl Live {
             arrived: RwSignal::new(0),
             follows: RwSignal::new(false),
             listed: RwSignal::new(Vec::new()),
+            running: RwSignal::new(String::new()),
             larger: RwSignal::new(Vec::new()),
             last_id: StoredValue::new(None),
             waiting: StoredValue::new(Vec::new()),

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::client::{Client, Secret};
 use super::limits::{count, count_unknown};
 use crate::Shared;
-use crate::body::read_form;
+use crate::body::read_small;
 use crate::log::Entry;
 use foreglow_store::token::{Hash, random};
 
@@ -67,7 +67,7 @@ struct Form {
 pub(crate) async fn enter(State(shared): State<Shared>, request: Request) -> Response {
     let is_secure = shared.is_tls || is_behind_tls(request.headers());
     let (entry, cookie) = (Entry::of(&request), cookie_name(request.headers()));
-    let form = match read_form(request).await {
+    let form = match read_small(request).await {
         Ok(form) => form,
         Err(refused) => return *refused,
     };

@@ -2,6 +2,7 @@
 //! upload; rejected ones stay there with the collector's reason.
 
 mod background;
+mod follower;
 mod post;
 mod receipt;
 mod trust;
@@ -12,6 +13,7 @@ use foreglow_shared::{Sample, format_count, write_jsonl};
 use ureq::tls::RootCerts;
 
 pub use self::background::Background;
+pub use self::follower::Follower;
 use self::post::Policy;
 use crate::address;
 use crate::{MAX_BODY_BYTES, Receipt};

@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use foreglow_shared::{Sample, write_jsonl};
 use rustls::CertificateError;
-use ureq::http::{HeaderMap, header};
+use ureq::http::{HeaderMap, StatusCode, header};
 use ureq::tls::TlsConfig;
+use ureq::typestate::WithBody;
 
 use super::Target;
 use super::receipt::accounts_for;
-use crate::Receipt;
 use crate::address::is_loopback;
+use crate::{Receipt, RunningJob};
 
 const PATH: &str = "/api/v1/samples";
+const RUNNING: &str = "/api/v1/running";
 /// Size from which a body is sent only after the collector has accepted the head, so that a
 /// refusal, such as of a wrong token, can be read.
 const ANNOUNCED_BYTES: usize = 32 << 10;
@@ -102,12 +104,40 @@ impl Target {
         self.post_once(samples).map_err(|failure| failure.error)
     }
 
+    /// Tells the state of a job, once.
+    ///
+    /// # Errors
+    /// The collector is down or refuses.
+    pub(super) fn tell(&self, job: &RunningJob) -> anyhow::Result<()> {
+        let request = self.request(RUNNING).content_type("application/json");
+        let sent = request.send(serde_json::to_string(job)?);
+        let mut response = sent.map_err(|error| unreached(&self.url, &error).error)?;
+        let text = response.body_mut().read_to_string().unwrap_or_default();
+        anyhow::ensure!(response.status().is_success(), self.refused(response.status(), &text));
+        Ok(())
+    }
+
+    fn request(&self, path: &str) -> ureq::RequestBuilder<WithBody> {
+        let request = self.agent().post(format!("{}{path}", self.url));
+        match &self.token {
+            Some(token) => request.header(header::AUTHORIZATION, format!("Bearer {token}")),
+            None => request,
+        }
+    }
+
+    /// Returns the sentence about an answer that is no success.
+    fn refused(&self, status: StatusCode, text: &str) -> String {
+        let url = &self.url;
+        let refusal = serde_json::from_str::<serde_json::Value>(text).ok();
+        match refusal.as_ref().and_then(|refusal| refusal["error"].as_str()) {
+            Some(sentence) => format!("the collector at {url} refused ({status}): {sentence}"),
+            None => format!("{url} does not answer as a collector ({status}); check the address"),
+        }
+    }
+
     fn post_once(&self, samples: &[Sample]) -> Result<Receipt, Failure> {
         let body = write_jsonl(samples);
-        let mut request = self.agent().post(format!("{}{PATH}", self.url)).content_type("application/jsonl");
-        if let Some(token) = &self.token {
-            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
-        }
+        let mut request = self.request(PATH).content_type("application/jsonl");
         if body.len() >= ANNOUNCED_BYTES {
             request = request.header(header::EXPECT, "100-continue");
         }
@@ -126,11 +156,7 @@ impl Target {
                 ))),
             };
         }
-        let refusal = serde_json::from_str::<serde_json::Value>(&text).ok();
-        let sentence = match refusal.as_ref().and_then(|refusal| refusal["error"].as_str()) {
-            Some(sentence) => format!("the collector at {url} refused ({status}): {sentence}"),
-            None => format!("{url} does not answer as a collector ({status}); check the address"),
-        };
+        let sentence = self.refused(status, &text);
         let may_pass = matches!(status.as_u16(), 408 | 429 | 500 | 502..=504);
         let error = match asked_delay(response.headers()).filter(|_| may_pass) {
             Some(retry_after) => anyhow::Error::new(Delayed { sentence, retry_after }),

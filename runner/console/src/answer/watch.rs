@@ -182,6 +182,12 @@ impl WatchAnswer {
             question.deadline_secs.map(|deadline| job.probability_within(deadline - self.elapsed_secs + so_far));
     }
 
+    /// Returns the share of the work that is done, in [0, 1]; `None` if it is unknown.
+    pub fn share_done(&self) -> Option<f64> {
+        let share = self.done? / self.of?;
+        share.is_finite().then(|| share.clamp(0.0, 1.0))
+    }
+
     /// Returns whether the deadline is likely to be missed, or was missed.
     pub fn is_late(&self, question: &WatchQuestion) -> bool {
         let is_over = question.deadline_secs.is_some_and(|deadline| self.elapsed_secs > deadline);
