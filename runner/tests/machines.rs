@@ -89,6 +89,30 @@ fn own_hardware_is_a_short_csv_and_what_is_listed_reads_back() {
 }
 
 #[test]
+fn updated_machine_types_replace_the_built_in_ones_until_they_are_taken_back() {
+    let home = Foreglow::new();
+    let names = || {
+        let machines = json(&home.run(&["machines", "--format", "json"]))["machines"].as_array().unwrap().clone();
+        machines.into_iter().map(|machine| machine["name"].as_str().unwrap().to_owned()).collect::<Vec<String>>()
+    };
+    let built_in = names();
+    let file = home.write("own.csv", "name,processors,memory_gib,hourly_price,currency\nrack,64,256,1.25,EUR\n");
+    let updated = home.run(&["machines", "update", &file]);
+    assert_eq!((updated.code, updated.stdout.starts_with("1 machine type with prices")), (0, true), "{updated:?}");
+    assert_eq!(names(), ["rack"]);
+    let plan = home.run(&["plan", &home.write("samples.jsonl", &samples()), "--machines", "c5.xlarge"]);
+    assert_eq!((plan.code, plan.stderr.contains("c5.xlarge")), (2, true), "{plan:?}");
+    let wrong = home.run(&["machines", "update", &home.write("wrong.csv", "a,b\n1,2\n")]);
+    assert_eq!((wrong.code, names().len()), (2, 1), "{wrong:?}");
+    home.write("data/machines.csv", "damaged");
+    let damaged = home.run(&["machines"]);
+    assert!(damaged.code == 2 && damaged.stderr.contains("`foreglow machines update`"), "{damaged:?}");
+    assert_eq!(home.run(&["machines", "update", "--built-in"]).code, 0);
+    assert_eq!(names(), built_in);
+    assert_eq!(home.run(&["machines", "update"]).code, 2);
+}
+
+#[test]
 fn unusable_catalogs_end_with_one_sentence_and_exit_code_2() {
     let home = Foreglow::new();
     for (text, words) in [

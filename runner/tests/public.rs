@@ -92,6 +92,10 @@ fn unusable_questions_are_refused_with_the_reason() {
         (&["--dtype", "int8"], "int8 is for inference"),
         (&["--catalog", &cpus], "no machine type with a GPU"),
         (&["--batch-size", "8,16"], "one --batch-size"),
+        (&["--image-px", "7"], "resnet50 takes images of 32 to 1024 px; choose another image size"),
+        (&["--machines", "c5.xlarge"], "c5.xlarge has no GPU, and public measurements are of GPUs"),
+        (&["--machines", "c5.huge"], "c5.huge"),
+        (&["--known", "V100=300/s", "--dtype", "bf16"], "V100 has no units for bf16"),
     ] {
         let answer = home.run(&[&RESNET50[..10], options].concat());
         assert_eq!(answer.code, 2, "{options:?}: {}", answer.stdout);
@@ -101,6 +105,23 @@ fn unusable_questions_are_refused_with_the_reason() {
     assert_eq!((without_images.code, without_images.stderr.contains("--images")), (2, true));
     let with_samples = home.run(&["plan", foreglow::SAMPLES, "--known", "L4=5/s"]);
     assert_eq!((with_samples.code, with_samples.stderr.contains("job without samples")), (2, true));
+}
+
+#[test]
+fn a_gpu_without_units_for_bfloat16_is_left_out_with_the_reason() {
+    let answer = |dtype: &str| {
+        let answer = Foreglow::new()
+            .run(&[&RESNET50[..10], &["--dtype", dtype, "--deadline", "500h", "--format", "json"]].concat());
+        serde_json::from_str::<Value>(&answer.stdout).unwrap()
+    };
+    let (amp, bf16) = (answer("amp"), answer("bf16"));
+    let times = |answer: &Value, machine: &str| {
+        let candidates = answer["candidates"].as_array().unwrap().iter();
+        candidates.filter(|row| row["machine"] == machine).map(|row| row["completion_time_secs"].clone()).next()
+    };
+    assert_eq!(times(&amp, "gpu_1x_a100"), times(&bf16, "gpu_1x_a100"));
+    assert!(times(&amp, "p3.2xlarge").is_some() && times(&bf16, "p3.2xlarge").is_none());
+    assert!(bf16.to_string().contains("its GPU has no units for bf16"), "{bf16:#}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ impl StepMemory {
     pub fn bytes(&self, batch: u32, mode: Mode, precision: Precision) -> f64 {
         let share = precision.bytes() / FLOAT as f64;
         let (weights, activations) = match mode {
-            Mode::Training if precision == Precision::Mixed => (3.0, self.training_bytes),
+            Mode::Training if matches!(precision, Precision::Mixed | Precision::Bf16) => (3.0, self.training_bytes),
             Mode::Training => (3.0 * share, self.training_bytes),
             Mode::Inference => (share, self.inference_bytes),
         };

@@ -8,6 +8,9 @@ use crate::{Precision, PublicError};
 /// Data sheets, with the sources of the figures.
 const SHEETS: &str = include_str!("../data/gpus.csv");
 
+/// Generations with units for fp16, but not for bf16.
+const WITHOUT_BF16: [&str; 3] = ["Pascal", "Volta", "Turing"];
+
 /// The figures of a GPU's data sheet that determine its speed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gpu {
@@ -34,7 +37,7 @@ impl Gpu {
         match format {
             Precision::Fp32 => fp32,
             Precision::Tf32 => tf32.or(fp32),
-            Precision::Mixed | Precision::Fp16 => fp16.or(fp32),
+            Precision::Mixed | Precision::Fp16 | Precision::Bf16 => fp16.or(fp32),
             Precision::Int8 => int8,
         }
     }
@@ -48,6 +51,7 @@ impl Gpu {
             Precision::Tf32 => tf32.is_some(),
             Precision::Mixed | Precision::Fp16 => fp16.is_some(),
             Precision::Int8 => int8.is_some(),
+            Precision::Bf16 => fp16.is_some() && !WITHOUT_BF16.contains(&self.architecture.as_str()),
         }
     }
 }

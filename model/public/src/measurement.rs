@@ -15,11 +15,13 @@ pub enum Precision {
     Fp16,
     /// 8-bit integers.
     Int8,
+    /// Mixed precision with bfloat16, as fast as with fp16 on GPUs that have units for it.
+    Bf16,
 }
 
 impl Precision {
     /// All formats.
-    pub const ALL: [Self; 5] = [Self::Fp32, Self::Tf32, Self::Mixed, Self::Fp16, Self::Int8];
+    pub const ALL: [Self; 6] = [Self::Fp32, Self::Tf32, Self::Mixed, Self::Fp16, Self::Int8, Self::Bf16];
 
     /// Returns the name in files and on the command line.
     pub fn name(self) -> &'static str {
@@ -29,13 +31,13 @@ impl Precision {
             Self::Mixed => "amp",
             Self::Fp16 => "fp16",
             Self::Int8 => "int8",
+            Self::Bf16 => "bf16",
         }
     }
 
     /// Returns the format with this name, or with one that other programs use for it.
     pub fn named(name: &str) -> Option<Self> {
         match name {
-            "bf16" => Some(Self::Mixed),
             "f32" => Some(Self::Fp32),
             "f16" => Some(Self::Fp16),
             _ => Self::ALL.into_iter().find(|format| format.name() == name),
@@ -46,7 +48,7 @@ impl Precision {
     pub fn bytes(self) -> f64 {
         match self {
             Self::Fp32 | Self::Tf32 => 4.0,
-            Self::Mixed | Self::Fp16 => 2.0,
+            Self::Mixed | Self::Fp16 | Self::Bf16 => 2.0,
             Self::Int8 => 1.0,
         }
     }

@@ -17,6 +17,8 @@ use crate::JointPredictor;
 const YEAR: u16 = 2025;
 /// Side of the images of most networks in the table, pixels.
 const USUAL_PX: u32 = 224;
+/// Sides of the images that a network without a known graph takes.
+const PX: std::ops::RangeInclusive<u32> = 32..=65_536;
 /// Number of reasons in the message that no machine type can run a job.
 const MOST_REASONS: usize = 3;
 
@@ -262,6 +264,10 @@ impl PublicData {
         };
         let name = self.table.network_name(name).unwrap_or(name);
         let graph = self.find(name);
+        let px = graph.map_or(PX, |graph| graph.px.clone());
+        if job.image_px.is_some_and(|side| !px.contains(&side)) {
+            return Err(UnmeasuredError::ImageSize { name: name.to_owned(), least: *px.start(), most: *px.end() });
+        }
         if let Some(costs) = self.table.costs(name, job.image_px.unwrap_or(USUAL_PX)) {
             let memory = graph.map_or_else(|| StepMemory::at_least(&costs), |graph| graph.memory_at(costs.image_px));
             return Ok((costs, memory));
@@ -271,10 +277,6 @@ impl PublicData {
             return Err(UnmeasuredError::UnknownNetwork { name: name.to_owned(), similar });
         };
         let side = job.image_px.unwrap_or(graph.costs.image_px);
-        if !graph.px.contains(&side) {
-            let (least, most) = (*graph.px.start(), *graph.px.end());
-            return Err(UnmeasuredError::ImageSize { name: name.to_owned(), least, most });
-        }
         Ok((graph.costs_at(side), graph.memory_at(side)))
     }
 }

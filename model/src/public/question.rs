@@ -189,12 +189,13 @@ impl PublicQuestion {
             (is_far || is_large).then(|| {
                 format!(
                     "{:.0} images/s on {} is {:.1} times {} than public measurements suggest ({:.0} images/s); check \
-                     the unit, the number format and the image size",
+                     the unit, the mode (here {}), the number format and the image size",
                     own.images_per_sec,
                     own.gpu,
                     libm::exp(error.abs()),
                     if error > 0.0 { "faster" } else { "slower" },
-                    expected.images_per_sec()
+                    expected.images_per_sec(),
+                    self.workload.mode.as_str()
                 )
             })
         });

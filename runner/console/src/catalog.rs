@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use foreglow_exit::{unreadable, unusable};
+use anyhow::Context as _;
+use foreglow_exit::{Temporary, unreadable, unusable};
 use foreglow_shared::{Catalog, CatalogError, OWN};
+use foreglow_store::data_folder;
 
 use crate::ask::{name, read_text};
 
@@ -16,7 +18,8 @@ const MOST_FOLDERS: usize = 4;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct CatalogArgs {
     /// Machine types with prices: a CSV of own hardware, a vms.csv of SkyPilot, or a folder of
-    /// these, such as ~/.sky/catalogs [default: a built-in table of AWS, GCP and Lambda]
+    /// these, such as ~/.sky/catalogs [default: that of `foreglow machines update`, or else a
+    /// built-in table of AWS, GCP and Lambda]
     #[arg(long, value_name = "FILE|FOLDER")]
     catalog: Option<PathBuf>,
 
@@ -26,6 +29,11 @@ pub struct CatalogArgs {
 }
 
 impl CatalogArgs {
+    /// Creates the arguments for this file or folder.
+    pub fn new(path: PathBuf, region: Option<String>) -> Self {
+        Self { catalog: Some(path), region }
+    }
+
     /// Returns whether the user named a catalog.
     pub fn is_given(&self) -> bool {
         self.catalog.is_some()
@@ -36,7 +44,13 @@ impl CatalogArgs {
     /// # Errors
     /// A file cannot be read, or is not a catalog; the message names it.
     pub fn read(&self) -> anyhow::Result<Catalog> {
-        let Some(path) = &self.catalog else { return Ok(Catalog::built_in()) };
+        let Some(path) = &self.catalog else {
+            let Some(updated) = updated() else { return Ok(Catalog::built_in()) };
+            let text = read_text(&updated, "a CSV of machine types")?;
+            return Catalog::read(&text, OWN, None).map_err(|error| {
+                unusable(format!("{}: {error}; write it again with `foreglow machines update`", name(&updated)))
+            });
+        };
         let files = if path.is_dir() { files_in(path)? } else { vec![path.clone()] };
         let mut merged: Option<Catalog> = None;
         let mut without_region = None;
@@ -61,6 +75,31 @@ impl CatalogArgs {
             None => unusable(format!("there is no catalog in {}; give a CSV or a folder of them", path.display())),
         })
     }
+}
+
+/// Name of the file with the user's machine types, in the data folder.
+const UPDATED: &str = "machines.csv";
+
+/// Returns the file with the user's machine types, which replaces the built-in table; `None` if it
+/// is missing.
+pub fn updated() -> Option<PathBuf> {
+    data_folder().ok().map(|folder| folder.join(UPDATED)).filter(|file| file.exists())
+}
+
+/// Replaces the built-in table by this one, a CSV of machine types, and returns its file.
+///
+/// # Errors
+/// The data folder cannot be written.
+pub fn update(csv: &str) -> anyhow::Result<PathBuf> {
+    let folder = data_folder()?;
+    let file = folder.join(UPDATED);
+    let failed = || format!("{} cannot be written", file.display());
+    std::fs::create_dir_all(&folder).with_context(failed)?;
+    let beside = Temporary::at(folder.join(format!("{UPDATED}.new-{}", std::process::id())));
+    std::fs::write(beside.path(), csv).with_context(failed)?;
+    std::fs::rename(beside.path(), &file).with_context(failed)?;
+    beside.keep();
+    Ok(file)
 }
 
 /// Returns the provider of a `vms.csv`, which is the name of its folder.

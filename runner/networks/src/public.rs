@@ -11,7 +11,7 @@ use foreglow_model::{
     Gpus, JointPredictor, MeasuredJob, NetworkFromFile, NetworkSource, OwnSpeed, Precision, PublicData, PublicJob,
     SoftwareKind, StepMemory, UnmeasuredJob,
 };
-use foreglow_shared::{JobGroup, MachineType, Mode};
+use foreglow_shared::{CatalogError, JobGroup, MachineType, Mode};
 
 /// What public measurements are asked: a job without samples, or machine types that samples lack.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -197,6 +197,17 @@ fn chosen<'a>(
             && (args.gpus.is_empty() || gpu.is_some_and(is_asked))
     };
     let chosen: Vec<&MachineType> = with_gpus.into_iter().filter(is_wanted).collect();
+    if let Some(unknown) = machines.machines.iter().find(|name| !catalog.iter().any(|machine| machine.name == **name)) {
+        return Err(unusable(CatalogError::Unknown { name: unknown.clone() }.to_string()));
+    }
+    let has_no_gpu =
+        |name: &&String| !catalog.iter().any(|machine| machine.name == **name && machine.accelerators.is_some());
+    if let Some(name) = machines.machines.iter().find(has_no_gpu).filter(|_| chosen.is_empty()) {
+        return Err(unusable(format!(
+            "{name} has no GPU, and public measurements are of GPUs; measure the job there with `foreglow collect`, or \
+             choose another machine type"
+        )));
+    }
     if chosen.is_empty() {
         return Err(unusable("no machine type of the catalog has one of these GPUs; `foreglow machines` lists them"));
     }

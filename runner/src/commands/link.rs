@@ -6,6 +6,7 @@ use std::slice::from_ref;
 use foreglow_collector::address::is_loopback;
 use foreglow_console::answer::{PlanAnswer, SCHEMA, Startup, fit};
 use foreglow_console::ask::{Source, read_bytes};
+use foreglow_console::catalog::updated;
 use foreglow_console::compare::note_prices;
 use foreglow_console::link_suffix::LinkSuffix;
 use foreglow_console::outliers;
@@ -59,6 +60,11 @@ fn create(args: &Args) -> anyhow::Result<()> {
     let samples = args.source.samples()?;
     let group = args.source.group(&samples, &|_| true)?;
     outliers::warn(&args.source, &samples, &group.definition)?;
+    if updated().is_some() {
+        note(
+            "The link has the built-in machine types and prices, not those of `foreglow machines update`, which the planner lacks.",
+        );
+    }
     let runs = runs_of(&group);
     // The page opens with the context of this size that has the most runs, and lists the others.
     let is_of_size = |job: &&Job| JobDefinition::of(&job.context) == group.definition;

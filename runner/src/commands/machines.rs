@@ -1,7 +1,10 @@
 //! `foreglow machines`: lists machine types with prices.
 
+use std::path::PathBuf;
+
+use anyhow::Context as _;
 use foreglow_console::answer::SCHEMA;
-use foreglow_console::catalog::CatalogArgs;
+use foreglow_console::catalog::{self, CatalogArgs, updated};
 use foreglow_console::grammar::{count, mib, money};
 use foreglow_console::output::{self, Format};
 use foreglow_console::table::{aligned, csv, narrowing_table, number, wrapped};
@@ -11,7 +14,11 @@ use serde_json::json;
 
 /// List machine types that can be rented, with their prices per hour
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+
     #[command(flatten)]
     catalog: CatalogArgs,
 
@@ -40,8 +47,33 @@ pub struct Args {
     format: Format,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Use these machine types and prices from now on, in place of the built-in table
+    Update(UpdateArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct UpdateArgs {
+    /// A CSV of own hardware, a vms.csv of SkyPilot, or a folder of these, such as
+    /// ~/.sky/catalogs
+    #[arg(value_name = "FILE|FOLDER", required_unless_present = "built_in")]
+    path: Option<PathBuf>,
+
+    /// Region of the prices in a vms.csv [default: the region with the most machine types]
+    #[arg(long, value_name = "NAME", requires = "path")]
+    region: Option<String>,
+
+    /// Use the built-in table again
+    #[arg(long, conflicts_with = "path")]
+    built_in: bool,
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(Command::Update(args)) = &args.command {
+        return update(args);
+    }
     let mut catalog = args.catalog.read()?.retain(|machine| args.keeps(machine));
     if catalog.machines.is_empty() {
         return Err(unusable("no machine type in the catalog matches your choice; ask for less"));
@@ -62,6 +94,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         Format::Csv => write_csv(&catalog),
     })
+}
+
+/// Replaces the default catalog.
+fn update(args: &UpdateArgs) -> anyhow::Result<()> {
+    let Some(path) = &args.path else {
+        if let Some(file) = updated() {
+            std::fs::remove_file(&file).with_context(|| format!("{} cannot be removed", file.display()))?;
+        }
+        return output::print("The built-in machine types are used.\n");
+    };
+    let catalog = CatalogArgs::new(path.clone(), args.region.clone()).read()?;
+    let file = catalog::update(&write_csv(&catalog))?;
+    let newest = catalog.machines.iter().filter_map(|machine| machine.date).max();
+    let dates = newest.map_or_else(|| "without dates".to_owned(), |date| format!("the newest of {date}"));
+    output::print(&format!(
+        "{} with prices, {dates}, are in {} and used without --catalog; `foreglow machines update --built-in` goes back \
+         to the built-in ones.\n",
+        format_count(catalog.machines.len(), "machine type"),
+        file.display()
+    ))
 }
 
 impl Args {

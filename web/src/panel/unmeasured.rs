@@ -8,8 +8,14 @@ use super::question::{Budget, Deadline, Probability};
 use crate::data::text::capitalised;
 use crate::state::{Fit, Planner};
 
-const PRECISIONS: [(&str, &str); 5] =
-    [("amp", "mixed (amp)"), ("fp32", "fp32"), ("tf32", "tf32"), ("fp16", "fp16"), ("int8", "int8")];
+const PRECISIONS: [(&str, &str); 6] = [
+    ("amp", "mixed (amp)"),
+    ("bf16", "mixed (bf16)"),
+    ("fp32", "fp32"),
+    ("tf32", "tf32"),
+    ("fp16", "fp16"),
+    ("int8", "int8"),
+];
 const SOFTWARE: [(&str, &str); 4] = [
     ("", "not known"),
     ("plain", "plain framework code"),
