@@ -44,6 +44,11 @@ impl Precision {
         }
     }
 
+    /// Returns the format of the measurements that tell its speed.
+    pub fn measured(self) -> Self {
+        if self == Self::Bf16 { Self::Mixed } else { self }
+    }
+
     /// Returns the size of a number, bytes.
     pub fn bytes(self) -> f64 {
         match self {

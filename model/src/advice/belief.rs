@@ -217,4 +217,36 @@ mod tests {
         let (own, other) = (change(1), change(2));
         assert!(own > 0.4 && own > 1.5 * other && other > 0.1 && own > 2.0 * change(0).abs(), "{own} {other}");
     }
+
+    #[test]
+    fn the_uncertainty_is_that_of_all_runs_together() {
+        let point = |(device, machine, batch): (usize, usize, usize), executors: u32, share: f64| {
+            let location = Location { device, machine, batch, has_other_cnns: machine == 1 };
+            Point::new(location, CoreSplit::even(executors, 1 + executors % 3), share)
+        };
+        let runs = [
+            point((0, 0, 0), 1, 0.01),
+            point((0, 0, 1), 4, 0.1),
+            point((0, 1, 0), 2, 0.03),
+            point((1, 2, 1), 1, 0.1),
+            point((1, 2, 1), 8, 0.01),
+        ];
+        let (counts, noise) = ((2, 2), 0.1);
+        let covariance = |a: &Point, b: &Point| {
+            let own = if a.location.machine == b.location.machine { dot(&a.own(), &b.own()) } else { 0.0 };
+            dot(&a.shared(counts), &b.shared(counts)) + own
+        };
+        let noisy = |i: usize, j: usize| covariance(&runs[i], &runs[j]) + if i == j { noise * noise } else { 0.0 };
+        let matrix: Vec<Vec<f64>> = (0..runs.len()).map(|i| (0..runs.len()).map(|j| noisy(i, j)).collect()).collect();
+        let factor = Cholesky::of_semidefinite(&matrix);
+        let told = |point: &Point| factor.forward(&runs.iter().map(|run| covariance(run, point)).collect::<Vec<f64>>());
+        let belief = Belief::after(&runs, counts, noise);
+        let asked = [point((0, 0, 0), 8, 1.0), point((0, 1, 1), 4, 1.0), point((1, 3, 0), 1, 0.3)];
+        for (a, b) in asked.iter().flat_map(|a| asked.iter().map(move |b| (a, b))) {
+            let expected = covariance(a, b) - dot(&told(a), &told(b));
+            let (of_a, of_b) = (belief.of(*a), belief.of(*b));
+            let found = belief.change(&of_a, &of_b) * (of_b.variance + noise * noise).sqrt();
+            assert!((found - expected).abs() < 1e-6 * expected.abs().max(1.0), "{found} {expected}");
+        }
+    }
 }

@@ -166,7 +166,7 @@ impl PublicQuestion {
             network: usize::MAX,
             gpu,
             mode: self.workload.mode,
-            format: self.precision,
+            format: self.precision.measured(),
             gpus: count,
             nodes,
             batch: Some(self.batch_size),

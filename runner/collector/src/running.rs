@@ -63,7 +63,9 @@ impl RunningJob {
         }
         match self.done {
             Some(done) if !(0.0..=1.0).contains(&done) => Err(format!("done is {done}; it must be 0 to 1")),
-            _ if !(self.every_secs > 0.0) => Err(format!("every_secs is {}; it must be above 0", self.every_secs)),
+            _ if self.every_secs.is_nan() || self.every_secs <= 0.0 => {
+                Err(format!("every_secs is {}; it must be above 0", self.every_secs))
+            }
             _ => Ok(()),
         }
     }

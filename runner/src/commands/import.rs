@@ -127,7 +127,7 @@ struct LabelArgs {
     machine: Option<String>,
 
     /// Step of Slurm's jobs that did the work: its number, or batch for the script [default: the
-    /// step of srun that took at least half of the job's time]
+    /// step of srun that took at least half of the job's time, if the others took a tenth at most]
     #[arg(long, value_name = "STEP")]
     step: Option<String>,
 }
