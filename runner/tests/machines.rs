@@ -100,8 +100,8 @@ fn updated_machine_types_replace_the_built_in_ones_until_they_are_taken_back() {
     let updated = home.run(&["machines", "update", &file]);
     assert_eq!((updated.code, updated.stdout.starts_with("1 machine type with prices")), (0, true), "{updated:?}");
     assert_eq!(names(), ["rack"]);
-    let plan = home.run(&["plan", &home.write("samples.jsonl", &samples()), "--machines", "c5.2xlarge"]);
-    assert_eq!((plan.code, plan.stderr.contains("c5.2xlarge")), (2, true), "{plan:?}");
+    let plan = home.run(&["plan", &home.write("samples.jsonl", &samples()), "--machines", "p3.8xlarge"]);
+    assert_eq!((plan.code, plan.stderr.contains("p3.8xlarge")), (2, true), "{plan:?}");
     let wrong = home.run(&["machines", "update", &home.write("wrong.csv", "a,b\n1,2\n")]);
     assert_eq!((wrong.code, names().len()), (2, 1), "{wrong:?}");
     home.write("data/machines.csv", "damaged");
