@@ -94,7 +94,7 @@ fn unusable_questions_are_refused_with_the_reason() {
         (&["--batch-size", "8,16"], "one --batch-size"),
         (&["--image-px", "7"], "resnet50 takes images of 32 to 1024 px; choose another image size"),
         (&["--machines", "c5.xlarge"], "c5.xlarge has no GPU, and public measurements are of GPUs"),
-        (&["--machines", "c5.huge"], "c5.huge"),
+        (&["--machines", "c5.huge"], "there is no machine type c5.huge in the catalog"),
         (&["--known", "V100=300/s", "--dtype", "bf16"], "V100 has no units for bf16"),
     ] {
         let answer = home.run(&[&RESNET50[..10], options].concat());

@@ -97,6 +97,17 @@ fn scalar_loop(question: &Question) -> usize {
     least.iter().filter(on_front).count()
 }
 
+/// The question of a plan of several machine types.
+pub(crate) const LIMITS: Limits = Limits {
+    deadline_secs: Some(600.0),
+    budget: None,
+    min_accuracy: None,
+    max_hourly_cost: None,
+    probability: 0.9,
+    spot: false,
+    startup_secs: 0.0,
+};
+
 /// 27 simulated runs on a cluster: parallel work, synchronisation that grows with the number of
 /// executors, a constant start-up, and 3 % of deterministic noise.
 pub(crate) fn job() -> Job {

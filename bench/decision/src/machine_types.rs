@@ -7,7 +7,7 @@ use foreglow_model::{JointPredictor, Limits, Plan, Space};
 use foreglow_shared::{Catalog, JobDefinition, JobGroup};
 use serde::{Deserialize, Serialize};
 
-use crate::{job, median};
+use crate::{LIMITS, job, median};
 
 const MACHINE_TYPES: usize = 80;
 /// Numbers of executors and of cores per executor.
@@ -61,15 +61,6 @@ pub fn machine_figures(clock: impl Fn() -> f64) -> MachineFigures {
     let predictor = JointPredictor::fit(&group).expect("the runs of the benchmark can be fitted");
     let mut plan = Plan::new(predictor, space).expect("the configurations of the benchmark can be compared");
     let prepare_millis = clock() - start;
-    let limits = Limits {
-        deadline_secs: Some(600.0),
-        budget: None,
-        min_accuracy: None,
-        max_hourly_cost: None,
-        probability: 0.9,
-        spot: false,
-        startup_secs: 0.0,
-    };
     let (mut deadlines, mut probabilities, mut prices) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let step = round as f64;
@@ -78,11 +69,11 @@ pub fn machine_figures(clock: impl Fn() -> f64) -> MachineFigures {
             black_box(plan.decide(limits).is_ok());
             times.push(clock() - start);
         };
-        timed(&plan, &Limits { deadline_secs: Some(600.0 + step), ..limits }, &mut deadlines);
-        timed(&plan, &Limits { probability: 0.9 + 0.001 * step, ..limits }, &mut probabilities);
+        timed(&plan, &Limits { deadline_secs: Some(600.0 + step), ..LIMITS }, &mut deadlines);
+        timed(&plan, &Limits { probability: 0.9 + 0.001 * step, ..LIMITS }, &mut probabilities);
         catalog.machines[0].hourly_price *= 1.01;
         plan.reprice(&catalog);
-        timed(&plan, &limits, &mut prices);
+        timed(&plan, &LIMITS, &mut prices);
     }
     MachineFigures {
         candidates: plan.len(),

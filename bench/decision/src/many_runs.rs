@@ -3,11 +3,13 @@
 //! benchmarks share among all decisions.
 
 use foreglow_model::{
-    Column, Dataset, Features, JointPredictor, Limits, Plan, Predictor, Scaling, Space, TablePredictor, advise,
+    Column, Dataset, Features, JointPredictor, Plan, Predictor, Scaling, Space, TablePredictor, advise,
 };
 use foreglow_shared::{Context, Job, JobDefinition, JobGroup, Observation, Question};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+use crate::LIMITS;
 
 /// Runs of one machine type in a file of 1 MB.
 const RUNS: usize = 1_899;
@@ -73,16 +75,6 @@ pub fn many_runs_figures(clock: impl Fn() -> f64, only: &str) -> Vec<ManyRunsFig
     }
     figures
 }
-
-const LIMITS: Limits = Limits {
-    deadline_secs: Some(600.0),
-    budget: None,
-    min_accuracy: None,
-    max_hourly_cost: None,
-    probability: 0.9,
-    spot: false,
-    startup_secs: 0.0,
-};
 
 /// A plan with the warnings about the runs.
 fn plan(jobs: &[Job]) {

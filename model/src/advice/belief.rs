@@ -51,8 +51,8 @@ pub(super) struct Location {
 
 /// The uncertainty after the runs so far. Coefficients are in units of their prior deviations.
 pub(super) struct Belief {
-    /// Numbers of devices and of batch sizes, of which the coefficients of the shared parts, G,
-    /// follow.
+    /// Numbers of devices and of batch sizes. The shared parts have G = 10 · (1 + both)
+    /// coefficients.
     counts: (usize, usize),
     /// Machine types with runs, ascending by number.
     machines: Vec<(usize, Machine)>,
@@ -66,7 +66,8 @@ pub(super) struct Belief {
 struct Machine {
     /// Factor of the precision of its coefficients in units of the noise, 10 × 10.
     factor: Cholesky,
-    /// Expected change of its coefficients per shared coefficient, negative, 10 lists of G.
+    /// By how much each of its coefficients is expected to fall if a shared one rises by 1, 10
+    /// lists of G.
     follows: Vec<Vec<f64>>,
 }
 

@@ -264,11 +264,13 @@ impl PublicData {
         };
         let name = self.table.network_name(name).unwrap_or(name);
         let graph = self.find(name);
+        let measured = self.table.costs(name, job.image_px.unwrap_or(USUAL_PX));
         let px = graph.map_or(PX, |graph| graph.px.clone());
-        if job.image_px.is_some_and(|side| !px.contains(&side)) {
+        let is_known = graph.is_some() || measured.is_some();
+        if is_known && job.image_px.is_some_and(|side| !px.contains(&side)) {
             return Err(UnmeasuredError::ImageSize { name: name.to_owned(), least: *px.start(), most: *px.end() });
         }
-        if let Some(costs) = self.table.costs(name, job.image_px.unwrap_or(USUAL_PX)) {
+        if let Some(costs) = measured {
             let memory = graph.map_or_else(|| StepMemory::at_least(&costs), |graph| graph.memory_at(costs.image_px));
             return Ok((costs, memory));
         }

@@ -9,6 +9,7 @@ mod connections;
 mod damage;
 mod damage_checks;
 mod events;
+mod followed;
 mod health;
 mod jobs;
 mod lists;
@@ -16,7 +17,6 @@ mod log;
 mod metrics;
 mod planner;
 mod readiness;
-mod running;
 mod runs;
 mod samples;
 mod storage;
@@ -44,10 +44,10 @@ use self::answers::AnswerMemory;
 use self::body::BodyMemory;
 use self::connections::Connections;
 use self::events::{Events, StoreChanges};
+pub use self::followed::FollowedJob;
+use self::followed::FollowedJobs;
 pub use self::log::AccessLog;
 use self::metrics::Metrics;
-pub use self::running::RunningJob;
-use self::running::RunningJobs;
 pub use self::samples::{Receipt, Rejection};
 use self::storage::Storage;
 pub use self::tls::Tls;
@@ -78,7 +78,7 @@ struct Shared {
     shares: Arc<Shares>,
     changes: watch::Sender<StoreChanges>,
     events: Events,
-    running: RunningJobs,
+    followed: FollowedJobs,
     metrics: Arc<Metrics>,
     log: Option<AccessLog>,
     /// Path of the store, if it is a file.
@@ -192,7 +192,7 @@ impl Collector {
             shares: Arc::new(Shares::new(most_connections)),
             changes: watch::Sender::new(StoreChanges::default()),
             events: Events::new(),
-            running: RunningJobs::default(),
+            followed: FollowedJobs::default(),
             metrics: Arc::new(Metrics::default()),
             log,
             store: location.file().map(Arc::from),
@@ -242,7 +242,7 @@ fn router(shared: Shared) -> Router {
         .route("/api/v1/jobs", get(jobs::list))
         .route("/api/v1/jobs/{job}", get(jobs::one))
         .route("/api/v1/runs", get(runs::list))
-        .route("/api/v1/running", get(running::list).post(running::tell))
+        .route("/api/v1/running", get(followed::list).post(followed::tell))
         .route("/healthz", get(health::health))
         .route("/readyz", get(health::ready))
         .route("/version", get(health::version))

@@ -26,7 +26,15 @@ impl KeptPlans {
     /// Reads the user's plans, and that of an exported task; none if there is no file.
     pub fn of_user() -> Self {
         let Self(mut plans) = path().map(|path| Self::read(&path)).unwrap_or_default();
-        plans.extend(std::env::var(OF_TASK).into_iter().flat_map(|plan| Self::of(plan.as_bytes()).0));
+        if let Ok(text) = std::env::var(OF_TASK) {
+            let Self(of_task) = Self::of(text.as_bytes());
+            if of_task.is_empty() {
+                note(&format!(
+                    "{OF_TASK} holds no plan, so that the run is not compared with it; export the task again"
+                ));
+            }
+            plans.extend(of_task);
+        }
         Self(plans)
     }
 
@@ -52,6 +60,9 @@ impl KeptPlans {
 }
 
 /// Returns the command of a task that follows a plan, which passes the plan on.
+///
+/// # Errors
+/// The plan cannot be written as JSON.
 pub fn following(plan: &KeptPlan, command: &str) -> anyhow::Result<String> {
     Ok(format!("env {OF_TASK}={} {command}", shell_word(&serde_json::to_string(plan)?)))
 }

@@ -62,7 +62,8 @@ fn create(args: &Args) -> anyhow::Result<()> {
     outliers::warn(&args.source, &samples, &group.definition)?;
     if updated().is_some() {
         note(
-            "The link has the built-in machine types and prices, not those of `foreglow machines update`, which the planner lacks.",
+            "The link has the built-in machine types and prices, not those of `foreglow machines update`, which the \
+             planner lacks.",
         );
     }
     let runs = runs_of(&group);

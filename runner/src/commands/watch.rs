@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use foreglow_collector::RunningJob;
+use foreglow_collector::FollowedJob;
 use foreglow_collector::address::url;
 use foreglow_collector::upload::Follower;
 use foreglow_console::answer::{JobEnd, JobState, RestartPlan, WatchAnswer, WatchQuestion};
@@ -21,8 +21,6 @@ use foreglow_shared::{Timestamp, Uuid};
 const LOOK: Duration = Duration::from_millis(500);
 /// Time that a command has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
-/// Limit on the characters of a name or a state that a collector gets.
-const MOST_TOLD: usize = 200;
 /// Variable with the state for the command of `--notify`.
 const STATE: &str = "FOREGLOW_STATE";
 
@@ -207,25 +205,23 @@ impl Args {
         })
     }
 
-    /// Returns the name of the job without `--name`.
+    /// Returns the name of the job without `--name`. Of a command it has the program and a script,
+    /// because options may hold what only the user may know.
     fn default_name(&self) -> String {
         let file = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let what = match (&self.log, self.pid, self.command.first()) {
-            (Some(log), ..) => file(log),
-            (None, Some(pid), _) => format!("process {pid}"),
-            (None, None, Some(program)) => file(Path::new(program)),
-            (None, None, None) => "job".to_owned(),
+        let what = match (&self.log, self.pid) {
+            (Some(log), _) => file(log),
+            (None, Some(pid)) => format!("process {pid}"),
+            (None, None) => {
+                let script = self.command.iter().take(2).filter(|word| !word.starts_with('-'));
+                script.map(|word| file(Path::new(word))).collect::<Vec<String>>().join(" ")
+            }
         };
         match std::fs::read_to_string("/proc/sys/kernel/hostname") {
             Ok(host) => format!("{what} on {}", host.trim()),
             Err(_) => what,
         }
     }
-}
-
-/// Returns the start of a text that is longer than the collector takes.
-fn shortened(text: &str) -> String {
-    text.chars().take(MOST_TOLD).collect()
 }
 
 impl Source {
@@ -358,10 +354,10 @@ impl Watched<'_> {
     fn tell(&self, answer: &WatchAnswer) {
         let Some(follower) = &self.follower else { return };
         let name = self.args.name.clone().unwrap_or_else(|| self.args.default_name());
-        follower.tell(RunningJob {
+        follower.tell(FollowedJob {
             id: self.id,
-            name: shortened(&name),
-            state: shortened(&answer.line(&self.args.currency)),
+            name,
+            state: answer.line(&self.args.currency),
             done: answer.share_done(),
             is_over: matches!(answer.state, JobState::Finished | JobState::Ended),
             every_secs: self.args.every.max(LOOK.as_secs_f64()),

@@ -46,12 +46,14 @@ pub fn LiveStatus() -> impl IntoView {
 #[component]
 pub fn RunningJobs() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let lines = planner.live.running;
+    let live = planner.live;
     follow_running(planner);
+    // Without a connection, the lines are of the past.
+    let lines = move || if live.connection.get() == Connection::Open { live.running.get() } else { String::new() };
     view! {
-        <section class="running" data-testid="running" aria-label="Jobs that run now" hidden=move || lines.get().is_empty()>
+        <section class="running" data-testid="running" aria-label="Jobs that run now" hidden=move || lines().is_empty()>
             <h2>"Running now"</h2>
-            <p>{move || lines.get()}</p>
+            <p>{lines}</p>
         </section>
     }
 }

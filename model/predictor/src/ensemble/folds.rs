@@ -231,3 +231,41 @@ fn within(table: &Table, fold: &Fold) -> Fold {
     let is_within = |row: &&usize| numeric[**row].iter().zip(&ranges).all(|(x, (low, high))| x >= low && x <= high);
     Fold { test: fold.test.iter().filter(is_within).copied().collect(), ..fold.clone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Column, Dataset, Ensemble, Features};
+
+    /// An ensemble over this number of contexts with ten runs each.
+    fn ensemble(contexts: usize) -> Ensemble {
+        let rows: Vec<(usize, f64)> =
+            (0..contexts).flat_map(|name| (1..=10).map(move |x| (name, f64::from(x)))).collect();
+        let columns = vec![
+            Column::category("machine", rows.iter().map(|(name, _)| format!("m{name}"))),
+            Column::numeric("nodes", rows.iter().map(|(_, nodes)| *nodes).collect(), None),
+        ];
+        let secs = rows.iter().map(|(name, nodes)| (1.0 + *name as f64) * (3.0 + 9.0 / nodes)).collect();
+        let dataset = Dataset::new(Features::new(columns).unwrap(), secs, vec![false; rows.len()]).unwrap();
+        Ensemble::fit(&dataset).unwrap()
+    }
+
+    #[test]
+    fn a_fold_of_many_contexts_has_whole_contexts_and_one_beyond_all_of_them_has_all() {
+        for (contexts, parts) in [(60, 1), (80, 2), (150, 2)] {
+            let ensemble = ensemble(contexts);
+            let (table, extent) = (&ensemble.state.table, &ensemble.state.extent);
+            let inside = folds(table, extent, &Shape::Inside);
+            assert_eq!(inside.len(), TRIED_OF_MANY);
+            for fold in &inside {
+                let context = |row: &usize| table.training.points.category[*row].clone();
+                let kept = distinct(fold.fit.iter().chain(&fold.test).map(context));
+                assert_eq!((kept.len(), fold.rows), (contexts / parts, contexts / parts * 10));
+                // Each fold holds out a tenth of the rows, wherever they are.
+                assert!((fold.fitted() - 0.9).abs() < 0.05 && fold.test.len() > 20, "{}", fold.fitted());
+            }
+            let beyond = folds(table, extent, &Shape::Beyond(vec![(0, Side::Above)]));
+            assert!(beyond.iter().all(|fold| fold.rows == table.rows() && fold.fit.len() > table.rows() / 2));
+        }
+    }
+}

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use foreglow_exit::note;
 
 use super::Target;
-use crate::RunningJob;
+use crate::FollowedJob;
 
 /// Time limit for telling the last state.
 const LAST_WAIT: Duration = Duration::from_secs(5);
@@ -15,7 +15,7 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 /// A thread that sends the newest state, so that a slow collector does not delay the follower. A
 /// state that cannot be sent is not sent again, because the next one replaces it.
 pub struct Follower {
-    states: Sender<RunningJob>,
+    states: Sender<FollowedJob>,
     ended: Receiver<()>,
 }
 
@@ -40,9 +40,9 @@ impl Follower {
     }
 
     /// Tells a state.
-    pub fn tell(&self, job: RunningJob) {
+    pub fn tell(&self, job: FollowedJob) {
         // Cannot fail, because the thread outlives this handle.
-        let _ = self.states.send(job);
+        let _ = self.states.send(job.shortened());
     }
 
     /// Waits a few seconds for the last state.
@@ -54,7 +54,7 @@ impl Follower {
 }
 
 /// Sends states until the last, and notes the first failure of several.
-fn send_all(target: &Target, states: &Receiver<RunningJob>) {
+fn send_all(target: &Target, states: &Receiver<FollowedJob>) {
     let mut has_failed = false;
     while let Ok(job) = states.recv() {
         let newest = states.try_iter().last().unwrap_or(job);

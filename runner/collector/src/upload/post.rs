@@ -13,7 +13,7 @@ use ureq::typestate::WithBody;
 use super::Target;
 use super::receipt::accounts_for;
 use crate::address::is_loopback;
-use crate::{Receipt, RunningJob};
+use crate::{FollowedJob, Receipt};
 
 const PATH: &str = "/api/v1/samples";
 const RUNNING: &str = "/api/v1/running";
@@ -108,7 +108,7 @@ impl Target {
     ///
     /// # Errors
     /// The collector is down or refuses.
-    pub(super) fn tell(&self, job: &RunningJob) -> anyhow::Result<()> {
+    pub(super) fn tell(&self, job: &FollowedJob) -> anyhow::Result<()> {
         let request = self.request(RUNNING).content_type("application/json");
         let sent = request.send(serde_json::to_string(job)?);
         let mut response = sent.map_err(|error| unreached(&self.url, &error).error)?;

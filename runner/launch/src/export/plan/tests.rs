@@ -288,7 +288,7 @@ fn a_plan_from_public_measurements_fills_the_machine() {
         "batch_size":32},"engine":"command","host":{"machine":"gpu_8x_h100_sxm5"},"accelerator":"H100",
         "accelerators_per_executor":1},
         "recommended":{"machine":"gpu_8x_h100_sxm5","basis":"public","executors":8,"machines":1,"executors_per_machine":8,
-        "cores_per_executor":1,"memory_per_executor_mib":4096,"interval":{"upper_secs":100.0}}}"#;
+        "cores_per_executor":1,"memory_per_executor_mib":4096,"completion_time_secs":80.0,"interval":{"upper_secs":100.0}}}"#;
     let plan = Plan::read(plan.as_bytes()).unwrap();
     assert_eq!(plan.unmeasured_machine(), Some("gpu_8x_h100_sxm5"));
     let plan = plan.filling(Needs { cores: 208, memory_mib: 1_800_000, gpus: 8 });
@@ -296,4 +296,6 @@ fn a_plan_from_public_measurements_fills_the_machine() {
     let task = plan.task(CommandTemplate::new(words.map(str::to_owned).to_vec()).ok(), None, None).unwrap();
     assert_eq!(task.command, "torchrun '--nproc_per_node=8' train.py --workers 26");
     assert_eq!(task.share, Share::Each(Needs { cores: 208, memory_mib: 1_620_000, gpus: 8 }));
+    let kept = plan.kept(Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!((kept.is_of_gpus, kept.split.executors, kept.predicted.median_secs), (true, 8, 80.0));
 }
