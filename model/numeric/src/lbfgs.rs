@@ -1,6 +1,6 @@
 //! Bounded minimisation of a smooth function.
 
-use crate::linalg::{add_scaled, dot};
+use crate::products::{add_scaled, dot};
 
 /// Number of steps whose gradient change is stored.
 const MEMORY: usize = 10;

@@ -10,11 +10,15 @@ mod metric;
 mod nnls;
 mod outliers;
 mod process;
+mod products;
+mod sparse;
 pub mod student_t;
 
 pub use crate::elementary::{exponentials, logarithms};
-pub use crate::linalg::{Cholesky, Envelope, Matrix, add_scaled, dot};
+pub use crate::linalg::{Cholesky, Envelope, Matrix};
 pub use crate::metric::{MetricError, mape};
 pub use crate::nnls::nnls;
 pub use crate::outliers::{MEDIAN_OF_NORMAL, median, outliers, outlying_errors};
 pub use crate::process::{GroupedProcess, rows_of};
+pub use crate::products::{add_scaled, dot};
+pub use crate::sparse::SparseRows;

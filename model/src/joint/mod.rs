@@ -33,7 +33,7 @@ use crate::{
 const ENOUGH_SETTINGS: usize = 6;
 /// Number of arms above which an arm needs more settings for that: the runs of many others show the
 /// law better than a few own ones, and each fit of its own takes time.
-const MANY_ARMS: usize = 50;
+const MANY_ARMS: usize = 30;
 const ENOUGH_SETTINGS_OF_MANY: usize = 12;
 
 /// A predictor over all configurations of a job.

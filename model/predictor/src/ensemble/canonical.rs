@@ -13,6 +13,8 @@ use crate::permutation::hash;
 
 /// Limit on the distinct rows of a fit: the time of a Gaussian process is cubic in them.
 pub(crate) const MAX_ROWS: usize = 1_500;
+/// The same of a brief fit.
+pub(crate) const MAX_ROWS_OF_BRIEF: usize = 1_000;
 /// Number of rows from which fewer folds are fitted.
 pub(crate) const MANY_ROWS: usize = 300;
 /// Rounding of the logarithms of times: multiples of 2⁻²⁴ (a relative 6e-8, far below the noise of
@@ -106,10 +108,11 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
     order.chunk_by(|a, b| features(*a, *b) == Ordering::Equal).map(group).collect()
 }
 
-/// Keeps at most [`MAX_ROWS`] groups, in their order: first those at the ends of each numeric
-/// feature's range, because extrapolation depends on them, then a pseudo-random choice.
-pub(crate) fn subsample(groups: Vec<Group>) -> Vec<Group> {
-    if groups.len() <= MAX_ROWS {
+/// Keeps at most `most` groups, in their order: of every combination of names about as many, and of
+/// these half at the ends of a numeric feature's range, because extrapolation depends on them, and
+/// half inside. The choice is pseudo-random.
+pub(crate) fn subsample(groups: Vec<Group>, most: usize) -> Vec<Group> {
+    if groups.len() <= most {
         return groups;
     }
     let columns = groups[0].numeric.len();
@@ -118,15 +121,20 @@ pub(crate) fn subsample(groups: Vec<Group>) -> Vec<Group> {
     };
     let ends: Vec<(f64, f64)> = (0..columns).map(|j| (end(j, f64::min), end(j, f64::max))).collect();
     let at_end = |group: &Group| group.numeric.iter().zip(&ends).any(|(x, (low, high))| x == low || x == high);
-    let mut ranked: Vec<(bool, u64, usize)> =
+    let mut order: Vec<(bool, u64, usize)> =
         groups.iter().enumerate().map(|(row, group)| (!at_end(group), hash(row), row)).collect();
+    let context = |of: &(bool, u64, usize)| &groups[of.2].category;
+    sort_by(&mut order, |a, b| context(a).cmp(context(b)).then(a.cmp(b)));
+    // The place of a row in its context, where ends and others alternate.
+    let mut ranked: Vec<(usize, u64, usize)> = Vec::with_capacity(order.len());
+    for rows in order.chunk_by(|a, b| context(a) == context(b)) {
+        let inside = rows.partition_point(|(is_inside, ..)| !is_inside);
+        let place = |at: usize| if at < inside { 2 * at } else { 2 * (at - inside) + 1 };
+        ranked.extend(rows.iter().enumerate().map(|(at, (_, hash, row))| (place(at), *hash, *row)));
+    }
     sort_by(&mut ranked, Ord::cmp);
-    // At most half from the ends, so that the inside is represented too.
-    let ends = ranked.iter().take_while(|(inside, ..)| !inside).count().min(MAX_ROWS / 2);
-    let inside = ranked.partition_point(|(inside, ..)| !inside);
     let mut kept = vec![false; groups.len()];
-    let chosen = ranked[..ends].iter().chain(&ranked[inside..]).chain(&ranked[ends..inside]).take(MAX_ROWS);
-    chosen.for_each(|(.., row)| kept[*row] = true);
+    ranked[..most].iter().for_each(|(.., row)| kept[*row] = true);
     groups.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(group, _)| group).collect()
 }
 
@@ -162,4 +170,31 @@ impl Table {
 /// Compares finite numbers lexicographically.
 fn compare(a: &[f64], b: &[f64]) -> Ordering {
     a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_rows_every_combination_of_names_keeps_its_share() {
+        let group = |context: u32, x: f64| Group {
+            numeric: vec![x],
+            category: vec![context],
+            secs: vec![1.0],
+            stopped: 0,
+            weight: 1.0,
+            bound_secs: 0.0,
+            rows: Vec::new(),
+        };
+        // One has many rows, the others four each, two of them at the ends.
+        let few = (1..=100).flat_map(|context| [0.0, 1.0, 2.0, 3.0].map(|x| group(context, x)));
+        let many = (0..400).map(|place| group(0, 3.0 * f64::from(place) / 399.0));
+        let kept = subsample(many.chain(few).collect(), 300);
+        let of = |context: u32| kept.iter().filter(move |group| group.category == [context]);
+        assert_eq!(kept.len(), 300);
+        assert!((0..=100).all(|context| of(context).count() >= 2));
+        assert!((1..=100).all(|context| of(context).any(|group| [0.0, 3.0].contains(&group.numeric[0]))));
+        assert_eq!(of(0).filter(|group| [0.0, 3.0].contains(&group.numeric[0])).count(), 2);
+    }
 }

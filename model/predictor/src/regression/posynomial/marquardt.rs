@@ -1,6 +1,6 @@
 //! Penalised least squares on the logarithm of a sum of exponentials.
 
-use foreglow_numeric::{Cholesky, Matrix, add_scaled, dot};
+use foreglow_numeric::{Cholesky, Matrix, SparseRows, add_scaled, dot};
 
 use crate::regression::posynomial::design::{Row, log_sum};
 use crate::regression::posynomial::elimination::Elimination;
@@ -141,17 +141,13 @@ impl LeastSquares<'_> {
 
     /// Computes the Gauss–Newton approximation, without the second derivatives of the residuals.
     fn normal(&self, terms: &[f64], state: &State) -> Normal {
-        let jacobian = Jacobian::of(self.rows, &state.shares, self.penalty.coefficients());
+        let jacobian = jacobian(self.rows, &state.shares, self.penalty.coefficients());
         let mut descent = vec![0.0; terms.len()];
-        for (i, weight) in state.weighted.iter().enumerate() {
-            for (column, value) in jacobian.row(i) {
-                descent[column] += weight * value;
-            }
-        }
+        jacobian.add_weighted(&state.weighted, &mut descent);
         let mut curvature = Matrix::zeros(terms.len(), terms.len());
         match self.noise {
-            Noise::Independent(precisions) => jacobian.square(precisions, &mut curvature),
-            Noise::Correlated(inverse) => jacobian.product(inverse, &mut curvature),
+            Noise::Independent(precisions) => jacobian.add_square(precisions, &mut curvature),
+            Noise::Correlated(inverse) => jacobian.add_product(inverse, &mut curvature),
         }
         self.each_pull(terms, |i, precision, away| {
             curvature[i][i] += precision;
@@ -172,77 +168,18 @@ impl LeastSquares<'_> {
     }
 }
 
-/// Derivatives of each row's ln Σ exp by each coefficient: shareₖ · φ, without zeros. All names of
+/// Returns the derivatives of each row's ln Σ exp by each coefficient, shareₖ · φ, n × Kp. All names of
 /// training rows are known, so each row has the same number of entries.
-struct Jacobian {
-    entries: usize,
-    columns: Vec<usize>,
-    values: Vec<f64>,
-}
-
-impl Jacobian {
-    fn of(rows: &[Row], shares: &[f64], width: usize) -> Self {
-        let terms = shares.len() / rows.len();
-        let entries = terms * rows[0].columns.len();
-        let mut jacobian = Self {
-            entries,
-            columns: Vec::with_capacity(rows.len() * entries),
-            values: Vec::with_capacity(rows.len() * entries),
-        };
-        for (row, shares) in rows.iter().zip(shares.chunks_exact(terms)) {
-            for (term, share) in shares.iter().enumerate() {
-                jacobian.columns.extend(row.columns.iter().map(|column| term * width + column));
-                jacobian.values.extend(row.values.iter().map(|value| share * value));
-            }
-        }
-        jacobian
-    }
-
-    fn slices(&self, row: usize) -> (&[usize], &[f64]) {
-        let range = row * self.entries..(row + 1) * self.entries;
-        (&self.columns[range.clone()], &self.values[range])
-    }
-
-    fn row(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
-        let (columns, values) = self.slices(row);
-        columns.iter().copied().zip(values.iter().copied())
-    }
-
-    fn rows(&self) -> usize {
-        self.columns.len() / self.entries
-    }
-
-    /// Adds the lower triangle of JᵀPJ, P diagonal.
-    fn square(&self, precisions: &[f64], matrix: &mut Matrix) {
-        let has_all_columns = self.entries == matrix.columns();
-        for (i, factor) in precisions.iter().enumerate() {
-            let (columns, values) = self.slices(i);
-            for (place, (column, value)) in self.row(i).enumerate() {
-                let (target, scaled) = (&mut matrix[column], factor * value);
-                if has_all_columns {
-                    add_scaled(&mut target[..=place], scaled, &values[..=place]);
-                    continue;
-                }
-                for (column, value) in columns[..=place].iter().zip(values) {
-                    target[*column] += scaled * value;
-                }
-            }
+fn jacobian(rows: &[Row], shares: &[f64], width: usize) -> SparseRows {
+    let terms = shares.len() / rows.len();
+    let entries = terms * rows[0].columns.len();
+    let (mut columns, mut values) =
+        (Vec::with_capacity(rows.len() * entries), Vec::with_capacity(rows.len() * entries));
+    for (row, shares) in rows.iter().zip(shares.chunks_exact(terms)) {
+        for (term, share) in shares.iter().enumerate() {
+            columns.extend(row.columns.iter().map(|column| term * width + column));
+            values.extend(row.values.iter().map(|value| share * value));
         }
     }
-
-    /// Adds the lower triangle of JᵀPJ.
-    fn product(&self, inverse: &Matrix, matrix: &mut Matrix) {
-        let mut weighted = vec![0.0; matrix.columns()];
-        for i in 0..self.rows() {
-            weighted.fill(0.0);
-            for j in 0..self.rows() {
-                for (column, value) in self.row(j) {
-                    weighted[column] += inverse[i][j] * value;
-                }
-            }
-            for (column, value) in self.row(i) {
-                add_scaled(&mut matrix[column][..=column], value, &weighted);
-            }
-        }
-    }
+    SparseRows::new(entries, columns, values)
 }
