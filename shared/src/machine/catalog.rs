@@ -46,7 +46,7 @@ impl Catalog {
     /// Returns the built-in table: AWS, GCP and Lambda, in US dollars.
     pub fn built_in() -> Self {
         // A test checks that the built-in text is valid.
-        own::read(BUILT_IN).unwrap_or_else(|_| Self::empty("USD"))
+        own::read_plain(BUILT_IN).unwrap_or_else(|_| Self::empty("USD"))
     }
 
     /// Reads a catalog: a CSV of own hardware, or a `vms.csv` of SkyPilot, which is recognised by
@@ -105,5 +105,17 @@ impl Catalog {
             }
             None => Ok(self),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_table_is_in_plain_form() {
+        let catalog = Catalog::built_in();
+        assert!(catalog.machines.len() > 100);
+        assert_eq!(catalog, own::read(BUILT_IN).unwrap());
     }
 }

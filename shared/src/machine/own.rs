@@ -24,7 +24,15 @@ const NAMES: &[&str] = &["name", "provider", "region", "accelerator", "currency"
 /// `accelerators`, `accelerator_memory_gib`, `spot_price`, `date`, `minimum_secs` and
 /// `increment_secs`. The header may have capitals.
 pub(super) fn read(text: &str) -> Result<Catalog, CatalogError> {
-    let table = Table::parse_with_names(text, NAMES)?;
+    of_table(&Table::parse_with_names(text, NAMES)?)
+}
+
+/// Reads a catalog in plain form, as the built-in one.
+pub(super) fn read_plain(text: &str) -> Result<Catalog, CatalogError> {
+    of_table(&Table::plain(text))
+}
+
+fn of_table(table: &Table) -> Result<Catalog, CatalogError> {
     let headers: Vec<String> = table.header().iter().map(|name| name.to_ascii_lowercase()).collect();
     let missing: Vec<&str> =
         REQUIRED.iter().copied().filter(|name| !headers.iter().any(|header| header == *name)).collect();

@@ -147,6 +147,20 @@ impl Table {
         Ok(table)
     }
 
+    /// Reads a table in plain form: a line for each row, of as many cells as the header, commas
+    /// between them, no quotes, and numbers with a decimal point. The page then needs no reader of
+    /// other forms for its own tables.
+    pub(crate) fn plain(text: &str) -> Self {
+        let mut lines = text.lines();
+        let header = lines.next().unwrap_or_default().split(',').map(str::to_owned).collect();
+        let mut table = Self { header, ..Self::default() };
+        for (line, number) in lines.zip(2..) {
+            table.lines.push(number);
+            line.split(',').for_each(|cell| table.push(cell));
+        }
+        table
+    }
+
     fn push(&mut self, cell: &str) {
         self.text.push_str(cell);
         self.ends.push(self.text.len());
