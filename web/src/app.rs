@@ -225,7 +225,12 @@ fn Views() -> impl IntoView {
     let view = move || {
         let tab = planner.tab.get();
         let shown = match tab {
-            Tab::Runs => view! { <Later><Samples /></Later> <Later><NextSamples /></Later> }.into_any(),
+            Tab::Runs => view! {
+                <Later><Samples /></Later>
+                <Later><NextSamples /></Later>
+                <div inner_html=move || planner.import.log_use.get()></div>
+            }
+            .into_any(),
             Tab::Export => view! { <Later><Export /> <DataPanel /></Later> }.into_any(),
             _ if failed.get() => {
                 view! { <p class="hush">"There is no prediction to show. The view Runs lists what was measured."</p> }

@@ -26,6 +26,7 @@ mod training;
 use std::collections::BTreeMap;
 
 use foreglow_shared::{Label, Sample, Uuid};
+pub use foreglow_spark_log::{LoggedRun, StageSpan};
 
 pub use crate::cluster::{KUBERNETES_LABEL, SLURM_NAME};
 pub use crate::compression::{Compression, LZ4_MAGIC, LZF_MAGIC, SNAPPY_MAGIC};
@@ -89,6 +90,8 @@ pub struct Import {
     /// The work of the runs whose sampling rate only the user told, without failed runs; `None` if
     /// the file does not record it.
     pub rated: BTreeMap<Uuid, Option<Work>>,
+    /// What the runs of event logs used, and when, with the name of the log.
+    pub logged: Vec<(String, LoggedRun)>,
 }
 
 /// An amount of work, with its unit before it.

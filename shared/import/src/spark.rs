@@ -18,6 +18,7 @@ impl Importer for SparkLog {
             return Err(ImportError::Engine(engine.as_str()));
         }
         let application = application(input)?;
+        let name = given.name.clone().or_else(|| application.id.clone()).unwrap_or_else(|| "log".to_owned());
         let mut import = Import::default();
         let runs = application.runs()?;
         let given = given.labels_of_runs(runs.len(), || match runs.len() {
@@ -26,6 +27,8 @@ impl Importer for SparkLog {
         })?;
         for ((number, run), given) in (1..).zip(&runs).zip(&given) {
             let which = if runs.len() == 1 { String::new() } else { format!("run {number}: ") };
+            let log = if runs.len() == 1 { name.clone() } else { format!("{name}, run {number}") };
+            import.logged.extend(run.logged().map(|run| (log, run)));
             match run.sample(given, env!("CARGO_PKG_VERSION")) {
                 Ok((sample, notes)) => {
                     let reason = sample.reason.iter().map(|reason| format!("{}: {reason}", sample.outcome.as_str()));

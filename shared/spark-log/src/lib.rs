@@ -20,6 +20,7 @@ mod reader;
 mod run;
 mod sample;
 mod simulation;
+mod timeline;
 mod used;
 
 pub use crate::application::{
@@ -30,6 +31,7 @@ pub use crate::reader::{EventLogError, EventLogReader};
 pub use crate::run::{NoRun, Run};
 pub use crate::sample::NoSample;
 pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
+pub use crate::timeline::{LoggedRun, StageSpan};
 pub use crate::used::{LongestStage, Used};
 
 /// Prefix of the description of warm-up jobs, which are not measured.

@@ -1,5 +1,6 @@
 //! What a run used, beside what was asked for.
 
+use foreglow_shared::format_duration;
 use serde::Serialize;
 
 use crate::application::{Stage, TaskTotals};
@@ -64,6 +65,15 @@ pub struct LongestStage {
 }
 
 const BYTES_PER_MIB: u64 = 1 << 20;
+/// Multiple of the median task from which the longest task shows skew.
+const SKEWED: f64 = 2.0;
+/// Share of the slots' time below which cores are idle.
+const IDLE: f64 = 0.5;
+/// Share of the tasks' time from which garbage collection shows too little memory (Spark's
+/// documentation, "Tuning": the interface marks 10 %).
+const COLLECTING: f64 = 0.1;
+/// Share of the executors below which their average is shown.
+const FEW: f64 = 0.75;
 
 impl Run<'_> {
     /// Returns what the run used; `None` if the log has no executors.
@@ -102,7 +112,7 @@ impl Run<'_> {
             gc_share: run_ms.zip(sum(|totals| totals.gc_ms)).map(|(run_ms, gc_ms)| share(gc_ms, run_ms)),
             longest_stage: stages
                 .iter()
-                .filter_map(|(id, stage)| longest(*id, stage))
+                .filter_map(|(id, stage)| stage.longest(*id))
                 .max_by(|a, b| a.secs.total_cmp(&b.secs)),
         })
     }
@@ -120,18 +130,79 @@ impl Run<'_> {
     }
 }
 
-fn longest(id: u32, stage: &Stage) -> Option<LongestStage> {
-    let mut tasks_ms: Vec<u32> = stage.known_task_ms().collect();
-    tasks_ms.sort_unstable();
-    let longest_ms = f64::from(*tasks_ms.last()?);
-    let median_ms = f64::from(tasks_ms[tasks_ms.len() / 2]).max(1.0);
-    let length_ms = stage.last_finish_ms?.checked_sub(stage.first_launch_ms?)?;
-    Some(LongestStage {
-        id,
-        name: stage.name.clone(),
-        secs: length_ms.max(0) as f64 / 1e3,
-        tasks: tasks_ms.len(),
-        longest_task_secs: longest_ms / 1e3,
-        skew: (longest_ms / median_ms).max(1.0),
-    })
+impl Stage {
+    /// Describes the stage with the time of its longest task; `None` if no time is known.
+    pub(crate) fn longest(&self, id: u32) -> Option<LongestStage> {
+        let mut tasks_ms: Vec<u32> = self.known_task_ms().collect();
+        tasks_ms.sort_unstable();
+        let longest_ms = f64::from(*tasks_ms.last()?);
+        let median_ms = f64::from(tasks_ms[tasks_ms.len() / 2]).max(1.0);
+        let length_ms = self.last_finish_ms?.checked_sub(self.first_launch_ms?)?;
+        Some(LongestStage {
+            id,
+            name: self.name.clone(),
+            secs: length_ms.max(0) as f64 / 1e3,
+            tasks: tasks_ms.len(),
+            longest_task_secs: longest_ms / 1e3,
+            skew: (longest_ms / median_ms).max(1.0),
+        })
+    }
+}
+
+impl Used {
+    /// Returns the smallest `spark.executor.memory` that would have done, MiB; `None` if the peak of
+    /// the heap is unknown, data were spilled, or it needs as much as it had. `sufficient` returns
+    /// the memory for a peak.
+    pub fn sufficient_memory_mib(&self, sufficient: impl Fn(f64) -> u32) -> Option<u32> {
+        let peak_mib = self.peak_heap_mib.filter(|_| self.spilled_mib.is_none())?;
+        Some(sufficient(peak_mib as f64))
+            .filter(|mib| self.memory_per_executor_mib.is_some_and(|had| u64::from(*mib) < had))
+    }
+
+    /// Describes the executors beside those asked for: `4 of 6 asked, 3.2 on average × 2`.
+    pub fn describe_executors(&self) -> String {
+        let asked = self.executors_asked.filter(|asked| *asked != self.executors);
+        let asked = asked.map_or_else(String::new, |asked| format!(" of {asked} asked"));
+        // Executors that start a little after the first job are not worth a word.
+        let is_constant = self.executors_removed == 0 && self.mean_executors > FEW * f64::from(self.executors);
+        let mean = if is_constant { String::new() } else { format!(", {:.1} on average", self.mean_executors) };
+        format!("{}{asked}{mean} × {}", self.executors, self.cores_per_executor)
+    }
+
+    /// Returns a sentence, without its full stop, for each way in which the run used less or more
+    /// than it had. `sufficient_memory_mib` is that of [`Used::sufficient_memory_mib`].
+    pub fn remarks(&self, sufficient_memory_mib: Option<u32>) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if self.busy_share < IDLE {
+            sentences
+                .push(format!("Tasks ran in {:.0} % of the time of its cores; fewer may do", self.busy_share * 100.0));
+        }
+        if let Some(stage) = self.longest_stage.as_ref().filter(|stage| stage.skew >= SKEWED && stage.tasks > 1) {
+            sentences.push(format!(
+                "In its longest stage ({}: {}), the longest task takes {}, {:.1} times the median; more executors do not \
+                 shorten it",
+                stage.id,
+                stage.name,
+                format_duration(stage.longest_task_secs),
+                stage.skew
+            ));
+        }
+        if let Some(spilled) = self.spilled_mib {
+            sentences.push(format!(
+                "It wrote {spilled} MiB to disk because execution memory was full; more memory or smaller partitions avoid \
+                 that"
+            ));
+        }
+        if let Some(share) = self.gc_share.filter(|share| *share >= COLLECTING) {
+            sentences
+                .push(format!("Garbage collection takes {:.0} % of its tasks' time; it lacks memory", share * 100.0));
+        }
+        if let Some((mib, peak_mib)) = sufficient_memory_mib.zip(self.peak_heap_mib) {
+            sentences.push(format!(
+                "The heap of its executors peaked at {peak_mib} MiB, as far as Spark looked; spark.executor.memory={mib}m \
+                 would do"
+            ));
+        }
+        sentences
+    }
 }

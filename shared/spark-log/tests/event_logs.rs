@@ -159,7 +159,13 @@ fn what_a_run_used_is_told_beside_what_was_asked_for() {
     .replace("\"Task Metrics\"", "\"Task Executor Metrics\":{\"JVMHeapMemory\":94371840},\"Task Metrics\"")
     .replace("\"spark.executor.cores\":\"2\"", "\"spark.master\":\"yarn\",\"spark.executor.instances\":\"3\"");
     let application = read(log.as_bytes(), 4096).unwrap();
-    let used = application.runs().unwrap()[0].used().unwrap();
+    let logged = application.runs().unwrap()[0].logged().unwrap();
+    let span = &logged.stages[0];
+    assert_eq!((logged.stages.len(), span.start_secs, span.tasks, span.skew), (1, 0.01, 2, 1.0));
+    // 110 ms of tasks in the 120 ms of the stage.
+    assert!((span.secs - 0.12).abs() < 1e-12 && (span.busy_cores - 11.0 / 12.0).abs() < 1e-12, "{span:?}");
+    assert_eq!(logged.executors, [(0.0, 1)]);
+    let used = logged.used;
     assert_eq!(
         (used.executors_asked, used.executors, used.mean_executors, used.executors_removed),
         (Some(3), 1, 1.0, 0)

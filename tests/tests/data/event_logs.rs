@@ -41,6 +41,11 @@ async fn dropped_event_logs_have_the_answer_of_the_command_line_and_so_has_their
     let is_answered = async |page: &Browser| Ok(page.secs("recommended-time").await? == secs);
     browser.wait_until("the recommendation of the command line", is_answered).await?;
 
+    browser.show("runs").await?;
+    let rows = script(&browser, "return document.querySelectorAll('[data-testid=log-use] tbody tr').length").await?;
+    let drawings = script(&browser, "return document.querySelectorAll('[data-testid=log-stages] rect').length").await?;
+    assert!(rows == 3 && drawings.as_u64() >= Some(6), "{rows} {drawings}");
+
     // A link holds the times of the logs.
     let link = browser.address().await?;
     browser.close().await?;

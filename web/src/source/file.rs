@@ -98,12 +98,13 @@ fn start(planner: Planner, added: Added) {
             Err(reason) => Err(reason),
         };
         match imported {
-            Ok(Imported::Jobs { jobs, notes }) => {
+            Ok(Imported::Jobs { jobs, notes, log_use }) => {
                 let contexts = jobs.iter().map(|job| job.context.clone()).collect();
                 let opened = |files| OpenedFiles { files, added: of_jobs.clone(), contexts };
                 planner.import.opened.set_value(planner.import.files.get_value().map(opened));
                 planner.import.give_up();
                 planner.import.notes.set(notes);
+                planner.import.log_use.set(log_use);
                 planner.alert.set(None);
                 planner.newer.set(None);
                 planner.live.follows.set(false);

@@ -24,6 +24,8 @@ pub struct Import {
     pub opened: StoredValue<Option<OpenedFiles>, LocalStorage>,
     /// Remarks on the files that were read last.
     pub notes: RwSignal<Vec<String>>,
+    /// What the runs of event logs used, as HTML; empty without any.
+    pub log_use: RwSignal<String>,
     /// The worker that reads it.
     pub request: StoredValue<Option<RunningRequest>, LocalStorage>,
 }
@@ -85,6 +87,7 @@ impl Import {
             files: StoredValue::new_local(None),
             opened: StoredValue::new_local(None),
             notes: RwSignal::new(Vec::new()),
+            log_use: RwSignal::new(String::new()),
             request: StoredValue::new_local(None),
         }
     }

@@ -4,6 +4,7 @@ pub mod advice;
 #[cfg(target_arch = "wasm32")]
 mod collected;
 pub mod import;
+mod log_use;
 pub mod messages;
 pub mod network;
 #[cfg(target_arch = "wasm32")]

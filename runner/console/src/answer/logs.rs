@@ -35,25 +35,14 @@ pub struct LoggedUse {
     pub remark: Option<String>,
 }
 
-/// Multiple of the median task from which the longest task shows skew.
-const SKEWED: f64 = 2.0;
-/// Share of the slots' time below which cores are idle.
-const IDLE: f64 = 0.5;
-/// Share of the tasks' time from which garbage collection shows too little memory (Spark's
-/// documentation, "Tuning": the interface marks 10 %).
-const COLLECTING: f64 = 0.1;
-/// Share of the executors below which the answer shows their average.
-const FEW: f64 = 0.75;
 /// Most runs in the table; of more, the latest.
 const MOST_LISTED: usize = 10;
 
 impl LoggedUse {
     /// Describes a run with this amount of work.
     pub fn new(log: String, (amount, unit): (f64, String), used: Used, remark: Option<String>) -> Self {
-        let peak_mib = used.peak_heap_mib.filter(|_| used.spilled_mib.is_none());
-        let sufficient = peak_mib.map(|peak_mib| sufficient_memory_mib(peak_mib as f64, Engine::Spark));
         let sufficient_memory_mib =
-            sufficient.filter(|mib| used.memory_per_executor_mib.is_some_and(|had| u64::from(*mib) < had));
+            used.sufficient_memory_mib(|peak_mib| sufficient_memory_mib(peak_mib, Engine::Spark));
         Self { log, amount, unit, used, sufficient_memory_mib, remark }
     }
 }
@@ -90,7 +79,7 @@ impl LogBasis {
                 run.log.clone(),
                 format!("{} {}", run.amount, run.unit),
                 format_duration(used.completion_time_secs),
-                executors(used),
+                used.describe_executors(),
                 format!("{:.0} %", used.busy_share * 100.0),
                 used.longest_stage.as_ref().map_or_else(String::new, |stage| format!("{:.1}×", stage.skew)),
             ];
@@ -107,49 +96,9 @@ impl LogBasis {
     /// Returns a sentence for each way in which the latest run used less or more than it had.
     fn remarks(&self) -> String {
         let Some(run) = self.runs.last() else { return String::new() };
-        let used = &run.used;
         let mut sentences: Vec<String> =
             run.remark.iter().map(|remark| format!("In the latest run {remark}")).collect();
-        if used.busy_share < IDLE {
-            sentences
-                .push(format!("Tasks ran in {:.0} % of the time of its cores; fewer may do", used.busy_share * 100.0));
-        }
-        if let Some(stage) = used.longest_stage.as_ref().filter(|stage| stage.skew >= SKEWED && stage.tasks > 1) {
-            sentences.push(format!(
-                "In its longest stage ({}: {}), the longest task takes {}, {:.1} times the median; more executors do not \
-                 shorten it",
-                stage.id,
-                stage.name,
-                format_duration(stage.longest_task_secs),
-                stage.skew
-            ));
-        }
-        if let Some(spilled) = used.spilled_mib {
-            sentences.push(format!(
-                "It wrote {spilled} MiB to disk because execution memory was full; more memory or smaller partitions avoid \
-                 that"
-            ));
-        }
-        if let Some(share) = used.gc_share.filter(|share| *share >= COLLECTING) {
-            sentences
-                .push(format!("Garbage collection takes {:.0} % of its tasks' time; it lacks memory", share * 100.0));
-        }
-        if let Some((mib, peak_mib)) = run.sufficient_memory_mib.zip(used.peak_heap_mib) {
-            sentences.push(format!(
-                "The heap of its executors peaked at {peak_mib} MiB, as far as Spark looked; spark.executor.memory={mib}m \
-                 would do"
-            ));
-        }
+        sentences.extend(run.used.remarks(run.sufficient_memory_mib));
         sentences.iter().map(|sentence| format!("Note: {sentence}.\n")).collect()
     }
-}
-
-/// Returns the executors of a run beside those asked for: `4 of 6 asked, 3.2 on average × 2`.
-fn executors(used: &Used) -> String {
-    let asked = used.executors_asked.filter(|asked| *asked != used.executors);
-    let asked = asked.map_or_else(String::new, |asked| format!(" of {asked} asked"));
-    // Executors that start a little after the first job are not worth a word.
-    let is_constant = used.executors_removed == 0 && used.mean_executors > FEW * f64::from(used.executors);
-    let mean = if is_constant { String::new() } else { format!(", {:.1} on average", used.mean_executors) };
-    format!("{}{asked}{mean} × {}", used.executors, used.cores_per_executor)
 }

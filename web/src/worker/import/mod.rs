@@ -8,6 +8,7 @@ use foreglow_shared::{Job, Label, Labels, Mapping, MonitoredRun, ReadError, Samp
 use serde::{Deserialize, Serialize};
 
 use crate::data::job::{jobs_of, most_runs_first};
+use crate::worker::log_use::log_use;
 use crate::worker::wire::json;
 
 /// Number of rows that illustrate the columns to the user.
@@ -23,6 +24,8 @@ pub enum Imported {
         jobs: Vec<Job>,
         /// Remarks for the user; sentences with their full stops.
         notes: Vec<String>,
+        /// What the runs of event logs used, as HTML; empty without any.
+        log_use: String,
     },
     /// Resource use of runs.
     Monitored(Vec<MonitoredRun>),
@@ -99,7 +102,9 @@ pub fn import_files(
     added: &Added,
 ) -> Result<Imported, String> {
     Ok(match read_files(files, added)? {
-        Content::Samples(Import { samples, notes, .. }) => Imported::Jobs { jobs: jobs_of(&samples), notes },
+        Content::Samples(Import { samples, notes, logged, .. }) => {
+            Imported::Jobs { jobs: jobs_of(&samples), notes, log_use: log_use(&logged) }
+        }
         Content::Other(other) => other,
     })
 }
@@ -121,11 +126,12 @@ fn read_files(
 ) -> Result<Content, String> {
     let is_single = files.len() == 1;
     let (mut all, mut notes, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-    let mut rated = BTreeMap::new();
+    let (mut rated, mut logged) = (BTreeMap::new(), Vec::new());
     for (file, bytes) in files {
         let added = Added { file, ..added.clone() };
         match bytes.and_then(|bytes| read(&bytes, &added, is_single)) {
             Ok(Content::Samples(import)) => {
+                logged.extend(import.logged);
                 let remarks = import.notes.into_iter().chain(import.problems);
                 notes.extend(remarks.map(|note| format!("{}: {note}.", added.file)));
                 all.extend(import.samples);
@@ -147,7 +153,7 @@ fn read_files(
         None if all.is_empty() => Err(ReadError::Empty.to_string()),
         _ => {
             notes.extend(failures.iter().map(|reason| format!("{reason}.")));
-            Ok(Content::Samples(Import { samples: all, notes, ..Import::default() }))
+            Ok(Content::Samples(Import { samples: all, notes, logged, ..Import::default() }))
         }
     }
 }
@@ -162,7 +168,7 @@ fn read(bytes: &[u8], added: &Added, is_single: bool) -> Result<Content, String>
     if let Some(mapping) = &added.mapping {
         let table = Table::read(bytes).map_err(|error| error.to_string())?;
         let jobs = most_runs_first(mapping.jobs(&table).map_err(|error| error.to_string())?);
-        return Ok(Content::Other(Imported::Jobs { jobs, notes: Vec::new() }));
+        return Ok(Content::Other(Imported::Jobs { jobs, notes: Vec::new(), log_use: String::new() }));
     }
     if is_monitor(bytes) {
         return read_monitor(bytes)
@@ -250,7 +256,7 @@ mod tests {
     fn csv_samples_are_imported_and_a_table_of_another_tool_asks_for_its_columns() {
         let samples = read_samples(EXAMPLE.as_bytes()).unwrap();
         let ours = import(write_csv(&samples).as_bytes(), &Added::default()).unwrap();
-        assert_eq!(ours, Imported::Jobs { jobs: jobs_of(&samples), notes: Vec::new() });
+        assert_eq!(ours, Imported::Jobs { jobs: jobs_of(&samples), notes: Vec::new(), log_use: String::new() });
 
         let theirs = b"nodes,cores,fraction,runtime\n1,1,0.1,12.5\n2,1,0.1,7.25\n";
         let Ok(Imported::Columns(columns)) = import(theirs, &Added::default()) else { unreachable!() };
@@ -296,7 +302,7 @@ mod tests {
             ("c.jpg".to_owned(), Ok(b"\xff\xd8\xff\xe0\x00".to_vec())),
             ("d.csv".to_owned(), Ok(b"nodes,cores,fraction,runtime\n1,1,0.1,12.5\n".to_vec())),
         ];
-        let Ok(Imported::Jobs { jobs, notes }) = import_files(files.clone().into_iter(), &Added::default()) else {
+        let Ok(Imported::Jobs { jobs, notes, .. }) = import_files(files.clone().into_iter(), &Added::default()) else {
             unreachable!()
         };
         let Ok(Imported::Jobs { jobs: all, .. }) = import(EXAMPLE.as_bytes(), &Added::default()) else {
@@ -324,7 +330,7 @@ mod tests {
         };
         assert_eq!(lacking.file, "a.log");
         let labels = Some(vec![("model".to_owned(), "mnist".to_owned())]);
-        let Ok(Imported::Jobs { jobs, notes }) =
+        let Ok(Imported::Jobs { jobs, notes, .. }) =
             import_files(files().into_iter(), &Added { labels, ..Added::default() })
         else {
             unreachable!()
