@@ -152,7 +152,15 @@ async fn the_address_bar_holds_the_state_and_a_reload_loses_nothing() -> anyhow:
     link_in_address_bar(&browser).await?;
     let value = async |test_id: &str| anyhow::Ok(browser.element(test_id).await?.value().await?.unwrap_or_default());
     let deadline = value("deadline").await?;
+    browser.show("trust").await?;
+    // A reload has the runs of the file without its samples, so that it cannot count anew.
+    let has_whole_jobs = async |page: &Browser| Ok(page.text("whole-jobs").await?.contains("median error"));
+    browser.wait_until("the whole jobs", has_whole_jobs).await?;
+    let whole_jobs = browser.text("whole-jobs").await?;
     browser.page.refresh().await?;
+    browser.wait_until("the whole jobs", has_whole_jobs).await?;
+    assert_eq!(browser.text("whole-jobs").await?, whole_jobs);
+    browser.show("compare").await?;
     browser.wait_until("the same prediction", async |page| Ok(page.secs("what-if-time").await? == secs)).await?;
     assert_eq!(value("what-if-executors").await?, "2");
     assert_eq!(value("what-if-cores").await?, "1");

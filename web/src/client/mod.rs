@@ -2,6 +2,7 @@
 
 mod plan_worker;
 mod request;
+pub mod session;
 mod tables;
 mod worker;
 

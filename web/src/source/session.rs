@@ -2,8 +2,8 @@
 //! and what a short link omits. Session storage keeps it across a reload.
 
 use leptos::prelude::*;
-use web_sys::Storage;
 
+use crate::client::session;
 use crate::data::view_state::Rest;
 use crate::state::Planner;
 
@@ -11,8 +11,7 @@ const KEY: &str = "foreglow.state.v1";
 
 /// What this tab kept before a reload.
 pub fn rest() -> Rest {
-    let text = storage().and_then(|storage| storage.get_item(KEY).ok().flatten());
-    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    session::kept(KEY).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
 /// Keeps session storage current.
@@ -24,14 +23,9 @@ pub fn follow(planner: Planner) {
         // The page is empty until the sources have answered. What a reload needs must not be
         // removed then.
         let Some(rest) = untrack(|| planner.state()).rest() else { return };
-        if let Some((storage, text)) = storage().zip(serde_json::to_string(&rest).ok()) {
-            // If the storage is full or forbidden, a reload loses the other jobs; the shown one is
-            // in the link.
-            let _ = storage.set_item(KEY, &text);
+        // If it cannot be kept, a reload loses the other jobs; the shown one is in the link.
+        if let Ok(text) = serde_json::to_string(&rest) {
+            session::keep(KEY, &text);
         }
     });
-}
-
-fn storage() -> Option<Storage> {
-    window().session_storage().ok().flatten()
 }

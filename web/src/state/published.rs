@@ -8,8 +8,12 @@ use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 
 use super::{Compared, Evaluated, Fit, OpenedFiles, Planner};
-use crate::client::{COMPARISON, READER, RunningRequest};
+use crate::client::{COMPARISON, READER, RunningRequest, session};
 use crate::worker::messages::{Published, Request, Response, SampleSource};
+
+/// Key of the fingerprint of a job with the sentences about the whole jobs beside it: a reload
+/// forgets the samples of files.
+const WHOLE_JOBS: &str = "foreglow.whole-jobs.v1";
 
 impl Planner {
     /// The published scenarios, evaluated on the first call after a fit; reactive.
@@ -32,14 +36,21 @@ impl Planner {
             }
             let Some(job) = untrack(|| self.job()) else { return };
             self.evaluated.set(Evaluated::Running);
+            let of_job = untrack(|| self.measured(&job.context)).fingerprint();
+            let (source, files) = self.samples_of(&job);
+            if source == SampleSource::Unknown {
+                self.whole_jobs.set(kept_whole_jobs(&of_job));
+            }
             let told = move |told: Result<Response, String>| match told {
                 Ok(Response::Evaluated(published)) => self.evaluated.set(Evaluated::Ready(Arc::new(*published))),
                 Ok(Response::HeldOut(own)) => self.held_out.set(Some(own)),
-                Ok(Response::WholeJobs(sentences)) => self.whole_jobs.set(sentences),
+                Ok(Response::WholeJobs(sentences)) => {
+                    session::keep(WHOLE_JOBS, &format!("{of_job}\n{}", sentences.join("\n")));
+                    self.whole_jobs.set(sentences);
+                }
                 Ok(_) => {}
                 Err(reason) => self.evaluated.set(Evaluated::Failed(reason)),
             };
-            let (source, files) = self.samples_of(&job);
             match RunningRequest::start(READER, &Request::Evaluate(job, source), files, told) {
                 Ok(evaluation) => self.evaluation.set_value(Some(evaluation)),
                 Err(reason) => self.evaluated.set(Evaluated::Failed(reason)),
@@ -89,4 +100,11 @@ impl Planner {
         self.held_out.set(None);
         self.whole_jobs.set(Vec::new());
     }
+}
+
+/// Returns the sentences that were kept for a job.
+fn kept_whole_jobs(of_job: &str) -> Vec<String> {
+    let text = session::kept(WHOLE_JOBS).unwrap_or_default();
+    let mut lines = text.lines();
+    if lines.next() == Some(of_job) { lines.map(str::to_owned).collect() } else { Vec::new() }
 }
