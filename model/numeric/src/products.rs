@@ -1,7 +1,7 @@
 //! Products of vectors.
 //!
-//! Sums have a fixed number of lanes, so that every machine gives the same bytes at any width of its
-//! registers.
+//! Sums have a fixed number of lanes, so that every machine gives the same bytes at any width of
+//! its registers.
 
 /// Number of partial sums of a dot product.
 const LANES: usize = 4;

@@ -13,8 +13,8 @@ pub struct SparseRows {
 }
 
 impl SparseRows {
-    /// Creates a matrix from the number of entries of a row, above 0, and the column and the value of
-    /// each, row by row. The columns of a row ascend.
+    /// Creates a matrix from the number of entries of a row, above 0, and the column and the value
+    /// of each, row by row. The columns of a row ascend.
     pub fn new(entries: usize, columns: Vec<usize>, values: Vec<f64>) -> Self {
         Self { entries, columns, values }
     }

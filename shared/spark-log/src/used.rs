@@ -150,9 +150,9 @@ impl Stage {
 }
 
 impl Used {
-    /// Returns the smallest `spark.executor.memory` that would have done, MiB; `None` if the peak of
-    /// the heap is unknown, data were spilled, or it needs as much as it had. `sufficient` returns
-    /// the memory for a peak.
+    /// Returns the smallest `spark.executor.memory` that would have done, MiB; `None` if the peak
+    /// of the heap is unknown, data were spilled, or it needs as much as it had. `sufficient`
+    /// returns the memory for a peak.
     pub fn sufficient_memory_mib(&self, sufficient: impl Fn(f64) -> u32) -> Option<u32> {
         let peak_mib = self.peak_heap_mib.filter(|_| self.spilled_mib.is_none())?;
         Some(sufficient(peak_mib as f64))

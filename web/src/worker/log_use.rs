@@ -1,5 +1,5 @@
-//! What the runs of event logs used, and their stages over time, as HTML. A worker writes it, so that
-//! the page needs no tables and drawings of its own for logs.
+//! What the runs of event logs used, and their stages over time, as HTML. A worker writes it, so
+//! that the page needs no tables and drawings of its own for logs.
 
 use std::fmt::Write as _;
 

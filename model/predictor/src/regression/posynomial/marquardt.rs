@@ -168,8 +168,8 @@ impl LeastSquares<'_> {
     }
 }
 
-/// Returns the derivatives of each row's ln Σ exp by each coefficient, shareₖ · φ, n × Kp. All names of
-/// training rows are known, so each row has the same number of entries.
+/// Returns the derivatives of each row's ln Σ exp by each coefficient, shareₖ · φ, n × Kp. All
+/// names of training rows are known, so each row has the same number of entries.
 fn jacobian(rows: &[Row], shares: &[f64], width: usize) -> SparseRows {
     let terms = shares.len() / rows.len();
     let entries = terms * rows[0].columns.len();
