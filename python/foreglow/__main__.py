@@ -29,7 +29,16 @@ def main():
         import subprocess
 
         sys.exit(subprocess.call(command))
-    os.execv(command[0], command)
+    try:
+        os.execv(command[0], command)
+    except FileNotFoundError:
+        # The file is there, and its dynamic loader is not.
+        sys.exit(
+            f"foreglow: {command[0]} needs the GNU C library, which this system lacks (Alpine Linux has musl); use a system "
+            "or an image that has it, such as Debian"
+        )
+    except OSError as error:
+        sys.exit(f"foreglow: {command[0]} cannot run here ({error.strerror}); install the wheel of this machine's processor")
 
 
 if __name__ == "__main__":

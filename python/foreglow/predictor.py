@@ -152,9 +152,14 @@ class Plan:
         return self.document["candidates"]
 
     def frame(self):
-        """Returns the candidates as a data frame; needs pandas."""
-        import pandas
+        """Returns the candidates as a data frame.
 
+        :raises ImportError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("a data frame needs pandas; install it with: pip install pandas, or use candidates") from error
         return pandas.json_normalize(self.candidates)
 
 

@@ -32,6 +32,32 @@ def needs(library):
     return unittest.skipUnless(importlib.util.find_spec(library), f"{library} is not installed")
 
 
+class TestProgram(unittest.TestCase):
+    def said(self, content):
+        """Returns what the module says about a program with this content."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "foreglow"
+            program.write_bytes(content)
+            program.chmod(0o755)
+            code = f"from foreglow import __main__ as main; main.program = lambda: {str(program)!r}; main.main()"
+            run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(FOLDER)}, stderr=subprocess.PIPE)
+            self.assertEqual(run.returncode, 1)
+            return run.stderr.decode()
+
+    @unittest.skipIf(os.name == "nt", "Windows starts a program in another way")
+    def test_a_program_that_cannot_run_here_is_one_sentence(self):
+        self.assertRegex(self.said(b"#!/missing/loader\n"), r"^foreglow: .* needs the GNU C library, .*\n$")
+        self.assertRegex(self.said(b"\x7fELF of another processor"), r"^foreglow: .* cannot run here \(Exec format error\); .*\n$")
+
+    def test_a_frame_without_pandas_says_what_to_install(self):
+        native = mock.Mock()
+        with mock.patch.dict(sys.modules, {"foreglow._native": native, "pandas": None}):
+            from foreglow.predictor import Plan
+
+            with self.assertRaisesRegex(ImportError, "pip install pandas"):
+                Plan({"candidates": []}).frame()
+
+
 class TestTrack(unittest.TestCase):
     def test_each_batch_is_reported_with_the_units_of_the_job(self):
         found = reports("import foreglow; foreglow.INTERVAL = 0; list(foreglow.track([1, 2], images=64, epochs=3))")

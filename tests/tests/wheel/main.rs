@@ -102,7 +102,7 @@ fn the_module_and_its_callback_work_with_keras() -> anyhow::Result<()> {
     command.arg(tests).env("PYTHONPATH", workspace_dir().join("python")).env("KERAS_BACKEND", "jax");
     let tested = command.output()?;
     let report = String::from_utf8(tested.stderr)?;
-    assert!(tested.status.success() && report.contains("Ran 12 tests"), "{report}");
+    assert!(tested.status.success() && report.contains("Ran 14 tests"), "{report}");
     // Those of PyTorch's libraries.
     assert!(report.contains("OK (skipped=2)"), "{report}");
     Ok(())
