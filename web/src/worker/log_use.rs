@@ -8,23 +8,22 @@ use foreglow_model::sufficient_memory_mib;
 use foreglow_shared::{Engine, format_count, format_duration};
 
 use crate::data::text::escaped;
+use crate::plot::scale::{Scale, Spread};
 
 /// Most logs that are shown; of more, the last.
 const MOST_LOGS: usize = 10;
 /// Most bars of stages in a drawing and rows of its table; of more, those that take longest.
 const MOST_STAGES: usize = 100;
 /// Sizes in the drawing, pixels.
-const WIDTH: f64 = 960.0;
+const WIDTH: f64 = 780.0;
 const BAR: f64 = 18.0;
 const GAP: f64 = 4.0;
 const EXECUTORS: f64 = 40.0;
 const AXIS: f64 = 20.0;
 /// Width from which a bar has the number of its stage.
 const LABELLED: f64 = 28.0;
-/// Fewest intervals of the time axis.
-const LEAST_TICKS: f64 = 4.0;
-/// Steps of the time axis, seconds.
-const TICK_SECS: [f64; 14] = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0];
+/// About the number of times on the axis.
+const TICKS: usize = 6;
 
 /// Returns the HTML of the runs in these logs, by name of the log; empty without any.
 pub fn log_use(logs: &[(String, LoggedRun)]) -> String {
@@ -58,11 +57,9 @@ fn table(logs: &[(String, LoggedRun)]) -> String {
     let mib = |mib: Option<u64>| mib.map_or_else(|| "–".to_owned(), |mib| format!("{mib} MiB"));
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let row = |(name, LoggedRun { used, .. }): &(String, LoggedRun)| {
-        let asked = used.executors_asked.map_or_else(|| "–".to_owned(), |asked| asked.to_string());
         let cells = cells([
             format_duration(used.completion_time_secs),
-            asked,
-            format!("{} × {}, {:.1} on average", used.executors, used.cores_per_executor, used.mean_executors),
+            used.describe_executors(),
             percent(used.busy_share),
             mib(used.memory_per_executor_mib),
             mib(used.peak_heap_mib),
@@ -72,16 +69,8 @@ fn table(logs: &[(String, LoggedRun)]) -> String {
         format!("<tr><th scope=\"row\">{}</th>{cells}</tr>", escaped(name))
     };
     let rows: String = logs.iter().map(row).collect();
-    let titles = [
-        "time",
-        "executors asked",
-        "executors × cores that ran",
-        "cores busy",
-        "memory asked",
-        "peak heap",
-        "spill",
-        "garbage collection",
-    ];
+    let titles =
+        ["time", "executors × cores", "cores busy", "memory asked", "peak heap", "spill", "garbage collection"];
     format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"log-use-title\"><table data-testid=\"log-use\">\
          <thead><tr><th scope=\"col\">log</th>{}</tr></thead><tbody>{rows}</tbody></table></div>",
@@ -94,10 +83,10 @@ fn of_run(name: &str, run: &LoggedRun, is_open: bool) -> String {
     let used = &run.used;
     let sufficient = used.sufficient_memory_mib(|peak_mib| sufficient_memory_mib(peak_mib, Engine::Spark));
     let remarks = used.remarks(sufficient);
-    let remarks: String = remarks.iter().map(|remark| format!("<li>{}.</li>", escaped(remark))).collect();
+    let remarks: String = remarks.iter().map(|remark| format!("<p>{}.</p>", escaped(remark))).collect();
     let open = if is_open { " open" } else { "" };
     format!(
-        "<details{open}><summary>Stages of {} over time</summary><ul data-testid=\"log-remarks\">{remarks}</ul>{}{}</details>",
+        "<details{open}><summary>Stages of {} over time</summary>{remarks}{}{}</details>",
         escaped(name),
         drawing(run),
         stages(run)
@@ -142,7 +131,7 @@ fn stages(run: &LoggedRun) -> String {
 /// that are busy. Stages at the same time are below each other.
 fn drawing(run: &LoggedRun) -> String {
     let secs = run.used.completion_time_secs.max(1e-3);
-    let x = |at_secs: f64| WIDTH * (at_secs / secs).clamp(0.0, 1.0);
+    let scale = Scale::new(Spread::Linear, (0.0, secs), (0.0, WIDTH));
     let cores = f64::from(run.used.executors * run.used.cores_per_executor).max(1.0);
     let mut lanes: Vec<f64> = Vec::new();
     let mut bars = String::new();
@@ -150,7 +139,7 @@ fn drawing(run: &LoggedRun) -> String {
         let lane = lanes.iter().position(|end| *end <= stage.start_secs).unwrap_or(lanes.len());
         lanes.resize(lanes.len().max(lane + 1), 0.0);
         lanes[lane] = stage.start_secs + stage.secs;
-        let (left, right) = (x(stage.start_secs), x(stage.start_secs + stage.secs));
+        let (left, right) = (scale.px(stage.start_secs), scale.px(stage.start_secs + stage.secs));
         let (top, width) = (EXECUTORS + GAP + lane as f64 * (BAR + GAP), (right - left).max(1.0));
         let filled = BAR * (stage.busy_cores / cores).clamp(0.0, 1.0);
         let title = format!(
@@ -176,36 +165,32 @@ fn drawing(run: &LoggedRun) -> String {
     }
     let height = EXECUTORS + GAP + lanes.len() as f64 * (BAR + GAP) + AXIS;
     format!(
-        "<div class=\"scroll\" tabindex=\"0\"><svg role=\"img\" width=\"{WIDTH}\" height=\"{height}\" font-size=\"12\" \
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Time line\"><svg role=\"img\" width=\"{WIDTH}\" height=\"{height}\" font-size=\"12\" \
          fill=\"var(--ink)\" data-testid=\"log-stages\" aria-label=\"Executors alive and stages over time; the table of the \
          stages has the figures\">{}{bars}{}</svg></div><p class=\"hush\">Above: executors alive, at most {}. A bar is filled by \
          the share of {cores} cores on which its tasks run.</p>",
-        executors(run, x),
-        axis(secs, height, x),
+        executors(run, &scale),
+        axis(&scale, height),
         run.used.executors
     )
 }
 
-fn executors(run: &LoggedRun, x: impl Fn(f64) -> f64) -> String {
+fn executors(run: &LoggedRun, scale: &Scale) -> String {
     let most = run.executors.iter().map(|(_, alive)| *alive).max().unwrap_or(0).max(1) as f64;
     let mut path = format!("M0 {EXECUTORS}");
     for (at_secs, alive) in &run.executors {
         let y = EXECUTORS * (1.0 - *alive as f64 / most);
-        let _ = write!(path, "H{:.1}V{y:.1}", x(*at_secs));
+        let _ = write!(path, "H{:.1}V{y:.1}", scale.px(*at_secs));
     }
     format!("<path d=\"{path}H{WIDTH}V{EXECUTORS}Z\" fill=\"var(--shade-1)\"/>")
 }
 
-fn axis(secs: f64, height: f64, x: impl Fn(f64) -> f64) -> String {
-    let is_short = |step: &f64| secs / step >= LEAST_TICKS;
-    let step = TICK_SECS.into_iter().rfind(is_short).unwrap_or(secs / LEAST_TICKS);
-    // Above some hours, whole multiples of the largest step.
-    let step = step * (secs / step / (3.0 * LEAST_TICKS)).ceil().max(1.0);
-    let tick = |number: u32| {
-        let at_secs = f64::from(number) * step;
-        format!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x(at_secs), height - 5.0, format_duration(at_secs))
+fn axis(scale: &Scale, height: f64) -> String {
+    let ticks = scale.labelled_times(TICKS).into_iter().filter(|(secs, _)| *secs < 0.97 * scale.upper());
+    let tick = |(secs, label): (f64, String)| {
+        format!("<text x=\"{:.1}\" y=\"{:.1}\">{label}</text>", scale.px(secs), height - 5.0)
     };
-    (0..).take_while(|number| f64::from(*number) * step < 0.97 * secs).map(tick).collect()
+    ticks.map(tick).collect()
 }
 
 #[cfg(test)]
@@ -225,7 +210,7 @@ mod tests {
         let logs = logged("<night>");
         let html = log_use(&logs);
         let bars = html.matches("<g><title>").count();
-        assert!(bars > 1 && bars == logs.iter().map(|(_, run)| run.stages.len()).sum(), "{bars} {html}");
+        assert!(bars > 1 && bars == logs.iter().map(|(_, run)| run.stages.len()).sum::<usize>(), "{bars} {html}");
         assert!(html.contains("&lt;night&gt;") && !html.contains("<night>") && !html.contains("NaN"), "{html}");
         assert_eq!(log_use(&[]), "");
     }

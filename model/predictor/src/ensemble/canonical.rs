@@ -12,9 +12,7 @@ use crate::ensemble::schema::Schema;
 use crate::permutation::hash;
 
 /// Limit on the distinct rows of a fit: the time of a Gaussian process is cubic in them.
-pub(crate) const MAX_ROWS: usize = 1_500;
-/// The same of a brief fit.
-pub(crate) const MAX_ROWS_OF_BRIEF: usize = 1_000;
+pub(crate) const MAX_ROWS: usize = 1_000;
 /// Number of rows from which fewer folds are fitted.
 pub(crate) const MANY_ROWS: usize = 300;
 /// Rounding of the logarithms of times: multiples of 2⁻²⁴ (a relative 6e-8, far below the noise of
@@ -108,11 +106,11 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
     order.chunk_by(|a, b| features(*a, *b) == Ordering::Equal).map(group).collect()
 }
 
-/// Keeps at most `most` groups, in their order: of every combination of names about as many, and of
-/// these half at the ends of a numeric feature's range, because extrapolation depends on them, and
-/// half inside. The choice is pseudo-random.
-pub(crate) fn subsample(groups: Vec<Group>, most: usize) -> Vec<Group> {
-    if groups.len() <= most {
+/// Keeps at most [`MAX_ROWS`] groups, in their order: of every combination of names about as many,
+/// and of these half at the ends of a numeric feature's range, because extrapolation depends on
+/// them, and half inside. The choice is pseudo-random.
+pub(crate) fn subsample(groups: Vec<Group>) -> Vec<Group> {
+    if groups.len() <= MAX_ROWS {
         return groups;
     }
     let columns = groups[0].numeric.len();
@@ -134,7 +132,7 @@ pub(crate) fn subsample(groups: Vec<Group>, most: usize) -> Vec<Group> {
     }
     sort_by(&mut ranked, Ord::cmp);
     let mut kept = vec![false; groups.len()];
-    ranked[..most].iter().for_each(|(.., row)| kept[*row] = true);
+    ranked[..MAX_ROWS].iter().for_each(|(.., row)| kept[*row] = true);
     groups.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(group, _)| group).collect()
 }
 
@@ -188,13 +186,13 @@ mod tests {
             rows: Vec::new(),
         };
         // One has many rows, the others four each, two of them at the ends.
-        let few = (1..=100).flat_map(|context| [0.0, 1.0, 2.0, 3.0].map(|x| group(context, x)));
-        let many = (0..400).map(|place| group(0, 3.0 * f64::from(place) / 399.0));
-        let kept = subsample(many.chain(few).collect(), 300);
+        let few = (1..=300).flat_map(|context| [0.0, 1.0, 2.0, 3.0].map(|x| group(context, x)));
+        let many = (0..800).map(|place| group(0, 3.0 * f64::from(place) / 799.0));
+        let kept = subsample(many.chain(few).collect());
         let of = |context: u32| kept.iter().filter(move |group| group.category == [context]);
-        assert_eq!(kept.len(), 300);
-        assert!((0..=100).all(|context| of(context).count() >= 2));
-        assert!((1..=100).all(|context| of(context).any(|group| [0.0, 3.0].contains(&group.numeric[0]))));
+        assert_eq!(kept.len(), MAX_ROWS);
+        assert!((0..=300).all(|context| of(context).count() >= 2));
+        assert!((1..=300).all(|context| of(context).any(|group| [0.0, 3.0].contains(&group.numeric[0]))));
         assert_eq!(of(0).filter(|group| [0.0, 3.0].contains(&group.numeric[0])).count(), 2);
     }
 }

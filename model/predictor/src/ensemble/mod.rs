@@ -45,7 +45,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::dataset::{Dataset, DatasetError, Features, Points, Training};
 pub(crate) use crate::ensemble::canonical::Group;
-use crate::ensemble::canonical::{MAX_ROWS, MAX_ROWS_OF_BRIEF, Table, groups, subsample};
+use crate::ensemble::canonical::{Table, groups, subsample};
 use crate::ensemble::caution::Disagreement;
 use crate::ensemble::censored::Bound;
 use crate::ensemble::contradiction::Contradiction;
@@ -147,7 +147,7 @@ impl Ensemble {
         let disagreeing = caution::disagreeing_repeats(&schema, &all);
         let repeats = repeats::errors(&all);
         let distinct = all.len();
-        let groups = subsample(all, if tuning.is_brief { MAX_ROWS_OF_BRIEF } else { MAX_ROWS });
+        let groups = subsample(all);
         let subsampled_of = (groups.len() < distinct).then_some(distinct);
         let meaning = |name: &str| known.iter().find(|(column, _)| *column == name).map(|(_, meaning)| *meaning);
         let meanings: Vec<Option<Meaning>> = schema.numeric().map(meaning).collect();
