@@ -75,6 +75,7 @@ pub use crate::whole_job::{extrapolated, whole_job};
 pub use foreglow_curve::{CurveError, INTERVAL_PROBABILITY, Pauses, WholeJob};
 pub use foreglow_learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use foreglow_numeric::{MetricError, mape, median};
+pub use foreglow_onnx::{PeakBytes, StepBytes};
 pub use foreglow_predictor::{
     Answer, Column, Coverage, Dataset, DatasetError, Ensemble, Explanation, Feature, Features, FitError, Held,
     HeldOutErrors, Interval, Meaning, Outcome, Part, Prediction, Probe, Proposal, RIVALS, Repeats, Replay, Rival,
@@ -83,6 +84,6 @@ pub use foreglow_predictor::{
     score,
 };
 pub use foreglow_public::{
-    BuiltInNetwork, Gpus, GraphSums, Measurements, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind,
-    Source, StepMemory, Variances, short_name,
+    BuiltInNetwork, Gpu, Gpus, GraphSums, Measurements, MemorySource, NetworkCosts, Precision, PublicError,
+    PublicModel, SoftwareKind, Source, StepMemory, Variances, short_name,
 };

@@ -11,7 +11,7 @@ use foreglow_shared::{Catalog, Job, JobGroup, MachineType, Workload, distinct};
 use super::basis::Comparison;
 use super::own_runs::{OwnRuns, batch_size, gpus_of};
 use super::{NetworkFromFile, NetworkSource, PublicAnswer, PublicBasis, PublicQuestion, UnmeasuredJob};
-use crate::JointPredictor;
+use crate::{BatchMemory, JointPredictor};
 
 /// Year of the software of a question: that of the latest measurements.
 const YEAR: u16 = 2025;
@@ -225,7 +225,7 @@ impl PublicData {
         executors: &[u32],
     ) -> Result<(PublicAnswer, PublicBasis, Comparison), UnmeasuredError> {
         let asked = PublicQuestion {
-            bytes_per_gpu: memory.bytes(job.batch_size, job.mode, job.precision),
+            memory: BatchMemory::on_gpu(&memory, job.mode, job.precision),
             workload,
             batch_size: job.batch_size,
             precision: job.precision,
@@ -236,9 +236,10 @@ impl PublicData {
         };
         let model = self.fit(&asked.network.name).ok_or(UnmeasuredError::NoFit)?;
         let answer = asked.answer(&model, &self.table.gpus, machines, executors)?;
-        let PublicAnswer { refused, notes, .. } = &answer;
+        let PublicAnswer { refused, may_not_fit, notes, .. } = &answer;
         let left_out = refused.iter().map(|(machine, reason)| (machine.clone(), reason.to_string())).collect();
-        let basis = PublicBasis { left_out, notes: notes.clone(), ..PublicBasis::new(&self.table, &asked) };
+        let (may_not_fit, notes) = (may_not_fit.clone(), notes.clone());
+        let basis = PublicBasis { left_out, may_not_fit, notes, ..PublicBasis::new(&self.table, &asked) };
         let comparison = Comparison { model, table: Arc::clone(&self.table), asked };
         Ok((answer, basis, comparison))
     }
@@ -269,7 +270,7 @@ impl PublicData {
             return Err(UnmeasuredError::ImageSize { name: name.to_owned(), least: *px.start(), most: *px.end() });
         }
         if let Some(costs) = self.table.costs(name, job.image_px.unwrap_or(USUAL_PX)) {
-            let memory = graph.map_or_else(|| StepMemory::at_least(&costs), |graph| graph.memory_at(costs.image_px));
+            let memory = graph.map_or_else(|| StepMemory::of_costs(&costs), |graph| graph.memory_at(costs.image_px));
             return Ok((costs, memory));
         }
         let Some(graph) = graph else {

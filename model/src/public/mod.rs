@@ -8,6 +8,7 @@
 
 mod basis;
 mod data;
+mod gpu_memory;
 mod known;
 mod own_runs;
 mod question;

@@ -1,6 +1,7 @@
 //! A job without samples, as a user describes it.
 
-use foreglow_public::{GraphSums, NetworkCosts, Precision, SoftwareKind, StepMemory};
+use foreglow_onnx::Costs;
+use foreglow_public::{GraphSums, MemorySource, NetworkCosts, Precision, SoftwareKind, StepMemory};
 use foreglow_shared::{JobDefinition, Mode, NO_IMAGE_PX, UNKNOWN_SIZE, Workload, shell_word};
 
 use super::{OwnSpeed, UnmeasuredError};
@@ -47,18 +48,14 @@ pub struct NetworkFromFile {
 }
 
 impl NetworkFromFile {
-    /// Creates the network of a graph from its layers: for an image, multiply-accumulates and
-    /// activations, and whether they are those of a convolution.
-    pub fn of_layers(
-        name: &str,
-        image_px: u32,
-        memory: StepMemory,
-        layers: impl IntoIterator<Item = (u64, u64, bool)>,
-    ) -> Self {
-        let mut sums = GraphSums { parameters: memory.parameters, ..GraphSums::default() };
-        for (multiply_accumulates, activations, is_convolution) in layers {
-            sums.add(multiply_accumulates, activations, is_convolution);
+    /// Creates the network of a graph with these costs.
+    pub fn of_graph(name: &str, image_px: u32, costs: &Costs) -> Self {
+        let Costs { parameters, step, .. } = *costs;
+        let mut sums = GraphSums { parameters, ..GraphSums::default() };
+        for layer in &costs.layers {
+            sums.add(layer.multiply_accumulates, layer.activations, layer.convolution.is_some());
         }
+        let memory = StepMemory { parameters, peaks: step, source: MemorySource::Graph };
         Self { costs: NetworkCosts::of_graph(name, image_px, sums), memory }
     }
 }

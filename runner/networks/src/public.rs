@@ -2,14 +2,14 @@
 //! the runs of others.
 
 use foreglow_architectures::{Architecture, Input};
-use foreglow_cnn::{Costs, Network};
+use foreglow_cnn::Network;
 use foreglow_console::compare::MachineArgs;
 use foreglow_console::grammar::Counts;
 use foreglow_console::question::QuestionArgs;
 use foreglow_exit::unusable;
 use foreglow_model::{
     Gpus, JointPredictor, MeasuredJob, NetworkFromFile, NetworkSource, OwnSpeed, Precision, PublicData, PublicJob,
-    SoftwareKind, StepMemory, UnmeasuredJob,
+    SoftwareKind, UnmeasuredJob,
 };
 use foreglow_shared::{CatalogError, JobGroup, MachineType, Mode};
 
@@ -230,20 +230,11 @@ fn source(name: &str, image_px: Option<u32>) -> anyhow::Result<NetworkSource> {
         let (smallest, largest) = (px.start(), px.end());
         return Err(unusable(format!("{name} takes images of {smallest} to {largest} px; give --image-px")));
     }
-    Ok(NetworkSource::File(of_graph(network.name(), side, &network.costs(colour.shape(side))?)))
+    Ok(NetworkSource::File(NetworkFromFile::of_graph(network.name(), side, &network.costs(colour.shape(side))?)))
 }
 
 fn takes_texts(name: &str) -> anyhow::Error {
     unusable(format!("{name} takes texts; public measurements are of networks that take images"))
-}
-
-/// Returns the costs and the memory of a graph.
-fn of_graph(name: &str, image_px: u32, costs: &Costs) -> NetworkFromFile {
-    let Costs { parameters, inference_bytes, training_bytes, .. } = *costs;
-    let memory = StepMemory { parameters, inference_bytes, training_bytes };
-    let layers = costs.layers.iter();
-    let layers = layers.map(|layer| (layer.multiply_accumulates, layer.activations, layer.convolution.is_some()));
-    NetworkFromFile::of_layers(name, image_px, memory, layers)
 }
 
 fn precision(text: &str) -> Result<Precision, String> {
@@ -256,6 +247,7 @@ fn software(text: &str) -> Result<SoftwareKind, String> {
 
 #[cfg(test)]
 mod tests {
+    use foreglow_cnn::Costs;
     use foreglow_model::BuiltInNetwork;
 
     use super::*;
@@ -265,7 +257,7 @@ mod tests {
         foreglow_architectures::ALL.iter().filter_map(|architecture| {
             let Input::Images { colour, default_px, px } = architecture.input.clone() else { return None };
             let costs = Network::named(architecture.name).unwrap().costs(colour.shape(default_px)).unwrap();
-            Some((of_graph(architecture.name, default_px, &costs), costs, px))
+            Some((NetworkFromFile::of_graph(architecture.name, default_px, &costs), costs, px))
         })
     }
 
@@ -275,9 +267,11 @@ mod tests {
             graphs().map(|(NetworkFromFile { costs, memory }, _, px)| BuiltInNetwork { costs, memory, px }).collect();
         let lines: Vec<String> = graphs()
             .map(|(NetworkFromFile { costs, memory }, graph, px)| {
+                let peaks = memory.peaks.inference.into_iter().chain(memory.peaks.training);
+                let peaks: Vec<String> = peaks.map(|peak| format!("{},{}", peak.fixed, peak.per_image)).collect();
                 let products = graph.layers.iter().filter(|layer| layer.multiply_accumulates > 0);
                 format!(
-                    "{},{},{},{},{},{},{},{},{},{}",
+                    "{},{},{},{},{},{},{},{},{}",
                     costs.name,
                     costs.image_px,
                     px.start(),
@@ -286,21 +280,11 @@ mod tests {
                     graph.multiply_accumulates(),
                     products.map(|layer| layer.activations).sum::<u64>(),
                     if costs.is_convolutional { "cnn" } else { "other" },
-                    memory.inference_bytes,
-                    memory.training_bytes
+                    peaks.join(",")
                 )
             })
             .collect();
         assert_eq!(own, BuiltInNetwork::all(), "model/public/data/built_in.csv should have\n{}", lines.join("\n"));
-    }
-
-    #[test]
-    fn the_memory_of_a_step_is_that_of_the_graph() {
-        for (NetworkFromFile { memory, .. }, graph, _) in graphs() {
-            for (mode, is_training) in [(Mode::Inference, false), (Mode::Training, true)] {
-                assert_eq!(memory.bytes(32, mode, Precision::Fp32), graph.memory_bytes(32, is_training) as f64);
-            }
-        }
     }
 
     #[test]
