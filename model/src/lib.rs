@@ -60,7 +60,7 @@ pub use crate::plan::{
 };
 pub use crate::predictor::Predictor;
 pub use crate::public::{
-    Comparison, MeasuredJob, NetworkFromFile, NetworkSource, OwnSpeed, PublicAnswer, PublicBasis, PublicData,
+    Comparison, MeasuredJob, NetworkFromFile, NetworkSource, OwnPeak, OwnSpeed, PublicAnswer, PublicBasis, PublicData,
     PublicJob, PublicQuestion, Refusal, SpeedOrder, UnmeasuredError, UnmeasuredJob,
 };
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use foreglow_public::{
     Case, Conditions, Gpus, KnownSpeed, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind,
 };
-use foreglow_shared::{Accelerator, Context, Engine, Host, MachineType, Workload};
+use foreglow_shared::{Accelerator, Context, Engine, Host, MachineType, Workload, format_integer};
 
 use super::OwnSpeed;
 use super::gpu_memory::{doubt, memory_gib};
@@ -69,8 +69,8 @@ pub enum Refusal {
     NoFormat(&'static str),
     /// Its GPUs cannot hold a step.
     #[error(
-        "a batch of {batch_size} needs about {needed_gib:.0} GiB on a GPU, and its GPUs have {gib:.0} GiB; no batch above \
-         {at_most} fits, choose a smaller --batch-size"
+        "a batch of {batch_size} needs about {needed_gib:.0} GiB on a GPU, and its GPUs have {gib:.0} GiB; {}",
+        smaller(*at_most)
     )]
     Memory {
         /// Images of a step on one GPU.
@@ -82,6 +82,14 @@ pub enum Refusal {
         /// The largest batch that can fit.
         at_most: u64,
     },
+}
+
+/// Returns what to do about a batch above the largest one that can fit.
+fn smaller(at_most: u64) -> String {
+    match at_most {
+        0 => "not even one image fits, choose other GPUs".to_owned(),
+        most => format!("no batch above {} fits, choose a smaller batch", format_integer(most)),
+    }
 }
 
 /// A machine type with the times of the whole job by number of GPUs.

@@ -4,7 +4,7 @@ use foreglow_onnx::Costs;
 use foreglow_public::{GraphSums, MemorySource, NetworkCosts, Precision, SoftwareKind, StepMemory};
 use foreglow_shared::{JobDefinition, Mode, NO_IMAGE_PX, UNKNOWN_SIZE, Workload, shell_word};
 
-use super::{OwnSpeed, UnmeasuredError};
+use super::{OwnPeak, OwnSpeed, UnmeasuredError};
 
 /// A job that was never run: the fields of the page, and options of the command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,8 @@ pub struct UnmeasuredJob {
     pub software: Option<SoftwareKind>,
     /// Speeds that the user knows.
     pub known: Vec<OwnSpeed>,
+    /// Peaks of the memory of a GPU that the user measured.
+    pub peaks: Vec<OwnPeak>,
 }
 
 /// Where a network comes from.
@@ -86,6 +88,7 @@ impl UnmeasuredJob {
             precision: Precision::Mixed,
             software: None,
             known: Vec::new(),
+            peaks: Vec::new(),
         }
     }
 
@@ -149,6 +152,7 @@ impl UnmeasuredJob {
             option("--software", kind.name().to_owned());
         }
         self.known.iter().for_each(|known| option("--known", known.to_string()));
+        self.peaks.iter().for_each(|peak| option("--peak", peak.to_string()));
         words.join(" ")
     }
 
@@ -187,11 +191,13 @@ mod tests {
     fn the_commands_contain_the_whole_job() {
         let known = vec!["RTX 3090=812/s".parse().unwrap()];
         let software = Some(SoftwareKind::Plain);
-        let job = UnmeasuredJob { known, software, image_px: Some(160), batch_size: 64, ..UnmeasuredJob::default() };
+        let peaks = vec!["64=9.5GiB".parse().unwrap()];
+        let usual = UnmeasuredJob::default();
+        let job = UnmeasuredJob { known, peaks, software, image_px: Some(160), batch_size: 64, ..usual };
         assert_eq!(
             job.plan_command(),
             "foreglow plan resnet50 --mode training --images 1281167 --epochs 90 --image-px 160 --batch-size 64 --dtype amp \
-             --software plain --known 'RTX 3090=812/s'"
+             --software plain --known 'RTX 3090=812/s' --peak '64=9728MiB'"
         );
         assert_eq!(
             job.measuring_command("g6.xlarge", 1),

@@ -8,10 +8,10 @@ use foreglow_console::grammar::Counts;
 use foreglow_console::question::QuestionArgs;
 use foreglow_exit::unusable;
 use foreglow_model::{
-    Gpus, JointPredictor, MeasuredJob, NetworkFromFile, NetworkSource, OwnSpeed, Precision, PublicData, PublicJob,
-    SoftwareKind, UnmeasuredJob,
+    Gpus, JointPredictor, MeasuredJob, NetworkFromFile, NetworkSource, OwnPeak, OwnSpeed, Precision, PublicData,
+    PublicJob, SoftwareKind, UnmeasuredJob,
 };
-use foreglow_shared::{CatalogError, JobGroup, MachineType, Mode};
+use foreglow_shared::{CatalogError, Context, JobGroup, MachineType, Mode, Sample};
 
 /// What public measurements are asked: a job without samples, or machine types that samples lack.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -41,6 +41,11 @@ pub struct PublicArgs {
     #[arg(long, value_name = "GPU=SPEED", value_parser = str::parse::<OwnSpeed>)]
     pub known: Vec<OwnSpeed>,
 
+    /// Memory of a GPU that you measured for a batch of this job, in its number format, on any GPU:
+    /// 64=9.5GiB. It replaces the expected memory; other batches and GPUs follow from it
+    #[arg(long, value_name = "BATCH=SIZE", value_parser = str::parse::<OwnPeak>)]
+    pub peak: Vec<OwnPeak>,
+
     /// GPUs to choose from, besides those of samples: L4,A100,H100 [default: all of the catalog]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub gpus: Vec<String>,
@@ -66,6 +71,7 @@ impl PublicArgs {
             (Self::MODE, self.mode.is_some()),
             ("--dtype", self.dtype.is_some() && !self.public),
             ("--known", !self.known.is_empty() && !self.public),
+            ("--peak", !self.peak.is_empty() && !self.public),
             ("--gpus", !self.gpus.is_empty() && !self.public),
             ("--software", self.software.is_some() && !self.public),
         ];
@@ -111,6 +117,7 @@ pub fn public_job(
         precision: args.dtype.unwrap_or(usual.precision),
         software: args.software,
         known: args.known.clone(),
+        peaks: args.peak.clone(),
         ..usual
     };
     let mut data = PublicData::built_in();
@@ -121,12 +128,13 @@ pub fn public_job(
 }
 
 /// Predicts the machine types of the catalog without runs on their GPUs, and keeps the own runs.
+/// The memory of GPUs that the samples of these runs recorded replaces the expected one.
 ///
 /// # Errors
 /// The runs cannot be fitted or do not count images, or the network, a GPU or an option is unknown
 /// or unsuitable.
 pub fn beside(
-    group: JobGroup,
+    (group, samples): (JobGroup, &[Sample]),
     image_px: Option<u32>,
     args: &PublicArgs,
     machines: &MachineArgs,
@@ -142,12 +150,15 @@ pub fn beside(
     if !data.knows(&network) {
         return Err(unknown_program(name, &data));
     }
+    let is_of_group = |sample: &&Sample| group.jobs.iter().any(|job| job.context == Context::of(sample));
+    let recorded = samples.iter().filter(is_of_group).filter_map(OwnPeak::of);
     let job = UnmeasuredJob {
         network,
         image_px,
         precision: args.dtype.unwrap_or(of_runs.precision),
         software: args.software,
         known: args.known.clone(),
+        peaks: args.peak.iter().copied().chain(recorded).collect(),
         ..of_runs
     };
     let catalog = machines.catalog.read()?;
@@ -215,7 +226,7 @@ fn chosen<'a>(
 }
 
 /// Returns the network of this name, or the costs of that in an ONNX file.
-fn source(name: &str, image_px: Option<u32>) -> anyhow::Result<NetworkSource> {
+pub(crate) fn source(name: &str, image_px: Option<u32>) -> anyhow::Result<NetworkSource> {
     if !name.ends_with(".onnx") {
         let is_of_texts = |it: &Architecture| !matches!(it.input, Input::Images { .. });
         if Architecture::named(name).is_some_and(is_of_texts) {
@@ -237,7 +248,11 @@ fn takes_texts(name: &str) -> anyhow::Error {
     unusable(format!("{name} takes texts; public measurements are of networks that take images"))
 }
 
-fn precision(text: &str) -> Result<Precision, String> {
+/// Reads a number format.
+///
+/// # Errors
+/// The format is unknown.
+pub fn precision(text: &str) -> Result<Precision, String> {
     Precision::named(text).ok_or_else(|| "write fp32, tf32, amp, fp16, bf16 or int8".to_owned())
 }
 

@@ -26,7 +26,7 @@ pub fn is_unmeasured(fragment: &str) -> bool {
 /// Writes a question. What has its usual value is omitted, except for the four parts that everyone
 /// asks about.
 pub fn fragment(job: &UnmeasuredJob, limits: Limits) -> String {
-    let UnmeasuredJob { network, image_px, mode, images, epochs, batch_size, precision, software, known } = job;
+    let UnmeasuredJob { network, image_px, mode, images, epochs, batch_size, precision, software, known, peaks } = job;
     let mut fragment = format!("{PREFIX}{}", encoded(network.name()));
     let mut add = |name: &str, value: String| fragment.push_str(&format!("&{name}={value}"));
     add("mode", mode.to_string());
@@ -54,6 +54,7 @@ pub fn fragment(job: &UnmeasuredJob, limits: Limits) -> String {
         add("software", kind.name().to_owned());
     }
     known.iter().for_each(|known| add("known", encoded(&known.to_string())));
+    peaks.iter().for_each(|peak| add("peak", encoded(&peak.to_string())));
     if let NetworkSource::File(file) = network {
         add("costs", costs_text(file));
     }
@@ -88,6 +89,7 @@ fn set(job: &mut UnmeasuredJob, limits: &mut Limits, name: &str, value: &str) ->
         "batch-size" => job.batch_size = count(value)?,
         "dtype" => job.precision = Precision::named(value)?,
         "software" => job.software = Some(SoftwareKind::named(value)?),
+        "peak" => job.peaks.push(text()?.parse().ok()?),
         "known" => job.known.push(text()?.parse().ok()?),
         "deadline" => {
             limits.deadline_secs = Some(parse_duration(&text()?).filter(|secs| DEADLINE_SECS.contains(secs))?);
@@ -176,6 +178,7 @@ mod tests {
         };
         let named = UnmeasuredJob {
             known: vec!["RTX 3090=812/s".parse().unwrap(), "8xA100=9500.25/s".parse().unwrap()],
+            peaks: vec!["64=9.5GiB".parse().unwrap()],
             software: Some(SoftwareKind::Example),
             image_px: Some(160),
             batch_size: 64,
@@ -212,6 +215,7 @@ mod tests {
             "mode=learning",
             "dtype=fp64",
             "known=L4",
+            "peak=64",
             "deadline=soon",
             "budget=-1",
             "probability=2",

@@ -249,6 +249,18 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_that_may_not_fit_is_marked_with_the_batch_that_does() {
+        let job = UnmeasuredJob { batch_size: 450, ..UnmeasuredJob::default() };
+        let plan = answer(&job, question()).plan.unwrap().unwrap();
+        let row = plan.rows.iter().find(|row| plan.arms[row.arm].machine == "g6.xlarge").unwrap();
+        let asked = PlanQuestion { explained: Some(plan.selection(row)), ..question() };
+        let reasons = answer(&job, asked).reasons.unwrap();
+        let memory = reasons.iter().find(|reason| reason.title.starts_with("Memory of a GPU")).unwrap();
+        assert!(memory.title.ends_with("GiB, may not fit"), "{}", memory.title);
+        assert!(memory.lines[1].contains("certainly fits"), "{:?}", memory.lines);
+    }
+
+    #[test]
     fn unusable_questions_are_refused_with_similar_names() {
         let refused = |job: UnmeasuredJob| Session::unmeasured(&job, &mut data()).err().unwrap();
         let named =
