@@ -60,7 +60,7 @@ pub use crate::plan::{
 };
 pub use crate::predictor::Predictor;
 pub use crate::public::{
-    Comparison, MeasuredJob, NetworkFromFile, NetworkSource, OwnSpeed, PublicAnswer, PublicBasis, PublicData,
+    Comparison, MeasuredJob, NetworkFromFile, NetworkSource, OwnPeak, OwnSpeed, PublicAnswer, PublicBasis, PublicData,
     PublicJob, PublicQuestion, Refusal, SpeedOrder, UnmeasuredError, UnmeasuredJob,
 };
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
@@ -75,6 +75,7 @@ pub use crate::whole_job::{extrapolated, whole_job};
 pub use foreglow_curve::{CurveError, INTERVAL_PROBABILITY, Pauses, WholeJob};
 pub use foreglow_learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use foreglow_numeric::{MetricError, mape, median};
+pub use foreglow_onnx::{PeakBytes, StepBytes};
 pub use foreglow_predictor::{
     Answer, Column, Coverage, Dataset, DatasetError, Ensemble, Explanation, Feature, Features, FitError, Held,
     HeldOutErrors, Interval, Meaning, Outcome, Part, Prediction, Probe, Proposal, RIVALS, Repeats, Replay, Rival,
@@ -83,6 +84,6 @@ pub use foreglow_predictor::{
     score,
 };
 pub use foreglow_public::{
-    BuiltInNetwork, Gpus, GraphSums, Measurements, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind,
-    Source, StepMemory, Variances, short_name,
+    BuiltInNetwork, Gpu, Gpus, GraphSums, Measurements, MemorySource, NetworkCosts, Precision, PublicError,
+    PublicModel, SoftwareKind, Source, StepMemory, Variances, short_name,
 };

@@ -271,3 +271,51 @@ fn training_needs_more_memory_than_inference_and_adam_more_than_sgd() {
     assert!(expected(&["--mode", "training", "--optimizer", "adam", "--share-size", "512"]) <= training);
     assert!(expected(&["--cores", "2"]) < expected(&[]));
 }
+
+/// Asks for the largest batches on GPUs.
+fn on_gpus(home: &Foreglow, network: &str, more: &[&str]) -> Value {
+    let answer = home.run(&[&["models", network, "--format", "json"], more].concat());
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    serde_json::from_str(&answer.stdout).unwrap()
+}
+
+#[test]
+fn the_largest_batches_on_gpus_are_listed_by_number_format() {
+    let home = Foreglow::new();
+    let answer = home.run(&["models", "resnet50", "--gpu", "T4,A100,H100", "--mode", "training"]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    insta::assert_snapshot!("gpu-batches", answer.stdout);
+}
+
+#[test]
+fn a_network_without_a_graph_has_wider_limits_and_a_measured_peak_narrows_them() {
+    let home = Foreglow::new();
+    let question = ["--gpu", "A100", "--mode", "training", "--dtype", "amp"];
+    let width = |json: &Value| {
+        let batch = |limit: &str| json["gpus"][0][limit].as_f64().unwrap();
+        batch("at_most") / batch("surely")
+    };
+    let graph = on_gpus(&home, "resnet50", &question);
+    let activations = on_gpus(&home, "resnet101", &question);
+    let measured = on_gpus(&home, "resnet101", &[&question[..], &["--peak", "128=11GiB"]].concat());
+    assert_eq!([&graph, &activations].map(|json| json["basis"].as_str()), [Some("graph"), Some("activations")]);
+    assert!(width(&activations) > 2.0 * width(&graph) && width(&measured) < width(&activations));
+    assert_eq!(measured["measured"], 1);
+}
+
+#[test]
+fn a_question_about_gpus_that_has_no_answer_is_refused() {
+    let home = Foreglow::new();
+    let cases: [(&[&str], &str); 5] = [
+        (&["--gpu", "RTX 3O90"], "similar names"),
+        (&["--gpu", "K80", "--dtype", "fp16"], "no units for fp16"),
+        (&["--gpu", "L4", "--dtype", "int8", "--mode", "training"], "int8 is for inference"),
+        (&["--gpu", "L4", "--memory", "1g"], "cannot be used with"),
+        (&["--gpu", "L4", "--image-px", "8"], "32 to 1024 px"),
+    ];
+    for (arguments, words) in cases {
+        let answer = home.run(&[&["models", "resnet50"], arguments].concat());
+        assert_eq!(answer.code, 2, "{arguments:?}");
+        assert!(answer.stderr.contains(words), "{arguments:?}: {}", answer.stderr);
+    }
+}

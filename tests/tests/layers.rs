@@ -15,7 +15,7 @@ const ALLOWED: [(&str, &[&str]); 33] = [
     ("foreglow-curve", &["foreglow-shared", "foreglow-numeric"]),
     ("foreglow-learner", &["foreglow-shared", "foreglow-numeric"]),
     ("foreglow-predictor", &["foreglow-shared", "foreglow-numeric", "foreglow-learner"]),
-    ("foreglow-public", &["foreglow-shared", "foreglow-numeric"]),
+    ("foreglow-public", &["foreglow-shared", "foreglow-numeric", "foreglow-onnx"]),
     (
         "foreglow-model",
         &[
@@ -25,6 +25,7 @@ const ALLOWED: [(&str, &[&str]); 33] = [
             "foreglow-predictor",
             "foreglow-public",
             "foreglow-curve",
+            "foreglow-onnx",
         ],
     ),
     ("foreglow-exit", &["foreglow-shared"]),

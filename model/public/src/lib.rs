@@ -16,15 +16,17 @@ mod measurement;
 mod moments;
 mod packed;
 mod speed;
+mod step_memory;
 mod table;
 mod variances;
 
-pub use crate::built_in::{BuiltInNetwork, StepMemory};
+pub use crate::built_in::BuiltInNetwork;
 pub use crate::effects::Case;
 pub use crate::fit::{PublicModel, learn, years};
 pub use crate::gpu::{Gpu, Gpus, short_name, similar_names};
 pub use crate::measurement::{Conditions, GraphSums, Measurement, NetworkCosts, Precision, SoftwareKind, Source};
 pub use crate::speed::{KnownSpeed, Speed};
+pub use crate::step_memory::{MemorySource, StepMemory};
 pub use crate::table::Measurements;
 pub use crate::variances::Variances;
 

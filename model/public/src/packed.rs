@@ -1,12 +1,13 @@
 //! The tables in a compact form, column by column, for the page. Packed tables of fewer networks
 //! give the same digits for these: the order of rows and names is the same.
 
+use foreglow_onnx::{PeakBytes, StepBytes};
 use foreglow_shared::{Mode, distinct};
 
 use crate::gpu::Gpu;
 use crate::{
-    BuiltInNetwork, Conditions, Gpus, Measurement, Measurements, NetworkCosts, Precision, PublicError, SoftwareKind,
-    Source, StepMemory,
+    BuiltInNetwork, Conditions, Gpus, Measurement, Measurements, MemorySource, NetworkCosts, Precision, PublicError,
+    SoftwareKind, Source, StepMemory,
 };
 
 impl Measurements {
@@ -43,10 +44,13 @@ impl Measurements {
         packed.gpus(gpus.all());
         packed.networks(networks);
         packed.networks(&built_in.iter().map(|network| network.costs.clone()).collect::<Vec<_>>());
-        for BuiltInNetwork { memory: StepMemory { parameters, inference_bytes, training_bytes }, px, .. } in built_in {
-            for count in [*parameters, *inference_bytes, *training_bytes, (*px.start()).into(), (*px.end()).into()] {
-                packed.count(count);
+        for BuiltInNetwork { memory, px, .. } in built_in {
+            packed.count(memory.parameters);
+            let StepBytes { inference, training } = memory.peaks;
+            for PeakBytes { fixed, per_image } in inference.into_iter().chain(training) {
+                [fixed, per_image].into_iter().for_each(|bytes| packed.count(bytes));
             }
+            [px.start(), px.end()].into_iter().for_each(|side| packed.count((*side).into()));
         }
         let texts = |text: fn(&Measurement) -> &str| {
             let mut texts: Vec<&str> = Vec::new();
@@ -224,6 +228,11 @@ impl Unpacker<'_> {
         named.map(network).collect()
     }
 
+    fn peaks(&mut self) -> Option<[PeakBytes; 2]> {
+        let mut peak = || Some(PeakBytes { fixed: self.count()?, per_image: self.count()? });
+        Some([peak()?, peak()?])
+    }
+
     fn tables(&mut self) -> Option<Measurements> {
         let [names, kinds, licences, addresses] = [self.texts()?, self.texts()?, self.texts()?, self.texts()?];
         let mut sources = Vec::new();
@@ -234,9 +243,10 @@ impl Unpacker<'_> {
         let networks = self.networks()?;
         let mut built_in = Vec::new();
         for costs in self.networks()? {
-            let [parameters, inference_bytes, training_bytes] = [self.count()?, self.count()?, self.count()?];
+            let parameters = self.count()?;
+            let peaks = StepBytes { inference: self.peaks()?, training: self.peaks()? };
             let px = self.count()? as u32..=self.count()? as u32;
-            let memory = StepMemory { parameters, inference_bytes, training_bytes };
+            let memory = StepMemory { parameters, peaks, source: MemorySource::Graph };
             built_in.push(BuiltInNetwork { costs, memory, px });
         }
         let [stacks, dates] = [self.texts()?, self.texts()?];

@@ -2,6 +2,7 @@
 //! that run out of memory.
 
 mod footprint;
+mod gpu;
 mod law;
 mod need;
 mod peak;

@@ -28,7 +28,7 @@ pub struct PublicBasis {
     pub number_format: &'static str,
     /// Kind of the user's software; `None` if unknown.
     pub software: Option<&'static str>,
-    /// Memory that a step needs on a GPU at least, bytes.
+    /// Memory that a step needs on a GPU, as expected, bytes.
     pub bytes_per_gpu: f64,
     /// Number of speeds that the user told.
     pub known: usize,
@@ -37,6 +37,8 @@ pub struct PublicBasis {
     pub own_runs: Option<Vec<OwnSpeed>>,
     /// Machine types that cannot run the job, with the reasons.
     pub left_out: Vec<(String, String)>,
+    /// Machine types whose GPUs the batch may not fit, with the reasons.
+    pub may_not_fit: Vec<(String, String)>,
     /// How sure the recommended machine type costs less than the next ones, which is surer than the
     /// times.
     pub order: Vec<SpeedOrder>,
@@ -66,10 +68,11 @@ impl PublicBasis {
             sources: table.sources.len(),
             number_format: asked.precision.name(),
             software: asked.software.map(SoftwareKind::name),
-            bytes_per_gpu: asked.bytes_per_gpu,
+            bytes_per_gpu: asked.memory.bytes(asked.batch_size.into()).expected,
             known: asked.known.len(),
             own_runs: None,
             left_out: Vec::new(),
+            may_not_fit: Vec::new(),
             order: Vec::new(),
             notes: Vec::new(),
         }

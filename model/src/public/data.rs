@@ -11,7 +11,7 @@ use foreglow_shared::{Catalog, Job, JobGroup, MachineType, Workload, distinct};
 use super::basis::Comparison;
 use super::own_runs::{OwnRuns, batch_size, gpus_of};
 use super::{NetworkFromFile, NetworkSource, PublicAnswer, PublicBasis, PublicQuestion, UnmeasuredJob};
-use crate::JointPredictor;
+use crate::{BatchMemory, JointPredictor, MemoryRun};
 
 /// Year of the software of a question: that of the latest measurements.
 const YEAR: u16 = 2025;
@@ -160,7 +160,7 @@ impl PublicData {
         executors: &[u32],
     ) -> Result<PublicJob, UnmeasuredError> {
         job.check()?;
-        let (network, memory) = self.network(job)?;
+        let (network, memory) = self.network(&job.network, job.image_px)?;
         let workload = job.workload(&network);
         let (answer, basis, comparison) = self.answer(job, (network, memory), workload, machines, executors)?;
         let predictor = JointPredictor::from_public(answer).ok_or_else(|| {
@@ -203,7 +203,7 @@ impl PublicData {
         let others: Vec<&MachineType> = machines.iter().copied().filter(|machine| !has_run(machine)).collect();
         let gpus: Vec<u32> = executors.iter().map(|executors| gpus_of(&context, *executors)).collect();
         job.check()?;
-        let of_network = self.network(&job)?;
+        let of_network = self.network(&job.network, job.image_px)?;
         let (answer, basis, comparison) = self.answer(&job, of_network, workload, &others, &gpus)?;
         let basis = PublicBasis {
             known: basis.known - speeds.len(),
@@ -224,8 +224,9 @@ impl PublicData {
         machines: &[&MachineType],
         executors: &[u32],
     ) -> Result<(PublicAnswer, PublicBasis, Comparison), UnmeasuredError> {
+        let runs: Vec<MemoryRun> = job.peaks.iter().map(|peak| peak.run()).collect();
         let asked = PublicQuestion {
-            bytes_per_gpu: memory.bytes(job.batch_size, job.mode, job.precision),
+            memory: BatchMemory::on_gpu(&memory, job.mode, job.precision).measured(&runs),
             workload,
             batch_size: job.batch_size,
             precision: job.precision,
@@ -236,9 +237,10 @@ impl PublicData {
         };
         let model = self.fit(&asked.network.name).ok_or(UnmeasuredError::NoFit)?;
         let answer = asked.answer(&model, &self.table.gpus, machines, executors)?;
-        let PublicAnswer { refused, notes, .. } = &answer;
+        let PublicAnswer { refused, may_not_fit, notes, .. } = &answer;
         let left_out = refused.iter().map(|(machine, reason)| (machine.clone(), reason.to_string())).collect();
-        let basis = PublicBasis { left_out, notes: notes.clone(), ..PublicBasis::new(&self.table, &asked) };
+        let (may_not_fit, notes) = (may_not_fit.clone(), notes.clone());
+        let basis = PublicBasis { left_out, may_not_fit, notes, ..PublicBasis::new(&self.table, &asked) };
         let comparison = Comparison { model, table: Arc::clone(&self.table), asked };
         Ok((answer, basis, comparison))
     }
@@ -257,28 +259,35 @@ impl PublicData {
 
     /// Returns the costs of a network, those of the public table if it has the name, which its
     /// measurements refer to, else those of its graph; and its memory.
-    fn network(&self, job: &UnmeasuredJob) -> Result<(NetworkCosts, StepMemory), UnmeasuredError> {
-        let name = match &job.network {
+    ///
+    /// # Errors
+    /// The network is unknown, or takes no images of this size.
+    pub fn network(
+        &self,
+        network: &NetworkSource,
+        image_px: Option<u32>,
+    ) -> Result<(NetworkCosts, StepMemory), UnmeasuredError> {
+        let name = match network {
             NetworkSource::File(NetworkFromFile { costs, memory }) => return Ok((costs.clone(), *memory)),
             NetworkSource::Named(name) => name,
         };
         let name = self.table.network_name(name).unwrap_or(name);
         let graph = self.find(name);
-        let measured = self.table.costs(name, job.image_px.unwrap_or(USUAL_PX));
+        let measured = self.table.costs(name, image_px.unwrap_or(USUAL_PX));
         let px = graph.map_or(PX, |graph| graph.px.clone());
         let is_known = graph.is_some() || measured.is_some();
-        if is_known && job.image_px.is_some_and(|side| !px.contains(&side)) {
+        if is_known && image_px.is_some_and(|side| !px.contains(&side)) {
             return Err(UnmeasuredError::ImageSize { name: name.to_owned(), least: *px.start(), most: *px.end() });
         }
         if let Some(costs) = measured {
-            let memory = graph.map_or_else(|| StepMemory::at_least(&costs), |graph| graph.memory_at(costs.image_px));
+            let memory = graph.map_or_else(|| StepMemory::of_costs(&costs), |graph| graph.memory_at(costs.image_px));
             return Ok((costs, memory));
         }
         let Some(graph) = graph else {
             let similar = self.similar_networks(name);
             return Err(UnmeasuredError::UnknownNetwork { name: name.to_owned(), similar });
         };
-        let side = job.image_px.unwrap_or(graph.costs.image_px);
+        let side = image_px.unwrap_or(graph.costs.image_px);
         Ok((graph.costs_at(side), graph.memory_at(side)))
     }
 }

@@ -8,14 +8,17 @@
 
 mod basis;
 mod data;
+mod gpu_memory;
 mod known;
 mod own_runs;
+mod peak;
 mod question;
 mod unmeasured;
 
 pub use self::basis::{Comparison, PublicBasis, SpeedOrder};
 pub use self::data::{MeasuredJob, PublicData, PublicJob, UnmeasuredError};
 pub use self::known::OwnSpeed;
+pub use self::peak::OwnPeak;
 pub use self::question::{PublicAnswer, PublicQuestion, Refusal};
 pub(crate) use self::question::{PublicArm, PublicTimes};
 pub use self::unmeasured::{NetworkFromFile, NetworkSource, UnmeasuredJob};

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use foreglow_public::{
     Case, Conditions, Gpus, KnownSpeed, NetworkCosts, Precision, PublicError, PublicModel, SoftwareKind,
 };
-use foreglow_shared::{Accelerator, Context, Engine, Host, MachineType, Workload};
+use foreglow_shared::{Accelerator, Context, Engine, Host, MachineType, Workload, format_integer};
 
 use super::OwnSpeed;
-use crate::{Prediction, Spread};
+use super::gpu_memory::{doubt, memory_gib};
+use crate::{BatchMemory, Prediction, Spread};
 
 /// Degrees of freedom of the log error of a time: the tails of held-out errors are heavier than
 /// those of a normal distribution.
@@ -18,8 +19,6 @@ const DEVIATION: f64 = 1.154_700_538_379_251_5;
 /// Distance of an own number from its expectation, in standard deviations and as a factor, from
 /// which it contradicts the public measurements.
 const CONTRADICTION: (f64, f64) = (2.0, 5.0);
-
-const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 
 /// A question about a job that was never run.
 #[derive(Clone, Debug)]
@@ -36,19 +35,21 @@ pub struct PublicQuestion {
     pub software: Option<SoftwareKind>,
     /// Year of the software.
     pub year: u16,
-    /// Memory that a step needs on one GPU at least, bytes.
-    pub bytes_per_gpu: f64,
+    /// Memory that its batches need on one GPU.
+    pub memory: BatchMemory,
     /// Speeds that the user knows.
     pub known: Vec<OwnSpeed>,
 }
 
 /// Machine types with the times of a job on all their GPUs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PublicAnswer {
     /// The arms.
     pub(crate) arms: Vec<PublicArm>,
     /// Machine types that cannot run the job, with the reasons.
     pub refused: Vec<(String, Refusal)>,
+    /// Machine types whose GPUs the batch may not fit, with the reasons.
+    pub may_not_fit: Vec<(String, String)>,
     /// What the user has to know about the own numbers.
     pub notes: Vec<String>,
 }
@@ -68,8 +69,8 @@ pub enum Refusal {
     NoFormat(&'static str),
     /// Its GPUs cannot hold a step.
     #[error(
-        "a batch of {batch_size} needs about {needed_gib:.0} GiB on a GPU, and its GPUs have {gib:.0} GiB; choose a \
-         smaller batch"
+        "a batch of {batch_size} needs about {needed_gib:.0} GiB on a GPU, and its GPUs have {gib:.0} GiB; {}",
+        smaller(*at_most)
     )]
     Memory {
         /// Images of a step on one GPU.
@@ -78,7 +79,17 @@ pub enum Refusal {
         needed_gib: f64,
         /// Memory of a GPU, GiB.
         gib: f64,
+        /// The largest batch that can fit.
+        at_most: u64,
     },
+}
+
+/// Returns what to do about a batch above the largest one that can fit.
+fn smaller(at_most: u64) -> String {
+    match at_most {
+        0 => "not even one image fits, choose other GPUs".to_owned(),
+        most => format!("no batch above {} fits, choose a smaller batch", format_integer(most)),
+    }
 }
 
 /// A machine type with the times of the whole job by number of GPUs.
@@ -120,11 +131,13 @@ impl PublicQuestion {
         executors: &[u32],
     ) -> Result<PublicAnswer, PublicError> {
         let known = self.known(model, gpus)?;
-        let mut answer =
-            PublicAnswer { arms: Vec::new(), refused: Vec::new(), notes: self.contradictions(model, &known) };
+        let mut answer = PublicAnswer { notes: self.contradictions(model, &known), ..PublicAnswer::default() };
         for machine in machines {
             match self.arm(model, gpus, machine, (&known, executors)) {
-                Ok(arm) => answer.arms.push(arm),
+                Ok((arm, doubt)) => {
+                    answer.arms.push(arm);
+                    answer.may_not_fit.extend(doubt.map(|doubt| (machine.name.clone(), doubt)));
+                }
                 Err(reason) => answer.refused.push((machine.name.clone(), reason)),
             }
         }
@@ -202,24 +215,20 @@ impl PublicQuestion {
         sentences.collect()
     }
 
-    /// Returns the arm of a machine type.
+    /// Returns the arm of a machine type, and why the batch may not fit its GPUs.
     fn arm(
         &self,
         model: &PublicModel,
         gpus: &Gpus,
         machine: &MachineType,
         (known, executors): (&[KnownSpeed<'_>], &[u32]),
-    ) -> Result<PublicArm, Refusal> {
+    ) -> Result<(PublicArm, Option<String>), Refusal> {
         let accelerators = machine.accelerators.as_ref().ok_or(Refusal::NoGpu)?;
         let gpu = gpus.place(&accelerators.name, accelerators.memory_mib)?;
         if !gpus.all()[gpu].has(self.precision) {
             return Err(Refusal::NoFormat(self.precision.name()));
         }
-        let (gib, batch_size) = (gpus.all()[gpu].memory_gib, self.batch_size);
-        let needed_gib = self.bytes_per_gpu / BYTES_PER_GIB;
-        if needed_gib > gib {
-            return Err(Refusal::Memory { batch_size, needed_gib, gib });
-        }
+        let doubt = doubt(&self.memory, self.batch_size, memory_gib(&gpus.all()[gpu], accelerators))?;
         let counts = if executors.is_empty() { std::slice::from_ref(&accelerators.count) } else { executors };
         let cases: Vec<Case<'_>> = counts
             .iter()
@@ -254,6 +263,6 @@ impl PublicQuestion {
             accelerators_per_executor: None,
             machines: None,
         };
-        Ok(PublicArm { context, times })
+        Ok((PublicArm { context, times }, doubt))
     }
 }

@@ -1,9 +1,10 @@
 //! A job without samples, as a user describes it.
 
-use foreglow_public::{GraphSums, NetworkCosts, Precision, SoftwareKind, StepMemory};
+use foreglow_onnx::Costs;
+use foreglow_public::{GraphSums, MemorySource, NetworkCosts, Precision, SoftwareKind, StepMemory};
 use foreglow_shared::{JobDefinition, Mode, NO_IMAGE_PX, UNKNOWN_SIZE, Workload, shell_word};
 
-use super::{OwnSpeed, UnmeasuredError};
+use super::{OwnPeak, OwnSpeed, UnmeasuredError};
 
 /// A job that was never run: the fields of the page, and options of the command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub struct UnmeasuredJob {
     pub software: Option<SoftwareKind>,
     /// Speeds that the user knows.
     pub known: Vec<OwnSpeed>,
+    /// Peaks of the memory of a GPU that the user measured.
+    pub peaks: Vec<OwnPeak>,
 }
 
 /// Where a network comes from.
@@ -47,18 +50,14 @@ pub struct NetworkFromFile {
 }
 
 impl NetworkFromFile {
-    /// Creates the network of a graph from its layers: for an image, multiply-accumulates and
-    /// activations, and whether they are those of a convolution.
-    pub fn of_layers(
-        name: &str,
-        image_px: u32,
-        memory: StepMemory,
-        layers: impl IntoIterator<Item = (u64, u64, bool)>,
-    ) -> Self {
-        let mut sums = GraphSums { parameters: memory.parameters, ..GraphSums::default() };
-        for (multiply_accumulates, activations, is_convolution) in layers {
-            sums.add(multiply_accumulates, activations, is_convolution);
+    /// Creates the network of a graph with these costs.
+    pub fn of_graph(name: &str, image_px: u32, costs: &Costs) -> Self {
+        let Costs { parameters, step, .. } = *costs;
+        let mut sums = GraphSums { parameters, ..GraphSums::default() };
+        for layer in &costs.layers {
+            sums.add(layer.multiply_accumulates, layer.activations, layer.convolution.is_some());
         }
+        let memory = StepMemory { parameters, peaks: step, source: MemorySource::Graph };
         Self { costs: NetworkCosts::of_graph(name, image_px, sums), memory }
     }
 }
@@ -89,6 +88,7 @@ impl UnmeasuredJob {
             precision: Precision::Mixed,
             software: None,
             known: Vec::new(),
+            peaks: Vec::new(),
         }
     }
 
@@ -152,6 +152,7 @@ impl UnmeasuredJob {
             option("--software", kind.name().to_owned());
         }
         self.known.iter().for_each(|known| option("--known", known.to_string()));
+        self.peaks.iter().for_each(|peak| option("--peak", peak.to_string()));
         words.join(" ")
     }
 
@@ -190,11 +191,13 @@ mod tests {
     fn the_commands_contain_the_whole_job() {
         let known = vec!["RTX 3090=812/s".parse().unwrap()];
         let software = Some(SoftwareKind::Plain);
-        let job = UnmeasuredJob { known, software, image_px: Some(160), batch_size: 64, ..UnmeasuredJob::default() };
+        let peaks = vec!["64=9.5GiB".parse().unwrap()];
+        let usual = UnmeasuredJob::default();
+        let job = UnmeasuredJob { known, peaks, software, image_px: Some(160), batch_size: 64, ..usual };
         assert_eq!(
             job.plan_command(),
             "foreglow plan resnet50 --mode training --images 1281167 --epochs 90 --image-px 160 --batch-size 64 --dtype amp \
-             --software plain --known 'RTX 3090=812/s'"
+             --software plain --known 'RTX 3090=812/s' --peak '64=9728MiB'"
         );
         assert_eq!(
             job.measuring_command("g6.xlarge", 1),

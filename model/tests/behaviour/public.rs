@@ -1,8 +1,8 @@
 //! Jobs without samples, from public measurements.
 
 use foreglow_model::{
-    Basis, JointPredictor, Limits, Measurements, OwnSpeed, Plan, Precision, PublicModel, PublicQuestion, Space,
-    Variances,
+    Basis, BatchMemory, JointPredictor, Limits, Measurements, MemorySource, OwnSpeed, PeakBytes, Plan, Precision,
+    PublicModel, PublicQuestion, Space, StepBytes, StepMemory, Variances,
 };
 use foreglow_shared::{Catalog, MachineType, Mode, Workload};
 
@@ -26,6 +26,14 @@ struct Public {
     catalog: Catalog,
 }
 
+/// Memory of a network in mixed precision with this peak for an image.
+fn memory(bytes_per_image: u64) -> BatchMemory {
+    let peaks = [2 * bytes_per_image, bytes_per_image].map(|per_image| PeakBytes { fixed: 0, per_image });
+    let peaks = StepBytes { inference: peaks, training: peaks };
+    let step = StepMemory { parameters: 1, peaks, source: MemorySource::Graph };
+    BatchMemory::on_gpu(&step, Mode::Training, Precision::Mixed)
+}
+
 impl Public {
     fn new() -> Self {
         let table = Measurements::built_in();
@@ -44,7 +52,7 @@ impl Public {
             precision: Precision::Mixed,
             software: None,
             year: 2025,
-            bytes_per_gpu: 0.0,
+            memory: memory(1),
             known: known.collect(),
         }
     }
@@ -100,14 +108,17 @@ fn a_known_speed_narrows_every_interval_and_several_machines_are_planned() {
 #[test]
 fn machine_types_whose_gpus_cannot_hold_a_step_are_left_out() {
     let public = Public::new();
-    let question = PublicQuestion { bytes_per_gpu: 2e10, ..public.question(&[]) };
+    let question = PublicQuestion { memory: memory(172_000_000), ..public.question(&[]) };
     let machines: Vec<&MachineType> =
         public.catalog.machines.iter().filter(|machine| machine.accelerators.is_some()).collect();
     let answer = question.answer(&public.model, &public.table.gpus, &machines, &[]).unwrap();
     let reason =
         |name: &str| answer.refused.iter().find(|(machine, _)| machine == name).map(|(_, reason)| reason.to_string());
-    assert!(reason("g4dn.xlarge").unwrap().contains("needs about 19 GiB"));
+    let reason_of_t4 = reason("g4dn.xlarge").unwrap();
+    assert!(reason_of_t4.contains("needs about 23 GiB") && reason_of_t4.contains("no batch above"), "{reason_of_t4}");
     assert_eq!(reason("a2-highgpu-1g"), None);
+    let doubt = |name: &str| answer.may_not_fit.iter().any(|(machine, _)| machine == name);
+    assert!(doubt("g5.xlarge") && !doubt("a2-highgpu-1g") && !doubt("g4dn.xlarge"), "{:?}", answer.may_not_fit);
 }
 
 /// The page and the command line print the same digits: `make wasm-unit` runs this test in a

@@ -10,6 +10,8 @@ use burn::nn::{
 };
 use burn::tensor::{Device, Tensor};
 
+use foreglow_onnx::Rule;
+
 use super::Trace;
 use super::convolution::max_pool;
 use super::dropout::Dropout;
@@ -190,7 +192,11 @@ impl Layer {
     fn trace(&self, trace: &mut Trace) {
         match self {
             Self::Convs(convs) => {
-                trace.side_by_side(convs, ConvNorm::trace);
+                trace.side_by_side(convs, |conv, trace| {
+                    conv.trace(trace);
+                    // The result of ReLU is kept besides its copy in the concatenation.
+                    trace.fused(Rule::ACTIVATION);
+                });
             }
             Self::Average(pool) => {
                 trace.avg_pool(pool);

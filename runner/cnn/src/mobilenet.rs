@@ -5,9 +5,14 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
+use foreglow_onnx::Rule;
+
 use super::Trace;
 use super::dropout::Dropout;
 use super::layers::{ConvNorm, connect, conv, depthwise, global_average};
+
+/// ReLU6 on a tape: its derivative follows from its argument.
+const RELU6: Rule = Rule::FUNCTION;
 
 /// Rows of table 2: expansion, channels, blocks, stride of the first block.
 const STAGES: [(usize, usize, usize, usize); 7] =
@@ -66,11 +71,12 @@ impl MobileNetV2 {
 
     fn trace(&self, trace: &mut Trace) {
         self.stem.trace(trace);
+        trace.fused(RELU6);
         for block in &self.blocks {
             trace.residual(|trace| block.trace(trace));
         }
         self.last.trace(trace);
-        trace.global_pool().linear(&self.fc);
+        trace.fused(RELU6).global_pool().linear(&self.fc);
     }
 }
 
@@ -99,8 +105,10 @@ impl Block {
     fn trace(&self, trace: &mut Trace) {
         if let Some(expand) = &self.expand {
             expand.trace(trace);
+            trace.fused(RELU6);
         }
         self.depthwise.trace(trace);
+        trace.fused(RELU6);
         self.project.trace(trace);
     }
 }

@@ -303,6 +303,7 @@ impl Network {
                     parameters: cnn.parameters() as u64,
                     inference_bytes: FLOAT * trace.most_alive() as u64,
                     training_bytes: FLOAT * (trace.kept_for_training() + input),
+                    step: trace.step_bytes(),
                 })
             }
             Origin::Onnx(file) => {

@@ -6,7 +6,7 @@ use burn::nn::{
     pool::{AdaptiveAvgPool2d, AvgPool2d, MaxPool2d},
 };
 
-use foreglow_onnx::{Convolution, Costs, LayerCost, useful_taps};
+use foreglow_onnx::{Convolution, Costs, LayerCost, Operand, Rule, StepBytes, Tape, TensorId, useful_taps};
 
 use super::Shape;
 use super::lstm::Lstm;
@@ -22,12 +22,32 @@ pub struct Trace {
     held: usize,
     /// Peak of the numbers alive at the same time.
     most_alive: usize,
+    /// The layers as a framework that keeps tensors for the backward pass runs them.
+    tape: Tape,
+    /// The present tensor on the tape.
+    tensor: TensorId,
+    /// The tensor that is added to the result of a block, if it is not the input of the block.
+    shortcut: Option<TensorId>,
 }
 
 impl Trace {
     /// Starts with the shape of an input.
     pub fn new([channels, height, width]: Shape) -> Self {
-        Self { channels, px: [height, width], layers: Vec::new(), held: 0, most_alive: 0 }
+        Self {
+            channels,
+            px: [height, width],
+            layers: Vec::new(),
+            held: 0,
+            most_alive: 0,
+            tape: Tape::new((channels * height * width) as u64),
+            tensor: 0,
+            shortcut: None,
+        }
+    }
+
+    /// Returns the peaks of the tensors of a step on a GPU.
+    pub fn step_bytes(&self) -> StepBytes {
+        self.tape.step_bytes()
     }
 
     /// Returns the peak of the numbers alive at the same time in a forward pass of one input.
@@ -60,7 +80,15 @@ impl Trace {
         self
     }
 
-    fn layer(&mut self, operator: &str, inputs: usize, parameters: usize, multiply_accumulates: usize) {
+    /// Records an operation on the present tensor, which gives one of the present shape.
+    fn record(&mut self, rule: Rule, parameters: usize) {
+        let mut operands = vec![Operand::Tensor(self.tensor)];
+        operands.extend((parameters > 0).then_some(Operand::Parameter(parameters as u64)));
+        self.tensor = self.tape.push(rule, operands, (self.channels * self.pixels()) as u64);
+    }
+
+    fn layer(&mut self, (operator, rule): (&str, Rule), inputs: usize, parameters: usize, multiply_accumulates: usize) {
+        self.record(rule, parameters);
         let activations = self.channels * self.pixels();
         self.most_alive = self.most_alive.max(inputs + activations + self.held);
         let output =
@@ -99,7 +127,7 @@ impl Trace {
         self.channels = channels_out;
         let weights = channels_out * channels_in * height * width;
         let bias = if conv.bias.is_some() { channels_out } else { 0 };
-        self.layer("Conv", inputs, weights + bias, weights * self.pixels());
+        self.layer(("Conv", Rule::PRODUCT), inputs, weights + bias, weights * self.pixels());
         let channels = [channels_in as u64, (channels_out / conv.groups.max(1)) as u64];
         let (kernel, groups) = ((height * width) as u64, conv.groups as u64);
         if let Some(layer) = self.layers.last_mut() {
@@ -111,7 +139,7 @@ impl Trace {
     /// Adds batch normalisation, which changes no shape and has no matrix product.
     pub fn norm(&mut self, norm: &BatchNorm) -> &mut Self {
         debug_assert_eq!(norm.gamma.dims(), [self.channels]);
-        self.layer("BatchNormalization", self.channels * self.pixels(), 2 * self.channels, 0);
+        self.layer(("BatchNormalization", Rule::BATCH_NORM), self.channels * self.pixels(), 2 * self.channels, 0);
         self
     }
 
@@ -120,12 +148,19 @@ impl Trace {
         self.pointwise(operator, 1, self.channels)
     }
 
+    /// Records an activation function that the execution computes with the previous layer. ReLU
+    /// needs no record where it overwrites its operand and the next layer keeps that.
+    pub fn fused(&mut self, activation: Rule) -> &mut Self {
+        self.record(activation, 0);
+        self
+    }
+
     /// Adds an operation on each number, which reads this many tensors of the present shape and
     /// gives this many channels.
     pub fn pointwise(&mut self, operator: &str, tensors: usize, channels: usize) -> &mut Self {
         let inputs = tensors * self.channels * self.pixels();
         self.channels = channels;
-        self.layer(operator, inputs, 0, 0);
+        self.layer((operator, Rule::ACTIVATION), inputs, 0, 0);
         self
     }
 
@@ -133,7 +168,7 @@ impl Trace {
     pub fn max_pool(&mut self, pool: &MaxPool2d) -> &mut Self {
         let inputs = self.channels * self.pixels();
         self.slide(pool.kernel_size, pool.stride, &pool.padding);
-        self.layer("MaxPool", inputs, 0, 0);
+        self.layer(("MaxPool", Rule::MAX_POOL), inputs, 0, 0);
         self
     }
 
@@ -141,7 +176,7 @@ impl Trace {
     pub fn avg_pool(&mut self, pool: &AvgPool2d) -> &mut Self {
         let inputs = self.channels * self.pixels();
         self.slide(pool.kernel_size, pool.stride, &pool.padding);
-        self.layer("AveragePool", inputs, 0, 0);
+        self.layer(("AveragePool", Rule::AVERAGE_POOL), inputs, 0, 0);
         self
     }
 
@@ -149,7 +184,7 @@ impl Trace {
     pub fn adaptive_avg_pool(&mut self, pool: &AdaptiveAvgPool2d) -> &mut Self {
         let inputs = self.channels * self.pixels();
         self.px = pool.output_size;
-        self.layer("AveragePool", inputs, 0, 0);
+        self.layer(("AveragePool", Rule::AVERAGE_POOL), inputs, 0, 0);
         self
     }
 
@@ -157,7 +192,7 @@ impl Trace {
     pub fn global_pool(&mut self) -> &mut Self {
         let inputs = self.channels * self.pixels();
         self.px = [1, 1];
-        self.layer("GlobalAveragePool", inputs, 0, 0);
+        self.layer(("GlobalAveragePool", Rule::MEAN), inputs, 0, 0);
         self
     }
 
@@ -165,31 +200,44 @@ impl Trace {
     pub fn shortcut(&mut self, shortcut: impl FnOnce(&mut Self)) -> &mut Self {
         let mut side = self.clone();
         shortcut(&mut side);
-        (self.layers, self.most_alive) = (side.layers, side.most_alive);
+        (self.layers, self.most_alive, self.tape) = (side.layers, side.most_alive, side.tape);
+        self.shortcut = Some(side.tensor);
         self
     }
 
-    /// Adds a block whose input is held until its end.
+    /// Adds a block whose input is held until its end. Its result is added to its shortcut, or to
+    /// its input if the shape stays.
     pub fn residual(&mut self, walk: impl FnOnce(&mut Self)) -> &mut Self {
-        let held = self.held;
+        let (held, shape, input) = (self.held, (self.channels, self.px), self.tensor);
         self.held += self.channels * self.pixels();
         walk(self);
         self.held = held;
+        let is_same_shape = (self.channels, self.px) == shape;
+        if let Some(shortcut) = self.shortcut.take().or(is_same_shape.then_some(input)) {
+            let operands = [self.tensor, shortcut].map(Operand::Tensor).to_vec();
+            self.tensor = self.tape.push(Rule::SUM, operands, (self.channels * self.pixels()) as u64);
+        }
         self
     }
 
     /// Adds branches with the same input, concatenated along the channels.
     pub fn side_by_side<B>(&mut self, branches: &[B], walk: impl Fn(&B, &mut Self)) -> &mut Self {
-        let input = Self { layers: Vec::new(), ..*self };
+        let input = Self { layers: Vec::new(), tape: Tape::default(), ..*self };
         self.channels = 0;
+        let mut results = Vec::with_capacity(branches.len());
         for branch in branches {
             // The input, and the outputs of the previous branches.
             let held = input.held + input.channels * input.pixels() + self.channels * self.pixels();
-            let (layers, most_alive) = (std::mem::take(&mut self.layers), self.most_alive);
-            let mut side = Self { layers, held, most_alive, ..input.clone() };
+            let (layers, tape, most_alive) =
+                (std::mem::take(&mut self.layers), std::mem::take(&mut self.tape), self.most_alive);
+            let mut side = Self { layers, tape, held, most_alive, ..input.clone() };
             walk(branch, &mut side);
+            results.push(Operand::Tensor(side.tensor));
             debug_assert!(self.channels == 0 || side.px == self.px);
             *self = Self { channels: self.channels + side.channels, held: input.held, ..side };
+        }
+        if results.len() > 1 {
+            self.tensor = self.tape.push(Rule::CONCAT, results, (self.channels * self.pixels()) as u64);
         }
         self
     }
@@ -207,7 +255,7 @@ impl Trace {
         debug_assert_eq!([inputs, 1], [self.channels, self.pixels()]);
         self.channels = outputs;
         let bias = if linear.bias.is_some() { outputs } else { 0 };
-        self.layer("Gemm", inputs, inputs * outputs + bias, inputs * outputs);
+        self.layer(("Gemm", Rule::PRODUCT), inputs, inputs * outputs + bias, inputs * outputs);
         self
     }
 
@@ -217,7 +265,7 @@ impl Trace {
         debug_assert_eq!([self.channels, columns], [1, lstm.inputs()]);
         self.channels = lstm.units();
         self.px = [1, 1];
-        self.layer("LSTM", rows * columns, super::weights::count(lstm), rows * lstm.products());
+        self.layer(("LSTM", Rule::PRODUCT), rows * columns, super::weights::count(lstm), rows * lstm.products());
         self
     }
 

@@ -5,6 +5,8 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d, conv::Conv2d, pool::MaxPool2d};
 use burn::tensor::{Device, Tensor, activation::relu};
 
+use foreglow_onnx::Rule;
+
 use super::Trace;
 use super::convolution::{convolve, max_pool};
 use super::dropout::Dropout;
@@ -113,6 +115,9 @@ impl Block {
     fn trace(&self, trace: &mut Trace) {
         if let Some(projection) = &self.projection {
             trace.shortcut(|shortcut| projection.trace(shortcut));
+        }
+        if self.starts_with_relu {
+            trace.fused(Rule::ACTIVATION);
         }
         for conv in &self.convs {
             conv.trace(trace);

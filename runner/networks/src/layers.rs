@@ -3,6 +3,7 @@
 use foreglow_cnn::Costs;
 use foreglow_console::output::Format;
 use foreglow_console::table::{aligned, csv, narrowing_table, wrapped};
+use foreglow_model::PeakBytes;
 use foreglow_shared::format_integer;
 use serde::Serialize;
 
@@ -124,6 +125,7 @@ impl Layers<'_> {
             "launches": costs.launches(),
             "inference_bytes": known(costs.inference_bytes),
             "training_bytes": known(costs.training_bytes),
+            "step_bytes": { "inference": peaks(costs.step.inference), "training": peaks(costs.step.training) },
             "layers": self.layers().collect::<Vec<_>>(),
         })
     }
@@ -148,4 +150,10 @@ impl Layers<'_> {
 /// Formats a shape without its batch: `64×112×112`.
 fn sides(shape: &[usize]) -> String {
     shape.iter().skip(1).map(usize::to_string).collect::<Vec<_>>().join("×")
+}
+
+/// Returns the peaks of a step on a GPU as JSON, by number format.
+fn peaks([full, mixed]: [PeakBytes; 2]) -> serde_json::Value {
+    let peak = |PeakBytes { fixed, per_image }| serde_json::json!({ "fixed": fixed, "per_image": per_image });
+    serde_json::json!({ "fp32": peak(full), "amp": peak(mixed) })
 }

@@ -2,16 +2,16 @@
 //! the runs of others.
 
 use foreglow_architectures::{Architecture, Input};
-use foreglow_cnn::{Costs, Network};
+use foreglow_cnn::Network;
 use foreglow_console::compare::MachineArgs;
 use foreglow_console::grammar::Counts;
 use foreglow_console::question::QuestionArgs;
 use foreglow_exit::unusable;
 use foreglow_model::{
-    Gpus, JointPredictor, MeasuredJob, NetworkFromFile, NetworkSource, OwnSpeed, Precision, PublicData, PublicJob,
-    SoftwareKind, StepMemory, UnmeasuredJob,
+    Gpus, JointPredictor, MeasuredJob, NetworkFromFile, NetworkSource, OwnPeak, OwnSpeed, Precision, PublicData,
+    PublicJob, SoftwareKind, UnmeasuredJob,
 };
-use foreglow_shared::{CatalogError, JobGroup, MachineType, Mode};
+use foreglow_shared::{CatalogError, Context, JobGroup, MachineType, Mode, Sample};
 
 /// What public measurements are asked: a job without samples, or machine types that samples lack.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -41,6 +41,11 @@ pub struct PublicArgs {
     #[arg(long, value_name = "GPU=SPEED", value_parser = str::parse::<OwnSpeed>)]
     pub known: Vec<OwnSpeed>,
 
+    /// Memory of a GPU that you measured for a batch of this job, in its number format, on any GPU:
+    /// 64=9.5GiB. It replaces the expected memory; other batches and GPUs follow from it
+    #[arg(long, value_name = "BATCH=SIZE", value_parser = str::parse::<OwnPeak>)]
+    pub peak: Vec<OwnPeak>,
+
     /// GPUs to choose from, besides those of samples: L4,A100,H100 [default: all of the catalog]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub gpus: Vec<String>,
@@ -66,6 +71,7 @@ impl PublicArgs {
             (Self::MODE, self.mode.is_some()),
             ("--dtype", self.dtype.is_some() && !self.public),
             ("--known", !self.known.is_empty() && !self.public),
+            ("--peak", !self.peak.is_empty() && !self.public),
             ("--gpus", !self.gpus.is_empty() && !self.public),
             ("--software", self.software.is_some() && !self.public),
         ];
@@ -111,6 +117,7 @@ pub fn public_job(
         precision: args.dtype.unwrap_or(usual.precision),
         software: args.software,
         known: args.known.clone(),
+        peaks: args.peak.clone(),
         ..usual
     };
     let mut data = PublicData::built_in();
@@ -121,12 +128,13 @@ pub fn public_job(
 }
 
 /// Predicts the machine types of the catalog without runs on their GPUs, and keeps the own runs.
+/// The memory of GPUs that the samples of these runs recorded replaces the expected one.
 ///
 /// # Errors
 /// The runs cannot be fitted or do not count images, or the network, a GPU or an option is unknown
 /// or unsuitable.
 pub fn beside(
-    group: JobGroup,
+    (group, samples): (JobGroup, &[Sample]),
     image_px: Option<u32>,
     args: &PublicArgs,
     machines: &MachineArgs,
@@ -142,12 +150,15 @@ pub fn beside(
     if !data.knows(&network) {
         return Err(unknown_program(name, &data));
     }
+    let is_of_group = |sample: &&Sample| group.jobs.iter().any(|job| job.context == Context::of(sample));
+    let recorded = samples.iter().filter(is_of_group).filter_map(OwnPeak::of);
     let job = UnmeasuredJob {
         network,
         image_px,
         precision: args.dtype.unwrap_or(of_runs.precision),
         software: args.software,
         known: args.known.clone(),
+        peaks: args.peak.iter().copied().chain(recorded).collect(),
         ..of_runs
     };
     let catalog = machines.catalog.read()?;
@@ -215,7 +226,7 @@ fn chosen<'a>(
 }
 
 /// Returns the network of this name, or the costs of that in an ONNX file.
-fn source(name: &str, image_px: Option<u32>) -> anyhow::Result<NetworkSource> {
+pub(crate) fn source(name: &str, image_px: Option<u32>) -> anyhow::Result<NetworkSource> {
     if !name.ends_with(".onnx") {
         let is_of_texts = |it: &Architecture| !matches!(it.input, Input::Images { .. });
         if Architecture::named(name).is_some_and(is_of_texts) {
@@ -230,23 +241,18 @@ fn source(name: &str, image_px: Option<u32>) -> anyhow::Result<NetworkSource> {
         let (smallest, largest) = (px.start(), px.end());
         return Err(unusable(format!("{name} takes images of {smallest} to {largest} px; give --image-px")));
     }
-    Ok(NetworkSource::File(of_graph(network.name(), side, &network.costs(colour.shape(side))?)))
+    Ok(NetworkSource::File(NetworkFromFile::of_graph(network.name(), side, &network.costs(colour.shape(side))?)))
 }
 
 fn takes_texts(name: &str) -> anyhow::Error {
     unusable(format!("{name} takes texts; public measurements are of networks that take images"))
 }
 
-/// Returns the costs and the memory of a graph.
-fn of_graph(name: &str, image_px: u32, costs: &Costs) -> NetworkFromFile {
-    let Costs { parameters, inference_bytes, training_bytes, .. } = *costs;
-    let memory = StepMemory { parameters, inference_bytes, training_bytes };
-    let layers = costs.layers.iter();
-    let layers = layers.map(|layer| (layer.multiply_accumulates, layer.activations, layer.convolution.is_some()));
-    NetworkFromFile::of_layers(name, image_px, memory, layers)
-}
-
-fn precision(text: &str) -> Result<Precision, String> {
+/// Reads a number format.
+///
+/// # Errors
+/// The format is unknown.
+pub fn precision(text: &str) -> Result<Precision, String> {
     Precision::named(text).ok_or_else(|| "write fp32, tf32, amp, fp16, bf16 or int8".to_owned())
 }
 
@@ -256,6 +262,7 @@ fn software(text: &str) -> Result<SoftwareKind, String> {
 
 #[cfg(test)]
 mod tests {
+    use foreglow_cnn::Costs;
     use foreglow_model::BuiltInNetwork;
 
     use super::*;
@@ -265,7 +272,7 @@ mod tests {
         foreglow_architectures::ALL.iter().filter_map(|architecture| {
             let Input::Images { colour, default_px, px } = architecture.input.clone() else { return None };
             let costs = Network::named(architecture.name).unwrap().costs(colour.shape(default_px)).unwrap();
-            Some((of_graph(architecture.name, default_px, &costs), costs, px))
+            Some((NetworkFromFile::of_graph(architecture.name, default_px, &costs), costs, px))
         })
     }
 
@@ -275,9 +282,11 @@ mod tests {
             graphs().map(|(NetworkFromFile { costs, memory }, _, px)| BuiltInNetwork { costs, memory, px }).collect();
         let lines: Vec<String> = graphs()
             .map(|(NetworkFromFile { costs, memory }, graph, px)| {
+                let peaks = memory.peaks.inference.into_iter().chain(memory.peaks.training);
+                let peaks: Vec<String> = peaks.map(|peak| format!("{},{}", peak.fixed, peak.per_image)).collect();
                 let products = graph.layers.iter().filter(|layer| layer.multiply_accumulates > 0);
                 format!(
-                    "{},{},{},{},{},{},{},{},{},{}",
+                    "{},{},{},{},{},{},{},{},{}",
                     costs.name,
                     costs.image_px,
                     px.start(),
@@ -286,21 +295,11 @@ mod tests {
                     graph.multiply_accumulates(),
                     products.map(|layer| layer.activations).sum::<u64>(),
                     if costs.is_convolutional { "cnn" } else { "other" },
-                    memory.inference_bytes,
-                    memory.training_bytes
+                    peaks.join(",")
                 )
             })
             .collect();
         assert_eq!(own, BuiltInNetwork::all(), "model/public/data/built_in.csv should have\n{}", lines.join("\n"));
-    }
-
-    #[test]
-    fn the_memory_of_a_step_is_that_of_the_graph() {
-        for (NetworkFromFile { memory, .. }, graph, _) in graphs() {
-            for (mode, is_training) in [(Mode::Inference, false), (Mode::Training, true)] {
-                assert_eq!(memory.bytes(32, mode, Precision::Fp32), graph.memory_bytes(32, is_training) as f64);
-            }
-        }
     }
 
     #[test]

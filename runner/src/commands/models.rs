@@ -1,4 +1,5 @@
-//! `foreglow models`: lists the CNNs with their sizes, the layers of one, or the batch that fits.
+//! `foreglow models`: lists the CNNs with their sizes, the layers of one, or the batch that fits
+//! the memory of an executor or of GPUs.
 
 use std::path::PathBuf;
 
@@ -10,23 +11,23 @@ use foreglow_console::output::{self, Format};
 use foreglow_console::table::{aligned, narrowing_table};
 use foreglow_exit::{note, unusable};
 use foreglow_measurement::training::{ModeArg, OptimizerArg};
-use foreglow_model::{BatchMemory, Work};
+use foreglow_model::{BatchMemory, OwnPeak, Precision, Work};
 use foreglow_networks::batch_memory::{Question, network_bytes};
-use foreglow_networks::largest_batch;
-use foreglow_networks::layers;
-use foreglow_shared::format_integer;
+use foreglow_networks::{gpu_batches, largest_batch, layers, public};
+use foreglow_shared::{Mode, format_integer};
 use serde::Serialize;
 
 /// List the CNNs and text classifiers with their inputs, parameters and multiply-accumulates; or
-/// the layers of one network, or its largest batch that fits a memory bound
+/// the layers of one network, or its largest batch that fits a memory bound or GPUs
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Network whose layers are listed, or with --memory its largest batch: a CNN or an ONNX file
+    /// Network whose layers are listed, or with --memory or --gpu its largest batch: a CNN or an
+    /// ONNX file; with --gpu also another network of the public measurements
     #[arg(value_name = "NAME|FILE")]
     network: Option<String>,
 
     /// List the layers of one network, a CNN or an ONNX file, with what each costs per image
-    #[arg(long, value_name = "NAME|FILE", num_args = 0..=1, conflicts_with = "memory")]
+    #[arg(long, value_name = "NAME|FILE", num_args = 0..=1, conflicts_with = "bound")]
     layers: Option<Option<String>>,
 
     /// Side of the square input of the network, pixels [default: that of the network]
@@ -41,17 +42,31 @@ pub struct Args {
     memory: MemoryArgs,
 }
 
-/// What an executor on processors does with its memory.
+/// What the memory of an executor or of a GPU is for.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "The batch that fits")]
 struct MemoryArgs {
     /// Find the largest batch of the network that fits this memory of an executor: 512m, 2g, 24GiB
-    #[arg(long, value_name = "SIZE", requires = "network", value_parser = grammar::mib, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIZE", group = "bound", requires = "network", value_parser = grammar::mib, allow_negative_numbers = true)]
     memory: Option<u32>,
 
+    /// Find the largest batch of the network that fits each of these GPUs: L4,A100
+    #[arg(long, value_name = "LIST", group = "bound", requires = "network", value_delimiter = ',')]
+    gpu: Vec<String>,
+
     /// Mode of the job
-    #[arg(long, value_enum, default_value_t, requires = "memory")]
+    #[arg(long, value_enum, default_value_t, requires = "bound")]
     mode: ModeArg,
+
+    /// Number format on a GPU: fp32, tf32, amp (mixed precision), bf16, fp16 or int8 [default: the
+    /// usual ones]
+    #[arg(long, value_name = "FORMAT", requires = "gpu", value_parser = public::precision)]
+    dtype: Option<Precision>,
+
+    /// Memory of a GPU that you measured for a batch, in the number format of --dtype: 64=9.5GiB.
+    /// It replaces the expected memory, and other batches and GPUs follow from it
+    #[arg(long, value_name = "BATCH=SIZE", requires = "dtype", value_parser = str::parse::<OwnPeak>)]
+    peak: Vec<OwnPeak>,
 
     /// Threads per executor, C
     #[arg(long, short = 'C', value_name = "C", default_value_t = 1, requires = "memory", value_parser = grammar::one_cores, allow_negative_numbers = true)]
@@ -85,6 +100,14 @@ impl MemoryArgs {
             }
             None => Ok(Work::Inference { threads }),
         }
+    }
+
+    /// Answers for a network on GPUs.
+    fn on_gpus(&self, network: &str, image_px: Option<u32>, format: Format) -> anyhow::Result<String> {
+        let mode = if self.mode == ModeArg::Training { Mode::Training } else { Mode::Inference };
+        let (gpus, precision, peaks) = (&self.gpu[..], self.dtype, &self.peak[..]);
+        let asked = gpu_batches::Question { network, image_px, mode, gpus, precision, peaks };
+        Ok(gpu_batches::Answer::new(&asked)?.render(format))
     }
 
     /// Answers for a network in this much memory.
@@ -179,6 +202,9 @@ impl Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some((name, bound_mib)) = args.network.as_ref().zip(args.memory.memory) {
         return output::print(&args.memory.answer(&Network::named(name)?, args.image_px, bound_mib, args.format)?);
+    }
+    if let Some(name) = args.network.as_ref().filter(|_| !args.memory.gpu.is_empty()) {
+        return output::print(&args.memory.on_gpus(name, args.image_px, args.format)?);
     }
     if let Some(name) = args.network()? {
         let network = Network::named(name)?;

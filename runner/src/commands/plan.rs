@@ -17,7 +17,7 @@ use foreglow_launch::export;
 use foreglow_model::{JointPredictor, PublicJob, extrapolated};
 use foreglow_networks::never_run::{Differences, NeverRun, never_run};
 use foreglow_networks::public::{PublicArgs, beside, is_network, public_job, unknown_word};
-use foreglow_shared::{Context, JobGroup, NO_IMAGE_PX, Timestamp};
+use foreglow_shared::{Context, JobGroup, NO_IMAGE_PX, Sample, Timestamp};
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
 /// compare all others: executors and cores, and machine types, batch and partition sizes if the
@@ -144,7 +144,7 @@ fn answer(args: &Args) -> anyhow::Result<PlanAnswer> {
     let group = args.source.group(&samples, &is_of_size)?;
     outliers::warn(&args.source, &measured, &group.definition)?;
     if args.public.is_beside() {
-        return beside_samples(args, group);
+        return beside_samples(args, group, &measured);
     }
     let definition = group.definition.clone();
     let answer = args.machines.plan(&args.question, &args.totals, group, None)?.answer()?;
@@ -158,9 +158,9 @@ fn without_samples(args: &Args, name: &str) -> anyhow::Result<PlanAnswer> {
 }
 
 /// Plans a job on the machine types of its samples, and on others from public measurements.
-fn beside_samples(args: &Args, mut group: JobGroup) -> anyhow::Result<PlanAnswer> {
+fn beside_samples(args: &Args, mut group: JobGroup, measured: &[Sample]) -> anyhow::Result<PlanAnswer> {
     args.machines.set_work(&mut group);
-    from_public(args, beside(group, args.image_px, &args.public, &args.machines, &args.question)?)
+    from_public(args, beside((group, measured), args.image_px, &args.public, &args.machines, &args.question)?)
 }
 
 fn from_public(args: &Args, job: PublicJob) -> anyhow::Result<PlanAnswer> {

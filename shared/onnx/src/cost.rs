@@ -3,6 +3,7 @@
 use crate::Operation;
 use crate::network::Network;
 use crate::plan::{Argument, Plan, Step};
+use crate::tape::{StepBytes, Tape};
 
 /// Bytes of a number in the CNN's format.
 const FLOAT: u64 = 4;
@@ -64,6 +65,8 @@ pub struct Costs {
     pub inference_bytes: u64,
     /// Bytes of all activations, which a backward pass needs.
     pub training_bytes: u64,
+    /// Peaks of the tensors of a step on a GPU.
+    pub step: StepBytes,
 }
 
 impl Costs {
@@ -112,6 +115,7 @@ impl Network {
         }
         costs.inference_bytes = alive(plan).saturating_mul(FLOAT);
         costs.training_bytes = costs.activations().saturating_add(count(&plan.shapes[0])).saturating_mul(FLOAT);
+        costs.step = Tape::of_plan(self, plan).step_bytes();
         costs
     }
 

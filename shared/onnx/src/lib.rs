@@ -25,6 +25,7 @@ mod read;
 mod resample;
 mod rules;
 mod scan;
+mod tape;
 #[cfg(test)]
 mod tests;
 mod weight;
@@ -41,6 +42,7 @@ pub use self::plan::{Argument, Plan, Step, ValueId, WeightId};
 pub use self::random::Draw;
 pub use self::resample::{Filter, Resampling};
 pub use self::scan::CumSum;
+pub use self::tape::{Operand, PeakBytes, Rule, StepBytes, Tape, TensorId};
 pub use self::weight::{Weight, WeightRange};
 
 /// Oldest and newest supported operator set.

@@ -3,19 +3,25 @@
 //! timm's benchmark trains with a batch of 512 and reduces it on every out-of-memory error, in
 //! steps of a quarter and a third: each network has a largest batch that fitted and a next larger
 //! one that did not. The need of a batch is computed from the graph of the training step
-//! (`memory/timm_memory.py`); the usable share of the GPU's memory is learned from the networks of
-//! other families.
+//! (`memory/timm_memory.py`), or estimated from the activations; the usable share of the GPU's
+//! memory is learned from the networks of other families.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context as _;
-use foreglow_model::{Bracket, UsableMemory};
+use foreglow_model::{
+    BatchMemory, Bracket, GraphSums, LargestBatch, MemorySource, NetworkCosts, PeakBytes, Precision, StepBytes,
+    StepMemory, UsableMemory,
+};
+use foreglow_shared::Mode;
 
 use crate::protocol::Places;
 
 /// Memory needs of training steps, written by `tests/accuracy/memory/timm_memory.py`.
 const NEEDS: &str = "tests/accuracy/memory/timm_memory.csv";
+/// Costs of networks without a graph.
+const COSTS: &str = "model/public/data/networks.csv";
 /// Measurements by memory format.
 const FILES: [(&str, &str); 2] = [
     ("channels last", "timm/train-amp-nhwc-pt112-cu113-rtx3090.csv"),
@@ -29,8 +35,6 @@ const STEPS: [u32; 18] = [512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8
 const LARGEST: u32 = STEPS[0];
 /// Share of answers that may be too optimistic.
 const RISK: f64 = 0.01;
-/// Weights, gradients and momentum in 32-bit floats.
-const BYTES_PER_PARAMETER: f64 = 12.0;
 /// Sources of weights before the name of a network.
 const SOURCES: [&str; 8] = ["tf_", "legacy_", "gluon_", "tv_", "swsl_", "ssl_", "ig_", "adv_"];
 
@@ -49,8 +53,12 @@ pub struct BracketScore {
     pub too_optimistic: usize,
     /// Networks of which a larger bracket fitted.
     pub too_pessimistic: usize,
+    /// Right brackets of the expected batch.
+    pub expected_right: usize,
+    /// Networks of which a batch above the upper limit fitted.
+    pub above: usize,
     /// Usable share of the memory, learned from all networks.
-    pub usable: f64,
+    pub usable: UsableMemory,
 }
 
 impl BracketScore {
@@ -63,15 +71,16 @@ impl BracketScore {
 /// A network with the largest batch that fitted.
 struct Network {
     family: String,
-    /// Need of the graph and of an image, as shares of the memory.
-    fixed: f64,
-    per_image: f64,
+    memory: StepMemory,
     fitted: u32,
 }
 
 impl Network {
+    /// Returns the bytes of a step as a share of the memory.
     fn need(&self, batch: u32) -> f64 {
-        self.fixed + self.per_image * f64::from(batch)
+        let fixed = self.memory.fixed_bytes(Mode::Training, Precision::Mixed);
+        let images = self.memory.bytes_per_image(Mode::Training, Precision::Mixed) * f64::from(batch);
+        (fixed + images) / GPU_BYTES
     }
 
     /// Returns the bracket of the measured batch among these batches.
@@ -82,9 +91,13 @@ impl Network {
         Bracket { fitted, failed: failed.map_or(f64::INFINITY, |place| self.need(batches[place])) }
     }
 
-    /// Returns the largest of these batches whose need is at most a share of the memory.
-    fn predicted(&self, batches: &[u32], share: f64) -> u32 {
-        batches.iter().copied().find(|batch| self.need(*batch) <= share).unwrap_or(0)
+    /// Returns the largest of these batches that certainly fits a share of the memory, that is
+    /// expected to fit and that can fit.
+    fn predicted(&self, batches: &[u32], usable: UsableMemory) -> [u32; 3] {
+        let memory = BatchMemory::with_usable(&self.memory, Mode::Training, Precision::Mixed, usable);
+        let LargestBatch { surely, expected, at_most } = memory.largest_batch(GPU_BYTES);
+        [surely, expected, at_most]
+            .map(|most| batches.iter().copied().find(|batch| u64::from(*batch) <= most).unwrap_or(0))
     }
 }
 
@@ -93,13 +106,15 @@ impl Network {
 /// # Errors
 /// A table is missing or invalid.
 pub fn bracket_scores(places: &Places) -> anyhow::Result<Vec<BracketScore>> {
-    let needs = needs(&places.project.join(NEEDS))?;
+    let needs = [needs(&places.project.join(NEEDS))?, costs(&places.project.join(COSTS))?];
     let halving: Vec<u32> = STEPS.iter().copied().filter(|batch| batch.is_power_of_two()).collect();
     let mut scores = Vec::new();
-    for (name, file) in FILES {
-        let networks = networks(&places.data.join(file), &needs)?;
-        for (width, batches) in [("halving", &halving[..]), ("all steps", &STEPS[..])] {
-            scores.push(score(format!("{name}, {width}"), &networks, batches)?);
+    for (source, needs) in ["", ", from activations"].into_iter().zip(&needs) {
+        for (name, file) in FILES {
+            let networks = networks(&places.data.join(file), needs)?;
+            for (width, batches) in [("halving", &halving[..]), ("all steps", &STEPS[..])] {
+                scores.push(score(format!("{name}, {width}{source}"), &networks, batches)?);
+            }
         }
     }
     Ok(scores)
@@ -112,13 +127,17 @@ fn score(name: String, networks: &[Network], batches: &[u32]) -> anyhow::Result<
         UsableMemory::fit(&brackets, RISK).context("no batch failed")
     };
     let families: BTreeSet<&str> = networks.iter().map(|network| network.family.as_str()).collect();
-    let usable = brackets(&|_| true)?.surely;
+    let usable = brackets(&|_| true)?;
     let (mut right, mut too_optimistic, mut too_pessimistic) = (0, 0, 0);
+    let (mut expected_right, mut above) = (0, 0);
     for family in &families {
-        let share = brackets(&|network| network.family != *family)?.surely;
+        let usable = brackets(&|network| network.family != *family)?;
         for network in networks.iter().filter(|network| network.family == *family) {
             let measured = batches.iter().copied().find(|batch| *batch <= network.fitted).unwrap_or(0);
-            match network.predicted(batches, share).cmp(&measured) {
+            let [surely, expected, at_most] = network.predicted(batches, usable);
+            expected_right += usize::from(expected == measured);
+            above += usize::from(measured > at_most);
+            match surely.cmp(&measured) {
                 std::cmp::Ordering::Equal => right += 1,
                 std::cmp::Ordering::Greater => too_optimistic += 1,
                 std::cmp::Ordering::Less => too_pessimistic += 1,
@@ -132,6 +151,8 @@ fn score(name: String, networks: &[Network], batches: &[u32]) -> anyhow::Result<
         right,
         too_optimistic,
         too_pessimistic,
+        expected_right,
+        above,
         usable,
     })
 }
@@ -143,16 +164,34 @@ fn family(model: &str) -> String {
     bare.chars().take_while(char::is_ascii_lowercase).collect()
 }
 
-/// Needs by name and image size: bytes of a training step without images, and of an image.
-type Needs = BTreeMap<(String, u32), [f64; 2]>;
+/// Memory of training steps by name and image size.
+type Needs = BTreeMap<(String, u32), StepMemory>;
+
+/// Returns the memory of a network from the peak of training in mixed precision.
+fn memory(parameters: u64, peak: PeakBytes) -> StepMemory {
+    let peaks = StepBytes { training: [PeakBytes::default(), peak], ..StepBytes::default() };
+    StepMemory { parameters, peaks, source: MemorySource::Graph }
+}
 
 fn needs(path: &Path) -> anyhow::Result<Needs> {
-    let names = ["model", "pixels", "parameters", "peak_bytes", "peak_bytes_per_image"];
     let mut needs = Needs::new();
-    for row in rows(path, &names)? {
-        let number = |place: usize| row[place].parse::<f64>().with_context(|| format!("{row:?} has no number"));
+    for row in rows(path, &["model", "pixels", "parameters", "peak_bytes", "peak_bytes_per_image"])? {
+        let number = |place: usize| row[place].parse::<u64>().with_context(|| format!("{row:?} has no number"));
         let key = (row[0].clone(), row[1].parse().with_context(|| format!("{row:?} has no size"))?);
-        needs.insert(key, [number(3)? + BYTES_PER_PARAMETER * number(2)?, number(4)?]);
+        needs.insert(key, memory(number(2)?, PeakBytes { fixed: number(3)?, per_image: number(4)? }));
+    }
+    Ok(needs)
+}
+
+/// Estimates the memory of the networks with known costs.
+fn costs(path: &Path) -> anyhow::Result<Needs> {
+    let mut needs = Needs::new();
+    for row in rows(path, &["network", "image_px", "parameters_m", "activations_m"])? {
+        let number = |place: usize| row[place].parse::<f64>().with_context(|| format!("{row:?} has no number"));
+        let px = row[1].parse().with_context(|| format!("{row:?} has no size"))?;
+        let mut network = NetworkCosts::of_graph(&row[0], px, GraphSums::default());
+        (network.parameters_m, network.activations_m) = (number(2)?, number(3)?);
+        needs.insert((row[0].clone(), px), StepMemory::of_costs(&network));
     }
     Ok(needs)
 }
@@ -163,10 +202,8 @@ fn networks(path: &Path, needs: &Needs) -> anyhow::Result<Vec<Network>> {
         let fitted: u32 = row[2].parse().with_context(|| format!("{row:?} has no batch"))?;
         anyhow::ensure!(fitted <= LARGEST, "{row:?}: the batch is above {LARGEST}");
         let key = (row[0].clone(), row[1].parse().with_context(|| format!("{row:?} has no size"))?);
-        let Some([fixed, per_image]) = needs.get(&key).map(|need| need.map(|bytes| bytes / GPU_BYTES)) else {
-            continue;
-        };
-        networks.push(Network { family: family(&key.0), fixed, per_image, fitted });
+        let Some(memory) = needs.get(&key) else { continue };
+        networks.push(Network { family: family(&key.0), memory: *memory, fitted });
     }
     Ok(networks)
 }
@@ -186,9 +223,6 @@ fn rows(path: &Path, names: &[&str]) -> anyhow::Result<Vec<Vec<String>>> {
 
 #[cfg(test)]
 mod tests {
-    use foreglow_model::{GraphSums, NetworkCosts, Precision, StepMemory};
-    use foreglow_shared::Mode;
-
     use super::*;
 
     #[test]
@@ -198,38 +232,20 @@ mod tests {
     }
 
     #[test]
-    fn of_timms_networks_96_percent_need_more_than_the_least_memory_from_their_costs() {
-        let places = Places::new(None);
-        let needs = needs(&places.project.join(NEEDS)).unwrap();
-        let columns = ["network", "image_px", "parameters_m", "activations_m"];
-        let costs = rows(&places.project.join("model/public/data/networks.csv"), &columns).unwrap();
-        let (mut more, mut all) = (0, 0);
-        for row in &costs {
-            let px = row[1].parse().unwrap();
-            let Some([_, per_image]) = needs.get(&(row[0].clone(), px)) else { continue };
-            let mut network = NetworkCosts::of_graph(&row[0], px, GraphSums::default());
-            (network.parameters_m, network.activations_m) = (row[2].parse().unwrap(), row[3].parse().unwrap());
-            let least = StepMemory::at_least(&network);
-            let bytes = |batch| least.bytes(batch, Mode::Training, Precision::Mixed);
-            all += 1;
-            more += usize::from(*per_image > bytes(1) - bytes(0));
-        }
-        assert_eq!(all, 766);
-        let percent = 100.0 * f64::from(more as u32) / f64::from(all);
-        assert!((95.5..96.5).contains(&percent), "{percent}");
-    }
-
-    #[test]
     fn a_bracket_ends_at_the_next_batch_that_was_tried() {
-        let network = |fitted| Network { family: String::new(), fixed: 0.1, per_image: 0.001, fitted };
-        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        // Weights of 0.1 of the memory, and 0.001 of it for an image.
+        let peak = PeakBytes { fixed: 0, per_image: (GPU_BYTES / 1000.0) as u64 };
+        let memory = memory((0.1 * GPU_BYTES / 12.0) as u64, peak);
+        let network = |fitted| Network { family: String::new(), memory, fitted };
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-6;
         let fine = network(384).bracket(&STEPS);
         assert!(near(fine.fitted, 0.484) && near(fine.failed, 0.612), "{fine:?}");
         let halved = network(384).bracket(&[512, 256, 128]);
         assert!(near(halved.fitted, 0.356) && near(halved.failed, 0.612), "{halved:?}");
         assert_eq!(network(512).bracket(&STEPS).failed, f64::INFINITY);
-        assert_eq!(network(1).predicted(&STEPS, 0.5), 384);
-        assert_eq!(network(1).predicted(&STEPS, 0.05), 0);
+        let usable = |surely| UsableMemory { surely, expected: 0.9, at_most: 1.0 };
+        assert_eq!(network(1).predicted(&STEPS, usable(0.5)), [384, 512, 512]);
+        assert_eq!(network(1).predicted(&STEPS, usable(0.05))[0], 0);
     }
 
     #[test]
@@ -245,5 +261,25 @@ mod tests {
         assert!(score.percent(score.right) >= 95.0, "{score:?}");
         // The aim is 1 %; the tested families are not those from which the share was learned.
         assert!(score.percent(score.too_optimistic) <= 1.5, "{score:?}");
+    }
+
+    #[test]
+    fn the_shares_that_answers_use_are_those_of_the_brackets() {
+        let places = Places::new(None);
+        if !places.data.join(FILES[0].1).exists() {
+            eprintln!("skipped: there is no {} in {}", FILES[0].1, places.data.display());
+            return;
+        }
+        let scores = bracket_scores(&places).unwrap();
+        let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.005;
+        for (name, used) in [
+            ("channels first, all steps", UsableMemory::WITH_GRAPH),
+            ("channels first, all steps, from activations", UsableMemory::WITHOUT_GRAPH),
+        ] {
+            let usable = scores.iter().find(|score| score.name == name).unwrap().usable;
+            let pairs =
+                [(usable.surely, used.surely), (usable.expected, used.expected), (usable.at_most, used.at_most)];
+            assert!(pairs.iter().all(|(learned, used)| near(*learned, *used)), "{name}: {usable:?} and {used:?}");
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! those of the options of `foreglow plan`.
 
 use foreglow_model::{
-    NetworkCosts, NetworkFromFile, NetworkSource, Precision, SoftwareKind, StepMemory, UnmeasuredJob,
+    MemorySource, NetworkCosts, NetworkFromFile, NetworkSource, PeakBytes, Precision, SoftwareKind, StepBytes,
+    StepMemory, UnmeasuredJob,
 };
 use foreglow_shared::{
     DEADLINE_SECS, DEFAULT_PROBABILITY, MONEY, Mode, PROBABILITIES, compact_duration, decoded, encoded, number,
@@ -25,7 +26,7 @@ pub fn is_unmeasured(fragment: &str) -> bool {
 /// Writes a question. What has its usual value is omitted, except for the four parts that everyone
 /// asks about.
 pub fn fragment(job: &UnmeasuredJob, limits: Limits) -> String {
-    let UnmeasuredJob { network, image_px, mode, images, epochs, batch_size, precision, software, known } = job;
+    let UnmeasuredJob { network, image_px, mode, images, epochs, batch_size, precision, software, known, peaks } = job;
     let mut fragment = format!("{PREFIX}{}", encoded(network.name()));
     let mut add = |name: &str, value: String| fragment.push_str(&format!("&{name}={value}"));
     add("mode", mode.to_string());
@@ -53,6 +54,7 @@ pub fn fragment(job: &UnmeasuredJob, limits: Limits) -> String {
         add("software", kind.name().to_owned());
     }
     known.iter().for_each(|known| add("known", encoded(&known.to_string())));
+    peaks.iter().for_each(|peak| add("peak", encoded(&peak.to_string())));
     if let NetworkSource::File(file) = network {
         add("costs", costs_text(file));
     }
@@ -87,6 +89,7 @@ fn set(job: &mut UnmeasuredJob, limits: &mut Limits, name: &str, value: &str) ->
         "batch-size" => job.batch_size = count(value)?,
         "dtype" => job.precision = Precision::named(value)?,
         "software" => job.software = Some(SoftwareKind::named(value)?),
+        "peak" => job.peaks.push(text()?.parse().ok()?),
         "known" => job.known.push(text()?.parse().ok()?),
         "deadline" => {
             limits.deadline_secs = Some(parse_duration(&text()?).filter(|secs| DEADLINE_SECS.contains(secs))?);
@@ -105,17 +108,17 @@ fn count(value: &str) -> Option<u32> {
 /// Writes the costs and the memory of a network of a file.
 pub fn costs_text(NetworkFromFile { costs, memory }: &NetworkFromFile) -> String {
     let NetworkCosts { image_px, parameters_m, gmacs, activations_m, is_convolutional, .. } = costs;
-    let StepMemory { parameters, inference_bytes, training_bytes } = memory;
+    let StepMemory { parameters, peaks, .. } = memory;
+    let peaks = peaks.inference.into_iter().chain(peaks.training);
+    let peaks: String = peaks.map(|peak| format!(":{}:{}", peak.fixed, peak.per_image)).collect();
     let kind = if *is_convolutional { "cnn" } else { "other" };
-    format!("{image_px}:{parameters_m}:{gmacs}:{activations_m}:{kind}:{parameters}:{inference_bytes}:{training_bytes}")
+    format!("{image_px}:{parameters_m}:{gmacs}:{activations_m}:{kind}:{parameters}{peaks}")
 }
 
 /// Reads [`costs_text`]; `None` if it is invalid.
 pub fn costs(name: &str, text: &str) -> Option<NetworkFromFile> {
     let parts: Vec<&str> = text.split(':').collect();
-    let [px, parameters_m, gmacs, activations_m, kind, parameters, inference, training] = parts.as_slice() else {
-        return None;
-    };
+    let [px, parameters_m, gmacs, activations_m, kind, parameters, peaks @ ..] = parts.as_slice() else { return None };
     let positive = |text: &str| number(text).filter(|number| *number > 0.0);
     let costs = NetworkCosts {
         name: name.to_owned(),
@@ -126,12 +129,25 @@ pub fn costs(name: &str, text: &str) -> Option<NetworkFromFile> {
         gmacs: positive(gmacs)?,
         activations_m: positive(activations_m)?,
     };
-    let memory = StepMemory {
-        parameters: parameters.parse().ok()?,
-        inference_bytes: inference.parse().ok()?,
-        training_bytes: training.parse().ok()?,
-    };
-    Some(NetworkFromFile { costs, memory })
+    let parameters = parameters.parse().ok()?;
+    let peaks: Vec<u64> = peaks.iter().map(|bytes| bytes.parse().ok()).collect::<Option<_>>()?;
+    let source = MemorySource::Graph;
+    Some(NetworkFromFile { costs, memory: StepMemory { parameters, peaks: step_bytes(&peaks)?, source } })
+}
+
+/// Reads the peaks of a step. Links of earlier versions have only the bytes of an image in 32 bits.
+fn step_bytes(numbers: &[u64]) -> Option<StepBytes> {
+    let peak = |fixed, per_image| PeakBytes { fixed, per_image };
+    match *numbers {
+        [a, b, c, d, e, f, g, h] => {
+            Some(StepBytes { inference: [peak(a, b), peak(c, d)], training: [peak(e, f), peak(g, h)] })
+        }
+        [inference, training] => {
+            let peaks = |bytes| [peak(0, bytes), peak(0, bytes / 2)];
+            Some(StepBytes { inference: peaks(inference), training: peaks(training) })
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -154,10 +170,15 @@ mod tests {
                 gmacs: 0.1 + 0.2,
                 activations_m: 3.5,
             },
-            memory: StepMemory { parameters: 1_250_000, inference_bytes: 5, training_bytes: 17 },
+            memory: StepMemory {
+                parameters: 1_250_000,
+                peaks: step_bytes(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap(),
+                source: MemorySource::Graph,
+            },
         };
         let named = UnmeasuredJob {
             known: vec!["RTX 3090=812/s".parse().unwrap(), "8xA100=9500.25/s".parse().unwrap()],
+            peaks: vec!["64=9.5GiB".parse().unwrap()],
             software: Some(SoftwareKind::Example),
             image_px: Some(160),
             batch_size: 64,
@@ -169,6 +190,13 @@ mod tests {
         for job in [named, of_file, UnmeasuredJob::default()] {
             assert_eq!(read(&fragment(&job, limits())), Ok((job, limits())));
         }
+    }
+
+    #[test]
+    fn links_of_earlier_versions_have_the_bytes_of_an_image_in_32_bits() {
+        let file = costs("net.onnx", "224:1.5:2:3:cnn:1500000:10:40").unwrap();
+        assert_eq!(file.memory.peaks.training.map(|peak| peak.per_image), [40, 20]);
+        assert_eq!(costs("net.onnx", "224:1.5:2:3:cnn:1500000:10:40:7"), None);
     }
 
     #[test]
@@ -187,6 +215,7 @@ mod tests {
             "mode=learning",
             "dtype=fp64",
             "known=L4",
+            "peak=64",
             "deadline=soon",
             "budget=-1",
             "probability=2",

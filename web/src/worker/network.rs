@@ -3,7 +3,7 @@
 
 use std::io::{Read, Seek};
 
-use foreglow_model::{NetworkFromFile, StepMemory};
+use foreglow_model::NetworkFromFile;
 use foreglow_onnx::{Costs, Dimension, Error, LayerCost, Network};
 use foreglow_shared::format_integer;
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ impl NetworkHtml {
         let costs = network.costs(&network.plan([1, channels, height, width])?);
         let is_open = network.input.iter().skip(2).any(|side| matches!(side, Dimension::Open(_)));
         let side = u32::try_from(height).ok().filter(|_| height == width);
-        let network = side.map(|side| costs_text(&of_graph(name, side, &costs)));
+        let network = side.map(|side| costs_text(&NetworkFromFile::of_graph(name, side, &costs)));
         let name = escaped(name);
         Ok(Self {
             network,
@@ -58,15 +58,6 @@ impl NetworkHtml {
             is_open,
         })
     }
-}
-
-/// Returns the costs and the memory of a graph.
-fn of_graph(name: &str, image_px: u32, costs: &Costs) -> NetworkFromFile {
-    let Costs { parameters, inference_bytes, training_bytes, .. } = *costs;
-    let memory = StepMemory { parameters, inference_bytes, training_bytes };
-    let layers = costs.layers.iter();
-    let layers = layers.map(|layer| (layer.multiply_accumulates, layer.activations, layer.convolution.is_some()));
-    NetworkFromFile::of_layers(name, image_px, memory, layers)
 }
 
 fn cell(number: u64) -> String {

@@ -20,7 +20,20 @@ pub(super) fn describe(basis: &PublicBasis) -> String {
 pub(super) fn notes(basis: &PublicBasis) -> String {
     let order = basis.describe_order().map(|order| format!("{order}\n"));
     let left_out = basis.left_out.iter().map(|(machine, reason)| format!("Left out: {machine}, because {reason}.\n"));
+    let may_not_fit = doubts(&basis.may_not_fit).map(|(machines, reason)| format!("Note: on {machines}, {reason}.\n"));
     let notes = basis.notes.iter().map(|note| format!("Note: {note}.\n"));
-    let lines: String = order.into_iter().chain(left_out).chain(notes).collect();
+    let lines: String = order.into_iter().chain(left_out).chain(may_not_fit).chain(notes).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+/// Returns the machine types with the same reason in one line each.
+fn doubts(may_not_fit: &[(String, String)]) -> impl Iterator<Item = (String, &str)> {
+    let mut by_reason: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (machine, reason) in may_not_fit {
+        match by_reason.iter_mut().find(|(_, known)| known == reason) {
+            Some((machines, _)) => machines.push(machine),
+            None => by_reason.push((vec![machine], reason)),
+        }
+    }
+    by_reason.into_iter().map(|(machines, reason)| (machines.join(", "), reason))
 }

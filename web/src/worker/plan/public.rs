@@ -61,9 +61,18 @@ impl Public {
         Some(Hardware {
             gpus: format!("{} × {}", accelerators.count, accelerators.name),
             place: format!("{provider} {region}").trim_end().to_owned(),
-            memory: format!("{needed} of {gib:.0} GiB"),
+            memory: format!(
+                "{needed} of {gib:.0} GiB{}",
+                if self.doubt(machine).is_some() { ", may not fit" } else { "" }
+            ),
             command: self.job.measuring_command(machine, accelerators.count),
         })
+    }
+
+    /// Returns why the batch may not fit the GPUs of a machine type.
+    fn doubt(&self, machine: &str) -> Option<&str> {
+        let found = self.basis.may_not_fit.iter().find(|(name, _)| name == machine);
+        found.map(|(_, reason)| reason.as_str())
     }
 
     /// Returns a sentence for each machine type that cannot run the job.
@@ -98,7 +107,7 @@ impl Public {
             reasons.iter_mut().filter(|reason| reason.title.starts_with("Cost")).for_each(|reason| {
                 reason.lines.push(price.clone());
             });
-            reasons.push(self.memory(&hardware));
+            reasons.push(self.memory(machine, &hardware));
             reasons.push(Reason {
                 command: Some(hardware.command),
                 ..Reason::new(
@@ -127,13 +136,15 @@ impl Public {
         lines
     }
 
-    fn memory(&self, hardware: &Hardware) -> Reason {
+    fn memory(&self, machine: &str, hardware: &Hardware) -> Reason {
         let line = format!(
-            "Weights and activations of a batch of {}{}. A program needs at least about this much.",
+            "Tensors alive at the peak of a step with a batch of {}{}, and what frameworks and drivers add.",
             self.job.batch_size,
             if self.job.mode == Mode::Training { ", gradients and momenta" } else { "" },
         );
-        Reason::new(format!("Memory of a GPU: {}", hardware.memory), vec![line])
+        let doubt = self.doubt(machine).map(|doubt| format!("Note: {doubt}."));
+        let lines = [line].into_iter().chain(doubt).collect();
+        Reason::new(format!("Memory of a GPU: {}", hardware.memory), lines)
     }
 }
 
@@ -235,6 +246,18 @@ mod tests {
         let reason = plan.omitted.iter().find(|reason| reason.starts_with("g4dn.xlarge: ")).unwrap();
         assert!(reason.contains("needs about") && reason.contains("smaller batch"), "{reason}");
         assert!(plan.arms.iter().all(|arm| arm.machine != "g4dn.xlarge"));
+    }
+
+    #[test]
+    fn a_batch_that_may_not_fit_is_marked_with_the_batch_that_does() {
+        let job = UnmeasuredJob { batch_size: 450, ..UnmeasuredJob::default() };
+        let plan = answer(&job, question()).plan.unwrap().unwrap();
+        let row = plan.rows.iter().find(|row| plan.arms[row.arm].machine == "g6.xlarge").unwrap();
+        let asked = PlanQuestion { explained: Some(plan.selection(row)), ..question() };
+        let reasons = answer(&job, asked).reasons.unwrap();
+        let memory = reasons.iter().find(|reason| reason.title.starts_with("Memory of a GPU")).unwrap();
+        assert!(memory.title.ends_with("GiB, may not fit"), "{}", memory.title);
+        assert!(memory.lines[1].contains("certainly fits"), "{:?}", memory.lines);
     }
 
     #[test]

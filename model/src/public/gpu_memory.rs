@@ -1,0 +1,66 @@
+//! Whether a batch fits the GPUs of a machine type.
+
+use foreglow_public::Gpu;
+use foreglow_shared::{Accelerators, format_integer};
+
+use super::Refusal;
+use crate::{BatchMemory, Estimate};
+
+/// Bytes in a GiB.
+const BYTES_PER_GIB: f64 = 1_073_741_824.0;
+/// Bytes in a MiB.
+const BYTES_PER_MIB: f64 = 1_048_576.0;
+
+/// Returns the memory of a GPU of a machine type, GiB: that of its data sheet, or of the catalog if
+/// that is less, because drivers reserve a part.
+pub(super) fn memory_gib(gpu: &Gpu, accelerators: &Accelerators) -> f64 {
+    let of_catalog = accelerators.memory_mib.map(|mib| f64::from(mib) * BYTES_PER_MIB / BYTES_PER_GIB);
+    of_catalog.filter(|gib| *gib > 0.0).map_or(gpu.memory_gib, |gib| gib.min(gpu.memory_gib))
+}
+
+/// Returns why a batch may not fit a GPU; `None` if it certainly fits.
+///
+/// # Errors
+/// The batch is larger than the largest one that can fit.
+pub(super) fn doubt(memory: &BatchMemory, batch_size: u32, gib: f64) -> Result<Option<String>, Refusal> {
+    let largest = memory.largest_batch(gib * BYTES_PER_GIB);
+    let Estimate { lower, expected, upper } = memory.bytes(batch_size.into()).times(1.0 / BYTES_PER_GIB);
+    if u64::from(batch_size) > largest.at_most {
+        let at_most = largest.at_most;
+        return Err(Refusal::Memory { batch_size, needed_gib: expected, gib, at_most });
+    }
+    let is_sure = u64::from(batch_size) <= largest.surely;
+    Ok((!is_sure).then(|| {
+        let surely = match largest.surely {
+            0 => "no batch certainly fits".to_owned(),
+            batch => format!("a batch of {} certainly fits", format_integer(batch)),
+        };
+        format!(
+            "a batch of {batch_size} may not fit its GPUs of {gib:.0} GiB, because it needs {lower:.0} to {upper:.0} \
+             GiB; {surely}"
+        )
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_public::{BuiltInNetwork, Precision};
+    use foreglow_shared::Mode;
+
+    use super::*;
+
+    #[test]
+    fn a_batch_fits_may_not_fit_or_is_refused() {
+        let networks = BuiltInNetwork::all();
+        let resnet50 = networks.iter().find(|network| network.costs.name == "resnet50").unwrap();
+        let memory = BatchMemory::on_gpu(&resnet50.memory, Mode::Training, Precision::Mixed);
+        let largest = memory.largest_batch(16.0 * BYTES_PER_GIB);
+        let said = |batch: u64| doubt(&memory, batch as u32, 16.0);
+        assert_eq!(said(largest.surely).unwrap(), None);
+        let maybe = said(largest.surely + 1).unwrap().unwrap();
+        assert!(maybe.contains(&format!("a batch of {} certainly fits", largest.surely)), "{maybe}");
+        assert!(said(largest.at_most).is_ok_and(|doubt| doubt.is_some()));
+        let refused = said(largest.at_most + 1).unwrap_err().to_string();
+        assert!(refused.contains(&format!("no batch above {} fits", largest.at_most)), "{refused}");
+    }
+}
