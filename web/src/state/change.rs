@@ -111,9 +111,10 @@ impl Planner {
         set(self.switches, &before.switches, &after.switches);
         set(self.list, &before.list, &after.list);
         let context = |state: &ViewState| state.job().map(|job| job.context.clone());
-        let fitted = |state: &ViewState| -> Result<(JobDefinition, Vec<Job>), UnmeasuredJob> {
-            let context = context(state).ok_or_else(|| state.unmeasured.clone())?;
-            Ok((JobDefinition::of(&context), related(&state.jobs, &context)))
+        let fitted = |state: &ViewState| -> (Option<(JobDefinition, Vec<Job>)>, Option<UnmeasuredJob>) {
+            let measured = context(state).map(|own| (JobDefinition::of(&own), related(&state.jobs, &own)));
+            let unmeasured = measured.is_none().then(|| state.unmeasured.clone());
+            (measured, unmeasured)
         };
         if before.job() != after.job() {
             self.forget_published();

@@ -217,7 +217,7 @@ impl<'a> Pass<'a> {
         let first = entry.operands.first().and_then(|operand| operand.tensor()).zip(read.first().copied().flatten());
         match (entry.rule.result, first) {
             (Place::View, Some((_, storage))) => self.storages.hold(storage),
-            (Place::InPlace, Some((tensor, storage))) if self.is_free(tensor, storage, is_half) => {
+            (Place::Operand, Some((tensor, storage))) if self.is_free(tensor, storage, is_half) => {
                 self.storages.hold(storage)
             }
             _ => self.storages.add(self.bytes(entry.output, is_half)),

@@ -71,10 +71,8 @@ impl Recorder<'_> {
             let mut operands = operands.clone();
             match &step.operation {
                 Operation::Reshape if is_permuted => rule = Rule::MEAN,
-                Operation::Binary(Binary::Mul) => {
-                    if step.values().any(|value| self.gates[value].is_some()) {
-                        (rule, operands) = (Rule::FUNCTION, vec![operands[0]]);
-                    }
+                Operation::Binary(Binary::Mul) if step.values().any(|value| self.gates[value].is_some()) => {
+                    (rule, operands) = (Rule::FUNCTION, vec![operands[0]]);
                 }
                 Operation::Binary(Binary::Add) => {
                     if let Some(product) = self.product(plan, step) {

@@ -43,7 +43,7 @@ pub(super) enum Keeps {
 pub(super) enum Place {
     New,
     /// In the first operand, unless something else needs that.
-    InPlace,
+    Operand,
     /// The first operand seen in another way.
     View,
 }
@@ -74,7 +74,7 @@ impl Rule {
     /// Normalisation of each image by itself.
     pub const LAYER_NORM: Self = Self { format: Format::Full, ..Self::BATCH_NORM };
     /// An activation function whose derivative follows from its result, such as ReLU.
-    pub const ACTIVATION: Self = Self { keeps: Keeps::Result, result: Place::InPlace, ..Self::PLAIN };
+    pub const ACTIVATION: Self = Self { keeps: Keeps::Result, result: Place::Operand, ..Self::PLAIN };
     /// A function whose derivative follows from its argument, such as SiLU.
     pub const FUNCTION: Self = Self { keeps: Keeps::Operands, ..Self::PLAIN };
     /// Max-pool, which keeps the indices of the largest numbers.
@@ -86,7 +86,7 @@ impl Rule {
     /// Sum of tensors.
     pub const SUM: Self = Self { gradient: Gradient::Passed, ..Self::PLAIN };
     /// Bias of a product, which is part of it.
-    pub const BIAS: Self = Self { result: Place::InPlace, format: Format::Half, ..Self::SUM };
+    pub const BIAS: Self = Self { result: Place::Operand, format: Format::Half, ..Self::SUM };
     /// Concatenation.
     pub const CONCAT: Self = Self::SUM;
     /// The same numbers in another shape.

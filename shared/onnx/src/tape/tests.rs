@@ -55,20 +55,27 @@ fn mixed_precision_converts_the_images_and_normalises_them_in_32_bits() {
     assert_eq!(mixed(&[(Rule::LAYER_NORM, 256)]), 4 * 64 + 2 * 256 + 4 * (256 + 256));
 }
 
-/// Peaks of an exported network at a side of its images.
-fn exported(name: &str, px: usize) -> StepBytes {
-    let path = format!("{}/tests/exports/{name}.onnx", env!("CARGO_MANIFEST_DIR"));
-    let network = Network::read(&mut Cursor::new(std::fs::read(path).unwrap())).unwrap();
-    network.costs(&network.plan([1, 3, px, px]).unwrap()).step
+const EXPORTS: [&[u8]; 5] = [
+    include_bytes!("../../tests/exports/convnext.onnx"),
+    include_bytes!("../../tests/exports/densenet.onnx"),
+    include_bytes!("../../tests/exports/efficientnet.onnx"),
+    include_bytes!("../../tests/exports/mobilenet_v3.onnx"),
+    include_bytes!("../../tests/exports/shufflenet_v2.onnx"),
+];
+
+/// Peaks of an exported network with images of 32 pixels.
+fn exported(file: &[u8], batch: usize) -> StepBytes {
+    let network = Network::read(&mut Cursor::new(file)).unwrap();
+    network.costs(&network.plan([batch, 3, 32, 32]).unwrap()).step
 }
 
 #[test]
 fn training_needs_more_than_inference_and_32_bits_more_than_16() {
-    for name in ["convnext", "densenet", "efficientnet", "mobilenet_v3", "shufflenet_v2"] {
-        let StepBytes { inference, training } = exported(name, 32);
+    for file in EXPORTS {
+        let StepBytes { inference, training } = exported(file, 1);
         let bytes = |peak: PeakBytes| peak.fixed + 32 * peak.per_image;
         let ([full, mixed], [less, _]) = (training.map(bytes), inference.map(bytes));
-        assert!(full > mixed && full > less && less > 0, "{name}: {full} {mixed} {less}");
+        assert!(full > mixed && full > less && less > 0, "{full} {mixed} {less}");
     }
 }
 
@@ -85,8 +92,5 @@ fn copies_of_the_weights_and_their_gradients_do_not_depend_on_the_batch() {
 
 #[test]
 fn the_peak_of_an_image_does_not_depend_on_the_batch() {
-    let path = format!("{}/tests/exports/convnext.onnx", env!("CARGO_MANIFEST_DIR"));
-    let network = Network::read(&mut Cursor::new(std::fs::read(path).unwrap())).unwrap();
-    let step = |batch| network.costs(&network.plan([batch, 3, 32, 32]).unwrap()).step;
-    assert_eq!(step(1), step(6));
+    assert_eq!(exported(EXPORTS[0], 1), exported(EXPORTS[0], 6));
 }
