@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_fold_of_many_contexts_has_whole_contexts_and_one_beyond_all_of_them_has_all() {
-        for (contexts, parts) in [(60, 1), (80, 2), (150, 2)] {
+        for (contexts, parts) in [(60, 1), (80, 2), (100, 2)] {
             let ensemble = ensemble(contexts);
             let (table, extent) = (&ensemble.state.table, &ensemble.state.extent);
             let inside = folds(table, extent, &Shape::Inside);
