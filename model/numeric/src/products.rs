@@ -108,8 +108,8 @@ mod avx2 {
     }
 }
 
-/// Two registers of two lanes: the same digits in a third of the time, because the module of the
-/// browser is linked for size and not vectorised.
+/// Two registers of two lanes: the same digits in about half of the time, because the module of
+/// the browser is linked for size and not vectorised.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128 {
     use std::arch::wasm32::{f64x2_add, f64x2_extract_lane, f64x2_mul, f64x2_splat, v128, v128_load};
