@@ -1,6 +1,6 @@
 //! What determines the memory of a step on a GPU.
 
-use foreglow_onnx::{PeakBytes, StepBytes};
+use foreglow_onnx::{Costs, PeakBytes, StepBytes};
 use foreglow_shared::Mode;
 
 use crate::{NetworkCosts, Precision};
@@ -38,6 +38,11 @@ pub struct StepMemory {
 }
 
 impl StepMemory {
+    /// Returns the memory of a network whose graph has these costs.
+    pub fn of_graph(Costs { parameters, step, .. }: &Costs) -> Self {
+        Self { parameters: *parameters, peaks: *step, source: MemorySource::Graph }
+    }
+
     /// Returns the memory of a network whose graph is unknown, from its costs.
     pub fn of_costs(costs: &NetworkCosts) -> Self {
         let parameters = (costs.parameters_m * 1e6) as u64;

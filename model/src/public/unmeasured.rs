@@ -1,7 +1,7 @@
 //! A job without samples, as a user describes it.
 
 use foreglow_onnx::Costs;
-use foreglow_public::{GraphSums, MemorySource, NetworkCosts, Precision, SoftwareKind, StepMemory};
+use foreglow_public::{GraphSums, NetworkCosts, Precision, SoftwareKind, StepMemory};
 use foreglow_shared::{JobDefinition, Mode, NO_IMAGE_PX, UNKNOWN_SIZE, Workload, shell_word};
 
 use super::{OwnPeak, OwnSpeed, UnmeasuredError};
@@ -52,13 +52,11 @@ pub struct NetworkFromFile {
 impl NetworkFromFile {
     /// Creates the network of a graph with these costs.
     pub fn of_graph(name: &str, image_px: u32, costs: &Costs) -> Self {
-        let Costs { parameters, step, .. } = *costs;
-        let mut sums = GraphSums { parameters, ..GraphSums::default() };
+        let mut sums = GraphSums { parameters: costs.parameters, ..GraphSums::default() };
         for layer in &costs.layers {
             sums.add(layer.multiply_accumulates, layer.activations, layer.convolution.is_some());
         }
-        let memory = StepMemory { parameters, peaks: step, source: MemorySource::Graph };
-        Self { costs: NetworkCosts::of_graph(name, image_px, sums), memory }
+        Self { costs: NetworkCosts::of_graph(name, image_px, sums), memory: StepMemory::of_graph(costs) }
     }
 }
 

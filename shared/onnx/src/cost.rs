@@ -85,14 +85,6 @@ impl Costs {
         sum(self.layers.iter().map(|layer| layer.traffic_bytes))
     }
 
-    /// Returns the bytes of memory that a batch needs in 32-bit floats: weights and activations.
-    /// Training also holds a gradient and a momentum for each weight.
-    pub fn memory_bytes(&self, batch: u64, is_training: bool) -> u64 {
-        let (copies, activations) = if is_training { (3, self.training_bytes) } else { (1, self.inference_bytes) };
-        let weights = self.parameters.saturating_mul(FLOAT).saturating_mul(copies);
-        weights.saturating_add(activations.saturating_mul(batch))
-    }
-
     /// Returns the layers that compute something.
     pub fn launches(&self) -> usize {
         self.layers.iter().filter(|layer| !layer.is_view).count()

@@ -165,6 +165,8 @@ fn what_a_run_used_is_told_beside_what_was_asked_for() {
     // 110 ms of tasks in the 120 ms of the stage.
     assert!((span.secs - 0.12).abs() < 1e-12 && (span.busy_cores - 11.0 / 12.0).abs() < 1e-12, "{span:?}");
     assert_eq!(logged.executors, [(0.0, 1)]);
+    let lost = read(changed("\"Timestamp\":4000", "\"Timestamp\":3100").as_bytes(), 4096).unwrap();
+    assert_eq!(lost.runs().unwrap()[0].logged().unwrap().executors, [(0.0, 1), (0.1, 0)]);
     let used = logged.used;
     assert_eq!(
         (used.executors_asked, used.executors, used.mean_executors, used.executors_removed),

@@ -2,7 +2,7 @@
 
 mod plan_worker;
 mod request;
-pub mod session;
+pub mod storage;
 mod tables;
 mod worker;
 

@@ -63,8 +63,8 @@ pub fn NetworkPanel() -> impl IntoView {
                 </div>
                 <h3>"Memory in 32-bit floats, MiB"</h3>
                 <p class="hush">
-                    "Weights and activations; for training also a gradient and a momentum for each weight. Programs and libraries \
-                     add to this."
+                    "Tensors alive at the peak of a step; for training also a gradient and a momentum for each weight. Programs \
+                     and libraries add to this."
                 </p>
                 <div class="scroll">
                     <table>

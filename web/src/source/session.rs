@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use crate::client::session;
+use crate::client::storage;
 use crate::data::view_state::Rest;
 use crate::state::Planner;
 
@@ -11,7 +11,7 @@ const KEY: &str = "foreglow.state.v1";
 
 /// What this tab kept before a reload.
 pub fn rest() -> Rest {
-    session::kept(KEY).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    storage::kept(KEY).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
 /// Keeps session storage current.
@@ -25,7 +25,7 @@ pub fn follow(planner: Planner) {
         let Some(rest) = untrack(|| planner.state()).rest() else { return };
         // If it cannot be kept, a reload loses the other jobs; the shown one is in the link.
         if let Ok(text) = serde_json::to_string(&rest) {
-            session::keep(KEY, &text);
+            storage::keep(KEY, &text);
         }
     });
 }

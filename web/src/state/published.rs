@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 
 use super::{Compared, Evaluated, Fit, OpenedFiles, Planner};
-use crate::client::{COMPARISON, READER, RunningRequest, session};
+use crate::client::{COMPARISON, READER, RunningRequest, storage};
 use crate::worker::messages::{Published, Request, Response, SampleSource};
 
 /// Key of the fingerprint of a job with the sentences about the whole jobs beside it: a reload
@@ -45,7 +45,7 @@ impl Planner {
                 Ok(Response::Evaluated(published)) => self.evaluated.set(Evaluated::Ready(Arc::new(*published))),
                 Ok(Response::HeldOut(own)) => self.held_out.set(Some(own)),
                 Ok(Response::WholeJobs(sentences)) => {
-                    session::keep(WHOLE_JOBS, &format!("{of_job}\n{}", sentences.join("\n")));
+                    storage::keep(WHOLE_JOBS, &format!("{of_job}\n{}", sentences.join("\n")));
                     self.whole_jobs.set(sentences);
                 }
                 Ok(_) => {}
@@ -104,7 +104,7 @@ impl Planner {
 
 /// Returns the sentences that were kept for a job.
 fn kept_whole_jobs(of_job: &str) -> Vec<String> {
-    let text = session::kept(WHOLE_JOBS).unwrap_or_default();
+    let text = storage::kept(WHOLE_JOBS).unwrap_or_default();
     let mut lines = text.lines();
     if lines.next() == Some(of_job) { lines.map(str::to_owned).collect() } else { Vec::new() }
 }

@@ -3,9 +3,9 @@
 
 use std::io::{Read, Seek};
 
-use foreglow_model::NetworkFromFile;
+use foreglow_model::{NetworkFromFile, Precision, StepMemory};
 use foreglow_onnx::{Costs, Dimension, Error, LayerCost, Network};
-use foreglow_shared::format_integer;
+use foreglow_shared::{Mode, format_integer};
 use serde::{Deserialize, Serialize};
 
 use crate::data::text::escaped;
@@ -53,7 +53,7 @@ impl NetworkHtml {
         Ok(Self {
             network,
             costs: costs_row(&name, shape, &costs),
-            memory: memory_rows(&name, &costs),
+            memory: memory_rows(&name, &StepMemory::of_graph(&costs)),
             layers: layers(&name, &costs),
             is_open,
         })
@@ -75,14 +75,15 @@ fn costs_row(name: &str, [channels, height, width]: [usize; 3], costs: &Costs) -
     )
 }
 
-fn memory_rows(name: &str, costs: &Costs) -> String {
-    let row = |(label, is_training): (&str, bool)| {
-        let cells = BATCHES.map(|batch| {
-            format!("<td class=\"number\">{:.1}</td>", costs.memory_bytes(batch, is_training) as f64 / MIB)
-        });
-        format!("<tr><th scope=\"row\">{name}</th><td>{label}</td>{}</tr>", cells.concat())
+fn memory_rows(name: &str, memory: &StepMemory) -> String {
+    let row = |mode: Mode| {
+        let bytes = |batch: u64| {
+            memory.fixed_bytes(mode, Precision::Fp32) + batch as f64 * memory.bytes_per_image(mode, Precision::Fp32)
+        };
+        let cells = BATCHES.map(|batch| format!("<td class=\"number\">{:.1}</td>", bytes(batch) / MIB));
+        format!("<tr><th scope=\"row\">{name}</th><td>{mode}</td>{}</tr>", cells.concat())
     };
-    [("inference", false), ("training", true)].map(row).concat()
+    [Mode::Inference, Mode::Training].map(row).concat()
 }
 
 fn layers(name: &str, costs: &Costs) -> String {
