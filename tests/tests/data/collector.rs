@@ -132,6 +132,8 @@ async fn a_job_that_is_followed_elsewhere_is_shown_while_it_runs() -> anyhow::Re
     }
     assert_eq!(browser.text("running").await?.lines().count(), 3, "a title and two jobs");
 
+    browser.close().await?;
+
     // A collector that is away takes nothing from the follower.
     drop(collector);
     let answer = Answer::of(home.path(), &["watch", &log, "--once", "--upload", &url])?;

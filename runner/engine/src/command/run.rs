@@ -243,12 +243,13 @@ impl Watched<'_> {
             if let Some(halt) = self.halt(elapsed, done) {
                 return Some(halt);
             }
-            let until = |limit: Option<Duration>| limit.map_or(POLL_INTERVAL, |limit| limit.saturating_sub(elapsed));
+            let poll = (elapsed / 200).clamp(POLL_INTERVAL, 2 * POLL_INTERVAL);
+            let until = |limit: Option<Duration>| limit.map_or(poll, |limit| limit.saturating_sub(elapsed));
             let of_stop = match self.program.stop_after {
                 Some(StopAfter::Time(time)) => Some(time),
                 _ => None,
             };
-            if self.process.wait(POLL_INTERVAL.min(until(of_stop)).min(until(self.job.timeout))) {
+            if self.process.wait(poll.min(until(of_stop)).min(until(self.job.timeout))) {
                 return None;
             }
             let (tree, machine) = (self.process.tree(), &self.machine);
