@@ -96,10 +96,12 @@ help:
 run: setup-run build
 	$(FOREGLOW) demo
 
-# The packages that only the tests need are installed while the lints compile.
+# What does not use all processors runs at the same time: the packages that only the tests need are
+# installed, the page is linked, and the model is tested in a browser, while the lints compile.
+# Nothing runs beside the unit tests, of which some measure.
 test: setup-lint
-	$(MAKE) --no-print-directory --jobs=3 setup-test lint
-	$(MAKE) --no-print-directory unit wasm-unit
+	$(MAKE) --no-print-directory --jobs=5 setup-test lint planner wasm-unit $(SPARK_CLASSES)
+	$(MAKE) --no-print-directory unit
 
 # Format, prose, lints and unit tests of the crates that changed since main.
 .PHONY: check
