@@ -96,12 +96,12 @@ help:
 run: setup-run build
 	$(FOREGLOW) demo
 
-# What does not use all processors runs at the same time: the packages that only the tests need are
-# installed, the page is linked, and the model is tested in a browser, while the lints compile.
-# Nothing runs beside the unit tests, of which some measure.
+# While the lints compile, the packages that only the tests need are installed, and the page is linked
+# on one processor. Nothing runs beside the unit tests, of which some measure, nor beside the model
+# in a browser, whose driver gives up on a page that does not answer for five minutes.
 test: setup-lint
-	$(MAKE) --no-print-directory --jobs=5 setup-test lint planner wasm-unit $(SPARK_CLASSES)
-	$(MAKE) --no-print-directory unit
+	$(MAKE) --no-print-directory --jobs=4 setup-test lint planner $(SPARK_CLASSES)
+	$(MAKE) --no-print-directory unit wasm-unit
 
 # Format, prose, lints and unit tests of the crates that changed since main.
 .PHONY: check
