@@ -96,9 +96,9 @@ help:
 run: setup-run build
 	$(FOREGLOW) demo
 
-# While the lints compile, the packages that only the tests need are installed, and the page is linked
-# on one processor. Nothing runs beside the unit tests, of which some measure, nor beside the model
-# in a browser, whose driver gives up on a page that does not answer for five minutes.
+# While the lints compile, the packages that only the tests need are installed, and the page is
+# linked on one processor. Nothing runs beside the unit tests, of which some measure, nor beside the
+# model in a browser, whose driver gives up on a page that does not answer for five minutes.
 test: setup-lint
 	$(MAKE) --no-print-directory --jobs=4 setup-test lint planner $(SPARK_CLASSES)
 	$(MAKE) --no-print-directory unit wasm-unit
