@@ -226,6 +226,24 @@ fn own_runs_keep_their_answer_and_all_other_machine_types_are_from_public_measur
 }
 
 #[test]
+fn no_run_is_advised_on_a_machine_type_whose_gpus_cannot_hold_the_batch() {
+    let workload =
+        r#""model":"resnet50","mode":"training","image_px":224,"images":1281167,"epochs":1,"batch_size":256"#;
+    let home = Foreglow::new();
+    let samples = own_samples(&home, &Own { workload, ..PROGRAM }, 300.0);
+    let machines = ["--machines", "g4dn.xlarge,a2-highgpu-1g", "--deadline", "500h", "--format", "json"];
+    let answer = home.run(&[&["advise", &samples], &machines[..]].concat());
+    assert_eq!(answer.code, 0, "{answer:?}");
+    let reason = "note: no run is advised on g4dn.xlarge: a batch of 256 needs about";
+    assert!(answer.stderr.contains(reason) && !answer.stderr.contains("a2-highgpu-1g"), "{}", answer.stderr);
+    let advice: Value = serde_json::from_str(&answer.stdout).unwrap();
+    let is_on = |run: &Value, machine: &str| run["machine"] == machine;
+    let runs = advice["suggestions"].as_array().unwrap();
+    assert!(runs.iter().any(|run| is_on(run, "a2-highgpu-1g")), "{runs:?}");
+    assert!(!runs.iter().any(|run| is_on(run, "g4dn.xlarge")), "{runs:?}");
+}
+
+#[test]
 fn own_runs_that_anchor_nothing_or_contradict_everything_are_noted() {
     let notes = |own: &Own, images_per_sec: f64| {
         let options = ["--network", "resnet50", "--deadline", "5000h", "--gpus", "A100"];

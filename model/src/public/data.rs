@@ -9,9 +9,12 @@ use foreglow_public::{
 use foreglow_shared::{Catalog, Job, JobGroup, MachineType, Workload, distinct};
 
 use super::basis::Comparison;
+use super::gpu_memory::GpuStep;
 use super::own_runs::{OwnRuns, batch_size, gpus_of};
-use super::{NetworkFromFile, NetworkSource, PublicAnswer, PublicBasis, PublicQuestion, UnmeasuredJob};
-use crate::{BatchMemory, JointPredictor, MemoryRun};
+use super::{
+    NetworkFromFile, NetworkSource, OwnPeak, PublicAnswer, PublicBasis, PublicQuestion, Refusal, UnmeasuredJob,
+};
+use crate::JointPredictor;
 
 /// Year of the software of a question: that of the latest measurements.
 const YEAR: u16 = 2025;
@@ -215,6 +218,24 @@ impl PublicData {
         Ok(PublicJob { group, predictor, basis, comparison })
     }
 
+    /// Returns the machine types whose GPUs cannot run the smallest batch of own runs, with the
+    /// reasons. `peaks` are the memory that runs used. A machine type without a known GPU is not
+    /// refused, and none is if the network of the runs is unknown.
+    pub fn refused(&self, group: &JobGroup, peaks: Vec<OwnPeak>, machines: &[MachineType]) -> Vec<(String, Refusal)> {
+        let definition = &group.definition;
+        let name = definition.network.as_ref().unwrap_or(&definition.model);
+        let of_runs = UnmeasuredJob::of_runs(definition, NetworkSource::Named(name.clone())).ok();
+        let smallest = group.jobs.iter().filter_map(|job| batch_size(&job.context.workload)).min();
+        let (Some(job), Some(batch_size)) = (of_runs, smallest) else { return Vec::new() };
+        let Ok((_, memory)) = self.network(&job.network, job.image_px) else { return Vec::new() };
+        let job = UnmeasuredJob { peaks, ..job };
+        let memory = job.batch_memory(&memory);
+        let step = GpuStep { precision: job.precision, batch_size, memory: &memory };
+        let is_sure = |refusal: &Refusal| !matches!(refusal, Refusal::NoGpu | Refusal::Unknown(_));
+        let refusal = |machine: &MachineType| step.place(&self.table.gpus, machine).err().filter(is_sure);
+        machines.iter().filter_map(|machine| Some((machine.name.clone(), refusal(machine)?))).collect()
+    }
+
     /// Answers a question about a network with its costs and memory.
     fn answer(
         &mut self,
@@ -224,9 +245,8 @@ impl PublicData {
         machines: &[&MachineType],
         executors: &[u32],
     ) -> Result<(PublicAnswer, PublicBasis, Comparison), UnmeasuredError> {
-        let runs: Vec<MemoryRun> = job.peaks.iter().map(|peak| peak.run()).collect();
         let asked = PublicQuestion {
-            memory: BatchMemory::on_gpu(&memory, job.mode, job.precision).measured(&runs),
+            memory: job.batch_memory(&memory),
             workload,
             batch_size: job.batch_size,
             precision: job.precision,

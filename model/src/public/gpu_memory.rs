@@ -1,7 +1,7 @@
-//! Whether a batch fits the GPUs of a machine type.
+//! Whether the GPUs of a machine type can run a job.
 
-use foreglow_public::Gpu;
-use foreglow_shared::{Accelerators, format_integer};
+use foreglow_public::{Gpu, Gpus, Precision};
+use foreglow_shared::{Accelerators, MachineType, format_integer};
 
 use super::Refusal;
 use crate::{BatchMemory, Estimate};
@@ -11,9 +11,38 @@ const BYTES_PER_GIB: f64 = 1_073_741_824.0;
 /// Bytes in a MiB.
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 
+/// A step of a job on one GPU.
+#[derive(Clone, Copy)]
+pub(super) struct GpuStep<'a> {
+    /// Number format.
+    pub(super) precision: Precision,
+    /// Images.
+    pub(super) batch_size: u32,
+    /// Memory that a batch needs.
+    pub(super) memory: &'a BatchMemory,
+}
+
+impl GpuStep<'_> {
+    /// Returns the index of the GPU of a machine type that can run the step, and why the batch may
+    /// not fit it.
+    ///
+    /// # Errors
+    /// The machine type has no GPU, or one that is unknown, lacks the number format or cannot hold
+    /// the batch.
+    pub(super) fn place(self, gpus: &Gpus, machine: &MachineType) -> Result<(usize, Option<String>), Refusal> {
+        let accelerators = machine.accelerators.as_ref().ok_or(Refusal::NoGpu)?;
+        let gpu = gpus.place(&accelerators.name, accelerators.memory_mib)?;
+        if !gpus.all()[gpu].has(self.precision) {
+            return Err(Refusal::NoFormat(self.precision.name()));
+        }
+        let doubt = doubt(self.memory, self.batch_size, memory_gib(&gpus.all()[gpu], accelerators))?;
+        Ok((gpu, doubt))
+    }
+}
+
 /// Returns the memory of a GPU of a machine type, GiB: that of its data sheet, or of the catalog if
 /// that is less, because drivers reserve a part.
-pub(super) fn memory_gib(gpu: &Gpu, accelerators: &Accelerators) -> f64 {
+fn memory_gib(gpu: &Gpu, accelerators: &Accelerators) -> f64 {
     let of_catalog = accelerators.memory_mib.map(|mib| f64::from(mib) * BYTES_PER_MIB / BYTES_PER_GIB);
     of_catalog.filter(|gib| *gib > 0.0).map_or(gpu.memory_gib, |gib| gib.min(gpu.memory_gib))
 }
@@ -22,7 +51,7 @@ pub(super) fn memory_gib(gpu: &Gpu, accelerators: &Accelerators) -> f64 {
 ///
 /// # Errors
 /// The batch is larger than the largest one that can fit.
-pub(super) fn doubt(memory: &BatchMemory, batch_size: u32, gib: f64) -> Result<Option<String>, Refusal> {
+fn doubt(memory: &BatchMemory, batch_size: u32, gib: f64) -> Result<Option<String>, Refusal> {
     let largest = memory.largest_batch(gib * BYTES_PER_GIB);
     let Estimate { lower, expected, upper } = memory.bytes(batch_size.into()).times(1.0 / BYTES_PER_GIB);
     if u64::from(batch_size) > largest.at_most {

@@ -8,7 +8,7 @@ use foreglow_public::{
 use foreglow_shared::{Accelerator, Context, Engine, Host, MachineType, Workload, format_integer};
 
 use super::OwnSpeed;
-use super::gpu_memory::{doubt, memory_gib};
+use super::gpu_memory::GpuStep;
 use crate::{BatchMemory, Prediction, Spread};
 
 /// Degrees of freedom of the log error of a time: the tails of held-out errors are heavier than
@@ -224,11 +224,8 @@ impl PublicQuestion {
         (known, executors): (&[KnownSpeed<'_>], &[u32]),
     ) -> Result<(PublicArm, Option<String>), Refusal> {
         let accelerators = machine.accelerators.as_ref().ok_or(Refusal::NoGpu)?;
-        let gpu = gpus.place(&accelerators.name, accelerators.memory_mib)?;
-        if !gpus.all()[gpu].has(self.precision) {
-            return Err(Refusal::NoFormat(self.precision.name()));
-        }
-        let doubt = doubt(&self.memory, self.batch_size, memory_gib(&gpus.all()[gpu], accelerators))?;
+        let step = GpuStep { precision: self.precision, batch_size: self.batch_size, memory: &self.memory };
+        let (gpu, doubt) = step.place(gpus, machine)?;
         let counts = if executors.is_empty() { std::slice::from_ref(&accelerators.count) } else { executors };
         let cases: Vec<Case<'_>> = counts
             .iter()

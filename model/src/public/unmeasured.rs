@@ -5,6 +5,7 @@ use foreglow_public::{GraphSums, NetworkCosts, Precision, SoftwareKind, StepMemo
 use foreglow_shared::{JobDefinition, Mode, NO_IMAGE_PX, UNKNOWN_SIZE, Workload, shell_word};
 
 use super::{OwnPeak, OwnSpeed, UnmeasuredError};
+use crate::{BatchMemory, MemoryRun};
 
 /// A job that was never run: the fields of the page, and options of the command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,6 +122,12 @@ impl UnmeasuredJob {
             return Err(UnmeasuredError::TrainingWithIntegers);
         }
         Ok(())
+    }
+
+    /// Returns the memory of a GPU that a batch of a network needs, with the peaks of the user.
+    pub(super) fn batch_memory(&self, step: &StepMemory) -> BatchMemory {
+        let runs: Vec<MemoryRun> = self.peaks.iter().map(|peak| peak.run()).collect();
+        BatchMemory::on_gpu(step, self.mode, self.precision).measured(&runs)
     }
 
     /// Returns the workload with a network.

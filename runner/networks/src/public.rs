@@ -6,7 +6,7 @@ use foreglow_cnn::Network;
 use foreglow_console::compare::MachineArgs;
 use foreglow_console::grammar::Counts;
 use foreglow_console::question::QuestionArgs;
-use foreglow_exit::unusable;
+use foreglow_exit::{note, unusable};
 use foreglow_model::{
     Gpus, JointPredictor, MeasuredJob, NetworkFromFile, NetworkSource, OwnPeak, OwnSpeed, Precision, PublicData,
     PublicJob, SoftwareKind, UnmeasuredJob,
@@ -31,8 +31,8 @@ pub struct PublicArgs {
     #[arg(long, value_name = "MODE")]
     pub mode: Option<Mode>,
 
-    /// Number format: fp32, tf32, amp (mixed precision), fp16 or int8 [default: amp; that of the
-    /// samples if Foreglow ran the CNN]
+    /// Number format: fp32, tf32, amp (mixed precision), bf16, fp16 or int8 [default: amp; that of
+    /// the samples if Foreglow ran the CNN]
     #[arg(long, value_name = "FORMAT", value_parser = precision)]
     pub dtype: Option<Precision>,
 
@@ -150,8 +150,7 @@ pub fn beside(
     if !data.knows(&network) {
         return Err(unknown_program(name, &data));
     }
-    let is_of_group = |sample: &&Sample| group.jobs.iter().any(|job| job.context == Context::of(sample));
-    let recorded = samples.iter().filter(is_of_group).filter_map(OwnPeak::of);
+    let recorded = recorded(&group, samples);
     let job = UnmeasuredJob {
         network,
         image_px,
@@ -167,6 +166,24 @@ pub fn beside(
     let executors = question.executors.as_ref().map_or(&[][..], |Counts(counts)| counts.as_slice());
     let own = MeasuredJob { group, predictor, catalog: &catalog, batch_size: batch_size(machines)? };
     data.beside(own, &job, &chosen, executors).map_err(|error| unusable(error.to_string()))
+}
+
+/// Returns the memory of GPUs that the samples of a job recorded.
+fn recorded(group: &JobGroup, samples: &[Sample]) -> Vec<OwnPeak> {
+    let is_of_group = |sample: &&Sample| group.jobs.iter().any(|job| job.context == Context::of(sample));
+    samples.iter().filter(is_of_group).filter_map(OwnPeak::of).collect()
+}
+
+/// Removes the machine types whose GPUs cannot run the smallest batch of own runs, and says so.
+pub fn keep_suitable(machines: &mut Vec<MachineType>, group: &JobGroup, samples: &[Sample]) {
+    if machines.iter().all(|machine| machine.accelerators.is_none()) {
+        return;
+    }
+    let refused = PublicData::built_in().refused(group, recorded(group, samples), machines);
+    for (name, reason) in &refused {
+        note(&format!("note: no run is advised on {name}: {reason}"));
+    }
+    machines.retain(|machine| refused.iter().all(|(name, _)| *name != machine.name));
 }
 
 /// Returns why no public measurement is of the network of samples, and how to name it.

@@ -12,7 +12,8 @@ use foreglow_console::question::QuestionArgs;
 use foreglow_console::split::TotalsOfCores;
 use foreglow_exit::unusable;
 use foreglow_model::advise;
-use foreglow_shared::MachineType;
+use foreglow_networks::public::keep_suitable;
+use foreglow_shared::{MachineType, Sample};
 
 /// Recommend what to measure next, by what each run is expected to save for its cost, and when to
 /// stop. With --candidates: which configuration of any table to
@@ -53,11 +54,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let group = args.source.group(&samples, &|_| true)?;
     outliers::warn(&args.source, &samples, &group.definition)?;
     let planned = args.machines.plan(&args.question, &TotalsOfCores::default(), group, None)?;
-    output::print(&answer(args, &planned, place)?.render(args.format))
+    output::print(&answer(args, &planned, &samples, place)?.render(args.format))
 }
 
 /// Advises on the measured machine types, and on others if the user names them or a catalog.
-fn answer(args: &Args, planned: &Planned, place: Option<(&str, &str)>) -> anyhow::Result<AdviceAnswer> {
+fn answer(
+    args: &Args,
+    planned: &Planned,
+    samples: &[Sample],
+    place: Option<(&str, &str)>,
+) -> anyhow::Result<AdviceAnswer> {
     let Planned { group, plan, limits, .. } = planned;
     let MachineArgs { machines, catalog, .. } = &args.machines;
     let is_asked = |machine: &MachineType| match machines.as_slice() {
@@ -66,8 +72,9 @@ fn answer(args: &Args, planned: &Planned, place: Option<(&str, &str)>) -> anyhow
     };
     let is_measured = |machine: &MachineType| plan.predictor().arms().iter().any(|arm| arm.machine == machine.name);
     let all = plan.space().catalog.iter().flat_map(|catalog| &catalog.machines);
-    let unmeasured: Vec<MachineType> =
+    let mut unmeasured: Vec<MachineType> =
         all.filter(|machine| is_asked(machine) && !is_measured(machine)).cloned().collect();
+    keep_suitable(&mut unmeasured, group, samples);
     let advice = advise(group, plan, limits, &unmeasured).map_err(|error| unusable(error.to_string()))?;
     let asks_new_machines = !machines.is_empty() || catalog.is_given();
     Ok(AdviceAnswer::new(plan, *limits, advice, place, asks_new_machines))
