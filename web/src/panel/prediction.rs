@@ -62,7 +62,8 @@ pub fn interval_ends(interval: Option<&Interval>) -> String {
 }
 
 fn between(interval: &Interval) -> String {
-    interval.ends().join(" – ")
+    // A line breaks between the ends, and not between a number and its unit.
+    interval.ends().map(|end| end.replace(' ', "\u{a0}")).join(" – ")
 }
 
 /// The list of warnings.
