@@ -126,8 +126,8 @@ impl Output {
     }
 }
 
-/// Returns the time in which lines are gathered, which count as read in its middle: 0.2 % of the time
-/// so far, so that the times of a long program are as exact as those of a short one.
+/// Returns the time in which lines are gathered, which count as read in its middle: 0.2 % of the
+/// time so far, so that the times of a long program are as exact as those of a short one.
 fn pause(elapsed: Duration) -> Duration {
     (elapsed / 500).clamp(Duration::from_millis(5), Duration::from_millis(50))
 }
